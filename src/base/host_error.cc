@@ -1,0 +1,11 @@
+#include "base/host_error.h"
+
+#include <system_error>
+
+namespace cloche {
+
+HostError HostError::from_errno(const std::string& step, int host_errno) {
+  return HostError(step + ": " + std::generic_category().message(host_errno));
+}
+
+}  // namespace cloche
