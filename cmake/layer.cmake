@@ -1,0 +1,75 @@
+# cloche_layer(NAME [LAYERS name...] [LIBRARIES target...] [PROGRAM name])
+#
+# A folder is a layer: all its *.cc (in subfolders too) make the static library cloche_NAME, and all
+# its *_test.cc the program NAME_test. Test helpers (*_testing.cc) belong to the tests; they may be
+# used by tests of the layers above through cloche_NAME_testing. LAYERS are the layers below that it
+# may use; scripts/tidy.py holds the includes to the same arrows. A layer of headers only, or one with
+# nothing in it yet, is an interface library. With PROGRAM its main.cc makes that program in bin/.
+function(cloche_layer name)
+  cmake_parse_arguments(arg "" "PROGRAM" "LAYERS;LIBRARIES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(main ${CMAKE_CURRENT_SOURCE_DIR}/main.cc)
+  if(arg_PROGRAM)
+    list(REMOVE_ITEM sources ${main})
+  endif()
+  cloche_split(${sources})
+
+  list(TRANSFORM arg_LAYERS PREPEND cloche_ OUTPUT_VARIABLE layers)
+  if(library_sources)
+    add_library(cloche_${name} STATIC ${library_sources})
+    set(scope PUBLIC)
+    target_link_libraries(cloche_${name} PRIVATE cloche_flags)
+  else()
+    add_library(cloche_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(cloche_${name} ${scope} ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(cloche_${name} ${scope} ${layers} ${arg_LIBRARIES})
+
+  list(TRANSFORM arg_LAYERS REPLACE "(.+)" "cloche_\\1_testing" OUTPUT_VARIABLE below_testing)
+  if(testing_sources)
+    add_library(cloche_${name}_testing STATIC ${testing_sources})
+    target_link_libraries(cloche_${name}_testing
+      PUBLIC cloche_${name} ${below_testing} GTest::gmock PRIVATE cloche_flags)
+  else()
+    add_library(cloche_${name}_testing INTERFACE)
+    target_link_libraries(cloche_${name}_testing INTERFACE cloche_${name} ${below_testing})
+  endif()
+
+  if(arg_PROGRAM AND EXISTS ${main})
+    add_executable(${arg_PROGRAM} ${main})
+    target_link_libraries(${arg_PROGRAM} PRIVATE cloche_flags cloche_${name})
+  endif()
+
+  if(test_sources)
+    cloche_test(${name}_test SOURCES ${test_sources} LIBRARIES cloche_${name} cloche_${name}_testing)
+  endif()
+endfunction()
+
+# cloche_split(source...): sets library_sources, testing_sources and test_sources in the caller.
+function(cloche_split)
+  set(test_sources ${ARGN})
+  list(FILTER test_sources INCLUDE REGEX "_test\\.cc$")
+  set(testing_sources ${ARGN})
+  list(FILTER testing_sources INCLUDE REGEX "_testing\\.cc$")
+  set(library_sources ${ARGN})
+  list(FILTER library_sources EXCLUDE REGEX "_(test|testing)\\.cc$")
+  foreach(kind IN ITEMS library_sources testing_sources test_sources)
+    set(${kind} ${${kind}} PARENT_SCOPE)
+  endforeach()
+endfunction()
+
+# cloche_test(NAME SOURCES file... LIBRARIES target...): one GoogleTest program, known to ctest.
+function(cloche_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE cloche_flags ${arg_LIBRARIES} GTest::gmock_main)
+  target_compile_definitions(${name} PRIVATE
+    CLOCHE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" CLOCHE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  # The list of tests is asked for when ctest runs, not in the build, so a program that cannot start
+  # is a failed test and not a failed build.
+  gtest_discover_tests(${name}
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT 300 LABELS ${name})
+endfunction()

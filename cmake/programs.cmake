@@ -1,0 +1,43 @@
+# Everything that stands on the whole library and is no layer: tests/*_test.cc (contract, hostile),
+# bench/*.cc, fuzz/*_fuzz.cc, examples/*.cc. A folder with nothing in it yet adds nothing.
+
+set(all_layers cloche_sandbox cloche_cli cloche_packages cloche_python cloche_kernel cloche_vfs
+    cloche_wasm cloche_base)
+
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*.cc)
+cloche_split(${sources})
+if(test_sources)
+  cloche_test(cloche_test
+    SOURCES ${test_sources} ${testing_sources} ${library_sources}
+    LIBRARIES ${all_layers} cloche_cli_testing)
+  add_dependencies(cloche_test userland)
+endif()
+
+file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*.cc)
+if(bench_sources)
+  add_executable(cloche_bench ${bench_sources})
+  target_link_libraries(cloche_bench PRIVATE cloche_flags ${all_layers} benchmark::benchmark)
+endif()
+
+file(GLOB example_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.cc)
+foreach(source IN LISTS example_sources)
+  cmake_path(GET source STEM name)
+  add_executable(example_${name} ${source})
+  target_link_libraries(example_${name} PRIVATE cloche_flags cloche_sandbox)
+endforeach()
+
+# A fuzz target searches under the fuzz preset; everywhere else the same code runs over its corpus
+# once, as a test.
+file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/fuzz/*_fuzz.cc)
+foreach(source IN LISTS fuzz_sources)
+  cmake_path(GET source STEM name)
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE cloche_flags ${all_layers})
+  if(CLOCHE_SANITIZE STREQUAL "fuzzer")
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/fuzz_replay.cc)
+    add_test(NAME ${name}_corpus COMMAND ${name} ${CMAKE_SOURCE_DIR}/fuzz/corpus/${name})
+    set_tests_properties(${name}_corpus PROPERTIES TIMEOUT 300 LABELS fuzz)
+  endif()
+endforeach()
