@@ -1,0 +1,141 @@
+// Kernel: the operating system of one sandbox: processes, files, terminals, signals, time. No thread of its own: a process is
+// a thread of the host while it runs, and an idle kernel costs memory only.
+//
+// Locks: one mutex guards the whole kernel. Public functions marked [lock] are called with it held; the others take it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "kernel/file.h"
+#include "kernel/limits.h"
+#include "kernel/process.h"
+#include "kernel/program.h"
+#include "kernel/wait_queue.h"
+#include "vfs/namespace.h"
+#include "wasm/engine.h"
+#include "wasm/guest_threads.h"
+
+namespace cloche::kernel {
+
+class Task;
+class TimerThread;
+class TerminalTable;
+class FifoTable;
+class SocketTable;
+struct SyscallStatistics;
+
+// What all kernels of a host process share.
+struct KernelServices {
+  wasm::Engine& engine;
+  wasm::GuestThreads& threads;
+  ProgramStore& programs;
+  TimerThread& timers;
+};
+
+struct KernelOptions {
+  KernelLimits limits;
+  std::string host_name = "cloche";
+  bool trace_syscalls = false;
+  // Receives one line per traced call; called without order guarantees between processes, lock held.
+  std::function<void(std::string_view line)> trace_sink;
+};
+
+// What a new process is, when the host starts it.
+struct SpawnRequest {
+  std::string path;  // looked up as a path, not in PATH
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;
+  std::string cwd = "/";
+  std::map<std::int32_t, FilePtr> files;  // descriptor -> file
+  std::shared_ptr<Terminal> terminal;     // becomes the controlling terminal
+};
+
+class Kernel {
+ public:
+  Kernel(KernelServices services, vfs::Namespace files, KernelOptions options);
+  ~Kernel();  // kills everything, waits for its threads
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  std::mutex& mutex() noexcept { return mutex_; }
+  const KernelLimits& limits() const noexcept { return options_.limits; }
+  const KernelOptions& options() const noexcept { return options_; }
+  KernelServices& services() noexcept { return services_; }
+
+  // Starts a process as leader of a new session and job. Errors are those of execve.
+  Result<ProcessPtr> spawn(const SpawnRequest& request);
+  // Waits for the end of `process`; its status, or nothing when the deadline passed. Reaps it.
+  std::optional<WaitStatus> wait_for(const ProcessPtr& process, Deadline deadline);
+  // SIGKILL to all processes of a job (0: of the kernel); returns when none of them is left.
+  void kill_job(JobId job);
+  // Ids, for the tests and figures.
+  std::size_t process_count();
+
+  // --- [lock] ----------------------------------------------------------------------------------------------------
+
+  vfs::Namespace& files() noexcept { return files_; }
+  ProcessPtr find(Pid pid) const;
+  const std::map<Pid, ProcessPtr>& processes() const noexcept { return processes_; }
+
+  // A new process in the table, a copy of `parent` as clone makes it; EAGAIN at the limit.
+  Result<ProcessPtr> create_child(Process& parent, int exit_signal);
+  // Starts the thread that executes it.
+  void start(const ProcessPtr& process, std::unique_ptr<Task> task);
+  // A process has ended: closes its files, tells its parent, gives its children to init.
+  void ended(Process& process, WaitStatus status);
+  void reap(Process& process);
+
+  // Queues a signal (default actions happen in the target). EPERM and ESRCH are the callers' to check.
+  Result<void> post(Process& target, const SignalInfo& info);
+  // kill(2)'s target rules: pid > 0, 0, -1, < -1.
+  Result<void> kill(Process& sender, Pid target, const SignalInfo& info);
+  void post_to_group(Pid pgid, const SignalInfo& info);
+  bool group_exists(Pid pgid) const;
+  // True when no member of the group has a parent in the same session but another group.
+  bool group_is_orphaned(Pid pgid) const;
+
+  // Linear memory of all processes: take before growing, ENOMEM at the limit.
+  Result<void> charge_memory(std::uint64_t bytes);
+  void release_memory(std::uint64_t bytes) noexcept;
+  std::uint64_t memory_in_use() const noexcept { return memory_in_use_; }
+
+  TerminalTable& terminals() noexcept { return *terminals_; }
+  FifoTable& fifos() noexcept { return *fifos_; }
+  SocketTable& sockets() noexcept { return *sockets_; }
+  SyscallStatistics& statistics() noexcept { return *statistics_; }
+  SteadyTime booted() const noexcept { return booted_; }
+  std::uint64_t next_file_id() noexcept { return ++last_file_id_; }  // inode numbers of pipes, sockets ...
+
+  // Random bytes from the host; what a guest's entropy comes from.
+  static void fill_random(std::span<std::byte> to);
+
+ private:
+  friend class Task;
+
+  std::mutex mutex_;
+  KernelServices services_;
+  KernelOptions options_;
+  vfs::Namespace files_;
+  std::map<Pid, ProcessPtr> processes_;
+  Pid last_pid_ = 1;
+  JobId last_job_ = 0;
+  std::uint64_t memory_in_use_ = 0;
+  std::uint64_t last_file_id_ = 0;
+  std::size_t live_tasks_ = 0;
+  WaitQueue task_ended_;
+  SteadyTime booted_ = std::chrono::steady_clock::now();
+  std::unique_ptr<TerminalTable> terminals_;
+  std::unique_ptr<FifoTable> fifos_;
+  std::unique_ptr<SocketTable> sockets_;
+  std::unique_ptr<SyscallStatistics> statistics_;
+};
+
+}  // namespace cloche::kernel
