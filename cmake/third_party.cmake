@@ -27,5 +27,9 @@ foreach(line IN LISTS fetched)
 endforeach()
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
   ${CMAKE_SOURCE_DIR}/third_party.lock.toml)
+# The Makefile rewrites this file when a part has moved.
+if(EXISTS ${CMAKE_SOURCE_DIR}/build/.parts)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/build/.parts)
+endif()
 
 include(wasmtime)

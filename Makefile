@@ -1,0 +1,67 @@
+# One word for each daily act. Everything a word needs it makes first, from the Debian packages up, and
+# repeats no work. `make help` lists the words.
+
+SHELL := /bin/sh
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 20
+build := build
+
+# Fetches, and tells CMake when a part has moved.
+prepare = scripts/setup && mkdir -p $(build) && scripts/fetch --paths >$(build)/.parts.new && \
+	{ cmp -s $(build)/.parts.new $(build)/.parts || mv $(build)/.parts.new $(build)/.parts; }
+# $(call configure,PRESET,FOLDER)
+configure = { [ -f $(2)/build.ninja ] || cmake --preset $(1) >$(build)/configure-$(1).log 2>&1 || \
+	{ rm -f $(2)/build.ninja; cat $(build)/configure-$(1).log >&2; exit 2; }; }
+
+.PHONY: all
+all: ## build everything: build/bin/cloche, the guests' system, tests and benches
+	@$(prepare) && $(call configure,dev,$(build)) && cmake --build $(build) -j $(JOBS) --target all userland
+
+.PHONY: run
+run: all ## build, then the demonstration: a shell, Python and a plot in one sandbox
+	@scripts/demo
+
+.PHONY: test
+test: all ## run all tests; TEST=regex runs some
+	@ctest --preset dev -j $(JOBS) --no-label-summary $(if $(TEST),-R '$(TEST)')
+
+.PHONY: bench
+bench: all ## measure against native processes of this machine
+	@$(build)/bin/cloche_bench
+
+.PHONY: tidy
+tidy: all ## format, clang-tidy and the rules of scripts/tidy.py
+	@python3 scripts/tidy.py --jobs $(JOBS) $(TIDY)
+
+.PHONY: format
+format: ## lay out all sources by .clang-format
+	@scripts/setup && python3 scripts/tidy.py --fix format
+
+.PHONY: asan
+asan: all ## build with ASan and UBSan, run all tests
+	@$(call configure,asan,$(build)/asan) && cmake --build $(build)/asan -j $(JOBS)
+	@ctest --preset asan -j $(JOBS) --no-label-summary $(if $(TEST),-R '$(TEST)')
+
+.PHONY: tsan
+tsan: all ## the same with ThreadSanitizer
+	@$(call configure,tsan,$(build)/tsan) && cmake --build $(build)/tsan -j $(JOBS)
+	@ctest --preset tsan -j $(JOBS) --no-label-summary $(if $(TEST),-R '$(TEST)')
+
+.PHONY: fuzz
+fuzz: all ## search with each fuzz target for FUZZ_SECONDS (20)
+	@$(call configure,fuzz,$(build)/fuzz) && cmake --build $(build)/fuzz -j $(JOBS)
+	@scripts/fuzz $(build)/fuzz $(FUZZ_SECONDS)
+
+.PHONY: clean
+clean: ## remove what was compiled for the host; the guests' system and the caches stay
+	@for f in $(build) $(build)/release $(build)/asan $(build)/tsan $(build)/fuzz; do \
+		if [ -f $$f/build.ninja ]; then cmake --build $$f --target clean || exit 1; fi; done
+
+.PHONY: distclean
+distclean: ## remove all of build/, and the cache of fetched parts and compiled guests
+	@rm -rf $(build) "$${CLOCHE_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/cloche}"
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | \
+		while IFS='|' read -r word text; do printf '%-18s %s\n' "$$word" "$$text"; done

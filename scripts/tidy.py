@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""The rules of this source tree, each with a check.
+
+    scripts/tidy.py [--fix] [--jobs N] [--build FOLDER] [RULE...]
+
+Without RULE all of them run. Each prints FILE:LINE: what is wrong; the exit status is 1 when any did.
+--fix lets the rule `format` rewrite files. The rule `clang-tidy` wants a configured build FOLDER
+(build) and remembers there which files were found clean.
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CXX = (".cc", ".h", ".hh")
+LLVM = "22"
+USUAL_LINES = 400  # a file may be longer where that reads better, but few are, and none by much
+MOST_LINES = 700
+SHARE_OVER_USUAL = 0.1
+MOST_BYTES = 300_000
+
+
+def tracked() -> list[str]:
+    """Files of the tree, committed or about to be."""
+    out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT,
+                         capture_output=True, text=True, check=True).stdout
+    return sorted(f for f in out.split("\0") if f and (ROOT / f).is_file())
+
+
+FILES = tracked()
+
+
+def with_suffix(*suffixes: str, under: str = "") -> list[str]:
+    return [f for f in FILES if f.endswith(suffixes) and f.startswith(under)]
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8", errors="replace")
+
+
+def lines(name: str):
+    return enumerate(text(name).splitlines(), 1)
+
+
+def is_own_c(name: str) -> bool:
+    return name.endswith(".c") and not name.startswith("userland/")
+
+
+def rule_format(options):
+    """Sources are laid out as .clang-format says."""
+    sources = [f for f in FILES if f.endswith(CXX) or is_own_c(f)]
+    if not sources:
+        return
+    how = ["-i"] if options.fix else ["--dry-run", "-Werror"]
+    done = subprocess.run([f"clang-format-{LLVM}", *how, *sources], cwd=ROOT, text=True,
+                          capture_output=True, check=False)
+    wrong = sorted({m[1] for m in re.finditer(r"^(\S+?):\d+:\d+: ", done.stderr, re.M)})
+    yield from (f"{name}:1: is not laid out by .clang-format (make format)" for name in wrong)
+    if done.returncode and not wrong:
+        yield done.stderr.strip()
+
+
+def rule_sizes(_):
+    """A file fits a reader: most have 100 to 200 lines, few over 400, none over 700."""
+    code = [f for f in FILES if f.endswith((*CXX, ".c", ".py", ".cmake"))]
+    long = []
+    for name in code:
+        count = text(name).count("\n")
+        if count > MOST_LINES:
+            yield f"{name}:1: has {count} lines, the most is {MOST_LINES}"
+        elif count > USUAL_LINES:
+            long.append(name)
+    if len(long) > max(3, SHARE_OVER_USUAL * len(code)):
+        yield from (f"{name}:1: one file too many has over {USUAL_LINES} lines" for name in long)
+
+
+def rule_blobs(_):
+    """Nothing large and nothing binary is committed: third parties come from their registries."""
+    for name in FILES:
+        data = (ROOT / name).read_bytes()
+        if len(data) > MOST_BYTES:
+            yield f"{name}:1: has {len(data)} bytes, the most is {MOST_BYTES}"
+        if b"\0" in data and not name.startswith("fuzz/corpus/"):
+            yield f"{name}:1: is a binary file"
+
+
+def layer_table() -> dict[str, tuple[str, set[str]]]:
+    """name -> (folder under src/, the layers it may use), bottom first, from the CMake files."""
+    table: dict[str, tuple[str, set[str]]] = {}
+    for folder in re.findall(r"^add_subdirectory\(src/(\S+)\)", text("CMakeLists.txt"), re.M):
+        call = re.search(r"cloche_layer\((\w+)([^)]*)\)", text(f"src/{folder}/CMakeLists.txt"))
+        words = call[2].split()
+        below: set[str] = set()
+        if "LAYERS" in words:
+            for word in words[words.index("LAYERS") + 1:]:
+                if word.isupper():
+                    break
+                below.add(word)
+        table[call[1]] = (folder, below)
+    return table
+
+
+def rule_layers(_):
+    """An include only points down: to the own layer, or to one that CMake links."""
+    table = layer_table()
+    seen: set[str] = set()
+    for name, (folder, below) in table.items():
+        yield from (f"src/{folder}/CMakeLists.txt:1: {other} is not below {name}"
+                    for other in sorted(below - seen))
+        seen.add(name)
+        allowed = {table[b][0] for b in below if b in table} | {folder}
+        for source in with_suffix(*CXX, under=f"src/{folder}/"):
+            for number, line in lines(source):
+                if not (found := re.match(r'\s*#\s*include\s+"([^"]+)/[^"/]+"', line)):
+                    continue
+                path = found[1] + "/"
+                if path.startswith("cloche/"):
+                    ok = name in ("sandbox", "cli")
+                else:
+                    ok = any(path.startswith(a + "/") for a in allowed)
+                if not ok:
+                    yield f"{source}:{number}: {name} must not include {found[1]}/"
+
+
+def rule_headers(_):
+    """A header opens with its contract, and is included once."""
+    for name in with_suffix(".h", ".hh"):
+        if name.startswith("userland/"):
+            continue
+        body = text(name)
+        if not body.startswith(("//", "/*")):
+            yield f"{name}:1: a header opens with what it is for"
+        if not re.search(r"^#pragma once$", body, re.M):
+            yield f"{name}:1: no #pragma once"
+
+
+# Put together from pieces, so that this file does not hold what it looks for.
+HOSTS = re.compile("|".join([
+    r"pypi\." + "org", "pythonhosted\\." + "org", r"crates\." + "io", r"npmjs\." + "(org|com)",
+    r"debian\." + "org/", r"proxy\.golang\." + "org", r"repo1?\.maven\." + "org"]), re.I)
+PATHS = re.compile(r"(?<![\w.$}/-])/(" + "|".join(["work", "root", "home/[a-z]+"]) + r")/")
+
+
+def rule_hosts(_):
+    """No registry's host and no path of somebody's machine is written down."""
+    for name in FILES:
+        if name.startswith("fuzz/corpus/") or name == "LICENSE":
+            continue
+        for number, line in lines(name):
+            if HOSTS.search(line):
+                yield f"{name}:{number}: names a registry's host"
+            if (found := PATHS.search(line)) and not re.match(r"/home/(user|sandbox)/", found[0]):
+                yield f"{name}:{number}: names a machine's path, {found[0]}"
+
+
+UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|for n" r"ow)\b")
+
+
+def rule_words(_):
+    """What is committed is finished."""
+    for name in with_suffix(*CXX, ".c", ".py", ".cmake", ".sh"):
+        for number, line in lines(name):
+            if found := UNFINISHED.search(line):
+                yield f"{name}:{number}: '{found[1]}' is no comment: do it, or open an issue"
+
+
+def rule_links(_):
+    """Links and named files in documents exist."""
+    known = set(FILES) | {str(p) for f in FILES for p in Path(f).parents}
+    for name in with_suffix(".md"):
+        here = Path(name).parent
+        for number, line in lines(name):
+            for target in re.findall(r"\]\(([^)\s]+)\)", line):
+                if re.match(r"[a-z]+:|#", target):
+                    continue
+                path = os.path.normpath(here / target.partition("#")[0])
+                if path not in known:
+                    yield f"{name}:{number}: {target} does not exist"
+            for target in re.findall(r"`((?:src|include|docs|scripts|cmake|tests|bench|fuzz|examples|"
+                                     r"userland)/[\w./-]+)`", line):
+                if target.rstrip("/") not in known:
+                    yield f"{name}:{number}: {target} does not exist"
+
+
+def rule_scripts(_):
+    """Scripts parse, and those that are run directly are executable."""
+    for name in FILES:
+        first = text(name)[:60].partition("\n")[0]
+        if not first.startswith("#!"):
+            continue
+        if name.startswith(("scripts/", ".ci/")) and not os.access(ROOT / name, os.X_OK):
+            yield f"{name}:1: is not executable"
+        if "python" in first:
+            try:
+                compile(text(name), name, "exec")
+            except SyntaxError as error:
+                yield f"{name}:{error.lineno}: {error.msg}"
+        elif re.search(r"\b(ba)?sh$", first):
+            shell = "bash" if first.endswith("bash") else "sh"
+            done = subprocess.run([shell, "-n", name], cwd=ROOT, text=True, capture_output=True,
+                                  check=False)
+            if done.returncode:
+                yield f"{name}:1: {done.stderr.strip()}"
+
+
+def inputs_of(name: str, seen: dict[str, str]) -> None:
+    """The source and every header of ours that it includes, with their text."""
+    if name in seen or not (ROOT / name).is_file():
+        return
+    seen[name] = text(name)
+    for include in re.findall(r'^\s*#\s*include\s+"([^"]+)"', seen[name], re.M):
+        for base in ("src", "include", str(Path(name).parent)):
+            inputs_of(os.path.normpath(f"{base}/{include}"), seen)
+
+
+def rule_clang_tidy(options):
+    """clang-tidy finds nothing, by the checks in .clang-tidy."""
+    build = ROOT / options.build
+    database = build / "compile_commands.json"
+    if not database.exists():
+        yield f"{options.build}: not configured, run make"
+        return
+    clean = build / "clang-tidy-clean"
+    clean.mkdir(exist_ok=True)
+    units = {}
+    for entry in json.loads(database.read_text()):
+        path = os.path.relpath(entry["file"], ROOT)
+        if path in FILES:
+            units[path] = entry["command"]
+
+    def stamp(path: str) -> Path:
+        seen: dict[str, str] = {}
+        inputs_of(path, seen)
+        digest = hashlib.sha256((text(".clang-tidy") + units[path]).encode())
+        for name in sorted(seen):
+            digest.update(f"{name}\0{seen[name]}\0".encode())
+        return clean / digest.hexdigest()
+
+    def one(path: str) -> tuple[Path, int, str]:
+        # The database is the compiler's; clang does not know these two of its options.
+        done = subprocess.run([f"clang-tidy-{LLVM}", "-p", str(build), "--quiet",
+                               "--extra-arg=-Wno-unknown-warning-option",
+                               "--extra-arg=-Wno-unused-command-line-argument", path],
+                              cwd=ROOT, text=True, capture_output=True, check=False)
+        return stamp(path), done.returncode, done.stdout + (done.stderr if done.returncode else "")
+
+    todo = [p for p in sorted(units) if not stamp(p).exists()]
+    told: set[str] = set()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for number, (mark, status, said) in enumerate(pool.map(one, todo), 1):
+            if sys.stderr.isatty():
+                print(f"\rclang-tidy: {number} of {len(todo)}", end="", file=sys.stderr)
+            if status == 0:
+                mark.touch()
+                continue
+            found = re.findall(r"^(\S+?:\d+):\d+: (?:error|warning): (.*)$", said, re.M)
+            for where, what in found or [("", said.strip()[-2000:])]:
+                message = f"{where.removeprefix(str(ROOT) + '/')}: {what}"
+                if message not in told:
+                    told.add(message)
+                    yield message
+
+
+RULES = {name.removeprefix("rule_").replace("_", "-"): function
+         for name, function in list(globals().items()) if name.startswith("rule_")}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fix", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--build", default="build")
+    parser.add_argument("rules", nargs="*", metavar="RULE", help=", ".join(RULES))
+    options = parser.parse_args()
+    if unknown := set(options.rules) - set(RULES):
+        parser.error(f"no such rule: {', '.join(sorted(unknown))}")
+    count = 0
+    for name in options.rules or RULES:
+        for message in RULES[name](options):
+            print(f"{message} [{name}]", flush=True)
+            count += 1
+    print(f"tidy: {count} found" if count else "tidy: nothing found")
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
