@@ -1,0 +1,111 @@
+// Instance: one guest program in memory: its linear memory, its globals, its tables.
+//
+// One thread at a time uses an Instance; between calls it may move to another thread. A thread that calls into it has
+// guest_thread_stack_bytes of stack (GuestThreads). Instances neither copy nor move, and must not outlive their Engine.
+//
+// Interruption. Engine::interrupt makes a guest that computes call its epoch handler, on the guest's own thread, between two of
+// its instructions. The handler answers whether the guest goes on or is unwound, and may itself call into the guest (`call`, to run
+// signal handlers). Where that inner call ends with an uncaught exception (a C handler that longjmps out), the exception goes on
+// into the interrupted frames when the handler answers EpochAction::rethrow: they catch it, or the outer call ends with
+// Trap::uncaught_exception. If the inner call ended with a trap or an exit, answer `unwind`: the guest's state is not consistent.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "wasm/guest_memory.h"
+#include "wasm/linker.h"
+#include "wasm/memory_map.h"
+#include "wasm/outcome.h"
+#include "wasm/value.h"
+
+struct wasmtime_store;
+struct wasmtime_context;
+
+namespace cloche::wasm {
+
+enum class EpochAction : std::uint8_t { proceed, unwind, rethrow };
+
+struct InstanceOptions {
+  void* owner = nullptr;  // what HostCall::owner and the epoch handler get
+  std::uint64_t memory_limit_bytes = std::uint64_t{4} << 30;
+  std::uint64_t table_limit_elements = 1'000'000;
+};
+
+class Instance {
+ public:
+  using EpochHandler = EpochAction (*)(Instance& instance, void* owner) noexcept;
+
+  // ENOMEM when the program's first memory is beyond the limit or the host has no address space; ENOEXEC when its start function traps.
+  static Result<std::unique_ptr<Instance>> create(std::shared_ptr<const LinkedModule> module, const InstanceOptions& options,
+                                                  std::string* message = nullptr);
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  // Calls an exported function with these parameters and waits for its end. Also from within a host function or the epoch handler of
+  // this instance (a nested call). After trapped or exited the guest is not meant to be called again.
+  Outcome call(std::string_view export_name, std::span<const Value> parameters = {});
+  Outcome call(std::string_view export_name, std::initializer_list<Value> parameters) {
+    return call(export_name, std::span(parameters.begin(), parameters.size()));
+  }
+
+  const Module& module() const noexcept { return module_->module(); }
+  const std::shared_ptr<const LinkedModule>& linked_module() const noexcept { return module_; }
+  void* owner() const noexcept { return owner_; }
+  void set_owner(void* owner) noexcept { owner_ = owner; }
+
+  // Empty for a program that exports no "memory".
+  GuestMemory memory() const noexcept;
+
+  // Grows memory; the new size in bytes. ENOMEM beyond the program's maximum or the limit.
+  Result<std::uint64_t> grow(std::uint64_t pages);
+
+  // Holds for growth from now on; what is there stays. Any value; beyond 4 GiB it is none.
+  void set_memory_limit(std::uint64_t bytes) noexcept;
+  std::uint64_t memory_limit() const noexcept { return memory_limit_bytes_; }
+
+  bool has_export(std::string_view name) const noexcept { return module().info().has_export(name); }
+
+  // The value of an exported global of a number type; nullopt when there is none of that name.
+  std::optional<Value> global(std::string_view name) const;
+  // EINVAL when there is none of that name, or it is immutable or of another type.
+  Result<void> set_global(std::string_view name, Value value);
+
+  // Without a handler an epoch ends the call with Trap::interrupted. Not from within the handler.
+  void set_epoch_handler(EpochHandler handler) noexcept { epoch_handler_ = handler; }
+
+  // Lets the epoch handler run at the next check of the guest, even if no further interrupt comes. For the guest's own
+  // thread: what came in while the guest was in a host function.
+  void interrupt_self() noexcept;
+
+  // How many calls are in progress (nested ones count).
+  int depth() const noexcept { return depth_; }
+
+  // What is mapped over the memory; for MemoryImage.
+  MemoryMap& memory_map() noexcept { return memory_map_; }
+
+ private:
+  friend class HostCall;
+  struct Native;
+
+  Instance(std::shared_ptr<const LinkedModule> module, const InstanceOptions& options) noexcept;
+  Outcome end_of_call(void* error, void* trap);
+
+  std::shared_ptr<const LinkedModule> module_;
+  void* owner_;
+  std::uint64_t memory_limit_bytes_;
+  std::uint64_t table_limit_elements_;
+  EpochHandler epoch_handler_ = nullptr;
+  int depth_ = 0;
+  std::unique_ptr<Native> native_;
+  MemoryMap memory_map_;
+};
+
+}  // namespace cloche::wasm

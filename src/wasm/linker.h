@@ -1,0 +1,75 @@
+// Linker: joins programs with the host functions they import.
+//
+// Define every host function first, then link. A function that a program imports and the linker lacks: one of the interfaces' own modules
+// (`wasi_snapshot_preview1`, `wasi_unstable`, `linux`) becomes a function that answers "not implemented" (ENOSYS, 52 for WASI) and
+// calls `on_missing`; any other is ENOEXEC with a sentence that names it. A memory, table, global or tag import is ENOEXEC.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/result.h"
+#include "wasm/engine.h"
+#include "wasm/host_function.h"
+#include "wasm/module.h"
+
+struct wasmtime_linker;
+struct wasmtime_instance_pre;
+
+namespace cloche::wasm {
+
+// A Module whose imports are resolved: what an Instance is made from. Immutable; any thread.
+class LinkedModule {
+ public:
+  LinkedModule(Engine& engine, std::shared_ptr<const Module> module, wasmtime_instance_pre* native) noexcept;
+  ~LinkedModule();
+  LinkedModule(const LinkedModule&) = delete;
+  LinkedModule& operator=(const LinkedModule&) = delete;
+
+  Engine& engine() const noexcept { return engine_; }
+  const Module& module() const noexcept { return *module_; }
+  const std::shared_ptr<const Module>& shared_module() const noexcept { return module_; }
+  wasmtime_instance_pre* native() const noexcept { return native_; }
+
+ private:
+  Engine& engine_;
+  std::shared_ptr<const Module> module_;
+  wasmtime_instance_pre* native_;
+};
+
+class Linker {
+ public:
+  // The engine must outlive the linker and all that it linked.
+  explicit Linker(Engine& engine);
+  ~Linker();
+  Linker(const Linker&) = delete;
+  Linker& operator=(const Linker&) = delete;
+
+  // Before the first link only. A name is defined once (checked).
+  void define(const HostFunction& function);
+
+  // Any thread. The same Module gives the same LinkedModule for as long as that lives.
+  Result<std::shared_ptr<const LinkedModule>> link(std::shared_ptr<const Module> module,
+                                                   std::string* message = nullptr);
+
+  // Told "module.name" of an interface function that a guest calls and that nobody defined. Any thread. Set before the first link.
+  void set_on_missing(std::function<void(const std::string&)> on_missing) { on_missing_ = std::move(on_missing); }
+
+ private:
+  struct Missing;
+  Engine& engine_;
+  wasmtime_linker* native_;
+  std::mutex mutex_;
+  bool frozen_ = false;
+  std::function<void(const std::string&)> on_missing_;
+  std::map<std::pair<std::string, std::string>, bool> defined_;
+  std::deque<std::unique_ptr<Missing>> missing_;
+  std::map<const Module*, std::weak_ptr<const LinkedModule>> linked_;
+};
+
+}  // namespace cloche::wasm

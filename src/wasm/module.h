@@ -1,0 +1,68 @@
+// Module: a program, validated and compiled, that any number of instances share. Immutable; any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wasm/value.h"
+
+struct wasmtime_module;
+
+namespace cloche::wasm {
+
+using Digest = std::array<std::uint8_t, 32>;  // SHA-256
+
+std::string to_hex(const Digest& digest);
+
+// Which system calls a program speaks: it is a Linux guest when it imports `linux.syscall`.
+enum class Interface : std::uint8_t { wasi, linux_abi };
+
+enum class ExternKind : std::uint8_t { function, global, table, memory, tag };
+
+struct ModuleImport {
+  std::string module;
+  std::string name;
+  ExternKind kind;
+};
+
+struct ModuleExport {
+  std::string name;
+  ExternKind kind;
+  bool is_mutable = false;  // of a global
+};
+
+// What is known of a program without running it.
+struct ModuleInfo {
+  Digest digest{};  // of the wasm bytes
+  std::uint64_t wasm_bytes = 0;
+  Interface interface = Interface::wasi;
+  std::vector<ModuleImport> imports;
+  std::vector<ModuleExport> exports;
+  std::uint64_t memory_min_pages = 0;  // of the memory that is exported as "memory"
+  std::uint64_t memory_max_pages = 0;  // 65536 where the module has no limit
+
+  bool has_export(std::string_view name) const noexcept;
+  bool has_export(std::string_view name, ExternKind kind) const noexcept;
+};
+
+class Module {
+ public:
+  // Takes over `native`. For ModuleStore.
+  Module(wasmtime_module* native, ModuleInfo info) noexcept;
+  ~Module();
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  const ModuleInfo& info() const noexcept { return info_; }
+  wasmtime_module* native() const noexcept { return native_; }
+
+ private:
+  wasmtime_module* native_;
+  ModuleInfo info_;
+};
+
+}  // namespace cloche::wasm

@@ -1,0 +1,66 @@
+// ModuleStore: wasm bytes in, compiled Module out; each program is compiled once per machine.
+//
+// Found in this order: in memory (by digest), in the cache folder on disk (machine code, mapped and not read), else compiled and
+// written there. Several threads and processes that want the same program do the work once: the others wait for it.
+//
+// The cache folder belongs to this user alone (0700, files 0600; a folder of another owner or open to others is refused). Machine
+// code is trusted as this program's own text is, so a file is used only when its record says that it is complete and unchanged:
+// same inode, size and times as when it was written, or else the same content hash. A file that is damaged, of another version,
+// engine configuration or CPU is rebuilt, silently.
+//
+// Bytes may come from a guest. What is not a valid program is ENOEXEC with a sentence that says why; nothing here aborts on it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "wasm/engine.h"
+#include "wasm/module.h"
+
+namespace cloche::wasm {
+
+inline constexpr std::uint64_t max_module_bytes = std::uint64_t{256} << 20;
+inline constexpr std::uint64_t max_guest_module_bytes = std::uint64_t{64} << 20;
+
+class ModuleStore {
+ public:
+  struct Options {
+    // Where compiled code is kept; created when absent. Empty: nothing is kept.
+    std::filesystem::path cache_folder;
+    // Told the name of a program, and how big it is, when it must be compiled (seconds, for a big one). Any thread.
+    std::function<void(std::string_view name, std::uint64_t wasm_bytes)> on_compile;
+  };
+
+  // Throws HostError when the cache folder cannot be made or is not this user's alone. The engine must outlive the store.
+  ModuleStore(Engine& engine, Options options);
+  ~ModuleStore();
+  ModuleStore(const ModuleStore&) = delete;
+  ModuleStore& operator=(const ModuleStore&) = delete;
+
+  // The program in a file of the host. `message`, when given, gets one sentence on failure. Errors: those of open; ENOEXEC;
+  // EFBIG beyond max_module_bytes. An unchanged file (inode, size, times) that was loaded before on this machine is not read again.
+  Result<std::shared_ptr<const Module>> load(const std::filesystem::path& path, std::string* message = nullptr);
+
+  // The program in these bytes (a guest's file). `name` is for on_compile. Errors: ENOEXEC; EFBIG beyond max_guest_module_bytes.
+  Result<std::shared_ptr<const Module>> load(std::span<const std::byte> wasm, std::string_view name,
+                                             std::string* message = nullptr);
+
+  Engine& engine() const noexcept { return engine_; }
+
+ private:
+  struct Entry;
+  Engine& engine_;
+  Options options_;
+  std::mutex mutex_;
+  std::map<Digest, std::shared_ptr<Entry>> entries_;
+};
+
+}  // namespace cloche::wasm
