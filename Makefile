@@ -38,18 +38,21 @@ format: ## lay out all sources by .clang-format
 	@scripts/setup && python3 scripts/tidy.py --fix format
 
 .PHONY: asan
-asan: all ## build with ASan and UBSan, run all tests
-	@$(call configure,asan,$(build)/asan) && cmake --build $(build)/asan -j $(JOBS)
+asan: ## build with ASan and UBSan, run all tests
+	@$(prepare) && $(call configure,asan,$(build)/asan) && \
+		cmake --build $(build)/asan -j $(JOBS) --target all userland
 	@ctest --preset asan -j $(JOBS) --no-label-summary $(if $(TEST),-R '$(TEST)')
 
 .PHONY: tsan
-tsan: all ## the same with ThreadSanitizer
-	@$(call configure,tsan,$(build)/tsan) && cmake --build $(build)/tsan -j $(JOBS)
+tsan: ## the same with ThreadSanitizer
+	@$(prepare) && $(call configure,tsan,$(build)/tsan) && \
+		cmake --build $(build)/tsan -j $(JOBS) --target all userland
 	@ctest --preset tsan -j $(JOBS) --no-label-summary $(if $(TEST),-R '$(TEST)')
 
 .PHONY: fuzz
-fuzz: all ## search with each fuzz target for FUZZ_SECONDS (20)
-	@$(call configure,fuzz,$(build)/fuzz) && cmake --build $(build)/fuzz -j $(JOBS)
+fuzz: ## search with each fuzz target for FUZZ_SECONDS (20)
+	@$(prepare) && $(call configure,fuzz,$(build)/fuzz) && \
+		cmake --build $(build)/fuzz -j $(JOBS) --target fuzzers userland
 	@scripts/fuzz $(build)/fuzz $(FUZZ_SECONDS)
 
 .PHONY: clean

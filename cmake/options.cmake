@@ -66,7 +66,7 @@ if(sanitize)
   add_library(cloche_sanitizer_options STATIC cmake/sanitizer_options.cc)
   target_link_libraries(cloche_flags INTERFACE cloche_sanitizer_options)
   target_link_options(cloche_flags INTERFACE
-    -Wl,-u,__asan_default_options,-u,__ubsan_default_options,-u,__tsan_default_options)
+    -Wl,-u,__asan_default_options,-u,__ubsan_default_options,-u,__tsan_default_options,-u,__tsan_default_suppressions)
 else()
   target_compile_options(cloche_flags INTERFACE
     -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3

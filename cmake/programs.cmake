@@ -29,9 +29,11 @@ endforeach()
 # A fuzz target searches under the fuzz preset; everywhere else the same code runs over its corpus
 # once, as a test.
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/fuzz/*_fuzz.cc)
+add_custom_target(fuzzers)
 foreach(source IN LISTS fuzz_sources)
   cmake_path(GET source STEM name)
   add_executable(${name} ${source})
+  add_dependencies(fuzzers ${name})
   target_link_libraries(${name} PRIVATE cloche_flags ${all_layers})
   if(CLOCHE_SANITIZE STREQUAL "fuzzer")
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
