@@ -15,7 +15,7 @@ configure = { [ -f $(2)/build.ninja ] || cmake --preset $(1) >$(build)/configure
 
 .PHONY: all
 all: ## build everything: build/bin/cloche, the guests' system, tests and benches
-	@$(prepare) && $(call configure,dev,$(build)) && cmake --build $(build) -j $(JOBS) --target all userland
+	@$(prepare) && $(call configure,dev,$(build)) && cmake --build $(build) -j $(JOBS) --target all userland guests
 
 .PHONY: run
 run: all ## build, then the demonstration: a shell, Python and a plot in one sandbox
@@ -40,19 +40,19 @@ format: ## lay out all sources by .clang-format
 .PHONY: asan
 asan: ## build with ASan and UBSan, run all tests
 	@$(prepare) && $(call configure,asan,$(build)/asan) && \
-		cmake --build $(build)/asan -j $(JOBS) --target all userland
+		cmake --build $(build)/asan -j $(JOBS) --target all userland guests
 	@ctest --preset asan -j $(JOBS) --no-label-summary $(if $(TEST),-R '$(TEST)')
 
 .PHONY: tsan
 tsan: ## the same with ThreadSanitizer
 	@$(prepare) && $(call configure,tsan,$(build)/tsan) && \
-		cmake --build $(build)/tsan -j $(JOBS) --target all userland
+		cmake --build $(build)/tsan -j $(JOBS) --target all userland guests
 	@ctest --preset tsan -j $(JOBS) --no-label-summary $(if $(TEST),-R '$(TEST)')
 
 .PHONY: fuzz
 fuzz: ## search with each fuzz target for FUZZ_SECONDS (20)
 	@$(prepare) && $(call configure,fuzz,$(build)/fuzz) && \
-		cmake --build $(build)/fuzz -j $(JOBS) --target fuzzers userland
+		cmake --build $(build)/fuzz -j $(JOBS) --target fuzzers userland guests
 	@scripts/fuzz $(build)/fuzz $(FUZZ_SECONDS)
 
 .PHONY: clean

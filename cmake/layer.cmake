@@ -65,7 +65,8 @@ function(cloche_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE cloche_flags ${arg_LIBRARIES} GTest::gmock_main)
   target_compile_definitions(${name} PRIVATE
-    CLOCHE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" CLOCHE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+    CLOCHE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" CLOCHE_BINARY_DIR="${CMAKE_BINARY_DIR}"
+    CLOCHE_ROOTFS_DIR="${CLOCHE_ROOTFS}" CLOCHE_GUESTS_DIR="${CMAKE_BINARY_DIR}/guests")
   # The list of tests is asked for when ctest runs, not in the build, so a program that cannot start
   # is a failed test and not a failed build.
   gtest_discover_tests(${name}

@@ -5,12 +5,12 @@ set(all_layers cloche_sandbox cloche_cli cloche_packages cloche_python cloche_ke
     cloche_wasm cloche_base)
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*.cc)
+list(FILTER sources EXCLUDE REGEX "/tests/guests/")
 cloche_split(${sources})
 if(test_sources)
   cloche_test(cloche_test
     SOURCES ${test_sources} ${testing_sources} ${library_sources}
     LIBRARIES ${all_layers} cloche_cli_testing)
-  add_dependencies(cloche_test userland)
 endif()
 
 file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*.cc)

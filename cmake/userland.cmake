@@ -15,3 +15,26 @@ else()
   message(WARNING "userland/build/build.py is absent: no guest programs are built")
   add_custom_target(userland)
 endif()
+
+# Small guests for tests, one a file: tests/guests/NAME.c (or .cc) becomes guests/NAME.wasm in the build
+# folder, which tests know as CLOCHE_GUESTS_DIR.
+add_custom_target(guests)
+file(GLOB guest_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/guests/*.c
+     ${CMAKE_SOURCE_DIR}/tests/guests/*.cc)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/guests)
+foreach(source IN LISTS guest_sources)
+  cmake_path(GET source STEM name)
+  cmake_path(GET source EXTENSION extension)
+  set(compiler ${CMAKE_SOURCE_DIR}/userland/cc)
+  if(extension STREQUAL ".cc")
+    set(compiler ${CMAKE_SOURCE_DIR}/userland/cxx)
+  endif()
+  add_custom_command(
+    OUTPUT ${CMAKE_BINARY_DIR}/guests/${name}.wasm
+    COMMAND ${compiler} -Wall -Wextra -Werror -o ${CMAKE_BINARY_DIR}/guests/${name}.wasm ${source}
+    DEPENDS ${source} ${compiler}
+    VERBATIM)
+  add_custom_target(guest_${name} DEPENDS ${CMAKE_BINARY_DIR}/guests/${name}.wasm)
+  add_dependencies(guest_${name} userland)
+  add_dependencies(guests guest_${name})
+endforeach()

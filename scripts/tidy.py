@@ -188,6 +188,18 @@ def rule_links(_):
                     yield f"{name}:{number}: {target} does not exist"
 
 
+def rule_dependencies(_):
+    """docs/dependencies.md names every package and every pinned file."""
+    page = text("docs/dependencies.md")
+    for number, line in lines("scripts/packages.txt"):
+        name = line.partition("#")[0].partition("|")[0].strip()
+        if name and f"`{name}`" not in page:
+            yield f"scripts/packages.txt:{number}: docs/dependencies.md does not name {name}"
+    for number, line in lines("third_party.lock.toml"):
+        if (found := re.match(r'sha256 = "(\w{12})', line)) and found[1] not in page:
+            yield f"third_party.lock.toml:{number}: docs/dependencies.md does not name {found[1]}"
+
+
 def rule_scripts(_):
     """Scripts parse, and those that are run directly are executable."""
     for name in FILES:
