@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Builds the guests' userland: the sysroot for userland/cc, the ports, and the folder that the base layer is made of.
+
+  build.py --sysroot                      only the sysroot; prints its path
+  build.py --out DIR                      all ports, staged in DIR with a manifest.json
+  build.py --out DIR --groups shell,tools --without bash
+  build.py --list                         what there is
+
+What is built is kept under ${CLOCHE_CACHE:-~/.cache/cloche}/userland by the hash of all that goes into it. Exit status: 0, or 2
+with one sentence on stderr.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import sys
+
+sys.dont_write_bytecode = True
+
+import musl
+import ports
+import stage
+from common import BuildError, say
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="build.py", description="Builds the guests' userland.")
+    parser.add_argument("--sysroot", action="store_true", help="build only the sysroot and print its path")
+    parser.add_argument("--out", metavar="DIR", help="stage the ports in DIR")
+    parser.add_argument("--groups", metavar="A,B", help="only the ports of these groups")
+    parser.add_argument("--only", metavar="A,B", help="only these ports")
+    parser.add_argument("--without", metavar="A,B", default="", help="not these ports")
+    parser.add_argument("--list", action="store_true", help="list the ports")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, help="ports at a time")
+    options = parser.parse_args(arguments)
+    if not (options.sysroot or options.out or options.list):
+        parser.error("say --sysroot, --out DIR or --list")
+    return options
+
+
+def chosen(options):
+    every = ports.load_all()
+    known = {port.name for port in every}
+    only = set(filter(None, (options.only or "").split(",")))
+    without = set(filter(None, options.without.split(",")))
+    groups = set(filter(None, (options.groups or "").split(",")))
+    for name in sorted((only | without) - known):
+        raise BuildError(f"there is no port {name}: build.py --list names them")
+    for group in sorted(groups - {g for port in every for g in port.groups}):
+        raise BuildError(f"there is no group {group}: build.py --list names them")
+    return [port for port in every if port.name not in without and (not only or port.name in only)
+            and (not groups or groups & set(port.groups))]
+
+
+def build_all(selected, sysroot, jobs):
+    """(port, built folder) pairs; the first failure ends it, after the ports under way."""
+    at_once = max(1, min(jobs, len(selected)))
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        futures = {pool.submit(ports.build, port, sysroot, max(1, jobs // at_once)): port for port in selected}
+        try:
+            for future in concurrent.futures.as_completed(futures):
+                future.result()
+        except BuildError:
+            pool.shutdown(cancel_futures=True)
+            raise
+        return [(port, future.result()) for future, port in futures.items()]
+
+
+def run(options):
+    if options.list:
+        for port in ports.load_all():
+            print(f"{port.name:12} {port.version:10} {port.licence:20} {','.join(port.groups)}")
+        return
+    selected = chosen(options) if options.out else []
+    sysroot = musl.build_sysroot(options.jobs)
+    if options.sysroot:
+        print(sysroot)
+    if options.out:
+        stage.stage(build_all(selected, sysroot, options.jobs), options.out)
+        say(f"staged {len(selected)} ports in {options.out}")
+
+
+def main():
+    try:
+        run(parse(sys.argv[1:]))
+    except (BuildError, OSError) as error:
+        print(f"userland: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""What every part of the userland build shares: where things lie, how a failure is told, how content is hashed."""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import threading
+
+USERLAND = pathlib.Path(__file__).resolve().parent.parent
+LLVM = "22"
+
+_print_lock = threading.Lock()
+
+
+class BuildError(Exception):
+    """A failure that the person who builds can act on: one sentence."""
+
+
+def cache_root():
+    base = os.environ.get("CLOCHE_CACHE")
+    if not base:
+        base = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "cloche")
+    return pathlib.Path(base) / "userland"
+
+
+def say(message):
+    with _print_lock:
+        print(f"userland: {message}", file=sys.stderr, flush=True)
+
+
+def tool(name):
+    """The path of a tool of the pinned LLVM release, such as clang or llvm-ar."""
+    path = shutil.which(f"{name}-{LLVM}")
+    if not path:
+        raise BuildError(f"{name}-{LLVM} is not installed: install clang-{LLVM}, lld-{LLVM}, llvm-{LLVM} and "
+                         f"libclang-rt-{LLVM}-dev-wasm32")
+    return path
+
+
+def toolchain_id():
+    """Names the compiler exactly, for content hashes."""
+    version = subprocess.run([tool("clang"), "--version"], capture_output=True, text=True, check=True)
+    return version.stdout.splitlines()[0]
+
+
+def hash_tree(digest, root):
+    """Adds the names and the content of the files below root (or of the file root) to the digest."""
+    root = pathlib.Path(root)
+    files = sorted(p for p in root.rglob("*") if p.is_file()) if root.is_dir() else [root]
+    for path in files:
+        if "__pycache__" in path.parts:
+            continue
+        digest.update(str(path.relative_to(root)).encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+
+
+def content_hash(*parts):
+    """A short hash over strings and over files or folders (as Path)."""
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, pathlib.Path):
+            hash_tree(digest, part)
+        else:
+            digest.update(str(part).encode() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def locked(path):
+    """One build of a thing at a time on this machine."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def run_logged(command, log, cwd, env=None):
+    """Runs a command with its output in the log; a failure names the log."""
+    with open(log, "ab") as out:
+        out.write(f"\n$ {' '.join(str(c) for c in command)}\n".encode())
+        out.flush()
+        status = subprocess.run([str(c) for c in command], cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out,
+                                stderr=subprocess.STDOUT).returncode
+    if status != 0:
+        raise BuildError(f"{pathlib.Path(str(command[0])).name} failed with status {status}: see {log}")
+
+
+def install_folder(made, final):
+    """Puts a finished folder in its place in the cache, whole or not at all."""
+    shutil.rmtree(final, ignore_errors=True)
+    os.rename(made, final)

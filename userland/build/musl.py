@@ -1,0 +1,129 @@
+"""The sysroot: musl with our port laid over it, crt1.o, and the compiler's runtime library."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import sources
+from common import (USERLAND, BuildError, cache_root, content_hash, install_folder, locked, run_logged, say, tool,
+                    toolchain_id)
+
+SOURCE = {
+    "kind": "debian",
+    "package": "musl",
+    "file": "musl_1.2.5.orig.tar.gz",
+    "sha256": "a9a118bbe84d8764da0ea0d28b3ab3fae8477fc7e4085d90102b8596fc7c75e4",
+}
+
+# Functions of <math.h> that are one instruction here.
+MATH_INSTRUCTIONS = ("sqrt", "floor", "ceil", "trunc", "rint", "nearbyint", "fabs", "copysign")
+
+CFLAGS = ("--target=wasm32-unknown-unknown -O2 -fno-strict-aliasing -fwrapv-pointer -w -fvisibility=default "
+          "-ffunction-sections -fdata-sections -mexception-handling "
+          "-mllvm -wasm-enable-sjlj -mllvm -wasm-use-legacy-eh=false")
+
+
+def sysroot_hash():
+    return content_hash("sysroot", toolchain_id(), SOURCE["sha256"], USERLAND / "musl-port",
+                        pathlib.Path(__file__).resolve())
+
+
+def _edit(path, *replacements):
+    text = path.read_text()
+    for old, new in replacements:
+        if old not in text:
+            raise BuildError(f"musl's {path.name} is not as the port expects it")
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
+def lay_over(tree):
+    """Makes the wasm32 architecture in an unpacked musl tree."""
+    port = USERLAND / "musl-port"
+    arch = tree / "arch" / "wasm32"
+    shutil.copytree(tree / "arch" / "riscv32", arch)
+    # No floating point environment: the generic header says so.
+    for gone in ("bits/fenv.h", "crt_arch.h"):
+        (arch / gone).unlink()
+    # size_t is unsigned long for this compiler, and C++ names functions by it.
+    _edit(arch / "bits" / "alltypes.h.in", ("#define _Addr int", "#define _Addr long"))
+    _edit(arch / "bits" / "signal.h", ("#define SA_RESTORER  0x04000000\n", ""))
+    shutil.copytree(port / "arch", arch, dirs_exist_ok=True)
+    for folder in sorted((port / "src").iterdir()):
+        target = tree / "src" / folder.name
+        for file in sorted(folder.iterdir()):
+            into = target if file.suffix == ".h" else target / "wasm32"
+            into.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, into)
+    (tree / "crt" / "wasm32").mkdir()
+    shutil.copy(port / "crt" / "crt1.c", tree / "crt" / "wasm32")
+    for file in (port / "include").iterdir():
+        shutil.copy(file, tree / "include")
+    for header, last in (("setjmp.h", "cloche_setjmp.h"), ("unistd.h", "cloche_vfork.h")):
+        with open(tree / "include" / header, "a") as f:
+            f.write(f"\n#include <bits/{last}>\n")
+    math = tree / "src" / "math" / "wasm32"
+    math.mkdir()
+    for name in MATH_INSTRUCTIONS:
+        for suffix, kind in (("", "double"), ("f", "float")):
+            second = (f", {kind} y", ", y") if name == "copysign" else ("", "")
+            (math / f"{name}{suffix}.c").write_text(
+                f"#include <math.h>\n\n{kind} {name}{suffix}({kind} x{second[0]})\n{{\n"
+                f"  return __builtin_{name}{suffix}(x{second[1]});\n}}\n")
+
+
+def _make(tree, out, jobs, log):
+    ccache = shutil.which("ccache")
+    # Relative paths in the objects: the same bytes from every scratch folder.
+    (tree / "config.mak").write_text(
+        f"ARCH = wasm32\nCC = {ccache + ' ' if ccache else ''}{tool('clang')}\nAR = {tool('llvm-ar')}\n"
+        f"RANLIB = {tool('llvm-ranlib')}\nCFLAGS_AUTO =\nCFLAGS = {CFLAGS} -ffile-prefix-map={tree}=.\n"
+        f"prefix = {out}\nincludedir = {out}/include\nlibdir = {out}/lib\n")
+    env = dict(os.environ, MAKEFLAGS="", MAKELEVEL="")
+    if ccache:
+        env["CCACHE_BASEDIR"] = str(tree)
+    empty = [f"lib/lib{name}.a" for name in ("m", "rt", "pthread", "crypt", "util", "xnet", "resolv", "dl")]
+    run_logged(["make", f"-j{jobs}", "lib/libc.a", "lib/crt1.o", *empty], log, tree, env)
+    run_logged(["make", "install-headers"], log, tree, env)
+    shutil.copytree(tree / "lib", out / "lib")
+
+
+def _resource_library():
+    listed = subprocess.run([tool("clang"), "-print-resource-dir"], capture_output=True, text=True, check=True)
+    path = pathlib.Path(listed.stdout.strip()) / "lib" / "wasi" / "libclang_rt.builtins-wasm32.a"
+    if not path.exists():
+        raise BuildError("the compiler's runtime for wasm32 is missing: install libclang-rt-22-dev-wasm32")
+    return path
+
+
+def _point_at(final):
+    """Keeps the name that userland/cc looks for on the newest sysroot."""
+    link = cache_root() / "sysroot"
+    fresh = link.with_name(f"sysroot.{os.getpid()}")
+    fresh.symlink_to(final.name)
+    os.replace(fresh, link)
+
+
+def build_sysroot(jobs):
+    """The sysroot's folder in the cache, built when it is not there."""
+    key = sysroot_hash()
+    final = cache_root() / f"sysroot-{key}"
+    with locked(cache_root() / ".sysroot.lock"):
+        if not (final / "lib" / "libc.a").exists():
+            archive = sources.fetch(SOURCE)
+            say("building musl for wasm32")
+            log = cache_root() / "logs" / "musl.log"
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_bytes(b"")
+            with tempfile.TemporaryDirectory(prefix="musl-", dir=cache_root()) as scratch:
+                tree, out = pathlib.Path(scratch) / "musl", pathlib.Path(scratch) / "out"
+                out.mkdir()
+                sources.unpack(archive, tree)
+                lay_over(tree)
+                _make(tree, out, jobs, log)
+                shutil.copy(_resource_library(), out / "lib" / "libclang_rt.builtins.a")
+                install_folder(out, final)
+        _point_at(final)
+    return final

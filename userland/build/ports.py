@@ -1,0 +1,96 @@
+"""Ports: a folder with a port.toml and a build.sh makes guest programs from one upstream archive.
+
+port.toml: name, version, licence, groups, priority (the higher one wins where two ports bring the same path),
+commands (names that must be in usr/bin after the build), [source] (see sources.py).
+build.sh runs in the unpacked source, after patches/*.patch, with CC, CXX, AR, RANLIB, NM, STRIP, HOST (for configure), JOBS,
+PORT (the port's folder) and OUT, where it puts usr/bin and usr/share.
+"""
+
+import dataclasses
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import tomllib
+
+import sources
+from common import (USERLAND, BuildError, cache_root, content_hash, install_folder, locked, run_logged, say, tool)
+
+HOST_TRIPLE = "wasm32-unknown-linux-musl"
+
+
+@dataclasses.dataclass(frozen=True)
+class Port:
+    folder: pathlib.Path
+    name: str
+    version: str
+    licence: str
+    groups: tuple
+    priority: int
+    commands: tuple
+    source: dict
+    needs: tuple
+
+
+def load(folder):
+    path = folder / "port.toml"
+    try:
+        recipe = tomllib.loads(path.read_text())
+        return Port(folder, recipe["name"], recipe["version"], recipe["licence"], tuple(recipe["groups"]),
+                    recipe.get("priority", 0), tuple(recipe["commands"]), recipe["source"],
+                    tuple(recipe.get("needs", ())))
+    except (tomllib.TOMLDecodeError, KeyError) as error:
+        raise BuildError(f"{path} is no valid recipe: {error}") from error
+
+
+def load_all():
+    return [load(path.parent) for path in sorted((USERLAND / "ports").glob("*/port.toml"))]
+
+
+def key_of(port, sysroot):
+    build = pathlib.Path(__file__).resolve().parent
+    return content_hash("port", sysroot.name, port.folder, USERLAND / "cc", USERLAND / "cxx", build / "ports.py")
+
+
+def _environment(port, sysroot, out, jobs):
+    keep = {name: os.environ[name] for name in ("PATH", "HOME", "CCACHE_DIR", "CLOCHE_CACHE") if name in os.environ}
+    compiler_cache = "ccache " if shutil.which("ccache") else ""
+    return keep | {
+        "LC_ALL": "C", "TZ": "UTC", "SOURCE_DATE_EPOCH": "1",
+        "CLOCHE_SYSROOT": str(sysroot), "PORT": str(port.folder), "OUT": str(out), "JOBS": str(jobs),
+        "HOST": HOST_TRIPLE, "CC": f"{compiler_cache}{USERLAND}/cc", "CXX": f"{compiler_cache}{USERLAND}/cxx",
+        "AR": tool("llvm-ar"), "RANLIB": tool("llvm-ranlib"), "NM": tool("llvm-nm"), "STRIP": tool("llvm-strip"),
+        # ccache must know a wrapper's change and see the real compiler's identity.
+        "CCACHE_COMPILERCHECK": f"string:{key_of(port, sysroot)}" if compiler_cache else "",
+    }
+
+
+def _check(port, out):
+    missing = [name for name in port.commands if not os.path.lexists(out / "usr" / "bin" / name)]
+    if missing:
+        raise BuildError(f"port {port.name} built, but without {', '.join(missing)}")
+
+
+def build(port, sysroot, jobs):
+    """The port's folder in the cache, built when it is not there."""
+    final = cache_root() / f"{port.name}-{key_of(port, sysroot)}"
+    with locked(cache_root() / "locks" / port.name):
+        if final.exists():
+            return final
+        archive = sources.fetch(port.source)
+        say(f"building {port.name} {port.version}")
+        log = cache_root() / "logs" / f"{port.name}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_bytes(b"")
+        with tempfile.TemporaryDirectory(prefix=f"{port.name}-", dir=cache_root()) as scratch:
+            tree, out = pathlib.Path(scratch) / "src", pathlib.Path(scratch) / "out"
+            (out / "usr" / "bin").mkdir(parents=True)
+            sources.unpack(archive, tree)
+            for patch in sorted((port.folder / "patches").glob("*.patch")):
+                run_logged(["patch", "-p1", "-F0", "--no-backup-if-mismatch", "-i", patch], log, tree)
+            run_logged(["sh", "-eu", port.folder / "build.sh"], log, tree, _environment(port, sysroot, out, jobs))
+            _check(port, out)
+            install_folder(out, final)
+        say(f"built {port.name} {port.version}")
+    return final

@@ -1,0 +1,146 @@
+"""Source archives: fetched by their registry's ordinary client, pinned by SHA-256, kept in the cache by that hash."""
+
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+
+from common import BuildError, cache_root, locked, say
+
+# Debian source packages are asked for in these releases. The upstream archive keeps its hash over Debian revisions, so any
+# revision that carries it serves, also when the release's newest one has a later version.
+DEBIAN_RELEASES = ("bookworm", "bookworm-updates", "trixie", "trixie-updates")
+DEBIAN_LAST_RESORT = ("sid",)
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+
+def sha256_of(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as f:
+        while block := f.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def fetch(source):
+    """The path of the archive that a recipe's [source] table names; fetches it when the cache has not got it."""
+    folder = cache_root() / "sources"
+    path = folder / f"{source['sha256'][:16]}-{source['file']}"
+    with locked(folder / ".lock"):
+        if path.exists():
+            if sha256_of(path) == source["sha256"]:
+                return path
+            path.unlink()
+        say(f"fetching {source['file']}")
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            got = _FETCHERS[source["kind"]](source, pathlib.Path(scratch))
+            if sha256_of(got) != source["sha256"]:
+                raise BuildError(f"{source['file']} has another SHA-256 than the recipe pins: it was refused")
+            shutil.move(got, path)
+    return path
+
+
+def unpack(archive, into):
+    """Unpacks an archive; a single top folder in it is left out."""
+    into = pathlib.Path(into)
+    staging = into.with_name(into.name + ".unpack")
+    staging.mkdir(parents=True)
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as z:
+            z.extractall(staging)
+    else:
+        with tarfile.open(archive) as t:
+            t.extractall(staging, filter="data") if hasattr(tarfile, "data_filter") else t.extractall(staging)
+    tops = list(staging.iterdir())
+    os.rename(tops[0] if len(tops) == 1 and tops[0].is_dir() else staging, into)
+    shutil.rmtree(staging, ignore_errors=True)
+
+
+def _debian_mirrors():
+    """The mirrors that this machine's apt is set up with: (main archive, security archive or None)."""
+    listing = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)"],
+                             capture_output=True, text=True)
+    main = security = None
+    for line in listing.stdout.splitlines():
+        fields = line.split()
+        if len(fields) != 3 or fields[2] != "main":
+            continue
+        if fields[1].endswith("-security"):
+            security = security or fields[0]
+        elif re.fullmatch(r"(bookworm|trixie|sid|stable|testing)(-updates)?", fields[1]):
+            main = main or fields[0]
+    if not main:
+        raise BuildError("apt on this machine has no Debian archive among its sources, so sources cannot be fetched")
+    return main, security
+
+
+class _Apt:
+    """apt-get with lists, cache and sources of its own: needs no root and leaves the machine's alone."""
+
+    def __init__(self, releases):
+        self.home = cache_root() / "apt"
+        for folder in ("state/lists/partial", "cache/archives/partial"):
+            (self.home / folder).mkdir(parents=True, exist_ok=True)
+        main, security = _debian_mirrors()
+        signed = f"[signed-by={KEYRING}] " if os.path.exists(KEYRING) else ""
+        lines = [f"deb-src {signed}{main} {release} main" for release in releases]
+        if security:
+            lines += [f"deb-src {signed}{security} {release}-security main" for release in ("bookworm", "trixie")]
+        self.sources = self.home / "sources.list"
+        self.sources.write_text("\n".join(lines) + "\n")
+
+    def run(self, program, *arguments, cwd=None):
+        options = [f"-oDir::State={self.home}/state", f"-oDir::Cache={self.home}/cache",
+                   f"-oDir::Etc::sourcelist={self.sources}", "-oDir::Etc::sourceparts=-",
+                   "-oAcquire::Languages=none", "-oAPT::Sandbox::User=", "-oAcquire::Retries=3"]
+        return subprocess.run([program, *options, *arguments], cwd=cwd, capture_output=True, text=True)
+
+    def version_with(self, package, sha256):
+        """The version of a source package that carries the archive of this hash, or None."""
+        shown = self.run("apt-cache", "showsrc", "--only-source", package)
+        for block in shown.stdout.split("\n\n"):
+            if sha256 in block:
+                return re.search(r"^Version: (\S+)", block, re.M).group(1)
+        return None
+
+
+def _fetch_debian(source, scratch):
+    package = source["package"]
+    for releases in (DEBIAN_RELEASES, DEBIAN_RELEASES + DEBIAN_LAST_RESORT):
+        apt = _Apt(releases)
+        version = apt.version_with(package, source["sha256"])
+        if not version:
+            apt.run("apt-get", "update")
+            version = apt.version_with(package, source["sha256"])
+        if version:
+            break
+    else:
+        raise BuildError(f"no Debian release in reach has {source['file']} with the pinned SHA-256 "
+                         "(is the network there?)")
+    done = apt.run("apt-get", "source", "--download-only", "--tar-only", "--only-source", f"{package}={version}",
+                   cwd=scratch)
+    path = scratch / source["file"]
+    if not path.exists():
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise BuildError(f"apt-get could not fetch {source['file']}: {reason}")
+    return path
+
+
+def _fetch_pypi(source, scratch):
+    command = ["python3", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(scratch)]
+    if "platform" in source:
+        command += ["--platform", source["platform"]]
+    done = subprocess.run([*command, f"{source['package']}=={source['version']}"], capture_output=True, text=True)
+    path = scratch / source["file"]
+    if not path.exists():
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise BuildError(f"pip could not fetch {source['file']}: {reason}")
+    return path
+
+
+_FETCHERS = {"debian": _fetch_debian, "pypi": _fetch_pypi}

@@ -1,0 +1,72 @@
+"""The staging folder: what all built ports bring, as one file tree with a manifest."""
+
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+
+# As on Debian: everything is in usr.
+LINKS = {"bin": "usr/bin", "sbin": "usr/bin"}
+
+
+def _entries_of(port, built):
+    """(path, Path) of everything in a built port, folders first."""
+    for folder, names, files in sorted(os.walk(built)):
+        for name in sorted(names) + sorted(files):
+            path = pathlib.Path(folder) / name
+            yield str(path.relative_to(built)), path
+
+
+def _describe(path, source, port):
+    if source.is_symlink():
+        return {"path": path, "type": "symlink", "target": os.readlink(source), "program": port.name}
+    if source.is_dir():
+        return {"path": path, "type": "directory", "mode": "0755"}
+    executable = os.access(source, os.X_OK)
+    return {"path": path, "type": "file", "mode": "0755" if executable else "0644", "size": source.stat().st_size,
+            "sha256": hashlib.sha256(source.read_bytes()).hexdigest(), "program": port.name}
+
+
+def _program(port):
+    source = {key: value for key, value in port.source.items()}
+    patches = [f"userland/ports/{port.folder.name}/patches/{p.name}"
+               for p in sorted((port.folder / "patches").glob("*.patch"))]
+    return {"name": port.name, "version": port.version, "licence": port.licence, "commands": list(port.commands),
+            "source": source, "recipe": f"userland/ports/{port.folder.name}", "patches": patches}
+
+
+def make_manifest(built_ports):
+    """The manifest over (port, built folder) pairs, and where each file of it comes from."""
+    entries, origin = {}, {}
+    for link, target in LINKS.items():
+        entries[link] = {"path": link, "type": "symlink", "target": target}
+    for port, built in sorted(built_ports, key=lambda pair: pair[0].priority):
+        for path, source in _entries_of(port, built):
+            entries[path] = _describe(path, source, port)
+            origin[path] = source
+    manifest = {"format": 1, "entries": [entries[path] for path in sorted(entries)],
+                "programs": [_program(port) for port, _ in sorted(built_ports, key=lambda pair: pair[0].name)]}
+    return manifest, origin
+
+
+def stage(built_ports, out):
+    """Makes the folder `out` anew: the tree, and manifest.json beside it. Never half-made."""
+    manifest, origin = make_manifest(built_ports)
+    out = pathlib.Path(out).absolute()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    made = pathlib.Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    for entry in manifest["entries"]:
+        target = made / entry["path"]
+        if entry["type"] == "directory":
+            target.mkdir(exist_ok=True)
+        elif entry["type"] == "symlink":
+            target.symlink_to(entry["target"])
+        else:
+            shutil.copyfile(origin[entry["path"]], target)
+            target.chmod(int(entry["mode"], 8))
+    (made / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+    made.chmod(0o755)
+    shutil.rmtree(out, ignore_errors=True)
+    os.rename(made, out)

@@ -1,0 +1,1 @@
+// In siglongjmp.c, with what it undoes.
