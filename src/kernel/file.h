@@ -4,10 +4,13 @@
 // it sleeps; so after any such call everything but `this` and the caller's own process may have changed.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "kernel/wait_queue.h"
@@ -34,6 +37,19 @@ using PollEvents = std::uint32_t;
 inline constexpr PollEvents pollin = 1, pollpri = 2, pollout = 4, pollerr = 8, pollhup = 0x10, pollnval = 0x20,
                             pollrdnorm = 0x40, pollrdband = 0x80, pollwrnorm = 0x100, pollwrband = 0x200,
                             pollrdhup = 0x2000;
+
+// What somebody who waits for a file to become ready has to know.
+struct PollSources {
+  std::vector<WaitQueue*> queues;  // woken when readiness may have changed
+  Deadline deadline;               // readiness may also change at this moment, without a wake (timerfd)
+  std::uint64_t changes = 0;       // grows whenever something may have become ready: the edges of EPOLLET
+
+  void add(WaitQueue& queue) {
+    queues.push_back(&queue);
+    changes += queue.wakes();
+  }
+  void add(SteadyTime moment) { deadline = deadline ? std::min(*deadline, moment) : moment; }
+};
 
 class File {
  public:
@@ -63,6 +79,14 @@ class File {
   // file is always ready.
   virtual PollEvents poll();
   virtual WaitQueue* poll_queue() { return nullptr; }
+  // The same for files that hang on more than one queue, or on time; poll and epoll ask only here.
+  virtual void poll_sources(PollSources& sources) {
+    if (WaitQueue* queue = poll_queue()) sources.add(*queue);
+  }
+
+  // Opens what is behind this file anew, as open of /proc/<pid>/fd/N does for a file without an inode; ENXIO: it cannot, and
+  // the opener gets this description itself.
+  virtual Result<std::shared_ptr<File>> reopen(Task& task, std::uint32_t open_flags);
 
   virtual Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request, std::uint32_t argument);
   virtual Result<vfs::Stat> stat() = 0;

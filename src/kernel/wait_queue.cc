@@ -21,11 +21,14 @@ bool Waiter::sleep(std::mutex& kernel_mutex, std::span<WaitQueue* const> queues,
 }
 
 void Waiter::wake() noexcept {
+  // Who was woken already is on its way: one system call for any number of wakes.
+  if (woken_) return;
   woken_ = true;
   condition_.notify_one();
 }
 
 void WaitQueue::wake_all() noexcept {
+  ++wakes_;
   for (Waiter* waiter : waiters_) waiter->wake();
 }
 

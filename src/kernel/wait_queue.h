@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -46,11 +47,14 @@ class WaitQueue {
   WaitQueue& operator=(const WaitQueue&) = delete;
 
   void wake_all() noexcept;
+  // How often it was woken, with or without sleepers.
+  std::uint64_t wakes() const noexcept { return wakes_; }
   bool empty() const noexcept { return waiters_.empty(); }
 
  private:
   friend class Waiter;
   std::vector<Waiter*> waiters_;
+  std::uint64_t wakes_ = 0;
 };
 
 }  // namespace cloche::kernel
