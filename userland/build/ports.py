@@ -2,7 +2,7 @@
 
 port.toml: name, version, licence, groups, priority (the higher one wins where two ports bring the same path),
 commands (names that must be in usr/bin after the build), [source] (see sources.py).
-build.sh runs in the unpacked source, after patches/*.patch, with CC, CXX, AR, RANLIB, NM, STRIP, HOST (for configure), JOBS,
+build.sh runs in the unpacked source, after patches/*.patch and edit.py (see edits.py), with CC, CXX, AR, RANLIB, NM, STRIP, HOST (for configure), JOBS,
 PORT (the port's folder) and OUT, where it puts usr/bin and usr/share.
 """
 
@@ -10,7 +10,7 @@ import dataclasses
 import os
 import pathlib
 import shutil
-import subprocess
+import sys
 import tempfile
 import tomllib
 
@@ -89,6 +89,9 @@ def build(port, sysroot, jobs):
             sources.unpack(archive, tree)
             for patch in sorted((port.folder / "patches").glob("*.patch")):
                 run_logged(["patch", "-p1", "-F0", "--no-backup-if-mismatch", "-i", patch], log, tree)
+            if (port.folder / "edit.py").exists():
+                run_logged([sys.executable, "-B", port.folder / "edit.py"], log, tree,
+                           dict(os.environ, PYTHONPATH=str(USERLAND / "build")))
             run_logged(["sh", "-eu", port.folder / "build.sh"], log, tree, _environment(port, sysroot, out, jobs))
             _check(port, out)
             install_folder(out, final)

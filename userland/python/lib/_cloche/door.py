@@ -1,0 +1,128 @@
+"""System calls of the kernel, through the interpreter's one import.
+
+A frame is a header and a data area. The header holds the number of a Linux call and six argument words; a word that is marked in
+`pointers` is an offset into the data area, which the host turns to an address. The kernel reads and writes the data area
+in place, since the frame is a bytearray of the guest's own memory. The answer is eight bytes: the result or a negative Linux errno.
+"""
+import errno
+import os
+import struct
+
+import _host
+
+_HEADER = struct.Struct("<4sIIIIIIII")  # magic, call, pointers, six words
+HEADER_SIZE = _HEADER.size
+_MAGIC = b"sys0"
+_NO_WORDS = (0, 0, 0, 0, 0, 0)
+_call = _host.call
+_unpack = struct.Struct("<q").unpack
+
+# Numbers of Linux on 32-bit RISC-V, which are the kernel's.
+NUMBERS = {
+    "getcwd": 17, "dup": 23, "dup3": 24, "fcntl": 25, "ioctl": 29, "flock": 32, "mknodat": 33,
+    "statfs": 43, "fstatfs": 44, "ftruncate": 46, "faccessat": 48, "chdir": 49, "fchdir": 50,
+    "fchmod": 52, "fchmodat": 53, "fchownat": 54, "fchown": 55, "openat": 56, "close": 57, "pipe2": 59,
+    "sync": 81, "exit_group": 94, "setpriority": 140, "getpriority": 141, "setgid": 144, "setuid": 146,
+    "getresuid": 148, "getresgid": 150, "times": 153, "setpgid": 154, "getpgid": 155, "getsid": 156,
+    "setsid": 157, "getgroups": 158, "setgroups": 159, "uname": 160, "umask": 166, "getpid": 172,
+    "getppid": 173, "getuid": 174, "geteuid": 175, "getgid": 176, "getegid": 177, "sysinfo": 179,
+    "execve": 221, "prlimit64": 261, "kill": 129, "rt_sigaction": 134, "rt_sigprocmask": 135,
+    "wait4": 260, "setitimer": 103, "getitimer": 102, "getrusage": 165, "close_range": 436,
+    "faccessat2": 439, "vfork_begin": 0x1004,
+}
+
+# Linux numbers by name: the interpreter's own errno values are WASI's.
+_LINUX = {
+    "EPERM": 1, "ENOENT": 2, "ESRCH": 3, "EINTR": 4, "EIO": 5, "ENXIO": 6, "E2BIG": 7, "ENOEXEC": 8, "EBADF": 9,
+    "ECHILD": 10, "EAGAIN": 11, "ENOMEM": 12, "EACCES": 13, "EFAULT": 14, "EBUSY": 16, "EEXIST": 17, "EXDEV": 18,
+    "ENODEV": 19, "ENOTDIR": 20, "EISDIR": 21, "EINVAL": 22, "ENFILE": 23, "EMFILE": 24, "ENOTTY": 25, "ETXTBSY": 26,
+    "EFBIG": 27, "ENOSPC": 28, "ESPIPE": 29, "EROFS": 30, "EMLINK": 31, "EPIPE": 32, "EDOM": 33, "ERANGE": 34,
+    "EDEADLK": 35, "ENAMETOOLONG": 36, "ENOLCK": 37, "ENOSYS": 38, "ENOTEMPTY": 39, "ELOOP": 40, "EOVERFLOW": 75,
+    "ENOTSOCK": 88, "EOPNOTSUPP": 95, "EADDRINUSE": 98, "ENETUNREACH": 101, "ECONNRESET": 104, "ENOTCONN": 107,
+    "ETIMEDOUT": 110, "ECONNREFUSED": 111, "EDQUOT": 122, "ECANCELED": 125,
+}
+_FROM_LINUX = {number: getattr(errno, name) for name, number in _LINUX.items() if hasattr(errno, name)}
+
+
+def error(linux_errno, *names):
+    """The OSError for a Linux errno; `names` are file names, as in OSError."""
+    number = _FROM_LINUX.get(linux_errno, errno.EIO)
+    if len(names) == 2:
+        return OSError(number, os.strerror(number), names[0], None, names[1])
+    return OSError(number, os.strerror(number), *names)
+
+
+class Frame:
+    """Collects the data of one call: `text` and `data` put bytes in, `space` reserves room for an answer."""
+
+    __slots__ = ("parts", "size")
+
+    def __init__(self):
+        self.parts = []
+        self.size = 0
+
+    def data(self, value):
+        at = self.size
+        pad = -len(value) % 8
+        self.parts.append(bytes(value) + bytes(pad))
+        self.size += len(value) + pad
+        return Pointer(at)
+
+    def text(self, value):
+        return self.data(os.fsencode(value) + b"\0")
+
+    def space(self, size):
+        return self.data(bytes(size))
+
+    def strings(self, values):
+        """An array of C strings, closed by a null. Its words are relative: see `call`."""
+        offsets = [self.text(value) for value in values]
+        return Pointers(self.data(struct.pack(f"<{len(offsets) + 1}I", *offsets, 0)), len(offsets))
+
+
+class Pointer(int):
+    """An offset into the data area."""
+
+
+class Pointers(Pointer):
+    """An offset of an array of offsets, each of which the host makes an address."""
+
+    def __new__(cls, offset, count):
+        self = super().__new__(cls, offset)
+        self.count = count
+        return self
+
+
+def raw(name, *words, frame=None):
+    """The result of a call, negative for an error, and the data area after it."""
+    marks = 0
+    values = list(_NO_WORDS)
+    for i, word in enumerate(words):
+        if isinstance(word, Pointer):
+            marks |= (0x101 if isinstance(word, Pointers) else 1) << i
+        values[i] = word & 0xFFFFFFFF
+    buffer = bytearray(_HEADER.pack(_MAGIC, NUMBERS[name], marks, *values))
+    if frame is not None:
+        for part in frame.parts:
+            buffer += part
+    return _unpack(_call(buffer))[0], buffer
+
+
+def call(name, *words, frame=None):
+    """The result of a call. OSError when it fails; a call that a signal interrupted is made again."""
+    while True:
+        result, _ = raw(name, *words, frame=frame)
+        if result >= 0:
+            return result
+        if result != -4:
+            raise error(-result)
+
+
+def call_data(name, *words, frame):
+    """The same, with the data area: (result, bytes)."""
+    while True:
+        result, buffer = raw(name, *words, frame=frame)
+        if result >= 0:
+            return result, memoryview(buffer)[HEADER_SIZE:]
+        if result != -4:
+            raise error(-result)

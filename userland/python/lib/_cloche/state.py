@@ -1,0 +1,8 @@
+"""What this process is, as the kernel said at its start; filled by start.enter."""
+
+pid = 0
+ppid = 0
+uid = 0
+gid = 0
+host_name = "cloche"
+executable = "/usr/bin/python3"
