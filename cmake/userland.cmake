@@ -6,9 +6,12 @@ if(NOT CLOCHE_ROOTFS STREQUAL ${CMAKE_BINARY_DIR}/rootfs)
   file(CREATE_LINK ${CLOCHE_ROOTFS} ${CMAKE_BINARY_DIR}/rootfs SYMBOLIC)
 endif()
 
+set(sysroot_id ${CMAKE_BINARY_DIR}/guests/sysroot.id)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/guests)
 if(EXISTS ${CMAKE_SOURCE_DIR}/userland/build/build.py)
   add_custom_target(userland
-    COMMAND ${CMAKE_SOURCE_DIR}/scripts/userland --out ${CLOCHE_ROOTFS}
+    COMMAND ${CMAKE_SOURCE_DIR}/scripts/userland ${CLOCHE_ROOTFS} ${sysroot_id}
+    BYPRODUCTS ${sysroot_id}
     USES_TERMINAL
     COMMENT "Guest programs")
 else()
@@ -21,7 +24,6 @@ endif()
 add_custom_target(guests)
 file(GLOB guest_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/guests/*.c
      ${CMAKE_SOURCE_DIR}/tests/guests/*.cc)
-file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/guests)
 foreach(source IN LISTS guest_sources)
   cmake_path(GET source STEM name)
   cmake_path(GET source EXTENSION extension)
@@ -32,9 +34,8 @@ foreach(source IN LISTS guest_sources)
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/guests/${name}.wasm
     COMMAND ${compiler} -Wall -Wextra -Werror -o ${CMAKE_BINARY_DIR}/guests/${name}.wasm ${source}
-    DEPENDS ${source} ${compiler}
+    DEPENDS ${source} ${compiler} ${sysroot_id}
     VERBATIM)
   add_custom_target(guest_${name} DEPENDS ${CMAKE_BINARY_DIR}/guests/${name}.wasm)
-  add_dependencies(guest_${name} userland)
   add_dependencies(guests guest_${name})
 endforeach()
