@@ -43,6 +43,7 @@ struct PollSources {
   std::vector<WaitQueue*> queues;  // woken when readiness may have changed
   Deadline deadline;               // readiness may also change at this moment, without a wake (timerfd)
   std::uint64_t changes = 0;       // grows whenever something may have become ready: the edges of EPOLLET
+  std::vector<std::shared_ptr<const void>> holders;  // keep queues alive that are not the file's own
 
   void add(WaitQueue& queue) {
     queues.push_back(&queue);

@@ -172,11 +172,9 @@ Result<ProcessTimers::ClockKind> ProcessTimers::clock_of(std::int32_t id) const 
 }
 
 void ProcessTimers::program_changed() {
-  std::erase_if(timers_, [this](auto& entry) {
-    if (entry.first < 0) return false;
-    disarm(entry.second);
-    return true;
-  });
+  const auto first = timers_.lower_bound(0);
+  for (auto it = first; it != timers_.end(); ++it) disarm(it->second);
+  timers_.erase(first, timers_.end());
 }
 
 }  // namespace cloche::kernel
