@@ -14,7 +14,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernel/byte_ring.h"
 #include "kernel/file.h"
+#include "kernel/file_locks.h"
 #include "kernel/limits.h"
 #include "kernel/process.h"
 #include "kernel/program.h"
@@ -25,6 +27,9 @@
 
 namespace cloche::kernel {
 
+namespace file_ops {
+class Acting;
+}
 class Task;
 class TimerThread;
 class TerminalTable;
@@ -60,7 +65,7 @@ struct SpawnRequest {
 
 class Kernel {
  public:
-  Kernel(KernelServices services, vfs::Namespace files, KernelOptions options);
+  Kernel(KernelServices services, std::unique_ptr<vfs::Namespace> files, KernelOptions options);
   ~Kernel();  // kills everything, waits for its threads
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
@@ -81,17 +86,21 @@ class Kernel {
 
   // --- [lock] ----------------------------------------------------------------------------------------------------
 
-  vfs::Namespace& files() noexcept { return files_; }
+  vfs::Namespace& files() noexcept { return *files_; }
   ProcessPtr find(Pid pid) const;
   const std::map<Pid, ProcessPtr>& processes() const noexcept { return processes_; }
 
   // A new process in the table, a copy of `parent` as clone makes it; EAGAIN at the limit.
   Result<ProcessPtr> create_child(Process& parent, int exit_signal);
-  // Starts the thread that executes it.
-  void start(const ProcessPtr& process, std::unique_ptr<Task> task);
+  // Starts the thread that executes it; EAGAIN when the host gives none.
+  Result<void> start(const ProcessPtr& process, std::unique_ptr<Task> task);
+  // Takes back a create_child whose start failed: as if it had never been.
+  void forget(Process& process);
   // A process has ended: closes its files, tells its parent, gives its children to init.
   void ended(Process& process, WaitStatus status);
   void reap(Process& process);
+  // SIGCHLD with this si_code, and whoever waits; for a stop or a continue too.
+  void report_to_parent(Process& process, int code, int status);
 
   // Queues a signal (default actions happen in the target). EPERM and ESRCH are the callers' to check.
   Result<void> post(Process& target, const SignalInfo& info);
@@ -110,6 +119,11 @@ class Kernel {
   TerminalTable& terminals() noexcept { return *terminals_; }
   FifoTable& fifos() noexcept { return *fifos_; }
   SocketTable& sockets() noexcept { return *sockets_; }
+  // What the buffers of pipes, terminals and sockets may take together.
+  const std::shared_ptr<BufferBudget>& buffers() noexcept { return buffers_; }
+  FileLocks& locks() noexcept { return locks_; }
+  // The process whose path is being walked: whose /proc/self it is. Null for the host's own walks. See file_ops::Acting.
+  const Process* acting() const noexcept { return acting_; }
   SyscallStatistics& statistics() noexcept { return *statistics_; }
   SteadyTime booted() const noexcept { return booted_; }
   std::uint64_t next_file_id() noexcept { return ++last_file_id_; }  // inode numbers of pipes, sockets ...
@@ -119,11 +133,17 @@ class Kernel {
 
  private:
   friend class Task;
+  friend class file_ops::Acting;
+
+  std::array<ResourceLimit, rlimit_count> initial_limits() const;
+  void wake_orphaned_group(Pid pgid);
 
   std::mutex mutex_;
   KernelServices services_;
   KernelOptions options_;
-  vfs::Namespace files_;
+  FileLocks locks_;  // before everything that holds files: their ends look here
+  const Process* acting_ = nullptr;
+  std::unique_ptr<vfs::Namespace> files_;
   std::map<Pid, ProcessPtr> processes_;
   Pid last_pid_ = 1;
   JobId last_job_ = 0;
@@ -132,6 +152,7 @@ class Kernel {
   std::size_t live_tasks_ = 0;
   WaitQueue task_ended_;
   SteadyTime booted_ = std::chrono::steady_clock::now();
+  std::shared_ptr<BufferBudget> buffers_ = std::make_shared<BufferBudget>();
   std::unique_ptr<TerminalTable> terminals_;
   std::unique_ptr<FifoTable> fifos_;
   std::unique_ptr<SocketTable> sockets_;

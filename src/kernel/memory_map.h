@@ -43,6 +43,10 @@ class MemoryMap {
   // The mapped region that holds `address`.
   const std::pair<const std::uint64_t, Region>* find(std::uint64_t address) const;
   const std::map<std::uint64_t, Region>& regions() const noexcept { return regions_; }
+  // A clone has copies: only the process that mapped a file writes it back.
+  void forget_shared() noexcept {
+    for (auto& [start, region] : regions_) region.shared.reset();
+  }
 
   std::uint64_t memory_end() const noexcept { return memory_end_; }
   std::uint64_t memory_needed() const noexcept { return needed_; }

@@ -22,6 +22,7 @@ namespace cloche::kernel {
 
 class Kernel;
 class Task;
+class ProcessTimers;
 class Terminal;
 
 using Pid = std::int32_t;
@@ -73,12 +74,6 @@ struct ResourceLimit {
   std::uint64_t hard = rlim_infinity;
 };
 
-// One ITIMER_REAL (setitimer, alarm): the kernel's timer thread of the host posts SIGALRM.
-struct IntervalTimer {
-  std::optional<SteadyTime> next;
-  std::chrono::nanoseconds interval{0};
-};
-
 class Process : public std::enable_shared_from_this<Process> {
  public:
   Process(Kernel& kernel, Pid pid) : kernel_(kernel), pid_(pid) {}
@@ -92,12 +87,14 @@ class Process : public std::enable_shared_from_this<Process> {
   Pid pgid = 0;
   std::shared_ptr<TtySession> session;
   JobId job = 0;
+  bool host_waits = false;  // started by the host, which reaps it
   bool has_execed = false;  // setpgid of a child that has: EACCES
   int exit_signal = sigchld;
 
   vfs::Credentials credentials;
   vfs::Node cwd;
   std::uint32_t umask = 022;
+  int nice = 0;
   std::string name;  // comm: at most 15 bytes
   std::string exe;   // the path of the program
   std::vector<std::string> argv;
@@ -107,13 +104,16 @@ class Process : public std::enable_shared_from_this<Process> {
   SignalState signals;
   MemoryMap memory;
   std::array<ResourceLimit, rlimit_count> limits{};
-  IntervalTimer alarm;
+  // setitimer, alarm and timer_create: null until the first is set. Not inherited; an exec calls its program_changed().
+  std::shared_ptr<ProcessTimers> timers;
 
   ProcessState state = ProcessState::running;
+  std::string end_message;                   // for a trap: what happened, for the host
   std::optional<WaitStatus> status;          // once zombie
   std::optional<WaitStatus> pending_report;  // stopped or continued, not yet waited for
   WaitQueue child_changed;                   // this process waits here for its children
   WaitQueue ended;                           // the host waits here for this process
+  WaitQueue signals_changed;                 // woken when a signal is queued (signalfd)
   Usage usage;
   Usage children_usage;
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();

@@ -59,14 +59,24 @@ class Task {
   bool attend();
   // The guest is to leave its code: exit, a fatal signal, a kill, or an exec that succeeded.
   bool unwinding() const noexcept { return unwinding_; }
+  // The address of the guest's pending word; nothing for a WASI guest.
+  std::optional<std::uint32_t> pending_word() const noexcept { return pending_word_; }
 
   // exit_group: ends the acting process; for a vfork child the caller goes on as the parent, and this returns the child's pid.
   std::optional<Pid> exit(WaitStatus status);
   // execve after the program is loaded. Pid of the child in the vfork state, else nothing (and the task unwinds).
-  std::optional<Pid> exec(std::shared_ptr<const Program> program);
+  Result<std::optional<Pid>> exec(std::shared_ptr<const Program> program);
   Result<void> vfork_begin();
   // linux.clone. Releases the lock while memory is copied.
   Result<Pid> clone(std::uint32_t function, std::uint32_t argument, std::uint32_t flags);
+
+  // Grows linear memory to at least `size` bytes; ENOMEM at the limits of the process and the sandbox.
+  Result<void> grow_memory(std::uint64_t size);
+  // Charges memory that the guest has grown by itself; ENOMEM when the sandbox has no more: then the process is to be killed.
+  Result<void> account_memory(std::uint64_t size);
+
+  // True when no pending handler was installed without SA_RESTART: an interrupted call is issued again after them.
+  bool handlers_restart() const noexcept;
 
   std::chrono::nanoseconds cpu_time() const;
 
@@ -77,18 +87,20 @@ class Task {
 
   // --- Called without the lock, by wasm callbacks on the task's thread -------------------------------------------
 
-  // The engine's epoch: true when the guest is to unwind.
-  bool on_epoch() noexcept;
+  // The engine's epoch: runs default actions and handlers of signals.
+  wasm::EpochAction on_epoch() noexcept;
   // Runs in every host call before it returns to the guest: sets the guest's pending word, cheap when nothing is pending.
   bool attention() const noexcept { return attention_.load(std::memory_order_acquire); }
   static Task& of(void* instance_owner) noexcept { return *static_cast<Task*>(instance_owner); }
 
  private:
   friend class Kernel;
-  void start_instance();
-  void end_process(WaitStatus status) noexcept;
+  Result<void> start_instance();
+  void adopt_instance();
+  Result<std::unique_ptr<wasm::Instance>> copy_instance();
+  // Runs what is loaded until it ends; nothing when an exec put the next program in place.
+  std::optional<WaitStatus> run_program() noexcept;
   void stop_here(int signo);
-  void refresh_attention() noexcept;
 
   Kernel& kernel_;
   ProcessPtr owner_;
@@ -100,12 +112,15 @@ class Task {
   std::uint32_t clone_argument_ = 0;
   bool is_clone_ = false;
   bool unwinding_ = false;
-  bool in_handler_call_ = false;
+  int handler_depth_ = 0;
   std::optional<WaitStatus> end_;
+  std::optional<std::uint32_t> pending_word_;  // address of __cloche_sigpending
+  std::uint64_t charged_bytes_ = 0;            // of the kernel's memory limit
   Waiter waiter_;
   bool sleeping_ = false;
   std::atomic<bool> attention_{false};
-  std::optional<std::int64_t> thread_clock_;  // clockid of the host thread while it runs
+  std::optional<int> thread_clock_;  // CPU clock of the host thread, while it runs
+  std::chrono::nanoseconds cpu_base_{0};
 };
 
 }  // namespace cloche::kernel

@@ -1,0 +1,327 @@
+#include "kernel/kernel.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+
+#include "kernel/exec.h"
+#include "kernel/fifo.h"
+#include "kernel/sockets/socket_table.h"
+#include "kernel/statistics.h"
+#include "kernel/task.h"
+#include "kernel/terminal.h"
+#include "kernel/terminal_table.h"
+
+namespace cloche::kernel {
+namespace {
+
+constexpr Pid init_pid = 1;  // the parent of orphans: this kernel itself, which reaps them at once
+
+constexpr SignalSet stop_signals = SignalSet(SignalSet::of(sigstop).bits() | SignalSet::of(sigtstp).bits() |
+                                             SignalSet::of(sigttin).bits() | SignalSet::of(sigttou).bits());
+
+}  // namespace
+
+Kernel::Kernel(KernelServices services, std::unique_ptr<vfs::Namespace> files, KernelOptions options)
+    : services_(services),
+      options_(std::move(options)),
+      files_(std::move(files)),
+      terminals_(std::make_unique<TerminalTable>(*this)),
+      fifos_(std::make_unique<FifoTable>(*this)),
+      sockets_(std::make_unique<SocketTable>(*this)),
+      statistics_(std::make_unique<SyscallStatistics>()) {}
+
+Kernel::~Kernel() {
+  kill_job(0);
+  const std::lock_guard lock(mutex_);
+  processes_.clear();
+}
+
+Result<ProcessPtr> Kernel::spawn(const SpawnRequest& request) {
+  const std::lock_guard lock(mutex_);
+  if (processes_.size() >= options_.limits.max_processes) return Errno::again;
+  const auto process = std::make_shared<Process>(*this, ++last_pid_);
+  process->ppid = init_pid;
+  process->pgid = process->pid();
+  process->session = std::make_shared<TtySession>(process->pid());
+  process->job = ++last_job_;
+  process->host_waits = true;
+  process->fds.set_limit(options_.limits.max_open_files);
+  process->limits = initial_limits();
+  CLOCHE_ASSIGN(process->cwd, files_->lookup(files_->root(), request.cwd, vfs::Follow::yes, process->credentials));
+  CLOCHE_ASSIGN(const vfs::Stat cwd, process->cwd.stat());
+  if (cwd.type != vfs::FileType::directory) return Errno::notdir;
+  for (const auto& [fd, file] : request.files) CLOCHE_TRY(process->fds.install_at(fd, file, 0));
+
+  ExecRequest exec{.path = request.path, .argv = request.argv, .environment = request.environment, .start = {}};
+  CLOCHE_ASSIGN(LoadedProgram loaded, load_program(*this, *process, exec));
+  apply_exec(*process, std::move(loaded.image));
+  if (request.terminal) {
+    process->session->terminal = request.terminal;
+    process->session->foreground = process->pgid;
+    request.terminal->attach(process->session);
+  }
+  processes_.emplace(process->pid(), process);
+  const Result<void> started =
+      start(process, std::make_unique<Task>(process, Task::Start{std::move(loaded.program), nullptr, 0, 0}));
+  if (!started) {
+    forget(*process);
+    return started.error();
+  }
+  return process;
+}
+
+std::array<ResourceLimit, rlimit_count> Kernel::initial_limits() const {
+  std::array<ResourceLimit, rlimit_count> limits{};
+  limits[rlimit_stack] = {std::uint64_t{8} << 20, rlim_infinity};
+  limits[rlimit_core] = {0, 0};
+  limits[rlimit_nproc] = {options_.limits.max_processes, options_.limits.max_processes};
+  limits[rlimit_nofile] = {options_.limits.max_open_files, options_.limits.max_open_files};
+  return limits;
+}
+
+std::optional<WaitStatus> Kernel::wait_for(const ProcessPtr& process, Deadline deadline) {
+  const std::lock_guard lock(mutex_);
+  Waiter waiter;
+  WaitQueue* const queues[] = {&process->ended};
+  while (!process->status) {
+    if (!waiter.sleep(mutex_, queues, deadline) && !process->status) return std::nullopt;
+  }
+  if (process->state == ProcessState::zombie) reap(*process);
+  return process->status;
+}
+
+void Kernel::kill_job(JobId job) {
+  const std::lock_guard lock(mutex_);
+  Waiter waiter;
+  WaitQueue* const queues[] = {&task_ended_};
+  for (;;) {
+    bool alive = false;
+    for (const auto& [pid, process] : std::map(processes_)) {
+      if (job != 0 && process->job != job) continue;
+      if (process->state == ProcessState::zombie) {
+        if (process->ppid == init_pid) reap(*process);
+        continue;
+      }
+      alive = true;
+      (void)post(*process, SignalInfo{.signo = sigkill, .code = si_kernel});
+    }
+    // The last thing that a task does is to leave the count: nothing of the kernel is touched after that.
+    if (job == 0 && live_tasks_ != 0) alive = true;
+    if (!alive) return;
+    (void)waiter.sleep(mutex_, queues, std::nullopt);
+  }
+}
+
+std::size_t Kernel::process_count() {
+  const std::lock_guard lock(mutex_);
+  return processes_.size();
+}
+
+ProcessPtr Kernel::find(Pid pid) const {
+  const auto it = processes_.find(pid);
+  return it == processes_.end() ? nullptr : it->second;
+}
+
+Result<ProcessPtr> Kernel::create_child(Process& parent, int exit_signal) {
+  if (processes_.size() >= parent.limits[rlimit_nproc].soft ||
+      processes_.size() >= options_.limits.max_processes) {
+    return Errno::again;
+  }
+  constexpr Pid max_pid = 4'194'304;
+  do {
+    last_pid_ = last_pid_ >= max_pid ? init_pid + 1 : last_pid_ + 1;
+  } while (processes_.contains(last_pid_) || group_exists(last_pid_));
+  const auto child = std::make_shared<Process>(*this, last_pid_);
+  child->ppid = parent.pid();
+  child->pgid = parent.pgid;
+  child->session = parent.session;
+  child->job = parent.job;
+  child->exit_signal = exit_signal;
+  child->credentials = parent.credentials;
+  child->cwd = parent.cwd;
+  child->umask = parent.umask;
+  child->name = parent.name;
+  child->exe = parent.exe;
+  child->argv = parent.argv;
+  child->environment = parent.environment;
+  child->fds = parent.fds;
+  child->signals = parent.signals.for_child();
+  child->memory = parent.memory;
+  child->memory.forget_shared();
+  child->nice = parent.nice;
+  child->limits = parent.limits;
+  processes_.emplace(child->pid(), child);
+  return child;
+}
+
+Result<void> Kernel::start(const ProcessPtr& process, std::unique_ptr<Task> task) {
+  process->task = task.get();
+  ++live_tasks_;
+  const Result<void> started = services_.threads.run([this, owned = std::shared_ptr<Task>(std::move(task))]() mutable {
+    owned->run();
+    // Instance and files are gone before the kernel may be.
+    owned.reset();
+    const std::lock_guard lock(mutex_);
+    --live_tasks_;
+    task_ended_.wake_all();
+  });
+  if (!started) {
+    process->task = nullptr;
+    --live_tasks_;
+  }
+  return started;
+}
+
+void Kernel::forget(Process& process) {
+  process.fds.close_all();
+  process.state = ProcessState::reaped;
+  processes_.erase(process.pid());
+}
+
+void Kernel::ended(Process& process, WaitStatus status) {
+  process.fds.close_all();
+  process.timers.reset();
+  process.cwd = {};
+  process.status = status;
+  process.state = ProcessState::zombie;
+  const ProcessPtr keep = process.shared_from_this();
+
+  for (const auto& [pid, other] : std::map(processes_)) {
+    if (other->ppid != process.pid()) continue;
+    other->ppid = init_pid;
+    if (other->state == ProcessState::zombie) reap(*other);
+  }
+  if (process.session && process.session->id == process.pid() && process.session->terminal) {
+    const auto terminal = std::exchange(process.session->terminal, nullptr);
+    terminal->session_ended(*this);
+  }
+  if (group_is_orphaned(process.pgid)) wake_orphaned_group(process.pgid);
+
+  const ProcessPtr parent = find(process.ppid);
+  process.ended.wake_all();
+  task_ended_.wake_all();
+  if (!parent) {
+    // Started by the host, who reaps it in wait_for; an orphan is reaped at once.
+    if (!process.host_waits) reap(process);
+    return;
+  }
+  const bool unwanted = parent->signals.disposition(sigchld).handler == Disposition::ign ||
+                        (parent->signals.disposition(sigchld).flags & sa_nocldwait) != 0;
+  const int code = status.is_exited() ? cld_exited : cld_killed;
+  report_to_parent(process, code, status.is_exited() ? status.exit_code() : status.term_signal());
+  if (unwanted) reap(process);
+}
+
+void Kernel::report_to_parent(Process& process, int code, int status) {
+  const ProcessPtr parent = find(process.ppid);
+  if (!parent) return;
+  const bool ended = code == cld_exited || code == cld_killed || code == cld_dumped;
+  const int signo = ended ? process.exit_signal : sigchld;
+  const bool wanted = ended || (parent->signals.disposition(sigchld).flags & sa_nocldstop) == 0;
+  if (signo != 0 && wanted) {
+    (void)post(*parent, SignalInfo{.signo = signo, .code = code, .pid = process.pid(),
+                                   .uid = process.credentials.uid, .status = status});
+  }
+  parent->child_changed.wake_all();
+}
+
+void Kernel::reap(Process& process) {
+  const ProcessPtr keep = process.shared_from_this();
+  if (const ProcessPtr parent = find(process.ppid)) {
+    parent->children_usage.cpu += process.usage.cpu + process.children_usage.cpu;
+    parent->children_usage.max_memory_bytes =
+        std::max({parent->children_usage.max_memory_bytes, process.usage.max_memory_bytes,
+                  process.children_usage.max_memory_bytes});
+  }
+  process.state = ProcessState::reaped;
+  processes_.erase(process.pid());
+}
+
+Result<void> Kernel::post(Process& target, const SignalInfo& info) {
+  const int signo = info.signo;
+  if (target.state == ProcessState::zombie || target.state == ProcessState::reaped) return {};
+  if (signo == sigcont) {
+    target.signals.discard(stop_signals);
+    if (target.state == ProcessState::stopped) {
+      target.state = ProcessState::running;
+      target.pending_report = WaitStatus::continued();
+      report_to_parent(target, cld_continued, sigcont);
+      if (target.task) target.task->notice();
+    }
+  } else if (stop_signals.has(signo)) {
+    target.signals.discard(SignalSet::of(sigcont));
+  }
+  // An ignored signal leaves no trace, unless it is blocked: then sigwait may want it, or a handler comes.
+  if (target.signals.ignored(signo) && !target.signals.mask.has(signo) && !unblockable.has(signo)) return {};
+  if (!target.signals.enqueue(info)) return Errno::again;
+  target.signals_changed.wake_all();
+  if (target.task && target.signals.deliverable().has(signo)) target.task->notice();
+  return {};
+}
+
+Result<void> Kernel::kill(Process& sender, Pid target, const SignalInfo& info) {
+  if (info.signo != 0 && !valid_signal(info.signo)) return Errno::inval;
+  std::vector<ProcessPtr> chosen;
+  for (const auto& [pid, process] : processes_) {
+    const bool match = target > 0    ? pid == target
+                       : target == 0 ? process->pgid == sender.pgid
+                       : target == -1 ? pid != sender.pid()
+                                      : process->pgid == -target;
+    if (match) chosen.push_back(process);
+  }
+  if (chosen.empty()) return Errno::srch;
+  for (const ProcessPtr& process : chosen) {
+    if (info.signo != 0) CLOCHE_TRY(post(*process, info));
+  }
+  return {};
+}
+
+void Kernel::post_to_group(Pid pgid, const SignalInfo& info) {
+  std::vector<ProcessPtr> members;
+  for (const auto& [pid, process] : processes_) {
+    if (process->pgid == pgid) members.push_back(process);
+  }
+  for (const ProcessPtr& member : members) (void)post(*member, info);
+}
+
+bool Kernel::group_exists(Pid pgid) const {
+  return std::ranges::any_of(processes_, [&](const auto& entry) { return entry.second->pgid == pgid; });
+}
+
+bool Kernel::group_is_orphaned(Pid pgid) const {
+  for (const auto& [pid, member] : processes_) {
+    if (member->pgid != pgid || member->state == ProcessState::zombie) continue;
+    const ProcessPtr parent = find(member->ppid);
+    if (parent && parent->session == member->session && parent->pgid != pgid) return false;
+  }
+  return true;
+}
+
+void Kernel::wake_orphaned_group(Pid pgid) {
+  const bool any_stopped = std::ranges::any_of(processes_, [&](const auto& entry) {
+    return entry.second->pgid == pgid && entry.second->state == ProcessState::stopped;
+  });
+  if (!any_stopped) return;
+  post_to_group(pgid, SignalInfo{.signo = sighup, .code = si_kernel});
+  post_to_group(pgid, SignalInfo{.signo = sigcont, .code = si_kernel});
+}
+
+Result<void> Kernel::charge_memory(std::uint64_t bytes) {
+  if (bytes > options_.limits.memory_bytes - std::min(memory_in_use_, options_.limits.memory_bytes)) {
+    return Errno::nomem;
+  }
+  memory_in_use_ += bytes;
+  return {};
+}
+
+void Kernel::release_memory(std::uint64_t bytes) noexcept { memory_in_use_ -= std::min(bytes, memory_in_use_); }
+
+void Kernel::fill_random(std::span<std::byte> to) {
+  while (!to.empty()) {
+    const ssize_t got = getrandom(to.data(), to.size(), 0);
+    if (got > 0) to = to.subspan(static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace cloche::kernel

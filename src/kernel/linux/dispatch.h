@@ -1,0 +1,10 @@
+// The imports of Linux guests, `linux.syscall` and `linux.clone`.
+#pragma once
+
+#include "wasm/linker.h"
+
+namespace cloche::kernel::lnx {
+
+void define_imports(wasm::Linker& linker);
+
+}  // namespace cloche::kernel::lnx

@@ -1,0 +1,264 @@
+// The system at large: names, figures, limits, entropy, scheduling, and what a single-threaded program may ask of threads.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <thread>
+
+#include "kernel/linux/call.h"
+
+namespace cloche::kernel::lnx {
+namespace {
+
+SysResult uname(Call& call) {
+  struct Name {
+    std::array<std::array<char, 65>, 6> fields;
+  } name{};
+  const std::array<std::string_view, 6> texts{"Linux", call.kernel.options().host_name, "6.1.0-cloche",
+                                              "#1 SMP Cloche", "wasm32", "(none)"};
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    std::memcpy(name.fields[i].data(), texts[i].data(), std::min(texts[i].size(), std::size_t{64}));
+  }
+  CLOCHE_TRY(call.memory.write(call.u32(0), name));
+  return 0;
+}
+
+SysResult sysinfo(Call& call) {
+  struct Info {
+    std::uint32_t uptime_s;
+    std::array<std::uint32_t, 3> loads;
+    std::uint32_t total_ram, free_ram, shared_ram, buffer_ram, total_swap, free_swap;
+    std::uint16_t processes, pad;
+    std::uint32_t total_high, free_high, unit;
+    std::array<std::uint8_t, 8> rest;
+  } info{};
+  static_assert(sizeof(Info) == 64);
+  constexpr std::uint32_t unit = 4096;  // memory is counted in pages: 32-bit words hold it whatever the limit
+  const auto up = std::chrono::steady_clock::now() - call.kernel.booted();
+  const std::uint64_t total = call.kernel.limits().memory_bytes;
+  info.uptime_s = static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(up).count());
+  info.total_ram = static_cast<std::uint32_t>(total / unit);
+  info.free_ram = static_cast<std::uint32_t>((total - std::min(total, call.kernel.memory_in_use())) / unit);
+  info.processes = static_cast<std::uint16_t>(call.kernel.processes().size());
+  info.unit = unit;
+  CLOCHE_TRY(call.memory.write(call.u32(0), info));
+  return 0;
+}
+
+SysResult getrandom(Call& call) {
+  constexpr std::uint32_t known_flags = 7;
+  if ((call.u32(2) & ~known_flags) != 0) return Errno::inval;
+  constexpr std::uint32_t most = 32 << 20;
+  const std::uint32_t length = std::min(call.u32(1), most);
+  CLOCHE_ASSIGN(const auto bytes, call.memory.slice(call.u32(0), length));
+  Kernel::fill_random(bytes);
+  return length;
+}
+
+struct GuestLimit {
+  std::uint64_t soft, hard;
+};
+
+Result<void> set_limit(Process& process, std::uint32_t which, const GuestLimit& wanted) {
+  ResourceLimit& limit = process.limits[which];
+  if (wanted.soft > wanted.hard) return Errno::inval;
+  if (wanted.hard > limit.hard) return Errno::perm;
+  limit = {wanted.soft, wanted.hard};
+  if (which == rlimit_nofile) process.fds.set_limit(static_cast<std::uint32_t>(wanted.soft));
+  return {};
+}
+
+SysResult prlimit64(Call& call) {
+  if (call.u32(1) >= rlimit_count) return Errno::inval;
+  const ProcessPtr target = call.i32(0) == 0 ? call.process.shared_from_this() : call.kernel.find(call.i32(0));
+  if (!target) return Errno::srch;
+  const ResourceLimit old = target->limits[call.u32(1)];
+  if (call.u32(3) != 0 && !call.memory.holds(call.u32(3), sizeof(GuestLimit))) return Errno::fault;
+  if (call.u32(2) != 0) {
+    CLOCHE_ASSIGN(const GuestLimit wanted, call.memory.read<GuestLimit>(call.u32(2)));
+    CLOCHE_TRY(set_limit(*target, call.u32(1), wanted));
+  }
+  if (call.u32(3) != 0) CLOCHE_TRY(call.memory.write(call.u32(3), GuestLimit{old.soft, old.hard}));
+  return 0;
+}
+
+SysResult prctl(Call& call) {
+  constexpr std::uint32_t set_pdeathsig = 1, get_pdeathsig = 2, get_dumpable = 3, set_dumpable = 4, set_name = 15,
+                          get_name = 16, set_no_new_privs = 38, get_no_new_privs = 39;
+  switch (call.u32(0)) {
+    case set_name: {
+      std::string name;
+      for (std::uint32_t i = 0; i < 15; ++i) {
+        CLOCHE_ASSIGN(const char c, call.memory.read<char>(call.u32(1) + i));
+        if (c == '\0') break;
+        name.push_back(c);
+      }
+      call.process.name = std::move(name);
+      return 0;
+    }
+    case get_name: {
+      std::array<char, 16> name{};
+      std::memcpy(name.data(), call.process.name.data(), std::min(call.process.name.size(), name.size() - 1));
+      CLOCHE_TRY(call.memory.write(call.u32(1), name));
+      return 0;
+    }
+    case get_pdeathsig:
+      CLOCHE_TRY(call.memory.write<std::int32_t>(call.u32(1), 0));
+      return 0;
+    case set_pdeathsig:
+      return call.u32(1) == 0 ? SysResult(0) : SysResult(Errno::inval);
+    case get_dumpable:
+    case get_no_new_privs:
+      return 1;
+    case set_dumpable:
+    case set_no_new_privs:
+      return call.u32(1) == 1 ? SysResult(0) : SysResult(Errno::inval);
+    default:
+      return Errno::inval;
+  }
+}
+
+// Guests have one thread: whoever waits on a futex waits for its time or a signal.
+SysResult futex(Call& call) {
+  constexpr std::uint32_t command_mask = 0x7f, wait = 0, wake = 1, wait_bitset = 9, wake_bitset = 10;
+  constexpr std::uint32_t clock_realtime_flag = 0x100;
+  switch (call.u32(1) & command_mask) {
+    case wake:
+    case wake_bitset:
+      return 0;
+    case wait:
+    case wait_bitset:
+      break;
+    default:
+      return Errno::nosys;
+  }
+  CLOCHE_ASSIGN(const std::uint32_t value, call.memory.read<std::uint32_t>(call.u32(0)));
+  if (value != call.u32(2)) return Errno::again;
+  Deadline deadline;
+  if (call.u32(3) != 0) {
+    struct GuestTime {
+      std::int64_t s, ns;
+    };
+    CLOCHE_ASSIGN(const GuestTime time, call.memory.read<GuestTime>(call.u32(3)));
+    if (time.s < 0 || time.ns < 0 || time.ns >= 1'000'000'000) return Errno::inval;
+    constexpr std::int64_t longest_s = 100LL * 365 * 86400;
+    std::chrono::nanoseconds relative = std::chrono::seconds(std::min(time.s, longest_s)) + std::chrono::nanoseconds(time.ns);
+    if ((call.u32(1) & command_mask) == wait_bitset) {
+      const auto now = (call.u32(1) & clock_realtime_flag) != 0
+                           ? std::chrono::system_clock::now().time_since_epoch()
+                           : std::chrono::duration_cast<std::chrono::system_clock::duration>(
+                                 std::chrono::steady_clock::now() - call.kernel.booted());
+      relative = std::max<std::chrono::nanoseconds>(relative - now, std::chrono::nanoseconds(0));
+    }
+    deadline = std::chrono::steady_clock::now() + relative;
+  }
+  for (;;) CLOCHE_TRY(call.task.block({}, deadline));
+}
+
+SysResult set_tid_address(Call& call) { return call.process.pid(); }
+SysResult accepted(Call&) { return 0; }
+SysResult not_permitted(Call&) { return Errno::perm; }
+SysResult invalid(Call&) { return Errno::inval; }
+
+SysResult sched_getaffinity(Call& call) {
+  constexpr std::uint32_t word_bytes = 4;
+  if (call.u32(1) < word_bytes || call.u32(1) % word_bytes != 0) return Errno::inval;
+  CLOCHE_TRY(call.memory.write<std::uint32_t>(call.u32(2), 1));  // one CPU, as /proc says
+  return word_bytes;
+}
+
+SysResult getcpu(Call& call) {
+  for (const std::size_t i : {0U, 1U}) {
+    if (call.u32(i) != 0 && !call.memory.holds(call.u32(i), 4)) return Errno::fault;
+  }
+  for (const std::size_t i : {0U, 1U}) {
+    if (call.u32(i) != 0) CLOCHE_TRY(call.memory.write<std::uint32_t>(call.u32(i), 0));
+  }
+  return 0;
+}
+
+SysResult getpriority(Call& call) {
+  constexpr std::uint32_t prio_process = 0;
+  if (call.u32(0) > 2) return Errno::inval;
+  const bool self = call.u32(1) == 0 || call.u32(0) != prio_process;
+  const ProcessPtr target = self ? call.process.shared_from_this() : call.kernel.find(call.i32(1));
+  if (!target) return Errno::srch;
+  return 20 - target->nice;
+}
+
+SysResult setpriority(Call& call) {
+  constexpr std::uint32_t prio_process = 0;
+  if (call.u32(0) > 2) return Errno::inval;
+  const bool self = call.u32(1) == 0 || call.u32(0) != prio_process;
+  const ProcessPtr target = self ? call.process.shared_from_this() : call.kernel.find(call.i32(1));
+  if (!target) return Errno::srch;
+  const int wanted = std::clamp(call.i32(2), -20, 19);
+  if (wanted < target->nice) return Errno::acces;
+  target->nice = wanted;
+  return 0;
+}
+
+SysResult sched_yield(Call& call) {
+  call.kernel.mutex().unlock();
+  std::this_thread::yield();
+  call.kernel.mutex().lock();
+  return 0;
+}
+
+SysResult sched_getparam(Call& call) {
+  CLOCHE_TRY(call.memory.write<std::int32_t>(call.u32(1), 0));
+  return 0;
+}
+
+// Capabilities: none.
+SysResult capget(Call& call) {
+  constexpr std::uint32_t version_3 = 0x20080522;
+  CLOCHE_ASSIGN(const std::uint32_t version, call.memory.read<std::uint32_t>(call.u32(0)));
+  if (version != version_3) {
+    CLOCHE_TRY(call.memory.write(call.u32(0), version_3));
+    return call.u32(1) == 0 ? SysResult(0) : SysResult(Errno::inval);
+  }
+  if (call.u32(1) != 0) CLOCHE_TRY(call.memory.write(call.u32(1), std::array<std::uint32_t, 6>{}));
+  return 0;
+}
+
+constexpr std::array entries{
+    Entry{90, "capget", 2, capget},
+    Entry{91, "capset", 2, not_permitted},
+    Entry{92, "personality", 1, accepted},
+    Entry{96, "set_tid_address", 1, set_tid_address},
+    Entry{97, "unshare", 1, not_permitted},
+    Entry{99, "set_robust_list", 2, accepted},
+    Entry{116, "syslog", 3, not_permitted},
+    Entry{117, "ptrace", 4, not_permitted},
+    Entry{118, "sched_setparam", 2, not_permitted},
+    Entry{119, "sched_setscheduler", 3, not_permitted},
+    Entry{120, "sched_getscheduler", 1, accepted},
+    Entry{121, "sched_getparam", 2, sched_getparam},
+    Entry{122, "sched_setaffinity", 3, accepted},
+    Entry{123, "sched_getaffinity", 3, sched_getaffinity},
+    Entry{124, "sched_yield", 0, sched_yield},
+    Entry{125, "sched_get_priority_max", 1, accepted},
+    Entry{126, "sched_get_priority_min", 1, accepted},
+    Entry{140, "setpriority", 3, setpriority},
+    Entry{141, "getpriority", 2, getpriority},
+    Entry{142, "reboot", 4, not_permitted},
+    Entry{160, "uname", 1, uname},
+    Entry{161, "sethostname", 2, not_permitted},
+    Entry{162, "setdomainname", 2, not_permitted},
+    Entry{167, "prctl", 5, prctl},
+    Entry{168, "getcpu", 3, getcpu},
+    Entry{179, "sysinfo", 1, sysinfo},
+    Entry{261, "prlimit64", 4, prlimit64},
+    Entry{268, "setns", 2, not_permitted},
+    Entry{277, "seccomp", 3, invalid},
+    Entry{278, "getrandom", 3, getrandom},
+    Entry{280, "bpf", 3, not_permitted},
+    Entry{283, "membarrier", 3, accepted},
+    Entry{422, "futex_time64", 6, futex},
+};
+
+}  // namespace
+
+std::span<const Entry> system_calls() { return entries; }
+
+}  // namespace cloche::kernel::lnx

@@ -1,0 +1,13 @@
+// Shared mappings of files: a guest's pages are copies, so what it wrote goes to the file at msync, munmap and exit.
+#pragma once
+
+#include <cstdint>
+
+namespace cloche::kernel {
+
+class Task;
+
+// Writes the shared mappings of the task's process within [start, end) to their files, as far as the files reach. Kernel lock held.
+void write_back_mappings(Task& task, std::uint64_t start, std::uint64_t end) noexcept;
+
+}  // namespace cloche::kernel

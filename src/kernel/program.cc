@@ -1,0 +1,49 @@
+#include "kernel/program.h"
+
+#include "base/check.h"
+
+namespace cloche::kernel {
+
+Result<std::shared_ptr<const Program>> ProgramStore::link(std::shared_ptr<const wasm::Module> module) {
+  auto program = std::make_shared<Program>();
+  CLOCHE_ASSIGN(program->module, linker_.link(std::move(module)));
+  return std::shared_ptr<const Program>(std::move(program));
+}
+
+ProgramTag ProgramStore::add(std::filesystem::path wasm_file) {
+  const std::lock_guard lock(mutex_);
+  entries_.push_back({std::move(wasm_file), nullptr});
+  return entries_.size();
+}
+
+void ProgramStore::replace(ProgramTag tag, Program program) {
+  const std::lock_guard lock(mutex_);
+  CLOCHE_CHECK(tag >= 1 && tag <= entries_.size());
+  entries_[tag - 1].program = std::make_shared<const Program>(std::move(program));
+}
+
+Result<std::shared_ptr<const Program>> ProgramStore::load(ProgramTag tag) {
+  std::filesystem::path wasm_file;
+  {
+    const std::lock_guard lock(mutex_);
+    if (tag == 0 || tag > entries_.size()) return Errno::noexec;
+    if (entries_[tag - 1].program) return entries_[tag - 1].program;
+    wasm_file = entries_[tag - 1].wasm_file;
+  }
+  // Loaded without the lock: a compile takes long, and the module store makes concurrent ones one.
+  const auto module = modules_.load(wasm_file);
+  if (!module) return Errno::noexec;
+  CLOCHE_ASSIGN(std::shared_ptr<const Program> program, link(*module));
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_[tag - 1];
+  if (!entry.program) entry.program = std::move(program);
+  return entry.program;
+}
+
+Result<std::shared_ptr<const Program>> ProgramStore::load_bytes(std::span<const std::byte> bytes) {
+  const auto module = modules_.load(bytes, "program");
+  if (!module) return Errno::noexec;
+  return link(*module);
+}
+
+}  // namespace cloche::kernel

@@ -1,0 +1,349 @@
+#include "kernel/task.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "kernel/kernel.h"
+#include "kernel/mapping.h"
+
+namespace cloche::kernel {
+namespace {
+
+// What a trap is on Linux.
+int signal_of(wasm::Trap trap) {
+  switch (trap) {
+    case wasm::Trap::division_by_zero:
+    case wasm::Trap::integer_overflow:
+    case wasm::Trap::bad_conversion:
+      return sigfpe;
+    case wasm::Trap::unreachable:
+      return sigill;
+    case wasm::Trap::uncaught_exception:
+      return sigabrt;
+    case wasm::Trap::out_of_memory:
+    case wasm::Trap::interrupted:
+      return sigkill;
+    default:
+      return sigsegv;
+  }
+}
+
+WaitStatus status_of(const wasm::Outcome& outcome) {
+  switch (outcome.ending) {
+    case wasm::Ending::returned:
+      return WaitStatus::exited(outcome.result.as_i32());
+    case wasm::Ending::trapped:
+      return WaitStatus::signaled(signal_of(outcome.trap));
+    default:
+      return WaitStatus::signaled(sigkill);
+  }
+}
+
+std::chrono::nanoseconds clock_now(clockid_t clock) {
+  timespec now{};
+  if (clock_gettime(clock, &now) != 0) return {};
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+}  // namespace
+
+Task::Task(ProcessPtr process, Start start)
+    : kernel_(process->kernel()),
+      owner_(std::move(process)),
+      program_(std::move(start.program)),
+      instance_(std::move(start.clone)),
+      clone_function_(start.clone_function),
+      clone_argument_(start.clone_argument),
+      is_clone_(instance_ != nullptr) {
+  if (instance_) adopt_instance();
+}
+
+Task::~Task() = default;
+
+void Task::adopt_instance() {
+  instance_->set_owner(this);
+  instance_->set_epoch_handler([](wasm::Instance&, void* owner) noexcept { return of(owner).on_epoch(); });
+  const auto pending = instance_->global("__cloche_sigpending");
+  pending_word_ = pending ? std::optional(pending->as_u32()) : std::nullopt;
+}
+
+Result<void> Task::start_instance() {
+  wasm::InstanceOptions options;
+  options.owner = this;
+  options.memory_limit_bytes = kernel_.limits().process_memory_bytes;
+  CLOCHE_ASSIGN(instance_, wasm::Instance::create(program_->module, options, &owner_->end_message));
+  if (program_->boot_image) CLOCHE_TRY(program_->boot_image->map_into(*instance_));
+  adopt_instance();
+  const std::lock_guard lock(kernel_.mutex());
+  const std::uint64_t size = instance_->memory().size();
+  const auto heap_base = instance_->global("__heap_base");
+  owner_->memory.reset(heap_base ? heap_base->as_u32() : size, size);
+  return account_memory(size);
+}
+
+Result<void> Task::account_memory(std::uint64_t size) {
+  if (size <= charged_bytes_) return {};
+  CLOCHE_TRY(kernel_.charge_memory(size - charged_bytes_));
+  charged_bytes_ = size;
+  owner_->usage.max_memory_bytes = std::max(owner_->usage.max_memory_bytes, size);
+  return {};
+}
+
+Result<void> Task::grow_memory(std::uint64_t size) {
+  constexpr std::uint64_t wasm_page = 65536;
+  const std::uint64_t have = instance_->memory().size();
+  if (size <= have) return {};
+  const std::uint64_t pages = (size - have + wasm_page - 1) / wasm_page;
+  CLOCHE_TRY(account_memory(have + pages * wasm_page));
+  CLOCHE_TRY(instance_->grow(pages));
+  process().memory.grown(instance_->memory().size());
+  return {};
+}
+
+void Task::run() noexcept {
+  clockid_t clock{};
+  if (pthread_getcpuclockid(pthread_self(), &clock) == 0) {
+    const std::lock_guard lock(kernel_.mutex());
+    thread_clock_ = clock;
+    cpu_base_ = clock_now(clock);
+  }
+  WaitStatus status = WaitStatus::signaled(sigkill);
+  for (;;) {
+    const std::optional<WaitStatus> end = run_program();
+    if (end) {
+      status = *end;
+      break;
+    }
+  }
+  const std::lock_guard lock(kernel_.mutex());
+  owner_->usage.cpu = cpu_time();
+  thread_clock_.reset();
+  kernel_.release_memory(std::exchange(charged_bytes_, 0));
+  if (vfork_child_) {
+    // The parent was ended between vfork and exec: its child never ran.
+    kernel_.ended(*std::exchange(vfork_child_, nullptr), WaitStatus::signaled(sigkill));
+  }
+  owner_->task = nullptr;
+  kernel_.ended(*owner_, status);
+}
+
+std::optional<WaitStatus> Task::run_program() noexcept {
+  wasm::Outcome outcome;
+  if (!is_clone_) {
+    if (const Result<void> started = start_instance(); !started) {
+      instance_.reset();
+      return WaitStatus::signaled(sigkill);
+    }
+  }
+  bool unwinding = false;
+  {
+    const std::lock_guard lock(kernel_.mutex());
+    (void)attend();
+    unwinding = unwinding_;
+  }
+  if (unwinding) {
+    outcome.ending = wasm::Ending::exited;
+  } else if (is_clone_) {
+    outcome = instance_->call("__clone_entry",
+                              {wasm::Value::i32(clone_function_), wasm::Value::i32(clone_argument_)});
+  } else {
+    outcome = instance_->call(program_->entry);
+  }
+  is_clone_ = false;
+  {
+    const std::lock_guard lock(kernel_.mutex());
+    write_back_mappings(*this, 0, UINT64_MAX);
+  }
+  instance_.reset();
+
+  const std::lock_guard lock(kernel_.mutex());
+  if (next_program_) {
+    program_ = std::exchange(next_program_, nullptr);
+    kernel_.release_memory(std::exchange(charged_bytes_, 0));
+    unwinding_ = false;
+    return std::nullopt;
+  }
+  if (!end_) owner_->end_message = outcome.message;
+  return end_ ? *end_ : status_of(outcome);
+}
+
+std::chrono::nanoseconds Task::cpu_time() const {
+  if (!thread_clock_) return owner_->usage.cpu;
+  return clock_now(static_cast<clockid_t>(*thread_clock_)) - cpu_base_;
+}
+
+Result<void> Task::block(std::span<WaitQueue* const> queues, Deadline deadline) {
+  if (attend()) return Errno::restart;
+  sleeping_ = true;
+  const bool woken = waiter_.sleep(kernel_.mutex(), queues, deadline);
+  sleeping_ = false;
+  if (attention() && attend()) return Errno::restart;
+  if (!woken) return Errno::timedout;
+  return {};
+}
+
+bool Task::attend() {
+  for (;;) {
+    if (unwinding_) return true;
+    SignalState& signals = owner_->signals;
+    // Between vfork and exec the guest's code is the child's: the parent's signals wait.
+    const SignalSet deliverable =
+        vfork_child_ ? signals.deliverable() & SignalSet::of(sigkill) : signals.deliverable();
+    SignalSet handled;
+    std::optional<int> next;
+    for (std::uint64_t bits = deliverable.bits(); bits != 0; bits &= bits - 1) {
+      const int signo = __builtin_ctzll(bits) + 1;
+      if (signals.has_handler(signo) && pending_word_) {
+        handled.add(signo);
+      } else if (!next) {
+        next = signo;
+      }
+    }
+    // Death comes first, then the handlers, then stops.
+    if (deliverable.has(sigkill)) next = sigkill;
+    if (!next) {
+      attention_.store(!handled.empty() || vfork_child_ != nullptr, std::memory_order_release);
+      if (handled.empty()) return false;
+      const wasm::GuestMemory memory = instance_->memory();
+      (void)memory.write<std::uint32_t>(*pending_word_, 1);
+      return true;
+    }
+    (void)signals.dequeue(SignalSet::of(*next));
+    if (*next != sigkill && signals.ignored(*next)) continue;
+    switch (*next == sigkill ? DefaultAction::terminate : default_action(*next)) {
+      case DefaultAction::ignore:
+      case DefaultAction::resume:
+        break;
+      case DefaultAction::stop:
+        if (*next == sigstop || !kernel_.group_is_orphaned(owner_->pgid)) stop_here(*next);
+        break;
+      case DefaultAction::terminate:
+      case DefaultAction::core:
+        end_ = WaitStatus::signaled(*next);
+        unwinding_ = true;
+        break;
+    }
+  }
+}
+
+bool Task::handlers_restart() const noexcept {
+  const SignalState& signals = owner_->signals;
+  for (std::uint64_t bits = signals.deliverable().bits(); bits != 0; bits &= bits - 1) {
+    const int signo = __builtin_ctzll(bits) + 1;
+    if (signals.has_handler(signo) && (signals.disposition(signo).flags & sa_restart) == 0) return false;
+  }
+  return true;
+}
+
+void Task::stop_here(int signo) {
+  Process& process = *owner_;
+  process.state = ProcessState::stopped;
+  process.pending_report = WaitStatus::stopped(signo);
+  kernel_.report_to_parent(process, cld_stopped, signo);
+  while (process.state == ProcessState::stopped && !process.signals.pending().has(sigkill)) {
+    sleeping_ = true;
+    (void)waiter_.sleep(kernel_.mutex(), {}, std::nullopt);
+    sleeping_ = false;
+  }
+  process.state = ProcessState::running;
+}
+
+void Task::notice() noexcept {
+  attention_.store(true, std::memory_order_release);
+  if (sleeping_) {
+    waiter_.wake();
+  } else {
+    kernel_.services().engine.interrupt();
+  }
+}
+
+wasm::EpochAction Task::on_epoch() noexcept {
+  if (!attention()) return wasm::EpochAction::proceed;
+  {
+    const std::lock_guard lock(kernel_.mutex());
+    const bool handler = attend();
+    if (unwinding_) return wasm::EpochAction::unwind;
+    // A handler that computes may be interrupted by the next signal, but not without end.
+    constexpr int max_nested_handlers = 16;
+    if (!handler || handler_depth_ >= max_nested_handlers) return wasm::EpochAction::proceed;
+  }
+  ++handler_depth_;
+  const wasm::Outcome outcome = instance_->call("__cloche_signal");
+  --handler_depth_;
+  if (outcome.returned()) return wasm::EpochAction::proceed;
+  if (outcome.ending == wasm::Ending::trapped) {
+    if (outcome.trap == wasm::Trap::uncaught_exception) return wasm::EpochAction::rethrow;
+    const std::lock_guard lock(kernel_.mutex());
+    if (!end_) end_ = WaitStatus::signaled(signal_of(outcome.trap));
+    unwinding_ = true;
+  }
+  return wasm::EpochAction::unwind;
+}
+
+std::optional<Pid> Task::exit(WaitStatus status) {
+  if (vfork_child_) {
+    const ProcessPtr child = std::exchange(vfork_child_, nullptr);
+    kernel_.ended(*child, status);
+    return child->pid();
+  }
+  end_ = status;
+  unwinding_ = true;
+  return std::nullopt;
+}
+
+Result<void> Task::vfork_begin() {
+  if (vfork_child_) return Errno::inval;
+  CLOCHE_ASSIGN(vfork_child_, kernel_.create_child(*owner_, sigchld));
+  return {};
+}
+
+Result<std::optional<Pid>> Task::exec(std::shared_ptr<const Program> program) {
+  if (vfork_child_) {
+    const ProcessPtr child = vfork_child_;
+    CLOCHE_TRY(kernel_.start(child, std::make_unique<Task>(child, Start{std::move(program), nullptr, 0, 0})));
+    vfork_child_.reset();
+    return std::optional<Pid>(child->pid());
+  }
+  next_program_ = std::move(program);
+  unwinding_ = true;
+  return std::optional<Pid>();
+}
+
+Result<Pid> Task::clone(std::uint32_t function, std::uint32_t argument, std::uint32_t flags) {
+  if (vfork_child_) return Errno::inval;
+  const int exit_signal = static_cast<int>(flags & 0xff);
+  if (exit_signal != 0 && !valid_signal(exit_signal)) return Errno::inval;
+  if (!instance_->has_export("__clone_entry")) return Errno::nosys;
+  CLOCHE_ASSIGN(const ProcessPtr child, kernel_.create_child(*owner_, exit_signal == 0 ? sigchld : exit_signal));
+
+  // The copy is made without the lock: this thread is the only one that changes the parent's memory.
+  kernel_.mutex().unlock();
+  Result<std::unique_ptr<wasm::Instance>> copy = copy_instance();
+  kernel_.mutex().lock();
+  Result<void> started;
+  if (copy) {
+    auto task = std::make_unique<Task>(child, Start{program_, *std::move(copy), function, argument});
+    started = task->account_memory(instance_->memory().size());
+    if (started) started = kernel_.start(child, std::move(task));
+  } else {
+    started = copy.error();
+  }
+  if (!started) {
+    kernel_.forget(*child);
+    return started.error();
+  }
+  return child->pid();
+}
+
+Result<std::unique_ptr<wasm::Instance>> Task::copy_instance() {
+  wasm::InstanceOptions options;
+  options.memory_limit_bytes = kernel_.limits().process_memory_bytes;
+  CLOCHE_ASSIGN(std::unique_ptr<wasm::Instance> child, wasm::Instance::create(program_->module, options));
+  if (program_->boot_image) CLOCHE_TRY(program_->boot_image->map_into(*child));
+  CLOCHE_TRY(wasm::copy_into_clone(*instance_, *child));
+  return child;
+}
+
+}  // namespace cloche::kernel
