@@ -25,8 +25,15 @@ CFLAGS = ("--target=wasm32-unknown-unknown -O2 -fno-strict-aliasing -fwrapv-poin
           "-mllvm -wasm-enable-sjlj -mllvm -wasm-use-legacy-eh=false")
 
 
+# The kernel's own interface headers (Debian's linux-libc-dev, which every C compiler there brings).
+KERNEL_HEADERS = pathlib.Path("/usr/include")
+
+
 def sysroot_hash():
-    return content_hash("sysroot", toolchain_id(), SOURCE["sha256"], USERLAND / "musl-port",
+    version = KERNEL_HEADERS / "linux" / "version.h"
+    if not version.exists():
+        raise BuildError("the Linux interface headers are missing: install linux-libc-dev")
+    return content_hash("sysroot", toolchain_id(), SOURCE["sha256"], USERLAND / "musl-port", version,
                         pathlib.Path(__file__).resolve())
 
 
@@ -98,6 +105,15 @@ def _resource_library():
     return path
 
 
+def _kernel_headers(include):
+    """<linux/...> as an architecture that has nothing but the generic part, which is what the ABI is."""
+    for folder in ("linux", "asm-generic"):
+        shutil.copytree(KERNEL_HEADERS / folder, include / folder)
+    (include / "asm").mkdir()
+    for header in sorted((include / "asm-generic").glob("*.h")):
+        (include / "asm" / header.name).write_text(f"#include <asm-generic/{header.name}>\n")
+
+
 def _point_at(final):
     """Keeps the name that userland/cc looks for on the newest sysroot."""
     link = cache_root() / "sysroot"
@@ -124,6 +140,7 @@ def build_sysroot(jobs):
                 lay_over(tree)
                 _make(tree, out, jobs, log)
                 shutil.copy(_resource_library(), out / "lib" / "libclang_rt.builtins.a")
+                _kernel_headers(out / "include")
                 install_folder(out, final)
         _point_at(final)
     return final

@@ -55,14 +55,12 @@ def key_of(port, sysroot):
 
 def _environment(port, sysroot, out, jobs):
     keep = {name: os.environ[name] for name in ("PATH", "HOME", "CCACHE_DIR", "CLOCHE_CACHE") if name in os.environ}
-    compiler_cache = "ccache " if shutil.which("ccache") else ""
     return keep | {
         "LC_ALL": "C", "TZ": "UTC", "SOURCE_DATE_EPOCH": "1",
         "CLOCHE_SYSROOT": str(sysroot), "PORT": str(port.folder), "OUT": str(out), "JOBS": str(jobs),
-        "HOST": HOST_TRIPLE, "CC": f"{compiler_cache}{USERLAND}/cc", "CXX": f"{compiler_cache}{USERLAND}/cxx",
+        "HOST": HOST_TRIPLE, "CC": f"{USERLAND}/cc", "CXX": f"{USERLAND}/cxx",
         "AR": tool("llvm-ar"), "RANLIB": tool("llvm-ranlib"), "NM": tool("llvm-nm"), "STRIP": tool("llvm-strip"),
-        # ccache must know a wrapper's change and see the real compiler's identity.
-        "CCACHE_COMPILERCHECK": f"string:{key_of(port, sysroot)}" if compiler_cache else "",
+        "CLOCHE_CCACHE": "ccache" if shutil.which("ccache") else "",
     }
 
 

@@ -20,14 +20,14 @@ _unpack = struct.Struct("<q").unpack
 # Numbers of Linux on 32-bit RISC-V, which are the kernel's.
 NUMBERS = {
     "getcwd": 17, "dup": 23, "dup3": 24, "fcntl": 25, "ioctl": 29, "flock": 32, "mknodat": 33,
-    "statfs": 43, "fstatfs": 44, "ftruncate": 46, "faccessat": 48, "chdir": 49, "fchdir": 50,
+    "statfs64": 43, "fstatfs64": 44, "ftruncate": 46, "faccessat": 48, "chdir": 49, "fchdir": 50,
     "fchmod": 52, "fchmodat": 53, "fchownat": 54, "fchown": 55, "openat": 56, "close": 57, "pipe2": 59,
     "sync": 81, "exit_group": 94, "setpriority": 140, "getpriority": 141, "setgid": 144, "setuid": 146,
     "getresuid": 148, "getresgid": 150, "times": 153, "setpgid": 154, "getpgid": 155, "getsid": 156,
     "setsid": 157, "getgroups": 158, "setgroups": 159, "uname": 160, "umask": 166, "getpid": 172,
     "getppid": 173, "getuid": 174, "geteuid": 175, "getgid": 176, "getegid": 177, "sysinfo": 179,
     "execve": 221, "prlimit64": 261, "kill": 129, "rt_sigaction": 134, "rt_sigprocmask": 135,
-    "wait4": 260, "setitimer": 103, "getitimer": 102, "getrusage": 165, "close_range": 436,
+    "waitid": 95, "setitimer": 103, "getitimer": 102, "getrusage": 165, "close_range": 436,
     "faccessat2": 439, "vfork_begin": 0x1004,
 }
 
@@ -75,9 +75,9 @@ class Frame:
         return self.data(bytes(size))
 
     def strings(self, values):
-        """An array of C strings, closed by a null. Its words are relative: see `call`."""
+        """An array of C strings: offsets, which the host makes addresses, closed by all ones, which it makes null."""
         offsets = [self.text(value) for value in values]
-        return Pointers(self.data(struct.pack(f"<{len(offsets) + 1}I", *offsets, 0)), len(offsets))
+        return Pointers(self.data(struct.pack(f"<{len(offsets) + 1}I", *offsets, 0xFFFFFFFF)))
 
 
 class Pointer(int):
@@ -85,12 +85,7 @@ class Pointer(int):
 
 
 class Pointers(Pointer):
-    """An offset of an array of offsets, each of which the host makes an address."""
-
-    def __new__(cls, offset, count):
-        self = super().__new__(cls, offset)
-        self.count = count
-        return self
+    """The offset of an array that `Frame.strings` made."""
 
 
 def raw(name, *words, frame=None):

@@ -6,3 +6,6 @@ uid = 0
 gid = 0
 host_name = "cloche"
 executable = "/usr/bin/python3"
+
+image_modules = frozenset()  # names in sys.modules when the boot image was made
+modules_at_start = 0

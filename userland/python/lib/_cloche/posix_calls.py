@@ -1,0 +1,552 @@
+"""The functions of `os` that the interpreter's C library lacks, over the kernel's calls."""
+import errno
+import os
+import posix
+import struct
+import sys
+
+from . import door, state
+from .door import Frame, call, call_data, raw
+
+AT_FDCWD = -100
+_SIGINFO = struct.Struct("<iiiiii")  # signo, errno, code, pid, uid, status
+_P_ALL, _P_PID, _P_PGID = 0, 1, 2
+WNOHANG, WUNTRACED, WEXITED, WCONTINUED, WNOWAIT = 1, 2, 4, 8, 0x01000000
+_CLD_EXITED, _CLD_KILLED, _CLD_DUMPED, _CLD_TRAPPED, _CLD_STOPPED, _CLD_CONTINUED = range(1, 7)
+_F_DUPFD_CLOEXEC, _F_GETFD, _F_SETFD, _FD_CLOEXEC = 1030, 1, 2, 1
+_O_CLOEXEC, _O_NONBLOCK = 0o2000000, 0o4000
+_TIOCGWINSZ = 0x5413
+
+
+# --- who we are --------------------------------------------------------------------------------------------------
+
+def getpid():
+    return state.pid
+
+
+def getppid():
+    return call("getppid")
+
+
+def getuid():
+    return call("getuid")
+
+
+def geteuid():
+    return call("geteuid")
+
+
+def getgid():
+    return call("getgid")
+
+
+def getegid():
+    return call("getegid")
+
+
+def getgroups():
+    count = call("getgroups", 0, 0)
+    frame = Frame()
+    room = frame.space(4 * max(count, 1))
+    count, data = call_data("getgroups", count, room, frame=frame)
+    return list(struct.unpack_from(f"<{count}I", data))
+
+
+def getlogin():
+    import pwd
+    return pwd.getpwuid(getuid()).pw_name
+
+
+def getpgid(pid):
+    return call("getpgid", pid)
+
+
+def getpgrp():
+    return call("getpgid", 0)
+
+
+def setpgid(pid, pgrp):
+    call("setpgid", pid, pgrp)
+
+
+def getsid(pid):
+    return call("getsid", pid)
+
+
+def setsid():
+    call("setsid")
+
+
+def umask(mask):
+    return call("umask", mask)
+
+
+def uname():
+    frame = Frame()
+    room = frame.space(6 * 65)
+    _, data = call_data("uname", room, frame=frame)
+    text = [bytes(data[i * 65:(i + 1) * 65]).split(b"\0", 1)[0].decode() for i in range(5)]
+    return posix.uname_result(text)
+
+
+def getpriority(which, who):
+    return 20 - call("getpriority", which, who)
+
+
+def setpriority(which, who, priority):
+    call("setpriority", which, who, priority)
+
+
+def nice(increment):
+    value = max(-20, min(19, getpriority(0, 0) + increment))
+    setpriority(0, 0, value)
+    return value
+
+
+def getloadavg():
+    with open("/proc/loadavg") as file:
+        return tuple(float(word) for word in file.read().split()[:3])
+
+
+def sched_getaffinity(pid):
+    return set(range(os.cpu_count() or 1))
+
+
+# --- descriptors -------------------------------------------------------------------------------------------------
+
+def pipe2(flags):
+    frame = Frame()
+    room = frame.space(8)
+    wanted = (_O_CLOEXEC if flags & posix.O_CLOEXEC else 0) | (_O_NONBLOCK if flags & posix.O_NONBLOCK else 0)
+    _, data = call_data("pipe2", room, wanted, frame=frame)
+    return struct.unpack_from("<ii", data)
+
+
+def pipe():
+    frame = Frame()
+    room = frame.space(8)
+    _, data = call_data("pipe2", room, _O_CLOEXEC, frame=frame)
+    return struct.unpack_from("<ii", data)
+
+
+def dup(fd, /):
+    return call("fcntl", fd, _F_DUPFD_CLOEXEC, 0)
+
+
+def dup2(fd, fd2, inheritable=True):
+    if fd == fd2:
+        call("fcntl", fd, _F_GETFD, 0)
+        return fd2
+    return call("dup3", fd, fd2, 0 if inheritable else _O_CLOEXEC)
+
+
+def get_inheritable(fd, /):
+    return not call("fcntl", fd, _F_GETFD, 0) & _FD_CLOEXEC
+
+
+def set_inheritable(fd, inheritable, /):
+    call("fcntl", fd, _F_SETFD, 0 if inheritable else _FD_CLOEXEC)
+
+
+def get_blocking(fd, /):
+    return not call("fcntl", fd, 3, 0) & _O_NONBLOCK
+
+
+def set_blocking(fd, blocking, /):
+    flags = call("fcntl", fd, 3, 0)
+    call("fcntl", fd, 4, flags & ~_O_NONBLOCK if blocking else flags | _O_NONBLOCK)
+
+
+def get_terminal_size(fd=1, /):
+    frame = Frame()
+    room = frame.space(8)
+    _, data = call_data("ioctl", fd, _TIOCGWINSZ, room, frame=frame)
+    rows, columns = struct.unpack_from("<HH", data)
+    return os.terminal_size((columns, rows))
+
+
+def isatty(fd, /):
+    frame = Frame()
+    room = frame.space(64)
+    return raw("ioctl", fd, 0x5401, room, frame=frame)[0] >= 0  # TCGETS
+
+
+def ttyname(fd, /):
+    if not isatty(fd):
+        raise OSError(errno.ENOTTY, os.strerror(errno.ENOTTY))
+    return os.readlink(f"/proc/self/fd/{fd}")
+
+
+def openpty():
+    master = os.open("/dev/ptmx", os.O_RDWR)
+    frame = Frame()
+    room = frame.space(8)
+    _, data = call_data("ioctl", master, 0x80045430, room, frame=frame)  # TIOCGPTN
+    number = struct.unpack_from("<I", data)[0]
+    frame = Frame()
+    unlock = frame.data(struct.pack("<i", 0))
+    call("ioctl", master, 0x40045431, unlock, frame=frame)  # TIOCSPTLCK
+    return master, os.open(f"/dev/pts/{number}", os.O_RDWR | getattr(os, "O_NOCTTY", 0))
+
+
+def tcgetpgrp(fd, /):
+    frame = Frame()
+    room = frame.space(8)
+    _, data = call_data("ioctl", fd, 0x540F, room, frame=frame)
+    return struct.unpack_from("<i", data)[0]
+
+
+def tcsetpgrp(fd, pgid, /):
+    frame = Frame()
+    group = frame.data(struct.pack("<i", pgid))
+    call("ioctl", fd, 0x5410, group, frame=frame)
+
+
+# --- files -------------------------------------------------------------------------------------------------------
+
+_chdir = posix.chdir
+
+
+def _path(path):
+    """(descriptor to start from, text) of a path, given as text or as a descriptor."""
+    path = os.fspath(path)
+    return os.fsdecode(path)
+
+
+def chdir(path):
+    """The kernel's directory first, which children inherit; then the C library's, which relative paths go by."""
+    if isinstance(path, int):
+        return fchdir(path)
+    frame = Frame()
+    result, _ = raw("chdir", frame.text(os.fspath(path)), frame=frame)
+    if result < 0:
+        raise door.error(-result, path)
+    _chdir(kernel_cwd())
+
+
+def fchdir(fd):
+    call("fchdir", fd)
+    _chdir(kernel_cwd())
+
+
+def kernel_cwd():
+    frame = Frame()
+    room = frame.space(4096)
+    length, data = call_data("getcwd", room, 4096, frame=frame)
+    return os.fsdecode(bytes(data[:length - 1]))
+
+
+def _named(name, path, *words, dir_fd=None):
+    frame = Frame()
+    text = frame.text(os.fspath(path))
+    result, _ = raw(name, AT_FDCWD if dir_fd is None else dir_fd, text, *words, frame=frame)
+    if result < 0:
+        raise door.error(-result, path)
+
+
+def chmod(path, mode, *, dir_fd=None, follow_symlinks=True):
+    if isinstance(path, int):
+        return fchmod(path, mode)
+    _named("fchmodat", path, mode, 0 if follow_symlinks else 0x100, dir_fd=dir_fd)
+
+
+def fchmod(fd, mode):
+    call("fchmod", fd, mode)
+
+
+def lchmod(path, mode):
+    chmod(path, mode, follow_symlinks=False)
+
+
+def chown(path, uid, gid, *, dir_fd=None, follow_symlinks=True):
+    if isinstance(path, int):
+        return fchown(path, uid, gid)
+    _named("fchownat", path, uid, gid, 0 if follow_symlinks else 0x100, dir_fd=dir_fd)
+
+
+def fchown(fd, uid, gid):
+    call("fchown", fd, uid, gid)
+
+
+def lchown(path, uid, gid):
+    chown(path, uid, gid, follow_symlinks=False)
+
+
+def access(path, mode, *, dir_fd=None, effective_ids=False, follow_symlinks=True):
+    frame = Frame()
+    text = frame.text(os.fspath(path))
+    flags = (0x200 if effective_ids else 0) | (0 if follow_symlinks else 0x100)
+    return raw("faccessat2", AT_FDCWD if dir_fd is None else dir_fd, text, mode, flags, frame=frame)[0] >= 0
+
+
+def mkfifo(path, mode=0o666, *, dir_fd=None):
+    _named("mknodat", path, 0o010000 | (mode & 0o7777), 0, dir_fd=dir_fd)
+
+
+def mknod(path, mode=0o600, device=0, *, dir_fd=None):
+    _named("mknodat", path, mode, device, dir_fd=dir_fd)
+
+
+def sync():
+    call("sync")
+
+
+def _statvfs(name, *words, frame, room):
+    _, data = call_data(name, *words, frame=frame)
+    at = int(room)
+    kind, block = struct.unpack_from("<II", data, at)
+    blocks, free, available, files, files_free = struct.unpack_from("<5Q", data, at + 8)
+    name_max, fragment, flags = struct.unpack_from("<III", data, at + 56)
+    del kind
+    return os.statvfs_result((block, fragment or block, blocks, free, available, files, files_free, files_free, flags, name_max))
+
+
+def statvfs(path):
+    if isinstance(path, int):
+        return fstatvfs(path)
+    frame = Frame()
+    text = frame.text(os.fspath(path))
+    room = frame.space(128)
+    return _statvfs("statfs64", text, 88, room, frame=frame, room=room)
+
+
+def fstatvfs(fd):
+    frame = Frame()
+    room = frame.space(128)
+    return _statvfs("fstatfs64", fd, 88, room, frame=frame, room=room)
+
+
+# --- processes ---------------------------------------------------------------------------------------------------
+
+def kill(pid, signal, /):
+    call("kill", pid, signal)
+
+
+def killpg(pgid, signal, /):
+    call("kill", -pgid, signal)
+
+
+def _status(code, status):
+    """The word that wait(2) gives for what waitid reports."""
+    if code == _CLD_EXITED:
+        return (status & 0xFF) << 8
+    if code == _CLD_STOPPED or code == _CLD_TRAPPED:
+        return (status & 0xFF) << 8 | 0x7F
+    if code == _CLD_CONTINUED:
+        return 0xFFFF
+    return status & 0x7F
+
+
+def _wait(id_type, id_number, options):
+    frame = Frame()
+    room = frame.space(128)
+    _, data = call_data("waitid", id_type, id_number, room, options, 0, frame=frame)
+    return _SIGINFO.unpack_from(data)
+
+
+def waitpid(pid, options, /):
+    kind, number = (_P_PID, pid) if pid > 0 else (_P_ALL, 0) if pid == -1 else (_P_PGID, -pid if pid else getpgrp())
+    _, _, code, child, _, status = _wait(kind, number, (options & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED)
+    return (child, _status(code, status)) if child else (0, 0)
+
+
+def wait():
+    return waitpid(-1, 0)
+
+
+def wait4(pid, options):
+    import resource
+    child, status = waitpid(pid, options)
+    return child, status, resource.getrusage(resource.RUSAGE_CHILDREN)
+
+
+def wait3(options):
+    return wait4(-1, options)
+
+
+def waitid(idtype, id, options, /):
+    signo, _, code, child, uid, status = _wait(idtype, id, options)
+    return waitid_result((child, uid, signo, status, code)) if child else None
+
+
+class waitid_result(tuple):
+    si_pid = property(lambda self: self[0])
+    si_uid = property(lambda self: self[1])
+    si_signo = property(lambda self: self[2])
+    si_status = property(lambda self: self[3])
+    si_code = property(lambda self: self[4])
+
+
+def WIFEXITED(status): return status & 0x7F == 0
+def WEXITSTATUS(status): return status >> 8 & 0xFF
+def WIFSIGNALED(status): return 0 < status & 0x7F < 0x7F
+def WTERMSIG(status): return status & 0x7F
+def WIFSTOPPED(status): return status & 0xFF == 0x7F
+def WSTOPSIG(status): return status >> 8 & 0xFF
+def WIFCONTINUED(status): return status == 0xFFFF
+def WCOREDUMP(status): return False
+
+
+def waitstatus_to_exitcode(status):
+    if WIFEXITED(status):
+        return WEXITSTATUS(status)
+    if WIFSIGNALED(status):
+        return -WTERMSIG(status)
+    raise ValueError(f"invalid wait status: {status!r}")
+
+
+def _environment(env):
+    return [os.fsencode(key) + b"=" + os.fsencode(value) for key, value in env.items()]
+
+
+def execve(path, argv, env):
+    sys.stdout.flush()
+    sys.stderr.flush()
+    frame = Frame()
+    result, _ = raw("execve", frame.text(os.fspath(path)), frame.strings(argv), frame.strings(_environment(env)), frame=frame)
+    raise door.error(-result, path)
+
+
+def execv(path, argv):
+    execve(path, argv, os.environ)
+
+
+def spawn(paths, argv, env, prepare=None):
+    """A child: (pid, 0), or (0, Linux errno). `prepare` runs for the child between its making and its exec, with calls of this module
+    only. Several `paths` are tried in order, as execvp does."""
+    call("vfork_begin")
+    failed = 2
+    try:
+        if prepare is not None:
+            prepare()
+        frame = Frame()
+        args = frame.strings(argv)
+        environment = frame.strings(env)
+        for path in paths:
+            head = frame.text(path)
+            result, _ = raw("execve", head, args, environment, frame=frame)
+            if result > 0:
+                return result, 0
+            if -result not in (2, 20):
+                failed = -result
+                if failed != 13:
+                    break
+    except OSError as problem:
+        failed = next((l for l, w in door._FROM_LINUX.items() if w == problem.errno), 5)
+    child, _ = raw("exit_group", 127)
+    waitpid(child, 0)
+    return 0, failed
+
+
+def search(file, env=None):
+    """Where `file` is looked for: itself when it names a folder, else in each folder of PATH."""
+    file = os.fsencode(file)
+    if b"/" in file:
+        return [file]
+    return [os.path.join(os.fsencode(folder), file) for folder in os.get_exec_path(env)]
+
+
+def posix_spawn(path, argv, env, /, *, file_actions=(), setpgroup=None, resetids=False, setsid=False, setsigmask=(),
+                setsigdef=(), scheduler=None):
+    return _posix_spawn([path], path, argv, env, file_actions, setpgroup, setsid)
+
+
+def posix_spawnp(path, argv, env, /, *, file_actions=(), setpgroup=None, resetids=False, setsid=False, setsigmask=(),
+                 setsigdef=(), scheduler=None):
+    return _posix_spawn(search(path), path, argv, env, file_actions, setpgroup, setsid)
+
+
+POSIX_SPAWN_OPEN, POSIX_SPAWN_CLOSE, POSIX_SPAWN_DUP2 = 0, 1, 2
+
+
+def _posix_spawn(paths, name, argv, env, file_actions, setpgroup, new_session):
+    def prepare():
+        if new_session:
+            call("setsid")
+        if setpgroup is not None:
+            call("setpgid", 0, setpgroup)
+        for kind, fd, *rest in file_actions or ():
+            if kind == POSIX_SPAWN_CLOSE:
+                raw("close", fd)
+            elif kind == POSIX_SPAWN_DUP2:
+                call("dup3", fd, rest[0], 0) if fd != rest[0] else call("fcntl", fd, _F_SETFD, 0)
+            else:
+                frame = Frame()
+                opened = call("openat", AT_FDCWD, frame.text(rest[0]), linux_open_flags(rest[1]), rest[2], frame=frame)
+                if opened != fd:
+                    call("dup3", opened, fd, 0)
+                    call("close", opened)
+
+    pid, failed = spawn(paths, argv, _environment(os.environ if env is None else env), prepare)
+    if failed:
+        raise door.error(failed, name)
+    return pid
+
+
+def linux_open_flags(flags):
+    """Linux's open flags for the C library's own."""
+    access_mode = flags & (posix.O_RDONLY | posix.O_WRONLY | posix.O_RDWR)
+    linux = 2 if access_mode == posix.O_RDWR else 1 if access_mode == posix.O_WRONLY else 0
+    for name, value in (("O_CREAT", 0o100), ("O_EXCL", 0o200), ("O_TRUNC", 0o1000), ("O_APPEND", 0o2000),
+                        ("O_NONBLOCK", 0o4000), ("O_DIRECTORY", 0o200000), ("O_NOFOLLOW", 0o400000)):
+        if flags & getattr(posix, name):
+            linux |= value
+    return linux
+
+
+P_WAIT, P_NOWAIT, P_NOWAITO = 0, 1, 1
+
+
+def _spawn_and_wait(mode, paths, name, argv, env):
+    pid, failed = spawn(paths, argv, _environment(env))
+    if failed:
+        if mode == P_WAIT:
+            return 127
+        raise door.error(failed, name)
+    return waitstatus_to_exitcode(waitpid(pid, 0)[1]) if mode == P_WAIT else pid
+
+
+def spawnv(mode, file, args): return _spawn_and_wait(mode, [file], file, args, os.environ)
+def spawnve(mode, file, args, env): return _spawn_and_wait(mode, [file], file, args, env)
+def spawnvp(mode, file, args): return _spawn_and_wait(mode, search(file), file, args, os.environ)
+def spawnvpe(mode, file, args, env): return _spawn_and_wait(mode, search(file, env), file, args, env)
+def spawnl(mode, file, *args): return spawnv(mode, file, args)
+def spawnle(mode, file, *args): return spawnve(mode, file, args[:-1], args[-1])
+def spawnlp(mode, file, *args): return spawnvp(mode, file, args)
+def spawnlpe(mode, file, *args): return spawnvpe(mode, file, args[:-1], args[-1])
+
+
+def system(command):
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid, failed = spawn(["/bin/sh"], ["sh", "-c", os.fsencode(command)], _environment(os.environ))
+    if failed:
+        return 127 << 8
+    while True:
+        try:
+            return waitpid(pid, 0)[1]
+        except InterruptedError:
+            continue
+
+
+def register_at_fork(*, before=None, after_in_child=None, after_in_parent=None):
+    """Accepted: this platform has no fork that returns twice, so they never run."""
+
+
+def install():
+    """Puts all of it into `posix` and `os`."""
+    from types import FunctionType
+    private = {"install", "spawn", "search", "kernel_cwd", "linux_open_flags"}
+    names = [name for name, value in globals().items()
+             if not name.startswith("_") and name not in private
+             and (isinstance(value, FunctionType) and value.__module__ == __name__ or name.startswith(("W", "P_", "POSIX_SPAWN")))]
+    for name in names:
+        value = globals()[name]
+        setattr(posix, name, value)
+        setattr(os, name, value)
+        if name not in os.__all__:
+            os.__all__.append(name)
+    os.P_PID, os.P_ALL, os.P_PGID = _P_PID, _P_ALL, _P_PGID
+    os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED, os.CLD_STOPPED, os.CLD_CONTINUED = 1, 2, 3, 5, 6
+    os.PRIO_PROCESS, os.PRIO_PGRP, os.PRIO_USER = 0, 1, 2
+    os.waitid_result = waitid_result

@@ -1,0 +1,86 @@
+"""The entry of the interpreter, called by the host with one frame of bytes.
+
+The first byte says what for: `P` starts a process (and is its only call), `I` runs code while a boot image is made, `S` makes
+this instance a session, `X` runs code in it. A process frame holds strings that end in a null: numbers, current directory,
+host name, program, then argv and the environment.
+"""
+import os
+import posix
+import sys
+
+from . import options, program, state
+
+_chdir = posix.chdir
+
+
+def enter(frame):
+    """The result is an exit status for `P`."""
+    kind = frame[:1]
+    if kind == b"P":
+        return process(frame)
+    if kind == b"X":
+        from . import session
+        return session.execute(frame[1:])
+    if kind == b"S":
+        _adopt(frame)
+        from . import session
+        return session.open()
+    exec(compile(frame[1:], "<image>", "exec"), {"__name__": "_cloche.image_code", "__builtins__": __builtins__})
+    return 0
+
+
+def _adopt(frame):
+    """Makes the interpreter, as it came out of the boot image, this process. Returns argv."""
+    fields = frame[1:-1].split(b"\0")
+    numbers = fields[0].split()
+    state.pid, state.ppid, state.uid, state.gid = int(numbers[0]), int(numbers[1]), int(numbers[2]), int(numbers[3])
+    argc, envc = int(numbers[4]), int(numbers[5])
+    cwd, state.host_name, state.executable = (os.fsdecode(field) for field in fields[1:4])
+    argv = [os.fsdecode(field) for field in fields[4:4 + argc]]
+    data = os.environ._data
+    data.clear()
+    for entry in fields[4 + argc:4 + argc + envc]:
+        name, equals, value = entry.partition(b"=")
+        if equals and name:
+            data[name] = value
+            posix.putenv(name, value)
+    try:
+        _chdir(cwd)
+    except OSError:
+        pass  # a folder that was removed: relative paths fail, as they do elsewhere
+    sys.orig_argv = argv
+    sys.executable = sys._base_executable = state.executable
+    reseed()
+    return argv
+
+
+def reseed():
+    """Draws anew what took entropy before the image was made: two processes of one image, or two forks, never share it."""
+    modules = sys.modules
+    if (module := modules.get("random")) is not None:
+        module.seed()
+    if (module := modules.get("numpy.random")) is not None:
+        module.seed()
+    if (module := modules.get("uuid")) is not None:
+        module._node = None
+        module._last_timestamp = None
+    if (module := modules.get("tempfile")) is not None:
+        module._name_sequence = None
+        module.tempdir = None
+    if (module := modules.get("logging")) is not None:
+        import time
+        module._startTime = time.time_ns()
+
+
+def process(frame):
+    argv = _adopt(frame)
+    try:
+        chosen = options.parse(argv)
+    except options.UsageError as error:
+        name = argv[0] if argv else "python3"
+        program.open_streams(False)
+        sys.stderr.write(f"{error}\nusage: {name} [option] ... [-c cmd | -m mod | file | -] [arg] ...\n"
+                         f"Try `{name} -h' for more information.\n")
+        sys.stderr.flush()
+        return 2
+    return program.run(chosen)
