@@ -27,10 +27,16 @@ MOST_BYTES = 300_000
 
 
 def tracked() -> list[str]:
-    """Files of the tree, committed or about to be."""
-    out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT,
-                         capture_output=True, text=True, check=True).stdout
-    return sorted(f for f in out.split("\0") if f and (ROOT / f).is_file())
+    """Files of the tree, committed or about to be; in an unpacked archive, all but build/."""
+    git = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "ls-files", "-co",
+                          "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, text=True,
+                         check=False)
+    if git.returncode == 0:
+        names = git.stdout.split("\0")
+    else:
+        names = [str(p.relative_to(ROOT)) for top in ROOT.iterdir() if top.name not in ("build", ".git")
+                 for p in ([top] if top.is_file() else top.rglob("*")) if "__pycache__" not in p.parts]
+    return sorted(f for f in names if f and (ROOT / f).is_file())
 
 
 FILES = tracked()
