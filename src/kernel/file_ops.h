@@ -33,6 +33,20 @@ struct At {
 // Whether "" means the descriptor itself (AT_EMPTY_PATH), or is ENOENT.
 enum class Empty { refused, descriptor };
 
+// For as long as it lives /proc/self is that process. Every walk of a path on behalf of a process is made under one; the functions
+// below do it themselves. Never held over a sleep.
+class Acting {
+ public:
+  explicit Acting(const Process& process) noexcept;
+  ~Acting();
+  Acting(const Acting&) = delete;
+  Acting& operator=(const Acting&) = delete;
+
+ private:
+  Kernel& kernel_;
+  const Process* outer_;
+};
+
 // --- Paths to nodes -------------------------------------------------------------------------------------------------
 
 // The directory where a walk starts: EBADF, ENOTDIR. For an absolute path the root, whatever the descriptor is.

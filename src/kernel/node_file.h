@@ -13,6 +13,7 @@
 namespace cloche::kernel {
 
 class Kernel;
+class Process;
 
 // What all files with an inode of a file system have in common: advisory locks may be held through them. They must not outlive
 // their Kernel.
