@@ -21,6 +21,18 @@ bool can_wait_for(File& file) {
   return !sources.queues.empty();
 }
 
+// How deep this thread is in a tree of epoll files. A chain that was made too long from its lower end is cut off here.
+thread_local int nesting = 0;
+
+class Nested {
+ public:
+  Nested() { ++nesting; }
+  ~Nested() { --nesting; }
+  Nested(const Nested&) = delete;
+  Nested& operator=(const Nested&) = delete;
+  bool too_deep() const { return nesting > EpollFile::max_depth; }
+};
+
 }  // namespace
 
 EpollFile::Entry* EpollFile::find(std::int32_t fd, const FilePtr& file) {
@@ -59,6 +71,10 @@ Result<void> EpollFile::add(std::int32_t fd, const FilePtr& file, EpollEvent eve
   }
   if (below != nullptr) {
     if (below->depth_with(*this, 1) > max_depth) return Errno::loop;
+    const auto is_epoll = [](const auto& entry) {
+      return dynamic_cast<const EpollFile*>(entry.second.file.lock().get()) != nullptr;
+    };
+    if (std::ranges::count_if(entries_, is_epoll) >= max_epoll_entries) return Errno::nospc;
   } else if (!can_wait_for(*file)) {
     return Errno::perm;
   }
@@ -128,6 +144,8 @@ Result<std::vector<EpollEvent>> EpollFile::wait(Task& task, std::size_t max_even
 }
 
 PollEvents EpollFile::poll() {
+  const Nested nested;
+  if (nested.too_deep()) return 0;
   for (const auto& [key, entry] : entries_) {
     const FilePtr file = entry.file.lock();
     if (file && ready(entry, *file) != 0) return pollin | pollrdnorm;
@@ -136,6 +154,8 @@ PollEvents EpollFile::poll() {
 }
 
 void EpollFile::poll_sources(PollSources& sources) {
+  const Nested nested;
+  if (nested.too_deep()) return;
   sources.add(changed_);
   for (const auto& [key, entry] : entries_) {
     const FilePtr file = entry.file.lock();

@@ -29,11 +29,12 @@ class EpollFile : public File {
  public:
   static constexpr std::size_t max_entries = 4096;
   static constexpr int max_depth = 5;
+  static constexpr int max_epoll_entries = 4;  // epoll files in one: what a look at a whole tree of them may cost
 
   explicit EpollFile(std::uint64_t id) : File(o_rdwr), id_(id) {}
 
   // epoll_ctl. EEXIST, ENOENT; EPERM for a file that cannot be waited for; EINVAL for itself and for bad EPOLLEXCLUSIVE;
-  // ELOOP for a loop or a chain that is too deep; ENOSPC at max_entries.
+  // ELOOP for a loop or a chain that is too deep; ENOSPC at the limits.
   Result<void> add(std::int32_t fd, const FilePtr& file, EpollEvent event);
   Result<void> modify(std::int32_t fd, const FilePtr& file, EpollEvent event);
   Result<void> remove(std::int32_t fd, const FilePtr& file);
