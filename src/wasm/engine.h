@@ -1,12 +1,16 @@
 // Engine: wasmtime, configured once for everything that runs in this process.
 //
 // What the configuration promises to the layers above:
-// - a 32-bit linear memory never moves: its 4 GiB and the guards behind them are reserved at creation, so a bounds check costs
+// - a 32-bit linear memory never moves: its 4 GiB and the guards behind them are reserved at
+// creation, so a bounds check costs
 //   nothing and a MemoryImage can be mapped over it;
-// - exceptions, SIMD, bulk memory, multi-value, reference types and tail calls are on; threads, shared memory, 64-bit
+// - exceptions, SIMD, bulk memory, multi-value, reference types and tail calls are on; threads,
+// shared memory, 64-bit
 //   memories, several memories and the component model are off;
-// - a guest may use `max_guest_stack_bytes` of stack; a thread that calls into guests needs `guest_thread_stack_bytes`;
-// - every loop and function entry of a guest checks an epoch. Nothing ticks: `interrupt` makes each running guest of the
+// - a guest may use `max_guest_stack_bytes` of stack; a thread that calls into guests needs
+// `guest_thread_stack_bytes`;
+// - every loop and function entry of a guest checks an epoch. Nothing ticks: `interrupt` makes each
+// running guest of the
 //   process call its epoch handler once (see Instance), wherever it computes.
 #pragma once
 
@@ -18,8 +22,10 @@ struct wasm_engine_t;
 namespace cloche::wasm {
 
 inline constexpr std::size_t max_guest_stack_bytes = std::size_t{16} << 20;
-// The margin holds our callbacks, signal handling of wasmtime and the C library, above the guest's deepest frame.
-inline constexpr std::size_t guest_thread_stack_bytes = max_guest_stack_bytes + (std::size_t{1} << 20);
+// The margin holds our callbacks, signal handling of wasmtime and the C library, above the guest's
+// deepest frame.
+inline constexpr std::size_t guest_thread_stack_bytes =
+    max_guest_stack_bytes + (std::size_t{1} << 20);
 
 class Engine {
  public:
@@ -29,12 +35,13 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Makes every guest that is computing now, in whichever thread, run its epoch handler soon (microseconds); one that is not in
-  // guest code runs it when it next enters or goes on. Any thread, also a signal handler. Costs one atomic increment.
+  // Makes every guest that is computing now, in whichever thread, run its epoch handler soon
+  // (microseconds); one that is not in guest code runs it when it next enters or goes on. Any
+  // thread, also a signal handler. Costs one atomic increment.
   void interrupt() noexcept;
 
-  // Says which machine code this engine makes and accepts: library version, configuration, CPU features. Part of the
-  // key of every file of compiled code.
+  // Says which machine code this engine makes and accepts: library version, configuration, CPU
+  // features. Part of the key of every file of compiled code.
   const std::string& fingerprint() const noexcept { return fingerprint_; }
 
   // For this layer only.

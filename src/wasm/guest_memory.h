@@ -1,11 +1,13 @@
 // GuestMemory: the only way in which the host touches the linear memory of a guest.
 //
-// It is a value: base address and size at the time it was taken. Linear memory never moves and never shrinks, so an old
-// value stays safe for as long as its Instance lives; it only does not see what was grown since.
+// It is a value: base address and size at the time it was taken. Linear memory never moves and
+// never shrinks, so an old value stays safe for as long as its Instance lives; it only does not see
+// what was grown since.
 //
-// Every access is checked, overflow included; whatever is out of range is EFAULT and touches nothing. Addresses and lengths
-// are the guest's and hostile. Data races with the guest cannot happen: a guest runs on one thread, the one that is in the call.
-// Yet copy in, act on the copy, copy out: a second look at guest memory after a call back into the guest may see other bytes.
+// Every access is checked, overflow included; whatever is out of range is EFAULT and touches
+// nothing. Addresses and lengths are the guest's and hostile. Data races with the guest cannot
+// happen: a guest runs on one thread, the one that is in the call. Yet copy in, act on the copy,
+// copy out: a second look at guest memory after a call back into the guest may see other bytes.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +30,12 @@ class GuestMemory {
 
   std::uint64_t size() const noexcept { return size_; }
 
-  // The `length` bytes at `address`. An empty slice is in range anywhere up to size(), and beyond it too (POSIX accepts a bad pointer
-  // with length zero). Valid while the Instance lives and no MemoryImage is mapped into it.
+  // Address 0; for MemoryImage alone. nullptr: there is no memory.
+  std::byte* base() const noexcept { return base_; }
+
+  // The `length` bytes at `address`. An empty slice is in range anywhere up to size(), and beyond
+  // it too (POSIX accepts a bad pointer with length zero). Valid while the Instance lives and no
+  // MemoryImage is mapped into it.
   Result<std::span<std::byte>> slice(std::uint32_t address, std::uint64_t length) const {
     if (length == 0) return std::span<std::byte>{};
     if (!holds(address, length)) return Errno::fault;
@@ -60,12 +66,15 @@ class GuestMemory {
 
   // `count` objects. More than `max_count` of them is EINVAL, before anything is allocated.
   template <typename T>
-  Result<std::vector<T>> read_array(std::uint32_t address, std::uint64_t count, std::uint64_t max_count) const {
+  Result<std::vector<T>> read_array(std::uint32_t address, std::uint64_t count,
+                                    std::uint64_t max_count) const {
     static_assert(std::is_trivially_copyable_v<T>);
     if (count > max_count) return Errno::inval;
-    if (count > size_ / sizeof(T) || (count != 0 && !holds(address, count * sizeof(T)))) return Errno::fault;
+    if (count > size_ / sizeof(T) || (count != 0 && !holds(address, count * sizeof(T))))
+      return Errno::fault;
     std::vector<T> values(static_cast<std::size_t>(count));
-    if (count != 0) std::memcpy(values.data(), base_ + address, static_cast<std::size_t>(count) * sizeof(T));
+    if (count != 0)
+      std::memcpy(values.data(), base_ + address, static_cast<std::size_t>(count) * sizeof(T));
     return values;
   }
 
@@ -75,8 +84,8 @@ class GuestMemory {
     return copy_out(address, std::as_bytes(values));
   }
 
-  // The string at `address` up to its NUL. ENAMETOOLONG when no NUL is among the first `max_length` + 1 bytes, EFAULT when
-  // memory ends before it.
+  // The string at `address` up to its NUL. ENAMETOOLONG when no NUL is among the first `max_length`
+  // + 1 bytes, EFAULT when memory ends before it.
   Result<std::string> read_string(std::uint32_t address, std::uint64_t max_length) const;
 
   // Guest to host, and host to guest. All or nothing.

@@ -1,8 +1,9 @@
 // GuestThreads: the host threads that guests run on.
 //
-// Each has guest_thread_stack_bytes of stack (reserved, used as touched), blocks all signals but those of faults, and is kept for the next guest
-// when its work is done, up to a bound. There is no limit on how many run at once: that is for whoever counts processes. Handing
-// work to an idle thread takes some microseconds, starting a new one some tens.
+// Each has guest_thread_stack_bytes of stack (reserved, used as touched), blocks all signals but
+// those of faults, and is kept for the next guest when its work is done, up to a bound. There is no
+// limit on how many run at once: that is for whoever counts processes. Handing work to an idle
+// thread takes some microseconds, starting a new one some tens.
 #pragma once
 
 #include <condition_variable>
@@ -27,8 +28,8 @@ class GuestThreads {
   GuestThreads(const GuestThreads&) = delete;
   GuestThreads& operator=(const GuestThreads&) = delete;
 
-  // Runs `work` on a thread of its own, at once. EAGAIN when the host gives no more threads. `work` must not throw. Any thread, also
-  // from within work.
+  // Runs `work` on a thread of its own, at once. EAGAIN when the host gives no more threads. `work`
+  // must not throw. Any thread, also from within work.
   Result<void> run(std::function<void()> work);
 
   std::size_t idle_count() const;
@@ -47,6 +48,7 @@ class GuestThreads {
   std::deque<Worker*> idle_;                    // the latest last: its stack is warm
   std::list<std::unique_ptr<Worker>> ended_;    // to be joined
   bool stopping_ = false;
+  std::condition_variable changed_;  // a worker ended
 };
 
 }  // namespace cloche::wasm

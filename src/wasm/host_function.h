@@ -1,7 +1,7 @@
 // Host functions: what a guest can import.
 //
-// A host function is a plain C++ function, `R f(HostCall&, A...) noexcept` with numbers as A and R (void or one number), and is
-// defined once per Linker, for all instances:
+// A host function is a plain C++ function, `R f(HostCall&, A...) noexcept` with numbers as A and R
+// (void or one number), and is defined once per Linker, for all instances:
 //
 //   std::int32_t fd_close(HostCall& call, std::uint32_t fd) noexcept {
 //     auto& process = call.owner<Process>();
@@ -9,8 +9,9 @@
 //   }
 //   linker.define(host_function<fd_close>("wasi_snapshot_preview1", "fd_close"));
 //
-// It runs on the thread that called into the guest. It may block, and may call back into the guest (Instance::call). To end the guest
-// it calls `call.unwind()` and returns: no further guest code runs, and the Instance::call under it says `exited`.
+// It runs on the thread that called into the guest. It may block, and may call back into the guest
+// (Instance::call). To end the guest it calls `call.unwind()` and returns: no further guest code
+// runs, and the Instance::call under it says `exited`.
 #pragma once
 
 #include <cstddef>
@@ -87,7 +88,8 @@ namespace detail {
 
 template <typename T>
 constexpr ValueType value_type_of() {
-  static_assert(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8), "wasm has 32-bit and 64-bit numbers only");
+  static_assert(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8),
+                "wasm has 32-bit and 64-bit numbers only");
   if constexpr (std::is_integral_v<T>) return sizeof(T) == 4 ? ValueType::i32 : ValueType::i64;
   return sizeof(T) == 4 ? ValueType::f32 : ValueType::f64;
 }
@@ -102,7 +104,8 @@ void call_typed(HostCall& call, std::index_sequence<index...>) noexcept {
 }
 
 template <auto function, typename R, typename... A>
-HostFunction typed(std::string_view module, std::string_view name, R (*)(HostCall&, A...) noexcept) {
+HostFunction typed(std::string_view module, std::string_view name,
+                   R (*)(HostCall&, A...) noexcept) {
   HostFunction result{module, name, {value_type_of<A>()...}, {}, [](HostCall& call) noexcept {
                         call_typed<function, R, A...>(call, std::index_sequence_for<A...>{});
                       }};
@@ -112,7 +115,8 @@ HostFunction typed(std::string_view module, std::string_view name, R (*)(HostCal
 
 }  // namespace detail
 
-// `function` as an import `module.name`; both names must be literals (they are not copied before Linker::define).
+// `function` as an import `module.name`; both names must be literals (they are not copied before
+// Linker::define).
 template <auto function>
 HostFunction host_function(std::string_view module, std::string_view name) {
   return detail::typed<function>(module, name, function);

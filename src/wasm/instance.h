@@ -1,13 +1,16 @@
 // Instance: one guest program in memory: its linear memory, its globals, its tables.
 //
-// One thread at a time uses an Instance; between calls it may move to another thread. A thread that calls into it has
-// guest_thread_stack_bytes of stack (GuestThreads). Instances neither copy nor move, and must not outlive their Engine.
+// One thread at a time uses an Instance; between calls it may move to another thread. A thread that
+// calls into it has guest_thread_stack_bytes of stack (GuestThreads). Instances neither copy nor
+// move, and must not outlive their Engine.
 //
-// Interruption. Engine::interrupt makes a guest that computes call its epoch handler, on the guest's own thread, between two of
-// its instructions. The handler answers whether the guest goes on or is unwound, and may itself call into the guest (`call`, to run
-// signal handlers). Where that inner call ends with an uncaught exception (a C handler that longjmps out), the exception goes on
-// into the interrupted frames when the handler answers EpochAction::rethrow: they catch it, or the outer call ends with
-// Trap::uncaught_exception. If the inner call ended with a trap or an exit, answer `unwind`: the guest's state is not consistent.
+// Interruption. Engine::interrupt makes a guest that computes call its epoch handler, on the
+// guest's own thread, between two of its instructions. The handler answers whether the guest goes
+// on or is unwound, and may itself call into the guest (`call`, to run signal handlers). Where that
+// inner call ends with an uncaught exception (a C handler that longjmps out), the exception goes on
+// into the interrupted frames when the handler answers EpochAction::rethrow: they catch it, or the
+// outer call ends with Trap::uncaught_exception. If the inner call ended with a trap or an exit,
+// answer `unwind`: the guest's state is not consistent.
 #pragma once
 
 #include <cstdint>
@@ -42,15 +45,18 @@ class Instance {
  public:
   using EpochHandler = EpochAction (*)(Instance& instance, void* owner) noexcept;
 
-  // ENOMEM when the program's first memory is beyond the limit or the host has no address space; ENOEXEC when its start function traps.
-  static Result<std::unique_ptr<Instance>> create(std::shared_ptr<const LinkedModule> module, const InstanceOptions& options,
+  // ENOMEM when the program's first memory is beyond the limit or the host has no address space;
+  // ENOEXEC when its start function traps.
+  static Result<std::unique_ptr<Instance>> create(std::shared_ptr<const LinkedModule> module,
+                                                  const InstanceOptions& options,
                                                   std::string* message = nullptr);
   ~Instance();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
-  // Calls an exported function with these parameters and waits for its end. Also from within a host function or the epoch handler of
-  // this instance (a nested call). After trapped or exited the guest is not meant to be called again.
+  // Calls an exported function with these parameters and waits for its end. Also from within a host
+  // function or the epoch handler of this instance (a nested call). After trapped or exited the
+  // guest is not meant to be called again.
   Outcome call(std::string_view export_name, std::span<const Value> parameters = {});
   Outcome call(std::string_view export_name, std::initializer_list<Value> parameters) {
     return call(export_name, std::span(parameters.begin(), parameters.size()));
@@ -81,22 +87,24 @@ class Instance {
   // Without a handler an epoch ends the call with Trap::interrupted. Not from within the handler.
   void set_epoch_handler(EpochHandler handler) noexcept { epoch_handler_ = handler; }
 
-  // Lets the epoch handler run at the next check of the guest, even if no further interrupt comes. For the guest's own
-  // thread: what came in while the guest was in a host function.
+  // Lets the epoch handler run at the next check of the guest, even if no further interrupt comes.
+  // For the guest's own thread: what came in while the guest was in a host function.
   void interrupt_self() noexcept;
 
   // How many calls are in progress (nested ones count).
   int depth() const noexcept { return depth_; }
 
-  // What is mapped over the memory; for MemoryImage.
+  // For the rest of this layer: what is mapped over the memory; the error that a host function
+  // answers to unwind the guest.
   MemoryMap& memory_map() noexcept { return memory_map_; }
+  void* begin_unwind() noexcept;
 
  private:
-  friend class HostCall;
-  struct Native;
+  struct State;
 
-  Instance(std::shared_ptr<const LinkedModule> module, const InstanceOptions& options) noexcept;
-  Outcome end_of_call(void* error, void* trap);
+  Instance(std::shared_ptr<const LinkedModule> module, const InstanceOptions& options);
+  Result<void> instantiate(std::string& message);
+  void apply_limits() noexcept;
 
   std::shared_ptr<const LinkedModule> module_;
   void* owner_;
@@ -104,8 +112,8 @@ class Instance {
   std::uint64_t table_limit_elements_;
   EpochHandler epoch_handler_ = nullptr;
   int depth_ = 0;
-  std::unique_ptr<Native> native_;
   MemoryMap memory_map_;
+  std::unique_ptr<State> state_;  // what wasmtime gave us; goes first
 };
 
 }  // namespace cloche::wasm

@@ -1,17 +1,21 @@
 // Linker: joins programs with the host functions they import.
 //
-// Define every host function first, then link. A function that a program imports and the linker lacks: one of the interfaces' own modules
-// (`wasi_snapshot_preview1`, `wasi_unstable`, `linux`) becomes a function that answers "not implemented" (ENOSYS, 52 for WASI) and
-// calls `on_missing`; any other is ENOEXEC with a sentence that names it. A memory, table, global or tag import is ENOEXEC.
+// Define every host function first, then link. A function that a program imports and the linker
+// lacks: one of the interfaces' own modules
+// (`wasi_snapshot_preview1`, `wasi_unstable`, `linux`) becomes a function that answers "not
+// implemented" (ENOSYS, 52 for WASI) and calls `on_missing`; any other is ENOEXEC with a sentence
+// that names it. A memory, table, global or tag import is ENOEXEC.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "wasm/engine.h"
@@ -26,7 +30,8 @@ namespace cloche::wasm {
 // A Module whose imports are resolved: what an Instance is made from. Immutable; any thread.
 class LinkedModule {
  public:
-  LinkedModule(Engine& engine, std::shared_ptr<const Module> module, wasmtime_instance_pre* native) noexcept;
+  LinkedModule(Engine& engine, std::shared_ptr<const Module> module,
+               wasmtime_instance_pre* native) noexcept;
   ~LinkedModule();
   LinkedModule(const LinkedModule&) = delete;
   LinkedModule& operator=(const LinkedModule&) = delete;
@@ -44,6 +49,8 @@ class LinkedModule {
 
 class Linker {
  public:
+  using OnMissing = std::function<void(const std::string& name)>;
+
   // The engine must outlive the linker and all that it linked.
   explicit Linker(Engine& engine);
   ~Linker();
@@ -57,18 +64,20 @@ class Linker {
   Result<std::shared_ptr<const LinkedModule>> link(std::shared_ptr<const Module> module,
                                                    std::string* message = nullptr);
 
-  // Told "module.name" of an interface function that a guest calls and that nobody defined. Any thread. Set before the first link.
-  void set_on_missing(std::function<void(const std::string&)> on_missing) { on_missing_ = std::move(on_missing); }
+  // Told "module.name" of an interface function that a guest calls and that nobody defined. Any
+  // thread. Set before the first link.
+  void set_on_missing(OnMissing on_missing);
 
  private:
-  struct Missing;
+  Result<wasmtime_instance_pre*> resolve(const Module& module, std::string& message) const;
+  bool define_missing(wasmtime_linker* linker, const Module& module, std::string& message) const;
+
   Engine& engine_;
   wasmtime_linker* native_;
+  std::shared_ptr<const OnMissing> on_missing_;
+  std::set<std::pair<std::string, std::string>, std::less<>> defined_;
   std::mutex mutex_;
   bool frozen_ = false;
-  std::function<void(const std::string&)> on_missing_;
-  std::map<std::pair<std::string, std::string>, bool> defined_;
-  std::deque<std::unique_ptr<Missing>> missing_;
   std::map<const Module*, std::weak_ptr<const LinkedModule>> linked_;
 };
 

@@ -1,14 +1,18 @@
-// MemoryImage: an immutable snapshot of an Instance: its linear memory and its exported mutable globals.
+// MemoryImage: an immutable snapshot of an Instance: its linear memory and its exported mutable
+// globals.
 //
-// Boot images, snapshots and forks are all this. Making one from a live instance copies the pages that it wrote since it was started or
-// since its last image; mapping one into a fresh instance copies nothing: pages are shared by all who map them until
-// they write.
+// Boot images, snapshots and forks are all this. The first image of an instance copies its memory;
+// a later one (of the same instance, or of one that an image was mapped into) copies the pages
+// written since. Mapping an image into a fresh instance copies next to nothing: pages are shared by
+// all who map them until they write.
 //
 // What is not in it: tables, globals that are not exported, the call stack. So take it
-// - between calls (depth() == 0), for a program whose only hidden mutable global is the stack pointer, which is then at its start; or
-// - within a host call, for a program that exports "__stack_pointer" and whose copy starts at another entry (`clone`).
+// - between calls (depth() == 0), for a program whose only hidden mutable global is the stack
+// pointer, which is then at its start; or
+// - within a host call, for a program that exports "__stack_pointer" and whose copy starts at
+// another entry (`clone`).
 //
-// Errors: ENOMEM and EMFILE as the host says; ENOEXEC for an image of another program.
+// Errors: ENOMEM, EMFILE and the like as the host says; ENOEXEC for an image of another program.
 // Threads: an image may be used by all; the instances named in a call are used by that call alone.
 #pragma once
 
@@ -26,29 +30,34 @@ namespace cloche::wasm {
 
 class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
  public:
-  // At most so many mappings per instance: the kernel bounds mappings per process (vm.max_map_count), and each costs about as much as
-  // copying one page.
+  // At most so many mappings per image: the kernel bounds the mappings of a process
+  // (vm.max_map_count). What is written in smaller pieces is copied into each instance.
   static constexpr std::size_t max_segments = 32;
+  static constexpr std::uint64_t min_segment_pages = 16;
 
-  // Snapshots `instance`, which goes on as before; what it wrote so far is from now on shared with the image.
+  // Snapshots `instance`, which goes on as before.
   static Result<std::shared_ptr<const MemoryImage>> capture(Instance& instance);
 
-  // Makes a fresh instance (nothing called yet) of the same program a copy of what was captured. On failure destroy it.
+  // Makes a fresh instance (nothing called yet) of the same program a copy of what was captured. On
+  // failure destroy it.
   Result<void> map_into(Instance& instance) const;
 
-  // Writes the image to a file: complete or not at all. Throws HostError (disk full, no permission).
+  // Writes the image to a file: complete or not at all. Throws HostError (disk full, no
+  // permission).
   void save(const std::filesystem::path& path) const;
 
-  // An image that `save` wrote, mapped from the file, for this module. The file may be anything: ENOENT; ENOEXEC when it is not a
-  // whole, unchanged image of this module of this format version.
-  static Result<std::shared_ptr<const MemoryImage>> load(const std::filesystem::path& path, const Module& module);
+  // An image that `save` wrote, mapped from the file, for this module. The file may be anything:
+  // ENOENT when it is not there, or not a whole, unchanged image of this module.
+  static Result<std::shared_ptr<const MemoryImage>> load(const std::filesystem::path& path,
+                                                         const Module& module);
 
   std::uint64_t memory_bytes() const noexcept { return memory_bytes_; }
-  // What this image adds to the one before it.
+  // What making it copied; what it added to the images before it.
   std::uint64_t own_bytes() const noexcept { return own_bytes_; }
   const Digest& module_digest() const noexcept { return module_digest_; }
 
-  // [address, address + length) of linear memory is [offset, offset + length) of the file. Multiples of the page size.
+  // [address, address + length) of linear memory is [offset, offset + length) of the file.
+  // Multiples of the page size.
   struct Segment {
     std::uint64_t address;
     std::uint64_t length;
@@ -59,27 +68,34 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
     std::string name;
     Value value;
   };
-  // Sorted, disjoint. What no segment covers is as in a fresh instance: initial data, zeros beyond.
+
+  // To be mapped in this order: a later one lies over an earlier one. The first is of all memory at
+  // that time; beyond it what no segment covers is zero.
   const std::vector<Segment>& segments() const noexcept { return segments_; }
+  // To be copied on top. All of one file, one after the other.
+  const std::vector<Segment>& patches() const noexcept { return patches_; }
   const std::vector<Global>& globals() const noexcept { return globals_; }
 
  private:
+  struct Builder;
   MemoryImage() = default;
-  struct Access;
 
   Digest module_digest_{};
   std::uint64_t memory_bytes_ = 0;
   std::uint64_t own_bytes_ = 0;
   std::vector<Segment> segments_;
+  std::vector<Segment> patches_;
   std::vector<Global> globals_;
 };
 
-// Makes the fresh instance `child` a copy of `parent` (same program), which may be inside a host call: the fast path of `clone`.
-// Copies the pages that the parent wrote since its base; leaves the parent's mappings as they are.
+// Makes the fresh instance `child` a copy of `parent` (same program), which may be inside a host
+// call: the fast path of `clone`. Maps the parent's base and copies the pages that the parent wrote
+// since; leaves the parent as it is. On failure destroy the child.
 Result<void> copy_into_clone(Instance& parent, Instance& child);
 
-// Lets memory that `instance` grows from now on lie in a shared file, so that a later capture need not copy it: for an instance that
-// is likely to be forked with much state. Costs some microseconds; pages cost slightly more at first touch.
+// Lets memory that `instance` grows from now on lie in a shared file, which a later capture takes
+// without a copy: for an instance that is likely to be forked with much state. Costs some
+// microseconds now, and pages cost slightly more at first touch.
 Result<void> prepare_for_capture(Instance& instance);
 
 }  // namespace cloche::wasm

@@ -1,9 +1,13 @@
-// What lies under the linear memory of one Instance: bookkeeping for MemoryImage, owned by the Instance.
+// What lies under the linear memory of one Instance: bookkeeping for MemoryImage, owned by the
+// Instance.
 //
-//   0 ............ base->memory_bytes() ........... growth_start ............ size
-//   [ base image, private pages over it ][ private pages ][ growth file, shared ]
+//   0 ...................................... growth_start ............ size ...... 4 GiB
+//   [ files of the base, private pages over them ][ the growth file, shared         ]
 //
 // Without a base the first part is what wasmtime maps for the module: its initial data, private.
+// Without a growth file it goes up to the end. Invariant: a page of the first part that is no
+// private (anonymous) page holds what the base's segments say; so private pages are all that a
+// capture has to copy.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +19,19 @@ namespace cloche::wasm {
 
 class MemoryImage;
 
-// A file in memory that nobody writes any more once a MemoryImage refers to it, or a file on disk that is only read.
+// A file in memory, or one on disk that is only read. Nobody writes the parts that a MemoryImage
+// refers to.
 struct MemoryFile {
   UniqueFd fd;
 };
 
 struct MemoryMap {
   std::shared_ptr<const MemoryImage> base;
-  // Where set, memory from `growth_start` on is a shared mapping of this file from its start: a capture takes the file as it is and
-  // copies nothing.
+  // Where set, memory from `growth_start` on is a shared mapping of this file: a capture takes that
+  // part of the file as it is, copies nothing, and moves `growth_start` up. The file's first byte
+  // is at `growth_origin`.
   std::shared_ptr<const MemoryFile> growth;
+  std::uint64_t growth_origin = 0;
   std::uint64_t growth_start = 0;
 };
 

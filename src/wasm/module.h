@@ -1,4 +1,5 @@
-// Module: a program, validated and compiled, that any number of instances share. Immutable; any thread.
+// Module: a program, validated and compiled, that any number of instances share. Immutable; any
+// thread.
 #pragma once
 
 #include <array>
@@ -32,7 +33,10 @@ struct ModuleImport {
 struct ModuleExport {
   std::string name;
   ExternKind kind;
-  bool is_mutable = false;  // of a global
+  bool is_mutable = false;   // of a global
+  bool is_callable = false;  // of a function: all its parameters and results are numbers
+  std::vector<ValueType> parameters;
+  std::vector<ValueType> results;
 };
 
 // What is known of a program without running it.
@@ -41,12 +45,13 @@ struct ModuleInfo {
   std::uint64_t wasm_bytes = 0;
   Interface interface = Interface::wasi;
   std::vector<ModuleImport> imports;
-  std::vector<ModuleExport> exports;
+  std::vector<ModuleExport> exports;   // sorted by name
   std::uint64_t memory_min_pages = 0;  // of the memory that is exported as "memory"
   std::uint64_t memory_max_pages = 0;  // 65536 where the module has no limit
 
-  bool has_export(std::string_view name) const noexcept;
-  bool has_export(std::string_view name, ExternKind kind) const noexcept;
+  // nullptr when there is none.
+  const ModuleExport* find_export(std::string_view name) const noexcept;
+  bool has_export(std::string_view name) const noexcept { return find_export(name) != nullptr; }
 };
 
 class Module {

@@ -1,17 +1,21 @@
 // ModuleStore: wasm bytes in, compiled Module out; each program is compiled once per machine.
 //
-// Found in this order: in memory (by digest), in the cache folder on disk (machine code, mapped and not read), else compiled and
-// written there. Several threads and processes that want the same program do the work once: the others wait for it.
+// Found in this order: in memory (by digest), in the cache folder on disk (machine code, mapped and
+// not read), else compiled and written there. Several threads and processes that want the same
+// program do the work once: the others wait for it.
 //
-// The cache folder belongs to this user alone (0700, files 0600; a folder of another owner or open to others is refused). Machine
-// code is trusted as this program's own text is, so a file is used only when its record says that it is complete and unchanged:
-// same inode, size and times as when it was written, or else the same content hash. A file that is damaged, of another version,
-// engine configuration or CPU is rebuilt, silently.
+// The cache folder belongs to this user alone (0700, files 0600; a folder of another owner or open
+// to others is refused). Machine code is trusted as this program's own text is, so a file is used
+// only when its record says that it is complete and unchanged: same inode, size and times as when
+// it was written, or else the same content hash. A file that is damaged, of another version, engine
+// configuration or CPU is rebuilt, silently.
 //
-// Bytes may come from a guest. What is not a valid program is ENOEXEC with a sentence that says why; nothing here aborts on it.
+// Bytes may come from a guest. What is not a valid program is ENOEXEC with a sentence that says
+// why; nothing here aborts on it.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -35,21 +39,29 @@ class ModuleStore {
   struct Options {
     // Where compiled code is kept; created when absent. Empty: nothing is kept.
     std::filesystem::path cache_folder;
-    // Told the name of a program, and how big it is, when it must be compiled (seconds, for a big one). Any thread.
+    // Told the name of a program, and how big it is, when it must be compiled (seconds, for a big
+    // one). Any thread.
     std::function<void(std::string_view name, std::uint64_t wasm_bytes)> on_compile;
+    // The oldest files of the cache are removed beyond this.
+    std::uint64_t cache_limit_bytes = std::uint64_t{4} << 30;
   };
 
-  // Throws HostError when the cache folder cannot be made or is not this user's alone. The engine must outlive the store.
+  // Throws HostError when the cache folder cannot be made or is not this user's alone. The engine
+  // must outlive the store.
   ModuleStore(Engine& engine, Options options);
   ~ModuleStore();
   ModuleStore(const ModuleStore&) = delete;
   ModuleStore& operator=(const ModuleStore&) = delete;
 
-  // The program in a file of the host. `message`, when given, gets one sentence on failure. Errors: those of open; ENOEXEC;
-  // EFBIG beyond max_module_bytes. An unchanged file (inode, size, times) that was loaded before on this machine is not read again.
-  Result<std::shared_ptr<const Module>> load(const std::filesystem::path& path, std::string* message = nullptr);
+  // The program in a file of the host. `message`, when given, gets one sentence on failure. Errors:
+  // those of open; ENOEXEC; EFBIG beyond max_module_bytes. An unchanged file (inode, size, times)
+  // that was loaded before on this machine is not read again. The store keeps the module until its
+  // end.
+  Result<std::shared_ptr<const Module>> load(const std::filesystem::path& path,
+                                             std::string* message = nullptr);
 
-  // The program in these bytes (a guest's file). `name` is for on_compile. Errors: ENOEXEC; EFBIG beyond max_guest_module_bytes.
+  // The program in these bytes (a guest's file). `name` is for on_compile. Errors: ENOEXEC; EFBIG
+  // beyond max_guest_module_bytes. The store keeps the last few of these.
   Result<std::shared_ptr<const Module>> load(std::span<const std::byte> wasm, std::string_view name,
                                              std::string* message = nullptr);
 
@@ -57,10 +69,21 @@ class ModuleStore {
 
  private:
   struct Entry;
+  struct Request;
+
+  Result<std::shared_ptr<const Module>> get(const Request& request, std::string& message);
+  Result<std::shared_ptr<const Module>> get_from_disk_or_compile(const Request& request,
+                                                                 std::string& message);
+  std::shared_ptr<const Module> open_cached(const Request& request);
+  Result<std::shared_ptr<const Module>> compile(const Request& request, std::string& message);
+  bool keep(const Request& request, const Module& module);
+  std::filesystem::path code_path(const Digest& digest) const;
+
   Engine& engine_;
   Options options_;
   std::mutex mutex_;
   std::map<Digest, std::shared_ptr<Entry>> entries_;
+  std::deque<std::shared_ptr<const Module>> recent_guest_modules_;
 };
 
 }  // namespace cloche::wasm

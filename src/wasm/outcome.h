@@ -18,16 +18,16 @@ enum class Ending : std::uint8_t {
 
 enum class Trap : std::uint8_t {
   none,
-  memory,              // access out of bounds
+  memory,  // access out of bounds
   stack_overflow,
-  unreachable,         // also abort() in C
+  unreachable,  // also abort() in C
   division_by_zero,
   integer_overflow,
-  bad_conversion,      // float to integer
-  bad_indirect_call,   // null, out of the table, or another signature
-  interrupted,         // an epoch without a handler
+  bad_conversion,     // float to integer
+  bad_indirect_call,  // null, out of the table, or another signature
+  interrupted,        // an epoch without a handler
   uncaught_exception,
-  out_of_memory,       // the host had none for what the guest asked
+  out_of_memory,  // the host had none for what the guest asked
   other
 };
 
@@ -38,7 +38,8 @@ struct Outcome {
   Ending ending = Ending::returned;
   Trap trap = Trap::none;
   Value result;         // the first result of a function that has one
-  std::string message;  // for trapped and not_callable: what happened, with the guest's call stack where known
+  std::string message;  // for trapped and not_callable: what happened, with the guest's call stack
+                        // where known
 
   bool returned() const noexcept { return ending == Ending::returned; }
 };

@@ -1,0 +1,38 @@
+// The folder of compiled code. For ModuleStore.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "base/unique_fd.h"
+#include "wasm/module.h"
+
+namespace cloche::wasm {
+
+// Creates the folder (and those above it) for this user alone, or checks that it is so. Throws
+// HostError.
+void prepare_cache_folder(const std::filesystem::path& folder);
+
+// Removes the oldest code until what is left has at most `limit_bytes`; `kept` stays. Code that a
+// process has mapped works on.
+void prune_cache_folder(const std::filesystem::path& folder, std::uint64_t limit_bytes,
+                        const std::filesystem::path& kept) noexcept;
+
+// One process at a time holds the lock of a file. Waits. Empty when the folder cannot be written;
+// then go on without.
+UniqueFd lock_cached_file(const std::filesystem::path& path);
+
+// Which program was in a file of the host when it was last read: so that an unchanged file need not
+// be read to know its digest.
+struct KnownProgram {
+  Digest digest;
+  std::uint64_t wasm_bytes;
+};
+struct FileIdentity;
+std::optional<KnownProgram> find_known_program(const std::filesystem::path& folder,
+                                               const FileIdentity& file);
+void remember_program(const std::filesystem::path& folder, const FileIdentity& file,
+                      const KnownProgram& program) noexcept;
+
+}  // namespace cloche::wasm

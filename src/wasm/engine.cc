@@ -1,0 +1,98 @@
+#include "wasm/engine.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <wasmtime.h>
+
+#include "base/host_error.h"
+#include "wasm/native.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#else
+#include <sys/auxv.h>
+#endif
+
+namespace cloche::wasm {
+namespace {
+
+// Counts the changes of `make_config` that change machine code.
+constexpr int config_version = 1;
+
+constexpr std::uint64_t reservation_bytes = std::uint64_t{4} << 30;
+constexpr std::uint64_t guard_bytes = std::uint64_t{32} << 20;
+
+wasm_config_t* make_config() {
+  wasm_config_t* config = wasm_config_new();
+  wasmtime_config_strategy_set(config, WASMTIME_STRATEGY_CRANELIFT);
+  wasmtime_config_cranelift_opt_level_set(config, WASMTIME_OPT_LEVEL_SPEED);
+  wasmtime_config_parallel_compilation_set(config, true);
+  wasmtime_config_epoch_interruption_set(config, true);
+  wasmtime_config_native_unwind_info_set(config, false);
+
+  wasmtime_config_wasm_reference_types_set(config, true);
+  wasmtime_config_wasm_function_references_set(config, true);
+  wasmtime_config_wasm_exceptions_set(config, true);
+  wasmtime_config_wasm_simd_set(config, true);
+  wasmtime_config_wasm_relaxed_simd_set(config, true);
+  wasmtime_config_wasm_bulk_memory_set(config, true);
+  wasmtime_config_wasm_multi_value_set(config, true);
+  wasmtime_config_wasm_tail_call_set(config, true);
+  wasmtime_config_wasm_threads_set(config, false);
+  wasmtime_config_shared_memory_set(config, false);
+  wasmtime_config_wasm_multi_memory_set(config, false);
+  wasmtime_config_wasm_memory64_set(config, false);
+  wasmtime_config_wasm_gc_set(config, false);
+
+  wasmtime_config_memory_may_move_set(config, false);
+  wasmtime_config_memory_reservation_set(config, reservation_bytes);
+  wasmtime_config_memory_guard_size_set(config, guard_bytes);
+  wasmtime_config_memory_init_cow_set(config, true);
+  wasmtime_config_signals_based_traps_set(config, true);
+
+  wasmtime_config_max_wasm_stack_set(config, max_guest_stack_bytes);
+  // Unused (nothing here is async), but checked to be larger than the one above.
+  wasmtime_config_async_stack_size_set(config, guest_thread_stack_bytes);
+  return config;
+}
+
+// wasmtime uses every instruction that the CPU offers, so code from the cache must come from a CPU
+// like this one.
+std::string cpu_features() {
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  std::string features = "x86_64";
+  for (const unsigned leaf : {1U, 7U, 0x80000001U}) {
+    if (__get_cpuid_count(leaf, 0, &a, &b, &c, &d) == 0) continue;
+    // Leaf 1 has the number of this core in ebx, and in ecx whether the system saves AVX state.
+    features +=
+        leaf == 1 ? fmt::format("-{:x}.{:x}", c, d) : fmt::format("-{:x}.{:x}.{:x}", b, c, d);
+  }
+  return features;
+#else
+  return fmt::format("{:x}-{:x}", getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
+#endif
+}
+
+}  // namespace
+
+Engine::Engine()
+    : fingerprint_(fmt::format("wasmtime-{} config-{} {}", WASMTIME_VERSION, config_version,
+                               cpu_features())) {
+  rlimit address_space{};
+  if (getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY &&
+      address_space.rlim_cur < 4 * reservation_bytes) {
+    throw HostError(
+        "the address space of this process is limited (ulimit -v), and each guest reserves 4 GiB "
+        "of "
+        "it: set it to unlimited");
+  }
+  native_ = wasm_engine_new_with_config(make_config());
+  if (native_ == nullptr) throw HostError("wasmtime cannot run on this machine");
+}
+
+Engine::~Engine() { wasm_engine_delete(native_); }
+
+void Engine::interrupt() noexcept { wasmtime_engine_increment_epoch(native_); }
+
+}  // namespace cloche::wasm

@@ -1,0 +1,127 @@
+#include "wasm/guest_threads.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "base/check.h"
+#include "wasm/engine.h"
+
+namespace cloche::wasm {
+namespace {
+
+// Signals to the process are for the threads of the doors; a guest's thread takes only its own
+// faults.
+void block_signals(pthread_attr_t* attributes) {
+  sigset_t blocked;
+  sigfillset(&blocked);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS}) {
+    sigdelset(&blocked, fault);
+  }
+  CLOCHE_CHECK(pthread_attr_setsigmask_np(attributes, &blocked) == 0);
+}
+
+}  // namespace
+
+struct GuestThreads::Worker {
+  GuestThreads* pool;
+  pthread_t thread;
+  std::list<std::unique_ptr<Worker>>::iterator place;
+  std::condition_variable wake;
+  std::function<void()> work;  // guarded by the pool's mutex until taken
+};
+
+GuestThreads::GuestThreads(std::size_t max_idle) : max_idle_(max_idle) {}
+
+GuestThreads::~GuestThreads() {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  for (Worker* worker : idle_) worker->wake.notify_one();
+  while (!workers_.empty() || !ended_.empty()) {
+    reap(lock);
+    if (!workers_.empty() && ended_.empty()) changed_.wait(lock);
+  }
+}
+
+Result<void> GuestThreads::run(std::function<void()> work) {
+  std::unique_lock lock(mutex_);
+  CLOCHE_CHECK(!stopping_ || !workers_.empty());
+  reap(lock);
+  if (!idle_.empty()) {
+    Worker& worker = *idle_.back();
+    idle_.pop_back();
+    worker.work = std::move(work);
+    worker.wake.notify_one();
+    return {};
+  }
+  return start(std::move(work));
+}
+
+// With the lock held, so that the new thread finds itself in the list.
+Result<void> GuestThreads::start(std::function<void()> work) {
+  const auto place = workers_.insert(workers_.end(), std::make_unique<Worker>());
+  Worker& worker = **place;
+  worker.pool = this;
+  worker.place = place;
+  worker.work = std::move(work);
+
+  pthread_attr_t attributes;
+  CLOCHE_CHECK(pthread_attr_init(&attributes) == 0);
+  CLOCHE_CHECK(pthread_attr_setstacksize(&attributes, guest_thread_stack_bytes) == 0);
+  block_signals(&attributes);
+  const int failed = pthread_create(&worker.thread, &attributes, worker_main, &worker);
+  pthread_attr_destroy(&attributes);
+  if (failed != 0) {
+    workers_.erase(place);
+    return Errno::again;
+  }
+  return {};
+}
+
+void* GuestThreads::worker_main(void* argument) noexcept {
+  auto& worker = *static_cast<Worker*>(argument);
+  worker.pool->serve(worker);
+  return nullptr;
+}
+
+void GuestThreads::serve(Worker& worker) noexcept {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    std::function<void()> work = std::move(worker.work);
+    worker.work = nullptr;
+    lock.unlock();
+    work();
+    work = nullptr;  // what it captured goes here, not under the lock
+    lock.lock();
+    if (stopping_ || idle_.size() >= max_idle_) break;
+    idle_.push_back(&worker);
+    worker.wake.wait(lock, [&] { return stopping_ || worker.work; });
+    if (!worker.work) {
+      std::erase(idle_, &worker);
+      break;
+    }
+  }
+  ended_.splice(ended_.end(), workers_, worker.place);
+  changed_.notify_all();
+}
+
+// Joins the threads that ended. They are past their last use of the pool.
+void GuestThreads::reap(std::unique_lock<std::mutex>& lock) {
+  if (ended_.empty()) return;
+  std::list<std::unique_ptr<Worker>> ended;
+  ended.swap(ended_);
+  lock.unlock();
+  for (const auto& worker : ended) pthread_join(worker->thread, nullptr);
+  lock.lock();
+}
+
+std::size_t GuestThreads::idle_count() const {
+  const std::lock_guard lock(mutex_);
+  return idle_.size();
+}
+
+std::size_t GuestThreads::thread_count() const {
+  const std::lock_guard lock(mutex_);
+  return workers_.size();
+}
+
+}  // namespace cloche::wasm

@@ -1,0 +1,40 @@
+// Mapping files over linear memory, and moving pages between memory and files. For MemoryImage.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "wasm/memory_image.h"
+#include "wasm/private_pages.h"
+
+namespace cloche::wasm {
+
+Result<std::shared_ptr<const MemoryFile>> create_memory_file(std::uint64_t bytes);
+
+enum class Sharing : std::uint8_t { private_copy, shared };
+enum class Access : std::uint8_t { none, read_write };
+
+// Maps the segment's part of its file at `base` + its address.
+Result<void> map_segment(std::byte* base, const MemoryImage::Segment& segment, Sharing sharing,
+                         Access access);
+
+// Gathers `runs` of memory into the file, one after the other from `offset` on.
+Result<void> write_runs(const MemoryFile& file, std::uint64_t offset, const std::byte* base,
+                        const std::vector<PageRun>& runs);
+
+// The other way: the patches lie one after the other in their file.
+Result<void> read_patches(std::byte* base, const std::vector<MemoryImage::Segment>& patches);
+
+// Copies runs between two memories of one process.
+void copy_runs(std::byte* to, const std::byte* from, const std::vector<PageRun>& runs) noexcept;
+
+// Sorted and joined.
+std::vector<PageRun> join_runs(std::vector<PageRun> runs);
+
+// Those pages among `bytes` that are not all zero.
+std::vector<PageRun> find_nonzero_pages(const std::byte* base, std::uint64_t bytes);
+
+}  // namespace cloche::wasm

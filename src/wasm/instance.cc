@@ -1,0 +1,348 @@
+#include "wasm/instance.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <array>
+#include <cstdio>
+
+#include "base/check.h"
+#include "wasm/native.h"
+
+namespace cloche::wasm {
+namespace {
+
+constexpr std::uint64_t address_space_bytes = std::uint64_t{4} << 30;
+constexpr std::uint64_t wasm_page_bytes = 65536;
+constexpr std::size_t max_arguments = 8;
+
+// Both are one Rust error behind another C name, and only the second can leave an epoch callback. A
+// test holds this to be true.
+wasmtime_error_t* as_error(wasm_trap_t* trap) noexcept {
+  return reinterpret_cast<wasmtime_error_t*>(trap);
+}
+
+Trap trap_of(const wasm_trap_t* trap) noexcept {
+  wasmtime_trap_code_t code = 0;
+  if (!wasmtime_trap_code(trap, &code)) return Trap::other;
+  switch (code) {
+    case WASMTIME_TRAP_CODE_STACK_OVERFLOW: return Trap::stack_overflow;
+    case WASMTIME_TRAP_CODE_MEMORY_OUT_OF_BOUNDS:
+    case WASMTIME_TRAP_CODE_HEAP_MISALIGNED: return Trap::memory;
+    case WASMTIME_TRAP_CODE_TABLE_OUT_OF_BOUNDS:
+    case WASMTIME_TRAP_CODE_INDIRECT_CALL_TO_NULL:
+    case WASMTIME_TRAP_CODE_BAD_SIGNATURE:
+    case WASMTIME_TRAP_CODE_NULL_REFERENCE: return Trap::bad_indirect_call;
+    case WASMTIME_TRAP_CODE_INTEGER_OVERFLOW: return Trap::integer_overflow;
+    case WASMTIME_TRAP_CODE_INTEGER_DIVISION_BY_ZERO: return Trap::division_by_zero;
+    case WASMTIME_TRAP_CODE_BAD_CONVERSION_TO_INTEGER: return Trap::bad_conversion;
+    case WASMTIME_TRAP_CODE_UNREACHABLE_CODE_REACHED: return Trap::unreachable;
+    case WASMTIME_TRAP_CODE_INTERRUPT: return Trap::interrupted;
+    case WASMTIME_TRAP_CODE_ALLOCATION_TOO_LARGE: return Trap::out_of_memory;
+    case WASMTIME_TRAP_CODE_UNCAUGHT_EXCEPTION: return Trap::uncaught_exception;
+    default: return Trap::other;
+  }
+}
+
+wasmtime_val_t to_native(Value value) noexcept {
+  wasmtime_val_t result{};
+  switch (value.type) {
+    case ValueType::i32: result.kind = WASMTIME_I32; break;
+    case ValueType::i64: result.kind = WASMTIME_I64; break;
+    case ValueType::f32: result.kind = WASMTIME_F32; break;
+    case ValueType::f64: result.kind = WASMTIME_F64; break;
+  }
+  result.of.i64 = static_cast<std::int64_t>(value.bits);
+  return result;
+}
+
+std::optional<Value> from_native(const wasmtime_val_t& value) noexcept {
+  switch (value.kind) {
+    case WASMTIME_I32: return Value::i32(value.of.i32);
+    case WASMTIME_I64: return Value::i64(static_cast<std::uint64_t>(value.of.i64));
+    case WASMTIME_F32: return Value::f32(value.of.f32);
+    case WASMTIME_F64: return Value::f64(value.of.f64);
+    default: return std::nullopt;
+  }
+}
+
+// How much stack is left below this frame of the calling thread.
+std::size_t stack_left_bytes() {
+  thread_local std::uintptr_t lowest = 0;
+  if (lowest == 0) {
+    pthread_attr_t attributes;
+    void* address = nullptr;
+    std::size_t size = 0;
+    CLOCHE_CHECK(pthread_getattr_np(pthread_self(), &attributes) == 0);
+    CLOCHE_CHECK(pthread_attr_getstack(&attributes, &address, &size) == 0);
+    pthread_attr_destroy(&attributes);
+    lowest = reinterpret_cast<std::uintptr_t>(address);
+  }
+  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - lowest;
+}
+
+Outcome not_callable(std::string message) {
+  Outcome outcome;
+  outcome.ending = Ending::not_callable;
+  outcome.message = std::move(message);
+  return outcome;
+}
+
+}  // namespace
+
+struct Instance::State {
+  wasmtime_store_t* store = nullptr;
+  wasmtime_context_t* context = nullptr;
+  wasmtime_instance_t instance{};
+  wasmtime_memory_t memory{};
+  std::byte* memory_base = nullptr;  // nullptr: no memory
+  bool unwinding = false;
+  bool epoch_unhandled = false;
+  wasmtime_exnref_t thrown{};  // of the last nested call that ended with one
+
+  ~State() {
+    drop_thrown();
+    if (store != nullptr) wasmtime_store_delete(store);
+  }
+
+  void drop_thrown() noexcept {
+    if (wasmtime_exnref_is_null(&thrown)) return;
+    wasmtime_exnref_unroot(&thrown);
+    wasmtime_exnref_set_null(&thrown);
+  }
+
+  wasmtime_error_t* unwind() noexcept {
+    unwinding = true;
+    return wasmtime_error_new("unwind");
+  }
+
+  static wasmtime_error_t* on_epoch(const wasmtime_context_t*, void* data, std::uint64_t* delta,
+                                    wasmtime_update_deadline_kind_t* kind) noexcept;
+  Outcome end_of_call(bool nested, wasmtime_error_t* error, wasm_trap_t* trap);
+};
+
+wasmtime_error_t* Instance::State::on_epoch(const wasmtime_context_t*, void* data,
+                                            std::uint64_t* delta,
+                                            wasmtime_update_deadline_kind_t* kind) noexcept {
+  auto& instance = *static_cast<Instance*>(data);
+  State& state = *instance.state_;
+  *delta = 1;
+  *kind = WASMTIME_UPDATE_DEADLINE_CONTINUE;
+  if (instance.epoch_handler_ == nullptr) {
+    state.epoch_unhandled = true;
+    return wasmtime_error_new("interrupted");
+  }
+  const EpochAction action = instance.epoch_handler_(instance, instance.owner_);
+  if (action == EpochAction::rethrow && !wasmtime_exnref_is_null(&state.thrown)) {
+    wasm_trap_t* trap = wasmtime_context_set_exception(state.context, &state.thrown);
+    state.drop_thrown();
+    return as_error(trap);
+  }
+  state.drop_thrown();
+  return action == EpochAction::proceed ? nullptr : state.unwind();
+}
+
+Outcome Instance::State::end_of_call(bool nested, wasmtime_error_t* raw_error,
+                                     wasm_trap_t* raw_trap) {
+  const Native<wasmtime_error_t> error(raw_error);
+  const Native<wasm_trap_t> trap(raw_trap);
+  Outcome outcome;
+  wasmtime_exnref_t exception;
+  if (wasmtime_context_take_exception(context, &exception)) {
+    drop_thrown();
+    if (nested) {
+      thrown = exception;
+    } else {
+      wasmtime_exnref_unroot(&exception);
+    }
+    outcome.ending = Ending::trapped;
+    outcome.trap = Trap::uncaught_exception;
+    outcome.message = to_string(outcome.trap);
+  } else if (unwinding) {
+    outcome.ending = Ending::exited;
+  } else if (epoch_unhandled) {
+    outcome.ending = Ending::trapped;
+    outcome.trap = Trap::interrupted;
+    outcome.message = to_string(outcome.trap);
+  } else {
+    outcome.ending = Ending::trapped;
+    outcome.trap = trap ? trap_of(trap.get()) : Trap::other;
+    outcome.message = trap ? message_of(trap.get()) : message_of(error.get());
+  }
+  unwinding = false;
+  epoch_unhandled = false;
+  return outcome;
+}
+
+Instance::Instance(std::shared_ptr<const LinkedModule> module, const InstanceOptions& options)
+    : module_(std::move(module)),
+      owner_(options.owner),
+      memory_limit_bytes_(options.memory_limit_bytes),
+      table_limit_elements_(options.table_limit_elements),
+      state_(std::make_unique<State>()) {
+  wasmtime_exnref_set_null(&state_->thrown);
+  state_->store = wasmtime_store_new(module_->engine().native(), this, nullptr);
+  state_->context = wasmtime_store_context(state_->store);
+  apply_limits();
+  wasmtime_context_set_epoch_deadline(state_->context, 1);
+  wasmtime_store_epoch_deadline_callback(state_->store, State::on_epoch, this, nullptr);
+}
+
+Instance::~Instance() { CLOCHE_CHECK(depth_ == 0); }
+
+Result<std::unique_ptr<Instance>> Instance::create(std::shared_ptr<const LinkedModule> module,
+                                                   const InstanceOptions& options,
+                                                   std::string* message) {
+  std::unique_ptr<Instance> instance(new Instance(std::move(module), options));
+  std::string reason;
+  if (auto done = instance->instantiate(reason); !done) {
+    if (message != nullptr) *message = std::move(reason);
+    return done.error();
+  }
+  return instance;
+}
+
+Result<void> Instance::instantiate(std::string& message) {
+  const std::uint64_t first_bytes = module().info().memory_min_pages * wasm_page_bytes;
+  if (first_bytes > memory_limit_bytes_) {
+    message =
+        fmt::format("needs {} bytes of memory, the limit is {}", first_bytes, memory_limit_bytes_);
+    return Errno::nomem;
+  }
+  // A start function is guest code: it wants the stack of one.
+  ++depth_;
+  wasm_trap_t* trap = nullptr;
+  wasmtime_error_t* error = wasmtime_instance_pre_instantiate(module_->native(), state_->context,
+                                                              &state_->instance, &trap);
+  --depth_;
+  if (error != nullptr || trap != nullptr) {
+    const bool start_ended = trap != nullptr || state_->unwinding || state_->epoch_unhandled;
+    message = state_->end_of_call(false, error, trap).message;
+    return start_ended ? Errno::noexec : Errno::nomem;
+  }
+  wasmtime_extern_t item;
+  static constexpr std::string_view name = "memory";
+  if (!wasmtime_instance_export_get(state_->context, &state_->instance, name.data(), name.size(),
+                                    &item)) {
+    return {};
+  }
+  if (item.kind == WASMTIME_EXTERN_MEMORY) {
+    state_->memory = item.of.memory;
+    state_->memory_base =
+        reinterpret_cast<std::byte*>(wasmtime_memory_data(state_->context, &state_->memory));
+  }
+  wasmtime_extern_delete(&item);
+  return {};
+}
+
+void Instance::apply_limits() noexcept {
+  static constexpr std::int64_t instances = 1;
+  static constexpr std::int64_t tables = 16;
+  const auto bytes = std::min(memory_limit_bytes_, address_space_bytes);
+  wasmtime_store_limiter(state_->store, static_cast<std::int64_t>(bytes),
+                         static_cast<std::int64_t>(table_limit_elements_), instances, tables, -1);
+}
+
+void Instance::set_memory_limit(std::uint64_t bytes) noexcept {
+  memory_limit_bytes_ = bytes;
+  apply_limits();
+}
+
+Outcome Instance::call(std::string_view export_name, std::span<const Value> parameters) {
+  const ModuleExport* found = module().info().find_export(export_name);
+  if (found == nullptr || !found->is_callable) {
+    return not_callable(fmt::format("the program has no function {}", export_name));
+  }
+  if (found->parameters.size() != parameters.size() || parameters.size() > max_arguments ||
+      found->results.size() > max_arguments) {
+    return not_callable(fmt::format("the program's {} takes other parameters", export_name));
+  }
+  std::array<wasmtime_val_t, max_arguments> arguments{};
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].type != found->parameters[i]) {
+      return not_callable(fmt::format("the program's {} takes other parameters", export_name));
+    }
+    arguments[i] = to_native(parameters[i]);
+  }
+  if (depth_ == 0) CLOCHE_CHECK(stack_left_bytes() > max_guest_stack_bytes);
+
+  wasmtime_extern_t item;
+  if (!wasmtime_instance_export_get(state_->context, &state_->instance, export_name.data(),
+                                    export_name.size(), &item)) {
+    return not_callable(fmt::format("the program has no function {}", export_name));
+  }
+  CLOCHE_CHECK(item.kind == WASMTIME_EXTERN_FUNC);
+  std::array<wasmtime_val_t, max_arguments> results{};
+  wasm_trap_t* trap = nullptr;
+  ++depth_;
+  wasmtime_error_t* error =
+      wasmtime_func_call(state_->context, &item.of.func, arguments.data(), parameters.size(),
+                         results.data(), found->results.size(), &trap);
+  --depth_;
+  wasmtime_extern_delete(&item);
+  if (error != nullptr || trap != nullptr) return state_->end_of_call(depth_ > 0, error, trap);
+  Outcome outcome;
+  if (!found->results.empty()) outcome.result = from_native(results[0]).value_or(Value{});
+  return outcome;
+}
+
+GuestMemory Instance::memory() const noexcept {
+  if (state_->memory_base == nullptr) return {};
+  return {state_->memory_base, wasmtime_memory_data_size(state_->context, &state_->memory)};
+}
+
+GuestMemory HostCall::memory() const noexcept { return instance_.memory(); }
+
+Result<std::uint64_t> Instance::grow(std::uint64_t pages) {
+  if (state_->memory_base == nullptr) return Errno::nomem;
+  std::uint64_t before = 0;
+  const Native<wasmtime_error_t> error(
+      wasmtime_memory_grow(state_->context, &state_->memory, pages, &before));
+  if (error) return Errno::nomem;
+  return (before + pages) * wasm_page_bytes;
+}
+
+std::optional<Value> Instance::global(std::string_view name) const {
+  wasmtime_extern_t item;
+  if (!wasmtime_instance_export_get(state_->context, &state_->instance, name.data(), name.size(),
+                                    &item)) {
+    return std::nullopt;
+  }
+  std::optional<Value> result;
+  if (item.kind == WASMTIME_EXTERN_GLOBAL) {
+    wasmtime_val_t value;
+    wasmtime_global_get(state_->context, &item.of.global, &value);
+    result = from_native(value);
+    wasmtime_val_unroot(&value);
+  }
+  wasmtime_extern_delete(&item);
+  return result;
+}
+
+Result<void> Instance::set_global(std::string_view name, Value value) {
+  wasmtime_extern_t item;
+  if (!wasmtime_instance_export_get(state_->context, &state_->instance, name.data(), name.size(),
+                                    &item)) {
+    return Errno::inval;
+  }
+  bool good = false;
+  if (item.kind == WASMTIME_EXTERN_GLOBAL) {
+    const wasmtime_val_t native = to_native(value);
+    good =
+        !Native<wasmtime_error_t>(wasmtime_global_set(state_->context, &item.of.global, &native));
+  }
+  wasmtime_extern_delete(&item);
+  return good ? Result<void>() : Errno::inval;
+}
+
+void Instance::interrupt_self() noexcept {
+  wasmtime_context_set_epoch_deadline(state_->context, 0);
+}
+
+void* Instance::begin_unwind() noexcept {
+  state_->unwinding = true;
+  static constexpr std::string_view message = "unwind";
+  return wasmtime_trap_new(message.data(), message.size());
+}
+
+}  // namespace cloche::wasm

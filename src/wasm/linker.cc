@@ -1,0 +1,183 @@
+#include "wasm/linker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "wasm/instance.h"
+#include "wasm/native.h"
+
+namespace cloche::wasm {
+namespace {
+
+// An import of a system-call interface that nobody defined.
+struct MissingFunction {
+  std::string name;
+  std::shared_ptr<const Linker::OnMissing> on_missing;
+  bool has_result;
+  std::int32_t answer;  // "not implemented", as the interface says it
+};
+
+constexpr std::int32_t wasi_nosys = 52;
+constexpr std::int32_t linux_nosys = -38;
+
+bool is_interface(std::string_view module) noexcept {
+  return module == "wasi_snapshot_preview1" || module == "wasi_unstable" || module == "linux";
+}
+
+wasm_trap_t* call_host(void* callback, wasmtime_caller_t* caller, wasmtime_val_raw_t* slots,
+                       std::size_t) noexcept {
+  auto& instance =
+      *static_cast<Instance*>(wasmtime_context_get_data(wasmtime_caller_context(caller)));
+  HostCall call(instance, instance.owner(), slots);
+  reinterpret_cast<HostCallback>(callback)(call);
+  return call.unwinding() ? static_cast<wasm_trap_t*>(instance.begin_unwind()) : nullptr;
+}
+
+wasm_trap_t* call_missing(void* data, wasmtime_caller_t*, wasmtime_val_raw_t* slots,
+                          std::size_t count) noexcept {
+  const auto& missing = *static_cast<const MissingFunction*>(data);
+  if (*missing.on_missing) (*missing.on_missing)(missing.name);
+  if (count == 0 || !missing.has_result) return nullptr;
+  slots[0] = {};
+  slots[0].i32 = missing.answer;
+  return nullptr;
+}
+
+void delete_missing(void* data) { delete static_cast<MissingFunction*>(data); }
+
+wasm_valtype_vec_t make_types(const std::vector<ValueType>& types) {
+  static constexpr std::array<wasm_valkind_t, 4> kinds{WASM_I32, WASM_I64, WASM_F32, WASM_F64};
+  wasm_valtype_vec_t result;
+  wasm_valtype_vec_new_uninitialized(&result, types.size());
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    result.data[i] = wasm_valtype_new(kinds[static_cast<std::size_t>(types[i])]);
+  }
+  return result;
+}
+
+Native<wasm_functype_t> make_type(const HostFunction& function) {
+  wasm_valtype_vec_t parameters = make_types(function.parameters);
+  wasm_valtype_vec_t results = make_types(function.results);
+  return Native<wasm_functype_t>(wasm_functype_new(&parameters, &results));
+}
+
+}  // namespace
+
+LinkedModule::LinkedModule(Engine& engine, std::shared_ptr<const Module> module,
+                           wasmtime_instance_pre* native) noexcept
+    : engine_(engine), module_(std::move(module)), native_(native) {}
+
+LinkedModule::~LinkedModule() { wasmtime_instance_pre_delete(native_); }
+
+Linker::Linker(Engine& engine)
+    : engine_(engine),
+      native_(wasmtime_linker_new(engine.native())),
+      on_missing_(std::make_shared<const OnMissing>()) {}
+
+Linker::~Linker() { wasmtime_linker_delete(native_); }
+
+void Linker::set_on_missing(OnMissing on_missing) {
+  CLOCHE_CHECK(!frozen_);
+  on_missing_ = std::make_shared<const OnMissing>(std::move(on_missing));
+}
+
+void Linker::define(const HostFunction& function) {
+  CLOCHE_CHECK(!frozen_);
+  CLOCHE_CHECK(function.results.size() <= 1);
+  CLOCHE_CHECK(defined_.emplace(function.module, function.name).second);
+  const auto type = make_type(function);
+  wasmtime_error_t* error = wasmtime_linker_define_func_unchecked(
+      native_, function.module.data(), function.module.size(), function.name.data(),
+      function.name.size(), type.get(), call_host, reinterpret_cast<void*>(function.callback),
+      nullptr);
+  CLOCHE_CHECK(error == nullptr);
+}
+
+// Adds to `linker` what `module` imports and nobody defined. False for an import that we cannot
+// stand in for.
+bool Linker::define_missing(wasmtime_linker* linker, const Module& module,
+                            std::string& message) const {
+  wasm_importtype_vec_t imports;
+  wasmtime_module_imports(module.native(), &imports);
+  bool good = true;
+  std::set<std::pair<std::string, std::string>> done;
+  for (std::size_t i = 0; i < imports.size && good; ++i) {
+    const std::string from(view_of(wasm_importtype_module(imports.data[i])));
+    const std::string name(view_of(wasm_importtype_name(imports.data[i])));
+    if (defined_.contains(std::pair(from, name))) continue;
+    const auto* type = wasm_externtype_as_functype_const(wasm_importtype_type(imports.data[i]));
+    if (type == nullptr || !is_interface(from)) {
+      message = fmt::format("imports {}.{}, which is not there", from, name);
+      good = false;
+    } else if (done.emplace(from, name).second) {
+      const auto* results = wasm_functype_results(type);
+      const bool has_result = results->size == 1 && wasm_valtype_kind(results->data[0]) == WASM_I32;
+      if (results->size > 0 && !has_result) {
+        message = fmt::format("imports {}.{} with results that it does not have", from, name);
+        good = false;
+        break;
+      }
+      auto* missing = new MissingFunction{fmt::format("{}.{}", from, name), on_missing_, has_result,
+                                          from == "linux" ? linux_nosys : wasi_nosys};
+      Native<wasmtime_error_t> error(wasmtime_linker_define_func_unchecked(
+          linker, from.data(), from.size(), name.data(), name.size(), type, call_missing, missing,
+          delete_missing));
+      if (error) {
+        message = message_of(error.get());
+        good = false;
+      }
+    }
+  }
+  wasm_importtype_vec_delete(&imports);
+  return good;
+}
+
+Result<wasmtime_instance_pre*> Linker::resolve(const Module& module, std::string& message) const {
+  const bool complete =
+      std::ranges::all_of(module.info().imports, [this](const ModuleImport& item) {
+        return defined_.contains(std::pair(item.module, item.name));
+      });
+  wasmtime_linker_t* own = nullptr;
+  if (!complete) {
+    own = wasmtime_linker_clone(native_);
+    if (!define_missing(own, module, message)) {
+      wasmtime_linker_delete(own);
+      return Errno::noexec;
+    }
+  }
+  wasmtime_instance_pre_t* pre = nullptr;
+  Native<wasmtime_error_t> error(
+      wasmtime_linker_instantiate_pre(complete ? native_ : own, module.native(), &pre));
+  if (own != nullptr) wasmtime_linker_delete(own);
+  if (error) {
+    message = message_of(error.get());
+    return Errno::noexec;
+  }
+  return pre;
+}
+
+Result<std::shared_ptr<const LinkedModule>> Linker::link(std::shared_ptr<const Module> module,
+                                                         std::string* message) {
+  const std::lock_guard lock(mutex_);
+  frozen_ = true;
+  if (const auto it = linked_.find(module.get()); it != linked_.end()) {
+    if (auto known = it->second.lock()) return known;
+  }
+  std::erase_if(linked_, [](const auto& entry) { return entry.second.expired(); });
+
+  std::string reason;
+  auto pre = resolve(*module, reason);
+  if (!pre) {
+    if (message != nullptr) *message = std::move(reason);
+    return pre.error();
+  }
+  const Module* key = module.get();
+  auto linked = std::make_shared<const LinkedModule>(engine_, std::move(module), *pre);
+  linked_[key] = linked;
+  return linked;
+}
+
+}  // namespace cloche::wasm

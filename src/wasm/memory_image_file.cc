@@ -1,0 +1,140 @@
+// Memory images on disk: one page of header, then all of memory, holes where it is zero.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/host_error.h"
+#include "wasm/image_memory.h"
+#include "wasm/memory_image.h"
+#include "wasm/trusted_file.h"
+
+namespace cloche::wasm {
+namespace {
+
+constexpr std::uint64_t header_bytes = 65536;  // a multiple of every page size
+constexpr std::uint64_t wasm_page_bytes = 65536;
+constexpr std::uint64_t max_memory_bytes = std::uint64_t{4} << 30;
+
+struct GlobalRecord {
+  std::array<char, 48> name{};  // ends with a NUL
+  std::uint64_t type = 0;
+  std::uint64_t bits = 0;
+};
+
+struct Header {
+  static constexpr std::uint64_t expected_magic = 0x00316567616d6963;  // "cimage1"
+  static constexpr std::size_t max_globals = 64;
+
+  std::uint64_t magic = expected_magic;
+  Digest digest{};
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t data_bytes = 0;  // the rest of memory is zero
+  std::uint64_t global_count = 0;
+  std::array<GlobalRecord, max_globals> globals{};
+};
+static_assert(sizeof(Header) <= header_bytes);
+
+// All of an image in the address space of the host, to be read.
+class MappedImage {
+ public:
+  explicit MappedImage(const MemoryImage& image) : size_(image.memory_bytes()) {
+    void* at = mmap(nullptr, size_, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) throw HostError::from_errno("cannot map a memory image", errno);
+    base_ = static_cast<std::byte*>(at);
+    bool good = true;
+    for (const auto& segment : image.segments()) {
+      good = good && map_segment(base_, segment, Sharing::private_copy, Access::read_write).ok();
+    }
+    good = good && read_patches(base_, image.patches()).ok();
+    if (!good) {
+      munmap(base_, size_);
+      throw HostError("cannot map a memory image");
+    }
+  }
+  ~MappedImage() { munmap(base_, size_); }
+  MappedImage(const MappedImage&) = delete;
+  MappedImage& operator=(const MappedImage&) = delete;
+
+  const std::byte* base() const noexcept { return base_; }
+
+ private:
+  std::uint64_t size_;
+  std::byte* base_;
+};
+
+bool write_image(int fd, const Header& header, const std::byte* base,
+                 const std::vector<PageRun>& runs) {
+  if (!write_fully(fd, std::as_bytes(std::span(&header, 1)))) return false;
+  for (const PageRun& run : runs) {
+    if (lseek(fd, static_cast<off_t>(header_bytes + run.start), SEEK_SET) < 0) return false;
+    if (!write_fully(fd, std::span(base + run.start, run.length))) return false;
+  }
+  return ftruncate(fd, static_cast<off_t>(header_bytes + header.data_bytes)) == 0;
+}
+
+}  // namespace
+
+void MemoryImage::save(const std::filesystem::path& path) const {
+  Header header;
+  header.digest = module_digest_;
+  header.memory_bytes = memory_bytes_;
+  if (globals_.size() > Header::max_globals)
+    throw HostError("the program has too many globals for an image file");
+  for (const Global& global : globals_) {
+    GlobalRecord& record = header.globals[header.global_count++];
+    if (global.name.size() >= record.name.size()) {
+      throw HostError("a global of the program has too long a name for an image file");
+    }
+    std::memcpy(record.name.data(), global.name.data(), global.name.size());
+    record.type = static_cast<std::uint64_t>(global.value.type);
+    record.bits = global.value.bits;
+  }
+  const MappedImage mapped(*this);
+  const auto runs = find_nonzero_pages(mapped.base(), memory_bytes_);
+  if (!runs.empty()) {
+    header.data_bytes =
+        (runs.back().end() + wasm_page_bytes - 1) / wasm_page_bytes * wasm_page_bytes;
+  }
+  save_trusted(path, module_digest_, memory_bytes_,
+               [&](int fd) { return write_image(fd, header, mapped.base(), runs); });
+}
+
+Result<std::shared_ptr<const MemoryImage>> MemoryImage::load(const std::filesystem::path& path,
+                                                             const Module& module) {
+  auto found = open_trusted(path, module.info().digest);
+  if (!found) return Errno::noent;
+  Header header;
+  if (pread(found->fd.get(), &header, sizeof(header), 0) != static_cast<ssize_t>(sizeof(header)) ||
+      header.magic != Header::expected_magic || header.digest != module.info().digest) {
+    return Errno::noent;
+  }
+  const bool sound =
+      header.memory_bytes <= max_memory_bytes && header.memory_bytes % wasm_page_bytes == 0 &&
+      header.data_bytes <= header.memory_bytes && header.data_bytes % wasm_page_bytes == 0 &&
+      found->size == header_bytes + header.data_bytes && header.global_count <= Header::max_globals;
+  if (!sound) return Errno::noent;
+
+  std::shared_ptr<MemoryImage> image(new MemoryImage);
+  image->module_digest_ = header.digest;
+  image->memory_bytes_ = header.memory_bytes;
+  image->own_bytes_ = header.data_bytes;
+  for (std::size_t i = 0; i < header.global_count; ++i) {
+    const GlobalRecord& record = header.globals[i];
+    if (record.name.back() != '\0' || record.type > static_cast<std::uint64_t>(ValueType::f64)) {
+      return Errno::noent;
+    }
+    image->globals_.push_back(
+        {record.name.data(), {static_cast<ValueType>(record.type), record.bits}});
+  }
+  auto file = std::make_shared<MemoryFile>();
+  file->fd = std::move(found->fd);
+  if (header.data_bytes > 0)
+    image->segments_.push_back({0, header.data_bytes, header_bytes, std::move(file)});
+  return std::shared_ptr<const MemoryImage>(std::move(image));
+}
+
+}  // namespace cloche::wasm

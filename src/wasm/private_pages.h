@@ -1,0 +1,33 @@
+// Which pages of a private mapping were written: they are anonymous, the others are the file's or
+// not there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace cloche::wasm {
+
+// Page-aligned, in bytes from the start of linear memory.
+struct PageRun {
+  std::uint64_t start;
+  std::uint64_t length;
+
+  std::uint64_t end() const noexcept { return start + length; }
+};
+
+std::uint64_t host_page_bytes() noexcept;
+
+// The written pages among `bytes` at `base`, sorted, neighbours joined. May name a page that was
+// not written (where the kernel cannot tell), never misses one. `base` and `bytes` are page-aligned
+// and mapped; nobody may write meanwhile.
+std::vector<PageRun> find_private_pages(const std::byte* base, std::uint64_t bytes);
+
+// The two ways to ask the kernel, for tests; false when this kernel does not offer it.
+bool scan_private_pages(const std::byte* base, std::uint64_t bytes, std::vector<PageRun>& runs);
+bool read_pagemap(const std::byte* base, std::uint64_t bytes, std::vector<PageRun>& runs);
+
+// The parts of a file up to `bytes` that are not holes.
+std::vector<PageRun> find_file_data(int fd, std::uint64_t bytes);
+
+}  // namespace cloche::wasm

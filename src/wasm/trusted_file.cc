@@ -1,0 +1,183 @@
+#include "wasm/trusted_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <openssl/evp.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/host_error.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace cloche::wasm {
+namespace {
+
+// The layout of FILE.record, in host byte order: it never leaves this machine for good.
+struct Record {
+  static constexpr std::uint64_t expected_magic = 0x31656c6966636c63;  // "clcfile1"
+
+  std::uint64_t magic = expected_magic;
+  FileTag tag{};
+  std::uint64_t note = 0;
+  std::uint64_t device = 0, inode = 0, size = 0;
+  std::int64_t modified_ns = 0, changed_ns = 0;
+  std::uint64_t content_hash = 0;
+  std::uint64_t record_hash = 0;  // of all before it
+
+  std::uint64_t hash() const noexcept { return XXH3_64bits(this, offsetof(Record, record_hash)); }
+
+  void set(const FileIdentity& id) noexcept {
+    device = id.device;
+    inode = id.inode;
+    size = id.size;
+    modified_ns = id.modified_ns;
+    changed_ns = id.changed_ns;
+    record_hash = hash();
+  }
+
+  bool describes(const FileIdentity& id) const noexcept {
+    return device == id.device && inode == id.inode && size == id.size &&
+           modified_ns == id.modified_ns && changed_ns == id.changed_ns;
+  }
+};
+static_assert(std::has_unique_object_representations_v<Record>);
+
+std::filesystem::path record_path(std::filesystem::path path) { return path += ".record"; }
+
+std::filesystem::path temporary_path(std::filesystem::path path) {
+  static std::atomic<unsigned> counter = 0;
+  return path += fmt::format(".{}.{}.new", getpid(), counter++);
+}
+
+std::optional<std::uint64_t> content_hash(int fd, std::uint64_t size) noexcept {
+  if (size == 0) return XXH3_64bits(nullptr, 0);
+  void* bytes = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+  if (bytes == MAP_FAILED) return std::nullopt;
+  const std::uint64_t hash = XXH3_64bits(bytes, size);
+  munmap(bytes, size);
+  return hash;
+}
+
+std::optional<Record> read_record(const std::filesystem::path& path) {
+  const auto bytes = read_small_file(record_path(path), sizeof(Record));
+  if (!bytes || bytes->size() != sizeof(Record)) return std::nullopt;
+  Record record;
+  std::memcpy(&record, bytes->data(), sizeof(Record));
+  if (record.magic != Record::expected_magic || record.record_hash != record.hash())
+    return std::nullopt;
+  return record;
+}
+
+bool write_record(const std::filesystem::path& path, const Record& record) noexcept {
+  return replace_file(record_path(path), std::as_bytes(std::span(&record, 1)));
+}
+
+}  // namespace
+
+FileIdentity::FileIdentity(const struct stat& s) noexcept
+    : device(s.st_dev),
+      inode(s.st_ino),
+      size(static_cast<std::uint64_t>(s.st_size)),
+      modified_ns(s.st_mtim.tv_sec * 1'000'000'000 + s.st_mtim.tv_nsec),
+      changed_ns(s.st_ctim.tv_sec * 1'000'000'000 + s.st_ctim.tv_nsec) {}
+
+std::optional<TrustedFile> open_trusted(const std::filesystem::path& path, const FileTag& tag) {
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  struct stat status;
+  if (!fd || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  if (status.st_uid != geteuid() || (status.st_mode & 022) != 0) return std::nullopt;
+  auto record = read_record(path);
+  if (!record || record->tag != tag) return std::nullopt;
+  const FileIdentity identity(status);
+  if (!record->describes(identity)) {
+    if (record->size != identity.size) return std::nullopt;
+    if (content_hash(fd.get(), identity.size) != record->content_hash) return std::nullopt;
+    record->set(identity);
+    write_record(path, *record);  // without it the next process reads the content once more
+  }
+  return TrustedFile{std::move(fd), identity.size, record->note};
+}
+
+void save_trusted(const std::filesystem::path& path, const FileTag& tag, std::uint64_t note,
+                  const std::function<bool(int fd)>& write) {
+  const auto temporary = temporary_path(path);
+  UniqueFd fd(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) throw HostError::from_errno("cannot create " + temporary.string(), errno);
+  const auto fail = [&](const char* step) {
+    const int reason = errno;
+    unlink(temporary.c_str());
+    throw HostError::from_errno(fmt::format("cannot {} {}", step, path.string()), reason);
+  };
+  struct stat status;
+  if (!write(fd.get())) fail("write");
+  if (fstat(fd.get(), &status) != 0) fail("stat");
+  const auto hash = content_hash(fd.get(), static_cast<std::uint64_t>(status.st_size));
+  if (!hash) fail("read back");
+  // An old record would be of the old content.
+  unlink(record_path(path).c_str());
+  if (rename(temporary.c_str(), path.c_str()) != 0) fail("rename");
+  // The rename was the last change of the inode; the identity holds from here on.
+  if (fstat(fd.get(), &status) != 0) fail("stat");
+  Record record;
+  record.tag = tag;
+  record.note = note;
+  record.content_hash = *hash;
+  record.set(FileIdentity(status));
+  if (!write_record(path, record)) fail("write the record of");
+}
+
+bool write_fully(int fd, std::span<const std::byte> bytes) noexcept {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+bool replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes) noexcept {
+  const auto temporary = temporary_path(path);
+  UniqueFd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return false;
+  if (write_fully(fd.get(), bytes) && rename(temporary.c_str(), path.c_str()) == 0) return true;
+  const int reason = errno;
+  unlink(temporary.c_str());
+  errno = reason;
+  return false;
+}
+
+std::optional<std::string> read_small_file(const std::filesystem::path& path, std::size_t limit) {
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd) return std::nullopt;
+  std::string bytes(limit + 1, '\0');
+  std::size_t size = 0;
+  while (size < bytes.size()) {
+    const ssize_t count = ::read(fd.get(), bytes.data() + size, bytes.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return std::nullopt;
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+  }
+  if (size > limit) return std::nullopt;
+  bytes.resize(size);
+  return bytes;
+}
+
+FileTag sha256(std::span<const std::byte> bytes) {
+  FileTag digest;
+  unsigned size = 0;
+  CLOCHE_CHECK(
+      EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1);
+  CLOCHE_CHECK(size == digest.size());
+  return digest;
+}
+
+}  // namespace cloche::wasm
