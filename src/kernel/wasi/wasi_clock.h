@@ -1,0 +1,15 @@
+// The clocks of WASI, for reading and for waiting.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "kernel/task.h"
+
+namespace cloche::kernel::wasi {
+
+// What a clock shows: real time since 1970, monotonic time since the sandbox was made, CPU time of the process. EINVAL for an id that
+// there is not.
+Result<std::uint64_t> clock_now_ns(const Task& task, std::uint32_t id);
+
+}  // namespace cloche::kernel::wasi
