@@ -1,0 +1,133 @@
+"""Prepares the interpreter for its boot image. Run once, by the first turn of a fresh instance; the memory after it is the image."""
+import builtins
+import gc
+import sys
+
+LIBRARY = "/usr/lib/python3.15"
+_BUILT_AS = "/usr/local/lib/python315.zip"
+
+# What most programs import, or what this runtime needs: imported here it costs a start nothing.
+COMMON = """
+    abc argparse array ast asyncio base64 bisect calendar cmath codecs collections collections.abc concurrent.futures
+    contextlib contextvars copy csv dataclasses datetime decimal difflib email.message enum errno fnmatch fractions functools
+    getopt getpass glob gzip hashlib heapq hmac html html.parser importlib importlib.metadata importlib.resources
+    importlib.util inspect io ipaddress itertools json keyword linecache locale logging math mimetypes numbers operator os
+    os.path pathlib pickle pkgutil platform posixpath pprint queue random re reprlib runpy sched secrets select selectors
+    shlex shutil signal site socket sqlite3 statistics stat string struct subprocess sysconfig tempfile textwrap threading
+    time timeit token tokenize tomllib traceback types typing unicodedata unittest urllib.error urllib.parse
+    urllib.request uuid warnings weakref xml.etree.ElementTree zipfile zlib zoneinfo
+""".split()
+
+
+def build(options=""):
+    """`options`: modules to import beside the common ones."""
+    _identity()
+    _relocate()
+    from . import posix_calls
+    posix_calls.install()
+    from . import imports, interactive, program, session, start, state, streams  # noqa: F401
+    import site
+    site.ENABLE_USER_SITE = True
+    site.PREFIXES = ["/usr"]
+    site.setquit()
+    site.setcopyright()
+    site.sethelper()
+    streams.open_streams(False)
+    imports.install()
+    for name in COMMON + options.split():
+        __import__(name)
+    _adapt()
+    _quiet()
+    state.image_modules = frozenset(sys.modules)
+    state.modules_at_start = len(sys.modules)
+    _take_turns(start)
+    sys.last_exc = None
+    for _ in range(3):
+        gc.collect()
+    gc.freeze()
+
+
+def _identity():
+    sys.platform = "linux"
+    sys.prefix = sys.exec_prefix = sys.base_prefix = sys.base_exec_prefix = "/usr"
+    sys.executable = sys._base_executable = "/usr/bin/python3"
+    sys.path[:] = [LIBRARY]
+    sys.platlibdir = "lib"
+    sys.dont_write_bytecode = True
+    sys.implementation._multiarch = "wasm32-linux"
+    from .options import Options
+    sys.flags = Options().flags()
+    import zipimport
+    sys.path_importer_cache.clear()
+    zipimport._zip_directory_cache.clear()
+    sys.modules.pop("_zip_directory", None)
+
+
+def _moved(name):
+    return LIBRARY + name.removeprefix(_BUILT_AS) if isinstance(name, str) and name.startswith(_BUILT_AS) else name
+
+
+def _relocate():
+    """What the interpreter had imported from its own zip is told to come from the library's folder."""
+    import _imp
+    from _frozen_importlib_external import SourcelessFileLoader
+    gc.unfreeze()
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if not (file or "").startswith(_BUILT_AS):
+            continue
+        module.__file__ = _moved(file)
+        loader = SourcelessFileLoader(module.__name__, module.__file__)
+        module.__loader__ = loader
+        if hasattr(module, "__path__"):
+            module.__path__ = [_moved(folder) for folder in module.__path__]
+        spec = module.__spec__
+        spec.loader, spec.origin = loader, module.__file__
+        spec.has_location = True
+        if spec.submodule_search_locations is not None:
+            spec.submodule_search_locations = list(module.__path__)
+    function = type(_moved)
+    for value in gc.get_objects():
+        if type(value) is function:
+            code = value.__code__
+            if code.co_filename.startswith(_BUILT_AS):
+                _imp._fix_co_filename(code, _moved(code.co_filename).removesuffix("c"))
+
+
+def _adapt():
+    """Where the library asks which platform this is, and the answer here is another than its guess."""
+    import os
+    import platform
+    import subprocess
+    import sysconfig
+    import time
+    platform._uname_cache = None
+    # Built without fork: what it finds now exists.
+    subprocess._USE_VFORK = False
+    subprocess._USE_POSIX_SPAWN = False
+    sysconfig._INSTALL_SCHEMES["posix_prefix"].update(
+        stdlib=LIBRARY, platstdlib=LIBRARY, purelib=LIBRARY + "/site-packages", platlib=LIBRARY + "/site-packages")
+    os.environ._data.clear()
+    os.defpath = "/usr/local/bin:/usr/bin:/bin"
+    del time
+
+
+def _quiet():
+    import warnings
+    warnings.resetwarnings()
+    for action, category, module in (("default", DeprecationWarning, "__main__"), ("ignore", DeprecationWarning, ""),
+                                     ("ignore", PendingDeprecationWarning, ""), ("ignore", ImportWarning, ""),
+                                     ("ignore", ResourceWarning, "")):
+        warnings.filterwarnings(action, category=category, module=module, append=True)
+
+
+def _take_turns(start):
+    """From here on the interpreter's `turn` export calls start.enter and nothing else."""
+    import _reactor
+
+    def turn(source, environ):
+        return _cloche_enter(source)  # noqa: F821 (a global of the reactor's module)
+
+    _reactor._cloche_enter = start.enter
+    _reactor.turn.__code__ = turn.__code__
+    builtins.__dict__.pop("_", None)

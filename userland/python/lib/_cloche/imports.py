@@ -1,0 +1,40 @@
+"""The last word of the import system: what could be installed, and how."""
+import os
+import sys
+
+CATALOGUE = "/usr/lib/python/.catalogue"  # lines: import name, distribution
+_names = None
+
+
+def catalogue():
+    """Import name -> distribution, of everything that `pip install` finds in this build."""
+    global _names
+    if _names is None:
+        try:
+            with open(CATALOGUE, encoding="utf-8") as file:
+                _names = dict(line.split() for line in file)
+        except OSError:
+            _names = {}
+    return _names
+
+
+class Hint:
+    """Comes last on sys.meta_path: the failure of an import statement names the command that installs the module."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if "." in name:
+            return None
+        distribution = catalogue().get(name)
+        if distribution is None:
+            return None
+        caller = sys._getframe(1)
+        while caller is not None and caller.f_code.co_name == "_find_spec":
+            caller = caller.f_back
+        if caller is None or caller.f_code.co_name != "_find_and_load_unlocked":
+            return None  # importlib.util.find_spec and the like only ask
+        raise ModuleNotFoundError(f"No module named {name!r} (it is available: pip install {distribution})", name=name)
+
+
+def install():
+    sys.meta_path.append(Hint)

@@ -1,0 +1,47 @@
+"""A kept interpreter: code runs in one __main__, call after call."""
+import ast
+import linecache
+import os
+import sys
+
+from . import program, state, streams
+
+_count = 0
+
+
+def open():
+    """Makes this process a session."""
+    streams.open_streams(False)
+    program.fresh_main()
+    sys.argv = [""]
+    sys.path[:] = [os.getcwd(), program.LIBRARY, program.SITE]
+    return 0
+
+
+def execute(source):
+    """Runs source text; 0, 1 for an exception (reported on stderr), or 256 + status for sys.exit."""
+    global _count
+    _count += 1
+    name = f"<session-{_count}>"
+    main = sys.modules["__main__"]
+    try:
+        try:
+            text = source.decode()
+            tree = ast.parse(text, name)
+            linecache._interactive_cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+            last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+            if tree.body:
+                exec(compile(tree, name, "exec", dont_inherit=True), main.__dict__)
+            if last is not None:
+                value = eval(compile(ast.Expression(last.value), name, "eval", dont_inherit=True), main.__dict__)
+                if value is not None:
+                    sys.displayhook(value)
+            return 0
+        except SystemExit as request:
+            return 256 + program.exit_status(request)
+        except BaseException as error:
+            program.report(error)
+            return 1
+    finally:
+        streams.flush()
+        state.turns = _count

@@ -1,0 +1,84 @@
+"""fork_exec over the kernel's vfork: what `subprocess` starts its children with."""
+import os
+import signal
+import sys
+
+from _cloche import door, posix_calls
+from _cloche.door import call, raw
+
+_F_SETFD = 2
+
+
+def fork_exec(args, executables, close_fds, pass_fds, cwd, env, p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite,
+              errpipe_read, errpipe_write, restore_signals, start_new_session, process_group, gid, extra_groups, uid, umask,
+              preexec_fn, /):
+    if preexec_fn is not None:
+        raise RuntimeError("preexec_fn is not supported: the child has no interpreter before its exec")
+    stage = ["noexec"]
+
+    def prepare():
+        wanted = [p2cread, c2pwrite, errwrite]
+        # A descriptor that the child is to have below its own place is moved up first, so that no dup closes it.
+        for i in range(3):
+            if 0 <= wanted[i] < i:
+                wanted[i] = call("fcntl", wanted[i], 0, 3)
+        for i, fd in enumerate(wanted):
+            if fd == i:
+                call("fcntl", fd, _F_SETFD, 0)
+            elif fd >= 0:
+                call("dup3", fd, i, 0)
+        if cwd is not None:
+            stage[0] = "noexec:chdir"
+            frame = door.Frame()
+            call("chdir", frame.text(cwd), frame=frame)
+            stage[0] = "noexec"
+        if umask >= 0:
+            call("umask", umask)
+        if restore_signals:
+            for name in ("SIGPIPE", "SIGXFSZ"):
+                _default(getattr(signal, name))
+        if start_new_session:
+            call("setsid")
+        if process_group >= 0:
+            call("setpgid", 0, process_group)
+        if extra_groups is not None:
+            frame = door.Frame()
+            words = frame.data(b"".join(int(g).to_bytes(4, "little") for g in extra_groups))
+            call("setgroups", len(extra_groups), words, frame=frame)
+        if gid is not None:
+            call("setgid", gid)
+        if uid is not None:
+            call("setuid", uid)
+        if close_fds:
+            low = 3
+            for fd in sorted(fd for fd in pass_fds if fd >= 3):
+                if low < fd:
+                    raw("close_range", low, fd - 1, 0)
+                raw("fcntl", fd, _F_SETFD, 0)
+                low = fd + 1
+            raw("close_range", low, 0xFFFFFFFF, 0)
+
+    if env is None:
+        env = [key + b"=" + value for key, value in os.environb.items()]
+    pid, failed = posix_calls.spawn(executables, args, env, prepare)
+    if failed:
+        # As the child would have told it: subprocess makes the exception of this.
+        number = door._FROM_LINUX.get(failed, failed)
+        message = stage[0] if stage[0] != "noexec" else ""
+        os.write(errpipe_write, f"OSError:{number:X}:{message}".encode())
+        return _ended_child()
+    return pid
+
+
+def _default(number):
+    frame = door.Frame()
+    action = frame.data(bytes(16))
+    raw("rt_sigaction", number, action, 0, 8, frame=frame)
+
+
+def _ended_child():
+    """The number of a child that has ended with 127, for subprocess to wait for."""
+    call("vfork_begin")
+    child, _ = raw("exit_group", 127)
+    sys.audit("os.fork")
+    return child

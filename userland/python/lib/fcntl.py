@@ -1,0 +1,51 @@
+"""fcntl, ioctl and file locks of the kernel."""
+import struct
+
+from _cloche.door import Frame, call, call_data
+
+F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL = 0, 1, 2, 3, 4
+F_GETLK, F_SETLK, F_SETLKW = 5, 6, 7
+F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ = 1030, 1031, 1032
+FD_CLOEXEC = 1
+F_RDLCK, F_WRLCK, F_UNLCK = 0, 1, 2
+LOCK_SH, LOCK_EX, LOCK_NB, LOCK_UN = 1, 2, 4, 8
+_FLOCK = struct.Struct("<hhiqqii")  # type, whence, pad, start, length, pid, pad
+
+
+def _number(fd):
+    return fd if isinstance(fd, int) else fd.fileno()
+
+
+def fcntl(fd, cmd, arg=0, /):
+    if isinstance(arg, int):
+        return call("fcntl", _number(fd), cmd, arg)
+    frame = Frame()
+    at = frame.data(arg)
+    _, data = call_data("fcntl", _number(fd), cmd, at, frame=frame)
+    return bytes(data[:len(arg)])
+
+
+def ioctl(fd, request, arg=0, mutate_flag=True, /):
+    if isinstance(arg, int):
+        return call("ioctl", _number(fd), request, arg)
+    if isinstance(arg, str):
+        arg = arg.encode()
+    frame = Frame()
+    at = frame.data(memoryview(arg).cast("B"))
+    result, data = call_data("ioctl", _number(fd), request, at, frame=frame)
+    size = memoryview(arg).nbytes
+    if mutate_flag and not memoryview(arg).readonly:
+        memoryview(arg).cast("B")[:] = data[:size]
+        return result
+    return bytes(data[:size])
+
+
+def flock(fd, operation, /):
+    call("flock", _number(fd), operation)
+
+
+def lockf(fd, cmd, len=0, start=0, whence=0, /):
+    kind = F_UNLCK if cmd & LOCK_UN else F_RDLCK if cmd & LOCK_SH else F_WRLCK
+    frame = Frame()
+    at = frame.data(_FLOCK.pack(kind, whence, 0, start, len, 0, 0))
+    call("fcntl", _number(fd), F_SETLK if cmd & (LOCK_NB | LOCK_UN) else F_SETLKW, at, frame=frame)

@@ -1,0 +1,59 @@
+"""Limits and usage of processes."""
+import struct
+
+from _cloche.door import Frame, call_data
+
+RLIM_INFINITY = -1
+RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_STACK, RLIMIT_CORE, RLIMIT_RSS = range(6)
+RLIMIT_NPROC, RLIMIT_NOFILE, RLIMIT_MEMLOCK, RLIMIT_AS = 6, 7, 8, 9
+RUSAGE_SELF, RUSAGE_CHILDREN = 0, -1
+error = OSError
+_ALL_ONES = 0xFFFFFFFFFFFFFFFF
+_NAMES = ("ru_utime ru_stime ru_maxrss ru_ixrss ru_idrss ru_isrss ru_minflt ru_majflt ru_nswap ru_inblock ru_oublock "
+          "ru_msgsnd ru_msgrcv ru_nsignals ru_nvcsw ru_nivcsw").split()
+
+
+class struct_rusage(tuple):
+    """As getrusage(2) fills it; times in seconds."""
+
+    def __getattr__(self, name):
+        try:
+            return self[_NAMES.index(name)]
+        except ValueError:
+            raise AttributeError(name) from None
+
+    def __repr__(self):
+        return "resource.struct_rusage(" + ", ".join(f"{n}={v!r}" for n, v in zip(_NAMES, self)) + ")"
+
+
+def getrusage(who, /):
+    frame = Frame()
+    room = frame.space(72)
+    _, data = call_data("getrusage", who, room, frame=frame)
+    words = struct.unpack_from("<18i", data)
+    return struct_rusage((words[0] + words[1] / 1e6, words[2] + words[3] / 1e6, *words[4:]))
+
+
+def _limit(value):
+    return RLIM_INFINITY if value == _ALL_ONES else value
+
+
+def prlimit(pid, resource, limits=None, /):
+    frame = Frame()
+    new = 0 if limits is None else frame.data(struct.pack("<QQ", *(value & _ALL_ONES for value in limits)))
+    room = frame.space(16)
+    _, data = call_data("prlimit64", pid, resource, new, room, frame=frame)
+    soft, hard = struct.unpack_from("<QQ", data, int(room))
+    return _limit(soft), _limit(hard)
+
+
+def getrlimit(resource, /):
+    return prlimit(0, resource)
+
+
+def setrlimit(resource, limits, /):
+    prlimit(0, resource, limits)
+
+
+def getpagesize():
+    return 4096
