@@ -196,6 +196,8 @@ class FileSystem {
   // where the kind allows that (MemFs); a host folder is the same folder. An empty FsRef: this kind belongs to one
   // kernel (proc, devpts), and the new kernel mounts its own.
   virtual FsRef fork_for(std::optional<std::uint64_t> quota_bytes);
+  // After a fork, once the new sandbox has its Nodes: lets go of the unlinked files that nothing refers to.
+  virtual void drop_orphans() {}
 
   // Number of the file system in Stat::dev; the Namespace sets it when it mounts.
   std::uint64_t device() const { return device_; }

@@ -64,11 +64,11 @@ class MemFs final : public FileSystem {
   // An independent copy in O(1). Files that are unlinked but referenced here are in it too, so that open descriptions
   // can be carried over: take Nodes of them, then call drop_orphans(). Not called: they stay charged, no harm else.
   TypedFsRef<MemFs> fork(Quota quota) const;
-  void drop_orphans();
 
   // Links the subtree at `source` of a frozen state (0: its root) into this tree as `dir`/`name`, read-only (EROFS),
   // without quota, in O(1). EEXIST when the name is taken. A guest can neither remove nor rename it (EBUSY).
-  // ungraft takes it out; Nodes in it stay readable. ENOENT when `name` is no graft.
+  // A tree that has grafts itself is EOPNOTSUPP. ungraft takes it out; Nodes in it stay readable. ENOENT when `name` is
+  // no graft.
   Result<Ino> graft(Ino dir, std::string_view name, const Frozen& state, Ino source = 0);
   Result<void> ungraft(Ino dir, std::string_view name);
 
@@ -103,6 +103,7 @@ class MemFs final : public FileSystem {
   StatFs statfs() override;
   std::string_view type_name() const override { return "tmpfs"; }
   FsRef fork_for(std::optional<std::uint64_t> quota_bytes) override;
+  void drop_orphans() override;
 
  protected:
   ~MemFs() override;
@@ -110,6 +111,7 @@ class MemFs final : public FileSystem {
   void release(Ino ino) noexcept override;
 
  private:
+  friend class BaseBuilder;
   struct Impl;
   class Io;
   std::unique_ptr<Impl> impl_;

@@ -77,6 +77,8 @@ class Namespace {
   // A namespace for a forked sandbox: every file system forked (FileSystem::fork_for); those that belong to one kernel
   // are left out, for the new kernel to mount. `quota_bytes` is for the root; the parent's when absent.
   std::unique_ptr<Namespace> fork(std::optional<std::uint64_t> quota_bytes = std::nullopt) const;
+  // After the open descriptions are carried over: frees what was unlinked in the parent and is not referenced here.
+  void drop_orphans();
   // The node of this forked namespace that corresponds to one of its parent; empty when its mount was left out.
   Node counterpart(const Node& in_parent, const Namespace& parent) const;
 

@@ -1,0 +1,270 @@
+// RadixMap<T>: a persistent map from 64-bit keys to Ref<T>. Copying the map is O(1); a change after that
+// clones the path to the key (32 slots a level) and nothing else. Copies may be used on different threads.
+//
+// It grows upward with the largest key: keys below 32^height fit. Height 0 holds key 0 alone, without any node, so a map with one
+// small entry costs nothing but that entry. Depth, and so recursion, is bounded by 13.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "vfs/ref.h"
+
+namespace cloche::vfs {
+
+template <typename T>
+class RadixMap {
+ public:
+  RadixMap() = default;
+  RadixMap(const RadixMap& other) noexcept
+      : root_(other.root_), height_(other.height_), count_(other.count_) {
+    retain(root_, height_);
+  }
+  RadixMap(RadixMap&& other) noexcept
+      : root_(std::exchange(other.root_, nullptr)),
+        height_(std::exchange(other.height_, 0)),
+        count_(std::exchange(other.count_, 0)) {}
+  RadixMap& operator=(RadixMap other) noexcept {
+    std::swap(root_, other.root_);
+    std::swap(height_, other.height_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
+  ~RadixMap() { drop(root_, height_); }
+
+  std::uint64_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+
+  const T* find(std::uint64_t key) const {
+    if (!fits(key, height_)) return nullptr;
+    const void* at = root_;
+    for (unsigned level = height_; level > 0 && at; --level) {
+      at = static_cast<const Node*>(at)->slots[slot_of(key, level)];
+    }
+    return static_cast<const T*>(at);
+  }
+
+  // The entry of a key that is there, for changing.
+  T& mut(std::uint64_t key) {
+    void*& at = *own_path(key);
+    CLOCHE_CHECK(at);
+    T* entry = static_cast<T*>(at);
+    if (!ref_unique(entry)) {
+      T* copy = T::clone(*entry);
+      ref_release(entry);
+      at = entry = copy;
+    }
+    return *entry;
+  }
+
+  // Inserts, or replaces what is there.
+  void put(std::uint64_t key, Ref<T> value) {
+    while (!fits(key, height_)) grow();
+    void*& at = *own_path(key);
+    if (at) {
+      ref_release(static_cast<T*>(at));
+    } else {
+      ++count_;
+    }
+    at = value.release();
+  }
+
+  void erase(std::uint64_t key) {
+    if (!find(key)) return;
+    --count_;
+    erase_below(root_, height_, key, key);
+    shrink();
+  }
+
+  // Erases all keys in [first, last]; cost in proportion to what is there.
+  void erase_range(std::uint64_t first, std::uint64_t last) {
+    count_ -= count_below(root_, height_, 0, first, last);
+    erase_below(root_, height_, first, last);
+    shrink();
+  }
+
+  // The smallest key >= `key` that is there.
+  std::optional<std::uint64_t> next(std::uint64_t key) const {
+    return next_below(root_, height_, key, 0);
+  }
+
+  // Number of keys in [first, last].
+  std::uint64_t count(std::uint64_t first, std::uint64_t last) const {
+    return count_below(root_, height_, 0, first, last);
+  }
+
+ private:
+  static constexpr unsigned bits = 5, fanout = 1u << bits;
+
+  struct Node {
+    std::atomic<std::uint32_t> refs{1};
+    std::uint32_t used = 0;
+    std::array<void*, fanout> slots{};
+  };
+
+  static bool fits(std::uint64_t key, unsigned height) {
+    return height * bits >= 64 || (key >> (height * bits)) == 0;
+  }
+  static unsigned slot_of(std::uint64_t key, unsigned level) {
+    return static_cast<unsigned>(key >> ((level - 1) * bits)) & (fanout - 1);
+  }
+  // Keys that one slot of a node at `level` spans, minus one.
+  static std::uint64_t span_mask(unsigned level) {
+    return (level - 1) * bits >= 64 ? ~std::uint64_t{0}
+                                    : (std::uint64_t{1} << ((level - 1) * bits)) - 1;
+  }
+
+  // `level` 0: an entry; above: a node whose children are of the level below.
+  static void retain(void* at, unsigned level) noexcept {
+    if (!at) return;
+    if (level == 0) {
+      ref_retain(static_cast<T*>(at));
+    } else {
+      ref_retain(static_cast<Node*>(at));
+    }
+  }
+  static void drop(void* at, unsigned level) noexcept {
+    if (!at) return;
+    if (level == 0) {
+      ref_release(static_cast<T*>(at));
+      return;
+    }
+    Node* node = static_cast<Node*>(at);
+    if (node->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    for (void* child : node->slots) drop(child, level - 1);
+    delete node;
+  }
+
+  static Node& own(void*& at, unsigned level) {
+    Node* node = static_cast<Node*>(at);
+    if (!ref_unique(node)) {
+      Node* copy = new Node;
+      copy->used = node->used;
+      copy->slots = node->slots;
+      for (void* child : copy->slots) retain(child, level - 1);
+      drop(node, level);
+      at = node = copy;
+    }
+    return *node;
+  }
+
+  // The slot of `key`, with every node above it made, and made ours alone.
+  void** own_path(std::uint64_t key) {
+    void** at = &root_;
+    for (unsigned level = height_; level > 0; --level) {
+      if (!*at) *at = new Node;
+      Node& node = own(*at, level);
+      void** child = &node.slots[slot_of(key, level)];
+      // The caller fills what is empty.
+      if (!*child) ++node.used;
+      at = child;
+    }
+    return at;
+  }
+
+  void grow() {
+    if (root_) {
+      Node* node = new Node;
+      node->used = 1;
+      node->slots[0] = root_;
+      root_ = node;
+    }
+    ++height_;
+  }
+
+  void shrink() {
+    if (!root_) {
+      height_ = 0;
+      return;
+    }
+    while (height_ > 0) {
+      Node* node = static_cast<Node*>(root_);
+      if (node->used != 1 || !node->slots[0] || !ref_unique(node)) return;
+      root_ = node->slots[0];
+      delete node;
+      --height_;
+    }
+  }
+
+  // Keys here are relative to the subtree.
+  static void erase_below(void*& at, unsigned level, std::uint64_t first, std::uint64_t last) {
+    if (!at || first > last) return;
+    if (level == 0) {
+      if (first == 0) {
+        drop(at, 0);
+        at = nullptr;
+      }
+      return;
+    }
+    const std::uint64_t below = span_mask(level);
+    const unsigned shift = (level - 1) * bits;
+    const std::uint64_t from = first >> shift, to = last >> shift;
+    if (from >= fanout) return;
+    const unsigned end = static_cast<unsigned>(std::min<std::uint64_t>(to, fanout - 1));
+    bool any = false;
+    for (unsigned i = static_cast<unsigned>(from); i <= end; ++i) {
+      any = any || static_cast<Node*>(at)->slots[i] != nullptr;
+    }
+    if (!any) return;
+    Node& node = own(at, level);
+    for (unsigned i = static_cast<unsigned>(from); i <= end; ++i) {
+      void*& child = node.slots[i];
+      if (!child) continue;
+      const std::uint64_t low = i == from ? first & below : 0;
+      const std::uint64_t high = i == to ? last & below : below;
+      if (low == 0 && high == below) {
+        drop(child, level - 1);
+        child = nullptr;
+      } else {
+        erase_below(child, level - 1, low, high);
+      }
+      if (!child) --node.used;
+    }
+    if (node.used == 0) {
+      delete &node;
+      at = nullptr;
+    }
+  }
+
+  static std::uint64_t count_below(const void* at, unsigned level, std::uint64_t base,
+                                   std::uint64_t first, std::uint64_t last) {
+    if (!at || first > last) return 0;
+    if (level == 0) return base >= first && base <= last ? 1 : 0;
+    const std::uint64_t below = span_mask(level);
+    std::uint64_t count = 0;
+    for (unsigned i = 0; i < fanout; ++i) {
+      const void* child = static_cast<const Node*>(at)->slots[i];
+      if (!child) continue;
+      const std::uint64_t low = base + (std::uint64_t{i} << ((level - 1) * bits));
+      if (low > last || low + below < first) continue;
+      count += count_below(child, level - 1, low, first, last);
+    }
+    return count;
+  }
+
+  static std::optional<std::uint64_t> next_below(const void* at, unsigned level, std::uint64_t key,
+                                                 std::uint64_t base) {
+    if (!at) return std::nullopt;
+    if (level == 0) return base >= key ? std::optional(base) : std::nullopt;
+    const std::uint64_t below = span_mask(level);
+    for (unsigned i = 0; i < fanout; ++i) {
+      const void* child = static_cast<const Node*>(at)->slots[i];
+      if (!child) continue;
+      const std::uint64_t low = base + (std::uint64_t{i} << ((level - 1) * bits));
+      if (low + below < key) continue;
+      if (const auto found = next_below(child, level - 1, key, low)) return found;
+    }
+    return std::nullopt;
+  }
+
+  void* root_ = nullptr;
+  unsigned height_ = 0;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace cloche::vfs
