@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernel/wasi/preopen_plan.h"
 #include "wasm/linker.h"
 #include "wasm/memory_image.h"
 #include "wasm/module.h"
@@ -24,6 +25,8 @@ struct Program {
   std::shared_ptr<const wasm::MemoryImage> boot_image;
   // An export of type () -> () or () -> i32 (the exit status).
   std::string entry = "_start";
+  // Of a WASI program.
+  wasi::PreopenPlan preopens;
 };
 
 // Identifies a program of the base layer: what vfs::BaseBuilder::add_program is given, and exec finds at the inode.

@@ -7,6 +7,7 @@
 
 #include "kernel/kernel.h"
 #include "kernel/mapping.h"
+#include "kernel/wasi/preopens.h"
 
 namespace cloche::kernel {
 namespace {
@@ -80,6 +81,9 @@ Result<void> Task::start_instance() {
   const std::uint64_t size = instance_->memory().size();
   const auto heap_base = instance_->global("__heap_base");
   owner_->memory.reset(heap_base ? heap_base->as_u32() : size, size);
+  if (program_->module->module().info().interface == wasm::Interface::wasi) {
+    CLOCHE_TRY(wasi::install_preopens(*owner_, program_->preopens));
+  }
   return account_memory(size);
 }
 
