@@ -4,15 +4,22 @@
 
 namespace cloche::kernel {
 
-Result<std::shared_ptr<const Program>> ProgramStore::link(std::shared_ptr<const wasm::Module> module) {
+Result<std::shared_ptr<const Program>> ProgramStore::link(std::shared_ptr<const wasm::Module> module,
+                                                          Startup startup) {
   auto program = std::make_shared<Program>();
+  program->startup = std::move(startup);
   CLOCHE_ASSIGN(program->module, linker_.link(std::move(module)));
   return std::shared_ptr<const Program>(std::move(program));
 }
 
-ProgramTag ProgramStore::add(std::filesystem::path wasm_file) {
+ProgramTag ProgramStore::add(std::filesystem::path wasm_file, Startup startup) {
   const std::lock_guard lock(mutex_);
-  entries_.push_back({std::move(wasm_file), nullptr});
+  entries_.push_back({std::move(wasm_file), std::move(startup), nullptr});
+  return entries_.size();
+}
+
+std::size_t ProgramStore::size() const {
+  const std::lock_guard lock(mutex_);
   return entries_.size();
 }
 
@@ -24,16 +31,18 @@ void ProgramStore::replace(ProgramTag tag, Program program) {
 
 Result<std::shared_ptr<const Program>> ProgramStore::load(ProgramTag tag) {
   std::filesystem::path wasm_file;
+  Startup startup;
   {
     const std::lock_guard lock(mutex_);
     if (tag == 0 || tag > entries_.size()) return Errno::noexec;
     if (entries_[tag - 1].program) return entries_[tag - 1].program;
     wasm_file = entries_[tag - 1].wasm_file;
+    startup = entries_[tag - 1].startup;
   }
   // Loaded without the lock: a compile takes long, and the module store makes concurrent ones one.
   const auto module = modules_.load(wasm_file);
   if (!module) return Errno::noexec;
-  CLOCHE_ASSIGN(std::shared_ptr<const Program> program, link(*module));
+  CLOCHE_ASSIGN(std::shared_ptr<const Program> program, link(*module, std::move(startup)));
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[tag - 1];
   if (!entry.program) entry.program = std::move(program);
@@ -43,7 +52,7 @@ Result<std::shared_ptr<const Program>> ProgramStore::load(ProgramTag tag) {
 Result<std::shared_ptr<const Program>> ProgramStore::load_bytes(std::span<const std::byte> bytes) {
   const auto module = modules_.load(bytes, "program");
   if (!module) return Errno::noexec;
-  return link(*module);
+  return link(*module, {});
 }
 
 }  // namespace cloche::kernel

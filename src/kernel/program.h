@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -16,8 +17,20 @@
 #include "wasm/memory_image.h"
 #include "wasm/module.h"
 #include "wasm/module_store.h"
+#include "wasm/outcome.h"
 
 namespace cloche::kernel {
+
+class Task;
+
+// How a program starts where that is more than a call of its entry.
+struct Startup {
+  // Called in place of the entry, on the task's thread, without the kernel lock, with a fresh instance; its outcome is that of the
+  // program.
+  std::function<wasm::Outcome(Task&)> run;
+  // Of a WASI program.
+  wasi::PreopenPlan preopens;
+};
 
 struct Program {
   std::shared_ptr<const wasm::LinkedModule> module;
@@ -25,8 +38,7 @@ struct Program {
   std::shared_ptr<const wasm::MemoryImage> boot_image;
   // An export of type () -> () or () -> i32 (the exit status).
   std::string entry = "_start";
-  // Of a WASI program.
-  wasi::PreopenPlan preopens;
+  Startup startup;
 };
 
 // Identifies a program of the base layer: what vfs::BaseBuilder::add_program is given, and exec finds at the inode.
@@ -38,23 +50,25 @@ class ProgramStore {
   ProgramStore(wasm::ModuleStore& modules, wasm::Linker& linker) : modules_(modules), linker_(linker) {}
 
   // Names a wasm file of the host as a program of base layers. Nothing is read before its first exec.
-  ProgramTag add(std::filesystem::path wasm_file);
+  ProgramTag add(std::filesystem::path wasm_file, Startup startup = {});
   // From now on what has this tag starts like this (a boot image, another entry).
   void replace(ProgramTag tag, Program program);
 
   // The program of a tag; compiled, or taken from the cache, at the first call. ENOEXEC when the file is damaged or absent.
   Result<std::shared_ptr<const Program>> load(ProgramTag tag);
+  std::size_t size() const;
   // The program in bytes that a user brought. ENOEXEC when they are not a program that can run here.
   Result<std::shared_ptr<const Program>> load_bytes(std::span<const std::byte> bytes);
 
  private:
-  Result<std::shared_ptr<const Program>> link(std::shared_ptr<const wasm::Module> module);
+  Result<std::shared_ptr<const Program>> link(std::shared_ptr<const wasm::Module> module, Startup startup);
 
   wasm::ModuleStore& modules_;
   wasm::Linker& linker_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   struct Entry {
     std::filesystem::path wasm_file;
+    Startup startup;
     std::shared_ptr<const Program> program;
   };
   std::vector<Entry> entries_;  // tag - 1

@@ -1,0 +1,48 @@
+// Engine: what all sandboxes of a process share: compiled programs, the read-only system layer, host threads.
+//
+// One is enough for a process. Making it takes some milliseconds when the programs are compiled already (they are kept in the cache
+// folder), and compiles them at their first use else. Thread-safe.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "cloche/sandbox.h"
+
+namespace cloche {
+
+namespace detail {
+class EngineState;
+}
+
+struct EngineOptions {
+  // The guests' system (a folder with manifest.json). Empty: $CLOCHE_ROOTFS, or the one beside the program.
+  std::filesystem::path system_folder;
+  // Machine code and boot images. Empty: $CLOCHE_CACHE, $XDG_CACHE_HOME/cloche or ~/.cache/cloche.
+  std::filesystem::path cache_folder;
+  // Told one line when something takes long (a program is compiled for the first time). Any thread.
+  std::function<void(std::string_view line)> progress;
+};
+
+class Engine {
+ public:
+  // Throws std::runtime_error with one sentence that says what is wrong and what to do.
+  explicit Engine(const EngineOptions& options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Throws std::runtime_error with one sentence: a mount that cannot be made, an unknown package (the sentence lists what there is).
+  std::unique_ptr<Sandbox> create(const SandboxOptions& options);
+
+  // Compiles all programs of the system that are not in the cache yet.
+  void prepare();
+
+ private:
+  std::unique_ptr<detail::EngineState> state_;
+};
+
+}  // namespace cloche

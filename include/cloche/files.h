@@ -1,0 +1,58 @@
+// Files: the host's hand in a sandbox's file system. It acts as the sandbox's user, so it may do what a command in the sandbox may;
+// relative paths start in the home folder. Paths never lead out of the sandbox.
+//
+// Thread-safe. Errors are the Errnos of the system calls of the same meaning.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cloche/result.h"
+
+namespace cloche {
+
+namespace detail {
+class SandboxState;
+}
+
+enum class FileKind : std::uint8_t { file, directory, symlink, other };
+
+struct FileInfo {
+  std::string name;    // the last component; for glob the path
+  FileKind kind = FileKind::file;
+  std::uint64_t size_bytes = 0;  // 0 for a directory
+  std::uint32_t mode = 0;        // permission bits, 07777
+  std::int64_t modified_ns = 0;  // since 1970, UTC
+  std::int64_t created_ns = 0;
+  std::string target;            // of a symbolic link
+};
+
+class Files {
+ public:
+  // The whole file; EFBIG when it is larger than `limit_bytes`.
+  Result<std::string> read(std::string_view path, std::uint64_t limit_bytes = 1ULL << 30) const;
+  // Makes or overwrites the file, and the folders that lead to it.
+  Result<void> write(std::string_view path, std::string_view content, std::uint32_t mode = 0644);
+  Result<void> append(std::string_view path, std::string_view content);
+  // By name, without "." and "..".
+  Result<std::vector<FileInfo>> list(std::string_view path) const;
+  Result<FileInfo> stat(std::string_view path) const;       // follows symbolic links
+  Result<FileInfo> link_stat(std::string_view path) const;  // does not
+  Result<void> make_directory(std::string_view path);       // with its parents; one that is there is fine
+  Result<void> remove(std::string_view path);               // a file, a link or an empty folder
+  Result<void> remove_all(std::string_view path);
+  Result<void> rename(std::string_view from, std::string_view to);
+  Result<void> change_mode(std::string_view path, std::uint32_t mode);
+  Result<void> make_symlink(std::string_view target, std::string_view path);
+  // '*', '?', '[...]', and '**' for any number of folders; sorted.
+  Result<std::vector<std::string>> glob(std::string_view pattern) const;
+
+ private:
+  friend class Sandbox;
+  explicit Files(detail::SandboxState& state) : state_(state) {}
+  detail::SandboxState& state_;
+};
+
+}  // namespace cloche

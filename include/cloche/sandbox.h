@@ -1,0 +1,94 @@
+// Sandbox: a private computer for an agent: a shell, tools, Python, files, limits. Everything in it is WebAssembly; it has no access to
+// the host but what its options grant.
+//
+//   cloche::Engine engine({});
+//   auto sandbox = engine.create({});
+//   cloche::RunResult r = sandbox->run({.script = "echo hello | tr a-z A-Z"});   // r.stdout_data == "HELLO\n"
+//
+// Threads: every member may be called from any thread, also several runs at once. Destroying it kills what runs in it.
+// Lifetime: it must not outlive its Engine.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cloche/files.h"
+#include "cloche/run.h"
+
+namespace cloche {
+
+struct Mount {
+  enum class Access : std::uint8_t { read_only, read_write };
+  std::filesystem::path host_folder;
+  std::string guest_path;  // absolute; made when it is absent
+  Access access = Access::read_write;
+};
+
+struct SandboxOptions {
+  std::chrono::milliseconds timeout{30'000};               // of one run; 0: none
+  std::uint64_t file_limit_bytes = 256ULL << 20;           // the user's own bytes
+  std::uint64_t file_limit_inodes = 200'000;
+  std::uint64_t memory_limit_bytes = 1ULL << 30;           // linear memory of all processes together
+  std::uint32_t process_limit = 64;
+  std::uint32_t open_file_limit = 1024;                    // per process
+  std::map<std::string, std::string> environment;          // added to the usual one
+  std::vector<std::string> packages;                       // Python packages, importable from the start
+  std::vector<Mount> mounts;
+  // One line per system call of the guests, as strace writes it. Called on threads of the sandbox; must be quick.
+  std::function<void(std::string_view line)> trace;
+};
+
+struct SandboxFigures {
+  std::uint64_t file_bytes = 0;    // of the quota
+  std::uint64_t file_inodes = 0;
+  std::uint64_t memory_bytes = 0;  // linear memory in use
+  std::size_t processes = 0;
+  // System calls that guests made and that there are not: number (WASI: never) to count.
+  std::map<std::uint32_t, std::uint64_t> unknown_syscalls;
+};
+
+class PythonSession;
+
+class Sandbox {
+ public:
+  ~Sandbox();
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+
+  // Runs a command and waits for its end. Never throws for what a guest does.
+  RunResult run(const RunOptions& options);
+  // Ends every run in progress and every process, from another thread; the sandbox stays usable.
+  void cancel();
+
+  Files& files() noexcept;
+
+  // The environment of the runs that follow.
+  void set_environment(const std::string& name, const std::string& value);
+  std::optional<std::string> environment(const std::string& name) const;
+
+  // Makes Python packages importable, with what they depend on. False and a sentence in `message` for a name that there is not.
+  bool install_packages(const std::vector<std::string>& names, std::string* message);
+
+  // An independent sandbox that goes on from here: files (copy-on-write), environment, packages, and a live Python where there is
+  // one. Other processes are not in it.
+  std::unique_ptr<Sandbox> fork();
+
+  SandboxFigures figures() const;
+
+ private:
+  friend class Engine;
+  friend class PythonSession;
+  explicit Sandbox(std::unique_ptr<detail::SandboxState> state);
+  std::unique_ptr<detail::SandboxState> state_;
+  Files files_;
+};
+
+}  // namespace cloche

@@ -1,0 +1,11 @@
+// What the commands of `cloche` do. Each returns the exit status of the program.
+#pragma once
+
+#include "doors/cli/options.h"
+
+namespace cloche::cli {
+
+int run_command(const Options& options);
+int prepare_command();
+
+}  // namespace cloche::cli

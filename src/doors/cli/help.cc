@@ -1,0 +1,47 @@
+#include "doors/cli/options.h"
+
+namespace cloche::cli {
+namespace {
+
+constexpr const char* general_page = R"(cloche - a private computer for an agent, ready in a millisecond
+
+  cloche run 'SCRIPT' [ARG ...]   run a shell command in a fresh sandbox
+  cloche prepare                  compile all programs of the sandbox now, once
+  cloche help [COMMAND]           this page, or a command's
+  cloche --version
+
+A sandbox has a shell, the usual tools, Python, and files of its own; nothing of this machine shows in it, and it has
+no network. All that runs in it is WebAssembly. When the command has ended the sandbox is gone.
+
+  cloche run 'echo hello | tr a-z A-Z'
+  cloche run --packages pandas 'python3 -c "import pandas; print(pandas.__version__)"'
+  cloche run --mount ./data:/data:ro --out result.csv:./result.csv 'sort /data/*.csv > result.csv'
+)";
+
+constexpr const char* run_page = R"(cloche run [OPTIONS] [--] 'SCRIPT' [ARG ...]
+
+Runs SCRIPT with `sh -c` in a fresh sandbox: the first ARG is $0, the next ones $1, $2 ... The command's output, errors and exit
+status are those of cloche.
+
+  --timeout MS              wall clock of the command (30000; 0: no limit); over it: exit status 124
+  --memory BYTES            memory of all its processes together (1G)
+  --fs-limit BYTES          files it may write (256M)
+  --cwd DIR                 where it starts (/workspace)
+  --env NAME=VALUE          a variable of its environment; may be repeated
+  --packages A,B            Python packages it can import
+  --stdin                   gives it the standard input of cloche (else it is empty)
+  --mount HOST:GUEST[:ro]   a folder of this machine in the sandbox, writable unless :ro; may be repeated
+  --out GUEST:HOST          copies a file out of the sandbox when the command has ended; may be repeated
+  --trace-syscalls          writes each system call of the guests to standard error
+
+BYTES may end in K, M or G.
+
+Exit status: the command's own; 124 over its time; 128 + N ended by signal N; 2 when cloche cannot do what is asked, with one
+sentence on standard error.
+)";
+
+}  // namespace
+
+const char* help_page(const std::string& topic) { return topic == "run" ? run_page : general_page; }
+
+}  // namespace cloche::cli

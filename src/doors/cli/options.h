@@ -1,0 +1,42 @@
+// What the command line of `cloche` asks for, as a value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cloche/run.h"
+#include "cloche/sandbox.h"
+
+namespace cloche::cli {
+
+enum class Command : std::uint8_t { run, prepare, help, version };
+
+// A file to copy out of the sandbox when the command has ended.
+struct CopyOut {
+  std::string guest_path;
+  std::string host_path;
+};
+
+struct Options {
+  Command command = Command::help;
+  std::string help_topic;  // a command's name, or empty
+  SandboxOptions sandbox;
+  RunOptions run;
+  std::vector<CopyOut> copies;
+  bool trace_syscalls = false;
+};
+
+// The line cannot be understood: one sentence that says why and what to do. The exit status is 2.
+struct UsageError {
+  std::string sentence;
+};
+
+// Reads argv. Throws UsageError.
+Options parse(int argc, const char* const* argv);
+
+// The page of a command, or of all of them.
+const char* help_page(const std::string& topic);
+
+}  // namespace cloche::cli

@@ -1,0 +1,50 @@
+#include "sandbox/engine_state.h"
+
+#include <fmt/format.h>
+
+#include "kernel/linux/dispatch.h"
+#include "kernel/wasi/register.h"
+#include "sandbox/base_layer.h"
+#include "sandbox/places.h"
+
+namespace cloche::detail {
+namespace {
+
+EngineOptions with_defaults(EngineOptions options) {
+  if (options.cache_folder.empty()) options.cache_folder = default_cache_folder();
+  if (options.system_folder.empty()) options.system_folder = default_system_folder();
+  return options;
+}
+
+wasm::ModuleStore::Options store_options(const EngineOptions& options) {
+  wasm::ModuleStore::Options store;
+  store.cache_folder = options.cache_folder / "modules";
+  if (options.progress) {
+    store.on_compile = [progress = options.progress](std::string_view name, std::uint64_t wasm_bytes) {
+      constexpr std::uint64_t worth_a_line = 4 << 20;
+      if (wasm_bytes < worth_a_line) return;
+      progress(fmt::format("compiling {} ({} MB of WebAssembly) to machine code, once ...", name, wasm_bytes >> 20));
+    };
+  }
+  return store;
+}
+
+}  // namespace
+
+EngineState::EngineState(EngineOptions options)
+    : options_(with_defaults(std::move(options))),
+      modules_(wasm_, store_options(options_)),
+      linker_(wasm_),
+      programs_(modules_, linker_) {
+  kernel::lnx::define_imports(linker_);
+  kernel::wasi::define_imports(linker_);
+  vfs::BaseBuilder builder;
+  add_system(builder, programs_, options_.system_folder);
+  base_ = builder.freeze();
+}
+
+void EngineState::prepare() {
+  for (kernel::ProgramTag tag = 1; tag <= programs_.size(); ++tag) (void)programs_.load(tag);
+}
+
+}  // namespace cloche::detail

@@ -1,0 +1,40 @@
+// What an Engine consists of, in the order in which it is made.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "cloche/engine.h"
+#include "kernel/kernel.h"
+#include "kernel/program.h"
+#include "kernel/timer_thread.h"
+#include "vfs/memfs.h"
+#include "wasm/engine.h"
+#include "wasm/guest_threads.h"
+#include "wasm/linker.h"
+#include "wasm/module_store.h"
+
+namespace cloche::detail {
+
+class EngineState {
+ public:
+  explicit EngineState(EngineOptions options);
+
+  kernel::KernelServices services() { return {wasm_, threads_, programs_, timers_}; }
+  const vfs::Frozen& base() const noexcept { return base_; }
+
+  // See Engine::prepare.
+  void prepare();
+
+ private:
+  EngineOptions options_;
+  wasm::Engine wasm_;
+  wasm::ModuleStore modules_;
+  wasm::Linker linker_;
+  kernel::ProgramStore programs_;
+  kernel::TimerThread timers_;
+  wasm::GuestThreads threads_;
+  vfs::Frozen base_;
+};
+
+}  // namespace cloche::detail

@@ -1,0 +1,103 @@
+#include "cloche/files.h"
+
+#include "sandbox/sandbox_state.h"
+
+namespace cloche {
+namespace {
+
+constexpr std::size_t entries_max = 1'000'000;
+constexpr std::int64_t ns_per_s = 1'000'000'000;
+
+FileKind kind_of(vfs::FileType type) {
+  switch (type) {
+    case vfs::FileType::regular:
+      return FileKind::file;
+    case vfs::FileType::directory:
+      return FileKind::directory;
+    case vfs::FileType::symlink:
+      return FileKind::symlink;
+    default:
+      return FileKind::other;
+  }
+}
+
+FileInfo info_of(const vfs::FileInfo& info) {
+  return {.name = info.name,
+          .kind = kind_of(info.stat.type),
+          .size_bytes = info.stat.type == vfs::FileType::directory ? 0 : info.stat.size,
+          .mode = info.stat.mode,
+          .modified_ns = info.stat.mtime.s * ns_per_s + info.stat.mtime.ns,
+          .created_ns = info.stat.btime.s * ns_per_s + info.stat.btime.ns,
+          .target = info.target};
+}
+
+Result<FileInfo> info_at(vfs::FileOps& ops, std::string_view path, vfs::Follow follow) {
+  CLOCHE_ASSIGN(const vfs::FileInfo info, ops.stat(path, follow));
+  return info_of(info);
+}
+
+}  // namespace
+
+Result<std::string> Files::read(std::string_view path, std::uint64_t limit_bytes) const {
+  return state_.with_files([&](vfs::FileOps& ops) { return ops.read_file(path, limit_bytes); });
+}
+
+Result<void> Files::write(std::string_view path, std::string_view content, std::uint32_t mode) {
+  return state_.with_files(
+      [&](vfs::FileOps& ops) { return ops.write_file(path, content, mode, vfs::Parents::make); });
+}
+
+Result<void> Files::append(std::string_view path, std::string_view content) {
+  return state_.with_files([&](vfs::FileOps& ops) {
+    return ops.write_file(path, content, 0644, vfs::Parents::make, vfs::WriteMode::append);
+  });
+}
+
+Result<std::vector<FileInfo>> Files::list(std::string_view path) const {
+  return state_.with_files([&](vfs::FileOps& ops) -> Result<std::vector<FileInfo>> {
+    CLOCHE_ASSIGN(const std::vector<vfs::FileInfo> found, ops.list(path, entries_max));
+    std::vector<FileInfo> infos;
+    infos.reserve(found.size());
+    for (const vfs::FileInfo& info : found) infos.push_back(info_of(info));
+    return infos;
+  });
+}
+
+Result<FileInfo> Files::stat(std::string_view path) const {
+  return state_.with_files([&](vfs::FileOps& ops) { return info_at(ops, path, vfs::Follow::yes); });
+}
+
+Result<FileInfo> Files::link_stat(std::string_view path) const {
+  return state_.with_files([&](vfs::FileOps& ops) { return info_at(ops, path, vfs::Follow::no); });
+}
+
+Result<void> Files::make_directory(std::string_view path) {
+  return state_.with_files(
+      [&](vfs::FileOps& ops) { return ops.make_dir(path, 0755, vfs::Parents::make); });
+}
+
+Result<void> Files::remove(std::string_view path) {
+  return state_.with_files([&](vfs::FileOps& ops) { return ops.remove(path); });
+}
+
+Result<void> Files::remove_all(std::string_view path) {
+  return state_.with_files([&](vfs::FileOps& ops) { return ops.remove_all(path); });
+}
+
+Result<void> Files::rename(std::string_view from, std::string_view to) {
+  return state_.with_files([&](vfs::FileOps& ops) { return ops.rename(from, to); });
+}
+
+Result<void> Files::change_mode(std::string_view path, std::uint32_t mode) {
+  return state_.with_files([&](vfs::FileOps& ops) { return ops.chmod(path, mode); });
+}
+
+Result<void> Files::make_symlink(std::string_view target, std::string_view path) {
+  return state_.with_files([&](vfs::FileOps& ops) { return ops.symlink(target, path); });
+}
+
+Result<std::vector<std::string>> Files::glob(std::string_view pattern) const {
+  return state_.with_files([&](vfs::FileOps& ops) { return ops.glob(pattern, entries_max); });
+}
+
+}  // namespace cloche

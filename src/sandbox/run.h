@@ -1,0 +1,12 @@
+// Running a command in a sandbox: from RunOptions to RunResult.
+#pragma once
+
+#include "cloche/run.h"
+
+namespace cloche::detail {
+
+class SandboxState;
+
+RunResult run(SandboxState& state, const RunOptions& options);
+
+}  // namespace cloche::detail

@@ -1,0 +1,38 @@
+#include "cloche/sandbox.h"
+
+#include "cloche/engine.h"
+#include "sandbox/engine_state.h"
+#include "sandbox/run.h"
+#include "sandbox/sandbox_state.h"
+
+namespace cloche {
+
+Engine::Engine(const EngineOptions& options) : state_(std::make_unique<detail::EngineState>(options)) {}
+Engine::~Engine() = default;
+
+std::unique_ptr<Sandbox> Engine::create(const SandboxOptions& options) {
+  return std::unique_ptr<Sandbox>(new Sandbox(std::make_unique<detail::SandboxState>(*state_, options)));
+}
+
+void Engine::prepare() { state_->prepare(); }
+
+Sandbox::Sandbox(std::unique_ptr<detail::SandboxState> state) : state_(std::move(state)), files_(*state_) {}
+Sandbox::~Sandbox() = default;
+
+RunResult Sandbox::run(const RunOptions& options) { return detail::run(*state_, options); }
+void Sandbox::cancel() { state_->cancel(); }
+Files& Sandbox::files() noexcept { return files_; }
+
+void Sandbox::set_environment(const std::string& name, const std::string& value) {
+  state_->set_environment(name, value);
+}
+
+std::optional<std::string> Sandbox::environment(const std::string& name) const {
+  return std::as_const(*state_).environment(name);
+}
+
+std::unique_ptr<Sandbox> Sandbox::fork() { return std::unique_ptr<Sandbox>(new Sandbox(state_->fork())); }
+
+SandboxFigures Sandbox::figures() const { return state_->figures(); }
+
+}  // namespace cloche

@@ -1,0 +1,142 @@
+#include "sandbox/sandbox_state.h"
+
+#include "base/host_error.h"
+#include "kernel/statistics.h"
+#include "vfs/hostfs.h"
+
+namespace cloche::detail {
+namespace {
+
+// What a login would have. TERM is the door's.
+std::map<std::string, std::string> usual_environment() {
+  return {{"HOME", std::string(home_folder)},
+          {"USER", "sandbox"},
+          {"LOGNAME", "sandbox"},
+          {"SHELL", "/bin/sh"},
+          {"PATH", "/usr/local/bin:/usr/bin:/bin:/workspace/.local/bin"},
+          {"LANG", "C.UTF-8"},
+          {"TZ", "UTC"},
+          {"TERM", "dumb"},
+          {"HOSTNAME", "cloche"}};
+}
+
+vfs::Quota quota_of(const SandboxOptions& options) {
+  return {options.file_limit_bytes, options.file_limit_inodes};
+}
+
+}  // namespace
+
+SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
+    : engine_(engine),
+      options_(std::move(options)),
+      environment_(usual_environment()),
+      root_(vfs::make_fs<vfs::MemFs>(engine.base(), quota_of(options_), vfs::host_clock())) {
+  for (const auto& [name, value] : options_.environment) environment_[name] = value;
+  auto space = std::make_unique<vfs::Namespace>(root_);
+  mount_host_folders(*space);
+  kernel_ = make_kernel(std::move(space));
+}
+
+SandboxState::SandboxState(EngineState& engine, SandboxOptions options,
+                           std::map<std::string, std::string> environment,
+                           std::unique_ptr<vfs::Namespace> space, vfs::TypedFsRef<vfs::MemFs> root)
+    : engine_(engine),
+      options_(std::move(options)),
+      environment_(std::move(environment)),
+      root_(std::move(root)),
+      kernel_(make_kernel(std::move(space))) {}
+
+SandboxState::~SandboxState() {
+  // Files are referred to by processes: those end first.
+  kernel_->kill_job(0);
+  const std::lock_guard lock(kernel_->mutex());
+  root_ = {};
+}
+
+std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(std::unique_ptr<vfs::Namespace> space) const {
+  kernel::KernelOptions options;
+  options.limits.max_processes = options_.process_limit;
+  options.limits.max_open_files = options_.open_file_limit;
+  options.limits.memory_bytes = options_.memory_limit_bytes;
+  options.limits.process_memory_bytes = options_.memory_limit_bytes;
+  options.trace_syscalls = options_.trace != nullptr;
+  options.trace_sink = options_.trace;
+  return std::make_unique<kernel::Kernel>(engine_.services(), std::move(space), std::move(options));
+}
+
+void SandboxState::mount_host_folders(vfs::Namespace& space) const {
+  for (const Mount& mount : options_.mounts) {
+    if (!mount.guest_path.starts_with('/') || mount.guest_path == "/") {
+      throw HostError("cannot mount at '" + mount.guest_path + "': say an absolute path below /");
+    }
+    auto folder = vfs::HostFs::open(mount.host_folder.string(), mount.access == Mount::Access::read_only
+                                                                    ? vfs::HostFs::Mode::read_only
+                                                                    : vfs::HostFs::Mode::read_write);
+    const Result<void> mounted = space.mount_at(mount.guest_path, std::move(folder), "host");
+    if (!mounted) {
+      throw HostError("cannot mount " + mount.host_folder.string() + " at " + mount.guest_path + ": " +
+                      std::string(errno_info(mounted.error()).message));
+    }
+  }
+}
+
+std::unique_ptr<SandboxState> SandboxState::fork() {
+  std::map<std::string, std::string> environment;
+  {
+    const std::lock_guard lock(mutex_);
+    environment = environment_;
+  }
+  const std::lock_guard lock(kernel_->mutex());
+  std::unique_ptr<vfs::Namespace> space = kernel_->files().fork();
+  vfs::TypedFsRef<vfs::MemFs> root(static_cast<vfs::MemFs*>(&space->root().fs()));
+  return std::unique_ptr<SandboxState>(
+      new SandboxState(engine_, options_, std::move(environment), std::move(space), std::move(root)));
+}
+
+std::vector<std::string> SandboxState::environment(const std::map<std::string, std::string>& more) const {
+  std::map<std::string, std::string> all = more;
+  {
+    const std::lock_guard lock(mutex_);
+    all.insert(environment_.begin(), environment_.end());
+  }
+  std::vector<std::string> lines;
+  lines.reserve(all.size());
+  for (const auto& [name, value] : all) lines.push_back(name + "=" + value);
+  return lines;
+}
+
+std::optional<std::string> SandboxState::environment(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = environment_.find(name);
+  return it == environment_.end() ? std::nullopt : std::optional(it->second);
+}
+
+void SandboxState::set_environment(const std::string& name, const std::string& value) {
+  const std::lock_guard lock(mutex_);
+  environment_[name] = value;
+}
+
+std::uint64_t SandboxState::cancellations() const {
+  const std::lock_guard lock(mutex_);
+  return cancellations_;
+}
+
+void SandboxState::cancel() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++cancellations_;
+  }
+  kernel_->kill_job(0);
+}
+
+SandboxFigures SandboxState::figures() {
+  const std::lock_guard lock(kernel_->mutex());
+  const vfs::Usage usage = root_->usage();
+  return {.file_bytes = usage.bytes,
+          .file_inodes = usage.inodes,
+          .memory_bytes = kernel_->memory_in_use(),
+          .processes = kernel_->processes().size(),
+          .unknown_syscalls = kernel_->statistics().unknown};
+}
+
+}  // namespace cloche::detail

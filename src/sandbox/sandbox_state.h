@@ -1,0 +1,73 @@
+// What a Sandbox consists of.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cloche/sandbox.h"
+#include "kernel/kernel.h"
+#include "sandbox/engine_state.h"
+#include "vfs/file_ops.h"
+#include "vfs/memfs.h"
+#include "vfs/namespace.h"
+
+namespace cloche::detail {
+
+inline constexpr std::string_view home_folder = "/workspace";
+
+class SandboxState {
+ public:
+  // A fresh one. Throws HostError for a mount that cannot be made.
+  SandboxState(EngineState& engine, SandboxOptions options);
+  ~SandboxState();
+  SandboxState(const SandboxState&) = delete;
+  SandboxState& operator=(const SandboxState&) = delete;
+
+  std::unique_ptr<SandboxState> fork();
+
+  EngineState& engine() noexcept { return engine_; }
+  kernel::Kernel& kernel() noexcept { return *kernel_; }
+  const SandboxOptions& options() const noexcept { return options_; }
+
+  // The environment of a command: the usual one, what was set, and `more`, as NAME=value.
+  std::vector<std::string> environment(const std::map<std::string, std::string>& more) const;
+  std::optional<std::string> environment(const std::string& name) const;
+  void set_environment(const std::string& name, const std::string& value);
+
+  // Calls `body(FileOps&)` as the user, starting in the home folder, under the kernel lock.
+  template <typename Body>
+  auto with_files(Body&& body) {
+    const std::lock_guard lock(kernel_->mutex());
+    vfs::Namespace& space = kernel_->files();
+    Result<vfs::Node> home = space.lookup(space.root(), home_folder, vfs::Follow::yes, user_);
+    vfs::FileOps ops(space, home ? *std::move(home) : space.root(), user_);
+    return std::forward<Body>(body)(ops);
+  }
+
+  // Runs that begin note the number; when it has changed at their end they were cancelled.
+  std::uint64_t cancellations() const;
+  void cancel();
+
+  SandboxFigures figures();
+
+ private:
+  SandboxState(EngineState& engine, SandboxOptions options, std::map<std::string, std::string> environment,
+               std::unique_ptr<vfs::Namespace> space, vfs::TypedFsRef<vfs::MemFs> root);
+  std::unique_ptr<kernel::Kernel> make_kernel(std::unique_ptr<vfs::Namespace> space) const;
+  void mount_host_folders(vfs::Namespace& space) const;
+
+  EngineState& engine_;
+  SandboxOptions options_;
+  vfs::Credentials user_;
+  mutable std::mutex mutex_;  // of the members up to the next blank line
+  std::map<std::string, std::string> environment_;
+  std::uint64_t cancellations_ = 0;
+
+  vfs::TypedFsRef<vfs::MemFs> root_;  // under the kernel lock
+  std::unique_ptr<kernel::Kernel> kernel_;
+};
+
+}  // namespace cloche::detail
