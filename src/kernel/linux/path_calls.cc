@@ -1,0 +1,130 @@
+// Names: making, removing, renaming and linking them, and the current directory.
+#include <algorithm>
+#include <array>
+
+#include "kernel/file_ops.h"
+#include "kernel/linux/call.h"
+
+namespace cloche::kernel::lnx {
+namespace {
+
+constexpr std::uint32_t at_removedir = 0x200, at_symlink_follow = 0x400, at_empty_path = 0x1000;
+
+SysResult mkdirat(Call& call) {
+  CLOCHE_ASSIGN(const std::string path, call.path(1));
+  CLOCHE_TRY(file_ops::make_directory(call.process, {call.i32(0), path}, call.u32(2)));
+  return 0;
+}
+
+SysResult mknodat(Call& call) {
+  CLOCHE_ASSIGN(const std::string path, call.path(1));
+  CLOCHE_TRY(file_ops::make_node(call.process, {call.i32(0), path}, call.u32(2)));
+  return 0;
+}
+
+SysResult unlinkat(Call& call) {
+  if ((call.u32(2) & ~at_removedir) != 0) return Errno::inval;
+  CLOCHE_ASSIGN(const std::string path, call.path(1));
+  const file_ops::At at{call.i32(0), path};
+  CLOCHE_TRY(call.u32(2) == at_removedir ? file_ops::remove_directory(call.process, at)
+                                         : file_ops::unlink(call.process, at));
+  return 0;
+}
+
+SysResult renameat2(Call& call) {
+  constexpr std::uint32_t no_replace = 1, exchange = 2;
+  const std::uint32_t flags = call.u32(4);
+  if (flags > exchange) return Errno::inval;
+  const vfs::RenameMode mode = flags == no_replace ? vfs::RenameMode::no_replace
+                               : flags == exchange ? vfs::RenameMode::exchange
+                                                   : vfs::RenameMode::replace;
+  CLOCHE_ASSIGN(const std::string from, call.path(1));
+  CLOCHE_ASSIGN(const std::string to, call.path(3));
+  CLOCHE_TRY(file_ops::rename(call.process, {call.i32(0), from}, {call.i32(2), to}, mode));
+  return 0;
+}
+
+SysResult linkat(Call& call) {
+  const std::uint32_t flags = call.u32(4);
+  if ((flags & ~(at_symlink_follow | at_empty_path)) != 0) return Errno::inval;
+  CLOCHE_ASSIGN(const std::string existing, call.path(1));
+  CLOCHE_ASSIGN(const std::string name, call.path(3));
+  CLOCHE_TRY(file_ops::link(call.process, {call.i32(0), existing}, {call.i32(2), name},
+                            (flags & at_symlink_follow) != 0 ? vfs::Follow::yes : vfs::Follow::no,
+                            (flags & at_empty_path) != 0 ? file_ops::Empty::descriptor : file_ops::Empty::refused));
+  return 0;
+}
+
+SysResult symlinkat(Call& call) {
+  CLOCHE_ASSIGN(const std::string target, call.path(0));
+  CLOCHE_ASSIGN(const std::string path, call.path(2));
+  CLOCHE_TRY(file_ops::make_symlink(call.process, target, {call.i32(1), path}));
+  return 0;
+}
+
+SysResult readlinkat(Call& call) {
+  if (call.i32(3) <= 0) return Errno::inval;
+  CLOCHE_ASSIGN(const std::string path, call.path(1));
+  CLOCHE_ASSIGN(const std::string target, file_ops::read_link(call.process, {call.i32(0), path}));
+  const auto shown = std::string_view(target).substr(0, call.u32(3));
+  CLOCHE_TRY(call.memory.copy_out(call.u32(2), shown));
+  return static_cast<std::int64_t>(shown.size());
+}
+
+SysResult chdir(Call& call) {
+  CLOCHE_ASSIGN(const std::string path, call.path(0));
+  CLOCHE_TRY(file_ops::change_directory(call.process, {file_ops::at_fdcwd, path}));
+  return 0;
+}
+
+SysResult fchdir(Call& call) {
+  CLOCHE_TRY(file_ops::change_directory(call.process, call.i32(0)));
+  return 0;
+}
+
+// The length with its NUL, as the system call gives it.
+SysResult getcwd(Call& call) {
+  CLOCHE_ASSIGN(const std::string path, file_ops::current_directory(call.process));
+  const std::string_view with_nul(path.c_str(), path.size() + 1);
+  if (call.u32(1) < with_nul.size()) return Errno::range;
+  CLOCHE_TRY(call.memory.copy_out(call.u32(0), with_nul));
+  return static_cast<std::int64_t>(with_nul.size());
+}
+
+// What only the host may change.
+SysResult not_permitted(Call&) { return Errno::perm; }
+
+SysResult name_to_handle_at(Call& call) {
+  CLOCHE_TRY(call.path(1));
+  return Errno::notsup;
+}
+
+SysResult umask(Call& call) {
+  return std::exchange(call.process.umask, call.u32(0) & 0777);
+}
+
+constexpr auto entries = std::to_array<Entry>({
+    {17, "getcwd", 2, getcwd},
+    {33, "mknodat", 4, mknodat},
+    {34, "mkdirat", 3, mkdirat},
+    {35, "unlinkat", 3, unlinkat},
+    {36, "symlinkat", 3, symlinkat},
+    {37, "linkat", 5, linkat},
+    {39, "umount2", 2, not_permitted},
+    {40, "mount", 5, not_permitted},
+    {41, "pivot_root", 2, not_permitted},
+    {49, "chdir", 1, chdir},
+    {50, "fchdir", 1, fchdir},
+    {51, "chroot", 1, not_permitted},
+    {78, "readlinkat", 4, readlinkat},
+    {166, "umask", 1, umask},
+    {264, "name_to_handle_at", 5, name_to_handle_at},
+    {265, "open_by_handle_at", 3, not_permitted},
+    {276, "renameat2", 5, renameat2},
+});
+
+}  // namespace
+
+std::span<const Entry> path_calls() { return entries; }
+
+}  // namespace cloche::kernel::lnx
