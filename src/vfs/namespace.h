@@ -34,10 +34,10 @@ struct Resolved {
 };
 
 struct Mount {
-  std::string source;   // as in /proc/mounts
-  std::string path;     // where, absolute
-  FsRef fs;
-  Node mount_point;     // covered directory; empty for the root mount
+  std::string source = {};   // as in /proc/mounts
+  std::string path = {};     // where, absolute
+  FsRef fs = {};
+  Node mount_point = {};  // covered directory; empty for the root mount
   bool read_only = false;
 };
 

@@ -145,7 +145,9 @@ Result<Resolved> PathWalk::run(std::string_view path, Follow follow) {
         if (path_.find_first_not_of('/') != path_.npos) {
           // `begin` may have moved to the root; the rest of the text starts a component.
           path_.remove_prefix(path_.find_first_not_of('/'));
-          if (at_ == parent) CLOCHE_ASSIGN(stat_, at_.fs->stat(at_.ino));
+          if (at_ == parent) {
+            CLOCHE_ASSIGN(stat_, at_.fs->stat(at_.ino));
+          }
           continue;
         }
         // A magic link, or a link to "/", at the end of the path.

@@ -96,12 +96,12 @@ constexpr bool has(Access set, Access bit) {
 
 // What to change of an inode; an absent member stays. `size` truncates or extends.
 struct SetAttr {
-  std::optional<std::uint32_t> mode;
-  std::optional<std::uint32_t> uid;
-  std::optional<std::uint32_t> gid;
-  std::optional<std::uint64_t> size;
-  std::optional<Timestamp> atime;  // a caller that wants "now" asks its clock
-  std::optional<Timestamp> mtime;
+  std::optional<std::uint32_t> mode = {};
+  std::optional<std::uint32_t> uid = {};
+  std::optional<std::uint32_t> gid = {};
+  std::optional<std::uint64_t> size = {};
+  std::optional<Timestamp> atime = {};  // a caller that wants "now" asks its clock
+  std::optional<Timestamp> mtime = {};
 };
 
 // One name of a directory. `next` is the cookie that continues after this entry; 0 starts.
