@@ -55,6 +55,7 @@ class WaitStatus {
 struct Usage {
   std::chrono::nanoseconds cpu{0};
   std::uint64_t max_memory_bytes = 0;
+  std::uint64_t read_bytes = 0, read_calls = 0, written_bytes = 0, write_calls = 0;  // /proc/<pid>/io
 };
 
 // A session of processes (setsid) and its controlling terminal.

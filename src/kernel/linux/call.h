@@ -44,9 +44,11 @@ struct Entry {
 };
 
 // Each family is a file that gives its calls; syscall_table.cc joins them.
-std::span<const Entry> fd_calls();         // fd_calls.cc: openat close read write ... dup fcntl
+std::span<const Entry> fd_calls();         // fd_calls.cc: openat close dup fcntl flock ioctl memfd_create
+std::span<const Entry> transfer_calls();   // transfer_calls.cc: read write and their kin, _llseek, sendfile, copy_file_range
+std::span<const Entry> space_calls();      // space_calls.cc: truncate fallocate sync and advice
 std::span<const Entry> path_calls();       // path_calls.cc: mkdirat unlinkat renameat linkat symlinkat readlinkat chdir getcwd mknodat
-std::span<const Entry> attribute_calls();  // attribute_calls.cc: statx chmod chown utimens access truncate xattr statfs
+std::span<const Entry> attribute_calls();  // attribute_calls.cc: statx chmod chown utimens access xattr statfs
 std::span<const Entry> directory_calls();  // directory_calls.cc: getdents64
 std::span<const Entry> pipe_calls();       // pipe_calls.cc: pipe2 splice tee eventfd ...
 std::span<const Entry> poll_calls();       // poll_calls.cc: ppoll pselect6 epoll_*
