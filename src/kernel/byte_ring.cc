@@ -34,10 +34,16 @@ void ByteRing::reserve(std::size_t bytes) {
   head_ = 0;
 }
 
+std::size_t ByteRing::make_room(std::size_t bytes) {
+  const std::size_t wanted = std::min(bytes, room());
+  if (wanted == 0) return 0;
+  reserve(size_ + wanted);
+  return std::min(wanted, storage_bytes_ - size_);
+}
+
 std::size_t ByteRing::write(std::span<const std::byte> from) {
-  if (from.empty() || room() == 0) return 0;
-  reserve(size_ + std::min(from.size(), room()));
-  const std::size_t count = std::min({from.size(), room(), storage_bytes_ - size_});
+  const std::size_t count = make_room(from.size());
+  if (count == 0) return 0;
   const std::size_t tail = (head_ + size_) % storage_bytes_;
   const std::size_t first = std::min(count, storage_bytes_ - tail);
   std::memcpy(storage_.get() + tail, from.data(), first);
@@ -72,10 +78,8 @@ void ByteRing::discard(std::size_t bytes) noexcept {
 }
 
 std::size_t ByteRing::unread(std::span<const std::byte> from) {
-  const std::size_t wanted = std::min(from.size(), room());
-  if (wanted == 0) return 0;
-  reserve(size_ + wanted);
-  const std::size_t count = std::min(wanted, storage_bytes_ - size_);
+  const std::size_t count = make_room(from.size());
+  if (count == 0) return 0;
   head_ = (head_ + storage_bytes_ - count) % storage_bytes_;
   const std::span<const std::byte> tail = from.last(count);
   const std::size_t first = std::min(count, storage_bytes_ - head_);

@@ -45,6 +45,8 @@ class ByteRing {
   std::size_t room() const noexcept { return capacity_ > size_ ? capacity_ - size_ : 0; }
   bool empty() const noexcept { return size_ == 0; }
 
+  // Allocates for up to `bytes` more; how many can be appended for certain then.
+  std::size_t make_room(std::size_t bytes);
   // Appends what there is room for; how much. The capacity falls to what is allocated when the budget gives no more.
   std::size_t write(std::span<const std::byte> from);
   // Takes up to to.size() bytes from the front.

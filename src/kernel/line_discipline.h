@@ -33,6 +33,8 @@ class LineDiscipline {
 
   // Takes typed bytes; how many were taken: fewer than all only when the reader is behind.
   std::size_t receive(std::span<const std::byte> typed, Effects& effects);
+  // True when receive() takes at least one byte.
+  bool accepts() const noexcept;
   void flush_input();
 
   // Takes input: in canonical mode at most one line. Nothing there and the end of file are told apart by `end_of_file`.
@@ -57,7 +59,6 @@ class LineDiscipline {
  private:
   bool canonical() const noexcept { return termios_.has_local(tty::icanon); }
   std::size_t held_bytes() const noexcept;
-  bool accepts() const noexcept;
   void receive_one(std::uint8_t c, Effects& effects);
   bool receive_special(std::uint8_t c, Effects& effects);
   bool receive_flow_control(std::uint8_t c);

@@ -50,7 +50,7 @@ Result<std::size_t> Pipe::try_write(std::span<const std::byte> from) {
   if (from.empty()) return std::size_t{0};
   if (readers_ == 0) return Errno::pipe;
   if (ring_.room() == 0) return Errno::again;
-  if (from.size() <= atomic_bytes && ring_.room() < from.size()) return Errno::again;
+  if (from.size() <= atomic_bytes && ring_.make_room(from.size()) < from.size()) return Errno::again;
   const std::size_t count = ring_.write(from);
   if (count == 0) return Errno::again;
   readable.wake_all();
