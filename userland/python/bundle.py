@@ -2,13 +2,14 @@
 
     0   "CLPYBND1"
     8   u64 json bytes, u64 files, u64 string bytes, u64 offset of the data
-    40  JSON: {"packages": [{name, version, summary, requires, provides, first, count}]}, padded to 8
+    40  JSON: {"id", "packages": [{name, version, summary, requires, provides, first, count}]}, padded to 8
         files: {u32 name offset, u32 name bytes, u64 data offset, u64 data bytes} each
         strings: the names, relative to the package's root, UTF-8
         data: each file at a multiple of 16
 
 Numbers are little endian. A package owns the files [first, first + count).
 """
+import hashlib
 import json
 import os
 import struct
@@ -32,7 +33,10 @@ def write(path: Path, packages: list[dict]) -> None:
             names += encoded
             contents.append((data_at, content))
             data_at += -(-len(content) // 16) * 16
-    text = json.dumps({"packages": described}, separators=(",", ":")).encode()
+    digest = hashlib.sha256(json.dumps(described).encode())
+    for _, content in contents:
+        digest.update(hashlib.sha256(content).digest())
+    text = json.dumps({"id": digest.hexdigest(), "packages": described}, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     start = 40 + len(text) + 24 * len(table) + len(names)
     data_start = -(-start // 4096) * 4096

@@ -2,7 +2,8 @@
 
 A frame is a header and a data area. The header holds the number of a Linux call and six argument words; a word that is marked in
 `pointers` is an offset into the data area, which the host turns to an address. The kernel reads and writes the data area
-in place, since the frame is a bytearray of the guest's own memory. The answer is eight bytes: the result or a negative Linux errno.
+in place, since the frame is a bytearray of the guest's own memory. The result, or a negative Linux errno, comes back in its first
+eight bytes.
 """
 import errno
 import os
@@ -15,7 +16,7 @@ HEADER_SIZE = _HEADER.size
 _MAGIC = b"sys0"
 _NO_WORDS = (0, 0, 0, 0, 0, 0)
 _call = _host.call
-_unpack = struct.Struct("<q").unpack
+_result = struct.Struct("<q").unpack_from
 
 # Numbers of Linux on 32-bit RISC-V, which are the kernel's.
 NUMBERS = {
@@ -100,7 +101,8 @@ def raw(name, *words, frame=None):
     if frame is not None:
         for part in frame.parts:
             buffer += part
-    return _unpack(_call(buffer))[0], buffer
+    _call(buffer)
+    return _result(buffer)[0], buffer
 
 
 def call(name, *words, frame=None):

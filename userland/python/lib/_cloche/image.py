@@ -42,6 +42,7 @@ def build(options=""):
     state.modules_at_start = len(sys.modules)
     _take_turns(start)
     sys.last_exc = None
+    sys.stdin = sys.stdout = sys.stderr = sys.__stdin__ = sys.__stdout__ = sys.__stderr__ = None
     for _ in range(3):
         gc.collect()
     gc.freeze()

@@ -433,6 +433,9 @@ def spawn(paths, argv, env, prepare=None):
                     break
     except OSError as problem:
         failed = next((l for l, w in door._FROM_LINUX.items() if w == problem.errno), 5)
+    except BaseException:
+        waitpid(raw("exit_group", 127)[0], 0)
+        raise
     child, _ = raw("exit_group", 127)
     waitpid(child, 0)
     return 0, failed

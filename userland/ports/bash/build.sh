@@ -1,0 +1,17 @@
+# GNU bash with job control and readline. The answers are those that its configure finds by running programs on Linux with musl.
+export CC_FOR_BUILD=cc
+export CFLAGS="-O2 -std=gnu17 -Wno-everything -Werror=incompatible-function-pointer-types"
+export CPPFLAGS='-DSYS_BASHRC=\"/etc/bash.bashrc\"'
+export bash_cv_job_control_missing=present bash_cv_sys_named_pipes=present bash_cv_func_sigsetjmp=present \
+  bash_cv_dev_fd=standard bash_cv_dev_stdin=present bash_cv_getcwd_malloc=yes bash_cv_printf_a_format=yes \
+  bash_cv_unusable_rtsigs=no bash_cv_wcontinued_broken=no bash_cv_pgrp_pipe=no bash_cv_must_reinstall_sighandlers=no \
+  bash_cv_func_strcoll_broken=no bash_cv_getenv_redef=yes bash_cv_wexitstatus_offset=8 bash_cv_opendir_not_robust=no \
+  bash_cv_ulimit_maxfds=yes bash_cv_under_sys_siglist=no bash_cv_sys_siglist=no bash_cv_decl_under_sys_siglist=no \
+  bash_cv_func_ctype_nonascii=no bash_cv_dup2_broken=no bash_cv_wcwidth_broken=no bash_cv_strtold_broken=no \
+  bash_cv_fnmatch_equiv_fallback=no bash_cv_termcap_lib=gnutermcap bash_cv_type_rlimit=rlim_t \
+  ac_cv_func_mmap_fixed_mapped=yes ac_cv_func_dlopen=no ac_cv_func_fork_works=yes ac_cv_func_vfork_works=yes \
+  bash_cv_func_strtoimax=yes ac_cv_rl_version=8.2 gt_cv_func_printf_posix=yes
+./configure --host="$HOST" --prefix=/usr --without-bash-malloc --disable-nls
+make -j"$JOBS" bash
+install -m 755 bash "$OUT/usr/bin/bash"
+$STRIP "$OUT/usr/bin/bash"
