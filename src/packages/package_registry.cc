@@ -1,0 +1,209 @@
+#include "packages/package_registry.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+
+#include "base/host_error.h"
+
+namespace cloche::packages {
+namespace {
+
+constexpr std::string_view library_package = "python";
+constexpr std::string_view zones_package = "zoneinfo";
+constexpr std::string_view library_folder = "usr/lib/python3.15";
+constexpr std::string_view site_folder = "usr/lib/python3.15/site-packages";
+constexpr std::string_view packages_folder = "usr/lib/python";
+constexpr std::string_view zones_folder = "usr/share/zoneinfo";
+
+bool is_listed(const BundledPackage& package) {
+  return package.name != library_package && package.name != zones_package;
+}
+
+Result<vfs::Ino> folder_at(vfs::MemFs& files, std::string_view path) {
+  vfs::Ino at = files.root();
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    CLOCHE_ASSIGN(at, files.lookup(at, path.substr(0, end)));
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return at;
+}
+
+// The names in site-packages that lead into the package's tree: modules, packages, and its dist-info folder.
+Result<std::vector<std::string>> site_names(vfs::MemFs& files, const BundledPackage& package, vfs::Ino tree) {
+  std::vector<std::string> names;
+  for (const std::string& import_name : package.provides) {
+    for (const std::string& file : {import_name, import_name + ".pyc", import_name + ".py"}) {
+      if (files.lookup(tree, file)) names.push_back(file);
+    }
+  }
+  std::string metadata = package.name;
+  std::replace(metadata.begin(), metadata.end(), '-', '_');
+  metadata += "-" + package.version + ".dist-info";
+  if (files.lookup(tree, metadata)) names.push_back(metadata);
+  return names;
+}
+
+Result<void> link_one(vfs::MemFs& files, const BundledPackage& package, const vfs::Frozen& tree) {
+  CLOCHE_ASSIGN(const vfs::Ino packages, folder_at(files, packages_folder));
+  CLOCHE_ASSIGN(const vfs::Ino site, folder_at(files, site_folder));
+  CLOCHE_ASSIGN(const vfs::Ino root, files.graft(packages, package.name, tree));
+  CLOCHE_ASSIGN(const std::vector<std::string> names, site_names(files, package, root));
+  for (const std::string& name : names) {
+    const std::string target = "../../python/" + package.name + "/" + name;
+    const auto linked = files.symlink(site, name, target, {.mode = 0777, .uid = 0, .gid = 0});
+    if (!linked && linked.error() != Errno::exist) return linked.error();
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string normalized(std::string_view name) {
+  std::string result;
+  for (const char c : name) {
+    if (c == '-' || c == '_' || c == '.') {
+      if (result.empty() || result.back() != '-') result.push_back('-');
+    } else {
+      result.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+    }
+  }
+  return result;
+}
+
+std::optional<Wish> parse_wish(std::string_view text) {
+  const auto trimmed = [](std::string_view part) {
+    while (!part.empty() && std::isspace(static_cast<unsigned char>(part.front())) != 0) part.remove_prefix(1);
+    while (!part.empty() && std::isspace(static_cast<unsigned char>(part.back())) != 0) part.remove_suffix(1);
+    return part;
+  };
+  text = trimmed(text.substr(0, text.find(';')));
+  const std::size_t equals = text.find("==");
+  Wish wish;
+  if (equals != std::string_view::npos) {
+    wish.version = trimmed(text.substr(equals + 2));
+    if (wish.version.empty()) return std::nullopt;
+    text = trimmed(text.substr(0, equals));
+  }
+  if (const std::size_t extras = text.find('['); extras != std::string_view::npos) {
+    if (text.back() != ']') return std::nullopt;
+    text = trimmed(text.substr(0, extras));
+  }
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+  };
+  if (text.empty() || !std::all_of(text.begin(), text.end(), is_plain)) return std::nullopt;
+  wish.name = normalized(text);
+  return wish;
+}
+
+void PackageRegistry::add_library(vfs::BaseBuilder& builder) const {
+  if (const auto* library = bundle_.find(library_package)) bundle_.add_files(builder, *library, library_folder);
+  if (const auto* zones = bundle_.find(zones_package)) bundle_.add_files(builder, *zones, zones_folder);
+  std::string catalogue;
+  for (const BundledPackage* package : available()) {
+    for (const std::string& name : package->provides) catalogue += name + " " + package->name + "\n";
+  }
+  const auto must = [](const Result<void>& added) {
+    if (!added) throw HostError("the system layer has no place for the Python library");
+  };
+  must(builder.add_dir(packages_folder));
+  must(builder.add_dir(site_folder));
+  must(builder.add_file(std::string(packages_folder) + "/.catalogue", vfs::SharedBytes::from_string(std::move(catalogue))));
+}
+
+std::vector<const BundledPackage*> PackageRegistry::available() const {
+  std::vector<const BundledPackage*> list;
+  for (const BundledPackage& package : bundle_.packages()) {
+    if (is_listed(package)) list.push_back(&package);
+  }
+  return list;
+}
+
+const BundledPackage* PackageRegistry::find(std::string_view name) const {
+  const std::string plain = normalized(name);
+  for (const BundledPackage& package : bundle_.packages()) {
+    if (is_listed(package) && package.name == plain) return &package;
+  }
+  for (const BundledPackage& package : bundle_.packages()) {
+    const auto& provides = package.provides;
+    if (std::any_of(provides.begin(), provides.end(), [&](const auto& import) { return normalized(import) == plain; })) {
+      return &package;
+    }
+  }
+  return nullptr;
+}
+
+Result<std::vector<const BundledPackage*>> PackageRegistry::resolve(std::span<const std::string> wishes,
+                                                                    std::string* message) const {
+  const auto fail = [&](std::string sentence) {
+    if (message) *message = std::move(sentence);
+    return Errno::noent;
+  };
+  std::vector<const BundledPackage*> order;
+  std::set<const BundledPackage*> seen;
+  const auto visit = [&](const auto& self, const BundledPackage& package) -> void {
+    if (!seen.insert(&package).second) return;
+    for (const std::string& name : package.requires_names) {
+      if (const BundledPackage* needed = find(name)) self(self, *needed);
+    }
+    order.push_back(&package);
+  };
+  for (const std::string& text : wishes) {
+    const std::optional<Wish> wish = parse_wish(text);
+    if (!wish) return fail("'" + text + "' is not the name of a package");
+    const BundledPackage* package = find(wish->name);
+    if (package == nullptr) return fail("Package " + text + " not found. Available: " + names());
+    if (!wish->version.empty() && wish->version != package->version) {
+      return fail("There is no " + package->name + " " + wish->version + ": this build has " + package->version);
+    }
+    visit(visit, *package);
+  }
+  return order;
+}
+
+vfs::Frozen PackageRegistry::tree_of(const BundledPackage& package) {
+  const std::lock_guard lock(mutex_);
+  vfs::Frozen& tree = trees_[&package];
+  if (!tree) {
+    vfs::BaseBuilder builder;
+    bundle_.add_files(builder, package, "");
+    tree = builder.freeze();
+  }
+  return tree;
+}
+
+Result<void> PackageRegistry::install(vfs::MemFs& files, std::span<const BundledPackage* const> packages) {
+  for (const BundledPackage* package : packages) {
+    if (is_installed(files, *package)) continue;
+    CLOCHE_TRY(link_one(files, *package, tree_of(*package)));
+  }
+  return {};
+}
+
+Result<void> PackageRegistry::uninstall(vfs::MemFs& files, const BundledPackage& package) {
+  CLOCHE_ASSIGN(const vfs::Ino packages, folder_at(files, packages_folder));
+  CLOCHE_ASSIGN(const vfs::Ino site, folder_at(files, site_folder));
+  CLOCHE_ASSIGN(const vfs::Ino root, files.lookup(packages, package.name));
+  CLOCHE_ASSIGN(const std::vector<std::string> names, site_names(files, package, root));
+  for (const std::string& name : names) (void)files.unlink(site, name);
+  return files.ungraft(packages, package.name);
+}
+
+bool PackageRegistry::is_installed(vfs::MemFs& files, const BundledPackage& package) const {
+  const auto packages = folder_at(files, packages_folder);
+  return packages && files.lookup(*packages, package.name);
+}
+
+std::string PackageRegistry::names() const {
+  std::string text;
+  for (const BundledPackage* package : available()) {
+    if (!text.empty()) text += ", ";
+    text += package->name;
+  }
+  return text;
+}
+
+}  // namespace cloche::packages

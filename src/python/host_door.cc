@@ -1,0 +1,128 @@
+#include "python/host_door.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "kernel/host_entry.h"
+#include "kernel/linux/call.h"
+#include "kernel/linux/trace.h"
+
+namespace cloche::python {
+namespace {
+
+using kernel::Task;
+using kernel::lnx::Call;
+using kernel::lnx::SysResult;
+
+constexpr std::int32_t bad_frame = -2;
+constexpr std::uint32_t max_array = 65536;  // strings of one argv or environment
+constexpr std::uint32_t array_end = 0xffffffff;
+
+struct Header {
+  std::array<char, 4> magic;
+  std::uint32_t number;
+  std::uint32_t marks;
+  std::array<std::uint32_t, 6> words;
+};
+static_assert(sizeof(Header) == 36);
+constexpr std::array<char, 4> syscall_magic{'s', 'y', 's', '0'};
+
+// Numbers that this guest may use, ascending. What is left out: memory (the guest's allocator owns it), clone and
+// set_tid_address, reads and writes and paths that WASI has already.
+constexpr std::array<std::uint16_t, 62> allowed{
+    17,  23,  24,  25,  29,  32,  33,  43,  44,  46,  48,  49,  50,  52,  53,  54,
+    55,  56,  57,  59,  81,  94,  95,  98,  102, 103, 119, 120, 121, 122, 123, 129,
+    134, 135, 140, 141, 143, 144, 145, 146, 147, 148, 149, 150, 153, 154, 155, 156,
+    157, 158, 159, 160, 165, 166, 172, 173, 174, 175, 176, 177, 179, 221};
+constexpr std::array<std::uint16_t, 4> allowed_high{261, 436, 439, 0x1004};
+static_assert(std::is_sorted(allowed.begin(), allowed.end()));
+
+constexpr std::uint32_t rt_sigaction = 134;
+
+bool is_allowed(std::uint32_t number) {
+  return std::binary_search(allowed.begin(), allowed.end(), number) ||
+         std::binary_search(allowed_high.begin(), allowed_high.end(), number);
+}
+
+// Handlers are functions of a Linux guest; this one may only ignore a signal or take the default.
+bool is_plain_action(const Call& call) {
+  if (call.u32(1) == 0) return true;
+  const Result<std::uint32_t> handler = call.memory.read<std::uint32_t>(call.u32(1));
+  return handler && *handler <= 1;
+}
+
+struct Frame {
+  Header header;
+  std::uint32_t data;  // guest address
+  std::uint32_t data_length;
+};
+
+Result<Frame> read_frame(const wasm::GuestMemory& memory, std::uint32_t address, std::uint32_t length) {
+  if (length < sizeof(Header) || !memory.holds(address, length)) return Errno::fault;
+  CLOCHE_ASSIGN(const Header header, memory.read<Header>(address));
+  if (header.magic != syscall_magic) return Errno::inval;
+  return Frame{header, address + static_cast<std::uint32_t>(sizeof(Header)),
+               length - static_cast<std::uint32_t>(sizeof(Header))};
+}
+
+Result<void> make_addresses(const Frame& frame, const wasm::GuestMemory& memory, std::uint32_t offset) {
+  for (std::uint32_t i = 0; i < max_array; ++i) {
+    const std::uint64_t at = std::uint64_t{offset} + std::uint64_t{i} * 4;
+    if (at + 4 > frame.data_length) return Errno::fault;
+    const std::uint32_t address = frame.data + static_cast<std::uint32_t>(at);
+    CLOCHE_ASSIGN(const std::uint32_t word, memory.read<std::uint32_t>(address));
+    if (word == array_end) return memory.write(address, std::uint32_t{0});
+    if (word >= frame.data_length) return Errno::fault;
+    CLOCHE_TRY(memory.write(address, frame.data + word));
+  }
+  return Errno::toobig;
+}
+
+Result<std::array<std::uint32_t, 6>> arguments(const Frame& frame, const wasm::GuestMemory& memory) {
+  std::array<std::uint32_t, 6> words = frame.header.words;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::uint32_t bit = std::uint32_t{1} << i;
+    if ((frame.header.marks & bit) == 0) continue;
+    if (words[i] >= frame.data_length) return Errno::fault;
+    if ((frame.header.marks & (bit << 8)) != 0) CLOCHE_TRY(make_addresses(frame, memory, words[i]));
+    words[i] += frame.data;
+  }
+  return words;
+}
+
+SysResult perform(Task& task, const wasm::GuestMemory& memory, const Frame& frame) {
+  const kernel::lnx::Entry* entry = kernel::lnx::find_call(frame.header.number);
+  if (entry == nullptr || !is_allowed(frame.header.number)) return Errno::nosys;
+  CLOCHE_ASSIGN(const auto words, arguments(frame, memory));
+  Call call{task, task.kernel(), task.process(), memory, words};
+  if (frame.header.number == rt_sigaction && !is_plain_action(call)) return Errno::inval;
+  for (;;) {
+    SysResult result = entry->handler(call);
+    if (result || result.error() != Errno::restart) {
+      if (task.kernel().options().trace_syscalls) kernel::lnx::trace_call(call, *entry, result);
+      return result;
+    }
+    if (task.attend()) return Errno::intr;
+  }
+}
+
+std::int32_t call(wasm::HostCall& host, std::uint32_t request, std::uint32_t length, std::uint32_t answer_out,
+                  std::uint32_t answer_length_out) noexcept {
+  const wasm::GuestMemory memory = host.memory();
+  const Result<Frame> frame = read_frame(memory, request, length);
+  if (!frame || !memory.write(answer_out, std::uint32_t{0}) || !memory.write(answer_length_out, std::uint32_t{0})) {
+    return bad_frame;
+  }
+  const SysResult result = kernel::enter_kernel(
+      host, [&](Task& task, const wasm::GuestMemory& now) -> SysResult { return perform(task, now, *frame); });
+  const std::int64_t value = result ? *result : -static_cast<std::int64_t>(result.error());
+  (void)memory.write(request, value);
+  return 0;
+}
+
+}  // namespace
+
+void define_host_door(wasm::Linker& linker) { linker.define(wasm::host_function<call>("host", "call")); }
+
+}  // namespace cloche::python

@@ -1,0 +1,35 @@
+// MessageFile: what a program of ours says while it is prepared, for the sentence that tells why that failed. Reads are empty.
+#pragma once
+
+#include <string>
+
+#include "kernel/file.h"
+
+namespace cloche::python {
+
+class MessageFile final : public kernel::File {
+ public:
+  MessageFile() : File(kernel::o_rdwr) {}
+
+  Result<std::size_t> read(kernel::Task&, std::span<std::byte>) override { return 0; }
+  Result<std::size_t> write(kernel::Task&, std::span<const std::byte> from) override {
+    constexpr std::size_t kept = 16384;
+    const std::size_t room = kept - std::min(kept, text_.size());
+    text_.append(reinterpret_cast<const char*>(from.data()), std::min(room, from.size()));
+    return from.size();
+  }
+  Result<vfs::Stat> stat() override {
+    vfs::Stat stat{};
+    stat.type = vfs::FileType::fifo;
+    return stat;
+  }
+  std::string description() const override { return "pipe:[0]"; }
+
+  // Once the program has ended.
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace cloche::python

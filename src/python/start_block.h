@@ -1,0 +1,24 @@
+// The frames that the host gives the interpreter's `turn`; userland/python/lib/_cloche/start.py reads them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kernel/process.h"
+
+namespace cloche::python {
+
+// What `turn` is asked to do.
+enum class Turn : char {
+  process = 'P',  // be the process of the start block; the result is its exit status
+  session = 'S',  // adopt the start block, then wait for code
+  execute = 'X',  // run source text in the session
+  image = 'I',    // run source text while a boot image is made
+};
+
+// A frame with the process's numbers, names, argv and environment. Kernel lock held.
+std::string start_block(Turn turn, const kernel::Process& process, std::string_view host_name);
+// A frame with source text.
+std::string code_frame(Turn turn, std::string_view source);
+
+}  // namespace cloche::python
