@@ -82,7 +82,7 @@ Result<void> Task::start_instance() {
   const auto heap_base = instance_->global("__heap_base");
   owner_->memory.reset(heap_base ? heap_base->as_u32() : size, size);
   if (program_->module->module().info().interface == wasm::Interface::wasi) {
-    CLOCHE_TRY(wasi::install_preopens(*owner_, program_->preopens));
+    CLOCHE_TRY(wasi::install_preopens(*owner_, program_->startup.preopens));
   }
   return account_memory(size);
 }
@@ -152,6 +152,8 @@ std::optional<WaitStatus> Task::run_program() noexcept {
   } else if (is_clone_) {
     outcome = instance_->call("__clone_entry",
                               {wasm::Value::i32(clone_function_), wasm::Value::i32(clone_argument_)});
+  } else if (program_->startup.run) {
+    outcome = program_->startup.run(*this);
   } else {
     outcome = instance_->call(program_->entry);
   }
