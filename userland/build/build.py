@@ -2,6 +2,7 @@
 """Builds the guests' userland: the sysroot for userland/cc, the ports, and the folder that the base layer is made of.
 
   build.py --sysroot                      only the sysroot; prints its path
+  build.py --cxx                          the sysroot and the C++ library
   build.py --out DIR                      all ports, staged in DIR with a manifest.json
   build.py --out DIR --groups shell,tools --without bash
   build.py --list                         what there is
@@ -17,6 +18,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
+import libcxx
 import musl
 import ports
 import stage
@@ -26,6 +28,7 @@ from common import BuildError, say
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="build.py", description="Builds the guests' userland.")
     parser.add_argument("--sysroot", action="store_true", help="build only the sysroot and print its path")
+    parser.add_argument("--cxx", action="store_true", help="build the C++ library for userland/cxx")
     parser.add_argument("--out", metavar="DIR", help="stage the ports in DIR")
     parser.add_argument("--groups", metavar="A,B", help="only the ports of these groups")
     parser.add_argument("--only", metavar="A,B", help="only these ports")
@@ -33,8 +36,8 @@ def parse(arguments):
     parser.add_argument("--list", action="store_true", help="list the ports")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1, help="ports at a time")
     options = parser.parse_args(arguments)
-    if not (options.sysroot or options.out or options.list):
-        parser.error("say --sysroot, --out DIR or --list")
+    if not (options.sysroot or options.cxx or options.out or options.list):
+        parser.error("say --sysroot, --cxx, --out DIR or --list")
     return options
 
 
@@ -75,6 +78,8 @@ def run(options):
     sysroot = musl.build_sysroot(options.jobs)
     if options.sysroot:
         print(sysroot)
+    if options.cxx:
+        libcxx.build_cxxroot(sysroot, options.jobs)
     if options.out:
         stage.stage(build_all(selected, sysroot, options.jobs), options.out)
         say(f"staged {len(selected)} ports in {options.out}")
