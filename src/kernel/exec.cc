@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "kernel/file_ops.h"
 #include "kernel/kernel.h"
 #include "vfs/ops.h"
 
@@ -21,6 +22,7 @@ struct Found {
 
 Result<Found> find_executable(Kernel& kernel, const Process& process, const ExecRequest& request) {
   const vfs::Node& start = request.start ? request.start : process.cwd;
+  const file_ops::Acting acting(process);
   CLOCHE_ASSIGN(vfs::Node node, kernel.files().lookup(start, request.path, request.follow, process.credentials));
   CLOCHE_ASSIGN(const vfs::Stat stat, node.stat());
   if (stat.type == vfs::FileType::symlink) return Errno::loop;
@@ -128,7 +130,7 @@ void apply_exec(Process& process, ExecImage image) {
   process.exe = std::move(image.exe);
   process.argv = std::move(image.argv);
   process.environment = std::move(image.environment);
-  process.fds.close_for_exec();
+  file_ops::close_for_exec(process);
   process.signals.reset_for_exec();
   process.has_execed = true;
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/host_error.h"
+#include "kernel/dev_layout.h"
 #include "kernel/exec.h"
 #include "kernel/fifo.h"
 #include "kernel/sockets/socket_table.h"
@@ -29,7 +31,11 @@ Kernel::Kernel(KernelServices services, std::unique_ptr<vfs::Namespace> files, K
       terminals_(std::make_unique<TerminalTable>(*this)),
       fifos_(std::make_unique<FifoTable>(*this)),
       sockets_(std::make_unique<SocketTable>(*this)),
-      statistics_(std::make_unique<SyscallStatistics>()) {}
+      statistics_(std::make_unique<SyscallStatistics>()) {
+  if (const Result<void> mounted = mount_kernel_filesystems(*this); !mounted) {
+    throw HostError("cannot mount /proc and /dev/pts: " + std::string(errno_info(mounted.error()).message));
+  }
+}
 
 Kernel::~Kernel() {
   kill_job(0);
@@ -181,6 +187,7 @@ void Kernel::forget(Process& process) {
 
 void Kernel::ended(Process& process, WaitStatus status) {
   process.fds.close_all();
+  locks_.process_ended(process.pid());
   process.timers.reset();
   process.cwd = {};
   process.status = status;

@@ -176,6 +176,10 @@ Result<std::int32_t> PipeFile::ioctl(Task&, wasm::GuestMemory& memory, std::uint
   return 0;
 }
 
+Result<std::shared_ptr<File>> PipeFile::reopen(Task&, std::uint32_t open_flags) {
+  return std::shared_ptr<File>(std::make_shared<PipeFile>(pipe_, open_flags));
+}
+
 Result<vfs::Stat> PipeFile::stat() {
   if (node_) return node_.stat();
   return anonymous_stat(vfs::FileType::fifo, pipe_->id());

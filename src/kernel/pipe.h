@@ -88,6 +88,7 @@ class PipeFile : public File {
   void poll_sources(PollSources& sources) override;
   Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
                              std::uint32_t argument) override;
+  Result<std::shared_ptr<File>> reopen(Task& task, std::uint32_t open_flags) override;
   Result<vfs::Stat> stat() override;
   const vfs::Node* node() const override { return node_ ? &node_ : nullptr; }
   std::string description() const override;

@@ -5,6 +5,8 @@
 // inode (a pipe, a terminal of the host) stands in proc as a node of its own, behind which proc_open_file finds the File.
 #pragma once
 
+#include <array>
+
 #include "kernel/computed_fs.h"
 #include "kernel/file.h"
 #include "kernel/process.h"
@@ -16,7 +18,7 @@ class Kernel;
 class ProcFs final : public ComputedFs {
  public:
   // Belongs to `kernel`, and is mounted in its namespace only.
-  explicit ProcFs(Kernel& kernel) : kernel_(kernel) {}
+  explicit ProcFs(Kernel& kernel);
 
   vfs::Ino root() const override;
   Result<vfs::Ino> lookup(vfs::Ino dir, std::string_view name) override;
@@ -32,10 +34,18 @@ class ProcFs final : public ComputedFs {
   FilePtr open_file(vfs::Ino ino) const;
 
  protected:
+  Result<std::string> content(vfs::Ino ino) override;
   Result<void> list(vfs::Ino dir, std::uint64_t cookie, const vfs::DirSink& sink) override;
 
  private:
+  // ESRCH's place is taken by ENOENT: to a walk a process that has ended is a name that is not there.
+  Result<ProcessPtr> process_of(vfs::Ino ino) const;
+  Result<FilePtr> file_of(vfs::Ino ino) const;
+  Result<void> list_descriptors(const Process& process, vfs::Ino dir, std::uint64_t cookie, const vfs::DirSink& sink);
+  Result<std::string> acting_link(std::string_view format) const;
+
   Kernel& kernel_;
+  std::array<std::uint8_t, 16> boot_id_{};
 };
 
 // The open file that a node of proc stands for; null for any other node.

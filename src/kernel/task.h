@@ -79,6 +79,9 @@ class Task {
   bool handlers_restart() const noexcept;
 
   std::chrono::nanoseconds cpu_time() const;
+  // What /proc tells: it sleeps in a system call; the linear memory that is charged to it.
+  bool sleeping() const noexcept { return sleeping_; }
+  std::uint64_t memory_bytes() const noexcept { return charged_bytes_; }
 
   // --- Called with the kernel lock held, by any thread ------------------------------------------------------------
 
