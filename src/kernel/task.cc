@@ -305,16 +305,16 @@ Result<void> Task::vfork_begin() {
   return {};
 }
 
-Result<std::optional<Pid>> Task::exec(std::shared_ptr<const Program> program) {
+Result<Pid> Task::exec(std::shared_ptr<const Program> program) {
   if (vfork_child_) {
     const ProcessPtr child = vfork_child_;
     CLOCHE_TRY(kernel_.start(child, std::make_unique<Task>(child, Start{std::move(program), nullptr, 0, 0})));
     vfork_child_.reset();
-    return std::optional<Pid>(child->pid());
+    return child->pid();
   }
   next_program_ = std::move(program);
   unwinding_ = true;
-  return std::optional<Pid>();
+  return Pid{0};
 }
 
 Result<Pid> Task::clone(std::uint32_t function, std::uint32_t argument, std::uint32_t flags) {

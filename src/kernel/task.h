@@ -64,8 +64,8 @@ class Task {
 
   // exit_group: ends the acting process; for a vfork child the caller goes on as the parent, and this returns the child's pid.
   std::optional<Pid> exit(WaitStatus status);
-  // execve after the program is loaded. Pid of the child in the vfork state, else nothing (and the task unwinds).
-  Result<std::optional<Pid>> exec(std::shared_ptr<const Program> program);
+  // execve after the program is loaded. Pid of the child in the vfork state, else 0 (and the task unwinds).
+  Result<Pid> exec(std::shared_ptr<const Program> program);
   Result<void> vfork_begin();
   // linux.clone. Releases the lock while memory is copied.
   Result<Pid> clone(std::uint32_t function, std::uint32_t argument, std::uint32_t flags);

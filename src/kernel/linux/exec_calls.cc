@@ -37,9 +37,9 @@ SysResult exec_program(Call& call, ExecRequest request, std::uint32_t argv, std:
   // Killed while it was compiled: the exec does not happen.
   if (call.task.attend() && call.task.unwinding()) return Errno::intr;
   const ProcessPtr process = call.process.shared_from_this();
-  CLOCHE_ASSIGN(const std::optional<Pid> child, call.task.exec(std::move(loaded.program)));
+  CLOCHE_ASSIGN(const Pid child, call.task.exec(std::move(loaded.program)));
   apply_exec(*process, std::move(loaded.image));
-  return child.value_or(0);
+  return child;
 }
 
 SysResult execve(Call& call) {

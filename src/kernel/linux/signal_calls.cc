@@ -34,8 +34,9 @@ struct Delivery {
   std::uint32_t uid;
   std::int32_t status;
   GuestInfo info;
+  std::uint64_t reserved;
 };
-static_assert(sizeof(Delivery) == 168);
+static_assert(sizeof(Delivery) == 176);
 
 GuestInfo guest_info(const SignalInfo& info) {
   GuestInfo out{};
