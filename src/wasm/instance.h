@@ -5,12 +5,13 @@
 // move, and must not outlive their Engine.
 //
 // Interruption. Engine::interrupt makes a guest that computes call its epoch handler, on the
-// guest's own thread, between two of its instructions. The handler answers whether the guest goes
-// on or is unwound, and may itself call into the guest (`call`, to run signal handlers). Where that
-// inner call ends with an uncaught exception (a C handler that longjmps out), the exception goes on
-// into the interrupted frames when the handler answers EpochAction::rethrow: they catch it, or the
-// outer call ends with Trap::uncaught_exception. If the inner call ended with a trap or an exit,
-// answer `unwind`: the guest's state is not consistent.
+// guest's own thread, at the entry of a function or loop. The handler answers whether the guest
+// goes on or is unwound, and may itself call into the guest (`call`, to run signal handlers); that
+// inner call can be interrupted too, so the handler may be entered again within itself. Where the
+// inner call ends with an uncaught exception (a C signal handler that longjmps out), answer
+// EpochAction::rethrow: the exception goes on into the interrupted frames, which catch it, or the
+// outer call ends with Trap::uncaught_exception. Where the inner call ended with another trap or an
+// exit, answer `unwind`: the guest is not in a state to go on.
 #pragma once
 
 #include <cstdint>

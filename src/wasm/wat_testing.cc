@@ -1,0 +1,55 @@
+#include "wasm/wat_testing.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "wasm/native.h"
+
+namespace cloche::wasm {
+
+std::vector<std::byte> from_wat(std::string_view text) {
+  ByteVec binary;
+  const Native<wasmtime_error_t> error(wasmtime_wat2wasm(text.data(), text.size(), &binary));
+  if (error) {
+    ADD_FAILURE() << message_of(error.get());
+    return {};
+  }
+  const auto bytes = std::as_bytes(std::span(binary.data, binary.size));
+  return {bytes.begin(), bytes.end()};
+}
+
+Engine& test_engine() {
+  static Engine engine;
+  return engine;
+}
+
+void on_guest_thread(const std::function<void()>& body) {
+  static GuestThreads threads;
+  std::promise<void> done;
+  ASSERT_TRUE(threads.run([&] {
+    body();
+    done.set_value();
+  }));
+  done.get_future().wait();
+}
+
+std::shared_ptr<const LinkedModule> GuestMaker::link(std::string_view wat) {
+  std::string message;
+  const auto module = store.load(from_wat(wat), "test", &message);
+  EXPECT_TRUE(module) << message;
+  if (!module) return nullptr;
+  const auto linked = linker.link(*module, &message);
+  EXPECT_TRUE(linked) << message;
+  return linked ? *linked : nullptr;
+}
+
+std::unique_ptr<Instance> GuestMaker::make(const std::shared_ptr<const LinkedModule>& module,
+                                           const InstanceOptions& options) {
+  std::string message;
+  auto instance = Instance::create(module, options, &message);
+  EXPECT_TRUE(instance) << message;
+  return instance ? *std::move(instance) : nullptr;
+}
+
+}  // namespace cloche::wasm
