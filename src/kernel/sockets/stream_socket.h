@@ -1,0 +1,71 @@
+// StreamSocket: a connection-oriented socket: unix stream and seqpacket, TCP on the loopback. Kernel lock held.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "kernel/sockets/outbound.h"
+#include "kernel/sockets/socket.h"
+#include "kernel/sockets/stream_connection.h"
+
+namespace cloche::kernel {
+
+class StreamSocket final : public Socket,
+                           public OutboundAttempt,
+                           public std::enable_shared_from_this<StreamSocket> {
+ public:
+  static constexpr std::int32_t max_backlog = 4096;
+
+  StreamSocket(Kernel& kernel, SocketFamily family, SocketType type, std::int32_t protocol,
+               std::uint32_t status_flags);
+  ~StreamSocket() override;
+
+  // socketpair.
+  static void pair(StreamSocket& first, StreamSocket& second, const PeerCredentials& credentials);
+
+  bool listening() const noexcept override { return listening_; }
+  Result<void> bind(Task& task, const SocketAddress& address) override;
+  Result<void> listen(Task& task, std::int32_t backlog) override;
+  Result<void> connect(Task& task, const SocketAddress& address) override;
+  Result<std::shared_ptr<Socket>> accept(Task& task, std::uint32_t status_flags) override;
+  SocketAddress local_address() const override;
+  Result<SocketAddress> peer_address() const override;
+  std::optional<PeerCredentials> peer_credentials() const override;
+  Result<std::size_t> send(Task& task, SendRequest request) override;
+  Result<Received> receive(Task& task, Scatter to, std::uint32_t flags) override;
+  Result<void> shutdown(std::uint32_t how) override;
+  std::size_t readable_bytes() const override;
+  void buffers_changed() override;
+  PollEvents poll() override;
+
+  void established(const InetAddress& local) override;
+  void failed(Errno error) override;
+
+ private:
+  using End = StreamConnection::End;
+
+  bool local() const noexcept { return family() == SocketFamily::local; }
+  bool connected() const noexcept { return connection_ != nullptr && !connecting_; }
+  Result<void> bind_inet(const InetAddress& address);
+  Result<void> connect_local(Task& task, const SocketAddress& address);
+  Result<void> connect_inet(Task& task, const InetAddress& address);
+  Result<void> connect_outbound(Task& task, const InetAddress& address);
+  Result<void> wait_established(Task& task);
+  // Connects to a listener of this kernel, waiting for a place in its queue. `seen_as`: the address under which it was reached.
+  Result<void> connect_to(Task& task, std::shared_ptr<StreamSocket> listener, const SocketAddress& seen_as);
+  void adopt(std::shared_ptr<StreamConnection> connection, End end);
+  void stop_listening();
+
+  SocketAddress local_;
+  vfs::Node node_;  // of a unix socket's name
+  bool bound_ = false;
+  bool listening_ = false;
+  bool connecting_ = false;  // by way of Outbound
+  std::size_t backlog_ = 0;
+  PeerCredentials listener_credentials_;
+  std::deque<std::shared_ptr<StreamSocket>> pending_;
+  std::shared_ptr<StreamConnection> connection_;
+  End end_ = End::first;
+};
+
+}  // namespace cloche::kernel
