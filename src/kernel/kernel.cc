@@ -13,6 +13,7 @@
 #include "kernel/task.h"
 #include "kernel/terminal.h"
 #include "kernel/terminal_table.h"
+#include "kernel/timer_thread.h"
 
 namespace cloche::kernel {
 namespace {
@@ -39,8 +40,10 @@ Kernel::Kernel(KernelServices services, std::unique_ptr<vfs::Namespace> files, K
 
 Kernel::~Kernel() {
   kill_job(0);
+  services_.timers.drain(this);
   const std::lock_guard lock(mutex_);
   processes_.clear();
+  sockets_->drop_in_flight();
 }
 
 Result<ProcessPtr> Kernel::spawn(const SpawnRequest& request) {
