@@ -128,8 +128,10 @@ wasmtime_error_t* Instance::State::on_epoch(const wasmtime_context_t*, void* dat
   State& state = *instance.state_;
   *delta = 1;
   *kind = WASMTIME_UPDATE_DEADLINE_CONTINUE;
-  // wasmtime takes the new deadline when this returns; a call from within needs one now.
+  // wasmtime takes the new deadline, and this callback again, when it returns; a call from within
+  // needs both now.
   wasmtime_context_set_epoch_deadline(state.context, 1);
+  wasmtime_store_epoch_deadline_callback(state.store, on_epoch, data, nullptr);
   if (instance.epoch_handler_ == nullptr) {
     state.epoch_unhandled = true;
     return wasmtime_error_new("interrupted");

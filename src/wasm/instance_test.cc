@@ -358,6 +358,33 @@ TEST_F(EpochTest, ATrapOfTheInnerCallIsTheHandlersToJudge) {
   });
 }
 
+EpochAction call_endless(Instance& instance, void* data) noexcept {
+  auto& owner = *static_cast<Owner*>(data);
+  if (owner.epochs++ == 10) return EpochAction::unwind;
+  if (instance.depth() > 1) return EpochAction::proceed;
+  owner.nested = instance.call("run");
+  return owner.nested.ending == Ending::exited ? EpochAction::unwind : EpochAction::proceed;
+}
+
+TEST_F(EpochTest, AnInnerCallThatComputesForeverIsInterruptedToo) {
+  on_guest_thread([&] {
+    const auto guest = guests.make(looping, {.owner = &owner});
+    guest->set_epoch_handler(call_endless);
+    std::atomic<bool> ended = false;
+    std::thread interrupter([&] {
+      while (!ended) {
+        test_engine().interrupt();
+        std::this_thread::yield();
+      }
+    });
+    EXPECT_EQ(guest->call("run").ending, Ending::exited);
+    ended = true;
+    interrupter.join();
+    EXPECT_EQ(owner.nested.ending, Ending::exited);
+    EXPECT_EQ(owner.epochs, 11);
+  });
+}
+
 TEST_F(EpochTest, InterruptSelfNeedsNoFurtherTick) {
   on_guest_thread([&] {
     const auto guest = guests.make(looping, {.owner = &owner});
