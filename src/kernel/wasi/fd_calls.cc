@@ -55,7 +55,7 @@ Result<void> fd_fdstat_get(Call& call, std::uint32_t fd, std::uint32_t out) {
   CLOCHE_ASSIGN(const FilePtr file, call.file(fd));
   CLOCHE_ASSIGN(const vfs::Stat stat, file->stat());
   FdStat result;
-  result.filetype = file_type(stat.type);
+  result.filetype = file_type(*file, stat);
   result.flags = fdflags_of(file->flags());
   result.rights_base = rights_of(*file, stat);
   result.rights_inheriting = rights_inherited(stat);
@@ -81,8 +81,11 @@ Result<void> fd_fdstat_set_rights(Call& call, std::uint32_t fd, std::uint64_t ba
 }
 
 Result<void> fd_filestat_get(Call& call, std::uint32_t fd, std::uint32_t out) {
-  CLOCHE_ASSIGN(const vfs::Stat stat, file_ops::stat(call.process, as_fd(fd)));
-  return call.memory.write(out, file_stat(stat));
+  CLOCHE_ASSIGN(const FilePtr file, call.file(fd));
+  CLOCHE_ASSIGN(const vfs::Stat stat, file->stat());
+  FileStat result = file_stat(stat);
+  result.filetype = file_type(*file, stat);
+  return call.memory.write(out, result);
 }
 
 Result<void> fd_filestat_set_size(Call& call, std::uint32_t fd, std::uint64_t size) {

@@ -1,5 +1,7 @@
 #include "kernel/wasi/file_stat.h"
 
+#include "kernel/sockets/socket.h"
+
 namespace cloche::kernel::wasi {
 namespace {
 
@@ -49,6 +51,11 @@ FileType file_type(vfs::FileType type) {
       return filetype_block_device;
   }
   return filetype_unknown;
+}
+
+FileType file_type(const File& file, const vfs::Stat& stat) {
+  const auto* socket = dynamic_cast<const Socket*>(&file);
+  return socket != nullptr && socket->type() == SocketType::datagram ? filetype_socket_dgram : file_type(stat.type);
 }
 
 FileStat file_stat(const vfs::Stat& stat) {

@@ -10,6 +10,8 @@ namespace cloche::kernel::wasi {
 
 // A fifo or pipe is a stream socket: preview1 has no type for it, and wasi-libc gives S_IFIFO and S_IFSOCK the same value.
 FileType file_type(vfs::FileType type);
+// Of an open file: tells datagram sockets apart too.
+FileType file_type(const File& file, const vfs::Stat& stat);
 FileStat file_stat(const vfs::Stat& stat);
 
 // Rights say what kind of file a descriptor is and how it was opened, which libc reads from them: isatty looks for a character
