@@ -1,5 +1,6 @@
 #include "vfs/base_builder.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/check.h"
@@ -39,6 +40,16 @@ struct BaseBuilder::Impl {
     inode.atime = inode.mtime = inode.ctime = inode.btime = attr.mtime;
   }
 
+  // Every component is a name, before anything is made.
+  static Result<void> check_names(std::string_view path) {
+    for (;;) {
+      const std::size_t slash = path.find('/');
+      CLOCHE_TRY(check_name(path.substr(0, slash)));
+      if (slash == path.npos) return {};
+      path.remove_prefix(std::min(path.find_first_not_of('/', slash), path.size()));
+    }
+  }
+
   struct Place {
     Ino dir = 0;
     std::string_view name;
@@ -50,10 +61,10 @@ struct BaseBuilder::Impl {
     Ino dir = root_ino;
     while (path.starts_with('/')) path.remove_prefix(1);
     while (path.ends_with('/')) path.remove_suffix(1);
+    CLOCHE_TRY(check_names(path));
     for (;;) {
       const std::size_t slash = path.find('/');
       const std::string_view name = path.substr(0, slash);
-      CLOCHE_TRY(check_name(name));
       if (slash == path.npos) return Place{dir, name, tree().find(dir)->mtime};
       CLOCHE_ASSIGN(dir, make_dir(dir, name));
       path.remove_prefix(slash);
