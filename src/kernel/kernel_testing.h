@@ -19,9 +19,9 @@
 namespace cloche::kernel {
 
 // Takes what is written; reads as an empty file.
-class CaptureFile : public File {
+class OutputFile : public File {
  public:
-  CaptureFile() : File(o_rdwr) {}
+  OutputFile() : File(o_rdwr) {}
   Result<std::size_t> read(Task&, std::span<std::byte>) override { return std::size_t{0}; }
   Result<std::size_t> write(Task&, std::span<const std::byte> from) override {
     text_.append(reinterpret_cast<const char*>(from.data()), from.size());

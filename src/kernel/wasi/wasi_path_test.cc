@@ -177,7 +177,7 @@ TEST(WasiPreopens, RootAndWorkingDirectory) {
 
 TEST(WasiPreopens, StepAsideForInheritedDescriptors) {
   TestKernel machine;
-  const auto capture = std::make_shared<CaptureFile>();
+  const auto capture = std::make_shared<OutputFile>();
   SpawnRequest request;
   request.files = {{1, capture}, {3, capture}, {5, capture}};
   run_puppet(machine, request, [](Puppet& guest) {
