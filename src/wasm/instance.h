@@ -9,9 +9,11 @@
 // goes on or is unwound, and may itself call into the guest (`call`, to run signal handlers); that
 // inner call can be interrupted too, so the handler may be entered again within itself. Where the
 // inner call ends with an uncaught exception (a C signal handler that longjmps out), answer
-// EpochAction::rethrow: the exception goes on into the interrupted frames, which catch it, or the
-// outer call ends with Trap::uncaught_exception. Where the inner call ended with another trap or an
-// exit, answer `unwind`: the guest is not in a state to go on.
+// EpochAction::rethrow: the exception goes on into the frames that called the interrupted function,
+// which catch it, or the outer call ends with Trap::uncaught_exception. (Handlers in the
+// interrupted function itself do not see it: wasmtime looks for them at calls only.) Where the
+// inner call ended with another trap or an exit, answer `unwind`: the guest is not in a state to go
+// on.
 #pragma once
 
 #include <cstdint>
