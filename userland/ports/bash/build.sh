@@ -10,7 +10,7 @@ export bash_cv_job_control_missing=present bash_cv_sys_named_pipes=present bash_
   bash_cv_func_ctype_nonascii=no bash_cv_dup2_broken=no bash_cv_wcwidth_broken=no bash_cv_strtold_broken=no \
   bash_cv_fnmatch_equiv_fallback=no bash_cv_termcap_lib=gnutermcap bash_cv_type_rlimit=rlim_t \
   ac_cv_func_mmap_fixed_mapped=yes ac_cv_func_dlopen=no ac_cv_func_fork_works=yes ac_cv_func_vfork_works=yes \
-  bash_cv_func_strtoimax=yes ac_cv_rl_version=8.2 gt_cv_func_printf_posix=yes
+  bash_cv_func_strtoimax=no ac_cv_rl_version=8.2 gt_cv_func_printf_posix=yes
 ./configure --host="$HOST" --prefix=/usr --without-bash-malloc --disable-nls
 make -j"$JOBS" bash
 install -m 755 bash "$OUT/usr/bin/bash"
