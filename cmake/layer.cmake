@@ -63,7 +63,7 @@ endfunction()
 function(cloche_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE cloche_flags ${arg_LIBRARIES} GTest::gmock_main)
+  target_link_libraries(${name} PRIVATE cloche_program_flags ${arg_LIBRARIES} GTest::gmock_main)
   target_compile_definitions(${name} PRIVATE
     CLOCHE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" CLOCHE_BINARY_DIR="${CMAKE_BINARY_DIR}"
     CLOCHE_ROOTFS_DIR="${CLOCHE_ROOTFS}" CLOCHE_GUESTS_DIR="${CMAKE_BINARY_DIR}/guests")

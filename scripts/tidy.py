@@ -127,7 +127,9 @@ def rule_layers(_):
                     continue
                 path = found[1] + "/"
                 if path.startswith("cloche/"):
-                    ok = name in ("sandbox", "cli")
+                    # base has some public headers; the rest are the sandbox's.
+                    header = line.partition("cloche/")[2].partition('"')[0]
+                    ok = name in ("sandbox", "cli") or f"src/base/{header}" in FILES
                 else:
                     ok = any(path.startswith(a + "/") for a in allowed)
                 if not ok:
@@ -171,6 +173,8 @@ UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|for n" r"ow)\b"
 def rule_words(_):
     """What is committed is finished."""
     for name in with_suffix(*CXX, ".c", ".py", ".cmake", ".sh"):
+        if name.startswith("userland/ports/"):
+            continue  # edits of others' sources quote them
         for number, line in lines(name):
             if found := UNFINISHED.search(line):
                 yield f"{name}:{number}: '{found[1]}' is no comment: do it, or open an issue"
