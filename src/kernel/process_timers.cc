@@ -120,12 +120,13 @@ ProcessTimers::Setting ProcessTimers::set_itimer(Itimer which, Setting setting) 
   return before;
 }
 
-Result<std::int32_t> ProcessTimers::create(ClockKind clock, Event event) {
+Result<std::int32_t> ProcessTimers::create(ClockKind clock, std::int32_t clock_number, Event event) {
   std::int32_t id = 0;
   while (timers_.contains(id)) ++id;
   if (static_cast<std::size_t>(id) >= max_timers) return Errno::again;
   Timer& timer = timers_[id];
   timer.clock = clock;
+  timer.clock_number = clock_number;
   timer.event = event;
   if (event.value_is_id) timer.event.value = static_cast<std::uint32_t>(id);
   timer.code = si_timer;
@@ -165,10 +166,10 @@ Result<void> ProcessTimers::remove(std::int32_t id) {
   return {};
 }
 
-Result<ProcessTimers::ClockKind> ProcessTimers::clock_of(std::int32_t id) const {
+Result<std::int32_t> ProcessTimers::clock_number(std::int32_t id) const {
   const Timer* timer = find(id);
   if (timer == nullptr) return Errno::inval;
-  return timer->clock;
+  return std::int32_t{timer->clock_number};
 }
 
 void ProcessTimers::program_changed() {

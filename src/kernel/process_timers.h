@@ -49,14 +49,14 @@ class ProcessTimers {
   // The setting before.
   Setting set_itimer(Itimer which, Setting setting);
 
-  // The id; EAGAIN at max_timers.
-  Result<std::int32_t> create(ClockKind clock, Event event);
+  // The id; EAGAIN at max_timers. `clock_number`: what the guest calls the clock; only kept.
+  Result<std::int32_t> create(ClockKind clock, std::int32_t clock_number, Event event);
   // EINVAL for an id that does not exist.
   Result<Setting> get(std::int32_t id) const;
   Result<Setting> set(std::int32_t id, Setting setting);
   Result<std::int32_t> overrun(std::int32_t id) const;
   Result<void> remove(std::int32_t id);
-  Result<ClockKind> clock_of(std::int32_t id) const;
+  Result<std::int32_t> clock_number(std::int32_t id) const;
 
   // exec: the timers of timer_create are gone, those of setitimer stay.
   void program_changed();
@@ -70,6 +70,7 @@ class ProcessTimers {
  private:
   struct Timer {
     ClockKind clock = ClockKind::steady;
+    std::int32_t clock_number = 0;
     Event event;
     int code = 0;
     std::optional<Nanoseconds> expiry;  // on its clock
