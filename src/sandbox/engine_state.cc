@@ -38,13 +38,17 @@ EngineState::EngineState(EngineOptions options)
       programs_(modules_, linker_) {
   kernel::lnx::define_imports(linker_);
   kernel::wasi::define_imports(linker_);
+  python::PythonRuntime::define_imports(linker_);
   vfs::BaseBuilder builder;
   add_system(builder, programs_, options_.system_folder);
+  python_ = std::make_unique<PythonParts>(services(), options_, builder);
   base_ = builder.freeze();
+  python_->set_base(base_);
 }
 
 void EngineState::prepare() {
   for (kernel::ProgramTag tag = 1; tag <= programs_.size(); ++tag) (void)programs_.load(tag);
+  python_->prepare();
 }
 
 }  // namespace cloche::detail

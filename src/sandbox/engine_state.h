@@ -8,6 +8,7 @@
 #include "kernel/kernel.h"
 #include "kernel/program.h"
 #include "kernel/timer_thread.h"
+#include "sandbox/python_parts.h"
 #include "vfs/memfs.h"
 #include "wasm/engine.h"
 #include "wasm/guest_threads.h"
@@ -22,6 +23,7 @@ class EngineState {
 
   kernel::KernelServices services() { return {wasm_, threads_, programs_, timers_}; }
   const vfs::Frozen& base() const noexcept { return base_; }
+  PythonParts& python() noexcept { return *python_; }
 
   // See Engine::prepare.
   void prepare();
@@ -34,6 +36,7 @@ class EngineState {
   kernel::ProgramStore programs_;
   kernel::TimerThread timers_;
   wasm::GuestThreads threads_;
+  std::unique_ptr<PythonParts> python_;
   vfs::Frozen base_;
 };
 

@@ -31,6 +31,10 @@ std::optional<std::string> Sandbox::environment(const std::string& name) const {
   return std::as_const(*state_).environment(name);
 }
 
+bool Sandbox::install_packages(const std::vector<std::string>& names, std::string* message) {
+  return state_->install_packages(names, message);
+}
+
 std::unique_ptr<Sandbox> Sandbox::fork() { return std::unique_ptr<Sandbox>(new Sandbox(state_->fork())); }
 
 SandboxFigures Sandbox::figures() const { return state_->figures(); }

@@ -32,6 +32,8 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
       environment_(usual_environment()),
       root_(vfs::make_fs<vfs::MemFs>(engine.base(), quota_of(options_), vfs::host_clock())) {
   for (const auto& [name, value] : options_.environment) environment_[name] = value;
+  std::string message;
+  if (!engine_.python().install(*root_, options_.packages, &message)) throw HostError(message);
   auto space = std::make_unique<vfs::Namespace>(root_);
   mount_host_folders(*space);
   kernel_ = make_kernel(std::move(space));
@@ -114,6 +116,11 @@ std::optional<std::string> SandboxState::environment(const std::string& name) co
 void SandboxState::set_environment(const std::string& name, const std::string& value) {
   const std::lock_guard lock(mutex_);
   environment_[name] = value;
+}
+
+bool SandboxState::install_packages(const std::vector<std::string>& names, std::string* message) {
+  const std::lock_guard lock(kernel_->mutex());
+  return engine_.python().install(*root_, names, message);
 }
 
 std::uint64_t SandboxState::cancellations() const {

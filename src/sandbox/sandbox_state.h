@@ -47,6 +47,9 @@ class SandboxState {
     return std::forward<Body>(body)(ops);
   }
 
+  // See Sandbox::install_packages.
+  bool install_packages(const std::vector<std::string>& names, std::string* message);
+
   // Runs that begin note the number; when it has changed at their end they were cancelled.
   std::uint64_t cancellations() const;
   void cancel();

@@ -11,6 +11,7 @@ Done again only when an input is newer. Compiled modules keep the name of the fi
 the file is found in a sandbox, so that tracebacks tell it.
 """
 import argparse
+import io
 import os
 import re
 import sys
@@ -34,6 +35,7 @@ GUEST = {
     "python_full_version": "3.15.0", "python_version": "3.15", "platform_python_implementation": "CPython",
     "sys_platform": "linux", "extra": "",
 }
+PLOT_DATA = "matplotlib/mpl-data"
 # A short string of marshal: its type (with or without the reference flag), one byte of length, the text.
 SHORT_STRING = re.compile(rb"([\xda\xfa\x5a\x7a])([\x1d-\xff])" + re.escape(BUILT_AS), re.DOTALL)
 
@@ -71,7 +73,13 @@ def requirements(metadata) -> list[str]:
 
 def read_wheel(archive: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(archive) as box:
-        return {info.filename: box.read(info) for info in box.infolist() if not info.is_dir()}
+        files = {info.filename: box.read(info) for info in box.infolist() if not info.is_dir()}
+    # Data that is wanted as files is in an archive of its own.
+    with zipfile.ZipFile(io.BytesIO(files.pop(PLOT_DATA + ".zip"))) as box:
+        for info in box.infolist():
+            if not info.is_dir():
+                files[f"{PLOT_DATA}/{info.filename.removeprefix('mpl-data/')}"] = box.read(info)
+    return files
 
 
 def top_of(name: str) -> str:

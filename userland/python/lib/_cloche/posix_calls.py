@@ -532,10 +532,6 @@ def system(command):
             continue
 
 
-def register_at_fork(*, before=None, after_in_child=None, after_in_parent=None):
-    """Accepted: this platform has no fork that returns twice, so they never run."""
-
-
 def install():
     """Puts all of it into `posix` and `os`."""
     from types import FunctionType

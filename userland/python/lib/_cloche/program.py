@@ -228,9 +228,11 @@ def _clear(module):
 
 
 def _clear_user_modules():
+    """Modules of the user's own, in the order of their import. Modules of the library and of packages stay as they are."""
     image = state.image_modules
     for name in [name for name in sys.modules if name not in image and name != "__main__"]:
-        module = sys.modules.pop(name)
-        file = getattr(module, "__file__", None)
-        if isinstance(module, _MODULE_TYPE) and file and not file.startswith("/usr/lib/"):
-            _clear(module)
+        module = sys.modules[name]
+        if type(module) is _MODULE_TYPE:
+            file = object.__getattribute__(module, "__dict__").get("__file__")
+            if file and not file.startswith("/usr/lib/"):
+                _clear(module)

@@ -1,0 +1,43 @@
+#include "sandbox/python_parts.h"
+
+namespace cloche::detail {
+
+PythonParts::PythonParts(kernel::KernelServices services, const EngineOptions& options, vfs::BaseBuilder& builder) {
+  const std::filesystem::path bundle = options.system_folder / "python.bundle";
+  const std::filesystem::path guest = options.system_folder / "python.wasm";
+  if (!std::filesystem::exists(bundle) || !std::filesystem::exists(guest)) return;
+  registry_ = std::make_unique<packages::PackageRegistry>(bundle);
+  registry_->add_library(builder);
+  python::PythonRuntime::Options runtime;
+  runtime.guest_file = guest;
+  runtime.cache_folder = options.cache_folder / "images";
+  runtime.library_id = registry_->bundle().id();
+  runtime.progress = options.progress;
+  runtime_ = std::make_unique<python::PythonRuntime>(services, std::move(runtime));
+  runtime_->add_program(builder);
+}
+
+void PythonParts::set_base(const vfs::Frozen& base) {
+  if (runtime_) runtime_->set_base(base);
+}
+
+void PythonParts::prepare() {
+  if (runtime_) (void)runtime_->boot_image();
+}
+
+bool PythonParts::install(vfs::MemFs& files, const std::vector<std::string>& names, std::string* message) {
+  if (names.empty()) return true;
+  if (!registry_) {
+    if (message) *message = "This system has no Python, so it has no packages: run `make` to build it.";
+    return false;
+  }
+  const auto packages = registry_->resolve(names, message);
+  if (!packages) return false;
+  const Result<void> installed = registry_->install(files, *packages);
+  if (!installed && message) {
+    *message = "the packages cannot be installed: " + std::string(errno_info(installed.error()).message);
+  }
+  return installed.ok();
+}
+
+}  // namespace cloche::detail
