@@ -1,0 +1,15 @@
+// setsockopt and getsockopt; socket_calls() lists them.
+#pragma once
+
+#include "kernel/linux/call.h"
+#include "kernel/sockets/socket.h"
+
+namespace cloche::kernel::lnx {
+
+// The socket of a descriptor argument: EBADF, ENOTSOCK.
+Result<std::shared_ptr<Socket>> socket_at(const Call& call, std::size_t argument);
+
+SysResult setsockopt(Call& call);
+SysResult getsockopt(Call& call);
+
+}  // namespace cloche::kernel::lnx
