@@ -179,6 +179,7 @@ Result<void> make_symlink(Process& process, std::string_view target, const At& a
 Result<void> link(Process& process, const At& existing, const At& name, Follow follow, Empty empty) {
   CLOCHE_ASSIGN(const vfs::Node node, lookup(process, existing, follow, empty));
   CLOCHE_ASSIGN(const vfs::Resolved place, new_place(process, name, FileType::regular));
+  if (&node.fs() != &place.parent.fs()) return Errno::xdev;
   return vfs::link(node, place.parent, place.name, process.credentials);
 }
 

@@ -1,0 +1,105 @@
+// A Linux guest on strings: a test's body tells it which system calls to make, and sees what it
+// gets. The calls take the same way as those of any program. The body runs on the guest's thread,
+// in the middle of its `_start`.
+//
+//   TestKernel machine;
+//   run_guest(machine, [](Guest& guest) {
+//     EXPECT_EQ(guest.call(nr::close, 7), -EBADF);
+//   });
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "kernel/kernel_testing.h"
+#include "wasm/instance.h"
+
+namespace cloche::kernel::lnx {
+
+// Numbers of the calls that tests make.
+namespace nr {
+inline constexpr std::uint32_t setxattr = 5, getxattr = 8, listxattr = 11, removexattr = 14,
+                               getcwd = 17, dup = 23, dup3 = 24, fcntl = 25, ioctl = 29, flock = 32,
+                               mknodat = 33, mkdirat = 34, unlinkat = 35, symlinkat = 36,
+                               linkat = 37, statfs = 43, fstatfs = 44, truncate = 45,
+                               ftruncate = 46, fallocate = 47, faccessat = 48, chdir = 49,
+                               fchdir = 50, fchmod = 52, fchmodat = 53, fchownat = 54, openat = 56,
+                               close = 57, pipe2 = 59, getdents64 = 61, llseek = 62, read = 63,
+                               write = 64, readv = 65, writev = 66, pread64 = 67, pwrite64 = 68,
+                               sendfile = 71, readlinkat = 78, fsync = 82, umask = 166,
+                               getpid = 172, prlimit64 = 261, renameat2 = 276, memfd_create = 279,
+                               copy_file_range = 285, preadv2 = 286, pwritev2 = 287, statx = 291,
+                               utimensat = 412, close_range = 436, openat2 = 437, faccessat2 = 439,
+                               fchmodat2 = 452;
+}  // namespace nr
+
+inline constexpr std::int32_t at_cwd = -100;
+
+class Guest {
+ public:
+  // The size of its memory.
+  static constexpr std::uint32_t memory_bytes = 4 * 65536;
+
+  Guest(wasm::Instance& instance, Process& process) : instance_(instance), process_(process) {}
+
+  Process& process() noexcept { return process_; }
+  wasm::GuestMemory memory() const { return instance_.memory(); }
+
+  // The result of a system call: -errno when it failed.
+  template <typename... A>
+  std::int32_t call(std::uint32_t number, A... arguments) {
+    static_assert(sizeof...(A) <= 6);
+    return call_words(number, {static_cast<std::uint32_t>(arguments)...});
+  }
+  std::int32_t call_words(std::uint32_t number, std::array<std::uint32_t, 6> words);
+
+  // Memory that nothing else uses, 8-byte aligned; what was reserved before is used again after
+  // reset().
+  std::uint32_t reserve(std::uint32_t bytes);
+  void reset() noexcept { used_ = first_address; }
+  // The text with a NUL.
+  std::uint32_t put(std::string_view text);
+  template <typename T>
+    requires std::is_trivially_copyable_v<T> && (!std::is_convertible_v<T, std::string_view>)
+  std::uint32_t put(const T& object) {
+    const std::uint32_t address = reserve(sizeof(T));
+    (void)memory().write(address, object);
+    return address;
+  }
+  template <typename T>
+  T get(std::uint32_t address) const {
+    const Result<T> object = memory().read<T>(address);
+    return object ? *object : T{};
+  }
+  std::string text(std::uint32_t address, std::uint32_t bytes) const;
+
+  std::int32_t open(std::string_view path, std::uint32_t flags = 0, std::uint32_t mode = 0644);
+  std::int32_t write(std::int32_t fd, std::string_view text);
+  // At most `bytes`; "errno N" when it fails.
+  std::string read(std::int32_t fd, std::uint32_t bytes = 4096);
+  // The whole of a file; "errno N" when it cannot be opened.
+  std::string content(std::string_view path);
+  std::string link_target(std::string_view path);
+
+ private:
+  static constexpr std::uint32_t first_address = 1024;
+
+  wasm::Instance& instance_;
+  Process& process_;
+  std::uint32_t used_ = first_address;
+};
+
+using GuestScript = std::function<void(Guest&)>;
+
+ProcessPtr start_guest(TestKernel& machine, GuestScript script, SpawnRequest request = {});
+// The same, to its end.
+WaitStatus run_guest(TestKernel& machine, GuestScript script, SpawnRequest request = {});
+
+// Gives the machine /dev with its devices and links.
+void add_dev(TestKernel& machine);
+
+}  // namespace cloche::kernel::lnx

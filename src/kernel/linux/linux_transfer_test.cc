@@ -1,0 +1,142 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "kernel/linux/linux_puppet_testing.h"
+
+namespace cloche::kernel::lnx {
+namespace {
+
+struct Iovec {
+  std::uint32_t base, length;
+};
+
+TEST(linux_transfer, lists_of_buffers) {
+  TestKernel machine;
+  run_guest(machine, [](Guest& guest) {
+    const std::int32_t fd = guest.open("f", o_creat | o_rdwr);
+    const std::uint32_t list =
+        guest.put(std::array<Iovec, 3>{{{guest.put("abc"), 3}, {0, 0}, {guest.put("defg"), 4}}});
+    EXPECT_EQ(guest.call(nr::writev, fd, list, 3), 7);
+    EXPECT_EQ(guest.content("f"), "abcdefg");
+    const std::uint32_t one = guest.reserve(4), two = guest.reserve(8);
+    const std::uint32_t into = guest.put(std::array<Iovec, 2>{{{one, 2}, {two, 8}}});
+    EXPECT_EQ(guest.call(nr::preadv2, fd, into, 2, 1, 0, 0), 6);
+    EXPECT_EQ(guest.text(one, 2) + guest.text(two, 4), "bcdefg");
+    EXPECT_EQ(guest.call(nr::preadv2, fd, into, 2, -1, -1, 0), 0);
+    EXPECT_EQ(guest.call(nr::preadv2, fd, into, 2, 0, 0, 0x80), -EOPNOTSUPP);
+    EXPECT_EQ(guest.call(nr::preadv2, fd, into, 2, -2, -1, 0), -EINVAL);
+    constexpr std::uint32_t rwf_append = 16;
+    EXPECT_EQ(guest.call(nr::pwritev2, fd, list, 1, 0, 0, rwf_append), 3);
+    EXPECT_EQ(guest.content("f"), "abcdefgabc");
+    EXPECT_EQ(guest.call(nr::writev, fd, list, 1025), -EINVAL);
+    EXPECT_EQ(guest.call(nr::writev, fd, list, -1), -EINVAL);
+    EXPECT_EQ(guest.call(nr::writev, fd, 0xfffffff0, 4), -EFAULT);
+    const std::uint32_t beyond =
+        guest.put(std::array<Iovec, 2>{{{one, 1}, {Guest::memory_bytes - 2, 3}}});
+    EXPECT_EQ(guest.call(nr::writev, fd, beyond, 2), -EFAULT);
+    const std::uint32_t huge = guest.put(std::array<Iovec, 2>{{{one, 0x7fffffff}, {one, 1}}});
+    EXPECT_EQ(guest.call(nr::readv, fd, huge, 2), -EFAULT);
+    const std::uint32_t overflow = guest.put(std::array<Iovec, 2>{{{one, 4}, {one, 0xfffffff0}}});
+    EXPECT_EQ(guest.call(nr::readv, fd, overflow, 2), -EINVAL);
+  });
+}
+
+TEST(linux_transfer, positions) {
+  TestKernel machine;
+  machine.write_file("/workspace/f", "0123456789", 0666);
+  run_guest(machine, [](Guest& guest) {
+    const std::int32_t fd = guest.open("f", o_rdwr);
+    ASSERT_GE(fd, 0);
+    const std::uint32_t out = guest.reserve(8);
+    const auto seek = [&](std::int64_t to, std::uint32_t whence) {
+      const std::int32_t error =
+          guest.call(nr::llseek, fd, static_cast<std::uint64_t>(to) >> 32, to, out, whence);
+      return error < 0 ? std::int64_t{error} : guest.get<std::int64_t>(out);
+    };
+    EXPECT_EQ(seek(4, 0), 4);
+    EXPECT_EQ(seek(2, 1), 6);
+    EXPECT_EQ(seek(-1, 2), 9);
+    EXPECT_EQ(seek(-100, 1), -EINVAL);
+    EXPECT_EQ(seek(0, 9), -EINVAL);
+    EXPECT_EQ(seek(std::numeric_limits<std::int64_t>::max(), 1), -EOVERFLOW);
+    EXPECT_EQ(seek(1LL << 40, 0), 1LL << 40);
+    EXPECT_EQ(guest.read(fd), "");
+    EXPECT_EQ(seek(3, 3), 3);
+    EXPECT_EQ(seek(3, 4), 10);
+    EXPECT_EQ(seek(10, 3), -ENXIO);
+    EXPECT_EQ(guest.call(nr::llseek, fd, 0, 0, 0xfffffffe, 0), -EFAULT);
+    EXPECT_EQ(guest.call(nr::pread64, fd, out, 8, -1, -1), -EINVAL);
+    EXPECT_EQ(guest.call(nr::pread64, fd, out, 4, 2, 0), 4);
+    EXPECT_EQ(guest.text(out, 4), "2345");
+  });
+}
+
+TEST(linux_transfer, from_file_to_file) {
+  TestKernel machine;
+  machine.write_file("/workspace/in", std::string(300'000, 'x') + "end");
+  run_guest(machine, [](Guest& guest) {
+    const std::int32_t in = guest.open("in");
+    const std::int32_t out = guest.open("out", o_creat | o_rdwr);
+    const std::uint32_t offset = guest.put(std::int64_t{299'999});
+    EXPECT_EQ(guest.call(nr::sendfile, out, in, offset, 1'000'000), 4);
+    EXPECT_EQ(guest.get<std::int64_t>(offset), 300'003);
+    EXPECT_EQ(guest.content("out"), "xend");
+    EXPECT_EQ(guest.call(nr::sendfile, out, in, 0, 300'003), 300'003);
+    EXPECT_EQ(guest.read(in), "");
+    EXPECT_EQ(guest.call(nr::sendfile, out, in, guest.put(std::int64_t{-1}), 1), -EINVAL);
+    EXPECT_EQ(guest.call(nr::sendfile, in, in, 0, 1), -EBADF);
+    const std::uint32_t from = guest.put(std::int64_t{1}), to = guest.put(std::int64_t{0});
+    const std::int32_t copy = guest.open("copy", o_creat | o_rdwr);
+    EXPECT_EQ(guest.call(nr::copy_file_range, out, from, copy, to, 3, 0), 3);
+    EXPECT_EQ(guest.content("copy"), "end");
+    EXPECT_EQ(guest.get<std::int64_t>(to), 3);
+    EXPECT_EQ(guest.call(nr::copy_file_range, copy, guest.put(std::int64_t{0}), copy,
+                         guest.put(std::int64_t{1}), 3, 0),
+              -EINVAL);
+    EXPECT_EQ(guest.call(nr::copy_file_range, copy, 0, copy, 0, 3, 1), -EINVAL);
+    EXPECT_EQ(guest.call(nr::copy_file_range, guest.open("."), 0, copy, 0, 3, 0), -EISDIR);
+  });
+}
+
+TEST(linux_transfer, sizes) {
+  TestKernel machine;
+  run_guest(machine, [](Guest& guest) {
+    const std::int32_t fd = guest.open("f", o_creat | o_rdwr);
+    EXPECT_EQ(guest.call(nr::ftruncate, fd, 6, 0), 0);
+    EXPECT_EQ(guest.content("f"), std::string(6, '\0'));
+    EXPECT_EQ(guest.call(nr::ftruncate, fd, 0, 0x80000000), -EINVAL);
+    EXPECT_EQ(guest.call(nr::ftruncate, fd, 0xffffffff, 0x7fffffff), -EFBIG);
+    EXPECT_EQ(guest.call(nr::ftruncate, guest.open("f"), 1, 0), -EINVAL);
+    EXPECT_EQ(guest.call(nr::truncate, guest.put("f"), 2, 0), 0);
+    EXPECT_EQ(guest.call(nr::truncate, guest.put("."), 2, 0), -EISDIR);
+    EXPECT_EQ(guest.call(nr::fallocate, fd, 0, 0, 0, 10, 0), 0);
+    EXPECT_EQ(guest.content("f"), std::string(10, '\0'));
+    EXPECT_EQ(guest.call(nr::fallocate, fd, 0, 0, 0, 0, 0), -EINVAL);
+    EXPECT_EQ(guest.call(nr::fallocate, fd, 0x40, 0, 0, 1, 0), -EOPNOTSUPP);
+    EXPECT_EQ(guest.write(fd, "abcdef"), 6);
+    constexpr std::uint32_t punch_keeping_size = 3;
+    EXPECT_EQ(guest.call(nr::fallocate, fd, punch_keeping_size, 1, 0, 2, 0), 0);
+    EXPECT_EQ(guest.content("f"), std::string("a\0\0def\0\0\0\0", 10));
+    EXPECT_EQ(guest.call(nr::fsync, fd), 0);
+  });
+}
+
+TEST(linux_transfer, the_limit_of_file_sizes_holds) {
+  TestKernel machine;
+  const WaitStatus status = run_guest(machine, [](Guest& guest) {
+    constexpr std::uint32_t fsize = 1;
+    EXPECT_EQ(
+        guest.call(nr::prlimit64, 0, fsize, guest.put(std::array<std::uint64_t, 2>{10, 10}), 0), 0);
+    const std::int32_t fd = guest.open("f", o_creat | o_rdwr);
+    EXPECT_EQ(guest.write(fd, "0123456"), 7);
+    EXPECT_EQ(guest.write(fd, "789abc"), 3);
+    EXPECT_EQ(guest.content("f"), "0123456789");
+    guest.call(nr::write, fd, guest.put("x"), 1);
+  });
+  EXPECT_TRUE(status.is_signaled());
+  EXPECT_EQ(status.term_signal(), sigxfsz);
+}
+
+}  // namespace
+}  // namespace cloche::kernel::lnx
