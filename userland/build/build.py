@@ -55,11 +55,11 @@ def chosen(options):
             and (not groups or groups & set(port.groups))]
 
 
-def build_all(selected, sysroot, jobs):
+def build_all(selected, toolchain, jobs):
     """(port, built folder) pairs; the first failure ends it, after the ports under way."""
     at_once = max(1, min(jobs, len(selected)))
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-        futures = {pool.submit(ports.build, port, sysroot, max(1, jobs // at_once)): port for port in selected}
+        futures = {pool.submit(ports.build, port, toolchain, max(1, jobs // at_once)): port for port in selected}
         try:
             for future in concurrent.futures.as_completed(futures):
                 future.result()
@@ -78,10 +78,11 @@ def run(options):
     sysroot = musl.build_sysroot(options.jobs)
     if options.sysroot:
         print(sysroot)
-    if options.cxx:
-        libcxx.build_cxxroot(sysroot, options.jobs)
+    cxxroot = None
+    if options.cxx or any(ports.needs_cxx(port) for port in selected):
+        cxxroot = libcxx.build_cxxroot(sysroot, options.jobs)
     if options.out:
-        stage.stage(build_all(selected, sysroot, options.jobs), options.out)
+        stage.stage(build_all(selected, ports.Toolchain(sysroot, cxxroot), options.jobs), options.out)
         say(f"staged {len(selected)} ports in {options.out}")
 
 

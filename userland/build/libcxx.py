@@ -48,7 +48,7 @@ LIBRARIES = {
                "-Ilibcxx/src", "-Ilibcxx/libc", "-Ilibcxxabi/include"),
     "libc++abi": ("libcxxabi/src", "-std=c++23", "-D_LIBCXXABI_BUILDING_LIBRARY", "-D_LIBCPP_BUILDING_LIBRARY",
                   "-DHAVE___CXA_THREAD_ATEXIT_IMPL=0", "-Ilibcxxabi/include", "-Ilibcxx/src", "-Ilibunwind/include"),
-    "libunwind": ("libunwind/src", "-Ilibunwind/include", "-D_LIBUNWIND_DISABLE_VISIBILITY_ANNOTATIONS"),
+    "libunwind": ("libunwind/src", "-Ilibunwind/include", "-D_LIBUNWIND_HIDE_SYMBOLS"),
 }
 
 

@@ -1,7 +1,7 @@
 """Ports: a folder with a port.toml and a build.sh makes guest programs from one upstream archive.
 
 port.toml: name, version, licence, groups, priority (the higher one wins where two ports bring the same path),
-commands (names that must be in usr/bin after the build), [source] (see sources.py).
+commands (names that must be in usr/bin after the build), needs ("c++" when it uses CXX), [source] (see sources.py).
 build.sh runs in the unpacked source, after patches/*.patch and edit.py (see edits.py), with CC, CXX, AR, RANLIB, NM, STRIP, HOST (for configure), JOBS,
 PORT (the port's folder) and OUT, where it puts usr/bin and usr/share.
 """
@@ -18,6 +18,9 @@ import sources
 from common import (USERLAND, BuildError, cache_root, content_hash, install_folder, locked, run_logged, say, tool)
 
 HOST_TRIPLE = "wasm32-unknown-linux-musl"
+
+# Part of every port's hash: raised when what a build.sh is given changes.
+BUILD_INTERFACE = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,16 +51,27 @@ def load_all():
     return [load(path.parent) for path in sorted((USERLAND / "ports").glob("*/port.toml"))]
 
 
-def key_of(port, sysroot):
-    build = pathlib.Path(__file__).resolve().parent
-    return content_hash("port", sysroot.name, port.folder, USERLAND / "cc", USERLAND / "cxx", build / "ports.py")
+@dataclasses.dataclass(frozen=True)
+class Toolchain:
+    """The folders that userland/cc and userland/cxx work with; cxxroot is None where no port needs C++."""
+    sysroot: pathlib.Path
+    cxxroot: pathlib.Path
 
 
-def _environment(port, sysroot, out, jobs):
+def needs_cxx(port):
+    return "c++" in port.needs
+
+
+def key_of(port, toolchain):
+    cxx = (toolchain.cxxroot.name, USERLAND / "cxx") if needs_cxx(port) else ()
+    return content_hash("port", BUILD_INTERFACE, toolchain.sysroot.name, port.folder, USERLAND / "cc", *cxx)
+
+
+def _environment(port, toolchain, out, jobs):
     keep = {name: os.environ[name] for name in ("PATH", "HOME", "CCACHE_DIR", "CLOCHE_CACHE") if name in os.environ}
     return keep | {
         "LC_ALL": "C", "TZ": "UTC", "SOURCE_DATE_EPOCH": "1",
-        "CLOCHE_SYSROOT": str(sysroot), "PORT": str(port.folder), "OUT": str(out), "JOBS": str(jobs),
+        "CLOCHE_SYSROOT": str(toolchain.sysroot), "CLOCHE_CXXROOT": str(toolchain.cxxroot or ""), "PORT": str(port.folder), "OUT": str(out), "JOBS": str(jobs),
         "HOST": HOST_TRIPLE, "CC": f"{USERLAND}/cc", "CXX": f"{USERLAND}/cxx",
         "AR": tool("llvm-ar"), "RANLIB": tool("llvm-ranlib"), "NM": tool("llvm-nm"), "STRIP": tool("llvm-strip"),
         "CLOCHE_CCACHE": "ccache" if shutil.which("ccache") else "",
@@ -70,9 +84,9 @@ def _check(port, out):
         raise BuildError(f"port {port.name} built, but without {', '.join(missing)}")
 
 
-def build(port, sysroot, jobs):
+def build(port, toolchain, jobs):
     """The port's folder in the cache, built when it is not there."""
-    final = cache_root() / f"{port.name}-{key_of(port, sysroot)}"
+    final = cache_root() / f"{port.name}-{key_of(port, toolchain)}"
     with locked(cache_root() / "locks" / port.name):
         if final.exists():
             return final
@@ -90,7 +104,7 @@ def build(port, sysroot, jobs):
             if (port.folder / "edit.py").exists():
                 run_logged([sys.executable, "-B", port.folder / "edit.py"], log, tree,
                            dict(os.environ, PYTHONPATH=str(USERLAND / "build")))
-            run_logged(["sh", "-eu", port.folder / "build.sh"], log, tree, _environment(port, sysroot, out, jobs))
+            run_logged(["sh", "-eu", port.folder / "build.sh"], log, tree, _environment(port, toolchain, out, jobs))
             _check(port, out)
             install_folder(out, final)
         say(f"built {port.name} {port.version}")

@@ -59,6 +59,7 @@ static int status_of(pid_t pid)
 
 static int trap_now(void *arg)
 {
+  (void)arg;
   __builtin_trap();
 }
 

@@ -34,6 +34,7 @@ static void escape(int signo)
 
 static void tick(int signo)
 {
+  (void)signo;
   ticks++;
 }
 
@@ -47,6 +48,7 @@ static void install(int signo, void (*handler)(int), int flags)
 
 static int signal_parent_later(void *arg)
 {
+  (void)arg;
   struct timespec delay = { 0, 50000000 };
   nanosleep(&delay, 0);
   kill(getppid(), SIGUSR1);

@@ -1,7 +1,7 @@
 # GNU bash with job control and readline. The answers are those that its configure finds by running programs on Linux with musl.
 export CC_FOR_BUILD=cc
 export CFLAGS="-O2 -std=gnu17 -Wno-everything -Werror=incompatible-function-pointer-types"
-export CPPFLAGS='-DSYS_BASHRC=\"/etc/bash.bashrc\"'
+export CPPFLAGS='-DSYS_BASHRC=\"/etc/bash.bashrc\" -DTERMCAP_FILE=\"/usr/share/termcap\"'
 export bash_cv_job_control_missing=present bash_cv_sys_named_pipes=present bash_cv_func_sigsetjmp=present \
   bash_cv_dev_fd=standard bash_cv_dev_stdin=present bash_cv_getcwd_malloc=yes bash_cv_printf_a_format=yes \
   bash_cv_unusable_rtsigs=no bash_cv_wcontinued_broken=no bash_cv_pgrp_pipe=no bash_cv_must_reinstall_sighandlers=no \
@@ -15,3 +15,4 @@ export bash_cv_job_control_missing=present bash_cv_sys_named_pipes=present bash_
 make -j"$JOBS" bash
 install -m 755 bash "$OUT/usr/bin/bash"
 $STRIP "$OUT/usr/bin/bash"
+install -D -m 644 "$PORT/termcap" "$OUT/usr/share/termcap"
