@@ -114,9 +114,14 @@ Result<void> MemFs::link(Ino ino, Ino dir, std::string_view name) {
   CLOCHE_ASSIGN(const Inode* inode, impl_->get(ino));
   if (inode->type == FileType::directory) return Errno::perm;
   CLOCHE_TRY(impl_->check_new_name(*parent, name));
-  if (inode->nlink == 0) return Errno::noent;
   if (inode->nlink >= links_max) return Errno::mlink;
   const bool charged = !impl_->building_base;
+  // A file without a name, but open (O_TMPFILE), gets one: then it is no orphan any more, and its name is what is charged.
+  if (inode->nlink == 0) {
+    impl_->state.usage.inodes -= inode->orphan_charged ? 1 : 0;
+    impl_->mut(ino).orphan_charged = false;
+    impl_->state.orphans.erase(ino);
+  }
   impl_->state.usage.inodes += charged ? 1 : 0;
   ++impl_->mut(ino).nlink;
   impl_->add_entry(dir, name, {.ino = ino, .type = inode->type, .charged = charged});
