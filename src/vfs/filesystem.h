@@ -148,8 +148,8 @@ class FileSystem {
     Ino parent = 0;
     std::string name;
   };
-  // Where an inode is linked: for a directory its place, for another file one of its links. ENOENT when it
-  // has none any more. For the root: EINVAL.
+  // Where an inode is linked: for a directory its place, for another file the link that was made (or, on a host, seen)
+  // last. ENOENT when that one is gone. For the root: EINVAL.
   virtual Result<Location> locate(Ino ino) = 0;
   virtual Result<Stat> stat(Ino ino) = 0;
   virtual Result<void> set_attr(Ino ino, const SetAttr& attr) = 0;
