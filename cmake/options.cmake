@@ -24,13 +24,15 @@ set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
 include(CheckPIESupported)
 check_pie_supported()
 
+# Build folders share what they compile: the folder is not part of ccache's key.
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER env CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_NOHASHDIR=1 ${CCACHE})
 endif()
 
-set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g")
+# Line numbers and function names; CXXFLAGS=-g adds what a debugger wants of variables.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
 
 add_library(cloche_flags INTERFACE)
