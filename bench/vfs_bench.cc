@@ -38,7 +38,8 @@ void vfs_fork_and_first_write(benchmark::State& state) {
   for (auto _ : state) {
     const auto fs = make_fs<MemFs>(base, Quota{}, host_clock());
     Namespace space(fs);
-    const Node file = *space.lookup(space.root(), "/usr/lib/d50/f5000", Follow::yes, root_credentials());
+    const Node file =
+        *space.lookup(space.root(), "/usr/lib/d50/f5000", Follow::yes, root_credentials());
     const auto io = *open(file, Access::write, root_credentials());
     CLOCHE_CHECK(io->write(0, std::as_bytes(std::span(data))).ok());
     CLOCHE_CHECK(create(space.root(), "new", FileType::regular, 0644, root_credentials()).ok());
@@ -54,7 +55,8 @@ void vfs_resolve_5_components(benchmark::State& state) {
   for (const auto* name : {"home", "user", "project", "src"}) {
     at = *create(at, name, FileType::directory, 0755, root_credentials());
     for (int i = 0; i < 100; ++i) {
-      CLOCHE_CHECK(create(at, "f" + std::to_string(i), FileType::regular, 0644, root_credentials()).ok());
+      CLOCHE_CHECK(
+          create(at, "f" + std::to_string(i), FileType::regular, 0644, root_credentials()).ok());
     }
   }
   for (auto _ : state) {

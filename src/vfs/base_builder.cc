@@ -56,7 +56,8 @@ struct BaseBuilder::Impl {
     Timestamp dir_mtime;  // to be kept: what is added does not change it
   };
 
-  // The directory for the last component of `path`, made with what leads there. EINVAL for a path without one.
+  // The directory for the last component of `path`, made with what leads there. EINVAL for a path
+  // without one.
   Result<Place> place(std::string_view path) {
     Ino dir = root_ino;
     while (path.starts_with('/')) path.remove_prefix(1);
@@ -133,8 +134,8 @@ Result<void> BaseBuilder::add_file(std::string_view path, SharedBytes content,
   return {};
 }
 
-Result<void> BaseBuilder::add_program(std::string_view path, std::uint64_t tag,
-                                      SharedBytes content, const BaseAttr& attr) {
+Result<void> BaseBuilder::add_program(std::string_view path, std::uint64_t tag, SharedBytes content,
+                                      const BaseAttr& attr) {
   if (tag == 0) return Errno::inval;
   CLOCHE_ASSIGN(const Ino ino, impl_->file(path, std::move(content), attr));
   impl_->tree().mut(ino).program = tag;

@@ -1,9 +1,10 @@
-// BaseBuilder: makes a frozen tree of shared content: the system layer, a Python package, an unpacked archive.
-// What is in it costs the sandboxes that fork or graft it no quota and no copy.
+// BaseBuilder: makes a frozen tree of shared content: the system layer, a Python package, an
+// unpacked archive. What is in it costs the sandboxes that fork or graft it no quota and no copy.
 //
-// Paths are absolute or relative to the root, made of plain names ("usr/bin/ls"; "." and ".." are refused). Missing
-// parents are made with the default attributes. A name that is already there is replaced if neither is a directory; a
-// directory that is there takes the new attributes. Errors are values (Errno): the caller knows the path.
+// Paths are absolute or relative to the root, made of plain names ("usr/bin/ls"; "." and ".." are
+// refused). Missing parents are made with the default attributes. A name that is already there is
+// replaced if neither is a directory; a directory that is there takes the new attributes. Errors
+// are values (Errno): the caller knows the path.
 #pragma once
 
 #include <memory>
@@ -31,7 +32,8 @@ class BaseBuilder {
 
   Result<void> add_dir(std::string_view path, const BaseAttr& attr = {.mode = 0755});
   Result<void> add_file(std::string_view path, SharedBytes content, const BaseAttr& attr = {});
-  // A file that exec maps to a program of the host's choice: `tag` (not 0) is what FileSystem::program answers.
+  // A file that exec maps to a program of the host's choice: `tag` (not 0) is what
+  // FileSystem::program answers.
   Result<void> add_program(std::string_view path, std::uint64_t tag, SharedBytes content,
                            const BaseAttr& attr = {.mode = 0755});
   Result<void> add_symlink(std::string_view path, std::string_view target,

@@ -1,4 +1,5 @@
-// What every writable file system does alike: MemFs, a fork of one whose parent goes on changing, HostFs both ways.
+// What every writable file system does alike: MemFs, a fork of one whose parent goes on changing,
+// HostFs both ways.
 
 #include <gtest/gtest.h>
 
@@ -36,9 +37,12 @@ class Contract : public ::testing::TestWithParam<Kind> {
         fs_ = fork;
         break;
       }
-      case Kind::hostfs: fs_ = make_fs<HostFs>(folder_.path(), HostFs::Options{.access = HostAccess::writable}); break;
+      case Kind::hostfs:
+        fs_ = make_fs<HostFs>(folder_.path(), HostFs::Options{.access = HostAccess::writable});
+        break;
       case Kind::hostfs_by_steps:
-        fs_ = make_fs<HostFs>(folder_.path(), HostFs::Options{.access = HostAccess::writable, .use_openat2 = false});
+        fs_ = make_fs<HostFs>(
+            folder_.path(), HostFs::Options{.access = HostAccess::writable, .use_openat2 = false});
         break;
     }
     root_ = Node(*fs_, fs_->root());
@@ -64,7 +68,8 @@ class Contract : public ::testing::TestWithParam<Kind> {
     return fs_->lookup(in ? in->ino() : root_.ino(), name).ok();
   }
   Node at(std::string_view name) { return Node(*fs_, *fs_->lookup(root_.ino(), name)); }
-  Errno rename_error(std::string_view from, std::string_view to, RenameMode mode = RenameMode::replace) {
+  Errno rename_error(std::string_view from, std::string_view to,
+                     RenameMode mode = RenameMode::replace) {
     const auto result = rename(root_, from, root_, to, mode, user_);
     return result ? Errno{} : result.error();
   }
@@ -72,9 +77,9 @@ class Contract : public ::testing::TestWithParam<Kind> {
     std::vector<std::string> out;
     const auto io = *open(node, Access::read, user_);
     EXPECT_TRUE(io->readdir(0, [&](const DirEntry& e) {
-      out.emplace_back(e.name);
-      return true;
-    }).ok());
+                    out.emplace_back(e.name);
+                    return true;
+                  }).ok());
     return out;
   }
 
@@ -116,7 +121,8 @@ TEST_P(Contract, NamesAreAnyBytesUpTo255) {
   EXPECT_TRUE(create(root_, odd, FileType::regular, 0644, user_).ok());
   EXPECT_TRUE(exists(longest));
   EXPECT_TRUE(exists(odd));
-  EXPECT_EQ(create(root_, longest + "n", FileType::regular, 0644, user_).error(), Errno::nametoolong);
+  EXPECT_EQ(create(root_, longest + "n", FileType::regular, 0644, user_).error(),
+            Errno::nametoolong);
   for (const std::string_view bad : {"", ".", "..", "a/b", "/"}) {
     EXPECT_FALSE(create(root_, bad, FileType::regular, 0644, user_).ok()) << bad;
   }
@@ -276,12 +282,12 @@ TEST_P(Contract, ReaddirGoesOnFromAnyCookieWhileSeenNamesGo) {
     more = false;
     std::string name;
     ASSERT_TRUE(io->readdir(cookie, [&](const DirEntry& e) {
-      if (more) return false;
-      more = true;
-      name = e.name;
-      cookie = e.next;
-      return true;
-    }).ok());
+                    if (more) return false;
+                    more = true;
+                    name = e.name;
+                    cookie = e.next;
+                    return true;
+                  }).ok());
     if (!more) break;
     seen.push_back(name);
     ASSERT_LT(seen.size(), 200u);
@@ -298,13 +304,16 @@ TEST_P(Contract, ReaddirAgreesWithStat) {
   ASSERT_TRUE(symlink(root_, "l", "f", user_).ok());
   const auto io = *open(root_, Access::read, user_);
   ASSERT_TRUE(io->readdir(0, [&](const DirEntry& e) {
-    if (e.name.starts_with('.')) return true;
-    const Stat st = *fs_->stat(*fs_->lookup(root_.ino(), e.name));
-    EXPECT_EQ(st.ino, e.ino);
-    EXPECT_EQ(st.type, e.type);
-    return true;
-  }).ok());
-  EXPECT_EQ((*open(at("f"), Access::read, user_))->readdir(0, [](const DirEntry&) { return true; }).error(), Errno::notdir);
+                  if (e.name.starts_with('.')) return true;
+                  const Stat st = *fs_->stat(*fs_->lookup(root_.ino(), e.name));
+                  EXPECT_EQ(st.ino, e.ino);
+                  EXPECT_EQ(st.type, e.type);
+                  return true;
+                }).ok());
+  EXPECT_EQ((*open(at("f"), Access::read, user_))
+                ->readdir(0, [](const DirEntry&) { return true; })
+                .error(),
+            Errno::notdir);
 }
 
 TEST_P(Contract, TimesAreSetOmittedAndChecked) {
@@ -336,7 +345,8 @@ TEST_P(Contract, ModesDecideWhoMay) {
   EXPECT_EQ(create(root_, "x", FileType::regular, 0644, other).error(), Errno::acces);
   EXPECT_EQ(unlink(root_, "f", other).error(), Errno::acces);
   EXPECT_EQ(chown(node, 0, std::nullopt, user_).error(), Errno::perm);
-  EXPECT_EQ(create(root_, "dev", FileType::character, 0666, user_, make_dev(1, 3)).error(), Errno::perm);
+  EXPECT_EQ(create(root_, "dev", FileType::character, 0666, user_, make_dev(1, 3)).error(),
+            Errno::perm);
 }
 
 TEST_P(Contract, PathsStayInsideAndPermissionsHold) {
@@ -347,7 +357,8 @@ TEST_P(Contract, PathsStayInsideAndPermissionsHold) {
   const auto look = [&](const Node& start, std::string_view path) {
     return space.lookup(start, path, Follow::yes, user_);
   };
-  for (const std::string_view path : {"../../../../secret", "/../secret", "..//.././/secret", "/d/../secret", "//secret"}) {
+  for (const std::string_view path :
+       {"../../../../secret", "/../secret", "..//.././/secret", "/d/../secret", "//secret"}) {
     EXPECT_EQ(read(*look(d, path)), "inside") << path;
   }
   EXPECT_EQ(look(d, "f/").error(), Errno::notdir);

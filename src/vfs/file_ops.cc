@@ -9,7 +9,8 @@
 namespace cloche::vfs {
 namespace {
 
-// How deep remove_all and glob go; what is deeper is ELOOP. Both keep their place on the heap, not on the stack.
+// How deep remove_all and glob go; what is deeper is ELOOP. Both keep their place on the heap, not
+// on the stack.
 constexpr std::size_t depth_max = 100'000;
 
 struct Named {
@@ -185,7 +186,8 @@ Result<void> FileOps::remove_all(std::string_view path) {
   CLOCHE_ASSIGN(const Stat st, found.target->stat());
   if (st.type != FileType::directory) return unlink(found.parent, found.name, cred_);
 
-  // Down to the leaves and up again; each level remembers the directory and its name in the one above.
+  // Down to the leaves and up again; each level remembers the directory and its name in the one
+  // above.
   struct Level {
     Node dir;
     std::string name;
@@ -296,8 +298,8 @@ Result<std::vector<std::string>> FileOps::glob(std::string_view pattern, std::si
       if (entry.name.starts_with('.') && !part.starts_with('.')) continue;
       if (!any_depth && !glob_match(part, entry.name)) continue;
       // Links are not followed by "**", so it ends.
-      const auto node = space_.lookup(at.dir, entry.name,
-                                      last || any_depth ? Follow::no : Follow::yes, cred_);
+      const auto node =
+          space_.lookup(at.dir, entry.name, last || any_depth ? Follow::no : Follow::yes, cred_);
       if (!node) continue;
       const std::string path = at.path + entry.name;
       if (!any_depth) {

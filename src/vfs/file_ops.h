@@ -1,5 +1,6 @@
-// FileOps: whole operations on paths, for the host's side: the public `Files`, the doors, package installation.
-// Every one is bounded, and never follows a path out of the namespace. Not thread-safe: under the kernel's lock.
+// FileOps: whole operations on paths, for the host's side: the public `Files`, the doors, package
+// installation. Every one is bounded, and never follows a path out of the namespace. Not
+// thread-safe: under the kernel's lock.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@
 namespace cloche::vfs {
 
 struct FileInfo {
-  std::string name;    // last component, or the path for glob
+  std::string name;  // last component, or the path for glob
   Stat stat;
   std::string target;  // of a symbolic link
 };
@@ -27,8 +28,8 @@ class FileOps {
   // The whole file; EFBIG when it is larger than `size_max`. EISDIR, ENXIO for devices and fifos.
   Result<std::string> read_file(std::string_view path, std::uint64_t size_max);
   // Makes or overwrites; on ENOSPC what fitted is left, as after a real write.
-  Result<void> write_file(std::string_view path, std::string_view content, std::uint32_t mode = 0644,
-                          Parents parents = Parents::must_exist,
+  Result<void> write_file(std::string_view path, std::string_view content,
+                          std::uint32_t mode = 0644, Parents parents = Parents::must_exist,
                           WriteMode write_mode = WriteMode::replace);
   // Entries by name, without "." and ".."; EFBIG when there are more than `entries_max`.
   Result<std::vector<FileInfo>> list(std::string_view path, std::size_t entries_max);
@@ -42,7 +43,8 @@ class FileOps {
   Result<void> rename(std::string_view from, std::string_view to);
   Result<void> chmod(std::string_view path, std::uint32_t mode);
   Result<void> symlink(std::string_view target, std::string_view path);
-  // Paths that match: '*', '?', '[...]', and '**' for any number of directories; sorted. EFBIG over `matches_max`.
+  // Paths that match: '*', '?', '[...]', and '**' for any number of directories; sorted. EFBIG over
+  // `matches_max`.
   Result<std::vector<std::string>> glob(std::string_view pattern, std::size_t matches_max);
 
  private:

@@ -40,7 +40,8 @@ TEST_F(FileOpsTest, WritesAndReadsWholeFiles) {
   EXPECT_EQ(files_.read_file("/none", 4).error(), Errno::noent);
   write("/home/a/b/f", "x");
   EXPECT_EQ(*files_.read_file("/home/a/b/f", 5), "x");
-  ASSERT_TRUE(files_.write_file("/home/a/b/f", "yz", 0644, Parents::must_exist, WriteMode::append).ok());
+  ASSERT_TRUE(
+      files_.write_file("/home/a/b/f", "yz", 0644, Parents::must_exist, WriteMode::append).ok());
   EXPECT_EQ(*files_.read_file("/home/a/b/f", 5), "xyz");
   EXPECT_EQ(files_.write_file("/nodir/f", "x").error(), Errno::noent);
   EXPECT_EQ(files_.write_file("/home/", "x").error(), Errno::isdir);
@@ -110,7 +111,9 @@ TEST_F(FileOpsTest, RenamesAndMakesDirectories) {
 }
 
 TEST_F(FileOpsTest, Globs) {
-  for (const auto* path : {"/p/a.py", "/p/b.py", "/p/c.txt", "/p/.h.py", "/p/sub/d.py", "/p/sub/deep/e.py"}) write(path);
+  for (const auto* path :
+       {"/p/a.py", "/p/b.py", "/p/c.txt", "/p/.h.py", "/p/sub/d.py", "/p/sub/deep/e.py"})
+    write(path);
   ASSERT_TRUE(files_.symlink("..", "/p/sub/up").ok());
   EXPECT_EQ(glob("/p/*.py"), "/p/a.py /p/b.py ");
   EXPECT_EQ(glob("p/[!a].py"), "p/b.py ");

@@ -26,7 +26,9 @@ Result<Stat> Node::stat() const {
 }
 
 Result<std::size_t> NodeIo::read(std::uint64_t, std::span<std::byte>) { return Errno::inval; }
-Result<std::size_t> NodeIo::write(std::uint64_t, std::span<const std::byte>) { return Errno::inval; }
+Result<std::size_t> NodeIo::write(std::uint64_t, std::span<const std::byte>) {
+  return Errno::inval;
+}
 Result<NodeIo::Appended> NodeIo::append(std::span<const std::byte> in) {
   CLOCHE_ASSIGN(const Stat st, stat());
   CLOCHE_ASSIGN(const std::size_t count, write(st.size, in));

@@ -1,11 +1,13 @@
-// FileSystem: one tree of inodes, as a mechanism. It keeps the tree sound (types, names, link counts, quota)
-// and knows nothing of permissions, paths or mounts: those are ops.h and namespace.h.
+// FileSystem: one tree of inodes, as a mechanism. It keeps the tree sound (types, names, link
+// counts, quota) and knows nothing of permissions, paths or mounts: those are ops.h and
+// namespace.h.
 //
-// Threads: none of this is thread-safe. All calls on a file system, its Nodes and NodeIos are made under one
-// lock, the kernel's. (What frozen states share between sandboxes is counted atomically, see memfs.h.)
-// Errors: Errno always says which: ENOENT for what is absent, anything else for what failed. A call that fails
-// changes nothing, except a write or read cut short, which says how far it came.
-// Lifetime: file systems are counted (FsRef); a Node keeps its inode and its file system alive.
+// Threads: none of this is thread-safe. All calls on a file system, its Nodes and NodeIos are made
+// under one lock, the kernel's. (What frozen states share between sandboxes is counted atomically,
+// see memfs.h.) Errors: Errno always says which: ENOENT for what is absent, anything else for what
+// failed. A call that fails changes nothing, except a write or read cut short, which says how far
+// it came. Lifetime: file systems are counted (FsRef); a Node keeps its inode and its file system
+// alive.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +30,8 @@ namespace cloche::vfs {
 class FileSystem;
 class NodeIo;
 
-// An owner's reference to a file system. Not atomic: under the kernel's lock like everything else here.
+// An owner's reference to a file system. Not atomic: under the kernel's lock like everything else
+// here.
 class FsRef {
  public:
   FsRef() = default;
@@ -57,8 +60,7 @@ class Node {
   Node() = default;
   Node(FileSystem& fs, Ino ino);  // `ino` must be one that `fs` just returned
   Node(const Node& other);
-  Node(Node&& other) noexcept
-      : fs_(std::move(other.fs_)), ino_(std::exchange(other.ino_, 0)) {}
+  Node(Node&& other) noexcept : fs_(std::move(other.fs_)), ino_(std::exchange(other.ino_, 0)) {}
   Node& operator=(Node other) noexcept {
     std::swap(fs_, other.fs_);
     std::swap(ino_, other.ino_);
@@ -82,9 +84,10 @@ class Node {
 // Called for each entry; false stops before the entry is taken.
 using DirSink = std::function<bool(const DirEntry&)>;
 
-// NodeIo: an inode opened for its content: what the open file description of a regular file or directory holds.
-// A file system that makes content up does so when it is opened; one of the host keeps the host's descriptor here.
-// Offsets and sizes are bytes. `access` is what open() was given; a call that it does not cover is EBADF.
+// NodeIo: an inode opened for its content: what the open file description of a regular file or
+// directory holds. A file system that makes content up does so when it is opened; one of the host
+// keeps the host's descriptor here. Offsets and sizes are bytes. `access` is what open() was given;
+// a call that it does not cover is EBADF.
 class NodeIo {
  public:
   struct Appended {
@@ -104,7 +107,8 @@ class NodeIo {
 
   // Up to out.size() bytes from `offset`; 0 at or after the end.
   virtual Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> out);
-  // Writes all of it, or as much as there is room for (an error only when there is room for nothing).
+  // Writes all of it, or as much as there is room for (an error only when there is room for
+  // nothing).
   virtual Result<std::size_t> write(std::uint64_t offset, std::span<const std::byte> in);
   virtual Result<Appended> append(std::span<const std::byte> in);
 
@@ -113,7 +117,8 @@ class NodeIo {
   virtual Result<void> allocate(std::uint64_t offset, std::uint64_t size, AllocateMode mode);
   // Makes [offset, offset + size) read as zeros and gives the space back; the file's size stays.
   virtual Result<void> punch_hole(std::uint64_t offset, std::uint64_t size);
-  // Next offset >= `offset` with data, or in a hole (the end counts as one). ENXIO at or after the end.
+  // Next offset >= `offset` with data, or in a hole (the end counts as one). ENXIO at or after the
+  // end.
   virtual Result<std::uint64_t> seek_data(std::uint64_t offset);
   virtual Result<std::uint64_t> seek_hole(std::uint64_t offset);
   virtual Result<void> sync();
@@ -139,8 +144,8 @@ class FileSystem {
   FileSystem(const FileSystem&) = delete;
   FileSystem& operator=(const FileSystem&) = delete;
 
-  // Inodes. An Ino that a call returns stays valid while the caller holds a Node of it, or until the next call
-  // that removes something or lets a Node go.
+  // Inodes. An Ino that a call returns stays valid while the caller holds a Node of it, or until
+  // the next call that removes something or lets a Node go.
   virtual Ino root() const = 0;
   virtual Result<Ino> lookup(Ino dir, std::string_view name) = 0;  // not "." or ".."
   virtual Result<Ino> parent(Ino dir) = 0;                         // the root is its own parent
@@ -148,8 +153,8 @@ class FileSystem {
     Ino parent = 0;
     std::string name;
   };
-  // Where an inode is linked: for a directory its place, for another file the link that was made (or, on a host, seen)
-  // last. ENOENT when that one is gone. For the root: EINVAL.
+  // Where an inode is linked: for a directory its place, for another file the link that was made
+  // (or, on a host, seen) last. ENOENT when that one is gone. For the root: EINVAL.
   virtual Result<Location> locate(Ino ino) = 0;
   virtual Result<Stat> stat(Ino ino) = 0;
   virtual Result<void> set_attr(Ino ino, const SetAttr& attr) = 0;
@@ -165,14 +170,15 @@ class FileSystem {
                               std::string_view new_name, RenameMode mode);
   virtual Result<std::string> readlink(Ino ino) = 0;
 
-  // A symbolic link that leads straight to a node, whatever its text (/proc/self/fd/3); EINVAL for any other.
+  // A symbolic link that leads straight to a node, whatever its text (/proc/self/fd/3); EINVAL for
+  // any other.
   virtual Result<Node> magic_target(Ino ino);
 
   // Opens a regular file or directory (EINVAL for other types: those are the kernel's).
   virtual Result<std::unique_ptr<NodeIo>> open(Ino ino, Access access) = 0;
 
-  // What exec needs to know: the tag of a built-in program (BaseBuilder::add_program), 0 for any other file;
-  // and the content where it is one shared, unmodified buffer (nullopt otherwise).
+  // What exec needs to know: the tag of a built-in program (BaseBuilder::add_program), 0 for any
+  // other file; and the content where it is one shared, unmodified buffer (nullopt otherwise).
   virtual std::uint64_t program(Ino ino);
   virtual std::optional<SharedBytes> shared_content(Ino ino);
 
@@ -192,11 +198,12 @@ class FileSystem {
   // The type's name, for /proc/mounts: "tmpfs", "hostfs", "proc".
   virtual std::string_view type_name() const = 0;
 
-  // The same file system for a forked sandbox: inode numbers stay, what one changes the other does not see,
-  // where the kind allows that (MemFs); a host folder is the same folder. An empty FsRef: this kind belongs to one
-  // kernel (proc, devpts), and the new kernel mounts its own.
+  // The same file system for a forked sandbox: inode numbers stay, what one changes the other does
+  // not see, where the kind allows that (MemFs); a host folder is the same folder. An empty FsRef:
+  // this kind belongs to one kernel (proc, devpts), and the new kernel mounts its own.
   virtual FsRef fork_for(std::optional<std::uint64_t> quota_bytes);
-  // After a fork, once the new sandbox has its Nodes: lets go of the unlinked files that nothing refers to.
+  // After a fork, once the new sandbox has its Nodes: lets go of the unlinked files that nothing
+  // refers to.
   virtual void drop_orphans() {}
 
   // Number of the file system in Stat::dev; the Namespace sets it when it mounts.

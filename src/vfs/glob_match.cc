@@ -5,8 +5,8 @@
 namespace cloche::vfs {
 namespace {
 
-// Whether `c` is in the set that starts at pattern[at] == '['; sets `end` after it. A '[' without an
-// end stands for itself.
+// Whether `c` is in the set that starts at pattern[at] == '['; sets `end` after it. A '[' without
+// an end stands for itself.
 bool set_matches(std::string_view pattern, std::size_t at, unsigned char c, std::size_t& end) {
   std::size_t i = at + 1;
   const bool negated = i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^');

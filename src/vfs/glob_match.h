@@ -1,4 +1,5 @@
-// Matching of one name against one pattern, as the shell does it in the C locale: bytes, no collation.
+// Matching of one name against one pattern, as the shell does it in the C locale: bytes, no
+// collation.
 #pragma once
 
 #include <string_view>
@@ -6,8 +7,8 @@
 
 namespace cloche::vfs {
 
-// '*' any bytes, '?' one, '[a-z]' a set ('!' or '^' first: not in it), '\' the next one as it is. Linear in
-// pattern x name, whatever the pattern.
+// '*' any bytes, '?' one, '[a-z]' a set ('!' or '^' first: not in it), '\' the next one as it is.
+// Linear in pattern x name, whatever the pattern.
 bool glob_match(std::string_view pattern, std::string_view name);
 bool has_wildcard(std::string_view pattern);
 // The parts between slashes, empty ones left out.

@@ -55,7 +55,8 @@ FileType host_type(const struct statx& st) {
 HostFs::Impl::Impl(UniqueFd folder, const Options& settings)
     : root_fd(std::move(folder)), options(settings), trim_at(settings.remembered_max) {
   const auto st = host_stat(root_fd.get());
-  if (!st) throw HostError::from_errno("looking at the folder to mount", static_cast<int>(st.error()));
+  if (!st)
+    throw HostError::from_errno("looking at the folder to mount", static_cast<int>(st.error()));
   root_dev = device_of(*st);
   root_ino = number(root_dev, st->stx_ino);
   entries[root_ino] = {.parent = 0, .name = {}, .dev = root_dev, .ino = st->stx_ino};
@@ -99,8 +100,9 @@ FsRef HostFs::fork_for(std::optional<std::uint64_t>) {
 
 Ino HostFs::Impl::number(std::uint64_t dev, std::uint64_t ino) const {
   constexpr std::uint64_t foreign = std::uint64_t{1} << 63;
-  // Numbers of the folder's own file system are shown as they are; those of one mounted below are mixed with its
-  // device. Two that fell together would only make the older one stale: the identity is checked apart.
+  // Numbers of the folder's own file system are shown as they are; those of one mounted below are
+  // mixed with its device. Two that fell together would only make the older one stale: the identity
+  // is checked apart.
   if (dev == root_dev && (ino & foreign) == 0) return ino;
   std::uint64_t mixed = (ino ^ (dev * 0x9e3779b97f4a7c15u)) * 0xbf58476d1ce4e5b9u;
   mixed ^= mixed >> 31;
@@ -122,7 +124,8 @@ Result<std::string> HostFs::Impl::path_of(Ino ino) const {
   }
   std::string path;
   path.reserve(size);
-  for (auto it = names.rbegin(); it != names.rend(); ++it) path.append(path.empty() ? "" : "/").append(**it);
+  for (auto it = names.rbegin(); it != names.rend(); ++it)
+    path.append(path.empty() ? "" : "/").append(**it);
   return path;
 }
 
@@ -298,7 +301,8 @@ Result<std::string> HostFs::readlink(Ino ino) {
 
 StatFs HostFs::statfs() {
   StatFs out;
-  out.magic = 0x65735546;  // FUSE_SUPER_MAGIC: a folder of another machine's, as far as a guest knows
+  out.magic =
+      0x65735546;  // FUSE_SUPER_MAGIC: a folder of another machine's, as far as a guest knows
   out.read_only = read_only();
   struct ::statfs st{};
   if (::fstatfs(impl_->root_fd.get(), &st) != 0) return out;

@@ -1,17 +1,20 @@
 // HostFs: a folder of the host as a file system, read-only or writable, with no way out of it.
 //
-// Every access starts at the folder's descriptor and goes down by openat2(RESOLVE_BENEATH | NO_SYMLINKS |
-// NO_MAGICLINKS), or, where the kernel lacks that, component by component with O_NOFOLLOW. The host never follows a symbolic
-// link for us: links are read and resolved by our Namespace, as guest paths. Each inode is checked to be the one
-// that was looked up (device and number), so a folder renamed or swapped by the host meanwhile is ESTALE, never another file.
+// Every access starts at the folder's descriptor and goes down by openat2(RESOLVE_BENEATH |
+// NO_SYMLINKS | NO_MAGICLINKS), or, where the kernel lacks that, component by component with
+// O_NOFOLLOW. The host never follows a symbolic link for us: links are read and resolved by our
+// Namespace, as guest paths. Each inode is checked to be the one that was looked up (device and
+// number), so a folder renamed or swapped by the host meanwhile is ESTALE, never another file.
 // Devices, sockets and fifos of the host are listed but never opened, nor made (EPERM).
 //
-// Owner and group are shown as the guest's (1000); permission bits are the host's, set-id and sticky bits are neither
-// shown nor set. chown to anyone else is EPERM. Descriptors: one for the folder, one for each open NodeIo (bounded:
-// ENFILE), one or two during a call. Paths below the folder are bounded by the host's 4095 bytes.
+// Owner and group are shown as the guest's (1000); permission bits are the host's, set-id and
+// sticky bits are neither shown nor set. chown to anyone else is EPERM. Descriptors: one for the
+// folder, one for each open NodeIo (bounded: ENFILE), one or two during a call. Paths below the
+// folder are bounded by the host's 4095 bytes.
 //
-// An unlinked file lives on in its open NodeIos; a Node alone does not keep it (ENOENT). What the host does to the
-// folder meanwhile is seen at once. Calls block on the host's disk while the kernel's lock is held.
+// An unlinked file lives on in its open NodeIos; a Node alone does not keep it (ENOENT). What the
+// host does to the folder meanwhile is seen at once. Calls block on the host's disk while the
+// kernel's lock is held.
 #pragma once
 
 #include <memory>
@@ -28,9 +31,9 @@ class HostFs final : public FileSystem {
   struct Options {
     HostAccess access = HostAccess::read_only;
     std::uint32_t uid = 1000, gid = 1000;
-    std::uint32_t open_max = 256;       // NodeIos at once
+    std::uint32_t open_max = 256;          // NodeIos at once
     std::uint32_t remembered_max = 65536;  // inodes remembered without a reference
-    bool use_openat2 = true;            // false: the component-wise way, for tests
+    bool use_openat2 = true;               // false: the component-wise way, for tests
   };
 
   // Opens the folder. Throws HostError when it is missing, no directory, or unreadable.

@@ -1,5 +1,5 @@
-// HostFs: changes of the folder. Each acts in a directory that is open and checked, on one name without slashes, and
-// never follows a link.
+// HostFs: changes of the folder. Each acts in a directory that is open and checked, on one name
+// without slashes, and never follows a link.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -27,7 +27,8 @@ std::string chmod_path(const UniqueFd& fd) { return "/proc/self/fd/" + std::to_s
 Result<void> HostFs::set_attr(Ino ino, const SetAttr& attr) {
   CLOCHE_TRY(impl_->check_writable());
   CLOCHE_ASSIGN(const auto at, impl_->open(ino));
-  if ((attr.uid && *attr.uid != impl_->options.uid) || (attr.gid && *attr.gid != impl_->options.gid)) {
+  if ((attr.uid && *attr.uid != impl_->options.uid) ||
+      (attr.gid && *attr.gid != impl_->options.gid)) {
     return Errno::perm;
   }
   if (attr.size) {
@@ -101,7 +102,8 @@ Result<void> HostFs::link(Ino ino, Ino dir, std::string_view name) {
   const Impl::Entry& entry = impl_->entries.at(ino);
   CLOCHE_ASSIGN(const auto from_dir, impl_->open_directory(entry.parent));
   CLOCHE_ASSIGN(const auto to, impl_->open_directory(dir));
-  if (::linkat(from_dir.fd.get(), entry.name.c_str(), to.fd.get(), std::string(name).c_str(), 0) != 0) {
+  if (::linkat(from_dir.fd.get(), entry.name.c_str(), to.fd.get(), std::string(name).c_str(), 0) !=
+      0) {
     return last_error();
   }
   return {};

@@ -1,4 +1,5 @@
-// What HostFs's source files share: which inodes are known and where, and the only way to a descriptor of one.
+// What HostFs's source files share: which inodes are known and where, and the only way to a
+// descriptor of one.
 #pragma once
 
 #include <sys/stat.h>
@@ -37,12 +38,15 @@ struct HostFs::Impl {
     return (std::uint64_t{major} << 32) | minor;
   }
 
-  // Relative path from the folder; ENOENT when it is linked nowhere, ESTALE when the places contradict each other.
+  // Relative path from the folder; ENOENT when it is linked nowhere, ESTALE when the places
+  // contradict each other.
   Result<std::string> path_of(Ino ino) const;
-  // The one way to an inode: down from the folder, without links, then compared with what was looked up.
+  // The one way to an inode: down from the folder, without links, then compared with what was
+  // looked up.
   Result<Opened> open(Ino ino) const;
   Result<Opened> open_directory(Ino ino) const;
-  // A descriptor with those flags of an inode that is open already; regular files and directories only.
+  // A descriptor with those flags of an inode that is open already; regular files and directories
+  // only.
   static Result<UniqueFd> reopen(const UniqueFd& fd, int flags);
   Result<UniqueFd> open_path(const std::string& path) const;
   Result<UniqueFd> open_path_by_steps(const std::string& path) const;

@@ -26,8 +26,8 @@ bool fits_offset(std::uint64_t offset) {
   return offset <= static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
 }
 
-// Cookies: 1 and 2 follow "." and "..", then the host's positions, moved up. Its last one may be the largest
-// number there is, and stands for itself: the end.
+// Cookies: 1 and 2 follow "." and "..", then the host's positions, moved up. Its last one may be
+// the largest number there is, and stands for itself: the end.
 constexpr std::uint64_t cookie_shift = 3;
 constexpr std::uint64_t cookie_end = std::numeric_limits<std::int64_t>::max();
 

@@ -1,5 +1,5 @@
-// What must not get out of a mounted folder, however guest and host pull at it. The behaviour that all file
-// systems share is in contract_test.cc.
+// What must not get out of a mounted folder, however guest and host pull at it. The behaviour that
+// all file systems share is in contract_test.cc.
 
 #include "vfs/hostfs.h"
 
@@ -34,8 +34,10 @@ class HostFsTest : public ::testing::TestWithParam<bool> {
     outer_.write("mounted/d/g", "deeper");
   }
   TypedFsRef<HostFs> open_folder(HostAccess access) {
-    return make_fs<HostFs>(outer_.path() / "mounted",
-                           HostFs::Options{.access = access, .open_max = 8, .remembered_max = 64, .use_openat2 = GetParam()});
+    return make_fs<HostFs>(
+        outer_.path() / "mounted",
+        HostFs::Options{
+            .access = access, .open_max = 8, .remembered_max = 64, .use_openat2 = GetParam()});
   }
   std::string read(const Node& node) {
     const auto io = open(node, Access::read, user_);
@@ -71,7 +73,8 @@ TEST_P(HostFsTest, ReadOnlyChangesNothing) {
   EXPECT_EQ(folder->link(f.ino(), folder->root(), "x").error(), Errno::rofs);
   EXPECT_EQ(folder->unlink(folder->root(), "f").error(), Errno::rofs);
   EXPECT_EQ(folder->rmdir(folder->root(), "d").error(), Errno::rofs);
-  EXPECT_EQ(folder->rename(folder->root(), "f", folder->root(), "h", RenameMode::replace).error(), Errno::rofs);
+  EXPECT_EQ(folder->rename(folder->root(), "f", folder->root(), "h", RenameMode::replace).error(),
+            Errno::rofs);
   EXPECT_EQ(folder->set_attr(f.ino(), {.size = 0}).error(), Errno::rofs);
   EXPECT_EQ(folder->open(f.ino(), Access::write).error(), Errno::rofs);
   EXPECT_EQ(outer_.read("mounted/f"), "inside");
@@ -82,7 +85,8 @@ TEST_P(HostFsTest, TheHostNeverFollowsALinkForUs) {
   fs::create_symlink("..", outer_.path() / "mounted/up");
   fs::create_symlink("../secret", outer_.path() / "mounted/rel");
   const auto folder = open_folder(HostAccess::writable);
-  const Ino out = *folder->lookup(folder->root(), "out"), up = *folder->lookup(folder->root(), "up");
+  const Ino out = *folder->lookup(folder->root(), "out"),
+            up = *folder->lookup(folder->root(), "up");
   EXPECT_EQ(folder->stat(out)->type, FileType::symlink);
   EXPECT_EQ(folder->open(out, Access::read).error(), Errno::inval);
   EXPECT_EQ(folder->lookup(up, "secret").error(), Errno::notdir);
@@ -93,7 +97,9 @@ TEST_P(HostFsTest, TheHostNeverFollowsALinkForUs) {
     EXPECT_FALSE(folder->lookup(folder->root(), name).ok()) << name;
     EXPECT_FALSE(folder->unlink(folder->root(), name).ok()) << name;
     EXPECT_FALSE(folder->create(folder->root(), name, {}).ok()) << name;
-    EXPECT_FALSE(folder->rename(folder->root(), "f", folder->root(), name, RenameMode::replace).ok()) << name;
+    EXPECT_FALSE(
+        folder->rename(folder->root(), "f", folder->root(), name, RenameMode::replace).ok())
+        << name;
   }
   // Our own walk takes them as paths of the guest, where nothing of the kind exists.
   Namespace space(folder);
@@ -146,7 +152,8 @@ TEST_P(HostFsTest, SpecialFilesAreNotOpenedNorMade) {
   EXPECT_EQ(folder->stat(fifo)->type, FileType::fifo);
   EXPECT_EQ(folder->open(fifo, Access::read).error(), Errno::inval);
   EXPECT_EQ(folder->create(folder->root(), "x", {.type = FileType::fifo}).error(), Errno::perm);
-  EXPECT_EQ(folder->create(folder->root(), "x", {.type = FileType::character}).error(), Errno::perm);
+  EXPECT_EQ(folder->create(folder->root(), "x", {.type = FileType::character}).error(),
+            Errno::perm);
 }
 
 TEST_P(HostFsTest, SetIdBitsNeitherShowNorStick) {
@@ -192,7 +199,8 @@ TEST_P(HostFsTest, AForkIsTheSameFolder) {
   EXPECT_TRUE(folder->lookup(d.ino(), "new").ok());
 }
 
-// The host swaps a folder for a link to the outside and back, as fast as it can, while a guest walks.
+// The host swaps a folder for a link to the outside and back, as fast as it can, while a guest
+// walks.
 TEST_P(HostFsTest, RacesWithTheHostDoNotEscape) {
   fs::create_directory(outer_.path() / "outside");
   outer_.write("outside/g", "secret");
@@ -221,9 +229,8 @@ TEST_P(HostFsTest, RacesWithTheHostDoNotEscape) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, HostFsTest, ::testing::Bool(), [](const auto& param) {
-  return param.param ? "Openat2" : "BySteps";
-});
+INSTANTIATE_TEST_SUITE_P(Ways, HostFsTest, ::testing::Bool(),
+                         [](const auto& param) { return param.param ? "Openat2" : "BySteps"; });
 
 }  // namespace
 }  // namespace cloche::vfs

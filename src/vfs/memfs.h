@@ -1,18 +1,21 @@
 // MemFs: a copy-on-write file system in memory.
 //
-// Its state is a persistent structure: inodes, directories and pages of content are counted nodes, and a change
-// clones only the nodes that another state also holds. So a snapshot or a fork costs O(1) whatever the tree
-// holds, and all sandboxes of a process share one base. A state that is not changed any more is a `Frozen`: any
-// number of threads may fork from it and read it at once (its counts are atomic).
+// Its state is a persistent structure: inodes, directories and pages of content are counted nodes,
+// and a change clones only the nodes that another state also holds. So a snapshot or a fork costs
+// O(1) whatever the tree holds, and all sandboxes of a process share one base. A state that is not
+// changed any more is a `Frozen`: any number of threads may fork from it and read it at once (its
+// counts are atomic).
 //
-// Quota. Only what the user adds counts; what came from a base (BaseBuilder) or a graft costs nothing.
-//   bytes:  content in the 4 KiB pages that a file holds, the page with the file's end only up to that end (a file of n
-//           written bytes costs n; holes cost nothing); a page of a base file counts from when it is written.
-//           Targets of symbolic links by their length; extended attributes by their bytes plus 64 each.
-//   inodes: one for each name in a directory (so a further hard link costs one too) and one for each file that
-//           is unlinked but still referenced.
-// ENOSPC comes before anything is allocated; space is back after the last link and the last Node, after truncate and
-// punch_hole. Host memory is bounded by about 1.2 x bytes + 2 KiB x inodes.
+// Quota. Only what the user adds counts; what came from a base (BaseBuilder) or a graft costs
+// nothing.
+// Bytes: content in the 4 KiB pages that a file holds, the page with the file's end only up to that
+// end (so a file of n written bytes costs n, and holes cost nothing); a page of a base file counts
+// from when it is written. Targets of symbolic links by their length; extended attributes by their
+// bytes plus 64 each.
+// Inodes: one for each name in a directory (so a further hard link costs one too), and one for each
+// file that is unlinked but still referenced.
+// ENOSPC comes before anything is allocated; space is back after the last link and the last Node,
+// after truncate and punch_hole. Host memory is bounded by about 1.2 x bytes + 2 KiB x inodes.
 //
 // Times: atime is kept as with `relatime`, and not at all for files of a base or a graft.
 #pragma once
@@ -38,7 +41,8 @@ namespace memfs {
 struct State;  // memfs_state.h
 }
 
-// An immutable state of a MemFs: a base layer, a package tree, a snapshot. Cheap to copy; thread-safe.
+// An immutable state of a MemFs: a base layer, a package tree, a snapshot. Cheap to copy;
+// thread-safe.
 class Frozen {
  public:
   Frozen() = default;
@@ -61,14 +65,15 @@ class MemFs final : public FileSystem {
   // The state now, in O(1). Files that are unlinked but open are in it until the fork lets them go.
   Frozen freeze() const;
 
-  // An independent copy in O(1). Files that are unlinked but referenced here are in it too, so that open descriptions
-  // can be carried over: take Nodes of them, then call drop_orphans(). Not called: they stay charged, no harm else.
+  // An independent copy in O(1). Files that are unlinked but referenced here are in it too, so that
+  // open descriptions can be carried over: take Nodes of them, then call drop_orphans(). Not
+  // called: they stay charged, no harm else.
   TypedFsRef<MemFs> fork(Quota quota) const;
 
-  // Links the subtree at `source` of a frozen state (0: its root) into this tree as `dir`/`name`, read-only (EROFS),
-  // without quota, in O(1). EEXIST when the name is taken. A guest can neither remove nor rename it (EBUSY).
-  // A tree that has grafts itself is EOPNOTSUPP. ungraft takes it out; Nodes in it stay readable. ENOENT when `name` is
-  // no graft.
+  // Links the subtree at `source` of a frozen state (0: its root) into this tree as `dir`/`name`,
+  // read-only (EROFS), without quota, in O(1). EEXIST when the name is taken. A guest can neither
+  // remove nor rename it (EBUSY). A tree that has grafts itself is EOPNOTSUPP. ungraft takes it
+  // out; Nodes in it stay readable. ENOENT when `name` is no graft.
   Result<Ino> graft(Ino dir, std::string_view name, const Frozen& state, Ino source = 0);
   Result<void> ungraft(Ino dir, std::string_view name);
 

@@ -9,7 +9,8 @@ namespace cloche::vfs::memfs {
 namespace {
 
 constexpr std::size_t capacity_min = 64;
-// No more pages than this are allocated ahead in one file, whatever the quota: the call stays short.
+// No more pages than this are allocated ahead in one file, whatever the quota: the call stays
+// short.
 constexpr std::uint64_t allocate_pages_max = std::uint64_t{1} << 20;
 
 }  // namespace
@@ -37,9 +38,7 @@ std::uint64_t Content::charge_of(std::uint64_t pages, std::uint64_t size, bool t
   return pages * page_size - (tail_held ? page_size - size % page_size : 0);
 }
 
-std::uint64_t Content::charge() const {
-  return charge_of(pages_.size(), size_, tail_held(size_));
-}
+std::uint64_t Content::charge() const { return charge_of(pages_.size(), size_, tail_held(size_)); }
 
 std::uint64_t Content::charge_after(std::uint64_t offset, std::uint64_t size) const {
   const std::uint64_t page = offset / page_size;
@@ -68,7 +67,8 @@ std::span<const std::byte> Content::shared_page(std::uint64_t page) const {
 
 std::size_t Content::read(std::uint64_t offset, std::span<std::byte> out) const {
   if (offset >= size_) return 0;
-  const std::size_t total = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - offset));
+  const std::size_t total =
+      static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - offset));
   std::size_t done = 0;
   while (done < total) {
     const std::uint64_t at = offset + done;
@@ -176,7 +176,8 @@ Result<void> Content::allocate(std::uint64_t offset, std::uint64_t size, Allocat
   if (size == 0) return Errno::inval;
   const std::uint64_t first = offset / page_size, last = (offset + size - 1) / page_size;
   const std::uint64_t missing = last - first + 1 - pages_.count(first, last);
-  const std::uint64_t new_size = mode == AllocateMode::grow ? std::max(size_, offset + size) : size_;
+  const std::uint64_t new_size =
+      mode == AllocateMode::grow ? std::max(size_, offset + size) : size_;
   if (missing > allocate_pages_max) return Errno::nospc;
   const std::uint64_t tail = new_size / page_size;
   const bool tail_after =

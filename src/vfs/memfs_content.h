@@ -1,8 +1,10 @@
-// Content: the bytes of one regular MemFs file: pages of its own over a part of a shared buffer, over holes.
+// Content: the bytes of one regular MemFs file: pages of its own over a part of a shared buffer,
+// over holes.
 //
-// A page of its own costs quota: 4096 bytes, or, for the page that holds the end of the file, the bytes up to the end.
-// Operations that may grow are told how many bytes of quota there is room for, and say ENOSPC before they
-// change anything; the caller takes charge() before and after and books the difference.
+// A page of its own costs quota: 4096 bytes, or, for the page that holds the end of the file, the
+// bytes up to the end. Operations that may grow are told how many bytes of quota there is room for,
+// and say ENOSPC before they change anything; the caller takes charge() before and after and books
+// the difference.
 #pragma once
 
 #include <atomic>
@@ -20,7 +22,8 @@ namespace cloche::vfs::memfs {
 
 constexpr std::uint64_t page_size = 4096;
 
-// One page: the first `capacity` bytes follow the header, the rest of the page is zeros. Small files have small pages.
+// One page: the first `capacity` bytes follow the header, the rest of the page is zeros. Small
+// files have small pages.
 struct Page {
   std::atomic<std::uint32_t> refs{1};
   std::uint32_t capacity = 0;
@@ -49,7 +52,8 @@ class Content {
 
   std::size_t read(std::uint64_t offset, std::span<std::byte> out) const;
   // Writes what there is `room` for; ENOSPC when that is nothing.
-  Result<std::size_t> write(std::uint64_t offset, std::span<const std::byte> in, std::uint64_t room);
+  Result<std::size_t> write(std::uint64_t offset, std::span<const std::byte> in,
+                            std::uint64_t room);
   Result<void> truncate(std::uint64_t size, std::uint64_t room);
   Result<void> allocate(std::uint64_t offset, std::uint64_t size, AllocateMode mode,
                         std::uint64_t room);
@@ -59,7 +63,9 @@ class Content {
 
  private:
   static std::uint64_t charge_of(std::uint64_t pages, std::uint64_t size, bool tail_held);
-  bool tail_held(std::uint64_t size) const { return size % page_size != 0 && holds(size / page_size); }
+  bool tail_held(std::uint64_t size) const {
+    return size % page_size != 0 && holds(size / page_size);
+  }
   bool holds(std::uint64_t page) const { return pages_.find(page) != nullptr; }
   // What the shared buffer has for a page; empty at and after its end.
   std::span<const std::byte> shared_page(std::uint64_t page) const;

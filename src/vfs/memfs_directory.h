@@ -1,8 +1,9 @@
 // Directory: the names of one MemFs directory, in the order in which they were made.
 //
-// Flat: an array of entries sorted by cookie, the names in one string, and a hash index once there are more than a
-// few. So cloning is three copies, destroying touches no other node, and a reader's cookie (the number that an
-// entry got when it was added, never given out twice) finds its place by binary search whatever was removed.
+// Flat: an array of entries sorted by cookie, the names in one string, and a hash index once there
+// are more than a few. So cloning is three copies, destroying touches no other node, and a reader's
+// cookie (the number that an entry got when it was added, never given out twice) finds its place by
+// binary search whatever was removed.
 #pragma once
 
 #include <atomic>
@@ -46,7 +47,8 @@ class Directory {
 
   // Whether another name still fits (the names of one directory are 4 GiB at most).
   bool has_room(std::size_t name_size) const;
-  // Adds a name that is not there; returns its cookie. Pointers to entries are not valid after it, nor after remove.
+  // Adds a name that is not there; returns its cookie. Pointers to entries are not valid after it,
+  // nor after remove.
   std::uint64_t add(std::string_view name, Entry entry);
   void remove(std::string_view name);
   // Lets an entry that is there lead elsewhere; its name and cookie stay. Returns the cookie.
@@ -56,8 +58,12 @@ class Directory {
 
  private:
   Directory(const Directory& other)
-      : entries_(other.entries_), names_(other.names_), index_(other.index_),
-        next_cookie_(other.next_cookie_), live_(other.live_), index_used_(other.index_used_) {}
+      : entries_(other.entries_),
+        names_(other.names_),
+        index_(other.index_),
+        next_cookie_(other.next_cookie_),
+        live_(other.live_),
+        index_used_(other.index_used_) {}
 
   std::size_t position(std::string_view name) const;  // entries_.size() when absent
   void compact();
@@ -66,7 +72,8 @@ class Directory {
 
   std::vector<Entry> entries_;
   std::string names_;
-  std::vector<std::uint32_t> index_;  // position + 1, 0 empty; linear probing; a removed entry's slot stays
+  std::vector<std::uint32_t>
+      index_;  // position + 1, 0 empty; linear probing; a removed entry's slot stays
   std::uint64_t next_cookie_ = first_cookie;
   std::size_t live_ = 0;
   std::size_t index_used_ = 0;

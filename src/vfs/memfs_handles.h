@@ -1,4 +1,5 @@
-// HandleCounts: how many Nodes refer to each inode of a MemFs. Open addressing: this is on every path walk.
+// HandleCounts: how many Nodes refer to each inode of a MemFs. Open addressing: this is on every
+// path walk.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,8 @@ struct MemFs::Impl {
   const memfs::Inode* find(Ino ino) const;
   Result<const memfs::Inode*> get(Ino ino) const;            // ESTALE
   Result<const memfs::Inode*> get_directory(Ino ino) const;  // ENOTDIR
-  // A directory that a name may be added to or taken from: EROFS, ENOENT when it has been removed itself.
+  // A directory that a name may be added to or taken from: EROFS, ENOENT when it has been removed
+  // itself.
   Result<const memfs::Inode*> get_own_directory(Ino ino) const;
   // EROFS for an inode of a graft.
   Result<const memfs::Inode*> get_own(Ino ino) const;

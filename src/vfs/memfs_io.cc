@@ -23,9 +23,8 @@ class MemFs::Io final : public NodeIo {
 
   Result<std::size_t> write(std::uint64_t offset, std::span<const std::byte> in) override {
     if (in.empty() && has(access(), Access::write)) return std::size_t{0};
-    return change([&](Content& content, std::uint64_t room) {
-      return content.write(offset, in, room);
-    });
+    return change(
+        [&](Content& content, std::uint64_t room) { return content.write(offset, in, room); });
   }
 
   Result<Appended> append(std::span<const std::byte> in) override {
@@ -35,9 +34,8 @@ class MemFs::Io final : public NodeIo {
   }
 
   Result<void> truncate(std::uint64_t size) override {
-    return change([&](Content& content, std::uint64_t room) {
-      return content.truncate(size, room);
-    });
+    return change(
+        [&](Content& content, std::uint64_t room) { return content.truncate(size, room); });
   }
 
   Result<void> allocate(std::uint64_t offset, std::uint64_t size, AllocateMode mode) override {
@@ -108,8 +106,8 @@ class MemFs::Io final : public NodeIo {
     if (inode.base || !Impl::is_own(ino())) return;
     const Timestamp now = impl().clock.now();
     constexpr std::int64_t day_s = 24 * 60 * 60;
-    const bool stale = inode.atime <= inode.mtime || inode.atime <= inode.ctime ||
-                       now.s - inode.atime.s >= day_s;
+    const bool stale =
+        inode.atime <= inode.mtime || inode.atime <= inode.ctime || now.s - inode.atime.s >= day_s;
     if (stale && now != inode.atime) impl().mut(ino()).atime = now;
   }
 };

@@ -55,10 +55,24 @@ struct Inode {
 
  private:
   Inode(const Inode& o)
-      : type(o.type), base(o.base), orphan_charged(o.orphan_charged), mode(o.mode), nlink(o.nlink),
-        uid(o.uid), gid(o.gid), rdev(o.rdev), program(o.program), atime(o.atime), mtime(o.mtime),
-        ctime(o.ctime), btime(o.btime), parent(o.parent), parent_cookie(o.parent_cookie),
-        content(o.content), dir(o.dir), extra(o.extra) {}
+      : type(o.type),
+        base(o.base),
+        orphan_charged(o.orphan_charged),
+        mode(o.mode),
+        nlink(o.nlink),
+        uid(o.uid),
+        gid(o.gid),
+        rdev(o.rdev),
+        program(o.program),
+        atime(o.atime),
+        mtime(o.mtime),
+        ctime(o.ctime),
+        btime(o.btime),
+        parent(o.parent),
+        parent_cookie(o.parent_cookie),
+        content(o.content),
+        dir(o.dir),
+        extra(o.extra) {}
 };
 
 // Inode numbers: the low 40 bits count, the high ones say in which grafted tree (0: this one).

@@ -116,7 +116,8 @@ Result<void> MemFs::link(Ino ino, Ino dir, std::string_view name) {
   CLOCHE_TRY(impl_->check_new_name(*parent, name));
   if (inode->nlink >= links_max) return Errno::mlink;
   const bool charged = !impl_->building_base;
-  // A file without a name, but open (O_TMPFILE), gets one: then it is no orphan any more, and its name is what is charged.
+  // A file without a name, but open (O_TMPFILE), gets one: then it is no orphan any more, and its
+  // name is what is charged.
   if (inode->nlink == 0) {
     impl_->state.usage.inodes -= inode->orphan_charged ? 1 : 0;
     impl_->mut(ino).orphan_charged = false;

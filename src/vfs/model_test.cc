@@ -1,5 +1,6 @@
-// Random operations on MemFs and its forks, against a model so plain that it cannot be wrong: a map from paths to
-// values, copied whole at each fork. After every step all results agree, and so does the quota.
+// Random operations on MemFs and its forks, against a model so plain that it cannot be wrong: a map
+// from paths to values, copied whole at each fork. After every step all results agree, and so does
+// the quota.
 
 #include <gtest/gtest.h>
 
@@ -96,7 +97,9 @@ struct World {
 
 class ModelTest : public ::testing::TestWithParam<unsigned> {
  protected:
-  std::size_t pick(std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_); }
+  std::size_t pick(std::size_t n) {
+    return std::uniform_int_distribution<std::size_t>(0, n - 1)(random_);
+  }
 
   std::string some_path(const Model& model, FileType type) {
     std::vector<std::string> paths;
@@ -133,7 +136,8 @@ void ModelTest::write(World& world, const std::string& path) {
   switch (pick(4)) {
     case 0: {
       ASSERT_TRUE(io->truncate(at).ok());
-      if (at < file.content.size()) file.pages.erase(file.pages.lower_bound((at + page - 1) / page), file.pages.end());
+      if (at < file.content.size())
+        file.pages.erase(file.pages.lower_bound((at + page - 1) / page), file.pages.end());
       file.content.resize(at);
       break;
     }
@@ -141,10 +145,11 @@ void ModelTest::write(World& world, const std::string& path) {
       const std::uint64_t size = 1 + pick(20'000);
       ASSERT_TRUE(io->punch_hole(at, size).ok());
       const std::uint64_t end = at + size;
-      for (std::uint64_t i = at; i < std::min<std::uint64_t>(end, file.content.size()); ++i) file.content[i] = 0;
+      for (std::uint64_t i = at; i < std::min<std::uint64_t>(end, file.content.size()); ++i)
+        file.content[i] = 0;
       for (auto it = file.pages.begin(); it != file.pages.end();) {
-        const bool covered = it->first * page >= at &&
-                             (end >= file.content.size() || (it->first + 1) * page <= end);
+        const bool covered =
+            it->first * page >= at && (end >= file.content.size() || (it->first + 1) * page <= end);
         it = covered ? file.pages.erase(it) : std::next(it);
       }
       break;
@@ -155,7 +160,8 @@ void ModelTest::write(World& world, const std::string& path) {
       ASSERT_EQ(*io->write(at, std::as_bytes(std::span(data))), data.size());
       if (file.content.size() < at + data.size()) file.content.resize(at + data.size());
       file.content.replace(at, data.size(), data);
-      for (std::uint64_t p = at / page; p <= (at + data.size() - 1) / page; ++p) file.pages[p] = true;
+      for (std::uint64_t p = at / page; p <= (at + data.size() - 1) / page; ++p)
+        file.pages[p] = true;
     }
   }
 }
@@ -194,9 +200,12 @@ void ModelTest::rename(World& world) {
     if (target->second.type == FileType::directory && within(from_dir, to)) expected = Errno::inval;
   } else if (there) {
     const bool to_is_dir = target->second.type == FileType::directory;
-    if (to_is_dir && !from_is_dir) expected = Errno::isdir;
-    else if (!to_is_dir && from_is_dir) expected = Errno::notdir;
-    else if (to_is_dir && world.model.has_children(to)) expected = Errno::notempty;
+    if (to_is_dir && !from_is_dir)
+      expected = Errno::isdir;
+    else if (!to_is_dir && from_is_dir)
+      expected = Errno::notdir;
+    else if (to_is_dir && world.model.has_children(to))
+      expected = Errno::notempty;
   }
   ASSERT_EQ(result ? Errno{} : result.error(), expected) << from << " -> " << to;
   if (!result) return;
@@ -219,7 +228,8 @@ void ModelTest::step(World& world) {
   const bool free = there == model.entries.end();
   const Ino dir_ino = find(fs, dir);
   switch (pick(10)) {
-    case 0: case 1: {
+    case 0:
+    case 1: {
       const FileType type = pick(3) == 0 ? FileType::directory : FileType::regular;
       const auto made = fs.create(dir_ino, name, {.type = type});
       ASSERT_EQ(made.ok(), free);
@@ -255,7 +265,8 @@ void ModelTest::step(World& world) {
     }
     case 5: {
       const auto gone = fs.rmdir(dir_ino, name);
-      ASSERT_EQ(gone.ok(), !free && there->second.type == FileType::directory && !model.has_children(path));
+      ASSERT_EQ(gone.ok(),
+                !free && there->second.type == FileType::directory && !model.has_children(path));
       if (gone) model.remove(path);
       break;
     }
@@ -287,18 +298,22 @@ void ModelTest::compare(World& world) {
       ASSERT_EQ(*world.fs->readlink(ino), it->second.target);
     } else if (st.type == FileType::regular) {
       std::string content(it->second.file->content.size() + 1, '?');
-      const auto n = (*world.fs->open(ino, Access::read))->read(0, std::as_writable_bytes(std::span(content)));
+      const auto n =
+          (*world.fs->open(ino, Access::read))->read(0, std::as_writable_bytes(std::span(content)));
       content.resize(*n);
       ASSERT_TRUE(content == it->second.file->content) << path;
       ASSERT_EQ(st.nlink, static_cast<unsigned>(it->second.file->links)) << path;
     } else {
       unsigned subdirs = 0;
-      ASSERT_TRUE((*world.fs->open(ino, Access::read))->readdir(0, [&](const DirEntry& e) {
-        if (e.name == "." || e.name == "..") return true;
-        left.emplace_back(Model::child(path, std::string(e.name)), e.ino);
-        subdirs += e.type == FileType::directory ? 1 : 0;
-        return true;
-      }).ok());
+      ASSERT_TRUE((*world.fs->open(ino, Access::read))
+                      ->readdir(0,
+                                [&](const DirEntry& e) {
+                                  if (e.name == "." || e.name == "..") return true;
+                                  left.emplace_back(Model::child(path, std::string(e.name)), e.ino);
+                                  subdirs += e.type == FileType::directory ? 1 : 0;
+                                  return true;
+                                })
+                      .ok());
       ASSERT_EQ(st.nlink, 2 + subdirs) << path;
     }
   }

@@ -1,8 +1,9 @@
 // Namespace: a root file system and what is mounted in it, and the way from paths to nodes.
 //
-// A path is walked as Linux walks it: search permission on every directory, "." and "..", mount points in both
-// directions, symbolic links (40 at most), names of 255 and paths of 4095 bytes. There is no chroot. A file system is mounted
-// in one place only, so a Node alone says where one is. Not thread-safe: under the kernel's lock.
+// A path is walked as Linux walks it: search permission on every directory, "." and "..", mount
+// points in both directions, symbolic links (40 at most), names of 255 and paths of 4095 bytes.
+// There is no chroot. A file system is mounted in one place only, so a Node alone says where one
+// is. Not thread-safe: under the kernel's lock.
 #pragma once
 
 #include <memory>
@@ -26,16 +27,16 @@ struct Resolve {
 enum class LastKind : std::uint8_t { name, dot, dot_dot, root };  // what the path ends in
 
 struct Resolved {
-  Node parent;             // the directory that holds the last component
-  std::string name;        // the last component; empty unless last == LastKind::name
+  Node parent;                 // the directory that holds the last component
+  std::string name;            // the last component; empty unless last == LastKind::name
   std::optional<Node> target;  // what is there, if anything
   LastKind last = LastKind::name;
   bool trailing_slash = false;  // the path asks for a directory; the target was checked to be one
 };
 
 struct Mount {
-  std::string source = {};   // as in /proc/mounts
-  std::string path = {};     // where, absolute
+  std::string source = {};  // as in /proc/mounts
+  std::string path = {};    // where, absolute
   FsRef fs = {};
   Node mount_point = {};  // covered directory; empty for the root mount
   bool read_only = false;
@@ -50,9 +51,10 @@ class Namespace {
 
   Node root() const;
 
-  // Walks `path` from `start` (or from the root when it is absolute). The last component may be missing: then
-  // `target` is empty; anything missing before it is ENOENT. With Follow::yes a last symbolic link is followed, and
-  // parent and name are those of where it leads (so that O_CREAT makes the link's target). "" is ENOENT.
+  // Walks `path` from `start` (or from the root when it is absolute). The last component may be
+  // missing: then `target` is empty; anything missing before it is ENOENT. With Follow::yes a last
+  // symbolic link is followed, and parent and name are those of where it leads (so that O_CREAT
+  // makes the link's target). "" is ENOENT.
   Result<Resolved> resolve(const Node& start, std::string_view path, Follow follow,
                            const Credentials& cred, std::uint32_t restrictions = 0) const;
 
@@ -60,11 +62,12 @@ class Namespace {
   Result<Node> lookup(const Node& start, std::string_view path, Follow follow,
                       const Credentials& cred, std::uint32_t restrictions = 0) const;
 
-  // The absolute path of a node, as getcwd and /proc/self/fd show it. ENOENT when it is linked nowhere.
+  // The absolute path of a node, as getcwd and /proc/self/fd show it. ENOENT when it is linked
+  // nowhere.
   Result<std::string> path_of(const Node& node) const;
 
-  // Puts `fs` over the directory at `mount_point`. EBUSY when something is mounted there, or the file system is
-  // mounted already; ENOTDIR. `source` is for /proc/mounts.
+  // Puts `fs` over the directory at `mount_point`. EBUSY when something is mounted there, or the
+  // file system is mounted already; ENOTDIR. `source` is for /proc/mounts.
   Result<void> mount(const Node& mount_point, FsRef fs, std::string source);
   // Makes the directories that lead to `path` (as root) and mounts there.
   Result<void> mount_at(std::string_view path, FsRef fs, std::string source);
@@ -74,12 +77,15 @@ class Namespace {
   // The mount that covers `node`, or nullptr: rmdir and rename of it are EBUSY.
   const Mount* mounted_on(const Node& node) const;
 
-  // A namespace for a forked sandbox: every file system forked (FileSystem::fork_for); those that belong to one kernel
-  // are left out, for the new kernel to mount. `quota_bytes` is for the root; the parent's when absent.
+  // A namespace for a forked sandbox: every file system forked (FileSystem::fork_for); those that
+  // belong to one kernel are left out, for the new kernel to mount. `quota_bytes` is for the root;
+  // the parent's when absent.
   std::unique_ptr<Namespace> fork(std::optional<std::uint64_t> quota_bytes = std::nullopt) const;
-  // After the open descriptions are carried over: frees what was unlinked in the parent and is not referenced here.
+  // After the open descriptions are carried over: frees what was unlinked in the parent and is not
+  // referenced here.
   void drop_orphans();
-  // The node of this forked namespace that corresponds to one of its parent; empty when its mount was left out.
+  // The node of this forked namespace that corresponds to one of its parent; empty when its mount
+  // was left out.
   Node counterpart(const Node& in_parent, const Namespace& parent) const;
 
  private:

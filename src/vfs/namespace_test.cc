@@ -29,9 +29,12 @@ class NamespaceTest : public ::testing::Test {
     const Resolved found = *space_.resolve(space_.root(), path, Follow::no, root_);
     ASSERT_TRUE(symlink(found.parent, found.name, target, root_).ok());
   }
-  Node look(std::string_view path) { return *space_.lookup(space_.root(), path, Follow::yes, root_); }
+  Node look(std::string_view path) {
+    return *space_.lookup(space_.root(), path, Follow::yes, root_);
+  }
   Errno error(std::string_view path, std::uint32_t restrictions = 0, const Node* start = nullptr) {
-    const auto found = space_.lookup(start ? *start : space_.root(), path, Follow::yes, user_, restrictions);
+    const auto found =
+        space_.lookup(start ? *start : space_.root(), path, Follow::yes, user_, restrictions);
     return found ? Errno{} : found.error();
   }
 
@@ -140,7 +143,8 @@ TEST_F(NamespaceTest, CrossesMountsBothWays) {
   EXPECT_EQ(*space_.path_of(look("/mnt")), "/mnt");
   EXPECT_NE(look("/mnt").stat()->dev, look("/a").stat()->dev);
   EXPECT_EQ(space_.mount(look("/a"), other_, "again").error(), Errno::busy);
-  EXPECT_EQ(space_.mount(look("/a/b/f"), make_fs<MemFs>(Quota{}, host_clock()), "x").error(), Errno::notdir);
+  EXPECT_EQ(space_.mount(look("/a/b/f"), make_fs<MemFs>(Quota{}, host_clock()), "x").error(),
+            Errno::notdir);
   const Resolved point = *space_.resolve(space_.root(), "/mnt", Follow::yes, user_);
   EXPECT_EQ(point.parent, space_.root());
   ASSERT_EQ(space_.mounts().size(), 2u);
@@ -156,7 +160,8 @@ TEST_F(NamespaceTest, CrossesMountsBothWays) {
 TEST_F(NamespaceTest, MountAtMakesTheWay) {
   ASSERT_TRUE(space_.mount_at("/deep/er/still", other_, "o").ok());
   EXPECT_EQ(look("/deep/er/still"), Node(*other_, 1));
-  EXPECT_EQ(space_.mount_at("/a/b/f/x", make_fs<MemFs>(Quota{}, host_clock()), "o").error(), Errno::notdir);
+  EXPECT_EQ(space_.mount_at("/a/b/f/x", make_fs<MemFs>(Quota{}, host_clock()), "o").error(),
+            Errno::notdir);
 }
 
 TEST_F(NamespaceTest, ObeysTheRestrictionsOfOpenat2) {

@@ -17,7 +17,8 @@ Result<Stat> directory_stat(const Node& dir) {
   return st;
 }
 
-// The directory of a new name, which must be free. EEXIST comes before EROFS and EACCES, as on Linux.
+// The directory of a new name, which must be free. EEXIST comes before EROFS and EACCES, as on
+// Linux.
 Result<Stat> check_add(const Node& dir, std::string_view name, const Credentials& cred) {
   CLOCHE_ASSIGN(const Stat st, directory_stat(dir));
   CLOCHE_TRY(check_access(st, cred, Access::execute));
@@ -80,7 +81,8 @@ Result<Node> create(const Node& dir, std::string_view name, FileType type, std::
   CLOCHE_ASSIGN(const Stat st, check_add(dir, name, cred));
   const bool device = type == FileType::character || type == FileType::block;
   if (device && !cred.is_root()) return Errno::perm;
-  NewNode node{.type = type, .mode = mode & mode::all, .uid = cred.uid, .gid = cred.gid, .rdev = rdev};
+  NewNode node{
+      .type = type, .mode = mode & mode::all, .uid = cred.uid, .gid = cred.gid, .rdev = rdev};
   if ((st.mode & mode::set_gid) != 0) {
     node.gid = st.gid;
     if (type == FileType::directory) {

@@ -1,5 +1,6 @@
-// What a user may do with nodes: the FileSystem's operations with Linux's permission rules in front.
-// The kernel's system calls and the host API come through here; `namespace.h` turns paths into Nodes first.
+// What a user may do with nodes: the FileSystem's operations with Linux's permission rules in
+// front. The kernel's system calls and the host API come through here; `namespace.h` turns paths
+// into Nodes first.
 //
 // Errors are those of the Linux calls of the same names: EACCES, EPERM, EROFS, ENOTDIR, EEXIST, ...
 #pragma once
@@ -11,21 +12,24 @@
 
 namespace cloche::vfs {
 
-// Whether `cred` has `wanted` on an inode like that: owner, then group, then others; root reads and writes all,
-// and executes what anyone may execute.
+// Whether `cred` has `wanted` on an inode like that: owner, then group, then others; root reads and
+// writes all, and executes what anyone may execute.
 Result<void> check_access(const Stat& stat, const Credentials& cred, Access wanted);
 // The same for a node; EROFS for write to a file or directory of a read-only file system.
 Result<void> check_access(const Node& node, const Credentials& cred, Access wanted);
 
-// A new file, directory, fifo, socket name or device in `dir`. `mode` has the umask applied already; owner is
-// `cred`, the group the directory's if that is set-gid (then a new directory is so too). Devices: root only (EPERM).
+// A new file, directory, fifo, socket name or device in `dir`. `mode` has the umask applied
+// already; owner is `cred`, the group the directory's if that is set-gid (then a new directory is
+// so too). Devices: root only (EPERM).
 Result<Node> create(const Node& dir, std::string_view name, FileType type, std::uint32_t mode,
                     const Credentials& cred, std::uint64_t rdev = 0);
 Result<Node> symlink(const Node& dir, std::string_view name, std::string_view target,
                      const Credentials& cred);
-// A hard link to `node`: never of a directory (EPERM), never between file systems (EXDEV); of a file that is not
-// one's own only if it is regular, neither set-id, and may be read and written (EPERM).
-Result<void> link(const Node& node, const Node& dir, std::string_view name, const Credentials& cred);
+// A hard link to `node`: never of a directory (EPERM), never between file systems (EXDEV); of a
+// file that is not one's own only if it is regular, neither set-id, and may be read and written
+// (EPERM).
+Result<void> link(const Node& node, const Node& dir, std::string_view name,
+                  const Credentials& cred);
 Result<void> unlink(const Node& dir, std::string_view name, const Credentials& cred);
 Result<void> rmdir(const Node& dir, std::string_view name, const Credentials& cred);
 Result<void> rename(const Node& old_dir, std::string_view old_name, const Node& new_dir,

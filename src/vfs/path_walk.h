@@ -16,7 +16,8 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-// The mount over that directory, and the mount that shows that file system; nullptr when there is none.
+// The mount over that directory, and the mount that shows that file system; nullptr when there is
+// none.
 const Mount* find_mount_on(const std::vector<Mount>& mounts, const Place& place);
 const Mount* find_mount_of(const std::vector<Mount>& mounts, const FileSystem* fs);
 
@@ -43,10 +44,10 @@ class PathWalk {
   const Place start_;
   const Place root_;
 
-  Place at_;           // where the walk is
-  Stat stat_;          // of at_
-  Node held_;          // keeps what a magic link led to
-  std::string text_;   // what is left to walk, once a link has been followed
+  Place at_;          // where the walk is
+  Stat stat_;         // of at_
+  Node held_;         // keeps what a magic link led to
+  std::string text_;  // what is left to walk, once a link has been followed
   std::string_view path_;
   unsigned links_ = 0;
 };

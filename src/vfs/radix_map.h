@@ -1,8 +1,10 @@
-// RadixMap<T>: a persistent map from 64-bit keys to Ref<T>. Copying the map is O(1); a change after that
-// clones the path to the key (32 slots a level) and nothing else. Copies may be used on different threads.
+// RadixMap<T>: a persistent map from 64-bit keys to Ref<T>. Copying the map is O(1); a change after
+// that clones the path to the key (32 slots a level) and nothing else. Copies may be used on
+// different threads.
 //
-// It grows upward with the largest key: keys below 32^height fit. Height 0 holds key 0 alone, without any node, so a map with one
-// small entry costs nothing but that entry. Depth, and so recursion, is bounded by 13.
+// It grows upward with the largest key: keys below 32^height fit. Height 0 holds key 0 alone,
+// without any node, so a map with one small entry costs nothing but that entry. Depth, and so
+// recursion, is bounded by 13.
 #pragma once
 
 #include <algorithm>

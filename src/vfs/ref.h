@@ -1,8 +1,8 @@
 // Ref<T>: an intrusive, atomically counted reference: the nodes of MemFs's persistent structures.
 //
-// T has `std::atomic<std::uint32_t> refs{1}`, `static void destroy(T*) noexcept` and `static T* clone(const T&)`. A node with one
-// reference belongs to whoever holds it and may be changed; one with more is shared, maybe with other
-// threads, and only read. mut() keeps to that by cloning.
+// T has `std::atomic<std::uint32_t> refs{1}`, `static void destroy(T*) noexcept` and `static T*
+// clone(const T&)`. A node with one reference belongs to whoever holds it and may be changed; one
+// with more is shared, maybe with other threads, and only read. mut() keeps to that by cloning.
 #pragma once
 
 #include <atomic>
@@ -54,7 +54,8 @@ class Ref {
   const T* operator->() const { return node_; }
   T* release() noexcept { return std::exchange(node_, nullptr); }
 
-  // The node for changing: itself when it is ours alone, else a clone of it, which replaces it here.
+  // The node for changing: itself when it is ours alone, else a clone of it, which replaces it
+  // here.
   T& mut() {
     if (!ref_unique(node_)) {
       T* copy = T::clone(*node_);

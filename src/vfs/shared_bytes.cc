@@ -20,7 +20,8 @@ SharedBytes SharedBytes::from_string(std::string content) {
 SharedBytes SharedBytes::map_file(const std::string& host_path) {
   const UniqueFd fd(::open(host_path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat st{};
-  if (!fd || ::fstat(fd.get(), &st) != 0) throw HostError::from_errno("opening " + host_path, errno);
+  if (!fd || ::fstat(fd.get(), &st) != 0)
+    throw HostError::from_errno("opening " + host_path, errno);
   if (!S_ISREG(st.st_mode)) throw HostError(host_path + " is not a regular file");
   const auto size = static_cast<std::size_t>(st.st_size);
   if (size == 0) return {};

@@ -1,5 +1,5 @@
-// SharedBytes: immutable bytes with many owners: file content that any number of trees refer to without a copy.
-// The last owner frees it. Thread-safe (atomic reference count).
+// SharedBytes: immutable bytes with many owners: file content that any number of trees refer to
+// without a copy. The last owner frees it. Thread-safe (atomic reference count).
 #pragma once
 
 #include <cstddef>

@@ -10,14 +10,15 @@
 
 namespace cloche::vfs {
 
-// Number of an inode within its file system. Never 0, never reused within one file system and its forks.
+// Number of an inode within its file system. Never 0, never reused within one file system and its
+// forks.
 using Ino = std::uint64_t;
 
 enum class FileType : std::uint8_t { regular, directory, symlink, fifo, socket, character, block };
 
-constexpr std::size_t name_max = 255;    // bytes in one name
-constexpr std::size_t path_max = 4096;   // bytes in one path, with the terminating zero of C
-constexpr unsigned symlinks_max = 40;    // symbolic links followed in one resolution
+constexpr std::size_t name_max = 255;   // bytes in one name
+constexpr std::size_t path_max = 4096;  // bytes in one path, with the terminating zero of C
+constexpr unsigned symlinks_max = 40;   // symbolic links followed in one resolution
 constexpr std::uint64_t file_size_max = (std::uint64_t{1} << 63) - 4096;
 
 // Permission bits, as in chmod(2).
@@ -32,14 +33,16 @@ struct Timestamp {
   friend auto operator<=>(const Timestamp&, const Timestamp&) = default;
 };
 
-// Where the time stamps of inodes come from. Called under the lock of the file system that it was given to.
+// Where the time stamps of inodes come from. Called under the lock of the file system that it was
+// given to.
 class Clock {
  public:
   virtual ~Clock() = default;
   virtual Timestamp now() = 0;
 };
 
-// The host's CLOCK_REALTIME (the coarse one: a few nanoseconds a call, 4 ms steps). Thread-safe, never destroyed.
+// The host's CLOCK_REALTIME (the coarse one: a few nanoseconds a call, 4 ms steps). Thread-safe,
+// never destroyed.
 Clock& host_clock();
 
 struct Stat {
@@ -105,7 +108,8 @@ struct SetAttr {
 };
 
 // One name of a directory. `next` is the cookie that continues after this entry; 0 starts.
-// Cookies stay valid while the directory changes: an entry that is there all the time is seen exactly once.
+// Cookies stay valid while the directory changes: an entry that is there all the time is seen
+// exactly once.
 struct DirEntry {
   Ino ino = 0;
   FileType type = FileType::regular;
