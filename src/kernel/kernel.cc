@@ -64,6 +64,7 @@ Result<ProcessPtr> Kernel::spawn(const SpawnRequest& request) {
 
   ExecRequest exec{.path = request.path, .argv = request.argv, .environment = request.environment, .start = {}};
   CLOCHE_ASSIGN(LoadedProgram loaded, load_program(*this, *process, exec));
+  if (request.program) loaded.program = request.program;
   apply_exec(*process, std::move(loaded.image));
   if (request.terminal) {
     process->session->terminal = request.terminal;

@@ -56,6 +56,8 @@ struct KernelOptions {
 // What a new process is, when the host starts it.
 struct SpawnRequest {
   std::string path;  // looked up as a path, not in PATH
+  // Executed in place of the program at `path`, which is looked up and checked all the same. May be null.
+  std::shared_ptr<const Program> program;
   std::vector<std::string> argv;
   std::vector<std::string> environment;
   std::string cwd = "/";

@@ -1,7 +1,7 @@
 """The entry of the interpreter, called by the host with one frame of bytes.
 
 The first byte says what for: `P` starts a process (and is its only call), `I` runs code while a boot image is made, `S` makes
-this instance a session, `X` runs code in it. A process frame holds strings that end in a null: numbers, current directory,
+this instance a session, `X` runs code in it, `F` tells a fork of a session who it is. A process frame holds strings that end in a null: numbers, current directory,
 host name, program, then argv and the environment.
 """
 import os
@@ -25,17 +25,28 @@ def enter(frame):
         _adopt(frame)
         from . import session
         return session.open()
+    if kind == b"F":
+        return resume(frame)
     exec(compile(frame[1:], "<image>", "exec"), {"__name__": "_cloche.image_code", "__builtins__": __builtins__})
     return 0
 
 
-def _adopt(frame):
-    """Makes the interpreter, as it came out of the boot image, this process. Returns argv."""
+def _place(frame):
+    """The process's numbers, names and directory; (fields, argc, envc)."""
     fields = frame[1:-1].split(b"\0")
     numbers = fields[0].split()
     state.pid, state.ppid, state.uid, state.gid = int(numbers[0]), int(numbers[1]), int(numbers[2]), int(numbers[3])
-    argc, envc = int(numbers[4]), int(numbers[5])
     cwd, state.host_name, state.executable = (os.fsdecode(field) for field in fields[1:4])
+    try:
+        _chdir(cwd)
+    except OSError:
+        pass  # a folder that was removed: relative paths fail, as they do elsewhere
+    return fields, int(numbers[4]), int(numbers[5])
+
+
+def _adopt(frame):
+    """Makes the interpreter, as it came out of the boot image, this process. Returns argv."""
+    fields, argc, envc = _place(frame)
     argv = [os.fsdecode(field) for field in fields[4:4 + argc]]
     data = os.environ._data
     data.clear()
@@ -44,10 +55,6 @@ def _adopt(frame):
         if equals and name:
             data[name] = value
             posix.putenv(name, value)
-    try:
-        _chdir(cwd)
-    except OSError:
-        pass  # a folder that was removed: relative paths fail, as they do elsewhere
     sys.orig_argv = argv
     sys.executable = sys._base_executable = state.executable
     reseed()
@@ -70,6 +77,13 @@ def reseed():
     if (module := modules.get("logging")) is not None:
         import time
         module._startTime = time.time_ns()
+
+
+def resume(frame):
+    """A live session, now in another process: all that it was stays, but who it is and what it draws."""
+    _place(frame)
+    reseed()
+    return 0
 
 
 def process(frame):
