@@ -39,6 +39,9 @@ CONFIG_SITE = {
 LEFT_OUT = ("libdispatch.cpp", "int128_builtins.cpp", "cxa_noexception.cpp", "new.cpp", "tzdb.cpp", "tzdb_list.cpp",
             "time_zone.cpp", "chrono_exception.cpp", "locale_win32.cpp", "support.cpp", "thread_win32.cpp")
 
+TAG = pathlib.Path(__file__).resolve().with_name("cpp_exception.s")
+MAIN = pathlib.Path(__file__).resolve().with_name("cxx_main.cc")
+
 FLAGS = ("-O2", "-DNDEBUG", "-w", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-ffunction-sections",
          "-fdata-sections", "-D_GNU_SOURCE", "-D_LIBCPP_DISABLE_VISIBILITY_ANNOTATIONS",
          "-D_LIBCXXABI_DISABLE_VISIBILITY_ANNOTATIONS", "-DLIBC_NAMESPACE=__llvm_libc_common_utils")
@@ -72,7 +75,10 @@ def _headers(tree, out):
 
 def _units(tree, folder):
     if folder == "libunwind/src":
-        return [tree / folder / "Unwind-wasm.c"]
+        shutil.copy(TAG, tree / folder)
+        return [tree / folder / "Unwind-wasm.c", tree / folder / TAG.name]
+    if folder == "libcxxabi/src":
+        shutil.copy(MAIN, tree / folder / "cxx_main.cpp")
     return sorted(path for path in (tree / folder).rglob("*.cpp") if path.name not in LEFT_OUT)
 
 
@@ -83,7 +89,7 @@ def _compile(tree, out, name, jobs, log, env):
 
     def one(path):
         target = objects / (str(path.relative_to(tree)).replace("/", "_") + ".o")
-        compiler = USERLAND / ("cc" if path.suffix == ".c" else "cxx")
+        compiler = USERLAND / ("cxx" if path.suffix == ".cpp" else "cc")
         extra = ["-fwasm-exceptions"] if path.suffix == ".c" else []
         run_logged([compiler, *FLAGS, *flags, *extra, "-c", path.relative_to(tree), "-o", target], log, tree, env)
         return target
@@ -112,7 +118,7 @@ def _point_at(final):
 
 def build_cxxroot(sysroot, jobs):
     """The folder of the C++ headers and libraries in the cache, built when it is not there."""
-    key = content_hash("cxx", toolchain_id(), sysroot.name, SOURCE["sha256"], pathlib.Path(__file__).resolve())
+    key = content_hash("cxx", toolchain_id(), sysroot.name, SOURCE["sha256"], TAG, MAIN, pathlib.Path(__file__).resolve())
     final = cache_root() / f"cxxroot-{key}"
     with locked(cache_root() / "locks" / "cxxroot"):
         if not final.exists():
