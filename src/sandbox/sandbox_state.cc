@@ -71,9 +71,10 @@ void SandboxState::mount_host_folders(vfs::Namespace& space) const {
     if (!mount.guest_path.starts_with('/') || mount.guest_path == "/") {
       throw HostError("cannot mount at '" + mount.guest_path + "': say an absolute path below /");
     }
-    auto folder = vfs::HostFs::open(mount.host_folder.string(), mount.access == Mount::Access::read_only
-                                                                    ? vfs::HostFs::Mode::read_only
-                                                                    : vfs::HostFs::Mode::read_write);
+    const vfs::HostAccess access =
+        mount.access == Mount::Access::read_only ? vfs::HostAccess::read_only : vfs::HostAccess::writable;
+    vfs::FsRef folder =
+        vfs::make_fs<vfs::HostFs>(mount.host_folder.string(), vfs::HostFs::Options{.access = access});
     const Result<void> mounted = space.mount_at(mount.guest_path, std::move(folder), "host");
     if (!mounted) {
       throw HostError("cannot mount " + mount.host_folder.string() + " at " + mount.guest_path + ": " +

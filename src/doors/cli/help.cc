@@ -3,7 +3,7 @@
 namespace cloche::cli {
 namespace {
 
-constexpr const char* general_page = R"(cloche - a private computer for an agent, ready in a millisecond
+constexpr const char* general_page = R"page(cloche - a private computer for an agent, ready in a millisecond
 
   cloche run 'SCRIPT' [ARG ...]   run a shell command in a fresh sandbox
   cloche prepare                  compile all programs of the sandbox now, once
@@ -16,9 +16,9 @@ no network. All that runs in it is WebAssembly. When the command has ended the s
   cloche run 'echo hello | tr a-z A-Z'
   cloche run --packages pandas 'python3 -c "import pandas; print(pandas.__version__)"'
   cloche run --mount ./data:/data:ro --out result.csv:./result.csv 'sort /data/*.csv > result.csv'
-)";
+)page";
 
-constexpr const char* run_page = R"(cloche run [OPTIONS] [--] 'SCRIPT' [ARG ...]
+constexpr const char* run_page = R"page(cloche run [OPTIONS] [--] 'SCRIPT' [ARG ...]
 
 Runs SCRIPT with `sh -c` in a fresh sandbox: the first ARG is $0, the next ones $1, $2 ... The command's output, errors and exit
 status are those of cloche.
@@ -38,7 +38,7 @@ BYTES may end in K, M or G.
 
 Exit status: the command's own; 124 over its time; 128 + N ended by signal N; 2 when cloche cannot do what is asked, with one
 sentence on standard error.
-)";
+)page";
 
 }  // namespace
 

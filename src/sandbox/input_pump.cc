@@ -1,0 +1,47 @@
+#include "sandbox/input_pump.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/host_error.h"
+
+namespace cloche::detail {
+
+InputPump::InputPump(int fd, kernel::HostPipe& pipe) : fd_(fd), pipe_(pipe), stop_(::eventfd(0, EFD_CLOEXEC)) {
+  if (!stop_) throw HostError::from_errno("cannot pass on standard input", errno);
+  thread_ = std::thread([this] { run(); });
+}
+
+InputPump::~InputPump() {
+  pipe_.cancel();
+  const std::uint64_t one = 1;
+  while (::write(stop_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+  }
+  thread_.join();
+}
+
+void InputPump::run() noexcept {
+  std::array<std::byte, 65536> buffer;
+  for (;;) {
+    std::array<pollfd, 2> wanted{pollfd{fd_, POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0}};
+    if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR) break;
+    if (wanted[1].revents != 0) break;
+    if (wanted[0].revents == 0) continue;
+    const ssize_t got = ::read(fd_, buffer.data(), buffer.size());
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got <= 0) break;
+    std::span<const std::byte> rest(buffer.data(), static_cast<std::size_t>(got));
+    while (!rest.empty()) {
+      const Result<std::size_t> written = pipe_.write(rest);
+      if (!written) return;
+      rest = rest.subspan(*written);
+    }
+  }
+  pipe_.close();
+}
+
+}  // namespace cloche::detail
