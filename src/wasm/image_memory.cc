@@ -89,13 +89,24 @@ Result<void> read_patches(std::byte* base, const std::vector<MemoryImage::Segmen
   });
 }
 
-void copy_runs(std::byte* to, const std::byte* from, const std::vector<PageRun>& runs) noexcept {
+Result<void> copy_runs(std::byte* to, const std::byte* from, const std::vector<PageRun>& runs) {
   const std::uint64_t page = host_page_bytes();
+  std::size_t new_mappings = 0;
   for (const PageRun& run : runs) {
+    std::byte* start = to + run.start;
+    // The kernel need not copy what is overwritten at once: for a long run an empty mapping is
+    // worth its price.
+    if (run.length >= 32 * page && new_mappings < MemoryImage::max_segments) {
+      void* at = mmap(start, run.length, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+      if (at == MAP_FAILED) return errno_from_host(errno);
+      ++new_mappings;
+    }
     // One call instead of a fault for each page; where it is refused the faults do it.
-    if (run.length > 2 * page) madvise(to + run.start, run.length, MADV_POPULATE_WRITE);
-    std::memcpy(to + run.start, from + run.start, run.length);
+    if (run.length > page) madvise(start, run.length, MADV_POPULATE_WRITE);
+    std::memcpy(start, from + run.start, run.length);
   }
+  return {};
 }
 
 std::vector<PageRun> join_runs(std::vector<PageRun> runs) {

@@ -29,7 +29,7 @@ Result<void> write_runs(const MemoryFile& file, std::uint64_t offset, const std:
 Result<void> read_patches(std::byte* base, const std::vector<MemoryImage::Segment>& patches);
 
 // Copies runs between two memories of one process.
-void copy_runs(std::byte* to, const std::byte* from, const std::vector<PageRun>& runs) noexcept;
+Result<void> copy_runs(std::byte* to, const std::byte* from, const std::vector<PageRun>& runs);
 
 // Sorted and joined.
 std::vector<PageRun> join_runs(std::vector<PageRun> runs);

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/check.h"
+#include "wasm/memory_image.h"
 #include "wasm/native.h"
 
 namespace cloche::wasm {
@@ -85,6 +86,14 @@ Outcome not_callable(std::string message) {
   Outcome outcome;
   outcome.ending = Ending::not_callable;
   outcome.message = std::move(message);
+  return outcome;
+}
+
+Outcome out_of_memory() {
+  Outcome outcome;
+  outcome.ending = Ending::trapped;
+  outcome.trap = Trap::out_of_memory;
+  outcome.message = "the host refused memory";
   return outcome;
 }
 
@@ -269,6 +278,8 @@ Outcome Instance::call(std::string_view export_name, std::span<const Value> para
     arguments[i] = to_native(parameters[i]);
   }
   if (depth_ == 0) CLOCHE_CHECK(stack_left_bytes() > max_guest_stack_bytes);
+  if (memory_map_.unfinished) finish_capture(*this);
+  if (memory_map_.lost) return out_of_memory();
 
   wasmtime_extern_t item;
   if (!wasmtime_instance_export_get(state_->context, &state_->instance, export_name.data(),
@@ -290,7 +301,15 @@ Outcome Instance::call(std::string_view export_name, std::span<const Value> para
   return outcome;
 }
 
-GuestMemory Instance::memory() const noexcept {
+GuestMemory Instance::memory() noexcept {
+  if (memory_map_.unfinished) [[unlikely]]
+    finish_capture(*this);
+  if (memory_map_.lost) [[unlikely]]
+    return {};
+  return mapped_memory();
+}
+
+GuestMemory Instance::mapped_memory() const noexcept {
   if (state_->memory_base == nullptr) return {};
   return {state_->memory_base, wasmtime_memory_data_size(state_->context, &state_->memory)};
 }
@@ -298,7 +317,7 @@ GuestMemory Instance::memory() const noexcept {
 GuestMemory HostCall::memory() const noexcept { return instance_.memory(); }
 
 Result<std::uint64_t> Instance::grow(std::uint64_t pages) {
-  if (state_->memory_base == nullptr) return Errno::nomem;
+  if (memory().base() == nullptr) return Errno::nomem;
   std::uint64_t before = 0;
   const Native<wasmtime_error_t> error(
       wasmtime_memory_grow(state_->context, &state_->memory, pages, &before));

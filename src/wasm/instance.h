@@ -71,7 +71,7 @@ class Instance {
   void set_owner(void* owner) noexcept { owner_ = owner; }
 
   // Empty for a program that exports no "memory".
-  GuestMemory memory() const noexcept;
+  GuestMemory memory() noexcept;
 
   // Grows memory; the new size in bytes. ENOMEM beyond the program's maximum or the limit.
   Result<std::uint64_t> grow(std::uint64_t pages);
@@ -100,6 +100,7 @@ class Instance {
   // For the rest of this layer: what is mapped over the memory; the error that a host function
   // answers to unwind the guest.
   MemoryMap& memory_map() noexcept { return memory_map_; }
+  GuestMemory mapped_memory() const noexcept;  // without finishing a capture first
   void* begin_unwind() noexcept;
 
  private:

@@ -30,15 +30,47 @@ Result<void> write_globals(Instance& instance, const std::vector<MemoryImage::Gl
 }
 
 Result<void> grow_to(Instance& instance, std::uint64_t bytes) {
-  const std::uint64_t now = instance.memory().size();
+  const std::uint64_t now = instance.mapped_memory().size();
   if (now > bytes) return Errno::noexec;
   if (now < bytes) CLOCHE_TRY(instance.grow((bytes - now) / wasm_page_bytes));
   return {};
 }
 
-std::byte* base_of(Instance& instance) { return instance.memory().base(); }
+std::byte* base_of(Instance& instance) { return instance.mapped_memory().base(); }
 
 }  // namespace
+
+// What `finish_capture` has to map over the memory that was captured.
+struct UnfinishedCapture {
+  std::vector<MemoryImage::Segment> own_segments;
+  std::vector<MemoryImage::Segment> growth_segments;
+  bool rewrite_patches;
+};
+
+void UnfinishedCaptureDeleter::operator()(UnfinishedCapture* p) const noexcept { delete p; }
+
+void finish_capture(Instance& instance) noexcept {
+  MemoryMap& map = instance.memory_map();
+  if (!map.unfinished) return;
+  const auto work = std::move(map.unfinished);
+  std::byte* base = base_of(instance);
+  // Others may have this part of the growth file mapped already, so there is no going on without.
+  for (const auto& segment : work->growth_segments) {
+    if (!map_segment(base, segment, Sharing::private_copy, Access::read_write)) {
+      map.lost = true;
+      return;
+    }
+    map.growth_start = segment.address + segment.length;
+  }
+  // Here the pages as they were written would do, but then the next image is to have all of them.
+  const auto image = std::move(map.base);
+  map.base = nullptr;
+  for (const auto& segment : work->own_segments) {
+    if (!map_segment(base, segment, Sharing::private_copy, Access::read_write)) return;
+  }
+  if (work->rewrite_patches && !read_patches(base, image->patches())) return;
+  map.base = image;
+}
 
 // Makes one image of one instance.
 struct MemoryImage::Builder {
@@ -57,7 +89,7 @@ struct MemoryImage::Builder {
       : instance(of),
         map(of.memory_map()),
         base(base_of(of)),
-        size(of.memory().size()),
+        size(of.mapped_memory().size()),
         private_end(map.growth ? map.growth_start : size),
         image(new MemoryImage) {
     image->module_digest_ = of.module().info().digest;
@@ -139,22 +171,20 @@ struct MemoryImage::Builder {
     std::ranges::sort(small, {}, &PageRun::start);
   }
 
-  // The instance goes on over the image, as everyone else who maps it. When the host refuses, it
-  // has no base any more and its next image is a whole one; nothing is lost.
-  void rebase() {
-    map.base = nullptr;
-    for (const auto* list : {&own_segments, &growth_segments}) {
-      for (const Segment& segment : *list) {
-        if (!map_segment(base, segment, Sharing::private_copy, Access::read_write)) return;
-      }
-    }
-    if (!growth_segments.empty()) map.growth_start = size;
-    if (rewrite_patches && !read_patches(base, image->patches_)) return;
+  // The instance goes on over the image, as everyone else who maps it; not now, but before it is
+  // written.
+  void put_off_rebase() {
+    map.unfinished.reset(new UnfinishedCapture{std::move(own_segments), std::move(growth_segments),
+                                               rewrite_patches});
     map.base = image;
   }
 };
 
 Result<std::shared_ptr<const MemoryImage>> MemoryImage::capture(Instance& instance) {
+  // Captured already, and not touched since.
+  if (const MemoryMap& map = instance.memory_map();
+      map.unfinished && map.base->globals_ == read_globals(instance))
+    return map.base;
   Builder builder(instance);
   if (builder.base == nullptr) return Errno::noexec;
   builder.take_growth();
@@ -166,7 +196,9 @@ Result<std::shared_ptr<const MemoryImage>> MemoryImage::capture(Instance& instan
   auto& segments = builder.image->segments_;
   segments.insert(segments.end(), builder.own_segments.begin(), builder.own_segments.end());
   segments.insert(segments.end(), builder.growth_segments.begin(), builder.growth_segments.end());
-  builder.rebase();
+  builder.put_off_rebase();
+  // Within a host call the guest goes on without another call.
+  if (instance.depth() > 0) finish_capture(instance);
   return std::shared_ptr<const MemoryImage>(std::move(builder.image));
 }
 
@@ -187,8 +219,12 @@ Result<void> MemoryImage::map_into(Instance& instance) const {
 Result<void> copy_into_clone(Instance& parent, Instance& child) {
   const MemoryMap& map = parent.memory_map();
   CLOCHE_CHECK(!child.memory_map().base);
+  if (map.unfinished) {  // the image is the parent's memory
+    CLOCHE_TRY(map.base->map_into(child));
+    return write_globals(child, read_globals(parent));
+  }
   if (parent.module().info().digest != child.module().info().digest) return Errno::noexec;
-  const std::uint64_t size = parent.memory().size();
+  const std::uint64_t size = parent.mapped_memory().size();
   CLOCHE_TRY(grow_to(child, size));
   std::byte* from = base_of(parent);
   std::byte* to = base_of(child);
@@ -200,7 +236,7 @@ Result<void> copy_into_clone(Instance& parent, Instance& child) {
     child.memory_map().base = map.base;
   }
   // Patches of the base are private pages of the parent, like all else that it wrote.
-  copy_runs(to, from, find_private_pages(from, map.growth ? map.growth_start : size));
+  CLOCHE_TRY(copy_runs(to, from, find_private_pages(from, map.growth ? map.growth_start : size)));
   if (map.growth && size > map.growth_start) {
     std::vector<PageRun> grown = find_file_data(map.growth->fd.get(), size - map.growth_origin);
     for (PageRun& run : grown) run.start += map.growth_origin;
@@ -210,14 +246,14 @@ Result<void> copy_into_clone(Instance& parent, Instance& child) {
       run = {start, run.end() - start};
       return false;
     });
-    copy_runs(to, from, grown);
+    CLOCHE_TRY(copy_runs(to, from, grown));
   }
   return write_globals(child, read_globals(parent));
 }
 
 Result<void> prepare_for_capture(Instance& instance) {
   MemoryMap& map = instance.memory_map();
-  const std::uint64_t size = instance.memory().size();
+  const std::uint64_t size = instance.mapped_memory().size();
   if (map.growth || base_of(instance) == nullptr || size >= address_space_bytes) return {};
   const std::uint64_t bytes = address_space_bytes - size;
   auto file = create_memory_file(bytes);

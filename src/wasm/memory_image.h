@@ -35,7 +35,9 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
   static constexpr std::size_t max_segments = 32;
   static constexpr std::uint64_t min_segment_pages = 16;
 
-  // Snapshots `instance`, which goes on as before.
+  // Snapshots `instance`, which goes on as before. Between calls a part of the work is put off
+  // until the instance is used again; an instance that was not used since its last image gives that
+  // one.
   static Result<std::shared_ptr<const MemoryImage>> capture(Instance& instance);
 
   // Makes a fresh instance (nothing called yet) of the same program a copy of what was captured. On
@@ -67,6 +69,7 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
   struct Global {
     std::string name;
     Value value;
+    friend bool operator==(const Global&, const Global&) = default;
   };
 
   // To be mapped in this order: a later one lies over an earlier one. The first is of all memory at
@@ -87,6 +90,10 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
   std::vector<Segment> patches_;
   std::vector<Global> globals_;
 };
+
+// Does what is left of the last capture of `instance`, before its memory is written. Instance sees
+// to it.
+void finish_capture(Instance& instance) noexcept;
 
 // Makes the fresh instance `child` a copy of `parent` (same program), which may be inside a host
 // call: the fast path of `clone`. Maps the parent's base and copies the pages that the parent wrote

@@ -54,8 +54,18 @@ class MemoryImageTest : public testing::Test {
     return image ? *image : nullptr;
   }
 
+  static std::int32_t capture_inside(HostCall& call) noexcept {
+    call.owner<std::shared_ptr<const MemoryImage>>() = *MemoryImage::capture(call.instance());
+    return 0;
+  }
+
+  MemoryImageTest() {
+    guests.linker.define(host_function<&capture_inside>("test", "capture"));
+    module = guests.link(guest_text);
+  }
+
   GuestMaker guests;
-  std::shared_ptr<const LinkedModule> module = guests.link(guest_text);
+  std::shared_ptr<const LinkedModule> module;
 };
 
 TEST_F(MemoryImageTest, AChildIsACopyAndThenItsOwn) {
@@ -99,7 +109,10 @@ TEST_F(MemoryImageTest, TheGuestComputesInItsCopy) {
 TEST_F(MemoryImageTest, ASecondImageCopiesOnlyWhatWasWrittenSince) {
   const auto parent = fresh();
   for (std::uint64_t at = 0; at < 16 * wasm_page; at += page) poke(*parent, at, 9);
-  EXPECT_EQ(capture(*parent)->own_bytes(), 16 * wasm_page);
+  const auto first = capture(*parent);
+  EXPECT_EQ(first->own_bytes(), 16 * wasm_page);
+  EXPECT_EQ(capture(*parent), first);  // not used since
+  EXPECT_EQ(peek(*parent, 0), 9U);
   EXPECT_EQ(capture(*parent)->own_bytes(), 0U);
   poke(*parent, 3 * page, 1);
   poke(*parent, 9 * page, 1);
@@ -197,6 +210,43 @@ TEST_F(MemoryImageTest, GrownMemoryIsTakenWithoutACopy) {
   poke(*parent, 126 * wasm_page, 96);
   ASSERT_TRUE(copy_into_clone(*parent, *clone));
   EXPECT_EQ(content(*clone), content(*parent));
+}
+
+TEST_F(MemoryImageTest, WhatAnUnusedParentPutOffIsDoneBeforeItIsUsed) {
+  on_guest_thread([&] {
+    const auto parent = child_of(capture(*fresh()));
+    ASSERT_TRUE(prepare_for_capture(*parent));
+    ASSERT_TRUE(parent->grow(2));
+    poke(*parent, 16 * wasm_page, 1);
+    const auto image = capture(*parent);
+    const auto clone = fresh();
+    ASSERT_TRUE(copy_into_clone(*parent, *clone));
+    EXPECT_EQ(peek(*clone, 16 * wasm_page), 1U);
+    ASSERT_TRUE(parent->call("store", {Value::i32(16 * 65536), Value::i32(2)}).returned());
+    EXPECT_EQ(peek(*child_of(image), 16 * wasm_page), 1U);
+    EXPECT_EQ(peek(*parent, 16 * wasm_page), 2U);
+
+    const auto changed = capture(*parent);
+    ASSERT_TRUE(parent->set_global("clock", Value::i64(5)));
+    EXPECT_EQ(child_of(capture(*parent))->global("clock"), Value::i64(5));
+    EXPECT_EQ(child_of(changed)->global("clock"), Value::i64(0));
+  });
+}
+
+TEST_F(MemoryImageTest, AnImageOfAGuestInsideACallIsOfThatMoment) {
+  on_guest_thread([&] {
+    std::shared_ptr<const MemoryImage> image;
+    const auto guest = guests.make(R"((module (import "test" "capture" (func $capture (result i32)))
+      (memory (export "memory") 1)
+      (func (export "run") (i32.store (i32.const 0) (i32.const 1)) (drop (call $capture))
+        (i32.store (i32.const 0) (i32.const 2)))))",
+                                   {.owner = &image});
+    ASSERT_TRUE(guest->call("run").returned());
+    EXPECT_EQ(peek(*guest, 0), 2U);
+    const auto child = guests.make(guest->linked_module());
+    ASSERT_TRUE(image->map_into(*child));
+    EXPECT_EQ(peek(*child, 0), 1U);
+  });
 }
 
 TEST_F(MemoryImageTest, AnImageFitsItsProgramOnly) {

@@ -18,6 +18,10 @@
 namespace cloche::wasm {
 
 class MemoryImage;
+struct UnfinishedCapture;
+struct UnfinishedCaptureDeleter {
+  void operator()(UnfinishedCapture* p) const noexcept;
+};
 
 // A file in memory, or one on disk that is only read. Nobody writes the parts that a MemoryImage
 // refers to.
@@ -33,6 +37,12 @@ struct MemoryMap {
   std::shared_ptr<const MemoryFile> growth;
   std::uint64_t growth_origin = 0;
   std::uint64_t growth_start = 0;
+  // The base was just captured from this memory, and the memory itself is not mapped over it yet:
+  // nobody may write it before finish_capture. Putting that off makes a fork as fast as it can be,
+  // and is no cost at all when the captured instance is never used again.
+  std::unique_ptr<UnfinishedCapture, UnfinishedCaptureDeleter> unfinished;
+  // The host refused a mapping halfway: there is no memory any more that may be used.
+  bool lost = false;
 };
 
 }  // namespace cloche::wasm
