@@ -7,26 +7,31 @@ import pathlib
 import shutil
 import tempfile
 
+from common import USERLAND
+
+# The files of the system that no program brings: who there is, what it is called.
+BASE = USERLAND / "base"
+
 # As on Debian: everything is in usr.
 LINKS = {"bin": "usr/bin", "sbin": "usr/bin"}
 
 
-def _entries_of(port, built):
-    """(path, Path) of everything in a built port, folders first."""
-    for folder, names, files in sorted(os.walk(built)):
+def _entries_of(root):
+    """(path, Path) of everything in a folder, folders first."""
+    for folder, names, files in sorted(os.walk(root)):
         for name in sorted(names) + sorted(files):
             path = pathlib.Path(folder) / name
-            yield str(path.relative_to(built)), path
+            yield str(path.relative_to(root)), path
 
 
-def _describe(path, source, port):
+def _describe(path, source, program):
     if source.is_symlink():
-        return {"path": path, "type": "symlink", "target": os.readlink(source), "program": port.name}
+        return {"path": path, "type": "symlink", "target": os.readlink(source), "program": program}
     if source.is_dir():
         return {"path": path, "type": "directory", "mode": "0755"}
     executable = os.access(source, os.X_OK)
     return {"path": path, "type": "file", "mode": "0755" if executable else "0644", "size": source.stat().st_size,
-            "sha256": hashlib.sha256(source.read_bytes()).hexdigest(), "program": port.name}
+            "sha256": hashlib.sha256(source.read_bytes()).hexdigest(), "program": program}
 
 
 def _program(port):
@@ -42,9 +47,11 @@ def make_manifest(built_ports):
     entries, origin = {}, {}
     for link, target in LINKS.items():
         entries[link] = {"path": link, "type": "symlink", "target": target}
-    for port, built in sorted(built_ports, key=lambda pair: pair[0].priority):
-        for path, source in _entries_of(port, built):
-            entries[path] = _describe(path, source, port)
+    folders = [("cloche", BASE)]
+    folders += [(port.name, built) for port, built in sorted(built_ports, key=lambda pair: pair[0].priority)]
+    for program, folder in folders:
+        for path, source in _entries_of(folder):
+            entries[path] = _describe(path, source, program)
             origin[path] = source
     manifest = {"format": 1, "entries": [entries[path] for path in sorted(entries)],
                 "programs": [_program(port) for port, _ in sorted(built_ports, key=lambda pair: pair[0].name)]}

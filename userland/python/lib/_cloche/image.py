@@ -39,13 +39,69 @@ def build(options=""):
     _adapt()
     _quiet()
     state.image_modules = frozenset(sys.modules)
+    _rehearse(start)
+    state.image_modules = frozenset(sys.modules)
     state.modules_at_start = len(sys.modules)
     _take_turns(start)
     sys.last_exc = None
     sys.stdin = sys.stdout = sys.stderr = sys.__stdin__ = sys.__stdout__ = sys.__stderr__ = None
     for _ in range(3):
         gc.collect()
+    _make_immortal()
+    gc.collect()
     gc.freeze()
+
+
+def _rehearse(start):
+    """Starts and ends some programs, so that the code on the way is specialised already: what a process need not write it shares."""
+    import os
+    programs = ("print(1)", "import json, re, os\nprint(json.dumps({'a': [1, 2.5, None]}), re.sub('a', 'b', 'aa'), os.getcwd())",
+                "class A:\n    def f(self, x): return [x * i for i in range(10)]\nprint(sum(A().f(2)))")
+    environment = [b"HOME=/workspace", b"PATH=/usr/local/bin:/usr/bin:/bin", b"LANG=C.UTF-8", b"TZ=UTC"]
+    for i in range(24):
+        argv = [b"python3", b"-c", programs[i % len(programs)].encode()]
+        numbers = b"P1 1 1000 1000 %d %d" % (len(argv), len(environment))
+        start.enter(b"\0".join([numbers, b"/", b"cloche", b"/usr/bin/python3", *argv, *environment]) + b"\0")
+    for name in list(os.environ):
+        del os.environ[name]
+    for path in list(sys.path_importer_cache):
+        if not path.startswith(LIBRARY) or "site-packages" in path:
+            del sys.path_importer_cache[path]
+    sys.path[:] = [LIBRARY]
+    sys.argv = [""]
+    import linecache
+    linecache.clearcache()
+
+
+def _make_immortal():
+    """No process counts references to what the image holds, so pages that hold only such objects stay shared. The host writes
+    the counts; where it does not know the request, nothing changes."""
+    import _host
+    from array import array
+    from types import CodeType, FrameType
+    found = gc.get_objects()
+    seen = set()
+    addresses = array("I")
+    while found:
+        value = found.pop()
+        address = id(value)
+        if address in seen or type(value) is FrameType or value is found or value is seen or value is addresses:
+            continue
+        seen.add(address)
+        addresses.append(address)
+        if type(value) is CodeType:
+            found += (value.co_consts, value.co_names, value.co_filename, value.co_name, value.co_qualname, value.co_linetable,
+                      value.co_exceptiontable)
+        else:
+            found += gc.get_referents(value)
+    del found, seen
+    for at in range(0, len(addresses), 4096):
+        frame = bytearray(b"imm0")
+        frame += addresses[at:at + 4096].tobytes()
+        try:
+            _host.call(frame)
+        except OSError:
+            return
 
 
 def _identity():

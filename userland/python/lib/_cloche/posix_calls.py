@@ -165,14 +165,8 @@ def get_terminal_size(fd=1, /):
     return os.terminal_size((columns, rows))
 
 
-def isatty(fd, /):
-    frame = Frame()
-    room = frame.space(64)
-    return raw("ioctl", fd, 0x5401, room, frame=frame)[0] >= 0  # TCGETS
-
-
 def ttyname(fd, /):
-    if not isatty(fd):
+    if not os.isatty(fd):
         raise OSError(errno.ENOTTY, os.strerror(errno.ENOTTY))
     return os.readlink(f"/proc/self/fd/{fd}")
 
