@@ -9,7 +9,8 @@ namespace {
 
 class TextIo final : public vfs::NodeIo {
  public:
-  TextIo(vfs::Node node, std::string text) : NodeIo(std::move(node), vfs::Access::read), text_(std::move(text)) {}
+  TextIo(vfs::Node node, std::string text)
+      : NodeIo(std::move(node), vfs::Access::read), text_(std::move(text)) {}
 
   Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> out) override {
     if (offset >= text_.size()) return std::size_t{0};
@@ -36,7 +37,8 @@ class TextIo final : public vfs::NodeIo {
 
 class ComputedFs::DirectoryIo final : public vfs::NodeIo {
  public:
-  DirectoryIo(ComputedFs& fs, vfs::Ino ino) : NodeIo(vfs::Node(fs, ino), vfs::Access::read), fs_(fs), ino_(ino) {}
+  DirectoryIo(ComputedFs& fs, vfs::Ino ino)
+      : NodeIo(vfs::Node(fs, ino), vfs::Access::read), fs_(fs), ino_(ino) {}
 
   Result<void> readdir(std::uint64_t cookie, const vfs::DirSink& sink) override {
     CLOCHE_ASSIGN(const vfs::Ino above, fs_.parent(ino_));
@@ -60,7 +62,8 @@ Result<std::unique_ptr<vfs::NodeIo>> ComputedFs::open(vfs::Ino ino, vfs::Access 
   if (vfs::has(access, vfs::Access::write)) {
     return what.type == vfs::FileType::directory ? Errno::isdir : Errno::acces;
   }
-  if (what.type == vfs::FileType::directory) return std::unique_ptr<vfs::NodeIo>(new DirectoryIo(*this, ino));
+  if (what.type == vfs::FileType::directory)
+    return std::unique_ptr<vfs::NodeIo>(new DirectoryIo(*this, ino));
   if (what.type != vfs::FileType::regular) return Errno::inval;
   CLOCHE_ASSIGN(std::string text, content(ino));
   return std::unique_ptr<vfs::NodeIo>(new TextIo(vfs::Node(*this, ino), std::move(text)));

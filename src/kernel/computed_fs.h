@@ -1,5 +1,6 @@
-// ComputedFs: a file system whose inodes are made up from something else when they are looked at (proc, devpts). Nothing can be made,
-// changed or written in it, and a Node of it keeps nothing alive: what it stood for may be gone (ENOENT).
+// ComputedFs: a file system whose inodes are made up from something else when they are looked at
+// (proc, devpts). Nothing can be made, changed or written in it, and a Node of it keeps nothing
+// alive: what it stood for may be gone (ENOENT).
 #pragma once
 
 #include <memory>
@@ -20,8 +21,8 @@ class ComputedFs : public vfs::FileSystem {
  protected:
   // What a regular file reads as.
   virtual Result<std::string> content(vfs::Ino ino) = 0;
-  // The entries of a directory behind "." and ".." whose cookie `next` is more than `cookie`, in the order of their cookies, until
-  // the sink says stop. Cookies start at first_cookie.
+  // The entries of a directory behind "." and ".." whose cookie `next` is more than `cookie`, in
+  // the order of their cookies, until the sink says stop. Cookies start at first_cookie.
   virtual Result<void> list(vfs::Ino dir, std::uint64_t cookie, const vfs::DirSink& sink) = 0;
   static constexpr std::uint64_t first_cookie = 3;
 

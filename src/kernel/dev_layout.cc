@@ -48,9 +48,12 @@ void add_devices(vfs::BaseBuilder& builder) {
   }};
   must(builder.add_dir("proc", {.mode = 0555}), "proc");
   for (const std::string_view path : {"dev", "dev/pts"}) must(builder.add_dir(path), path);
-  for (const std::string_view path : {"dev/shm", "dev/mqueue"}) must(builder.add_dir(path, {.mode = 01777}), path);
+  for (const std::string_view path : {"dev/shm", "dev/mqueue"})
+    must(builder.add_dir(path, {.mode = 01777}), path);
   for (const Device& device : devices) {
-    must(builder.add_device(device.path, vfs::FileType::character, device.number, {.mode = device.mode}), device.path);
+    must(builder.add_device(device.path, vfs::FileType::character, device.number,
+                            {.mode = device.mode}),
+         device.path);
   }
   for (const Link& link : links) must(builder.add_symlink(link.path, link.target), link.path);
 }

@@ -23,12 +23,9 @@ class DeviceFile final : public InodeFile {
 
   Result<std::size_t> read(Task&, std::span<std::byte> to) override {
     switch (kind_) {
-      case Kind::null:
-        return std::size_t{0};
+      case Kind::null: return std::size_t{0};
       case Kind::zero:
-      case Kind::full:
-        std::fill(to.begin(), to.end(), std::byte{0});
-        return to.size();
+      case Kind::full: std::fill(to.begin(), to.end(), std::byte{0}); return to.size();
       case Kind::random:
         to = to.first(std::min(to.size(), random_most));
         Kernel::fill_random(to);
@@ -42,7 +39,9 @@ class DeviceFile final : public InodeFile {
     return from.size();
   }
 
-  Result<std::size_t> pread(Task& task, std::span<std::byte> to, std::uint64_t) override { return read(task, to); }
+  Result<std::size_t> pread(Task& task, std::span<std::byte> to, std::uint64_t) override {
+    return read(task, to);
+  }
   Result<std::size_t> pwrite(Task& task, std::span<const std::byte> from, std::uint64_t) override {
     return write(task, from);
   }
@@ -56,23 +55,19 @@ class DeviceFile final : public InodeFile {
 
 }  // namespace
 
-Result<FilePtr> open_device(Task& task, const vfs::Node& node, std::uint64_t rdev, std::uint32_t flags) {
+Result<FilePtr> open_device(Task& task, const vfs::Node& node, std::uint64_t rdev,
+                            std::uint32_t flags) {
   const auto simple = [&](Kind kind) {
     const std::uint32_t kept = flags & ~(o_creat | o_excl | o_noctty | o_trunc | o_cloexec);
     return FilePtr(std::make_shared<DeviceFile>(task.kernel(), node, kept, kind));
   };
   switch (rdev) {
-    case device::null:
-      return simple(Kind::null);
-    case device::zero:
-      return simple(Kind::zero);
-    case device::full:
-      return simple(Kind::full);
+    case device::null: return simple(Kind::null);
+    case device::zero: return simple(Kind::zero);
+    case device::full: return simple(Kind::full);
     case device::random:
-    case device::urandom:
-      return simple(Kind::random);
-    default:
-      return task.kernel().terminals().open_device(task, node, rdev, flags);
+    case device::urandom: return simple(Kind::random);
+    default: return task.kernel().terminals().open_device(task, node, rdev, flags);
   }
 }
 

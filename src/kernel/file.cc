@@ -13,7 +13,9 @@ Result<std::size_t> File::write(Task&, std::span<const std::byte>) { return Errn
 
 Result<std::size_t> File::pread(Task&, std::span<std::byte>, std::uint64_t) { return Errno::spipe; }
 
-Result<std::size_t> File::pwrite(Task&, std::span<const std::byte>, std::uint64_t) { return Errno::spipe; }
+Result<std::size_t> File::pwrite(Task&, std::span<const std::byte>, std::uint64_t) {
+  return Errno::spipe;
+}
 
 Result<std::uint64_t> File::seek(std::int64_t, std::uint32_t) { return Errno::spipe; }
 
@@ -26,6 +28,8 @@ PollEvents File::poll() {
 
 Result<std::shared_ptr<File>> File::reopen(Task&, std::uint32_t) { return Errno::nxio; }
 
-Result<std::int32_t> File::ioctl(Task&, wasm::GuestMemory&, std::uint32_t, std::uint32_t) { return Errno::notty; }
+Result<std::int32_t> File::ioctl(Task&, wasm::GuestMemory&, std::uint32_t, std::uint32_t) {
+  return Errno::notty;
+}
 
 }  // namespace cloche::kernel

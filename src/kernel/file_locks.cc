@@ -7,7 +7,9 @@
 namespace cloche::kernel {
 namespace {
 
-bool overlap(const LockRange& a, const LockRange& b) { return a.first <= b.last && b.first <= a.last; }
+bool overlap(const LockRange& a, const LockRange& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
 
 // One range, or two that touch.
 bool joins(const LockRange& a, const LockRange& b) {
@@ -18,7 +20,8 @@ bool joins(const LockRange& a, const LockRange& b) {
 bool conflicts(const FileLock& held, const FileLock& wanted) {
   const bool held_flock = held.owner.kind == LockOwner::Kind::flock;
   const bool wanted_flock = wanted.owner.kind == LockOwner::Kind::flock;
-  return held_flock == wanted_flock && !(held.owner == wanted.owner) && overlap(held.range, wanted.range) &&
+  return held_flock == wanted_flock && !(held.owner == wanted.owner) &&
+         overlap(held.range, wanted.range) &&
          (held.type == LockType::exclusive || wanted.type == LockType::exclusive);
 }
 
@@ -34,7 +37,8 @@ std::optional<FileLock> FileLocks::conflict(LockKey key, const FileLock& wanted)
 }
 
 Result<void> FileLocks::try_lock(LockKey key, const FileLock& wanted) {
-  // A flock is converted by giving the old one up first, so that two holders who both ask for more do not wait for each other.
+  // A flock is converted by giving the old one up first, so that two holders who both ask for more
+  // do not wait for each other.
   if (wanted.owner.kind == LockOwner::Kind::flock) CLOCHE_TRY(unlock(key, wanted.owner));
   if (conflict(key, wanted)) return Errno::again;
   // Placing a lock adds it, and splits at most one that is there.
@@ -62,8 +66,8 @@ Result<void> FileLocks::lock(Task& task, LockKey key, const FileLock& wanted) {
   }
 }
 
-// Follows who waits for whom from `holder`; a chain that comes back to `pid` would never end. A process waits for one lock at a
-// time, so the chain is at most as long as the table.
+// Follows who waits for whom from `holder`; a chain that comes back to `pid` would never end. A
+// process waits for one lock at a time, so the chain is at most as long as the table.
 bool FileLocks::would_deadlock(std::int32_t pid, const LockOwner& holder) const {
   LockOwner owner = holder;
   for (std::size_t step = 0; step <= waits_for_.size(); ++step) {
@@ -79,9 +83,12 @@ bool FileLocks::would_deadlock(std::int32_t pid, const LockOwner& holder) const 
 void FileLocks::place(Inode& inode, const FileLock& wanted) {
   FileLock placed = wanted;
   cut(inode, wanted.owner, wanted.range);
-  // What touches the new lock and is of the same kind becomes one with it, so that a file locked byte by byte stays one lock.
+  // What touches the new lock and is of the same kind becomes one with it, so that a file locked
+  // byte by byte stays one lock.
   const auto joined = [&](const FileLock& lock) {
-    if (!(lock.owner == placed.owner) || lock.type != placed.type || !joins(lock.range, placed.range)) return false;
+    if (!(lock.owner == placed.owner) || lock.type != placed.type ||
+        !joins(lock.range, placed.range))
+      return false;
     placed.range.first = std::min(placed.range.first, lock.range.first);
     placed.range.last = std::max(placed.range.last, lock.range.last);
     return true;
@@ -118,7 +125,8 @@ bool FileLocks::cut(Inode& inode, const LockOwner& owner, LockRange range) {
 Result<void> FileLocks::unlock(LockKey key, const LockOwner& owner, LockRange range) {
   const auto found = inodes_.find(key);
   if (found == inodes_.end()) return {};
-  if (count_ + 1 > max_locks && (range.first != 0 || range.last != ~std::uint64_t{0})) return Errno::nolck;
+  if (count_ + 1 > max_locks && (range.first != 0 || range.last != ~std::uint64_t{0}))
+    return Errno::nolck;
   const std::shared_ptr<Inode> inode = found->second;
   cut(*inode, owner, range);
   if (inode->locks.empty()) inodes_.erase(found);
@@ -129,7 +137,8 @@ template <typename Predicate>
 void FileLocks::drop(Predicate&& gone) noexcept {
   for (auto at = inodes_.begin(); at != inodes_.end();) {
     Inode& inode = *at->second;
-    const std::size_t dropped = std::erase_if(inode.locks, [&](const FileLock& lock) { return gone(at->first, lock); });
+    const std::size_t dropped =
+        std::erase_if(inode.locks, [&](const FileLock& lock) { return gone(at->first, lock); });
     count_ -= dropped;
     if (dropped != 0) inode.changed.wake_all();
     at = inode.locks.empty() ? inodes_.erase(at) : std::next(at);
@@ -141,7 +150,9 @@ void FileLocks::process_closed(std::int32_t pid, LockKey key) {
 }
 
 void FileLocks::process_ended(std::int32_t pid) {
-  drop([&](const LockKey&, const FileLock& lock) { return lock.owner == LockOwner::of_process(pid); });
+  drop([&](const LockKey&, const FileLock& lock) {
+    return lock.owner == LockOwner::of_process(pid);
+  });
 }
 
 void FileLocks::file_gone(const File* file) noexcept {

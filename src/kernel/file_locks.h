@@ -1,7 +1,9 @@
-// FileLocks: the advisory locks of one kernel: fcntl's record locks (of a process, or of an open file description) and flock's.
+// FileLocks: the advisory locks of one kernel: fcntl's record locks (of a process, or of an open
+// file description) and flock's.
 //
-// Record locks of both kinds conflict with each other; flock's only with flock's. A lock conflicts with one of another owner that
-// overlaps it when one of the two is exclusive. Locks are bound to the inode, not to the path. Kernel lock held for every call.
+// Record locks of both kinds conflict with each other; flock's only with flock's. A lock conflicts
+// with one of another owner that overlaps it when one of the two is exclusive. Locks are bound to
+// the inode, not to the path. Kernel lock held for every call.
 #pragma once
 
 #include <cstdint>
@@ -60,15 +62,18 @@ class FileLocks {
   // The first lock that `wanted` conflicts with.
   std::optional<FileLock> conflict(LockKey key, const FileLock& wanted) const;
 
-  // Takes the lock, in place of what the owner has in the range; EAGAIN on a conflict, ENOLCK when there are too many locks.
+  // Takes the lock, in place of what the owner has in the range; EAGAIN on a conflict, ENOLCK when
+  // there are too many locks.
   Result<void> try_lock(LockKey key, const FileLock& wanted);
-  // The same, and waits while there is a conflict. EDEADLK when processes would wait for each other (record locks of processes only,
-  // as on Linux); otherwise the errors of Task::block.
+  // The same, and waits while there is a conflict. EDEADLK when processes would wait for each other
+  // (record locks of processes only, as on Linux); otherwise the errors of Task::block.
   Result<void> lock(Task& task, LockKey key, const FileLock& wanted);
 
-  // Takes the range out of the owner's locks. ENOLCK when that would split one and there are too many.
+  // Takes the range out of the owner's locks. ENOLCK when that would split one and there are too
+  // many.
   Result<void> unlock(LockKey key, const LockOwner& owner, LockRange range = {});
-  // The process closed a descriptor of that inode: all its record locks there go, whatever descriptor made them.
+  // The process closed a descriptor of that inode: all its record locks there go, whatever
+  // descriptor made them.
   void process_closed(std::int32_t pid, LockKey key);
   void process_ended(std::int32_t pid);
   // The open file description is gone.

@@ -23,19 +23,16 @@ constexpr std::uint32_t kept_flags(std::uint32_t flags) {
 
 vfs::Access access_of(std::uint32_t flags) {
   switch (flags & o_accmode) {
-    case o_rdonly:
-      return vfs::Access::read;
-    case o_wronly:
-      return vfs::Access::write;
-    default:
-      return vfs::Access::read_write;
+    case o_rdonly: return vfs::Access::read;
+    case o_wronly: return vfs::Access::write;
+    default: return vfs::Access::read_write;
   }
 }
 
 bool is_tmpfile(std::uint32_t flags) { return (flags & o_tmpfile) == o_tmpfile; }
 
-Result<FilePtr> open_content(Kernel& kernel, const vfs::Node& node, std::unique_ptr<vfs::NodeIo> io, FileType type,
-                             std::uint32_t flags) {
+Result<FilePtr> open_content(Kernel& kernel, const vfs::Node& node, std::unique_ptr<vfs::NodeIo> io,
+                             FileType type, std::uint32_t flags) {
   return FilePtr(std::make_shared<NodeFile>(kernel, node, std::move(io), type, kept_flags(flags)));
 }
 
@@ -53,28 +50,34 @@ Result<FilePtr> open_unlinked(Task& task, const At& at, std::uint32_t flags, std
   return open_new(task.kernel(), node, flags & ~o_tmpfile);
 }
 
-// A file without an inode of a file system, through its link in proc. What cannot be opened anew is shared: the same object, as
-// long as the description at hand allows what is asked.
+// A file without an inode of a file system, through its link in proc. What cannot be opened anew is
+// shared: the same object, as long as the description at hand allows what is asked.
 Result<FilePtr> open_again(Task& task, const FilePtr& file, std::uint32_t flags) {
   Result<FilePtr> again = file->reopen(task, kept_flags(flags));
   if (again || again.error() != Errno::nxio) return again;
   CLOCHE_ASSIGN(const vfs::Stat stat, file->stat());
   if (stat.type == FileType::socket) return Errno::nxio;
   const std::uint32_t wanted = flags & o_accmode;
-  const bool allowed = wanted == o_rdonly ? file->readable() : wanted == o_wronly ? file->writable()
-                                                                                   : file->readable() && file->writable();
+  const bool allowed = wanted == o_rdonly   ? file->readable()
+                       : wanted == o_wronly ? file->writable()
+                                            : file->readable() && file->writable();
   if (!allowed) return Errno::acces;
   return FilePtr(file);
 }
 
-Result<FilePtr> open_regular(Task& task, const vfs::Node& node, const vfs::Stat& stat, std::uint32_t flags) {
+Result<FilePtr> open_regular(Task& task, const vfs::Node& node, const vfs::Stat& stat,
+                             std::uint32_t flags) {
   const Process& process = task.process();
-  if (stat.type == FileType::directory && access_of(flags) != vfs::Access::read) return Errno::isdir;
-  if ((flags & o_trunc) != 0) CLOCHE_TRY(vfs::check_access(node, process.credentials, vfs::Access::write));
-  if ((flags & o_noatime) != 0 && process.credentials.uid != stat.uid && !process.credentials.is_root()) {
+  if (stat.type == FileType::directory && access_of(flags) != vfs::Access::read)
+    return Errno::isdir;
+  if ((flags & o_trunc) != 0)
+    CLOCHE_TRY(vfs::check_access(node, process.credentials, vfs::Access::write));
+  if ((flags & o_noatime) != 0 && process.credentials.uid != stat.uid &&
+      !process.credentials.is_root()) {
     return Errno::perm;
   }
-  CLOCHE_ASSIGN(std::unique_ptr<vfs::NodeIo> io, vfs::open(node, access_of(flags), process.credentials));
+  CLOCHE_ASSIGN(std::unique_ptr<vfs::NodeIo> io,
+                vfs::open(node, access_of(flags), process.credentials));
   if ((flags & o_trunc) != 0 && stat.type == FileType::regular) {
     CLOCHE_TRY(vfs::truncate(node, 0, process.credentials));
   }
@@ -87,8 +90,8 @@ Result<vfs::Node> make_unlinked(Process& process, const vfs::Node& dir, std::uin
   CLOCHE_ASSIGN(const vfs::Stat stat, dir.stat());
   if (stat.type != FileType::directory) return Errno::notdir;
   const std::string name = fmt::format(".#unlinked-{}", process.kernel().next_file_id());
-  CLOCHE_ASSIGN(vfs::Node node,
-                vfs::create(dir, name, FileType::regular, mode & vfs::mode::all, process.credentials));
+  CLOCHE_ASSIGN(vfs::Node node, vfs::create(dir, name, FileType::regular, mode & vfs::mode::all,
+                                            process.credentials));
   CLOCHE_TRY(vfs::unlink(dir, name, process.credentials));
   return node;
 }
@@ -104,13 +107,10 @@ Result<FilePtr> open_node(Task& task, const vfs::Node& node, std::uint32_t flags
   if (behind) return open_again(task, behind, flags);
   switch (stat.type) {
     case FileType::regular:
-    case FileType::directory:
-      return open_regular(task, node, stat, flags);
-    case FileType::symlink:
-      return Errno::loop;
+    case FileType::directory: return open_regular(task, node, stat, flags);
+    case FileType::symlink: return Errno::loop;
     case FileType::socket:
-    case FileType::block:
-      return Errno::nxio;
+    case FileType::block: return Errno::nxio;
     case FileType::fifo:
       CLOCHE_TRY(vfs::check_access(stat, task.process().credentials, access_of(flags)));
       return task.kernel().fifos().open(task, node, kept_flags(flags));
@@ -138,13 +138,15 @@ Result<FilePtr> open(Task& task, const At& at, std::uint32_t flags, std::uint32_
       CLOCHE_ASSIGN(const vfs::Stat stat, found.target->stat());
       if (stat.type == FileType::directory) return Errno::isdir;
     }
-    // The link that /proc/self/exe or a device is reached by is walked by now; what is read of proc may still depend on who asks.
+    // The link that /proc/self/exe or a device is reached by is walked by now; what is read of proc
+    // may still depend on who asks.
     return open_node(task, *found.target, flags);
   }
   if (!creates) return Errno::noent;
   if (found.trailing_slash) return Errno::isdir;
-  CLOCHE_ASSIGN(const vfs::Node made, vfs::create(found.parent, found.name, FileType::regular,
-                                                  mode & vfs::mode::all & ~process.umask, process.credentials));
+  CLOCHE_ASSIGN(const vfs::Node made,
+                vfs::create(found.parent, found.name, FileType::regular,
+                            mode & vfs::mode::all & ~process.umask, process.credentials));
   return open_new(task.kernel(), made, flags);
 }
 

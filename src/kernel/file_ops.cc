@@ -13,8 +13,8 @@ using vfs::FileType;
 using vfs::Follow;
 using vfs::LastKind;
 
-// The place that a call makes, removes or renames something in. A slash at the end does not make a last symbolic link followed here, it
-// only asks for a directory.
+// The place that a call makes, removes or renames something in. A slash at the end does not make a
+// last symbolic link followed here, it only asks for a directory.
 Result<vfs::Resolved> place_of(Process& process, At at) {
   if (at.path.size() >= vfs::path_max) return Errno::nametoolong;
   const std::string_view whole = at.path;
@@ -24,7 +24,8 @@ Result<vfs::Resolved> place_of(Process& process, At at) {
   return place;
 }
 
-// The place of something new: EEXIST when there is something. Only a directory's name may end in a slash.
+// The place of something new: EEXIST when there is something. Only a directory's name may end in a
+// slash.
 Result<vfs::Resolved> new_place(Process& process, const At& at, FileType type) {
   CLOCHE_ASSIGN(vfs::Resolved place, place_of(process, at));
   if (place.target) return Errno::exist;
@@ -56,7 +57,8 @@ Acting::Acting(const Process& process) noexcept
 
 Acting::~Acting() { kernel_.acting_ = outer_; }
 
-// --- Paths to nodes -------------------------------------------------------------------------------------------------
+// --- Paths to nodes
+// -------------------------------------------------------------------------------------------------
 
 Result<vfs::Node> start_of(Process& process, const At& at) {
   if (!walks_from_descriptor(at)) return process.kernel().files().root();
@@ -72,7 +74,8 @@ Result<vfs::Resolved> resolve(Process& process, const At& at, Follow follow) {
   if (at.path.empty()) return Errno::noent;
   CLOCHE_ASSIGN(const vfs::Node start, start_of(process, at));
   const Acting acting(process);
-  return process.kernel().files().resolve(start, at.path, follow, process.credentials, at.restrictions);
+  return process.kernel().files().resolve(start, at.path, follow, process.credentials,
+                                          at.restrictions);
 }
 
 Result<vfs::Node> lookup(Process& process, const At& at, Follow follow, Empty empty) {
@@ -83,7 +86,8 @@ Result<vfs::Node> lookup(Process& process, const At& at, Follow follow, Empty em
   }
   CLOCHE_ASSIGN(const vfs::Node start, start_of(process, at));
   const Acting acting(process);
-  return process.kernel().files().lookup(start, at.path, follow, process.credentials, at.restrictions);
+  return process.kernel().files().lookup(start, at.path, follow, process.credentials,
+                                         at.restrictions);
 }
 
 Result<std::string> path_of(Process& process, const vfs::Node& node) {
@@ -91,7 +95,8 @@ Result<std::string> path_of(Process& process, const vfs::Node& node) {
   return process.kernel().files().path_of(node);
 }
 
-// --- Descriptors ----------------------------------------------------------------------------------------------------
+// --- Descriptors
+// ----------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -123,7 +128,8 @@ void close_range(Process& process, std::uint32_t first, std::uint32_t last) {
 void close_for_exec(Process& process) {
   if (process.kernel().locks().size() != 0) {
     for (const std::int32_t fd : process.fds.list()) {
-      if (const auto closes = process.fds.close_on_exec(fd); closes && *closes) (void)close(process, fd);
+      if (const auto closes = process.fds.close_on_exec(fd); closes && *closes)
+        (void)close(process, fd);
     }
   }
   process.fds.close_for_exec();
@@ -141,7 +147,8 @@ Result<vfs::Node> node_of(Process& process, std::int32_t fd, PathOnly path_only)
   return vfs::Node(*file->node());
 }
 
-// --- The tree -------------------------------------------------------------------------------------------------------
+// --- The tree
+// -------------------------------------------------------------------------------------------------------
 
 Result<void> make_directory(Process& process, const At& at, std::uint32_t mode) {
   CLOCHE_ASSIGN(const vfs::Resolved place, new_place(process, at, FileType::directory));
@@ -152,7 +159,8 @@ Result<void> make_directory(Process& process, const At& at, std::uint32_t mode) 
 
 Result<vfs::Node> make_node(Process& process, const At& at, FileType type, std::uint32_t mode) {
   CLOCHE_ASSIGN(const vfs::Resolved place, new_place(process, at, type));
-  return vfs::create(place.parent, place.name, type, mode & vfs::mode::all & ~process.umask, process.credentials);
+  return vfs::create(place.parent, place.name, type, mode & vfs::mode::all & ~process.umask,
+                     process.credentials);
 }
 
 Result<void> make_node(Process& process, const At& at, std::uint32_t mode) {
@@ -163,7 +171,8 @@ Result<void> make_node(Process& process, const At& at, std::uint32_t mode) {
     if (!asked || *asked == FileType::symlink) return Errno::inval;
     type = *asked;
   }
-  if (type == FileType::directory || type == FileType::character || type == FileType::block) return Errno::perm;
+  if (type == FileType::directory || type == FileType::character || type == FileType::block)
+    return Errno::perm;
   CLOCHE_TRY(make_node(process, at, type, mode));
   return {};
 }
@@ -176,7 +185,8 @@ Result<void> make_symlink(Process& process, std::string_view target, const At& a
   return {};
 }
 
-Result<void> link(Process& process, const At& existing, const At& name, Follow follow, Empty empty) {
+Result<void> link(Process& process, const At& existing, const At& name, Follow follow,
+                  Empty empty) {
   CLOCHE_ASSIGN(const vfs::Node node, lookup(process, existing, follow, empty));
   CLOCHE_ASSIGN(const vfs::Resolved place, new_place(process, name, FileType::regular));
   if (&node.fs() != &place.parent.fs()) return Errno::xdev;
@@ -197,14 +207,10 @@ Result<void> unlink(Process& process, const At& at) {
 Result<void> remove_directory(Process& process, const At& at) {
   CLOCHE_ASSIGN(const vfs::Resolved place, place_of(process, at));
   switch (place.last) {
-    case LastKind::dot:
-      return Errno::inval;
-    case LastKind::dot_dot:
-      return Errno::notempty;
-    case LastKind::root:
-      return Errno::busy;
-    case LastKind::name:
-      break;
+    case LastKind::dot: return Errno::inval;
+    case LastKind::dot_dot: return Errno::notempty;
+    case LastKind::root: return Errno::busy;
+    case LastKind::name: break;
   }
   CLOCHE_TRY(check_removable(place));
   return vfs::rmdir(place.parent, place.name, process.credentials);
@@ -234,7 +240,8 @@ Result<void> rename(Process& process, const At& from, const At& to, vfs::RenameM
     CLOCHE_ASSIGN(const FileType other, type_of(*new_place.target));
     if (other != FileType::directory) return Errno::notdir;
   }
-  return vfs::rename(old_place.parent, old_place.name, new_place.parent, new_place.name, mode, process.credentials);
+  return vfs::rename(old_place.parent, old_place.name, new_place.parent, new_place.name, mode,
+                     process.credentials);
 }
 
 Result<std::string> read_link(Process& process, const At& at) {
@@ -266,10 +273,12 @@ Result<void> change_directory(Process& process, std::int32_t fd) {
 
 Result<std::string> current_directory(Process& process) { return path_of(process, process.cwd); }
 
-// --- Attributes -----------------------------------------------------------------------------------------------------
+// --- Attributes
+// -----------------------------------------------------------------------------------------------------
 
 Result<vfs::Stat> stat(Process& process, const At& at, Follow follow, Empty empty) {
-  if (at.path.empty() && empty == Empty::descriptor && at.dirfd != at_fdcwd) return stat(process, at.dirfd);
+  if (at.path.empty() && empty == Empty::descriptor && at.dirfd != at_fdcwd)
+    return stat(process, at.dirfd);
   CLOCHE_ASSIGN(const vfs::Node node, lookup(process, at, follow, empty));
   const Acting acting(process);
   return node.stat();
@@ -280,7 +289,8 @@ Result<vfs::Stat> stat(Process& process, std::int32_t fd) {
   return file->stat();
 }
 
-Result<void> access(Process& process, const At& at, vfs::Access wanted, Follow follow, Empty empty) {
+Result<void> access(Process& process, const At& at, vfs::Access wanted, Follow follow,
+                    Empty empty) {
   CLOCHE_ASSIGN(const vfs::Node node, lookup(process, at, follow, empty));
   if (wanted == vfs::Access::none) return {};
   return vfs::check_access(node, process.credentials, wanted);
@@ -292,7 +302,8 @@ Result<void> change_mode(Process& process, const vfs::Node& node, std::uint32_t 
   return vfs::chmod(node, mode & vfs::mode::all, process.credentials);
 }
 
-Result<void> change_owner(Process& process, const vfs::Node& node, std::uint32_t uid, std::uint32_t gid) {
+Result<void> change_owner(Process& process, const vfs::Node& node, std::uint32_t uid,
+                          std::uint32_t gid) {
   const auto id = [](std::uint32_t given) {
     return given == ~std::uint32_t{0} ? std::nullopt : std::optional<std::uint32_t>(given);
   };
@@ -312,7 +323,8 @@ Result<void> truncate(Process& process, const At& at, std::uint64_t size) {
   if (size > vfs::file_size_max) return Errno::fbig;
   if (size > stat.size) {
     CLOCHE_TRY(vfs::check_access(node, process.credentials, vfs::Access::write));
-    CLOCHE_ASSIGN(const std::uint64_t room, within_file_limit(process, stat.size, size - stat.size));
+    CLOCHE_ASSIGN(const std::uint64_t room,
+                  within_file_limit(process, stat.size, size - stat.size));
     if (room != size - stat.size) return Errno::fbig;
   }
   return vfs::truncate(node, size, process.credentials);
@@ -326,9 +338,11 @@ Result<void> truncate(Process& process, std::int32_t fd, std::uint64_t size) {
   return node_file->truncate(process, size);
 }
 
-// --- Limits ---------------------------------------------------------------------------------------------------------
+// --- Limits
+// ---------------------------------------------------------------------------------------------------------
 
-Result<std::uint64_t> within_file_limit(Process& process, std::uint64_t offset, std::uint64_t size) {
+Result<std::uint64_t> within_file_limit(Process& process, std::uint64_t offset,
+                                        std::uint64_t size) {
   const std::uint64_t limit = std::min(process.limits[rlimit_fsize].soft, vfs::file_size_max);
   if (size == 0) return std::uint64_t{0};
   if (offset < limit) return std::min(size, limit - offset);

@@ -18,7 +18,8 @@ constexpr std::uint32_t fionread = 0x541B;
 constexpr std::uint32_t falloc_keep_size = 1, falloc_punch_hole = 2, falloc_zero_range = 0x10;
 constexpr std::uint64_t offset_max = std::numeric_limits<std::int64_t>::max();
 
-// A mapping of a guest is as large as its memory; more than this at once would not fit the result of a call.
+// A mapping of a guest is as large as its memory; more than this at once would not fit the result
+// of a call.
 constexpr std::size_t transfer_max = 0x7ffff000;
 
 }  // namespace
@@ -37,8 +38,8 @@ std::string InodeFile::description() const {
   return fmt::format("/#{} (deleted)", node_.ino());
 }
 
-NodeFile::NodeFile(Kernel& kernel, vfs::Node node, std::unique_ptr<vfs::NodeIo> io, vfs::FileType type,
-                   std::uint32_t flags)
+NodeFile::NodeFile(Kernel& kernel, vfs::Node node, std::unique_ptr<vfs::NodeIo> io,
+                   vfs::FileType type, std::uint32_t flags)
     : InodeFile(kernel, std::move(node), flags), io_(std::move(io)), type_(type) {}
 
 Result<vfs::Stat> NodeFile::stat() { return io_ ? io_->stat() : InodeFile::stat(); }
@@ -53,7 +54,8 @@ Result<std::uint64_t> NodeFile::size() const {
   return std::uint64_t{now.size};
 }
 
-// --- Reading and writing --------------------------------------------------------------------------------------------
+// --- Reading and writing
+// --------------------------------------------------------------------------------------------
 
 Result<std::size_t> NodeFile::read(Task& task, std::span<std::byte> to) {
   CLOCHE_ASSIGN(const std::size_t count, pread(task, to, position_));
@@ -81,19 +83,22 @@ Result<std::size_t> NodeFile::write(Task& task, std::span<const std::byte> from)
   return std::size_t{count};
 }
 
-Result<std::size_t> NodeFile::pwrite(Task& task, std::span<const std::byte> from, std::uint64_t offset) {
+Result<std::size_t> NodeFile::pwrite(Task& task, std::span<const std::byte> from,
+                                     std::uint64_t offset) {
   if (!io_) return Errno::badf;
   if (is_directory()) return Errno::isdir;
   if (offset > offset_max) return Errno::inval;
   if ((flags_ & o_append) != 0) return append(task, from);
   if (from.empty()) return std::size_t{0};
-  CLOCHE_ASSIGN(const std::uint64_t room, file_ops::within_file_limit(task.process(), offset,
-                                                                      std::min(from.size(), transfer_max)));
+  CLOCHE_ASSIGN(
+      const std::uint64_t room,
+      file_ops::within_file_limit(task.process(), offset, std::min(from.size(), transfer_max)));
   if (memfd_) {
     CLOCHE_ASSIGN(const std::uint64_t now, size());
     CLOCHE_TRY(check_seals(offset + room, now));
   }
-  CLOCHE_ASSIGN(const std::size_t count, io_->write(offset, from.first(static_cast<std::size_t>(room))));
+  CLOCHE_ASSIGN(const std::size_t count,
+                io_->write(offset, from.first(static_cast<std::size_t>(room))));
   if ((flags_ & o_dsync) != 0) CLOCHE_TRY(io_->sync());
   return std::size_t{count};
 }
@@ -108,7 +113,8 @@ Result<std::size_t> NodeFile::append(Task& task, std::span<const std::byte> from
     CLOCHE_ASSIGN(room, file_ops::within_file_limit(task.process(), now, room));
     CLOCHE_TRY(check_seals(now + room, now));
   }
-  CLOCHE_ASSIGN(const vfs::NodeIo::Appended done, io_->append(from.first(static_cast<std::size_t>(room))));
+  CLOCHE_ASSIGN(const vfs::NodeIo::Appended done,
+                io_->append(from.first(static_cast<std::size_t>(room))));
   if ((flags_ & o_dsync) != 0) CLOCHE_TRY(io_->sync());
   return std::size_t{done.count};
 }
@@ -117,11 +123,8 @@ Result<std::uint64_t> NodeFile::seek(std::int64_t offset, std::uint32_t whence) 
   if (!io_) return Errno::badf;
   std::int64_t base = 0;
   switch (whence) {
-    case 0:
-      break;
-    case 1:
-      base = static_cast<std::int64_t>(position_);
-      break;
+    case 0: break;
+    case 1: base = static_cast<std::int64_t>(position_); break;
     case 2: {
       if (is_directory()) return Errno::inval;
       CLOCHE_ASSIGN(const std::uint64_t end, size());
@@ -136,26 +139,29 @@ Result<std::uint64_t> NodeFile::seek(std::int64_t offset, std::uint32_t whence) 
       CLOCHE_ASSIGN(position_, whence == 3 ? io_->seek_data(from) : io_->seek_hole(from));
       return std::uint64_t{position_};
     }
-    default:
-      return Errno::inval;
+    default: return Errno::inval;
   }
   std::int64_t target = 0;
-  if (__builtin_add_overflow(base, offset, &target)) return offset < 0 ? Errno::inval : Errno::overflow;
+  if (__builtin_add_overflow(base, offset, &target))
+    return offset < 0 ? Errno::inval : Errno::overflow;
   if (target < 0) return Errno::inval;
   position_ = static_cast<std::uint64_t>(target);
   return std::uint64_t{position_};
 }
 
-Result<std::int32_t> NodeFile::ioctl(Task&, wasm::GuestMemory& memory, std::uint32_t request, std::uint32_t argument) {
+Result<std::int32_t> NodeFile::ioctl(Task&, wasm::GuestMemory& memory, std::uint32_t request,
+                                     std::uint32_t argument) {
   if (!io_) return Errno::badf;
   if (request != fionread || is_directory()) return Errno::notty;
   CLOCHE_ASSIGN(const std::uint64_t end, size());
   const std::uint64_t left = end > position_ ? end - position_ : 0;
-  CLOCHE_TRY(memory.write(argument, static_cast<std::int32_t>(std::min<std::uint64_t>(left, INT32_MAX))));
+  CLOCHE_TRY(
+      memory.write(argument, static_cast<std::int32_t>(std::min<std::uint64_t>(left, INT32_MAX))));
   return 0;
 }
 
-// --- Directories ----------------------------------------------------------------------------------------------------
+// --- Directories
+// ----------------------------------------------------------------------------------------------------
 
 Result<void> NodeFile::read_directory(const vfs::DirSink& sink) {
   return read_directory(position_, [&](const vfs::DirEntry& entry) {
@@ -171,15 +177,18 @@ Result<void> NodeFile::read_directory(std::uint64_t cookie, const vfs::DirSink& 
   return io_->readdir(cookie, sink);
 }
 
-// --- Space ----------------------------------------------------------------------------------------------------------
+// --- Space
+// ----------------------------------------------------------------------------------------------------------
 
-Result<void> NodeFile::allocate(Task& task, std::uint32_t mode, std::uint64_t offset, std::uint64_t bytes) {
+Result<void> NodeFile::allocate(Task& task, std::uint32_t mode, std::uint64_t offset,
+                                std::uint64_t bytes) {
   if (!io_ || !writable()) return Errno::badf;
   if (is_directory()) return Errno::isdir;
   if (bytes == 0 || offset > offset_max || bytes > offset_max) return Errno::inval;
   constexpr std::uint32_t known = falloc_keep_size | falloc_punch_hole | falloc_zero_range;
   if ((mode & ~known) != 0) return Errno::notsup;
-  if ((mode & falloc_punch_hole) != 0 && mode != (falloc_punch_hole | falloc_keep_size)) return Errno::notsup;
+  if ((mode & falloc_punch_hole) != 0 && mode != (falloc_punch_hole | falloc_keep_size))
+    return Errno::notsup;
   if (offset > vfs::file_size_max - std::min(bytes, vfs::file_size_max)) return Errno::fbig;
   if ((mode & falloc_punch_hole) != 0) {
     if ((seals() & (seal_write | seal_future_write)) != 0) return Errno::perm;
@@ -188,12 +197,14 @@ Result<void> NodeFile::allocate(Task& task, std::uint32_t mode, std::uint64_t of
   CLOCHE_ASSIGN(const std::uint64_t now, size());
   const bool keep = (mode & falloc_keep_size) != 0;
   if (!keep && offset + bytes > now) {
-    CLOCHE_ASSIGN(const std::uint64_t room, file_ops::within_file_limit(task.process(), offset, bytes));
+    CLOCHE_ASSIGN(const std::uint64_t room,
+                  file_ops::within_file_limit(task.process(), offset, bytes));
     if (room != bytes) return Errno::fbig;
   }
   CLOCHE_TRY(check_seals(keep ? 0 : offset + bytes, now));
   if ((mode & falloc_zero_range) != 0) CLOCHE_TRY(io_->punch_hole(offset, bytes));
-  return io_->allocate(offset, bytes, keep ? vfs::AllocateMode::keep_size : vfs::AllocateMode::grow);
+  return io_->allocate(offset, bytes,
+                       keep ? vfs::AllocateMode::keep_size : vfs::AllocateMode::grow);
 }
 
 Result<void> NodeFile::truncate(Process& process, std::uint64_t bytes) {
@@ -216,9 +227,12 @@ Result<void> NodeFile::sync() {
   return io_->sync();
 }
 
-// --- memfd ----------------------------------------------------------------------------------------------------------
+// --- memfd
+// ----------------------------------------------------------------------------------------------------------
 
-void NodeFile::become_memfd(std::string name, std::uint32_t seals) { memfd_ = Memfd{std::move(name), seals}; }
+void NodeFile::become_memfd(std::string name, std::uint32_t seals) {
+  memfd_ = Memfd{std::move(name), seals};
+}
 
 Result<void> NodeFile::check_seals(std::uint64_t end, std::uint64_t size_now) const {
   if ((seals() & (seal_write | seal_future_write)) != 0) return Errno::perm;

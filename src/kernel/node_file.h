@@ -1,5 +1,5 @@
-// NodeFile: the open file description of an inode: a regular file or a directory with its position, or an O_PATH reference.
-// Kernel lock held for every call.
+// NodeFile: the open file description of an inode: a regular file or a directory with its position,
+// or an O_PATH reference. Kernel lock held for every call.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@ namespace cloche::kernel {
 class Kernel;
 class Process;
 
-// What all files with an inode of a file system have in common: advisory locks may be held through them. They must not outlive
-// their Kernel.
+// What all files with an inode of a file system have in common: advisory locks may be held through
+// them. They must not outlive their Kernel.
 class InodeFile : public File {
  public:
   InodeFile(Kernel& kernel, vfs::Node node, std::uint32_t open_flags);
@@ -38,19 +38,22 @@ class InodeFile : public File {
 class NodeFile : public InodeFile {
  public:
   // `io` is null for O_PATH. `flags` without those that only open looks at.
-  NodeFile(Kernel& kernel, vfs::Node node, std::unique_ptr<vfs::NodeIo> io, vfs::FileType type, std::uint32_t flags);
+  NodeFile(Kernel& kernel, vfs::Node node, std::unique_ptr<vfs::NodeIo> io, vfs::FileType type,
+           std::uint32_t flags);
 
   bool is_directory() const noexcept { return type_ == vfs::FileType::directory; }
 
   Result<std::size_t> read(Task& task, std::span<std::byte> to) override;
   Result<std::size_t> write(Task& task, std::span<const std::byte> from) override;
   Result<std::size_t> pread(Task& task, std::span<std::byte> to, std::uint64_t offset) override;
-  Result<std::size_t> pwrite(Task& task, std::span<const std::byte> from, std::uint64_t offset) override;
+  Result<std::size_t> pwrite(Task& task, std::span<const std::byte> from,
+                             std::uint64_t offset) override;
   // At the end, whatever the position is; the position stays (RWF_APPEND, pwrite with O_APPEND).
   Result<std::size_t> append(Task& task, std::span<const std::byte> from);
   // A directory takes any cookie that it gave, and 0.
   Result<std::uint64_t> seek(std::int64_t offset, std::uint32_t whence) override;
-  Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request, std::uint32_t argument) override;
+  Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
+                             std::uint32_t argument) override;
   Result<vfs::Stat> stat() override;
   std::string description() const override;
 
@@ -89,7 +92,7 @@ class NodeFile : public InodeFile {
 };
 
 // F_SEAL_*.
-inline constexpr std::uint32_t seal_seal = 1, seal_shrink = 2, seal_grow = 4, seal_write = 8, seal_future_write = 16,
-                               seal_exec = 32;
+inline constexpr std::uint32_t seal_seal = 1, seal_shrink = 2, seal_grow = 4, seal_write = 8,
+                               seal_future_write = 16, seal_exec = 32;
 
 }  // namespace cloche::kernel

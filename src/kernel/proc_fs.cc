@@ -31,7 +31,8 @@ std::optional<std::int32_t> number_of(std::string_view name) {
 }
 
 template <typename Table>
-std::optional<std::uint32_t> find_entry(const Table& table, std::uint32_t parent, std::string_view name) {
+std::optional<std::uint32_t> find_entry(const Table& table, std::uint32_t parent,
+                                        std::string_view name) {
   for (std::uint32_t i = 1; i < table.size(); ++i) {
     if (table[i].parent == parent && table[i].name == name) return i;
   }
@@ -40,11 +41,13 @@ std::optional<std::uint32_t> find_entry(const Table& table, std::uint32_t parent
 
 // The names of a table that lie in `dir`; false when the sink wants no more.
 template <typename Table>
-bool list_entries(const Table& table, Inode dir, std::uint64_t first, std::uint64_t cookie, const vfs::DirSink& sink) {
+bool list_entries(const Table& table, Inode dir, std::uint64_t first, std::uint64_t cookie,
+                  const vfs::DirSink& sink) {
   for (std::uint32_t i = 1; i < table.size(); ++i) {
     const std::uint64_t next = first + i;
     if (table[i].parent != dir.index || next <= cookie) continue;
-    if (!sink({Inode{dir.kind, dir.pid, i}.number(), table[i].type, table[i].name, next})) return false;
+    if (!sink({Inode{dir.kind, dir.pid, i}.number(), table[i].type, table[i].name, next}))
+      return false;
   }
   return true;
 }
@@ -63,12 +66,9 @@ vfs::Stat made_up(vfs::Ino ino, FileType type, std::uint32_t mode) {
 
 std::uint32_t default_mode(FileType type) {
   switch (type) {
-    case FileType::directory:
-      return 0555;
-    case FileType::symlink:
-      return 0777;
-    default:
-      return 0444;
+    case FileType::directory: return 0555;
+    case FileType::symlink: return 0777;
+    default: return 0444;
   }
 }
 
@@ -104,12 +104,14 @@ Result<vfs::Ino> ProcFs::lookup(vfs::Ino dir, std::string_view name) {
   const std::optional<std::int32_t> number = number_of(name);
   if (inode.kind == Kind::system) {
     if (proc::system_entries()[inode.index].type != FileType::directory) return Errno::notdir;
-    if (inode.index == 0 && number && kernel_.find(*number)) return Inode{Kind::process, *number, 0}.number();
+    if (inode.index == 0 && number && kernel_.find(*number))
+      return Inode{Kind::process, *number, 0}.number();
     const auto index = find_entry(proc::system_entries(), inode.index, name);
     if (!index) return Errno::noent;
     return Inode{Kind::system, 0, *index}.number();
   }
-  if (inode.kind != Kind::process || proc::process_entries()[inode.index].type != FileType::directory) {
+  if (inode.kind != Kind::process ||
+      proc::process_entries()[inode.index].type != FileType::directory) {
     return Errno::notdir;
   }
   CLOCHE_ASSIGN(const ProcessPtr process, process_of(dir));
@@ -117,7 +119,8 @@ Result<vfs::Ino> ProcFs::lookup(vfs::Ino dir, std::string_view name) {
     case proc::process_fd:
     case proc::process_fdinfo: {
       if (!number || !process->fds.get(*number)) return Errno::noent;
-      const Kind kind = inode.index == proc::process_fd ? Kind::descriptor_link : Kind::descriptor_info;
+      const Kind kind =
+          inode.index == proc::process_fd ? Kind::descriptor_link : Kind::descriptor_info;
       return Inode{kind, inode.pid, static_cast<std::uint32_t>(*number)}.number();
     }
     case proc::process_task:
@@ -140,8 +143,7 @@ Result<vfs::Ino> ProcFs::parent(vfs::Ino dir) {
       if (inode.index == 0) return root();
       return Inode{Kind::process, inode.pid, proc::process_entries()[inode.index].parent}.number();
     case Kind::descriptor_link:
-    case Kind::descriptor_file:
-      return Inode{Kind::process, inode.pid, proc::process_fd}.number();
+    case Kind::descriptor_file: return Inode{Kind::process, inode.pid, proc::process_fd}.number();
     case Kind::descriptor_info:
       return Inode{Kind::process, inode.pid, proc::process_fdinfo}.number();
   }
@@ -160,8 +162,7 @@ Result<ProcFs::Location> ProcFs::locate(vfs::Ino ino) {
       return Location{above, std::string(proc::process_entries()[inode.index].name)};
     case Kind::descriptor_link:
     case Kind::descriptor_file:
-    case Kind::descriptor_info:
-      return Location{above, fmt::format("{}", inode.index)};
+    case Kind::descriptor_info: return Location{above, fmt::format("{}", inode.index)};
   }
   return Errno::noent;
 }
@@ -184,7 +185,8 @@ Result<vfs::Stat> ProcFs::stat(vfs::Ino ino) {
       stat = made_up(ino, FileType::regular, 0400);
     } else {
       CLOCHE_ASSIGN(const FilePtr file, file_of(ino));
-      stat = made_up(ino, FileType::symlink, (file->readable() ? 0500U : 0U) | (file->writable() ? 0300U : 0U));
+      stat = made_up(ino, FileType::symlink,
+                     (file->readable() ? 0500U : 0U) | (file->writable() ? 0300U : 0U));
       stat.size = 64;
     }
     stat.uid = process->credentials.uid;
@@ -223,10 +225,8 @@ Result<std::string> ProcFs::readlink(vfs::Ino ino) {
     case proc::process_exe:
       if (process->exe.empty()) return Errno::noent;
       return std::string(process->exe);
-    case proc::process_root:
-      return std::string("/");
-    default:
-      return Errno::inval;
+    case proc::process_root: return std::string("/");
+    default: return Errno::inval;
   }
 }
 
@@ -261,7 +261,9 @@ Result<std::string> ProcFs::content(vfs::Ino ino) {
 Result<void> ProcFs::list(vfs::Ino dir, std::uint64_t cookie, const vfs::DirSink& sink) {
   const Inode inode = Inode::of(dir);
   if (inode.kind == Kind::system) {
-    if (!list_entries(proc::system_entries(), inode, first_cookie, cookie, sink) || inode.index != 0) return {};
+    if (!list_entries(proc::system_entries(), inode, first_cookie, cookie, sink) ||
+        inode.index != 0)
+      return {};
     const std::uint64_t seen = cookie > first_pid_cookie ? cookie - first_pid_cookie : 0;
     if (seen > std::numeric_limits<Pid>::max()) return {};
     const auto& processes = kernel_.processes();
@@ -269,24 +271,23 @@ Result<void> ProcFs::list(vfs::Ino dir, std::uint64_t cookie, const vfs::DirSink
       const Pid pid = at->first;
       const std::string name = fmt::format("{}", pid);
       const std::uint64_t next = first_pid_cookie + static_cast<std::uint64_t>(pid);
-      if (!sink({Inode{Kind::process, pid, 0}.number(), FileType::directory, name, next})) return {};
+      if (!sink({Inode{Kind::process, pid, 0}.number(), FileType::directory, name, next}))
+        return {};
     }
     return {};
   }
   CLOCHE_ASSIGN(const ProcessPtr process, process_of(dir));
   switch (inode.index) {
     case proc::process_fd:
-    case proc::process_fdinfo:
-      return list_descriptors(*process, dir, cookie, sink);
+    case proc::process_fdinfo: return list_descriptors(*process, dir, cookie, sink);
     case proc::process_task:
       if (cookie < first_cookie) {
         const std::string name = fmt::format("{}", inode.pid);
-        (void)sink({Inode{Kind::process, inode.pid, 0}.number(), FileType::directory, name, first_cookie});
+        (void)sink(
+            {Inode{Kind::process, inode.pid, 0}.number(), FileType::directory, name, first_cookie});
       }
       return {};
-    default:
-      list_entries(proc::process_entries(), inode, first_cookie, cookie, sink);
-      return {};
+    default: list_entries(proc::process_entries(), inode, first_cookie, cookie, sink); return {};
   }
 }
 

@@ -1,8 +1,10 @@
-// ProcFs: the file system at /proc: what processes and the sandbox look like from inside. Everything is made up when it is opened, from
-// the state of the kernel; nothing of the host shows. Inodes are computed, so it holds no state of its own.
+// ProcFs: the file system at /proc: what processes and the sandbox look like from inside.
+// Everything is made up when it is opened, from the state of the kernel; nothing of the host shows.
+// Inodes are computed, so it holds no state of its own.
 //
-// /proc/<pid>/fd/N, exe, cwd and root are magic links: they lead to the open file itself, whatever its path says. A file without an
-// inode (a pipe, a terminal of the host) stands in proc as a node of its own, behind which proc_open_file finds the File.
+// /proc/<pid>/fd/N, exe, cwd and root are magic links: they lead to the open file itself, whatever
+// its path says. A file without an inode (a pipe, a terminal of the host) stands in proc as a node
+// of its own, behind which proc_open_file finds the File.
 #pragma once
 
 #include <array>
@@ -38,10 +40,12 @@ class ProcFs final : public ComputedFs {
   Result<void> list(vfs::Ino dir, std::uint64_t cookie, const vfs::DirSink& sink) override;
 
  private:
-  // ESRCH's place is taken by ENOENT: to a walk a process that has ended is a name that is not there.
+  // ESRCH's place is taken by ENOENT: to a walk a process that has ended is a name that is not
+  // there.
   Result<ProcessPtr> process_of(vfs::Ino ino) const;
   Result<FilePtr> file_of(vfs::Ino ino) const;
-  Result<void> list_descriptors(const Process& process, vfs::Ino dir, std::uint64_t cookie, const vfs::DirSink& sink);
+  Result<void> list_descriptors(const Process& process, vfs::Ino dir, std::uint64_t cookie,
+                                const vfs::DirSink& sink);
   Result<std::string> acting_link(std::string_view format) const;
 
   Kernel& kernel_;

@@ -41,7 +41,8 @@ std::string uuid(std::array<std::uint8_t, 16> bytes) {
 std::size_t running_count(const Kernel& kernel) {
   return static_cast<std::size_t>(std::ranges::count_if(kernel.processes(), [](const auto& entry) {
     const Process& process = *entry.second;
-    return process.state == ProcessState::running && process.task != nullptr && !process.task->sleeping();
+    return process.state == ProcessState::running && process.task != nullptr &&
+           !process.task->sleeping();
   }));
 }
 
@@ -57,18 +58,22 @@ std::string cpuinfo(const Kernel&) {
 }
 
 std::string devices(const Kernel&) {
-  return fmt::format("Character devices:\n  1 mem\n  5 /dev/tty\n  5 /dev/ptmx\n{} pts\n\nBlock devices:\n",
-                     device::pts_major);
+  return fmt::format(
+      "Character devices:\n  1 mem\n  5 /dev/tty\n  5 /dev/ptmx\n{} pts\n\nBlock devices:\n",
+      device::pts_major);
 }
 
-std::string filesystems(const Kernel&) { return "nodev\tproc\nnodev\ttmpfs\nnodev\tdevpts\nnodev\thostfs\n"; }
+std::string filesystems(const Kernel&) {
+  return "nodev\tproc\nnodev\ttmpfs\nnodev\tdevpts\nnodev\thostfs\n";
+}
 
 // No average is kept: what computes now stands for the three.
 std::string loadavg(const Kernel& kernel) {
   const std::size_t running = running_count(kernel);
   const auto load = static_cast<double>(running);
   const Pid newest = kernel.processes().empty() ? 1 : kernel.processes().rbegin()->first;
-  return fmt::format("{:.2f} {:.2f} {:.2f} {}/{} {}\n", load, load, load, running, kernel.processes().size(), newest);
+  return fmt::format("{:.2f} {:.2f} {:.2f} {}/{} {}\n", load, load, load, running,
+                     kernel.processes().size(), newest);
 }
 
 std::string meminfo(const Kernel& kernel) {
@@ -77,7 +82,8 @@ std::string meminfo(const Kernel& kernel) {
   const std::uint64_t used = std::min(total, kernel.memory_in_use());
   std::string text;
   const auto line = [&](std::string_view name, std::uint64_t bytes) {
-    fmt::format_to(std::back_inserter(text), "{:<16}{:>8} kB\n", fmt::format("{}:", name), bytes / kib);
+    fmt::format_to(std::back_inserter(text), "{:<16}{:>8} kB\n", fmt::format("{}:", name),
+                   bytes / kib);
   };
   line("MemTotal", total);
   line("MemFree", total - used);
@@ -103,14 +109,17 @@ std::string meminfo(const Kernel& kernel) {
 std::string stat(const Kernel& kernel) {
   std::chrono::nanoseconds cpu{0};
   for (const auto& [pid, process] : kernel.processes()) cpu += cpu_of(*process);
-  const auto user = std::chrono::duration_cast<std::chrono::milliseconds>(cpu).count() * ticks_per_s / 1000;
+  const auto user =
+      std::chrono::duration_cast<std::chrono::milliseconds>(cpu).count() * ticks_per_s / 1000;
   const auto up = static_cast<std::int64_t>(uptime_s(kernel) * static_cast<double>(ticks_per_s));
   const std::string times =
       fmt::format("{} 0 0 {} 0 0 0 0 0 0", user, std::max<std::int64_t>(0, up - user));
-  const auto now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const auto now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   const Pid newest = kernel.processes().empty() ? 1 : kernel.processes().rbegin()->first;
   return fmt::format(
-      "cpu  {0}\ncpu0 {0}\nintr 0\nctxt 0\nbtime {1}\nprocesses {2}\nprocs_running {3}\nprocs_blocked 0\n"
+      "cpu  {0}\ncpu0 {0}\nintr 0\nctxt 0\nbtime {1}\nprocesses {2}\nprocs_running "
+      "{3}\nprocs_blocked 0\n"
       "softirq 0 0 0 0 0 0 0 0 0 0 0\n",
       times, static_cast<std::int64_t>(now - uptime_s(kernel)), newest, running_count(kernel));
 }
@@ -121,13 +130,17 @@ std::string uptime(const Kernel& kernel) {
   std::chrono::nanoseconds cpu{0};
   for (const auto& [pid, process] : kernel.processes()) cpu += cpu_of(*process);
   const double up = uptime_s(kernel);
-  return fmt::format("{:.2f} {:.2f}\n", up, std::max(0.0, up - std::chrono::duration<double>(cpu).count()));
+  return fmt::format("{:.2f} {:.2f}\n", up,
+                     std::max(0.0, up - std::chrono::duration<double>(cpu).count()));
 }
 
-std::string version(const Kernel&) { return fmt::format("Linux version {} (cloche) #1 SMP Cloche\n", os_release); }
+std::string version(const Kernel&) {
+  return fmt::format("Linux version {} (cloche) #1 SMP Cloche\n", os_release);
+}
 
 std::string file_max(const Kernel& kernel) {
-  return fmt::format("{}\n", std::uint64_t{kernel.limits().max_open_files} * kernel.limits().max_processes);
+  return fmt::format("{}\n",
+                     std::uint64_t{kernel.limits().max_open_files} * kernel.limits().max_processes);
 }
 
 std::string hostname(const Kernel& kernel) { return kernel.options().host_name + "\n"; }
@@ -141,6 +154,8 @@ std::string random_uuid(const Kernel&) {
   return uuid(bytes);
 }
 
-std::string threads_max(const Kernel& kernel) { return fmt::format("{}\n", kernel.limits().max_processes); }
+std::string threads_max(const Kernel& kernel) {
+  return fmt::format("{}\n", kernel.limits().max_processes);
+}
 
 }  // namespace cloche::kernel::proc

@@ -1,5 +1,5 @@
-// The texts of /proc, in Linux's formats, from what the kernel knows. Figures are the sandbox's own: its limits, its processes, one
-// processor. Kernel lock held.
+// The texts of /proc, in Linux's formats, from what the kernel knows. Figures are the sandbox's
+// own: its limits, its processes, one processor. Kernel lock held.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@ class Kernel;
 
 namespace cloche::kernel::proc {
 
-// --- The sandbox ----------------------------------------------------------------------------------------------------
+// --- The sandbox
+// ----------------------------------------------------------------------------------------------------
 
 std::string cmdline(const Kernel& kernel);
 std::string cpuinfo(const Kernel& kernel);
@@ -35,7 +36,8 @@ std::string pid_max(const Kernel& kernel);
 std::string random_uuid(const Kernel& kernel);
 std::string threads_max(const Kernel& kernel);
 
-// --- A process ------------------------------------------------------------------------------------------------------
+// --- A process
+// ------------------------------------------------------------------------------------------------------
 
 std::string process_cgroup(const Process& process);
 std::string process_cmdline(const Process& process);

@@ -10,7 +10,8 @@ namespace {
 using enum vfs::FileType;
 
 // Directories that others lie in, by their place in the table.
-constexpr std::uint32_t root = 0, sys = 2, sys_kernel = 3, sys_kernel_random = 4, sys_vm = 5, sys_fs = 6;
+constexpr std::uint32_t root = 0, sys = 2, sys_kernel = 3, sys_kernel_random = 4, sys_vm = 5,
+                        sys_fs = 6;
 
 std::string zero(const Kernel&) { return "0\n"; }
 std::string largest_capability(const Kernel&) { return "40\n"; }
@@ -61,7 +62,8 @@ constexpr auto system_table = std::to_array<SystemEntry>({
 });
 
 static_assert(system_table[system_boot_id].name == "boot_id" && system_table[sys].name == "sys");
-static_assert(system_table[sys_kernel].name == "kernel" && system_table[sys_kernel_random].name == "random");
+static_assert(system_table[sys_kernel].name == "kernel" &&
+              system_table[sys_kernel_random].name == "random");
 static_assert(system_table[sys_vm].name == "vm" && system_table[sys_fs].name == "fs");
 
 constexpr auto process_table = std::to_array<ProcessEntry>({
@@ -93,8 +95,10 @@ constexpr auto process_table = std::to_array<ProcessEntry>({
     {"dev", process_net, regular, 0444, process_net_dev},
 });
 
-static_assert(process_table[process_fd].name == "fd" && process_table[process_fdinfo].name == "fdinfo");
-static_assert(process_table[process_task].name == "task" && process_table[process_net].name == "net");
+static_assert(process_table[process_fd].name == "fd" &&
+              process_table[process_fdinfo].name == "fdinfo");
+static_assert(process_table[process_task].name == "task" &&
+              process_table[process_net].name == "net");
 static_assert(process_table[process_cwd].name == "cwd" && process_table[process_exe].name == "exe");
 static_assert(process_table[process_root].name == "root");
 

@@ -12,7 +12,13 @@
 namespace cloche::kernel::proc {
 
 // What an inode number says. `index`: of the entry in its table, or a descriptor.
-enum class Kind : std::uint8_t { system = 1, process, descriptor_link, descriptor_file, descriptor_info };
+enum class Kind : std::uint8_t {
+  system = 1,
+  process,
+  descriptor_link,
+  descriptor_file,
+  descriptor_info
+};
 
 struct Inode {
   Kind kind = Kind::system;
@@ -20,7 +26,8 @@ struct Inode {
   std::uint32_t index = 0;
 
   vfs::Ino number() const {
-    return (static_cast<vfs::Ino>(kind) << 56) | (static_cast<vfs::Ino>(static_cast<std::uint32_t>(pid)) << 32) | index;
+    return (static_cast<vfs::Ino>(kind) << 56) |
+           (static_cast<vfs::Ino>(static_cast<std::uint32_t>(pid)) << 32) | index;
   }
   static Inode of(vfs::Ino number) {
     return {static_cast<Kind>(number >> 56), static_cast<Pid>((number >> 32) & 0xffffff),
@@ -28,7 +35,8 @@ struct Inode {
   }
 };
 
-// One name of a table. Entry 0 is the directory that the table describes; `parent` is the entry it lies in.
+// One name of a table. Entry 0 is the directory that the table describes; `parent` is the entry it
+// lies in.
 struct SystemEntry {
   std::string_view name;
   std::uint32_t parent = 0;
@@ -49,7 +57,7 @@ std::span<const ProcessEntry> process_entries();
 
 // Entries of the tables that mean more than their row says.
 inline constexpr std::uint32_t system_boot_id = 1;
-inline constexpr std::uint32_t process_fd = 1, process_fdinfo = 2, process_task = 3, process_net = 4, process_cwd = 5,
-                               process_exe = 6, process_root = 7;
+inline constexpr std::uint32_t process_fd = 1, process_fdinfo = 2, process_task = 3,
+                               process_net = 4, process_cwd = 5, process_exe = 6, process_root = 7;
 
 }  // namespace cloche::kernel::proc

@@ -13,11 +13,15 @@ using file_ops::At;
 using file_ops::Empty;
 using vfs::Follow;
 
-constexpr std::uint32_t at_symlink_nofollow = 0x100, at_eaccess = 0x200, at_no_automount = 0x800, at_empty_path = 0x1000,
-                        at_statx_sync_type = 0x6000;
+constexpr std::uint32_t at_symlink_nofollow = 0x100, at_eaccess = 0x200, at_no_automount = 0x800,
+                        at_empty_path = 0x1000, at_statx_sync_type = 0x6000;
 
-Follow follow_of(std::uint32_t flags) { return (flags & at_symlink_nofollow) != 0 ? Follow::no : Follow::yes; }
-Empty empty_of(std::uint32_t flags) { return (flags & at_empty_path) != 0 ? Empty::descriptor : Empty::refused; }
+Follow follow_of(std::uint32_t flags) {
+  return (flags & at_symlink_nofollow) != 0 ? Follow::no : Follow::yes;
+}
+Empty empty_of(std::uint32_t flags) {
+  return (flags & at_empty_path) != 0 ? Empty::descriptor : Empty::refused;
+}
 
 // A path that may be null where the descriptor itself can be meant.
 Result<std::string> path_or_empty(const Call& call, std::size_t i, std::uint32_t flags) {
@@ -25,7 +29,8 @@ Result<std::string> path_or_empty(const Call& call, std::size_t i, std::uint32_t
   return call.path(i);
 }
 
-// --- statx ----------------------------------------------------------------------------------------------------------
+// --- statx
+// ----------------------------------------------------------------------------------------------------------
 
 struct GuestStatxTime {
   std::int64_t s;
@@ -72,19 +77,22 @@ GuestStatx guest_statx(const vfs::Stat& stat) {
 }
 
 SysResult statx(Call& call) {
-  constexpr std::uint32_t known = at_symlink_nofollow | at_no_automount | at_empty_path | at_statx_sync_type;
+  constexpr std::uint32_t known =
+      at_symlink_nofollow | at_no_automount | at_empty_path | at_statx_sync_type;
   constexpr std::uint32_t mask_reserved = 0x80000000;
   const std::uint32_t flags = call.u32(2);
-  if ((flags & ~known) != 0 || (flags & at_statx_sync_type) == at_statx_sync_type) return Errno::inval;
+  if ((flags & ~known) != 0 || (flags & at_statx_sync_type) == at_statx_sync_type)
+    return Errno::inval;
   if ((call.u32(3) & mask_reserved) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, path_or_empty(call, 1, flags));
-  CLOCHE_ASSIGN(const vfs::Stat stat,
-                file_ops::stat(call.process, {call.i32(0), path}, follow_of(flags), empty_of(flags)));
+  CLOCHE_ASSIGN(const vfs::Stat stat, file_ops::stat(call.process, {call.i32(0), path},
+                                                     follow_of(flags), empty_of(flags)));
   CLOCHE_TRY(call.memory.write(call.u32(4), guest_statx(stat)));
   return 0;
 }
 
-// --- statfs ---------------------------------------------------------------------------------------------------------
+// --- statfs
+// ---------------------------------------------------------------------------------------------------------
 
 struct GuestStatfs {
   std::uint32_t type, bsize;
@@ -110,32 +118,37 @@ SysResult put_statfs(const Call& call, const vfs::StatFs& fs, std::uint64_t devi
   out.fsid = {static_cast<std::uint32_t>(device), static_cast<std::uint32_t>(device >> 32)};
   out.namelen = vfs::name_max;
   out.flags = st_valid | st_relatime | (fs.read_only ? st_rdonly : 0);
-  CLOCHE_TRY(call.memory.copy_out(call.u32(2), std::as_bytes(std::span(&out, 1)).first(call.u32(1))));
+  CLOCHE_TRY(
+      call.memory.copy_out(call.u32(2), std::as_bytes(std::span(&out, 1)).first(call.u32(1))));
   return 0;
 }
 
 SysResult statfs64(Call& call) {
   CLOCHE_ASSIGN(const std::string path, call.path(0));
-  CLOCHE_ASSIGN(const vfs::Node node, file_ops::lookup(call.process, {file_ops::at_fdcwd, path}, Follow::yes));
+  CLOCHE_ASSIGN(const vfs::Node node,
+                file_ops::lookup(call.process, {file_ops::at_fdcwd, path}, Follow::yes));
   return put_statfs(call, node.fs().statfs(), node.fs().device());
 }
 
 SysResult fstatfs64(Call& call) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));
-  if (const vfs::Node* node = file->node()) return put_statfs(call, node->fs().statfs(), node->fs().device());
+  if (const vfs::Node* node = file->node())
+    return put_statfs(call, node->fs().statfs(), node->fs().device());
   constexpr std::uint64_t anonymous_inode_magic = 0x09041934;
   return put_statfs(call, vfs::StatFs{.magic = anonymous_inode_magic}, 0);
 }
 
-// --- Permissions and owners -----------------------------------------------------------------------------------------
+// --- Permissions and owners
+// -----------------------------------------------------------------------------------------
 
 SysResult check_access(Call& call, std::uint32_t flags) {
   constexpr std::uint32_t read_write_execute = 7;
   if ((call.u32(2) & ~read_write_execute) != 0) return Errno::inval;
   if ((flags & ~(at_symlink_nofollow | at_eaccess | at_empty_path)) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, path_or_empty(call, 1, flags));
-  CLOCHE_TRY(file_ops::access(call.process, {call.i32(0), path}, static_cast<vfs::Access>(call.u32(2)),
-                              follow_of(flags), empty_of(flags)));
+  CLOCHE_TRY(file_ops::access(call.process, {call.i32(0), path},
+                              static_cast<vfs::Access>(call.u32(2)), follow_of(flags),
+                              empty_of(flags)));
   return 0;
 }
 
@@ -151,8 +164,8 @@ SysResult fchmod(Call& call) {
 SysResult change_mode(Call& call, std::uint32_t flags) {
   if ((flags & ~(at_symlink_nofollow | at_empty_path)) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, path_or_empty(call, 1, flags));
-  CLOCHE_ASSIGN(const vfs::Node node,
-                file_ops::lookup(call.process, {call.i32(0), path}, follow_of(flags), empty_of(flags)));
+  CLOCHE_ASSIGN(const vfs::Node node, file_ops::lookup(call.process, {call.i32(0), path},
+                                                       follow_of(flags), empty_of(flags)));
   CLOCHE_TRY(file_ops::change_mode(call.process, node, call.u32(2)));
   return 0;
 }
@@ -170,15 +183,17 @@ SysResult fchownat(Call& call) {
   const std::uint32_t flags = call.u32(4);
   if ((flags & ~(at_symlink_nofollow | at_empty_path)) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, path_or_empty(call, 1, flags));
-  CLOCHE_ASSIGN(const vfs::Node node,
-                file_ops::lookup(call.process, {call.i32(0), path}, follow_of(flags), empty_of(flags)));
+  CLOCHE_ASSIGN(const vfs::Node node, file_ops::lookup(call.process, {call.i32(0), path},
+                                                       follow_of(flags), empty_of(flags)));
   CLOCHE_TRY(file_ops::change_owner(call.process, node, call.u32(2), call.u32(3)));
   return 0;
 }
 
-// --- Times ----------------------------------------------------------------------------------------------------------
+// --- Times
+// ----------------------------------------------------------------------------------------------------------
 
-// struct __kernel_timespec; of the nanoseconds only the low word counts, what lies above is padding in a 32-bit program.
+// struct __kernel_timespec; of the nanoseconds only the low word counts, what lies above is padding
+// in a 32-bit program.
 struct GuestTime {
   std::int64_t s;
   std::uint32_t ns, pad;
@@ -186,7 +201,8 @@ struct GuestTime {
 
 Result<vfs::TimeChange> time_change(const GuestTime& time) {
   using Kind = vfs::TimeChange::Kind;
-  constexpr std::uint32_t utime_now = 0x3fffffff, utime_omit = 0x3ffffffe, second_ns = 1'000'000'000;
+  constexpr std::uint32_t utime_now = 0x3fffffff, utime_omit = 0x3ffffffe,
+                          second_ns = 1'000'000'000;
   if (time.ns == utime_now) return vfs::TimeChange{Kind::now, {}};
   if (time.ns == utime_omit) return vfs::TimeChange{Kind::omit, {}};
   if (time.ns >= second_ns) return Errno::inval;
@@ -211,7 +227,8 @@ SysResult utimensat(Call& call) {
     CLOCHE_ASSIGN(node, file_ops::node_of(call.process, call.i32(0)));
   } else {
     CLOCHE_ASSIGN(const std::string path, call.path(1));
-    CLOCHE_ASSIGN(node, file_ops::lookup(call.process, {call.i32(0), path}, follow_of(flags), empty_of(flags)));
+    CLOCHE_ASSIGN(node, file_ops::lookup(call.process, {call.i32(0), path}, follow_of(flags),
+                                         empty_of(flags)));
   }
   CLOCHE_TRY(file_ops::set_times(call.process, node, atime, mtime));
   return 0;

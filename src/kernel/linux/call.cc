@@ -2,6 +2,10 @@
 
 namespace cloche::kernel::lnx {
 
-Result<std::string> Call::path(std::size_t i) const { return memory.read_string(args[i], vfs::path_max - 1); }
+Result<std::string> Call::path(std::size_t i) const {
+  // Linear memory begins at 0, yet a null pointer is none of a program's strings.
+  if (args[i] == 0) return Errno::fault;
+  return memory.read_string(args[i], vfs::path_max - 1);
+}
 
 }  // namespace cloche::kernel::lnx

@@ -11,7 +11,8 @@ namespace cloche::kernel::lnx {
 namespace {
 
 // struct linux_dirent64, packed: the name follows, with its NUL, and the whole is a multiple of 8.
-constexpr std::size_t ino_at = 0, next_at = 8, length_at = 16, type_at = 18, name_at = 19, alignment = 8;
+constexpr std::size_t ino_at = 0, next_at = 8, length_at = 16, type_at = 18, name_at = 19,
+                      alignment = 8;
 
 constexpr std::size_t record_bytes(std::size_t name_bytes) {
   return (name_at + name_bytes + 1 + alignment - 1) / alignment * alignment;

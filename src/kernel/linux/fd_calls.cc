@@ -11,9 +11,11 @@
 namespace cloche::kernel::lnx {
 namespace {
 
-SysResult open_descriptor(Call& call, const file_ops::At& at, std::uint32_t flags, std::uint32_t mode) {
+SysResult open_descriptor(Call& call, const file_ops::At& at, std::uint32_t flags,
+                          std::uint32_t mode) {
   CLOCHE_ASSIGN(FilePtr file, file_ops::open(call.task, at, flags, mode));
-  CLOCHE_ASSIGN(const std::int32_t fd, call.process.fds.install(std::move(file), flags & o_cloexec));
+  CLOCHE_ASSIGN(const std::int32_t fd,
+                call.process.fds.install(std::move(file), flags & o_cloexec));
   return fd;
 }
 
@@ -33,13 +35,15 @@ Result<OpenHow> read_open_how(const Call& call) {
   if (size > page_bytes) return Errno::toobig;
   CLOCHE_ASSIGN(const auto bytes, call.memory.slice(address, size));
   const auto rest = bytes.subspan(sizeof(OpenHow));
-  if (std::any_of(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{0}; })) return Errno::toobig;
+  if (std::any_of(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{0}; }))
+    return Errno::toobig;
   return call.memory.read<OpenHow>(address);
 }
 
 SysResult openat2(Call& call) {
-  constexpr std::uint64_t known_flags = o_accmode | o_creat | o_excl | o_noctty | o_trunc | o_append | o_nonblock | o_sync |
-                                        o_async | o_direct | o_largefile | o_directory | o_nofollow | o_noatime |
+  constexpr std::uint64_t known_flags = o_accmode | o_creat | o_excl | o_noctty | o_trunc |
+                                        o_append | o_nonblock | o_sync | o_async | o_direct |
+                                        o_largefile | o_directory | o_nofollow | o_noatime |
                                         o_cloexec | o_path | o_tmpfile;
   constexpr std::uint64_t known_resolve = 0x3f, resolve_cached = 0x20;
   CLOCHE_ASSIGN(const OpenHow how, read_open_how(call));
@@ -48,7 +52,8 @@ SysResult openat2(Call& call) {
   if ((how.flags & ~known_flags) != 0 || (how.resolve & ~known_resolve) != 0) return Errno::inval;
   const bool creates = (flags & o_creat) != 0 || (flags & o_tmpfile) == o_tmpfile;
   if (how.mode > (creates ? std::uint64_t{vfs::mode::all} : 0)) return Errno::inval;
-  if ((how.resolve & vfs::Resolve::beneath) != 0 && (how.resolve & vfs::Resolve::in_root) != 0) return Errno::inval;
+  if ((how.resolve & vfs::Resolve::beneath) != 0 && (how.resolve & vfs::Resolve::in_root) != 0)
+    return Errno::inval;
   if ((how.resolve & resolve_cached) != 0) return Errno::again;
   return open_descriptor(call, {call.i32(0), path, static_cast<std::uint32_t>(how.resolve)}, flags,
                          static_cast<std::uint32_t>(how.mode));
@@ -84,11 +89,13 @@ SysResult dup3(Call& call) {
   return call.i32(1);
 }
 
-// --- fcntl ----------------------------------------------------------------------------------------------------------
+// --- fcntl
+// ----------------------------------------------------------------------------------------------------------
 
 SysResult duplicate_from(Call& call, FilePtr file, std::uint32_t cloexec) {
   if (call.u32(2) >= call.process.fds.limit()) return Errno::inval;
-  CLOCHE_ASSIGN(const std::int32_t fd, call.process.fds.install(std::move(file), cloexec, call.i32(2)));
+  CLOCHE_ASSIGN(const std::int32_t fd,
+                call.process.fds.install(std::move(file), cloexec, call.i32(2)));
   return fd;
 }
 
@@ -119,10 +126,11 @@ SysResult get_seals(const File& file) {
 }
 
 namespace command {
-constexpr std::uint32_t dupfd = 0, getfd = 1, setfd = 2, getfl = 3, setfl = 4, getown = 9, getsig = 11, getlk = 12,
-                        setlk = 13, setlkw = 14, getown_ex = 16, ofd_getlk = 36, ofd_setlk = 37, ofd_setlkw = 38,
-                        getlease = 1025, dupfd_query = 1027, dupfd_cloexec = 1030, setpipe_sz = 1031, getpipe_sz = 1032,
-                        add_seals = 1033, get_seals = 1034;
+constexpr std::uint32_t dupfd = 0, getfd = 1, setfd = 2, getfl = 3, setfl = 4, getown = 9,
+                        getsig = 11, getlk = 12, setlk = 13, setlkw = 14, getown_ex = 16,
+                        ofd_getlk = 36, ofd_setlk = 37, ofd_setlkw = 38, getlease = 1025,
+                        dupfd_query = 1027, dupfd_cloexec = 1030, setpipe_sz = 1031,
+                        getpipe_sz = 1032, add_seals = 1033, get_seals = 1034;
 }  // namespace command
 
 bool works_on_path_only(std::uint32_t which) {
@@ -132,10 +140,8 @@ bool works_on_path_only(std::uint32_t which) {
     case command::dupfd_query:
     case command::getfd:
     case command::setfd:
-    case command::getfl:
-      return true;
-    default:
-      return false;
+    case command::getfl: return true;
+    default: return false;
   }
 }
 
@@ -147,10 +153,8 @@ SysResult fcntl64(Call& call) {
   CLOCHE_ASSIGN(const FilePtr file, fds.get(fd));
   if ((file->flags() & o_path) != 0 && !works_on_path_only(call.u32(1))) return Errno::badf;
   switch (call.u32(1)) {
-    case command::dupfd:
-      return duplicate_from(call, file, 0);
-    case command::dupfd_cloexec:
-      return duplicate_from(call, file, o_cloexec);
+    case command::dupfd: return duplicate_from(call, file, 0);
+    case command::dupfd_cloexec: return duplicate_from(call, file, o_cloexec);
     case command::dupfd_query: {
       const auto other = fds.get(call.i32(2));
       if (!other) return other.error();
@@ -163,29 +167,22 @@ SysResult fcntl64(Call& call) {
     case command::setfd:
       CLOCHE_TRY(fds.set_close_on_exec(fd, (argument & fd_cloexec) != 0 ? o_cloexec : 0));
       return 0;
-    case command::getfl:
-      return file->flags();
-    case command::setfl:
-      file->set_status_flags(argument);
-      return 0;
-    case command::getlk:
-      return get_lock(call, file, LockOwner::of_process(call.process.pid()));
+    case command::getfl: return file->flags();
+    case command::setfl: file->set_status_flags(argument); return 0;
+    case command::getlk: return get_lock(call, file, LockOwner::of_process(call.process.pid()));
     case command::setlk:
       return set_lock(call, file, LockOwner::of_process(call.process.pid()), LockWait::no);
     case command::setlkw:
       return set_lock(call, file, LockOwner::of_process(call.process.pid()), LockWait::yes);
-    case command::ofd_getlk:
-      return get_lock(call, file, LockOwner::of_description(file.get()));
+    case command::ofd_getlk: return get_lock(call, file, LockOwner::of_description(file.get()));
     case command::ofd_setlk:
       return set_lock(call, file, LockOwner::of_description(file.get()), LockWait::no);
     case command::ofd_setlkw:
       return set_lock(call, file, LockOwner::of_description(file.get()), LockWait::yes);
     // Nobody is told by SIGIO here, so nobody owns a descriptor; and nothing leases one.
     case command::getown:
-    case command::getsig:
-      return 0;
-    case command::getlease:
-      return 2;  // F_UNLCK
+    case command::getsig: return 0;
+    case command::getlease: return 2;  // F_UNLCK
     case command::getown_ex: {
       struct Owner {
         std::int32_t type, pid;
@@ -193,16 +190,11 @@ SysResult fcntl64(Call& call) {
       CLOCHE_TRY(call.memory.write(argument, Owner{1, 0}));
       return 0;
     }
-    case command::setpipe_sz:
-      return set_pipe_size(*file, argument);
-    case command::getpipe_sz:
-      return pipe_size(*file);
-    case command::add_seals:
-      return add_seals(*file, argument);
-    case command::get_seals:
-      return get_seals(*file);
-    default:
-      return Errno::inval;
+    case command::setpipe_sz: return set_pipe_size(*file, argument);
+    case command::getpipe_sz: return pipe_size(*file);
+    case command::add_seals: return add_seals(*file, argument);
+    case command::get_seals: return get_seals(*file);
+    default: return Errno::inval;
   }
 }
 
@@ -232,12 +224,8 @@ SysResult ioctl(Call& call) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(fd));
   if ((file->flags() & o_path) != 0) return Errno::badf;
   switch (call.u32(1)) {
-    case fioclex:
-      CLOCHE_TRY(call.process.fds.set_close_on_exec(fd, o_cloexec));
-      return 0;
-    case fionclex:
-      CLOCHE_TRY(call.process.fds.set_close_on_exec(fd, 0));
-      return 0;
+    case fioclex: CLOCHE_TRY(call.process.fds.set_close_on_exec(fd, o_cloexec)); return 0;
+    case fionclex: CLOCHE_TRY(call.process.fds.set_close_on_exec(fd, 0)); return 0;
     case fionbio:
     case fioasync: {
       const std::uint32_t flag = call.u32(1) == fionbio ? o_nonblock : o_async;
@@ -246,7 +234,8 @@ SysResult ioctl(Call& call) {
       return 0;
     }
     default: {
-      CLOCHE_ASSIGN(const std::int32_t result, file->ioctl(call.task, call.memory, call.u32(1), call.u32(2)));
+      CLOCHE_ASSIGN(const std::int32_t result,
+                    file->ioctl(call.task, call.memory, call.u32(1), call.u32(2)));
       return result;
     }
   }
@@ -259,13 +248,17 @@ SysResult memfd_create(Call& call) {
   if ((flags & ~(cloexec | allow_sealing | noexec_seal | exec)) != 0) return Errno::inval;
   auto name = call.memory.read_string(call.u32(0), name_most);
   if (!name) return name.error() == Errno::nametoolong ? Errno::inval : name.error();
-  CLOCHE_ASSIGN(const vfs::Node dir, file_ops::lookup(call.process, {file_ops::at_fdcwd, "/tmp"}, vfs::Follow::yes));
+  CLOCHE_ASSIGN(const vfs::Node dir,
+                file_ops::lookup(call.process, {file_ops::at_fdcwd, "/tmp"}, vfs::Follow::yes));
   const std::uint32_t mode = (flags & noexec_seal) != 0 ? 0666 : 0777;
   CLOCHE_ASSIGN(const vfs::Node node, file_ops::make_unlinked(call.process, dir, mode));
-  CLOCHE_ASSIGN(std::unique_ptr<vfs::NodeIo> io, node.fs().open(node.ino(), vfs::Access::read_write));
-  auto file = std::make_shared<NodeFile>(call.kernel, node, std::move(io), vfs::FileType::regular, o_rdwr | o_largefile);
+  CLOCHE_ASSIGN(std::unique_ptr<vfs::NodeIo> io,
+                node.fs().open(node.ino(), vfs::Access::read_write));
+  auto file = std::make_shared<NodeFile>(call.kernel, node, std::move(io), vfs::FileType::regular,
+                                         o_rdwr | o_largefile);
   const bool sealable = (flags & (allow_sealing | noexec_seal)) != 0;
-  file->become_memfd(*std::move(name), (sealable ? 0 : seal_seal) | ((flags & noexec_seal) != 0 ? seal_exec : 0));
+  file->become_memfd(*std::move(name),
+                     (sealable ? 0 : seal_seal) | ((flags & noexec_seal) != 0 ? seal_exec : 0));
   CLOCHE_ASSIGN(const std::int32_t fd,
                 call.process.fds.install(std::move(file), (flags & cloexec) != 0 ? o_cloexec : 0));
   return fd;

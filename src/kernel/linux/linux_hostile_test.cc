@@ -69,8 +69,7 @@ TEST(linux_hostile, every_file_call_survives_any_arguments) {
       }
     }
     guest.reset();
-    guest.call(nr::chdir, guest.put("/workspace"));
-    EXPECT_GE(guest.open("after", o_creat | o_rdwr), 0);
+    EXPECT_GE(guest.open("/tmp/after", o_creat | o_rdwr), 0);
   });
 }
 

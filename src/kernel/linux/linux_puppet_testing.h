@@ -46,10 +46,12 @@ class Guest {
 
   Guest(wasm::Instance& instance, Process& process) : instance_(instance), process_(process) {}
 
+  static constexpr std::int32_t unwound = INT32_MIN;
+
   Process& process() noexcept { return process_; }
   wasm::GuestMemory memory() const { return instance_.memory(); }
 
-  // The result of a system call: -errno when it failed.
+  // The result of a system call: -errno when it failed, `unwound` when it ended the guest.
   template <typename... A>
   std::int32_t call(std::uint32_t number, A... arguments) {
     static_assert(sizeof...(A) <= 6);

@@ -19,12 +19,12 @@ static_assert(sizeof(GuestFlock) == 32);
 
 constexpr std::int64_t offset_max = std::numeric_limits<std::int64_t>::max();
 
-// l_start and l_len as absolute bytes; a negative length lies before the start, zero means to the end whatever that becomes.
+// l_start and l_len as absolute bytes; a negative length lies before the start, zero means to the
+// end whatever that becomes.
 Result<LockRange> range_of(File& file, const GuestFlock& flock) {
   std::int64_t base = 0;
   switch (flock.whence) {
-    case 0:
-      break;
+    case 0: break;
     case 1: {
       CLOCHE_ASSIGN(const std::uint64_t position, file.seek(0, 1));
       base = static_cast<std::int64_t>(position);
@@ -35,8 +35,7 @@ Result<LockRange> range_of(File& file, const GuestFlock& flock) {
       base = static_cast<std::int64_t>(stat.size);
       break;
     }
-    default:
-      return Errno::inval;
+    default: return Errno::inval;
   }
   std::int64_t first = 0;
   if (__builtin_add_overflow(base, flock.start, &first)) return Errno::overflow;
@@ -69,7 +68,9 @@ Result<Request> read_request(Call& call, const FilePtr& file, const LockOwner& o
   return Request{inode->lock_key(), flock, range};
 }
 
-LockType type_of(const GuestFlock& flock) { return flock.type == f_rdlck ? LockType::shared : LockType::exclusive; }
+LockType type_of(const GuestFlock& flock) {
+  return flock.type == f_rdlck ? LockType::shared : LockType::exclusive;
+}
 
 }  // namespace
 
@@ -82,14 +83,16 @@ SysResult set_lock(Call& call, const FilePtr& file, const LockOwner& owner, Lock
   }
   if (request.flock.type == f_rdlck ? !file->readable() : !file->writable()) return Errno::badf;
   const FileLock wanted{owner, type_of(request.flock), request.range};
-  CLOCHE_TRY(wait == LockWait::yes ? locks.lock(call.task, request.key, wanted) : locks.try_lock(request.key, wanted));
+  CLOCHE_TRY(wait == LockWait::yes ? locks.lock(call.task, request.key, wanted)
+                                   : locks.try_lock(request.key, wanted));
   return 0;
 }
 
 SysResult get_lock(Call& call, const FilePtr& file, const LockOwner& owner) {
   CLOCHE_ASSIGN(Request request, read_request(call, file, owner));
   if (request.flock.type == f_unlck) return Errno::inval;
-  const auto held = call.kernel.locks().conflict(request.key, {owner, type_of(request.flock), request.range});
+  const auto held =
+      call.kernel.locks().conflict(request.key, {owner, type_of(request.flock), request.range});
   if (!held) {
     request.flock.type = f_unlck;
   } else {
@@ -97,7 +100,8 @@ SysResult get_lock(Call& call, const FilePtr& file, const LockOwner& owner) {
     request.flock.type = held->type == LockType::shared ? f_rdlck : f_wrlck;
     request.flock.whence = 0;
     request.flock.start = static_cast<std::int64_t>(held->range.first);
-    request.flock.length = to_the_end ? 0 : static_cast<std::int64_t>(held->range.last - held->range.first + 1);
+    request.flock.length =
+        to_the_end ? 0 : static_cast<std::int64_t>(held->range.last - held->range.first + 1);
     request.flock.pid = held->owner.pid;
   }
   CLOCHE_TRY(call.memory.write(call.u32(2), request.flock));

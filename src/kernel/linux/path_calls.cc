@@ -49,9 +49,10 @@ SysResult linkat(Call& call) {
   if ((flags & ~(at_symlink_follow | at_empty_path)) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string existing, call.path(1));
   CLOCHE_ASSIGN(const std::string name, call.path(3));
-  CLOCHE_TRY(file_ops::link(call.process, {call.i32(0), existing}, {call.i32(2), name},
-                            (flags & at_symlink_follow) != 0 ? vfs::Follow::yes : vfs::Follow::no,
-                            (flags & at_empty_path) != 0 ? file_ops::Empty::descriptor : file_ops::Empty::refused));
+  CLOCHE_TRY(file_ops::link(
+      call.process, {call.i32(0), existing}, {call.i32(2), name},
+      (flags & at_symlink_follow) != 0 ? vfs::Follow::yes : vfs::Follow::no,
+      (flags & at_empty_path) != 0 ? file_ops::Empty::descriptor : file_ops::Empty::refused));
   return 0;
 }
 
@@ -99,9 +100,7 @@ SysResult name_to_handle_at(Call& call) {
   return Errno::notsup;
 }
 
-SysResult umask(Call& call) {
-  return std::exchange(call.process.umask, call.u32(0) & 0777);
-}
+SysResult umask(Call& call) { return std::exchange(call.process.umask, call.u32(0) & 0777); }
 
 constexpr auto entries = std::to_array<Entry>({
     {17, "getcwd", 2, getcwd},

@@ -1,4 +1,5 @@
-// The space of a file: its size, what is allocated of it, what is brought to its disk, and advice about it.
+// The space of a file: its size, what is allocated of it, what is brought to its disk, and advice
+// about it.
 #include <array>
 
 #include "kernel/file_ops.h"
@@ -65,7 +66,8 @@ SysResult syncfs(Call& call) {
   return 0;
 }
 
-// Advice changes nothing here: all files are in memory, or the host knows best. Its arguments are checked as ever.
+// Advice changes nothing here: all files are in memory, or the host knows best. Its arguments are
+// checked as ever.
 SysResult fadvise64_64(Call& call) {
   constexpr std::uint32_t advice_end = 6;
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));

@@ -28,8 +28,8 @@ struct GuestIovec {
 // The buffers of an iovec list, empty ones left out.
 Result<std::vector<Part>> read_iovec(const Call& call, std::uint32_t address, std::int32_t count) {
   if (count < 0) return Errno::inval;
-  CLOCHE_ASSIGN(const auto list,
-                call.memory.read_array<GuestIovec>(address, static_cast<std::uint32_t>(count), iov_max));
+  CLOCHE_ASSIGN(const auto list, call.memory.read_array<GuestIovec>(
+                                     address, static_cast<std::uint32_t>(count), iov_max));
   std::vector<Part> parts;
   parts.reserve(list.size());
   std::uint64_t total = 0;
@@ -64,7 +64,8 @@ struct Writing {
   }
 };
 
-// One buffer after the other, for files where that is the same as one transfer: those with positions.
+// One buffer after the other, for files where that is the same as one transfer: those with
+// positions.
 template <typename Way>
 Result<std::size_t> move_each(Task& task, File& file, std::span<const Part> parts, Offset offset) {
   std::size_t done = 0;
@@ -79,8 +80,9 @@ Result<std::size_t> move_each(Task& task, File& file, std::span<const Part> part
   return done;
 }
 
-// A pipe or socket must see one transfer: a message is one, a write of up to PIPE_BUF bytes is not divided, and a read sleeps only
-// when there is nothing at all. So several buffers go through one of ours.
+// A pipe or socket must see one transfer: a message is one, a write of up to PIPE_BUF bytes is not
+// divided, and a read sleeps only when there is nothing at all. So several buffers go through one
+// of ours.
 Result<std::size_t> read_gathered(Task& task, File& file, std::span<const Part> parts) {
   std::vector<std::byte> buffer(std::min(total_of(parts), bounce_bytes));
   CLOCHE_ASSIGN(const std::size_t count, file.read(task, buffer));
@@ -127,7 +129,8 @@ Result<std::size_t> read_parts(Task& task, File& file, std::span<const Part> par
   return read_gathered(task, file, parts);
 }
 
-Result<std::size_t> write_parts(Task& task, File& file, std::span<const Part> parts, Offset offset) {
+Result<std::size_t> write_parts(Task& task, File& file, std::span<const Part> parts,
+                                Offset offset) {
   const bool positions = offset || has_positions(file);
   if (total_of(parts) == 0) return Writing::move(task, file, {}, offset);
   if (positions || parts.size() == 1) return move_each<Writing>(task, file, parts, offset);
@@ -235,15 +238,18 @@ SysResult append_parts(Call& call, NodeFile& file, std::span<const Part> parts) 
 
 SysResult pwritev2(Call& call) {
   const std::uint32_t flags = call.u32(5);
-  if ((flags & ~(rwf_hipri | rwf_dsync | rwf_sync | rwf_nowait | rwf_append)) != 0) return Errno::notsup;
+  if ((flags & ~(rwf_hipri | rwf_dsync | rwf_sync | rwf_nowait | rwf_append)) != 0)
+    return Errno::notsup;
   CLOCHE_ASSIGN(const Offset offset, offset_or_position(call));
   CLOCHE_ASSIGN(const auto parts, read_iovec(call, call.u32(1), call.i32(2)));
   if ((flags & rwf_nowait) != 0) CLOCHE_TRY(check_ready(call, pollout));
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get_writable(call.i32(0)));
   auto* node_file = dynamic_cast<NodeFile*>(file.get());
-  const SysResult count = (flags & rwf_append) != 0 && node_file != nullptr ? append_parts(call, *node_file, parts)
-                                                                            : write_from(call, parts, offset);
-  if (count && node_file != nullptr && (flags & (rwf_dsync | rwf_sync)) != 0) CLOCHE_TRY(node_file->sync());
+  const SysResult count = (flags & rwf_append) != 0 && node_file != nullptr
+                              ? append_parts(call, *node_file, parts)
+                              : write_from(call, parts, offset);
+  if (count && node_file != nullptr && (flags & (rwf_dsync | rwf_sync)) != 0)
+    CLOCHE_TRY(node_file->sync());
   return count;
 }
 
@@ -257,12 +263,13 @@ SysResult llseek(Call& call) {
   return 0;
 }
 
-// --- From file to file ----------------------------------------------------------------------------------------------
+// --- From file to file
+// ----------------------------------------------------------------------------------------------
 
-// Moves up to `count` bytes from `in` at `*in_offset` to `out`, at `*out_offset` or its position; the offsets follow. What was moved
-// before an error counts.
-Result<std::size_t> copy_between(Task& task, File& in, std::uint64_t& in_offset, File& out, std::uint64_t* out_offset,
-                                 std::size_t count) {
+// Moves up to `count` bytes from `in` at `*in_offset` to `out`, at `*out_offset` or its position;
+// the offsets follow. What was moved before an error counts.
+Result<std::size_t> copy_between(Task& task, File& in, std::uint64_t& in_offset, File& out,
+                                 std::uint64_t* out_offset, std::size_t count) {
   std::vector<std::byte> buffer(std::min(count, copy_chunk_bytes));
   std::size_t done = 0;
   while (done < count) {
@@ -271,7 +278,8 @@ Result<std::size_t> copy_between(Task& task, File& in, std::uint64_t& in_offset,
     if (!got && done == 0) return got;
     if (!got || *got == 0) break;
     const auto data = chunk.first(*got);
-    const Result<std::size_t> put = out_offset != nullptr ? out.pwrite(task, data, *out_offset) : out.write(task, data);
+    const Result<std::size_t> put =
+        out_offset != nullptr ? out.pwrite(task, data, *out_offset) : out.write(task, data);
     if (!put && done == 0) return put;
     if (!put) break;
     done += *put;
@@ -317,8 +325,9 @@ SysResult sendfile64(Call& call) {
   CLOCHE_ASSIGN(const FilePtr in, call.process.fds.get_readable(call.i32(1)));
   if (!has_positions(*in) || (out->flags() & o_append) != 0) return Errno::inval;
   CLOCHE_ASSIGN(OffsetArgument from, OffsetArgument::read(call, call.u32(2), *in));
-  CLOCHE_ASSIGN(const std::size_t count, copy_between(call.task, *in, from.value, *out, nullptr,
-                                                      std::min<std::size_t>(call.u32(3), total_max)));
+  CLOCHE_ASSIGN(const std::size_t count,
+                copy_between(call.task, *in, from.value, *out, nullptr,
+                             std::min<std::size_t>(call.u32(3), total_max)));
   CLOCHE_TRY(from.store(call, *in));
   count_copy(call.process, count);
   return static_cast<std::int64_t>(count);
