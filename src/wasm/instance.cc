@@ -278,7 +278,7 @@ Outcome Instance::call(std::string_view export_name, std::span<const Value> para
     arguments[i] = to_native(parameters[i]);
   }
   if (depth_ == 0) CLOCHE_CHECK(stack_left_bytes() > max_guest_stack_bytes);
-  if (memory_map_.unfinished) finish_capture(*this);
+  if (memory_map_.unfinished) finish_mapping(*this);
   if (memory_map_.lost) return out_of_memory();
 
   wasmtime_extern_t item;
@@ -303,7 +303,7 @@ Outcome Instance::call(std::string_view export_name, std::span<const Value> para
 
 GuestMemory Instance::memory() noexcept {
   if (memory_map_.unfinished) [[unlikely]]
-    finish_capture(*this);
+    finish_mapping(*this);
   if (memory_map_.lost) [[unlikely]]
     return {};
   return mapped_memory();

@@ -100,7 +100,7 @@ class Instance {
   // For the rest of this layer: what is mapped over the memory; the error that a host function
   // answers to unwind the guest.
   MemoryMap& memory_map() noexcept { return memory_map_; }
-  GuestMemory mapped_memory() const noexcept;  // without finishing a capture first
+  GuestMemory mapped_memory() const noexcept;  // without finish_mapping first
   void* begin_unwind() noexcept;
 
  private:

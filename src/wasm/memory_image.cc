@@ -12,6 +12,14 @@ namespace {
 constexpr std::uint64_t wasm_page_bytes = 65536;
 constexpr std::uint64_t address_space_bytes = std::uint64_t{4} << 30;
 
+// How much of the end of memory may be in use for it to be a free tail, and how long it must be to
+// be worth a mapping.
+constexpr std::uint64_t max_tail_pages = 64;
+constexpr std::uint64_t min_tail_bytes = std::uint64_t{1} << 20;
+
+// More of it than this written already: the tail stays where it is.
+constexpr std::uint64_t max_moved_pages = 256;
+
 // Room that inherited segments leave to new ones.
 constexpr std::size_t max_inherited_segments = 20;
 
@@ -38,38 +46,73 @@ Result<void> grow_to(Instance& instance, std::uint64_t bytes) {
 
 std::byte* base_of(Instance& instance) { return instance.mapped_memory().base(); }
 
+// The pages of the growth file from `growth_start` up to `size` that anyone touched.
+std::vector<PageRun> find_growth_data(const MemoryMap& map, std::uint64_t size) {
+  std::vector<PageRun> runs = find_file_data(map.growth->fd.get(), size - map.growth_origin);
+  std::erase_if(runs, [&](PageRun& run) {
+    const std::uint64_t end = run.end() + map.growth_origin;
+    const std::uint64_t start = std::max(run.start + map.growth_origin, map.growth_start);
+    if (end <= start) return true;
+    run = {start, end - start};
+    return false;
+  });
+  return runs;
+}
+
 }  // namespace
 
-// What `finish_capture` has to map over the memory that was captured.
-struct UnfinishedCapture {
+// What is left to do for memory to be what its base is.
+struct UnfinishedMapping {
+  // Of a capture: the captured memory has the same content already, as private pages or shared.
   std::vector<MemoryImage::Segment> own_segments;
   std::vector<MemoryImage::Segment> growth_segments;
-  bool rewrite_patches;
+  // The patches of the base.
+  enum class Patches : std::uint8_t { present, only_made_private, missing } patches;
 };
 
-void UnfinishedCaptureDeleter::operator()(UnfinishedCapture* p) const noexcept { delete p; }
+void UnfinishedMappingDeleter::operator()(UnfinishedMapping* p) const noexcept { delete p; }
 
-void finish_capture(Instance& instance) noexcept {
+void finish_mapping(Instance& instance) noexcept {
+  using enum UnfinishedMapping::Patches;
   MemoryMap& map = instance.memory_map();
   if (!map.unfinished) return;
   const auto work = std::move(map.unfinished);
   std::byte* base = base_of(instance);
-  // Others may have this part of the growth file mapped already, so there is no going on without.
+  // There is no going on without these: others may have the growth file mapped already.
+  bool good = work->patches != missing || read_patches(base, map.base->patches()).ok();
   for (const auto& segment : work->growth_segments) {
-    if (!map_segment(base, segment, Sharing::private_copy, Access::read_write)) {
-      map.lost = true;
-      return;
-    }
+    good = good && map_segment(base, segment, Sharing::private_copy, Access::read_write).ok();
     map.growth_start = segment.address + segment.length;
   }
-  // Here the pages as they were written would do, but then the next image is to have all of them.
+  map.lost = !good;
+  if (!good) return;
+  // Without these memory is right as it is, but the next image has to copy all of it.
   const auto image = std::move(map.base);
   map.base = nullptr;
   for (const auto& segment : work->own_segments) {
     if (!map_segment(base, segment, Sharing::private_copy, Access::read_write)) return;
   }
-  if (work->rewrite_patches && !read_patches(base, image->patches())) return;
+  if (work->patches == only_made_private && !read_patches(base, image->patches())) return;
   map.base = image;
+}
+
+// `data`: the pages at or above `floor` that are not zero; there may be others below it.
+void MemoryImage::find_tail(std::uint64_t floor, std::vector<PageRun> data) {
+  tail_start_ = floor;
+  std::uint64_t bytes = 0;
+  data = join_runs(std::move(data));
+  for (auto run = data.rbegin(); run != data.rend() && run->end() > floor; ++run) {
+    bytes += run->length;
+    if (bytes > max_tail_pages * host_page_bytes()) {
+      tail_start_ = run->end();
+      break;
+    }
+  }
+  if (memory_bytes_ < tail_start_ + min_tail_bytes) tail_start_ = memory_bytes_;
+  for (const PageRun& run : data) {
+    const std::uint64_t start = std::max(run.start, tail_start_);
+    if (start < run.end()) tail_.push_back({start, run.end() - start});
+  }
 }
 
 // Makes one image of one instance.
@@ -103,15 +146,24 @@ struct MemoryImage::Builder {
                                map.growth_start - map.growth_origin, map.growth});
   }
 
+  void add_growth_data(std::vector<PageRun>& data) const {
+    if (growth_segments.empty()) return;
+    const std::vector<PageRun> grown = find_growth_data(map, size);
+    data.insert(data.end(), grown.begin(), grown.end());
+  }
+
   // Without a base: all of memory in one file, at the same offsets, so that one mapping brings it
   // back.
   Result<void> copy_all() {
     auto file = create_memory_file(private_end);
     if (!file) return file.error();
-    for (const PageRun& run : find_nonzero_pages(base, private_end)) {
+    std::vector<PageRun> data = find_nonzero_pages(base, private_end);
+    for (const PageRun& run : data) {
       CLOCHE_TRY(write_runs(**file, run.start, base, {run}));
       image->own_bytes_ += run.length;
     }
+    add_growth_data(data);
+    image->find_tail(0, std::move(data));
     if (private_end > 0) own_segments.push_back({0, private_end, 0, *file});
     return {};
   }
@@ -122,6 +174,10 @@ struct MemoryImage::Builder {
     copied = find_private_pages(base, private_end);
     demote_small_segments();
     copied = join_runs(std::move(copied));
+    std::vector<PageRun> data = map.base->tail_;
+    data.insert(data.end(), copied.begin(), copied.end());
+    add_growth_data(data);
+    image->find_tail(map.base->tail_start_, std::move(data));
     if (copied.empty()) return {};
 
     std::vector<PageRun> large, small;
@@ -172,10 +228,11 @@ struct MemoryImage::Builder {
   }
 
   // The instance goes on over the image, as everyone else who maps it; not now, but before it is
-  // written.
+  // used.
   void put_off_rebase() {
-    map.unfinished.reset(new UnfinishedCapture{std::move(own_segments), std::move(growth_segments),
-                                               rewrite_patches});
+    using enum UnfinishedMapping::Patches;
+    map.unfinished.reset(new UnfinishedMapping{std::move(own_segments), std::move(growth_segments),
+                                               rewrite_patches ? only_made_private : present});
     map.base = image;
   }
 };
@@ -187,6 +244,7 @@ Result<std::shared_ptr<const MemoryImage>> MemoryImage::capture(Instance& instan
     return map.base;
   Builder builder(instance);
   if (builder.base == nullptr) return Errno::noexec;
+  if (builder.map.lost) return Errno::nomem;
   builder.take_growth();
   if (builder.map.base) {
     CLOCHE_TRY(builder.copy_written());
@@ -198,7 +256,7 @@ Result<std::shared_ptr<const MemoryImage>> MemoryImage::capture(Instance& instan
   segments.insert(segments.end(), builder.growth_segments.begin(), builder.growth_segments.end());
   builder.put_off_rebase();
   // Within a host call the guest goes on without another call.
-  if (instance.depth() > 0) finish_capture(instance);
+  if (instance.depth() > 0) finish_mapping(instance);
   return std::shared_ptr<const MemoryImage>(std::move(builder.image));
 }
 
@@ -210,9 +268,11 @@ Result<void> MemoryImage::map_into(Instance& instance) const {
   for (const Segment& segment : segments_) {
     CLOCHE_TRY(map_segment(base, segment, Sharing::private_copy, Access::read_write));
   }
-  CLOCHE_TRY(read_patches(base, patches_));
   CLOCHE_TRY(write_globals(instance, globals_));
-  instance.memory_map().base = shared_from_this();
+  MemoryMap& map = instance.memory_map();
+  map.base = shared_from_this();
+  if (!patches_.empty())
+    map.unfinished.reset(new UnfinishedMapping{{}, {}, UnfinishedMapping::Patches::missing});
   return {};
 }
 
@@ -238,32 +298,45 @@ Result<void> copy_into_clone(Instance& parent, Instance& child) {
   // Patches of the base are private pages of the parent, like all else that it wrote.
   CLOCHE_TRY(copy_runs(to, from, find_private_pages(from, map.growth ? map.growth_start : size)));
   if (map.growth && size > map.growth_start) {
-    std::vector<PageRun> grown = find_file_data(map.growth->fd.get(), size - map.growth_origin);
-    for (PageRun& run : grown) run.start += map.growth_origin;
-    std::erase_if(grown, [&](PageRun& run) {
-      const std::uint64_t start = std::max(run.start, map.growth_start);
-      if (run.end() <= start) return true;
-      run = {start, run.end() - start};
-      return false;
-    });
-    CLOCHE_TRY(copy_runs(to, from, grown));
+    CLOCHE_TRY(copy_runs(to, from, find_growth_data(map, size)));
   }
   return write_globals(child, read_globals(parent));
 }
 
 Result<void> prepare_for_capture(Instance& instance) {
   MemoryMap& map = instance.memory_map();
-  const std::uint64_t size = instance.mapped_memory().size();
-  if (map.growth || base_of(instance) == nullptr || size >= address_space_bytes) return {};
-  const std::uint64_t bytes = address_space_bytes - size;
+  const std::uint64_t size = instance.memory().size();
+  std::byte* base = base_of(instance);
+  if (map.growth || map.lost || base == nullptr || size >= address_space_bytes) return {};
+
+  std::uint64_t start = map.base ? map.base->tail_start() : size;
+  std::vector<PageRun> moved = find_private_pages(base + start, size - start);
+  for (PageRun& run : moved) run.start += start;
+  std::uint64_t moved_bytes = 0;
+  for (const PageRun& run : moved) moved_bytes += run.length;
+  if (moved_bytes > max_moved_pages * host_page_bytes()) {
+    start = size;
+    moved.clear();
+  } else if (start < size) {
+    moved.insert(moved.end(), map.base->tail().begin(), map.base->tail().end());
+  }
+
+  const std::uint64_t bytes = address_space_bytes - start;
   auto file = create_memory_file(bytes);
   if (!file) return file.error();
+  for (const PageRun& run : join_runs(std::move(moved))) {
+    CLOCHE_TRY(write_runs(**file, run.start - start, base, {run}));
+  }
   // wasmtime has reserved all of this for the instance and makes it accessible as memory grows.
-  CLOCHE_TRY(
-      map_segment(base_of(instance), {size, bytes, 0, *file}, Sharing::shared, Access::none));
+  if (start < size) {
+    CLOCHE_TRY(
+        map_segment(base, {start, size - start, 0, *file}, Sharing::shared, Access::read_write));
+  }
+  CLOCHE_TRY(map_segment(base, {size, address_space_bytes - size, size - start, *file},
+                         Sharing::shared, Access::none));
   map.growth = *file;
-  map.growth_origin = size;
-  map.growth_start = size;
+  map.growth_origin = start;
+  map.growth_start = start;
   return {};
 }
 

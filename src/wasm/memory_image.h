@@ -25,6 +25,7 @@
 
 #include "base/result.h"
 #include "wasm/instance.h"
+#include "wasm/private_pages.h"
 
 namespace cloche::wasm {
 
@@ -36,8 +37,7 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
   static constexpr std::uint64_t min_segment_pages = 16;
 
   // Snapshots `instance`, which goes on as before. Between calls a part of the work is put off
-  // until the instance is used again; an instance that was not used since its last image gives that
-  // one.
+  // until the instance is used again; one that was not used since its last image gives that image.
   static Result<std::shared_ptr<const MemoryImage>> capture(Instance& instance);
 
   // Makes a fresh instance (nothing called yet) of the same program a copy of what was captured. On
@@ -78,10 +78,15 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
   // To be copied on top. All of one file, one after the other.
   const std::vector<Segment>& patches() const noexcept { return patches_; }
   const std::vector<Global>& globals() const noexcept { return globals_; }
+  // The end of memory is free heap, mostly: from `tail_start` on only the pages of `tail` are not
+  // zero.
+  std::uint64_t tail_start() const noexcept { return tail_start_; }
+  const std::vector<PageRun>& tail() const noexcept { return tail_; }
 
  private:
   struct Builder;
   MemoryImage() = default;
+  void find_tail(std::uint64_t floor, std::vector<PageRun> data);
 
   Digest module_digest_{};
   std::uint64_t memory_bytes_ = 0;
@@ -89,20 +94,22 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
   std::vector<Segment> segments_;
   std::vector<Segment> patches_;
   std::vector<Global> globals_;
+  std::uint64_t tail_start_ = 0;
+  std::vector<PageRun> tail_;
 };
 
-// Does what is left of the last capture of `instance`, before its memory is written. Instance sees
-// to it.
-void finish_capture(Instance& instance) noexcept;
+// Does what `capture` and `map_into` put off. Instance sees to it before anyone uses the memory.
+void finish_mapping(Instance& instance) noexcept;
 
 // Makes the fresh instance `child` a copy of `parent` (same program), which may be inside a host
 // call: the fast path of `clone`. Maps the parent's base and copies the pages that the parent wrote
 // since; leaves the parent as it is. On failure destroy the child.
 Result<void> copy_into_clone(Instance& parent, Instance& child);
 
-// Lets memory that `instance` grows from now on lie in a shared file, which a later capture takes
-// without a copy: for an instance that is likely to be forked with much state. Costs some
-// microseconds now, and pages cost slightly more at first touch.
+// Lets memory that `instance` grows from now on, and the free tail of its heap, lie in a shared
+// file, which a later capture takes without a copy: for an instance that is likely to be forked
+// with much state; best just after map_into. Costs some microseconds now, and pages cost slightly
+// more at first touch. On failure destroy the instance.
 Result<void> prepare_for_capture(Instance& instance);
 
 }  // namespace cloche::wasm

@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -130,6 +131,14 @@ Result<std::shared_ptr<const MemoryImage>> MemoryImage::load(const std::filesyst
     image->globals_.push_back(
         {record.name.data(), {static_cast<ValueType>(record.type), record.bits}});
   }
+  std::vector<PageRun> data = find_file_data(found->fd.get(), found->size);
+  std::erase_if(data, [](PageRun& run) {
+    const std::uint64_t start = std::max(run.start, header_bytes);
+    if (run.end() <= start) return true;
+    run = {start - header_bytes, run.end() - start};
+    return false;
+  });
+  image->find_tail(0, std::move(data));
   auto file = std::make_shared<MemoryFile>();
   file->fd = std::move(found->fd);
   if (header.data_bytes > 0)

@@ -2,7 +2,7 @@
 // Instance.
 //
 //   0 ...................................... growth_start ............ size ...... 4 GiB
-//   [ files of the base, private pages over them ][ the growth file, shared         ]
+//   [ files of the base, private pages over them ][ the growth file, shared          ]
 //
 // Without a base the first part is what wasmtime maps for the module: its initial data, private.
 // Without a growth file it goes up to the end. Invariant: a page of the first part that is no
@@ -18,9 +18,9 @@
 namespace cloche::wasm {
 
 class MemoryImage;
-struct UnfinishedCapture;
-struct UnfinishedCaptureDeleter {
-  void operator()(UnfinishedCapture* p) const noexcept;
+struct UnfinishedMapping;
+struct UnfinishedMappingDeleter {
+  void operator()(UnfinishedMapping* p) const noexcept;
 };
 
 // A file in memory, or one on disk that is only read. Nobody writes the parts that a MemoryImage
@@ -37,10 +37,10 @@ struct MemoryMap {
   std::shared_ptr<const MemoryFile> growth;
   std::uint64_t growth_origin = 0;
   std::uint64_t growth_start = 0;
-  // The base was just captured from this memory, and the memory itself is not mapped over it yet:
-  // nobody may write it before finish_capture. Putting that off makes a fork as fast as it can be,
-  // and is no cost at all when the captured instance is never used again.
-  std::unique_ptr<UnfinishedCapture, UnfinishedCaptureDeleter> unfinished;
+  // The memory is to be what `base` is, but some of the mapping and copying for it is not done yet:
+  // nobody may read or write it before finish_mapping. Putting that off makes a fork as fast as it
+  // can be, and is no cost at all for an instance that is never used again.
+  std::unique_ptr<UnfinishedMapping, UnfinishedMappingDeleter> unfinished;
   // The host refused a mapping halfway: there is no memory any more that may be used.
   bool lost = false;
 };
