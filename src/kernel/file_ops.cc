@@ -57,8 +57,7 @@ Acting::Acting(const Process& process) noexcept
 
 Acting::~Acting() { kernel_.acting_ = outer_; }
 
-// --- Paths to nodes
-// -------------------------------------------------------------------------------------------------
+// --- Paths to nodes -----------------------------------------------------------------------------
 
 Result<vfs::Node> start_of(Process& process, const At& at) {
   if (!walks_from_descriptor(at)) return process.kernel().files().root();
@@ -95,8 +94,7 @@ Result<std::string> path_of(Process& process, const vfs::Node& node) {
   return process.kernel().files().path_of(node);
 }
 
-// --- Descriptors
-// ----------------------------------------------------------------------------------------------------
+// --- Descriptors --------------------------------------------------------------------------------
 
 namespace {
 
@@ -147,8 +145,7 @@ Result<vfs::Node> node_of(Process& process, std::int32_t fd, PathOnly path_only)
   return vfs::Node(*file->node());
 }
 
-// --- The tree
-// -------------------------------------------------------------------------------------------------------
+// --- The tree -----------------------------------------------------------------------------------
 
 Result<void> make_directory(Process& process, const At& at, std::uint32_t mode) {
   CLOCHE_ASSIGN(const vfs::Resolved place, new_place(process, at, FileType::directory));
@@ -273,8 +270,7 @@ Result<void> change_directory(Process& process, std::int32_t fd) {
 
 Result<std::string> current_directory(Process& process) { return path_of(process, process.cwd); }
 
-// --- Attributes
-// -----------------------------------------------------------------------------------------------------
+// --- Attributes ---------------------------------------------------------------------------------
 
 Result<vfs::Stat> stat(Process& process, const At& at, Follow follow, Empty empty) {
   if (at.path.empty() && empty == Empty::descriptor && at.dirfd != at_fdcwd)
@@ -338,8 +334,7 @@ Result<void> truncate(Process& process, std::int32_t fd, std::uint64_t size) {
   return node_file->truncate(process, size);
 }
 
-// --- Limits
-// ---------------------------------------------------------------------------------------------------------
+// --- Limits -------------------------------------------------------------------------------------
 
 Result<std::uint64_t> within_file_limit(Process& process, std::uint64_t offset,
                                         std::uint64_t size) {

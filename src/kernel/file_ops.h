@@ -50,8 +50,7 @@ class Acting {
   const Process* outer_;
 };
 
-// --- Paths to nodes
-// -------------------------------------------------------------------------------------------------
+// --- Paths to nodes -----------------------------------------------------------------------------
 
 // The directory where a walk starts: EBADF, ENOTDIR. For an absolute path the root, whatever the
 // descriptor is.
@@ -64,8 +63,7 @@ Result<vfs::Node> lookup(Process& process, const At& at, vfs::Follow follow,
 // The absolute path of a node, as getcwd and /proc show it.
 Result<std::string> path_of(Process& process, const vfs::Node& node);
 
-// --- Opening and descriptors
-// ----------------------------------------------------------------------------------------
+// --- Opening and descriptors --------------------------------------------------------------------
 
 // `flags`: O_*, `mode` of a new file before the umask.
 Result<FilePtr> open(Task& task, const At& at, std::uint32_t flags, std::uint32_t mode);
@@ -82,8 +80,7 @@ void close_for_exec(Process& process);
 // dup2's way: what was at `fd` is closed. `flags`: O_CLOEXEC or 0.
 Result<void> install_at(Process& process, std::int32_t fd, FilePtr file, std::uint32_t flags);
 
-// --- The tree
-// -------------------------------------------------------------------------------------------------------
+// --- The tree -----------------------------------------------------------------------------------
 
 Result<void> make_directory(Process& process, const At& at, std::uint32_t mode);
 // mknodat: a regular file, a fifo or a socket's name; devices are EPERM. `mode` with S_IFMT bits.
@@ -103,8 +100,7 @@ Result<void> change_directory(Process& process, const At& at);
 Result<void> change_directory(Process& process, std::int32_t fd);
 Result<std::string> current_directory(Process& process);
 
-// --- Attributes
-// -----------------------------------------------------------------------------------------------------
+// --- Attributes ---------------------------------------------------------------------------------
 
 Result<vfs::Stat> stat(Process& process, const At& at, vfs::Follow follow,
                        Empty empty = Empty::refused);
@@ -128,8 +124,7 @@ enum class PathOnly { refused, allowed };
 Result<vfs::Node> node_of(Process& process, std::int32_t fd,
                           PathOnly path_only = PathOnly::refused);
 
-// --- Limits
-// ---------------------------------------------------------------------------------------------------------
+// --- Limits -------------------------------------------------------------------------------------
 
 // How many of `size` bytes may be written at `offset` under RLIMIT_FSIZE; SIGXFSZ and EFBIG when
 // there is room for none.

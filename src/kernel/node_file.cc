@@ -54,8 +54,7 @@ Result<std::uint64_t> NodeFile::size() const {
   return std::uint64_t{now.size};
 }
 
-// --- Reading and writing
-// --------------------------------------------------------------------------------------------
+// --- Reading and writing ------------------------------------------------------------------------
 
 Result<std::size_t> NodeFile::read(Task& task, std::span<std::byte> to) {
   CLOCHE_ASSIGN(const std::size_t count, pread(task, to, position_));
@@ -160,8 +159,7 @@ Result<std::int32_t> NodeFile::ioctl(Task&, wasm::GuestMemory& memory, std::uint
   return 0;
 }
 
-// --- Directories
-// ----------------------------------------------------------------------------------------------------
+// --- Directories --------------------------------------------------------------------------------
 
 Result<void> NodeFile::read_directory(const vfs::DirSink& sink) {
   return read_directory(position_, [&](const vfs::DirEntry& entry) {
@@ -177,8 +175,7 @@ Result<void> NodeFile::read_directory(std::uint64_t cookie, const vfs::DirSink& 
   return io_->readdir(cookie, sink);
 }
 
-// --- Space
-// ----------------------------------------------------------------------------------------------------------
+// --- Space --------------------------------------------------------------------------------------
 
 Result<void> NodeFile::allocate(Task& task, std::uint32_t mode, std::uint64_t offset,
                                 std::uint64_t bytes) {
@@ -227,8 +224,7 @@ Result<void> NodeFile::sync() {
   return io_->sync();
 }
 
-// --- memfd
-// ----------------------------------------------------------------------------------------------------------
+// --- memfd --------------------------------------------------------------------------------------
 
 void NodeFile::become_memfd(std::string name, std::uint32_t seals) {
   memfd_ = Memfd{std::move(name), seals};

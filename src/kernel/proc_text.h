@@ -14,8 +14,7 @@ class Kernel;
 
 namespace cloche::kernel::proc {
 
-// --- The sandbox
-// ----------------------------------------------------------------------------------------------------
+// --- The sandbox --------------------------------------------------------------------------------
 
 std::string cmdline(const Kernel& kernel);
 std::string cpuinfo(const Kernel& kernel);
@@ -36,8 +35,7 @@ std::string pid_max(const Kernel& kernel);
 std::string random_uuid(const Kernel& kernel);
 std::string threads_max(const Kernel& kernel);
 
-// --- A process
-// ------------------------------------------------------------------------------------------------------
+// --- A process ----------------------------------------------------------------------------------
 
 std::string process_cgroup(const Process& process);
 std::string process_cmdline(const Process& process);

@@ -29,8 +29,7 @@ Result<std::string> path_or_empty(const Call& call, std::size_t i, std::uint32_t
   return call.path(i);
 }
 
-// --- statx
-// ----------------------------------------------------------------------------------------------------------
+// --- statx --------------------------------------------------------------------------------------
 
 struct GuestStatxTime {
   std::int64_t s;
@@ -91,8 +90,7 @@ SysResult statx(Call& call) {
   return 0;
 }
 
-// --- statfs
-// ---------------------------------------------------------------------------------------------------------
+// --- statfs -------------------------------------------------------------------------------------
 
 struct GuestStatfs {
   std::uint32_t type, bsize;
@@ -138,8 +136,7 @@ SysResult fstatfs64(Call& call) {
   return put_statfs(call, vfs::StatFs{.magic = anonymous_inode_magic}, 0);
 }
 
-// --- Permissions and owners
-// -----------------------------------------------------------------------------------------
+// --- Permissions and owners ---------------------------------------------------------------------
 
 SysResult check_access(Call& call, std::uint32_t flags) {
   constexpr std::uint32_t read_write_execute = 7;
@@ -189,8 +186,7 @@ SysResult fchownat(Call& call) {
   return 0;
 }
 
-// --- Times
-// ----------------------------------------------------------------------------------------------------------
+// --- Times --------------------------------------------------------------------------------------
 
 // struct __kernel_timespec; of the nanoseconds only the low word counts, what lies above is padding
 // in a 32-bit program.

@@ -89,8 +89,7 @@ SysResult dup3(Call& call) {
   return call.i32(1);
 }
 
-// --- fcntl
-// ----------------------------------------------------------------------------------------------------------
+// --- fcntl --------------------------------------------------------------------------------------
 
 SysResult duplicate_from(Call& call, FilePtr file, std::uint32_t cloexec) {
   if (call.u32(2) >= call.process.fds.limit()) return Errno::inval;

@@ -263,8 +263,7 @@ SysResult llseek(Call& call) {
   return 0;
 }
 
-// --- From file to file
-// ----------------------------------------------------------------------------------------------
+// --- From file to file --------------------------------------------------------------------------
 
 // Moves up to `count` bytes from `in` at `*in_offset` to `out`, at `*out_offset` or its position;
 // the offsets follow. What was moved before an error counts.
