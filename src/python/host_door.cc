@@ -27,6 +27,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 36);
 constexpr std::array<char, 4> syscall_magic{'s', 'y', 's', '0'};
+constexpr std::array<char, 4> immortal_magic{'i', 'm', 'm', '0'};
 
 // Numbers that this guest may use, ascending. What is left out: memory (the guest's allocator owns it), clone and
 // set_tid_address, reads and writes and paths that WASI has already.
@@ -107,13 +108,34 @@ SysResult perform(Task& task, const wasm::GuestMemory& memory, const Frame& fram
   }
 }
 
+// "imm0" and addresses of objects: their reference counts become the one that the interpreter never changes. It is the guest's own
+// memory, and nobody else's.
+Result<void> make_immortal(const wasm::GuestMemory& memory, std::uint32_t request, std::uint32_t length) {
+  constexpr std::uint32_t immortal = 5U << 28;
+  constexpr std::uint32_t immortal_from = 1U << 30;
+  std::uint32_t at = request + static_cast<std::uint32_t>(immortal_magic.size());
+  for (auto left = static_cast<std::uint32_t>(length / sizeof(std::uint32_t)); left > 1; --left, at += sizeof(std::uint32_t)) {
+    CLOCHE_ASSIGN(const std::uint32_t object, memory.read<std::uint32_t>(at));
+    CLOCHE_ASSIGN(const std::uint32_t count, memory.read<std::uint32_t>(object));
+    if (count > 0 && count < immortal_from) CLOCHE_TRY(memory.write(object, immortal));
+  }
+  return {};
+}
+
+bool is_immortal_request(const wasm::GuestMemory& memory, std::uint32_t request, std::uint32_t length) {
+  const auto magic = memory.read<std::array<char, 4>>(request);
+  return length >= immortal_magic.size() && magic && *magic == immortal_magic;
+}
+
 std::int32_t call(wasm::HostCall& host, std::uint32_t request, std::uint32_t length, std::uint32_t answer_out,
                   std::uint32_t answer_length_out) noexcept {
   const wasm::GuestMemory memory = host.memory();
-  const Result<Frame> frame = read_frame(memory, request, length);
-  if (!frame || !memory.write(answer_out, std::uint32_t{0}) || !memory.write(answer_length_out, std::uint32_t{0})) {
-    return bad_frame;
+  if (!memory.write(answer_out, std::uint32_t{0}) || !memory.write(answer_length_out, std::uint32_t{0})) return bad_frame;
+  if (is_immortal_request(memory, request, length)) {
+    return make_immortal(memory, request, length) ? 0 : bad_frame;
   }
+  const Result<Frame> frame = read_frame(memory, request, length);
+  if (!frame) return bad_frame;
   const SysResult result = kernel::enter_kernel(
       host, [&](Task& task, const wasm::GuestMemory& now) -> SysResult { return perform(task, now, *frame); });
   const std::int64_t value = result ? *result : -static_cast<std::int64_t>(result.error());

@@ -30,12 +30,12 @@ struct PythonSession::Shared {
 
 // The process's life, on its task's thread.
 wasm::Outcome PythonSession::Shared::serve(kernel::Task& task) {
-  wasm::Outcome outcome = begin(task);
-  if (outcome.returned()) outcome = take_requests(task);
+  wasm::Outcome end = begin(task);
+  if (end.returned()) end = take_requests(task);
   const std::lock_guard lock(task.kernel().mutex());
   gone = true;
   answer.wake_all();
-  return outcome;
+  return end;
 }
 
 wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
