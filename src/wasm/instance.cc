@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t address_space_bytes = std::uint64_t{4} << 30;
 constexpr std::uint64_t wasm_page_bytes = 65536;
-constexpr std::size_t max_arguments = 8;
+constexpr std::size_t max_arguments = 12;
 
 // Both are one Rust error behind another C name, and only the second can leave an epoch callback. A
 // test holds this to be true.
