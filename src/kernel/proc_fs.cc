@@ -30,6 +30,9 @@ std::optional<std::int32_t> number_of(std::string_view name) {
   return value;
 }
 
+// The rows of the process table hold for both.
+bool of_process_table(Kind kind) { return kind == Kind::process || kind == Kind::thread; }
+
 template <typename Table>
 std::optional<std::uint32_t> find_entry(const Table& table, std::uint32_t parent,
                                         std::string_view name) {
@@ -39,13 +42,18 @@ std::optional<std::uint32_t> find_entry(const Table& table, std::uint32_t parent
   return std::nullopt;
 }
 
+// A thread has no threads.
+bool hidden(Inode dir, std::uint32_t entry) {
+  return dir.kind == Kind::thread && entry == proc::process_task;
+}
+
 // The names of a table that lie in `dir`; false when the sink wants no more.
 template <typename Table>
 bool list_entries(const Table& table, Inode dir, std::uint64_t first, std::uint64_t cookie,
                   const vfs::DirSink& sink) {
   for (std::uint32_t i = 1; i < table.size(); ++i) {
     const std::uint64_t next = first + i;
-    if (table[i].parent != dir.index || next <= cookie) continue;
+    if (table[i].parent != dir.index || next <= cookie || hidden(dir, i)) continue;
     if (!sink({Inode{dir.kind, dir.pid, i}.number(), table[i].type, table[i].name, next}))
       return false;
   }
@@ -110,7 +118,7 @@ Result<vfs::Ino> ProcFs::lookup(vfs::Ino dir, std::string_view name) {
     if (!index) return Errno::noent;
     return Inode{Kind::system, 0, *index}.number();
   }
-  if (inode.kind != Kind::process ||
+  if (!of_process_table(inode.kind) ||
       proc::process_entries()[inode.index].type != FileType::directory) {
     return Errno::notdir;
   }
@@ -125,11 +133,11 @@ Result<vfs::Ino> ProcFs::lookup(vfs::Ino dir, std::string_view name) {
     }
     case proc::process_task:
       if (number != inode.pid) return Errno::noent;
-      return Inode{Kind::process, inode.pid, 0}.number();
+      return Inode{Kind::thread, inode.pid, 0}.number();
     default: {
       const auto index = find_entry(proc::process_entries(), inode.index, name);
-      if (!index) return Errno::noent;
-      return Inode{Kind::process, inode.pid, *index}.number();
+      if (!index || hidden(inode, *index)) return Errno::noent;
+      return Inode{inode.kind, inode.pid, *index}.number();
     }
   }
 }
@@ -142,6 +150,9 @@ Result<vfs::Ino> ProcFs::parent(vfs::Ino dir) {
     case Kind::process:
       if (inode.index == 0) return root();
       return Inode{Kind::process, inode.pid, proc::process_entries()[inode.index].parent}.number();
+    case Kind::thread:
+      if (inode.index == 0) return Inode{Kind::process, inode.pid, proc::process_task}.number();
+      return Inode{Kind::thread, inode.pid, proc::process_entries()[inode.index].parent}.number();
     case Kind::descriptor_link:
     case Kind::descriptor_file: return Inode{Kind::process, inode.pid, proc::process_fd}.number();
     case Kind::descriptor_info:
@@ -158,6 +169,7 @@ Result<ProcFs::Location> ProcFs::locate(vfs::Ino ino) {
     case Kind::system:
       return Location{above, std::string(proc::system_entries()[inode.index].name)};
     case Kind::process:
+    case Kind::thread:
       if (inode.index == 0) return Location{above, fmt::format("{}", inode.pid)};
       return Location{above, std::string(proc::process_entries()[inode.index].name)};
     case Kind::descriptor_link:
@@ -178,7 +190,7 @@ Result<vfs::Stat> ProcFs::stat(vfs::Ino ino) {
     return file->stat();
   } else {
     CLOCHE_ASSIGN(const ProcessPtr process, process_of(ino));
-    if (inode.kind == Kind::process) {
+    if (of_process_table(inode.kind)) {
       const proc::ProcessEntry& entry = proc::process_entries()[inode.index];
       stat = made_up(ino, entry.type, entry.mode);
     } else if (inode.kind == Kind::descriptor_info) {
@@ -214,7 +226,7 @@ Result<std::string> ProcFs::readlink(vfs::Ino ino) {
     CLOCHE_ASSIGN(const FilePtr file, file_of(ino));
     return file->description();
   }
-  if (inode.kind != Kind::process) return Errno::inval;
+  if (!of_process_table(inode.kind)) return Errno::inval;
   CLOCHE_ASSIGN(const ProcessPtr process, process_of(ino));
   switch (inode.index) {
     case proc::process_cwd: {
@@ -232,7 +244,7 @@ Result<std::string> ProcFs::readlink(vfs::Ino ino) {
 
 Result<vfs::Node> ProcFs::magic_target(vfs::Ino ino) {
   const Inode inode = Inode::of(ino);
-  if (inode.kind == Kind::process && inode.index == proc::process_cwd) {
+  if (of_process_table(inode.kind) && inode.index == proc::process_cwd) {
     CLOCHE_ASSIGN(const ProcessPtr process, process_of(ino));
     if (!process->cwd) return Errno::noent;
     return vfs::Node(process->cwd);
@@ -284,7 +296,7 @@ Result<void> ProcFs::list(vfs::Ino dir, std::uint64_t cookie, const vfs::DirSink
       if (cookie < first_cookie) {
         const std::string name = fmt::format("{}", inode.pid);
         (void)sink(
-            {Inode{Kind::process, inode.pid, 0}.number(), FileType::directory, name, first_cookie});
+            {Inode{Kind::thread, inode.pid, 0}.number(), FileType::directory, name, first_cookie});
       }
       return {};
     default: list_entries(proc::process_entries(), inode, first_cookie, cookie, sink); return {};

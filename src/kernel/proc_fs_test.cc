@@ -56,6 +56,19 @@ TEST(proc_fs, tells_of_the_process_that_asks) {
                    .terminal = {}});
 }
 
+TEST(proc_fs, a_thread_is_the_process_in_a_directory_of_its_own) {
+  TestKernel machine;
+  run_guest(machine, [](Guest& guest) {
+    const std::string pid = std::to_string(guest.call(nr::getpid));
+    EXPECT_EQ(guest.call(nr::chdir, guest.put("/proc/thread-self/fd/..")), 0);
+    EXPECT_EQ(guest.link_target("/proc/self/cwd"), "/proc/" + pid + "/task/" + pid);
+    EXPECT_EQ(guest.content("comm"), "guest\n");
+    EXPECT_EQ(guest.open("task"), -ENOENT);
+    EXPECT_EQ(guest.open("../1"), -ENOENT);
+    EXPECT_EQ(guest.link_target("exe"), "/bin/guest");
+  });
+}
+
 TEST(proc_fs, shows_the_sandbox_and_nothing_of_the_host) {
   KernelOptions options;
   options.limits.memory_bytes = 64 << 20;

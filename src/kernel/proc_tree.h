@@ -11,10 +11,12 @@
 
 namespace cloche::kernel::proc {
 
-// What an inode number says. `index`: of the entry in its table, or a descriptor.
+// What an inode number says. `index`: of the entry in its table, or a descriptor. A thread is what lies at
+// /proc/<pid>/task/<pid>: the process again, in directories of its own.
 enum class Kind : std::uint8_t {
   system = 1,
   process,
+  thread,
   descriptor_link,
   descriptor_file,
   descriptor_info
