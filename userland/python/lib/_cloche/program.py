@@ -202,7 +202,7 @@ def report(error):
 def finish(status):
     """atexit functions, the end of what __main__ holds, and the last flush. The exit status."""
     threading = sys.modules.get("threading")
-    if threading is not None:
+    if threading is not None and threading._threading_atexits:
         try:
             threading._shutdown()
         except BaseException as error:
