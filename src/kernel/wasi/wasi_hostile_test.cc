@@ -159,10 +159,10 @@ TEST(WasiHostile, PathsDoNotLeaveTheRoot) {
   TestKernel machine;
   machine.write_file("/etc/here", "inside");
   run_puppet(machine, {}, [&](Puppet& guest) {
-    const std::int32_t file = guest.open("../../../../../../etc/here");
+    const std::int32_t file = guest.open("../../../../../../etc/here", 0, right_fd_read);
     ASSERT_GE(file, 0);
     EXPECT_EQ(guest.read(file, 16), "inside");
-    EXPECT_EQ(guest.open("../../../../../../etc/hostname"), -noent);
+    EXPECT_EQ(guest.open("../../../../../../etc/hostname", 0, right_fd_read), -noent);
   });
 }
 

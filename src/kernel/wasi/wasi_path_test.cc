@@ -122,16 +122,19 @@ TEST(WasiPath, LinksOfBothKinds) {
 
 TEST(WasiPath, RenameReplaces) {
   TestKernel machine;
-  machine.write_file("/tmp/a", "from a", 0666);
-  machine.write_file("/tmp/b", "from b", 0666);
+  machine.write_file("/workspace/a", "from a", 0666);
+  machine.write_file("/workspace/b", "from b", 0666);
+  machine.write_file("/tmp/others", "");
   run_puppet(machine, {}, [](Puppet& guest) {
-    const std::int32_t open_b = guest.open("tmp/b");
-    EXPECT_EQ(rename(guest, "tmp/a", "tmp/b"), ok);
-    EXPECT_EQ(stat(guest, root, "tmp/a").error, noent);
+    const std::int32_t open_b = guest.open("workspace/b");
+    EXPECT_EQ(rename(guest, "workspace/a", "workspace/b"), ok);
+    EXPECT_EQ(stat(guest, root, "workspace/a").error, noent);
     EXPECT_EQ(guest.read(open_b, 10), "from b");
-    EXPECT_EQ(guest.read(guest.open("tmp/b"), 10), "from a");
-    EXPECT_EQ(rename(guest, "tmp/none", "tmp/b"), noent);
-    EXPECT_EQ(rename(guest, "tmp/b", "tmp/no/b"), noent);
+    EXPECT_EQ(guest.read(guest.open("workspace/b"), 10), "from a");
+    EXPECT_EQ(rename(guest, "workspace/none", "workspace/b"), noent);
+    EXPECT_EQ(rename(guest, "workspace/b", "workspace/no/b"), noent);
+    // A file of another user in a sticky directory stays.
+    EXPECT_EQ(rename(guest, "tmp/others", "tmp/mine"), perm);
   });
 }
 
