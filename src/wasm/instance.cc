@@ -181,6 +181,10 @@ Outcome Instance::State::end_of_call(bool nested, wasmtime_error_t* raw_error,
     outcome.ending = Ending::trapped;
     outcome.trap = trap ? trap_of(trap.get()) : Trap::other;
     outcome.message = trap ? message_of(trap.get()) : message_of(error.get());
+    // Exceptions that the guest holds on to; wasmtime has no code for it.
+    if (outcome.message.find("GC heap out of memory") != std::string::npos) {
+      outcome.trap = Trap::out_of_memory;
+    }
   }
   unwinding = false;
   epoch_unhandled = false;
@@ -250,7 +254,7 @@ Result<void> Instance::instantiate(std::string& message) {
 
 void Instance::apply_limits() noexcept {
   static constexpr std::int64_t instances = 1;
-  static constexpr std::int64_t tables = 16;
+  static constexpr std::int64_t tables = 8;
   const auto bytes = std::min(memory_limit_bytes_, address_space_bytes);
   wasmtime_store_limiter(state_->store, static_cast<std::int64_t>(bytes),
                          static_cast<std::int64_t>(table_limit_elements_), instances, tables, -1);

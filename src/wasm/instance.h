@@ -40,8 +40,9 @@ enum class EpochAction : std::uint8_t { proceed, unwind, rethrow };
 
 struct InstanceOptions {
   void* owner = nullptr;  // what HostCall::owner and the epoch handler get
+  // Of linear memory; exceptions that the guest holds on to may take as much again.
   std::uint64_t memory_limit_bytes = std::uint64_t{4} << 30;
-  std::uint64_t table_limit_elements = 1'000'000;
+  std::uint64_t table_limit_elements = 250'000;  // of each table, of at most 8
 };
 
 class Instance {

@@ -179,6 +179,46 @@ TEST_F(InstanceTest, TablesAreLimited) {
       Instance::create(guests.link("(module (table 100 funcref))"), {.table_limit_elements = 50}));
 }
 
+TEST_F(InstanceTest, ExceptionsThatAGuestKeepsAreLimited) {
+  std::string types, values;
+  for (int i = 0; i < 100; ++i) {
+    types += " i64";
+    values += "(i64.const 1)";
+  }
+  on_guest_thread([&] {
+    const auto guest = guests.make(fmt::format(R"((module (tag $t (param{}))
+      (table $kept 100000 exnref)
+      (func (export "run") (local $i i32) (local $e exnref)
+        (loop $next
+          (block $caught (result exnref)
+            (try_table (catch_all_ref $caught) {} (throw $t)) unreachable)
+          (local.set $e)
+          (table.set $kept (local.get $i) (local.get $e))
+          (local.set $i (i32.add (local.get $i) (i32.const 1)))
+          (br_if $next (i32.lt_u (local.get $i) (i32.const 100000)))))))",
+                                               types, values),
+                                   {.memory_limit_bytes = 4 << 20});
+    const auto outcome = guest->call("run");
+    EXPECT_EQ(outcome.trap, Trap::out_of_memory) << outcome.message;
+  });
+}
+
+TEST_F(InstanceTest, ManyExceptionsNeedNoMemory) {
+  on_guest_thread([&] {
+    const auto guest = guests.make(R"((module (tag $t (param i32))
+      (func $jump (throw $t (i32.const 5)))
+      (func (export "run") (result i32) (local $i i32)
+        (loop $next
+          (block $caught (result i32) (try_table (catch $t $caught) (call $jump)) unreachable)
+          (drop)
+          (local.set $i (i32.add (local.get $i) (i32.const 1)))
+          (br_if $next (i32.lt_u (local.get $i) (i32.const 200000))))
+        (local.get $i))))",
+                                   {.memory_limit_bytes = 1 << 20});
+    EXPECT_EQ(guest->call("run").result, Value::i32(200'000));
+  });
+}
+
 TEST_F(InstanceTest, ATrapInTheStartFunctionIsAnErrorOfCreate) {
   on_guest_thread([&] {
     std::string message;

@@ -25,7 +25,7 @@ Engine& test_engine() {
 }
 
 void on_guest_thread(const std::function<void()>& body) {
-  static GuestThreads threads;
+  GuestThreads threads;
   std::promise<void> done;
   ASSERT_TRUE(threads.run([&] {
     body();
