@@ -16,3 +16,4 @@ make -j"$JOBS" bash
 install -m 755 bash "$OUT/usr/bin/bash"
 $STRIP "$OUT/usr/bin/bash"
 install -D -m 644 "$PORT/termcap" "$OUT/usr/share/termcap"
+ln -s bash "$OUT/usr/bin/sh"

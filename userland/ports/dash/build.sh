@@ -6,4 +6,3 @@ export ac_cv_func_sigsetmask=no
 make -j"$JOBS" -C src
 install -m 755 src/dash "$OUT/usr/bin/dash"
 $STRIP "$OUT/usr/bin/dash"
-ln -s dash "$OUT/usr/bin/sh"

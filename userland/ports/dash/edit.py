@@ -26,17 +26,18 @@ before("src/jobs.c", "struct job *vforkexec(union node *n,", """struct forkshell
 	void *arg;
 };
 
+extern struct jmploc main_handler;
+
 static int forkshell_child(void *p)
 {
 	struct forkshell_start *start = p;
-	struct jmploc top;
 
-	/* The frame of main, to which an exception would go, is not in a clone. */
-	if (setjmp(top.loc)) {
+	/* The frame of main, to which exceptions go, is not in a clone: this one takes its place. forkchild makes it
+	   the handler. */
+	if (setjmp(main_handler.loc)) {
 		exitreset();
 		exitshell();
 	}
-	handler = &top;
 	forkchild(start->jp, start->n, start->mode);
 	start->child(start->arg);
 	exitshell();
