@@ -37,6 +37,19 @@ void host_nest(HostCall& call) noexcept {
   if (owner.nested.ending == Ending::exited) call.unwind();
 }
 
+// As much stack as a callback may use.
+void host_deep(HostCall& call) noexcept {
+  volatile char frame[600 * 1024];
+  frame[0] = 1;  // its lowest address
+  ++call.owner<Owner>().calls;
+}
+void host_recurse(HostCall& call) noexcept {
+  auto& owner = call.owner<Owner>();
+  ++owner.calls;
+  const auto outcome = call.instance().call("run");
+  if (outcome.trap != Trap::none) owner.nested = outcome;
+}
+
 class InstanceTest : public testing::Test {
  protected:
   InstanceTest() {
@@ -45,6 +58,8 @@ class InstanceTest : public testing::Test {
     guests.linker.define(host_function<host_mix>("test", "mix"));
     guests.linker.define(host_function<host_peek>("test", "peek"));
     guests.linker.define(host_function<host_nest>("test", "nest"));
+    guests.linker.define(host_function<host_deep>("test", "deep"));
+    guests.linker.define(host_function<host_recurse>("test", "recurse"));
   }
 
   Outcome run(std::string_view wat, std::string_view name = "run") {
@@ -280,6 +295,21 @@ TEST_F(InstanceTest, NestedCallsEndOnTheirOwn) {
   });
 }
 
+TEST_F(InstanceTest, ACallbackHasStackAtTheDeepestFrameOfTheGuest) {
+  const auto outcome = run(R"((module (import "test" "deep" (func $deep))
+    (func $run (export "run") (call $deep) (call $run))))");
+  EXPECT_EQ(outcome.trap, Trap::stack_overflow);
+  EXPECT_GT(owner.calls, 1000);
+}
+
+TEST_F(InstanceTest, ARecursionThroughTheHostEndsAsAStackOverflow) {
+  const auto outcome = run(R"((module (import "test" "recurse" (func $recurse))
+    (func (export "run") (call $recurse))))");
+  EXPECT_TRUE(outcome.returned());
+  EXPECT_EQ(owner.nested.trap, Trap::stack_overflow);
+  EXPECT_GT(owner.calls, 100);
+}
+
 // A guest that computes until its memory says stop; `inner` is what the epoch handler calls. The
 // byte at 8 says that it is in its loop.
 constexpr std::string_view looping = R"((module (memory (export "memory") 1)
@@ -370,7 +400,7 @@ TEST_F(EpochTest, AnExceptionOfTheInnerCallGoesOnIntoTheInterruptedFrames) {
     guest->set_epoch_handler(call_inner);
     owner.answer = EpochAction::rethrow;
     ASSERT_TRUE(guest->set_global("mode", Value::i32(1)));
-    for (int i = 0; i < 100; ++i) {
+    for (int i = 0; i < 20; ++i) {
       const auto outcome = interrupted_call(*guest, "catch");
       ASSERT_TRUE(outcome.returned()) << outcome.message;
       EXPECT_EQ(outcome.result, Value::i32(77));
