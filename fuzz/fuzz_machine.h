@@ -18,6 +18,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "kernel/host_entry.h"
 #include "kernel/kernel.h"
 #include "kernel/linux/dispatch.h"
@@ -131,7 +133,11 @@ class Machine {
     options.limits.memory_bytes = 64 << 20;
     options.limits.process_memory_bytes = 16 << 20;
     options.trace_syscalls = true;
-    options.trace_sink = [](std::string_view) {};
+    // To see what an input does: CLOCHE_FUZZ_TRACE=1.
+    static const char* const shown = std::getenv("CLOCHE_FUZZ_TRACE");
+    options.trace_sink = [](std::string_view line) {
+      if (shown != nullptr) fmt::print(stderr, "{}\n", line);
+    };
     body_ = std::move(body);
     kernel::Kernel kernel(
         {engine_, threads_, programs_, timers_},
@@ -142,7 +148,7 @@ class Machine {
     request.environment = {"NAME=value"};
     {
       auto [reader, writer] = kernel::make_pipe(kernel);
-      request.files = {{0, std::move(reader)}, {1, std::move(writer)}};
+      request.files = {{0, std::move(reader)}, {1, writer}, {2, std::move(writer)}};
     }
     current() = this;
     const Result<kernel::ProcessPtr> process = kernel.spawn(request);
