@@ -31,12 +31,12 @@ constexpr std::array<char, 4> immortal_magic{'i', 'm', 'm', '0'};
 
 // Numbers that this guest may use, ascending. What is left out: memory (the guest's allocator owns it), clone and
 // set_tid_address, reads and writes and paths that WASI has already.
-constexpr std::array<std::uint16_t, 62> allowed{
-    17,  23,  24,  25,  29,  32,  33,  43,  44,  46,  48,  49,  50,  52,  53,  54,
+constexpr std::array<std::uint16_t, 63> allowed{
+    17,  23,  24,  25,  29,  32,  33,  34,  43,  44,  46,  48,  49,  50,  52,  53,  54,
     55,  56,  57,  59,  81,  94,  95,  98,  102, 103, 119, 120, 121, 122, 123, 129,
     134, 135, 140, 141, 143, 144, 145, 146, 147, 148, 149, 150, 153, 154, 155, 156,
     157, 158, 159, 160, 165, 166, 172, 173, 174, 175, 176, 177, 179, 221};
-constexpr std::array<std::uint16_t, 4> allowed_high{261, 436, 439, 0x1004};
+constexpr std::array<std::uint16_t, 5> allowed_high{261, 291, 436, 439, 0x1004};
 static_assert(std::is_sorted(allowed.begin(), allowed.end()));
 
 constexpr std::uint32_t rt_sigaction = 134;

@@ -54,7 +54,8 @@ def fork_exec(args, executables, close_fds, pass_fds, cwd, env, p2cread, p2cwrit
             for fd in sorted(fd for fd in pass_fds if fd >= 3):
                 if low < fd:
                     raw("close_range", low, fd - 1, 0)
-                raw("fcntl", fd, _F_SETFD, 0)
+                if fd != errpipe_write:  # which is to close at the exec: that tells the parent of its success
+                    raw("fcntl", fd, _F_SETFD, 0)
                 low = fd + 1
             raw("close_range", low, 0xFFFFFFFF, 0)
 

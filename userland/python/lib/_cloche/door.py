@@ -27,7 +27,7 @@ NUMBERS = {
     "getresuid": 148, "getresgid": 150, "times": 153, "setpgid": 154, "getpgid": 155, "getsid": 156,
     "setsid": 157, "getgroups": 158, "setgroups": 159, "uname": 160, "umask": 166, "getpid": 172,
     "getppid": 173, "getuid": 174, "geteuid": 175, "getgid": 176, "getegid": 177, "sysinfo": 179,
-    "execve": 221, "prlimit64": 261, "kill": 129, "rt_sigaction": 134, "rt_sigprocmask": 135,
+    "execve": 221, "mkdirat": 34, "statx": 291, "prlimit64": 261, "kill": 129, "rt_sigaction": 134, "rt_sigprocmask": 135,
     "waitid": 95, "setitimer": 103, "getitimer": 102, "getrusage": 165, "close_range": 436,
     "faccessat2": 439, "vfork_begin": 0x1004,
 }

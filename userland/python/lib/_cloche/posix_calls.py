@@ -1,5 +1,6 @@
 """The functions of `os` that the interpreter's C library lacks, over the kernel's calls."""
 import errno
+import io
 import os
 import posix
 import struct
@@ -104,7 +105,7 @@ def nice(increment):
 
 
 def getloadavg():
-    with open("/proc/loadavg") as file:
+    with io.open("/proc/loadavg") as file:
         return tuple(float(word) for word in file.read().split()[:3])
 
 
@@ -283,6 +284,58 @@ def mknod(path, mode=0o600, device=0, *, dir_fd=None):
 
 def sync():
     call("sync")
+
+
+# WASI knows no owners and permissions, so these are the kernel's; `posix` keeps its own, which imports use.
+
+_STATX = struct.Struct("<IIQIIIH2xQQQQqI4xqI4xqI4xqI4xIIII")
+
+
+def _stat(directory, path, flags, name):
+    frame = Frame()
+    text = frame.text(path)
+    room = frame.space(256)
+    result, buffer = raw("statx", directory, text, flags, 0x7FF, room, frame=frame)
+    if result < 0:
+        raise door.error(-result, *(() if name is None else (name,)))
+    (_, block, _, links, uid, gid, mode, number, size, blocks, _, atime, atime_ns, _, _, ctime, ctime_ns, mtime, mtime_ns,
+     rdev_major, rdev_minor, dev_major, dev_minor) = _STATX.unpack_from(buffer, door.HEADER_SIZE + room)
+    extra = {
+        "st_atime": atime + atime_ns / 1e9, "st_mtime": mtime + mtime_ns / 1e9, "st_ctime": ctime + ctime_ns / 1e9,
+        "st_atime_ns": atime * 10**9 + atime_ns, "st_mtime_ns": mtime * 10**9 + mtime_ns,
+        "st_ctime_ns": ctime * 10**9 + ctime_ns, "st_blksize": block, "st_blocks": blocks,
+        "st_rdev": rdev_major << 8 | rdev_minor,
+    }
+    return os.stat_result((mode, number, dev_major << 8 | dev_minor, links, uid, gid, size, atime, mtime, ctime), extra)
+
+
+def stat(path, *, dir_fd=None, follow_symlinks=True):
+    if isinstance(path, int):
+        return fstat(path)
+    name = os.fspath(path)
+    return _stat(AT_FDCWD if dir_fd is None else dir_fd, name, 0 if follow_symlinks else 0x100, name)
+
+
+def lstat(path, *, dir_fd=None):
+    return stat(path, dir_fd=dir_fd, follow_symlinks=False)
+
+
+def fstat(fd):
+    return _stat(fd, b"", 0x1000, None)
+
+
+def open(path, flags, mode=0o777, *, dir_fd=None):
+    name = os.fspath(path)
+    frame = Frame()
+    text = frame.text(name)
+    result, _ = raw("openat", AT_FDCWD if dir_fd is None else dir_fd, text, linux_open_flags(flags) | _O_CLOEXEC, mode, frame=frame)
+    if result < 0:
+        raise door.error(-result, name)
+    return result
+
+
+def mkdir(path, mode=0o777, *, dir_fd=None):
+    _named("mkdirat", path, mode, dir_fd=dir_fd)
 
 
 def _statvfs(name, *words, frame, room):
@@ -535,7 +588,8 @@ def install():
              and (isinstance(value, FunctionType) and value.__module__ == __name__ or name.startswith(("W", "P_", "POSIX_SPAWN")))]
     for name in names:
         value = globals()[name]
-        setattr(posix, name, value)
+        if name not in ("stat", "lstat", "fstat", "open", "mkdir"):
+            setattr(posix, name, value)
         setattr(os, name, value)
         if name not in os.__all__:
             os.__all__.append(name)
