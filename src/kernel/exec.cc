@@ -6,6 +6,7 @@
 
 #include "kernel/file_ops.h"
 #include "kernel/kernel.h"
+#include "kernel/process_timers.h"
 #include "vfs/ops.h"
 
 namespace cloche::kernel {
@@ -132,6 +133,7 @@ void apply_exec(Process& process, ExecImage image) {
   process.environment = std::move(image.environment);
   file_ops::close_for_exec(process);
   process.signals.reset_for_exec();
+  if (process.timers) process.timers->program_changed();
   process.has_execed = true;
 }
 
