@@ -15,7 +15,7 @@ class FileOpsTest : public ::testing::Test {
  protected:
   FileOpsTest() {
     EXPECT_TRUE(chown(space_.root(), 1000, 1000, root_credentials()).ok());
-    EXPECT_TRUE(files_.make_dir("/home").ok());
+    EXPECT_TRUE(files_.make_dir("/top").ok());
   }
   void write(std::string_view path, std::string_view content = "") {
     ASSERT_TRUE(files_.write_file(path, content, 0644, Parents::make).ok()) << path;
@@ -33,18 +33,18 @@ class FileOpsTest : public ::testing::Test {
 };
 
 TEST_F(FileOpsTest, WritesAndReadsWholeFiles) {
-  write("/home/a/b/f", "hello");
-  EXPECT_EQ(*files_.read_file("home/a/b/f", 5), "hello");
-  EXPECT_EQ(files_.read_file("/home/a/b/f", 4).error(), Errno::fbig);
-  EXPECT_EQ(files_.read_file("/home", 4).error(), Errno::isdir);
+  write("/top/a/b/f", "hello");
+  EXPECT_EQ(*files_.read_file("top/a/b/f", 5), "hello");
+  EXPECT_EQ(files_.read_file("/top/a/b/f", 4).error(), Errno::fbig);
+  EXPECT_EQ(files_.read_file("/top", 4).error(), Errno::isdir);
   EXPECT_EQ(files_.read_file("/none", 4).error(), Errno::noent);
-  write("/home/a/b/f", "x");
-  EXPECT_EQ(*files_.read_file("/home/a/b/f", 5), "x");
+  write("/top/a/b/f", "x");
+  EXPECT_EQ(*files_.read_file("/top/a/b/f", 5), "x");
   ASSERT_TRUE(
-      files_.write_file("/home/a/b/f", "yz", 0644, Parents::must_exist, WriteMode::append).ok());
-  EXPECT_EQ(*files_.read_file("/home/a/b/f", 5), "xyz");
+      files_.write_file("/top/a/b/f", "yz", 0644, Parents::must_exist, WriteMode::append).ok());
+  EXPECT_EQ(*files_.read_file("/top/a/b/f", 5), "xyz");
   EXPECT_EQ(files_.write_file("/nodir/f", "x").error(), Errno::noent);
-  EXPECT_EQ(files_.write_file("/home/", "x").error(), Errno::isdir);
+  EXPECT_EQ(files_.write_file("/top/", "x").error(), Errno::isdir);
 }
 
 TEST_F(FileOpsTest, WritesUntilTheQuotaEnds) {
@@ -54,16 +54,16 @@ TEST_F(FileOpsTest, WritesUntilTheQuotaEnds) {
 }
 
 TEST_F(FileOpsTest, ListsByName) {
-  write("/home/b");
-  write("/home/a", "12");
-  ASSERT_TRUE(files_.symlink("a", "/home/c").ok());
-  const auto entries = *files_.list("/home", 3);
+  write("/top/b");
+  write("/top/a", "12");
+  ASSERT_TRUE(files_.symlink("a", "/top/c").ok());
+  const auto entries = *files_.list("/top", 3);
   ASSERT_EQ(entries.size(), 3u);
   EXPECT_EQ(entries[0].name, "a");
   EXPECT_EQ(entries[0].stat.size, 2u);
   EXPECT_EQ(entries[2].target, "a");
-  EXPECT_EQ(files_.list("/home", 2).error(), Errno::fbig);
-  EXPECT_EQ(files_.list("/home/a", 2).error(), Errno::notdir);
+  EXPECT_EQ(files_.list("/top", 2).error(), Errno::fbig);
+  EXPECT_EQ(files_.list("/top/a", 2).error(), Errno::notdir);
 }
 
 TEST_F(FileOpsTest, RemovesTreesHoweverDeep) {
@@ -76,31 +76,31 @@ TEST_F(FileOpsTest, RemovesTreesHoweverDeep) {
   EXPECT_EQ(files_.stat("/d").error(), Errno::noent);
   EXPECT_EQ(fs_->usage().inodes, 1u);
   EXPECT_EQ(files_.remove_all("/").error(), Errno::busy);
-  EXPECT_EQ(files_.remove_all("/home/.").error(), Errno::inval);
+  EXPECT_EQ(files_.remove_all("/top/.").error(), Errno::inval);
 }
 
 TEST_F(FileOpsTest, RemovesLinksAndNotWhatTheyLeadTo) {
-  write("/home/keep/f");
+  write("/top/keep/f");
   ASSERT_TRUE(files_.make_dir("/tmp").ok());
-  ASSERT_TRUE(files_.symlink("/home/keep", "/tmp/l").ok());
+  ASSERT_TRUE(files_.symlink("/top/keep", "/tmp/l").ok());
   ASSERT_TRUE(files_.remove_all("/tmp").ok());
-  EXPECT_TRUE(files_.stat("/home/keep/f").ok());
+  EXPECT_TRUE(files_.stat("/top/keep/f").ok());
 }
 
 TEST_F(FileOpsTest, StopsAtMounts) {
-  ASSERT_TRUE(files_.make_dir("/home/m").ok());
+  ASSERT_TRUE(files_.make_dir("/top/m").ok());
   const auto other = make_fs<MemFs>(Quota{}, host_clock());
-  ASSERT_TRUE(space_.mount_at("/home/m", other, "o").ok());
+  ASSERT_TRUE(space_.mount_at("/top/m", other, "o").ok());
   ASSERT_TRUE(other->create(1, "in", {}).ok());
-  EXPECT_EQ(files_.remove_all("/home").error(), Errno::busy);
-  EXPECT_EQ(files_.remove("/home/m").error(), Errno::busy);
-  EXPECT_EQ(files_.rename("/home/m", "/x").error(), Errno::busy);
-  EXPECT_TRUE(files_.stat("/home/m/in").ok());
+  EXPECT_EQ(files_.remove_all("/top").error(), Errno::busy);
+  EXPECT_EQ(files_.remove("/top/m").error(), Errno::busy);
+  EXPECT_EQ(files_.rename("/top/m", "/x").error(), Errno::busy);
+  EXPECT_TRUE(files_.stat("/top/m/in").ok());
 }
 
 TEST_F(FileOpsTest, RenamesAndMakesDirectories) {
-  write("/home/f", "x");
-  ASSERT_TRUE(files_.rename("/home/f", "/g").ok());
+  write("/top/f", "x");
+  ASSERT_TRUE(files_.rename("/top/f", "/g").ok());
   EXPECT_EQ(*files_.read_file("/g", 9), "x");
   EXPECT_EQ(files_.rename("/g", "/h/").error(), Errno::notdir);
   ASSERT_TRUE(files_.make_dir("/x/y/z", 0755, Parents::make).ok());

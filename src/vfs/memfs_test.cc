@@ -123,11 +123,25 @@ TEST_F(MemFsTest, AnUnlinkedFileLivesAndCostsUntilItsLastNode) {
     EXPECT_EQ(read(*fs_, ino), "hello");
     EXPECT_EQ(fs_->stat(ino)->nlink, 0u);
     EXPECT_EQ(fs_->usage(), (Usage{5, 1}));
-    EXPECT_EQ(fs_->link(ino, 1, "again").error(), Errno::noent);
     EXPECT_EQ(fs_->locate(ino).error(), Errno::noent);
   }
   EXPECT_EQ(fs_->usage(), (Usage{0, 0}));
   EXPECT_EQ(fs_->stat(ino).error(), Errno::stale);
+}
+
+TEST_F(MemFsTest, AnOpenFileWithoutANameCanBeGivenOne) {
+  const Ino ino = write(*fs_, "f", "hello");
+  {
+    const Node node(*fs_, ino);
+    ASSERT_TRUE(fs_->unlink(1, "f").ok());
+    ASSERT_TRUE(fs_->link(ino, 1, "again").ok());
+    EXPECT_EQ(fs_->usage(), (Usage{5, 1}));
+    EXPECT_EQ(fs_->stat(ino)->nlink, 1u);
+  }
+  EXPECT_EQ(read(*fs_, ino), "hello");
+  EXPECT_EQ(fs_->locate(ino)->name, "again");
+  ASSERT_TRUE(fs_->unlink(1, "again").ok());
+  EXPECT_EQ(fs_->usage(), (Usage{0, 0}));
 }
 
 TEST_F(MemFsTest, ARemovedDirectoryTakesNoNewNames) {

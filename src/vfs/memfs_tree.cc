@@ -116,6 +116,8 @@ Result<void> MemFs::link(Ino ino, Ino dir, std::string_view name) {
   CLOCHE_TRY(impl_->check_new_name(*parent, name));
   if (inode->nlink >= links_max) return Errno::mlink;
   const bool charged = !impl_->building_base;
+  // Once it is changed, what was found may be another thread's alone.
+  const FileType type = inode->type;
   // A file without a name, but open (O_TMPFILE), gets one: then it is no orphan any more, and its
   // name is what is charged.
   if (inode->nlink == 0) {
@@ -125,7 +127,7 @@ Result<void> MemFs::link(Ino ino, Ino dir, std::string_view name) {
   }
   impl_->state.usage.inodes += charged ? 1 : 0;
   ++impl_->mut(ino).nlink;
-  impl_->add_entry(dir, name, {.ino = ino, .type = inode->type, .charged = charged});
+  impl_->add_entry(dir, name, {.ino = ino, .type = type, .charged = charged});
   return {};
 }
 
