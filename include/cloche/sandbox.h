@@ -55,7 +55,10 @@ struct SandboxFigures {
   std::map<std::uint32_t, std::uint64_t> unknown_syscalls;
 };
 
-class PythonSession;
+struct PythonOptions {
+  std::optional<std::chrono::milliseconds> timeout;  // as in RunOptions
+  std::uint64_t output_limit_bytes = 64ULL << 20;    // of stdout, and of stderr
+};
 
 class Sandbox {
  public:
@@ -65,6 +68,12 @@ class Sandbox {
 
   // Runs a command and waits for its end. Never throws for what a guest does.
   RunResult run(const RunOptions& options);
+
+  // Runs Python source in the sandbox's own interpreter: it starts at the first call, keeps names and imports from call to call, and
+  // goes on in forks. Calls queue. An exception is printed on stderr and gives exit code 1; sys.exit its code; both leave the
+  // interpreter alive. One that is killed (time, memory, cancel) is started anew at the next call: its names are gone.
+  RunResult run_python(std::string_view source, const PythonOptions& options = {});
+
   // Ends every run in progress and every process, from another thread; the sandbox stays usable.
   void cancel();
 
@@ -85,7 +94,6 @@ class Sandbox {
 
  private:
   friend class Engine;
-  friend class PythonSession;
   explicit Sandbox(std::unique_ptr<detail::SandboxState> state);
   std::unique_ptr<detail::SandboxState> state_;
   Files files_;

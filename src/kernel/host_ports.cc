@@ -40,6 +40,7 @@ CaptureFile::CaptureFile(Kernel& kernel, std::uint64_t limit_bytes, Sink sink)
 
 CaptureFile::Output CaptureFile::take() {
   const std::lock_guard lock(kernel_.mutex());
+  kept_ = 0;
   return std::exchange(output_, {});
 }
 

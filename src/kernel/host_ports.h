@@ -26,7 +26,7 @@ class Kernel;
 class Pipe;
 class Terminal;
 
-// Output that is kept, up to a limit; what comes after that is counted and dropped. It looks like a pipe to the guest.
+// Output that is kept, up to a limit between two takes; what comes after that is counted and dropped. It looks like a pipe to the guest.
 class CaptureFile : public File {
  public:
   static constexpr std::uint64_t default_limit_bytes = 64ULL << 20;
@@ -55,7 +55,7 @@ class CaptureFile : public File {
   const Sink sink_;
   std::uint64_t id_ = 0;
   Output output_;
-  std::uint64_t kept_ = 0;  // of the limit, what take() took included
+  std::uint64_t kept_ = 0;  // of the limit, since the last take()
   bool passing_on_ = false;
   WaitQueue idle_;
 };

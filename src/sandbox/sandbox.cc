@@ -20,6 +20,10 @@ Sandbox::Sandbox(std::unique_ptr<detail::SandboxState> state) : state_(std::move
 Sandbox::~Sandbox() = default;
 
 RunResult Sandbox::run(const RunOptions& options) { return detail::run(*state_, options); }
+RunResult Sandbox::run_python(std::string_view source, const PythonOptions& options) {
+  return state_->python().run(source, options);
+}
+
 void Sandbox::cancel() { state_->cancel(); }
 Files& Sandbox::files() noexcept { return files_; }
 

@@ -37,6 +37,7 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
   auto space = std::make_unique<vfs::Namespace>(root_);
   mount_host_folders(*space);
   kernel_ = make_kernel(std::move(space));
+  python_ = std::make_unique<KeptPython>(*this);
 }
 
 SandboxState::SandboxState(EngineState& engine, SandboxOptions options,
@@ -46,10 +47,12 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options,
       options_(std::move(options)),
       environment_(std::move(environment)),
       root_(std::move(root)),
-      kernel_(make_kernel(std::move(space))) {}
+      kernel_(make_kernel(std::move(space))),
+      python_(std::make_unique<KeptPython>(*this)) {}
 
 SandboxState::~SandboxState() {
   // Files are referred to by processes: those end first.
+  python_.reset();
   kernel_->kill_job(0);
   const std::lock_guard lock(kernel_->mutex());
   root_ = {};
@@ -89,11 +92,15 @@ std::unique_ptr<SandboxState> SandboxState::fork() {
     const std::lock_guard lock(mutex_);
     environment = environment_;
   }
-  const std::lock_guard lock(kernel_->mutex());
-  std::unique_ptr<vfs::Namespace> space = kernel_->files().fork();
-  vfs::TypedFsRef<vfs::MemFs> root(static_cast<vfs::MemFs*>(&space->root().fs()));
-  return std::unique_ptr<SandboxState>(
-      new SandboxState(engine_, options_, std::move(environment), std::move(space), std::move(root)));
+  std::unique_ptr<SandboxState> twin;
+  {
+    const std::lock_guard lock(kernel_->mutex());
+    std::unique_ptr<vfs::Namespace> space = kernel_->files().fork();
+    vfs::TypedFsRef<vfs::MemFs> root(static_cast<vfs::MemFs*>(&space->root().fs()));
+    twin.reset(new SandboxState(engine_, options_, std::move(environment), std::move(space), std::move(root)));
+  }
+  twin->python_->go_on_from(*python_);
+  return twin;
 }
 
 std::vector<std::string> SandboxState::environment(const std::map<std::string, std::string>& more) const {

@@ -10,6 +10,7 @@
 #include "cloche/sandbox.h"
 #include "kernel/kernel.h"
 #include "sandbox/engine_state.h"
+#include "sandbox/kept_python.h"
 #include "vfs/file_ops.h"
 #include "vfs/memfs.h"
 #include "vfs/namespace.h"
@@ -29,6 +30,7 @@ class SandboxState {
   std::unique_ptr<SandboxState> fork();
 
   EngineState& engine() noexcept { return engine_; }
+  KeptPython& python() noexcept { return *python_; }
   kernel::Kernel& kernel() noexcept { return *kernel_; }
   const SandboxOptions& options() const noexcept { return options_; }
 
@@ -71,6 +73,7 @@ class SandboxState {
 
   vfs::TypedFsRef<vfs::MemFs> root_;  // under the kernel lock
   std::unique_ptr<kernel::Kernel> kernel_;
+  std::unique_ptr<KeptPython> python_;
 };
 
 }  // namespace cloche::detail

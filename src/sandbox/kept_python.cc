@@ -1,0 +1,123 @@
+#include "sandbox/kept_python.h"
+
+#include <fmt/format.h>
+
+#include "sandbox/sandbox_state.h"
+
+namespace cloche::detail {
+namespace {
+
+constexpr int status_timed_out = 124;
+constexpr int status_killed = 137;
+constexpr int status_not_found = 127;
+
+// Bytes that a capture keeps of one call: every call of the sandbox may ask for less, none for more.
+constexpr std::uint64_t capture_limit_bytes = 64ULL << 20;
+
+void fill(RunResult& result, const python::TurnResult& turn) {
+  result.reason = turn.reason;
+  switch (turn.status) {
+    case python::TurnStatus::finished:
+      break;
+    case python::TurnStatus::raised:
+      result.exit_code = 1;
+      break;
+    case python::TurnStatus::exited:
+      result.exit_code = turn.exit_code;
+      break;
+    case python::TurnStatus::ended:
+      result.status = RunStatus::killed;
+      result.exit_code = status_killed;
+      break;
+    case python::TurnStatus::overdue:
+      result.status = RunStatus::timed_out;
+      result.exit_code = status_timed_out;
+      break;
+  }
+}
+
+}  // namespace
+
+KeptPython::~KeptPython() { drop(); }
+
+python::SessionOptions KeptPython::session_options() {
+  kernel::Kernel& kernel = state_.kernel();
+  out_ = std::make_shared<kernel::CaptureFile>(kernel, capture_limit_bytes);
+  err_ = std::make_shared<kernel::CaptureFile>(kernel, capture_limit_bytes);
+  python::SessionOptions options;
+  options.environment = state_.environment(std::map<std::string, std::string>());
+  options.cwd = home_folder;
+  options.files[0] = std::make_shared<kernel::BytesFile>(kernel, std::string());
+  options.files[1] = out_;
+  options.files[2] = err_;
+  return options;
+}
+
+Result<void> KeptPython::start() {
+  python::PythonRuntime* runtime = state_.engine().python().runtime();
+  if (runtime == nullptr) return Errno::noent;
+  python::SessionOptions options = session_options();
+  auto session = python::PythonSession::start(*runtime, state_.kernel(), options);
+  {
+    const std::lock_guard lock(state_.kernel().mutex());
+    options.files.clear();
+  }
+  if (!session) return session.error();
+  session_ = *std::move(session);
+  return {};
+}
+
+void KeptPython::drop() {
+  session_.reset();
+  const std::lock_guard lock(state_.kernel().mutex());
+  out_.reset();
+  err_.reset();
+}
+
+RunResult KeptPython::run(std::string_view source, const PythonOptions& options) {
+  const std::lock_guard lock(mutex_);
+  const auto begin = std::chrono::steady_clock::now();
+  RunResult result;
+  if (!session_) {
+    if (const Result<void> started = start(); !started) {
+      drop();
+      result.status = RunStatus::not_started;
+      result.exit_code = status_not_found;
+      result.reason = fmt::format("cannot start Python: {}", errno_info(started.error()).message);
+      return result;
+    }
+  }
+  const std::chrono::milliseconds limit = options.timeout.value_or(state_.options().timeout);
+  const kernel::Deadline deadline = limit.count() > 0 ? kernel::Deadline(begin + limit) : std::nullopt;
+  const python::TurnResult turn = session_->execute(source, deadline);
+  fill(result, turn);
+  const auto take = [&](kernel::CaptureFile& file, std::string& text, bool& truncated) {
+    kernel::CaptureFile::Output output = file.take();
+    truncated = output.truncated() || output.bytes.size() > options.output_limit_bytes;
+    text = std::move(output.bytes);
+    if (text.size() > options.output_limit_bytes) text.resize(static_cast<std::size_t>(options.output_limit_bytes));
+  };
+  take(*out_, result.stdout_data, result.stdout_truncated);
+  take(*err_, result.stderr_data, result.stderr_truncated);
+  if (turn.status == python::TurnStatus::ended || turn.status == python::TurnStatus::overdue) drop();
+  result.duration = std::chrono::steady_clock::now() - begin;
+  return result;
+}
+
+void KeptPython::go_on_from(KeptPython& other) {
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  if (!other.session_) return;
+  python::SessionOptions options = session_options();
+  auto session = other.session_->fork(state_.kernel(), options);
+  {
+    const std::lock_guard kernel_lock(state_.kernel().mutex());
+    options.files.clear();
+  }
+  if (session) {
+    session_ = *std::move(session);
+  } else {
+    drop();
+  }
+}
+
+}  // namespace cloche::detail

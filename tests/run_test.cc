@@ -1,0 +1,146 @@
+// Commands in a sandbox: output, statuses, environment, input, pipelines, processes.
+#include <unistd.h>
+
+#include <array>
+#include <thread>
+
+#include "sandbox_testing.h"
+
+namespace cloche::testing {
+namespace {
+
+TEST(Run, APipelineOfShellAndTool) { EXPECT_EQ(output_of("echo hello | tr a-z A-Z"), "HELLO\n"); }
+
+TEST(Run, StatusesAreThoseOfAShell) {
+  const auto sandbox = make_sandbox();
+  const std::array<std::pair<const char*, int>, 7> cases{{{"exit 7", 7},
+                                                          {"false", 1},
+                                                          {"nonesuch_command", 127},
+                                                          {"/etc/passwd", 126},
+                                                          {"kill -TERM $$", 143},
+                                                          {"kill -9 $$", 137},
+                                                          {"bash -c 'kill -SEGV $$'; exit $?", 139}}};
+  for (const auto& [script, status] : cases) EXPECT_EQ(sandbox->run({.script = script}).exit_code, status) << script;
+}
+
+TEST(Run, ASignalIsTold) {
+  const RunResult result = make_sandbox()->run({.script = "kill -USR1 $$"});
+  EXPECT_EQ(result.status, RunStatus::signaled);
+  EXPECT_EQ(result.signal, 10);
+}
+
+TEST(Run, ArgumentsBecomeDollarZeroAndUp) {
+  const RunResult result = make_sandbox()->run({.script = "echo $0 $1 \"$2\"", .arguments = {"name", "a", "b  c"}});
+  EXPECT_EQ(result.stdout_data, "name a b  c\n");
+}
+
+TEST(Run, AProgramWithoutAShell) {
+  const RunResult result = make_sandbox()->run({.argv = {"printf", "%s|", "a b", "c"}});
+  EXPECT_EQ(result.stdout_data, "a b|c|");
+  EXPECT_EQ(make_sandbox()->run({.argv = {"nonesuch"}}).status, RunStatus::not_started);
+}
+
+TEST(Run, OutputAndErrorsAreApart) {
+  const RunResult result = make_sandbox()->run({.script = "echo out; echo err >&2"});
+  EXPECT_EQ(result.stdout_data, "out\n");
+  EXPECT_EQ(result.stderr_data, "err\n");
+}
+
+TEST(Run, InputComesFromBytes) {
+  const std::string binary("a\0b\xff\n", 5);
+  const RunResult result = make_sandbox()->run({.script = "cat", .stdin_data = binary});
+  EXPECT_EQ(result.stdout_data, binary);
+}
+
+TEST(Run, InputComesFromADescriptor) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  ASSERT_EQ(::write(ends[1], "3\n1\n2\n", 6), 6);
+  ::close(ends[1]);
+  const RunResult result = make_sandbox()->run({.script = "sort", .stdin_fd = ends[0]});
+  ::close(ends[0]);
+  EXPECT_EQ(result.stdout_data, "1\n2\n3\n");
+}
+
+TEST(Run, AnInputThatNeverEndsDoesNotHoldTheRun) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const RunResult result = make_sandbox()->run({.script = "echo done", .stdin_fd = ends[0]});
+  EXPECT_EQ(result.stdout_data, "done\n");
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST(Run, EnvironmentOfSandboxAndRun) {
+  const auto sandbox = make_sandbox({.environment = {{"A", "1"}}});
+  sandbox->set_environment("B", "2");
+  const RunResult result = sandbox->run({.script = "echo $A$B$C $HOME $USER $PWD", .environment = {{"C", "3"}}});
+  EXPECT_EQ(result.stdout_data, "123 /workspace sandbox /workspace\n");
+  EXPECT_EQ(sandbox->run({.script = "echo x$C"}).stdout_data, "x\n");
+}
+
+TEST(Run, NothingOfTheHostShows) {
+  const std::string all = output_of("env; uname -n; cat /etc/passwd /proc/mounts /proc/cpuinfo; ls /");
+  EXPECT_EQ(all.find("CLOCHE_"), std::string::npos);
+  std::array<char, 256> host{};
+  ASSERT_EQ(::gethostname(host.data(), host.size() - 1), 0);
+  const bool tells_apart = std::string(host.data()) != "cloche";
+  EXPECT_TRUE(!tells_apart || all.find(host.data()) == std::string::npos);
+}
+
+TEST(Run, FilesLastFromRunToRun) {
+  const auto sandbox = make_sandbox();
+  EXPECT_EQ(sandbox->run({.script = "mkdir -p a/b; echo x > a/b/f; cd a"}).exit_code, 0);
+  EXPECT_EQ(sandbox->run({.script = "pwd; cat a/b/f"}).stdout_data, "/workspace\nx\n");
+}
+
+TEST(Run, TheSystemIsReadOnly) {
+  const RunResult result = make_sandbox()->run({.script = "echo x > /etc/passwd; rm /bin/bash; touch /usr/x; exit 0"});
+  EXPECT_NE(result.stderr_data.find("Permission denied"), std::string::npos);
+  EXPECT_EQ(output_of("echo 1 > /tmp/x; echo 2 > /var/tmp/x; cat /tmp/x /var/tmp/x"), "1\n2\n");
+}
+
+TEST(Run, SubshellsSubstitutionsAndJobs) {
+  EXPECT_EQ(output_of("x=1; (x=2; echo $x); echo $x; y=$(echo $(echo deep)); echo $y"), "2\n1\ndeep\n");
+  EXPECT_EQ(output_of("sleep 0.05 & p=$!; wait $p; echo $?; (exit 4) & wait $!; echo $?"), "0\n4\n");
+  EXPECT_EQ(output_of("seq 1 5 | while read -r n; do echo $((n * n)); done | tail -1"), "25\n");
+  EXPECT_EQ(output_of("set -o pipefail; yes | head -1; echo ${PIPESTATUS[0]}"), "y\n141\n");
+  EXPECT_EQ(output_of("cat <(echo a) <(echo b)"), "a\nb\n");
+}
+
+TEST(Run, TrapsAndSignals) {
+  EXPECT_EQ(output_of("trap 'echo got' USR1; kill -USR1 $$; echo after"), "got\nafter\n");
+  EXPECT_EQ(output_of("trap 'echo bye' EXIT; true"), "bye\n");
+  // A handler in a shell that computes, and one in a shell that waits.
+  EXPECT_EQ(output_of("trap 'echo alarm; exit 0' TERM; (sleep 0.1; kill -TERM $$) & while :; do :; done"), "alarm\n");
+  EXPECT_EQ(output_of("trap 'echo woken; exit 0' TERM; (sleep 0.1; kill -TERM $$) & sleep 60 & wait"), "woken\n");
+}
+
+TEST(Run, ManyAtOnceInOneSandbox) {
+  const auto sandbox = make_sandbox();
+  std::vector<std::thread> threads;
+  std::array<std::string, 8> outputs;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    threads.emplace_back([&, i] {
+      outputs[i] = sandbox->run({.script = "echo " + std::to_string(i) + " | cat"}).stdout_data;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t i = 0; i < outputs.size(); ++i) EXPECT_EQ(outputs[i], std::to_string(i) + "\n");
+}
+
+TEST(Run, OutputIsStreamedAsItIsWritten) {
+  std::string seen;
+  const RunResult result = make_sandbox()->run(
+      {.script = "echo one; echo two", .output = [&](Stream, std::string_view data) { seen += data; }});
+  EXPECT_EQ(seen, "one\ntwo\n");
+  EXPECT_EQ(result.stdout_data, "");
+}
+
+TEST(Run, BigDataThroughAPipe) {
+  EXPECT_EQ(output_of("head -c 20000000 /dev/zero | wc -c"), "20000000\n");
+  EXPECT_EQ(output_of("seq 1 200000 | sort -n | tail -1"), "200000\n");
+}
+
+}  // namespace
+}  // namespace cloche::testing
