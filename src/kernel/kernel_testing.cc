@@ -14,15 +14,16 @@
 namespace cloche::kernel {
 namespace {
 
-// Bodies wait here for their guest, or guests for their body: whichever comes first.
+// Bodies wait here for their guest, or guests for their body: whichever comes first. The body of a guest that was killed before
+// it asked stays; the weak reference sees to it that no later process has the same address.
 class Bodies {
  public:
-  void add(const Process* process, GuestBody body) {
+  void add(const ProcessPtr& process, GuestBody body) {
     const std::lock_guard lock(mutex_);
     bodies_[process] = std::move(body);
     changed_.notify_all();
   }
-  GuestBody take(const Process* process) {
+  GuestBody take(const std::weak_ptr<Process>& process) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return bodies_.contains(process); });
     GuestBody body = std::move(bodies_[process]);
@@ -33,7 +34,7 @@ class Bodies {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<const Process*, GuestBody> bodies_;
+  std::map<std::weak_ptr<Process>, GuestBody, std::owner_less<>> bodies_;
 };
 
 Bodies& bodies() {
@@ -42,7 +43,7 @@ Bodies& bodies() {
 }
 
 void turn(wasm::HostCall& host) noexcept {
-  bodies().take(&host.owner<Task>().owner())(host);
+  bodies().take(host.owner<Task>().owner().weak_from_this())(host);
   // A call of the body may have ended the guest.
   (void)enter_kernel(host, [](Task&, const wasm::GuestMemory&) -> Result<void> { return {}; });
 }
@@ -109,7 +110,7 @@ ProcessPtr TestKernel::spawn(const SpawnRequest& request) {
 
 ProcessPtr TestKernel::spawn(const SpawnRequest& request, GuestBody body) {
   const ProcessPtr process = spawn(request);
-  if (process) bodies().add(process.get(), std::move(body));
+  if (process) bodies().add(process, std::move(body));
   return process;
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <thread>
 
 #include "kernel/pipe.h"
 #include "kernel/wasi/puppet_testing.h"
@@ -119,6 +120,43 @@ TEST(WasiPoll, WakesWhenAnotherProcessWrites) {
     EXPECT_EQ(poll(guest, {on_fd(1, event_fd_write, 1)}).size(), 1u);
     EXPECT_EQ(guest.write(1, "abc"), 3);
   });
+  EXPECT_EQ(machine.wait(sleeper).raw(), 0);
+}
+
+void wait_for_state(TestKernel& machine, const ProcessPtr& process, ProcessState state) {
+  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  while (std::chrono::steady_clock::now() < deadline) {
+    {
+      const std::lock_guard lock(machine.kernel().mutex());
+      if (process->state == state) return;
+    }
+    std::this_thread::yield();
+  }
+  ADD_FAILURE() << "the guest did not change its state";
+}
+
+TEST(WasiPoll, AStoppedSleeperGoesOn) {
+  TestKernel machine;
+  const auto [reader, writer] = make_pipe(machine.kernel());
+  SpawnRequest reading;
+  reading.files = {{0, reader}};
+  const ProcessPtr sleeper = start_puppet(machine, reading, [](Puppet& guest) {
+    const std::vector<Event> events = poll(guest, {on_fd(5, event_fd_read, 0), clock(6, 1h)});
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].userdata, 5u);
+  });
+  ASSERT_TRUE(sleeper);
+  const auto post = [&](int signo) {
+    const std::lock_guard lock(machine.kernel().mutex());
+    EXPECT_TRUE(machine.kernel().post(*sleeper, SignalInfo{.signo = signo, .code = si_kernel}));
+  };
+  post(sigstop);
+  wait_for_state(machine, sleeper, ProcessState::stopped);
+  post(sigcont);
+  wait_for_state(machine, sleeper, ProcessState::running);
+  SpawnRequest writing;
+  writing.files = {{1, writer}};
+  run_puppet(machine, writing, [](Puppet& guest) { EXPECT_EQ(guest.write(1, "abc"), 3); });
   EXPECT_EQ(machine.wait(sleeper).raw(), 0);
 }
 
