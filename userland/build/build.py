@@ -22,7 +22,10 @@ import libcxx
 import musl
 import ports
 import stage
-from common import BuildError, say
+from common import BuildError, prune, say
+
+# Builds that other work trees or older commits may still use are kept for a while.
+KEEP_DAYS = 30
 
 
 def parse(arguments):
@@ -76,6 +79,7 @@ def run(options):
         return
     selected = chosen(options) if options.out else []
     sysroot = musl.build_sysroot(options.jobs)
+    os.utime(sysroot)  # in use: see prune
     if options.sysroot:
         print(sysroot)
     cxxroot = None
@@ -84,6 +88,7 @@ def run(options):
     if options.out:
         stage.stage(build_all(selected, ports.Toolchain(sysroot, cxxroot), options.jobs), options.out)
         say(f"staged {len(selected)} ports in {options.out}")
+        prune(KEEP_DAYS)
 
 
 def main():

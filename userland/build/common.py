@@ -5,10 +5,13 @@ import fcntl
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 
 USERLAND = pathlib.Path(__file__).resolve().parent.parent
 LLVM = "22"
@@ -87,6 +90,26 @@ def run_logged(command, log, cwd, env=None):
                                 stderr=subprocess.STDOUT).returncode
     if status != 0:
         raise BuildError(f"{pathlib.Path(str(command[0])).name} failed with status {status}: see {log}")
+
+
+@contextlib.contextmanager
+def scratch_folder(name):
+    """A folder to build in; what a killed build has left is removed later by prune."""
+    parent = cache_root() / "scratch"
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=parent) as folder:
+        yield pathlib.Path(folder)
+
+
+def prune(days):
+    """Removes built things that nobody has used for so many days, and scratch folders of builds that were killed."""
+    oldest = time.time() - days * 86400
+    for folder in cache_root().iterdir():
+        if re.fullmatch(r"[\w.+]+-[0-9a-f]{16}", folder.name) and folder.is_dir() and folder.stat().st_mtime < oldest:
+            shutil.rmtree(folder, ignore_errors=True)
+    for folder in (cache_root() / "scratch").glob("*"):
+        if folder.stat().st_mtime < time.time() - 86400:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def install_folder(made, final):

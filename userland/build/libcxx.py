@@ -4,12 +4,11 @@ import concurrent.futures
 import os
 import pathlib
 import shutil
-import tempfile
 import zipfile
 
 import sources
-from common import (USERLAND, BuildError, cache_root, content_hash, install_folder, locked, run_logged, say, tool,
-                    toolchain_id)
+from common import (USERLAND, BuildError, cache_root, content_hash, install_folder, locked, run_logged, say,
+                    scratch_folder, tool, toolchain_id)
 
 # The wheel carries LLVM's runtime sources of the very release of our compiler.
 SOURCE = {
@@ -121,14 +120,16 @@ def build_cxxroot(sysroot, jobs):
     key = content_hash("cxx", toolchain_id(), sysroot.name, SOURCE["sha256"], TAG, MAIN, pathlib.Path(__file__).resolve())
     final = cache_root() / f"cxxroot-{key}"
     with locked(cache_root() / "locks" / "cxxroot"):
-        if not final.exists():
+        if final.exists():
+            os.utime(final)  # in use: see prune
+        else:
             archive = sources.fetch(SOURCE)
             say("building libc++ for wasm32")
             log = cache_root() / "logs" / "libcxx.log"
             log.parent.mkdir(parents=True, exist_ok=True)
             log.write_bytes(b"")
-            with tempfile.TemporaryDirectory(prefix="cxx-", dir=cache_root()) as scratch:
-                tree, out = pathlib.Path(scratch) / "src", pathlib.Path(scratch) / "out"
+            with scratch_folder("cxx") as scratch:
+                tree, out = scratch / "src", scratch / "out"
                 (out / "lib").mkdir(parents=True)
                 _unpack(archive, tree)
                 _headers(tree, out)

@@ -11,11 +11,11 @@ import os
 import pathlib
 import shutil
 import sys
-import tempfile
 import tomllib
 
 import sources
-from common import (USERLAND, BuildError, cache_root, content_hash, install_folder, locked, run_logged, say, tool)
+from common import (USERLAND, BuildError, cache_root, content_hash, install_folder, locked, run_logged, say,
+                    scratch_folder, tool)
 
 HOST_TRIPLE = "wasm32-unknown-linux-musl"
 
@@ -89,14 +89,15 @@ def build(port, toolchain, jobs):
     final = cache_root() / f"{port.name}-{key_of(port, toolchain)}"
     with locked(cache_root() / "locks" / port.name):
         if final.exists():
+            os.utime(final)  # in use: see prune
             return final
         archive = sources.fetch(port.source)
         say(f"building {port.name} {port.version}")
         log = cache_root() / "logs" / f"{port.name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_bytes(b"")
-        with tempfile.TemporaryDirectory(prefix=f"{port.name}-", dir=cache_root()) as scratch:
-            tree, out = pathlib.Path(scratch) / "src", pathlib.Path(scratch) / "out"
+        with scratch_folder(port.name) as scratch:
+            tree, out = scratch / "src", scratch / "out"
             (out / "usr" / "bin").mkdir(parents=True)
             sources.unpack(archive, tree)
             for patch in sorted((port.folder / "patches").glob("*.patch")):
