@@ -17,16 +17,21 @@ configure = { [ -f $(2)/build.ninja ] || cmake --preset $(1) >$(build)/configure
 all: ## build everything: build/bin/cloche, the guests' system, tests and benches
 	@$(prepare) && $(call configure,dev,$(build)) && cmake --build $(build) -j $(JOBS) --target all userland guests
 
+# Machine code and boot images of all guests, once; says what takes long.
+.PHONY: guests-ready
+guests-ready: all
+	@$(build)/bin/cloche prepare
+
 .PHONY: run
-run: all ## build, then the demonstration: a shell, Python and a plot in one sandbox
+run: guests-ready ## build, then the demonstration: a shell, Python and a plot in one sandbox
 	@scripts/demo
 
 .PHONY: test
-test: all ## run all tests; TEST=regex runs some
+test: guests-ready ## run all tests; TEST=regex runs some
 	@ctest --preset dev -j $(JOBS) --no-label-summary $(if $(TEST),-R '$(TEST)')
 
 .PHONY: bench
-bench: all ## measure against native processes of this machine
+bench: guests-ready ## measure against native processes of this machine
 	@$(build)/bin/cloche_bench
 
 .PHONY: tidy
