@@ -87,13 +87,14 @@ void finish_mapping(Instance& instance) noexcept {
   map.lost = !good;
   if (!good) return;
   // Without these memory is right as it is, but the next image has to copy all of it.
-  const auto image = std::move(map.base);
-  map.base = nullptr;
   for (const auto& segment : work->own_segments) {
-    if (!map_segment(base, segment, Sharing::private_copy, Access::read_write)) return;
+    good = good && map_segment(base, segment, Sharing::private_copy, Access::read_write).ok();
   }
-  if (work->patches == only_made_private && !read_patches(base, image->patches())) return;
-  map.base = image;
+  if (work->patches == only_made_private)
+    good = good && read_patches(base, map.base->patches()).ok();
+  if (good) return;
+  map.base = nullptr;
+  map.base_unknown = true;
 }
 
 // `data`: the pages at or above `floor` that are not zero; there may be others below it.
@@ -234,6 +235,7 @@ struct MemoryImage::Builder {
     map.unfinished.reset(new UnfinishedMapping{std::move(own_segments), std::move(growth_segments),
                                                rewrite_patches ? only_made_private : present});
     map.base = image;
+    map.base_unknown = false;
   }
 };
 
@@ -279,9 +281,10 @@ Result<void> MemoryImage::map_into(Instance& instance) const {
 Result<void> copy_into_clone(Instance& parent, Instance& child) {
   const MemoryMap& map = parent.memory_map();
   CLOCHE_CHECK(!child.memory_map().base);
-  if (map.unfinished) {  // the image is the parent's memory
-    CLOCHE_TRY(map.base->map_into(child));
-    return write_globals(child, read_globals(parent));
+  if (map.lost) return Errno::nomem;
+  if (map.unfinished || map.base_unknown) {  // an image that is there already, or the only way
+    CLOCHE_ASSIGN(const auto image, MemoryImage::capture(parent));
+    return image->map_into(child);
   }
   if (parent.module().info().digest != child.module().info().digest) return Errno::noexec;
   const std::uint64_t size = parent.mapped_memory().size();
