@@ -347,7 +347,6 @@ Result<std::unique_ptr<wasm::Instance>> Task::copy_instance() {
   wasm::InstanceOptions options;
   options.memory_limit_bytes = kernel_.limits().process_memory_bytes;
   CLOCHE_ASSIGN(std::unique_ptr<wasm::Instance> child, wasm::Instance::create(program_->module, options));
-  if (program_->boot_image) CLOCHE_TRY(program_->boot_image->map_into(*child));
   CLOCHE_TRY(wasm::copy_into_clone(*instance_, *child));
   return child;
 }
