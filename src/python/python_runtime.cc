@@ -75,7 +75,9 @@ wasm::Outcome PythonRuntime::run(kernel::Task& task) {
     if (!task.account_memory(task.instance().memory().size())) return failure("out of memory");
     frame = start_block(Turn::process, task.process(), task.kernel().options().host_name);
   }
+  hot_pages_.prepare(task.instance());
   wasm::Outcome outcome = take_turn(task.instance(), frame);
+  hot_pages_.learn(task.instance());
   if (outcome.returned()) outcome.result = wasm::Value::i32(outcome.result.as_i32() & status_mask);
   return outcome;
 }

@@ -16,6 +16,7 @@
 
 #include "kernel/kernel.h"
 #include "kernel/program.h"
+#include "python/hot_pages.h"
 #include "vfs/base_builder.h"
 #include "vfs/memfs.h"
 #include "wasm/memory_image.h"
@@ -61,6 +62,8 @@ class PythonRuntime {
   Options options_;
   kernel::ProgramTag tag_;
   vfs::Frozen base_;
+
+  HotPages hot_pages_;  // of processes that start from the boot image
 
   std::mutex mutex_;  // held while an image is made, so that concurrent first starts wait for one
   std::shared_ptr<const wasm::MemoryImage> image_;
