@@ -45,13 +45,15 @@ format: ## lay out all sources by .clang-format
 .PHONY: asan
 asan: ## build with ASan and UBSan, run all tests
 	@$(prepare) && $(call configure,asan,$(build)/asan) && \
-		cmake --build $(build)/asan -j $(JOBS) --target all userland guests
+		cmake --build $(build)/asan -j $(JOBS) --target all userland guests && \
+		$(build)/asan/bin/cloche prepare
 	@ctest --preset asan -j $(JOBS) --no-label-summary $(if $(TEST),-R '$(TEST)')
 
 .PHONY: tsan
 tsan: ## the same with ThreadSanitizer
 	@$(prepare) && $(call configure,tsan,$(build)/tsan) && \
-		cmake --build $(build)/tsan -j $(JOBS) --target all userland guests
+		cmake --build $(build)/tsan -j $(JOBS) --target all userland guests && \
+		$(build)/tsan/bin/cloche prepare
 	@ctest --preset tsan -j $(JOBS) --no-label-summary $(if $(TEST),-R '$(TEST)')
 
 .PHONY: fuzz
