@@ -1,7 +1,6 @@
 // Memory: brk and mmap in a linear memory that only grows. See memory_map.h and mapping.h.
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "kernel/linux/call.h"
 #include "kernel/mapping.h"
@@ -21,7 +20,7 @@ wasm::GuestMemory memory_now(Call& call) { return call.task.instance().memory();
 
 Result<void> clear(Call& call, std::uint64_t start, std::uint64_t length) {
   CLOCHE_ASSIGN(const auto bytes, memory_now(call).slice(static_cast<std::uint32_t>(start), length));
-  std::memset(bytes.data(), 0, bytes.size());
+  std::ranges::fill(bytes, std::byte{0});
   return {};
 }
 
@@ -174,7 +173,7 @@ SysResult mincore(Call& call) {
   CLOCHE_TRY(accepted(call));
   const std::uint64_t pages = page_up(call.u32(1)) / page_bytes;
   CLOCHE_ASSIGN(const auto bytes, call.memory.slice(call.u32(2), pages));
-  std::memset(bytes.data(), 1, bytes.size());
+  std::ranges::fill(bytes, std::byte{1});
   return 0;
 }
 
