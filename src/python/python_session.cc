@@ -45,6 +45,8 @@ wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
   if (!image) image = runtime->boot_image(&failed.message);
   if (!image) return failed;
   if (!image->map_into(task.instance())) return failed;
+  // A session is likely to be forked, with much state.
+  if (!wasm::prepare_for_capture(task.instance())) return failed;
   image.reset();
   std::string frame;
   {
