@@ -273,6 +273,7 @@ Result<void> Kernel::post(Process& target, const SignalInfo& info) {
 
 Result<void> Kernel::kill(Process& sender, Pid target, const SignalInfo& info) {
   if (info.signo != 0 && !valid_signal(info.signo)) return Errno::inval;
+  if (target == INT32_MIN) return Errno::srch;  // no group has that number
   std::vector<ProcessPtr> chosen;
   for (const auto& [pid, process] : processes_) {
     const bool match = target > 0    ? pid == target

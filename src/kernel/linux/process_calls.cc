@@ -68,6 +68,7 @@ SysResult wait4(Call& call) {
   const std::int32_t pid = call.i32(0);
   const std::uint32_t options = call.u32(2);
   if ((options & ~(wnohang | wuntraced | wcontinued | wait_extra)) != 0) return Errno::inval;
+  if (pid == INT32_MIN) return Errno::srch;  // no group has that number
   const WaitTarget target = pid > 0     ? WaitTarget{WaitTarget::Kind::pid, pid}
                             : pid == -1 ? WaitTarget{WaitTarget::Kind::any}
                             : pid == 0  ? WaitTarget{WaitTarget::Kind::group, call.process.pgid}
