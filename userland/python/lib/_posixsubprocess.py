@@ -3,7 +3,7 @@ import os
 import signal
 import sys
 
-from _cloche import door, posix_calls
+from _cloche import door, posix_processes
 from _cloche.door import call, raw
 
 _F_SETFD = 2
@@ -61,7 +61,7 @@ def fork_exec(args, executables, close_fds, pass_fds, cwd, env, p2cread, p2cwrit
 
     if env is None:
         env = [key + b"=" + value for key, value in os.environb.items()]
-    pid, failed = posix_calls.spawn(executables, args, env, prepare)
+    pid, failed = posix_processes.start_child(executables, args, env, prepare)
     if failed:
         # As the child would have told it: subprocess makes the exception of this.
         number = door._FROM_LINUX.get(failed, failed)

@@ -23,8 +23,9 @@ def build(options=""):
     """`options`: modules to import beside the common ones."""
     _identity()
     _relocate()
-    from . import posix_calls
+    from . import posix_calls, posix_processes
     posix_calls.install()
+    posix_processes.install()
     from . import imports, interactive, program, session, start, state, streams  # noqa: F401
     import site
     site.ENABLE_USER_SITE = True

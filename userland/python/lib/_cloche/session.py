@@ -7,6 +7,7 @@ import sys
 from . import program, state, streams
 
 _count = 0
+_exit_status = 0
 
 
 def open():
@@ -18,9 +19,14 @@ def open():
     return 0
 
 
+def exit_status():
+    """What the last sys.exit said."""
+    return _exit_status
+
+
 def execute(source):
-    """Runs source text; 0, 1 for an exception (reported on stderr), or 256 + status for sys.exit."""
-    global _count
+    """Runs source text; 0, 1 for an exception (reported on stderr), or 2 for sys.exit, whose status `exit_status` tells."""
+    global _count, _exit_status
     _count += 1
     name = f"<session-{_count}>"
     main = sys.modules["__main__"]
@@ -38,7 +44,8 @@ def execute(source):
                     sys.displayhook(value)
             return 0
         except SystemExit as request:
-            return 256 + program.exit_status(request)
+            _exit_status = program.exit_status(request)
+            return 2
         except BaseException as error:
             program.report(error)
             return 1

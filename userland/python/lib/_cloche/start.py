@@ -1,9 +1,10 @@
 """The entry of the interpreter, called by the host with one frame of bytes.
 
 The first byte says what for: `P` starts a process (and is its only call), `I` runs code while a boot image is made, `S` makes
-this instance a session, `X` runs code in it, `F` tells a fork of a session who it is. A process frame holds strings that end in a null: numbers, current directory,
+this instance a session, `X` runs code in it, `Q` asks for the status of its last sys.exit, `F` tells a fork of a session who it is. A process frame holds strings that end in a null: numbers, current directory,
 host name, program, then argv and the environment.
 """
+import gc
 import os
 import posix
 import sys
@@ -21,6 +22,9 @@ def enter(frame):
     if kind == b"X":
         from . import session
         return session.execute(frame[1:])
+    if kind == b"Q":
+        from . import session
+        return session.exit_status()
     if kind == b"S":
         _adopt(frame)
         from . import session
@@ -82,6 +86,7 @@ def reseed():
 def resume(frame):
     """A live session, now in another process: all that it was stays, but who it is and what it draws."""
     _place(frame)
+    gc.freeze()  # a collection would write to every object that this process shares with the one it comes from
     reseed()
     return 0
 
