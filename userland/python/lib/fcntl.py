@@ -4,7 +4,7 @@ import struct
 from _cloche.door import Frame, call, call_data
 
 F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL = 0, 1, 2, 3, 4
-F_GETLK, F_SETLK, F_SETLKW = 5, 6, 7
+F_GETLK, F_SETLK, F_SETLKW = 12, 13, 14  # the 64-bit ones of a 32-bit machine
 F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ = 1030, 1031, 1032
 FD_CLOEXEC = 1
 F_RDLCK, F_WRLCK, F_UNLCK = 0, 1, 2

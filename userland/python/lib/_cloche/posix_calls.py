@@ -196,6 +196,7 @@ def tcsetpgrp(fd, pgid, /):
 # --- files -------------------------------------------------------------------------------------------------------
 
 _chdir = posix.chdir
+_scandir = posix.scandir
 
 
 def _path(path):
@@ -330,6 +331,39 @@ def open(path, flags, mode=0o777, *, dir_fd=None):
     return result
 
 
+class DirEntry:
+    """What scandir gives. Its stat is the kernel's; the rest is what the C library read with the name."""
+
+    __slots__ = ("_entry", "name", "path")
+
+    def __init__(self, entry):
+        self._entry, self.name, self.path = entry, entry.name, entry.path
+
+    def is_dir(self, *, follow_symlinks=True): return self._entry.is_dir(follow_symlinks=follow_symlinks)
+    def is_file(self, *, follow_symlinks=True): return self._entry.is_file(follow_symlinks=follow_symlinks)
+    def is_symlink(self): return self._entry.is_symlink()
+    def is_junction(self): return False
+    def inode(self): return self._entry.inode()
+    def stat(self, *, follow_symlinks=True): return stat(self.path, follow_symlinks=follow_symlinks)
+    def __fspath__(self): return self.path
+    def __repr__(self): return f"<DirEntry {self.name!r}>"
+
+
+class _ScandirIterator:
+    __slots__ = ("_entries",)
+
+    def __init__(self, entries): self._entries = entries
+    def __iter__(self): return self
+    def __next__(self): return DirEntry(next(self._entries))
+    def __enter__(self): return self
+    def __exit__(self, *_): self._entries.close()
+    def close(self): self._entries.close()
+
+
+def scandir(path=None):
+    return _ScandirIterator(_scandir(path))
+
+
 def mkdir(path, mode=0o777, *, dir_fd=None):
     _named("mkdirat", path, mode, dir_fd=dir_fd)
 
@@ -371,8 +405,8 @@ def linux_open_flags(flags):
 
 
 # Imports go by `posix`, whose own functions are quicker and tell all that they need.
-_OF_OS_ONLY = {"stat", "lstat", "fstat", "open", "mkdir"}
-_OUR_OWN = {"install", "publish", "kernel_cwd", "linux_open_flags", "start_child", "find_program"}
+_OF_OS_ONLY = {"stat", "lstat", "fstat", "open", "mkdir", "scandir"}
+_OUR_OWN = {"install", "publish", "kernel_cwd", "linux_open_flags", "start_child", "find_program", "set_signal"}
 
 
 def publish(module, constants=()):
@@ -391,4 +425,5 @@ def publish(module, constants=()):
 
 def install():
     publish(sys.modules[__name__])
+    os.DirEntry = DirEntry
     os.PRIO_PROCESS, os.PRIO_PGRP, os.PRIO_USER = 0, 1, 2

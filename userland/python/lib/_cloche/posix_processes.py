@@ -2,11 +2,13 @@
 calls between `vfork_begin` and `execve` (or `exit_group`) act on it.
 """
 import os
-import posix
 import struct
 import sys
 
-from . import door
+import _signal
+import posix
+
+from . import door, state
 from .door import Frame, call, call_data, raw
 from .posix_calls import AT_FDCWD, linux_open_flags, publish
 
@@ -18,7 +20,23 @@ CLD_EXITED, CLD_KILLED, CLD_DUMPED, CLD_TRAPPED, CLD_STOPPED, CLD_CONTINUED = ra
 
 
 def kill(pid, signal, /):
-    call("kill", pid, signal)
+    if pid == state.pid and callable(_signal.getsignal(signal) if signal else None):
+        _signal.raise_signal(signal)  # the kernel knows no handlers of this guest, the interpreter does
+    else:
+        call("kill", pid, signal)
+
+
+_set_handler = _signal.signal
+
+
+def set_signal(signal, handler, /):
+    """signal.signal: the interpreter's own, and what the kernel can know of it."""
+    before = _set_handler(signal, handler)
+    frame = Frame()
+    ignore = handler == _signal.SIG_IGN
+    action = frame.data(struct.pack("<IIQ", int(ignore), 0, 0))
+    raw("rt_sigaction", signal, action, 0, 8, frame=frame)
+    return before
 
 
 def killpg(pgid, signal, /):
@@ -226,3 +244,4 @@ _CONSTANTS = {
 def install():
     publish(sys.modules[__name__], _CONSTANTS)
     os.waitid_result = waitid_result
+    _signal.signal = set_signal

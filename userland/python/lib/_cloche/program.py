@@ -10,7 +10,7 @@ import warnings
 from _frozen_importlib import BuiltinImporter
 from _frozen_importlib_external import SourceFileLoader, SourcelessFileLoader
 
-from . import state, streams
+from . import door, state, streams
 
 LIBRARY = "/usr/lib/python3.15"
 SITE = "/usr/lib/python3.15/site-packages"
@@ -151,7 +151,7 @@ def _guarded(body, options, main):
         report(error)
         if isinstance(error, KeyboardInterrupt):
             streams.flush()
-            os.kill(state.pid, 2)  # so that the parent sees a death by SIGINT
+            door.raw("kill", state.pid, 2)  # so that the parent sees a death by SIGINT
             return 130
         return 1
 
