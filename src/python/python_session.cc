@@ -28,6 +28,13 @@ struct PythonSession::Shared {
   void perform(kernel::Task& task, Request what, const std::string& text);
 };
 
+namespace {
+
+constexpr std::int32_t turn_exited = 2;      // session.py: the code called sys.exit
+constexpr std::int32_t asked_to_exit = 256;  // + its status, in Shared::outcome
+
+}  // namespace
+
 // The process's life, on its task's thread.
 wasm::Outcome PythonSession::Shared::serve(kernel::Task& task) {
   wasm::Outcome end = begin(task);
@@ -81,7 +88,11 @@ wasm::Outcome PythonSession::Shared::take_requests(kernel::Task& task) {
 
 void PythonSession::Shared::perform(kernel::Task& task, Request what, const std::string& text) {
   if (what == Request::execute) {
+    // A turn's result is a byte: the status of a sys.exit is a second one.
     outcome = take_turn(task.instance(), code_frame(Turn::execute, text));
+    if (!outcome.returned() || outcome.result.as_i32() != turn_exited) return;
+    outcome = take_turn(task.instance(), code_frame(Turn::exit_status, {}));
+    if (outcome.returned()) outcome.result = wasm::Value::i32(asked_to_exit + outcome.result.as_i32());
     return;
   }
   auto captured = wasm::MemoryImage::capture(task.instance());
@@ -150,7 +161,6 @@ bool PythonSession::wait_for_answer(kernel::Deadline deadline) {
 }
 
 TurnResult PythonSession::execute(std::string_view source, kernel::Deadline deadline) {
-  constexpr std::int32_t asked_to_exit = 256;
   TurnResult result;
   std::unique_lock lock(kernel_.mutex());
   shared_->answered = false;

@@ -13,6 +13,7 @@ enum class Turn : char {
   process = 'P',  // be the process of the start block; the result is its exit status
   session = 'S',  // adopt the start block, then wait for code
   execute = 'X',  // run source text in the session
+  exit_status = 'Q',  // the status that the last sys.exit of the session gave
   resume = 'F',   // be the process of the start block, as a fork of a session
   image = 'I',    // run source text while a boot image is made
 };
