@@ -51,6 +51,9 @@ class PythonRuntime {
 
   kernel::ProgramTag tag() const noexcept { return tag_; }
 
+  // For PythonSession.
+  HotPages& session_pages() noexcept { return session_pages_; }
+
  private:
   wasm::Outcome run(kernel::Task& task);
   wasm::Outcome run_image_code(kernel::Task& task);
@@ -64,6 +67,7 @@ class PythonRuntime {
   vfs::Frozen base_;
 
   HotPages hot_pages_;  // of processes that start from the boot image
+  HotPages session_pages_;  // of sessions, up to the end of their first code
 
   std::mutex mutex_;  // held while an image is made, so that concurrent first starts wait for one
   std::shared_ptr<const wasm::MemoryImage> image_;

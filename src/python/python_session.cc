@@ -17,6 +17,7 @@ struct PythonSession::Shared {
   std::string source;
   bool answered = false;
   bool gone = false;
+  bool has_run = false;
   wasm::Outcome outcome;  // of the turn
   Errno capture_error = Errno::io;
   kernel::WaitQueue asked;     // the process sleeps here
@@ -55,6 +56,7 @@ wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
   // A session is likely to be forked, with much state.
   if (!wasm::prepare_for_capture(task.instance())) return failed;
   image.reset();
+  runtime->session_pages().prepare(task.instance());
   std::string frame;
   {
     const std::lock_guard lock(task.kernel().mutex());
@@ -90,6 +92,7 @@ void PythonSession::Shared::perform(kernel::Task& task, Request what, const std:
   if (what == Request::execute) {
     // A turn's result is a byte: the status of a sys.exit is a second one.
     outcome = take_turn(task.instance(), code_frame(Turn::execute, text));
+    if (!std::exchange(has_run, true) && !is_fork) runtime->session_pages().learn(task.instance());
     if (!outcome.returned() || outcome.result.as_i32() != turn_exited) return;
     outcome = take_turn(task.instance(), code_frame(Turn::exit_status, {}));
     if (outcome.returned()) outcome.result = wasm::Value::i32(asked_to_exit + outcome.result.as_i32());
