@@ -225,7 +225,8 @@ TEST(linux_fd, a_lock_is_waited_for_and_a_deadlock_is_seen) {
     std::int32_t waited = -1;
     const ProcessPtr other = start_guest(machine, [&](Guest& second) {
       const std::int32_t again = second.open("/tmp/lock", o_rdwr);
-      EXPECT_EQ(second.call(nr::fcntl, again, f_setlk, second.put(byte(1))), 0);
+      // The first process holds this one for a moment whenever it looks.
+      EXPECT_EQ(second.call(nr::fcntl, again, f_setlkw, second.put(byte(1))), 0);
       waited = second.call(nr::fcntl, again, f_setlkw, second.put(byte(0)));
     });
     // The other process sleeps in F_SETLKW when this one would have to wait for it: whichever comes
