@@ -105,7 +105,7 @@ class MemFs::Io final : public NodeIo {
   void touch_atime(const Inode& inode) {
     if (inode.base || !Impl::is_own(ino())) return;
     const Timestamp now = impl().clock.now();
-    constexpr std::int64_t day_s = 24 * 60 * 60;
+    constexpr std::int64_t day_s = std::int64_t{24} * 60 * 60;
     const bool stale =
         inode.atime <= inode.mtime || inode.atime <= inode.ctime || now.s - inode.atime.s >= day_s;
     if (stale && now != inode.atime) impl().mut(ino()).atime = now;

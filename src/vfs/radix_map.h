@@ -112,13 +112,14 @@ class RadixMap {
   static bool fits(std::uint64_t key, unsigned height) {
     return height * bits >= 64 || (key >> (height * bits)) == 0;
   }
+  // 13 levels hold every key, so the bound never cuts; it says so to whoever checks shifts.
+  static unsigned shift_of(unsigned level) { return std::min((level - 1) * bits, 60u); }
   static unsigned slot_of(std::uint64_t key, unsigned level) {
-    return static_cast<unsigned>(key >> ((level - 1) * bits)) & (fanout - 1);
+    return static_cast<unsigned>(key >> shift_of(level)) & (fanout - 1);
   }
   // Keys that one slot of a node at `level` spans, minus one.
   static std::uint64_t span_mask(unsigned level) {
-    return (level - 1) * bits >= 64 ? ~std::uint64_t{0}
-                                    : (std::uint64_t{1} << ((level - 1) * bits)) - 1;
+    return (std::uint64_t{1} << shift_of(level)) - 1;
   }
 
   // `level` 0: an entry; above: a node whose children are of the level below.
@@ -204,7 +205,7 @@ class RadixMap {
       return;
     }
     const std::uint64_t below = span_mask(level);
-    const unsigned shift = (level - 1) * bits;
+    const unsigned shift = shift_of(level);
     const std::uint64_t from = first >> shift, to = last >> shift;
     if (from >= fanout) return;
     const unsigned end = static_cast<unsigned>(std::min<std::uint64_t>(to, fanout - 1));
@@ -242,7 +243,7 @@ class RadixMap {
     for (unsigned i = 0; i < fanout; ++i) {
       const void* child = static_cast<const Node*>(at)->slots[i];
       if (!child) continue;
-      const std::uint64_t low = base + (std::uint64_t{i} << ((level - 1) * bits));
+      const std::uint64_t low = base + (std::uint64_t{i} << shift_of(level));
       if (low > last || low + below < first) continue;
       count += count_below(child, level - 1, low, first, last);
     }
@@ -257,7 +258,7 @@ class RadixMap {
     for (unsigned i = 0; i < fanout; ++i) {
       const void* child = static_cast<const Node*>(at)->slots[i];
       if (!child) continue;
-      const std::uint64_t low = base + (std::uint64_t{i} << ((level - 1) * bits));
+      const std::uint64_t low = base + (std::uint64_t{i} << shift_of(level));
       if (low + below < key) continue;
       if (const auto found = next_below(child, level - 1, key, low)) return found;
     }
