@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <mutex>
 
 #include "kernel/linux/linux_puppet_testing.h"
 #include "kernel/sockets/socket_table.h"
@@ -322,6 +323,70 @@ TEST(linux_socket, udp_on_the_loopback) {
     EXPECT_EQ(receive(guest, client), "errno 111");
     EXPECT_EQ(guest.call(nr_sendto, client, guest.put("x"), 1, 0, guest.put(In{af_inet, 1, 0x08080808}), 16),
               -ENETUNREACH);
+  });
+}
+
+// A network that answers when it is told to.
+class FakeNetwork : public Outbound {
+ public:
+  Result<void> connect(const InetAddress& to, std::shared_ptr<StreamConnection> connection,
+                       std::weak_ptr<OutboundAttempt> attempt) override {
+    if (to.port == 25) return Errno::acces;
+    address_ = to.ip.text() + ":" + std::to_string(to.port);
+    stream_ = std::move(connection);
+    attempt_ = std::move(attempt);
+    return {};
+  }
+  std::string address_;
+  std::shared_ptr<StreamConnection> stream_;
+  std::weak_ptr<OutboundAttempt> attempt_;
+};
+
+TEST(linux_socket, other_addresses_are_for_the_network) {
+  TestKernel machine;
+  const auto network = std::make_shared<FakeNetwork>();
+  std::mutex& mutex = machine.kernel().mutex();
+  {
+    const std::lock_guard lock(mutex);
+    machine.kernel().sockets().set_outbound(network);
+  }
+  run_guest(machine, [&](Guest& guest) {
+    const auto to = [&](std::uint16_t port) { return guest.put(In{af_inet, htons(port), 0x08080808}); };
+    std::int32_t fd = guest.call(nr_socket, af_inet, stream | o_nonblock, 0);
+    EXPECT_EQ(guest.call(nr_connect, fd, to(25), 16), -EACCES);
+    EXPECT_EQ(guest.call(nr_connect, fd, to(80), 16), -EINPROGRESS);
+    EXPECT_EQ(guest.call(nr_connect, fd, to(80), 16), -EALREADY);
+    EXPECT_EQ(send(guest, fd, "early"), -EAGAIN);
+    {
+      const std::lock_guard lock(mutex);
+      EXPECT_EQ(network->address_, "8.8.8.8:80");
+      network->attempt_.lock()->established({SocketFamily::inet, IpAddress::v4({10, 0, 0, 1}), 4000});
+    }
+    EXPECT_EQ(send(guest, fd, "request"), 7);
+    {
+      const std::lock_guard lock(mutex);
+      std::array<std::byte, 100> buffer;
+      const std::span<std::byte> piece(buffer);
+      EXPECT_EQ(network->stream_->receive(StreamConnection::End::second, {&piece, 1}, 0)->count, 7U);
+      const auto answer = std::as_bytes(std::span("answer", 6));
+      const std::span<const std::byte> out(answer);
+      Ancillary none;
+      EXPECT_EQ(*network->stream_->send(StreamConnection::End::second, {&out, 1}, 0, none), 6U);
+      network->stream_->close(StreamConnection::End::second);
+    }
+    EXPECT_EQ(receive(guest, fd), "answer");
+    EXPECT_EQ(receive(guest, fd), "");
+    fd = guest.call(nr_socket, af_inet, stream | o_nonblock, 0);
+    EXPECT_EQ(guest.call(nr_connect, fd, to(443), 16), -EINPROGRESS);
+    {
+      const std::lock_guard lock(mutex);
+      network->attempt_.lock()->failed(Errno::connrefused);
+    }
+    const std::uint32_t error = guest.put(0);
+    EXPECT_EQ(guest.call(nr_getsockopt, fd, 1, 4, error, guest.put(4)), 0);
+    EXPECT_EQ(guest.get<std::int32_t>(error), ECONNREFUSED);
+    guest.call(nr::close, fd);
+    EXPECT_TRUE(network->attempt_.expired());
   });
 }
 

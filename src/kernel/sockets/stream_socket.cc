@@ -178,11 +178,19 @@ Result<void> StreamSocket::connect_outbound(Task& task, const InetAddress& addre
   Outbound* outbound = table().outbound();
   if (outbound == nullptr) return Errno::netunreach;
   const auto connection = std::make_shared<StreamConnection>(kernel().buffers(), type());
-  CLOCHE_TRY(outbound->connect(address, connection, std::weak_ptr<OutboundAttempt>(shared_from_this())));
   connection->identity(End::second).address = address;
+  // Everything is in place before the call, for the answer may come within it.
   connecting_ = true;
   adopt(connection, End::first);
-  if (nonblocking()) return Errno::inprogress;
+  const Result<void> begun =
+      outbound->connect(address, connection, std::weak_ptr<OutboundAttempt>(shared_from_this()));
+  if (!begun) {
+    connecting_ = false;
+    connection_.reset();
+    connection->close(End::first);
+    return begun.error();
+  }
+  if (connecting_ && nonblocking()) return Errno::inprogress;
   return wait_established(task);
 }
 
