@@ -14,8 +14,6 @@ BASE = USERLAND / "base"
 
 # As on Debian: everything is in usr.
 LINKS = {"bin": "usr/bin", "sbin": "usr/bin"}
-# Files of our own: /etc and the like.
-SKELETON = pathlib.Path(__file__).resolve().parent.parent / "skeleton"
 
 
 def _entries_of(root):
