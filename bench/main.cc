@@ -1,5 +1,5 @@
-// cloche_bench: the promises, in one table against native processes of this machine. `cloche_bench --micro` runs the
-// small benchmarks of the layers (Google Benchmark; its options follow).
+// cloche_bench: the promises, in one table against native processes of this machine. `cloche_bench
+// --micro` runs the small benchmarks of the layers (Google Benchmark; its options follow).
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
 

@@ -19,7 +19,8 @@ using std::chrono::milliseconds;
 
 void must(const RunResult& result, std::string_view output) {
   if (result.stdout_data != output) {
-    throw std::runtime_error(fmt::format("a measured command went wrong: {} {}", result.reason, result.stderr_data));
+    throw std::runtime_error(
+        fmt::format("a measured command went wrong: {} {}", result.reason, result.stderr_data));
   }
 }
 
@@ -47,8 +48,8 @@ class Promises {
   }
 
   void measure() {
-    print_rows({create(), create_echo(), create_python(), warm_echo(), warm_python(), pipeline(), fork_python(), after_fork(),
-                command_line()});
+    print_rows({create(), create_echo(), create_python(), warm_echo(), warm_python(), pipeline(),
+                fork_python(), after_fork(), command_line()});
     print_figures({lives(), idle_shell(), idle_python(), overshoot(), syscall()});
   }
 
@@ -62,29 +63,40 @@ class Promises {
   }
 
   Row create_echo() {
-    return {.name = "create + first `echo hi`", .target = "1", .ours = [this] {
-              return milliseconds_of([&] { must(engine_.create({})->run({.script = "echo hi"}), "hi\n"); });
-            },
+    return {.name = "create + first `echo hi`",
+            .target = "1",
+            .ours =
+                [this] {
+                  return milliseconds_of(
+                      [&] { must(engine_.create({})->run({.script = "echo hi"}), "hi\n"); });
+                },
             .native = [] { return milliseconds_of([] { run_native({"bash", "-c", "echo hi"}); }); },
             .native_name = "bash -c 'echo hi'"};
   }
 
   Row create_python() {
-    return {.name = "create + first Python print(1)", .target = "3", .ours = [this] {
+    return {
+        .name = "create + first Python print(1)",
+        .target = "3",
+        .ours =
+            [this] {
               std::unique_ptr<Sandbox> sandbox;
               return milliseconds_of([&] {
                 sandbox = engine_.create({});
                 must(sandbox->run_python("print(1)"), "1\n");
               });
             },
-            .native = [] { return milliseconds_of([] { run_native({"python3", "-c", "print(1)"}); }); },
-            .native_name = "python3 -c 'print(1)'"};
+        .native = [] { return milliseconds_of([] { run_native({"python3", "-c", "print(1)"}); }); },
+        .native_name = "python3 -c 'print(1)'"};
   }
 
   Row warm_echo() {
-    return {.name = "warm `echo hi`", .target = "0.05", .ours = [this] {
-              return milliseconds_of([&] { must(warm_->run({.script = "echo hi"}), "hi\n"); });
-            },
+    return {.name = "warm `echo hi`",
+            .target = "0.05",
+            .ours =
+                [this] {
+                  return milliseconds_of([&] { must(warm_->run({.script = "echo hi"}), "hi\n"); });
+                },
             .native = [] { return milliseconds_of([] { run_native({"bash", "-c", "echo hi"}); }); },
             .native_name = "bash -c 'echo hi'"};
   }
@@ -97,17 +109,23 @@ class Promises {
 
   Row pipeline() {
     const std::string script = "seq 1 10000 | grep 7 | wc -l";
-    return {.name = script, .target = "native", .ours = [this, script] {
+    return {
+        .name = script,
+        .target = "native",
+        .ours =
+            [this, script] {
               return milliseconds_of([&] { must(warm_->run({.script = script}), "3439\n"); });
             },
-            .native = [script] { return milliseconds_of([&] { run_native({"bash", "-c", script}); }); },
-            .native_name = "the same in bash"};
+        .native = [script] { return milliseconds_of([&] { run_native({"bash", "-c", script}); }); },
+        .native_name = "the same in bash"};
   }
 
   Sandbox& with_numpy() {
     if (!numpy_) {
       numpy_ = engine_.create({.packages = {"numpy"}});
-      must(numpy_->run_python("import numpy as np; state = np.ones(10 * 2**20 // 8); print(int(state[0]))"), "1\n");
+      must(numpy_->run_python(
+               "import numpy as np; state = np.ones(10 * 2**20 // 8); print(int(state[0]))"),
+           "1\n");
     }
     return *numpy_;
   }
@@ -121,18 +139,20 @@ class Promises {
   }
 
   Row after_fork() {
-    return {.name = "first step after that fork", .target = "1.5", .ours = [this] {
-              const std::unique_ptr<Sandbox> twin = with_numpy().fork();
-              return milliseconds_of([&] { must(twin->run_python("print(int(state[7]))"), "1\n"); });
-            }};
+    return {
+        .name = "first step after that fork", .target = "1.5", .ours = [this] {
+          const std::unique_ptr<Sandbox> twin = with_numpy().fork();
+          return milliseconds_of([&] { must(twin->run_python("print(int(state[7]))"), "1\n"); });
+        }};
   }
 
   Row command_line() {
-    return {.name = "command line, cold: cloche run 'echo hi'", .target = "25", .ours = [] {
-              return milliseconds_of([] { run_native({cli_path(), "run", "echo hi"}); });
-            },
-            .native = [] { return milliseconds_of([] { run_native({"bash", "-c", "echo hi"}); }); },
-            .native_name = "bash -c 'echo hi'"};
+    return {
+        .name = "command line, cold: cloche run 'echo hi'",
+        .target = "25",
+        .ours = [] { return milliseconds_of([] { run_native({cli_path(), "run", "echo hi"}); }); },
+        .native = [] { return milliseconds_of([] { run_native({"bash", "-c", "echo hi"}); }); },
+        .native_name = "bash -c 'echo hi'"};
   }
 
   Figure lives() {
@@ -163,7 +183,8 @@ class Promises {
       use(*sandboxes.back());
     }
     const std::uint64_t after = private_kib();
-    return fmt::format("{:.2f} MiB", static_cast<double>(after - std::min(after, before)) / 1024 / many);
+    return fmt::format("{:.2f} MiB",
+                       static_cast<double>(after - std::min(after, before)) / 1024 / many);
   }
 
   Figure idle_shell() {
@@ -181,7 +202,8 @@ class Promises {
     std::vector<double> over;
     for (int i = 0; i < 5; ++i) {
       over.push_back(milliseconds_of([&] {
-                       (void)warm_->run({.script = "while :; do :; done", .timeout = milliseconds(500)});
+                       (void)warm_->run(
+                           {.script = "while :; do :; done", .timeout = milliseconds(500)});
                      }) -
                      limit_ms);
     }
@@ -192,15 +214,19 @@ class Promises {
   Figure syscall() {
     const auto copy = [this](int count) {
       return milliseconds_of([&] {
-        (void)warm_->run({.script = fmt::format("dd if=/dev/zero of=/dev/null bs=1 count={} 2>/dev/null", count)});
+        (void)warm_->run({.script = fmt::format(
+                              "dd if=/dev/zero of=/dev/null bs=1 count={} 2>/dev/null", count)});
       });
     };
     constexpr int many = 200'000;
     const double ms = copy(many) - copy(many / 10);
-    return {"a system call (read or write of a byte)", "", fmt::format("{:.0f} ns", ms * 1e6 / (2 * 0.9 * many))};
+    return {"a system call (read or write of a byte)", "",
+            fmt::format("{:.0f} ns", ms * 1e6 / (2 * 0.9 * many))};
   }
 
-  static double milliseconds_of(const std::function<void()>& body) { return bench::milliseconds(body); }
+  static double milliseconds_of(const std::function<void()>& body) {
+    return bench::milliseconds(body);
+  }
 
   Engine engine_;
   std::unique_ptr<Sandbox> warm_;

@@ -16,7 +16,8 @@ namespace cloche::bench {
 double milliseconds(const std::function<void()>& body) {
   const auto start = std::chrono::steady_clock::now();
   body();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 double median(std::vector<double> values) {
@@ -25,8 +26,8 @@ double median(std::vector<double> values) {
 }
 
 void print_rows(const std::vector<Row>& rows) {
-  fmt::print("{:<44} {:>10} {:>10} {:>10} {:>7}  {}\n", "what (medians, ms)", "target", "cloche", "native", "ratio",
-             "native is");
+  fmt::print("{:<44} {:>10} {:>10} {:>10} {:>7}  {}\n", "what (medians, ms)", "target", "cloche",
+             "native", "ratio", "native is");
   for (const Row& row : rows) {
     std::vector<double> ours;
     std::vector<double> native;
@@ -41,7 +42,8 @@ void print_rows(const std::vector<Row>& rows) {
     const double a = median(ours);
     if (row.native) {
       const double b = median(native);
-      fmt::print("{:<44} {:>10} {:>10.3f} {:>10.3f} {:>7.2f}  {}\n", row.name, row.target, a, b, a / b, row.native_name);
+      fmt::print("{:<44} {:>10} {:>10.3f} {:>10.3f} {:>7.2f}  {}\n", row.name, row.target, a, b,
+                 a / b, row.native_name);
     } else {
       fmt::print("{:<44} {:>10} {:>10.3f} {:>10} {:>7}\n", row.name, row.target, a, "", "");
     }
@@ -51,7 +53,8 @@ void print_rows(const std::vector<Row>& rows) {
 
 void print_figures(const std::vector<Figure>& figures) {
   fmt::print("\n{:<44} {:>10} {:>10}\n", "figure", "target", "cloche");
-  for (const Figure& figure : figures) fmt::print("{:<44} {:>10} {:>10}\n", figure.name, figure.target, figure.value);
+  for (const Figure& figure : figures)
+    fmt::print("{:<44} {:>10} {:>10}\n", figure.name, figure.target, figure.value);
 }
 
 void run_native(const std::vector<std::string>& argv) {
@@ -62,7 +65,8 @@ void run_native(const std::vector<std::string>& argv) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
   pid_t child = 0;
-  const int error = ::posix_spawnp(&child, pointers[0], &actions, nullptr, pointers.data(), environ);
+  const int error =
+      ::posix_spawnp(&child, pointers[0], &actions, nullptr, pointers.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error("cannot start " + argv.front());
   ::waitpid(child, nullptr, 0);

@@ -1,5 +1,6 @@
-// Promises measured in one run: what is ours and what it is compared with are timed in turn, so that a machine whose speed drifts
-// is fair to both. Medians; a ratio only where there is something native to compare with.
+// Promises measured in one run: what is ours and what it is compared with are timed in turn, so
+// that a machine whose speed drifts is fair to both. Medians; a ratio only where there is something
+// native to compare with.
 #pragma once
 
 #include <functional>
@@ -36,7 +37,8 @@ double median(std::vector<double> values);
 void print_rows(const std::vector<Row>& rows);
 void print_figures(const std::vector<Figure>& figures);
 
-// Starts a native program and waits for it; its output goes nowhere. Throws when it cannot be started.
+// Starts a native program and waits for it; its output goes nowhere. Throws when it cannot be
+// started.
 void run_native(const std::vector<std::string>& argv);
 
 }  // namespace cloche::bench

@@ -1,4 +1,5 @@
-// A program that has sandboxes of its own: one shared Engine, a Sandbox for each agent, files in and out, a fork.
+// A program that has sandboxes of its own: one shared Engine, a Sandbox for each agent, files in
+// and out, a fork.
 #include <cloche/engine.h>
 
 #include <exception>
@@ -9,7 +10,8 @@ int main() try {
   const auto sandbox = engine.create({.timeout = std::chrono::milliseconds(5'000)});
 
   if (!sandbox->files().write("words.txt", "pear\napple\nfig\n")) return 1;
-  const cloche::RunResult sorted = sandbox->run({.script = "sort words.txt | tee sorted.txt | wc -l"});
+  const cloche::RunResult sorted =
+      sandbox->run({.script = "sort words.txt | tee sorted.txt | wc -l"});
   std::cout << "lines: " << sorted.stdout_data;
 
   // A fork goes on from here with its own copy of everything.

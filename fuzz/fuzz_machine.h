@@ -1,8 +1,9 @@
-// What the fuzz targets of the system calls share: a kernel per input, one guest in it whose calls the input decides, and an end to
-// it however it blocks.
+// What the fuzz targets of the system calls share: a kernel per input, one guest in it whose calls
+// the input decides, and an end to it however it blocks.
 //
-// An input is a sequence of steps: a call with its arguments, or bytes for the guest's memory. An argument is a small number, one
-// of some values worth trying (addresses near the ends of memory, sizes that overflow, prepared objects), or any number.
+// An input is a sequence of steps: a call with its arguments, or bytes for the guest's memory. An
+// argument is a small number, one of some values worth trying (addresses near the ends of memory,
+// sizes that overflow, prepared objects), or any number.
 #pragma once
 
 #include <algorithm>
@@ -57,29 +58,45 @@ class Bytes {
 
 inline constexpr std::uint32_t memory_bytes = 2 * 65536;
 // Prepared objects in the guest's memory.
-inline constexpr std::uint32_t names_at = 0x100;      // paths, 32 bytes each, NUL-terminated
-inline constexpr std::uint32_t vectors_at = 0x400;    // iovecs, 8 bytes each
+inline constexpr std::uint32_t names_at = 0x100;    // paths, 32 bytes each, NUL-terminated
+inline constexpr std::uint32_t vectors_at = 0x400;  // iovecs, 8 bytes each
 inline constexpr std::uint32_t scratch_at = 0x1000;
 inline constexpr std::uint32_t pending_word_at = 0x10;
 
 inline constexpr std::array<std::string_view, 12> names = {
-    "/tmp",      "/tmp/file",  "tmp/file",     "/etc/file",       "../..//tmp/./dir/..", "/tmp/dir", "/tmp/link",
-    "/tmp/fifo", "/tmp/new",   "/bin/program", "/tmp/dir/nested", "file"};
+    "/tmp",      "/tmp/file", "tmp/file", "/etc/file",    "../..//tmp/./dir/..", "/tmp/dir",
+    "/tmp/link", "/tmp/fifo", "/tmp/new", "/bin/program", "/tmp/dir/nested",     "file"};
 
 inline void prepare(const wasm::GuestMemory& memory) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     (void)memory.copy_out(static_cast<std::uint32_t>(names_at + 32 * i), names[i]);
   }
-  constexpr std::array<std::array<std::uint32_t, 2>, 6> vectors{
-      {{scratch_at, 16}, {scratch_at + 64, 4096}, {0, 0}, {memory_bytes - 8, 16}, {names_at, 9}, {scratch_at, 0xffffffff}}};
+  constexpr std::array<std::array<std::uint32_t, 2>, 6> vectors{{{scratch_at, 16},
+                                                                 {scratch_at + 64, 4096},
+                                                                 {0, 0},
+                                                                 {memory_bytes - 8, 16},
+                                                                 {names_at, 9},
+                                                                 {scratch_at, 0xffffffff}}};
   (void)memory.write(vectors_at, vectors);
 }
 
 inline std::uint64_t argument(Bytes& input) {
-  constexpr std::array<std::uint64_t, 16> wild{0xffffffff,       0x7fffffff,       0x80000000,          0xfffff000,
-                                               memory_bytes - 1, memory_bytes,     memory_bytes - 8,    memory_bytes - 64,
-                                               65536,            4096,             0x7fffffffffffffff,  ~std::uint64_t{0},
-                                               scratch_at,       scratch_at + 128, std::uint64_t{1} << 40, 0xffffff9c};
+  constexpr std::array<std::uint64_t, 16> wild{0xffffffff,
+                                               0x7fffffff,
+                                               0x80000000,
+                                               0xfffff000,
+                                               memory_bytes - 1,
+                                               memory_bytes,
+                                               memory_bytes - 8,
+                                               memory_bytes - 64,
+                                               65536,
+                                               4096,
+                                               0x7fffffffffffffff,
+                                               ~std::uint64_t{0},
+                                               scratch_at,
+                                               scratch_at + 128,
+                                               std::uint64_t{1} << 40,
+                                               0xffffff9c};
   const auto tag = input.take<std::uint8_t>();
   if (tag < 96) return tag;
   if (tag < 128) return scratch_at + (tag - 96U) * 64;
@@ -118,13 +135,15 @@ class Machine {
     must(builder.add_dir("tmp", {.mode = 01777}));
     must(builder.add_dir("tmp/dir", sandbox_user));
     must(builder.add_file("etc/file", vfs::SharedBytes::from_string("read only")));
-    must(builder.add_file("tmp/file", vfs::SharedBytes::from_string("content of a file"), sandbox_user));
+    must(builder.add_file("tmp/file", vfs::SharedBytes::from_string("content of a file"),
+                          sandbox_user));
     must(builder.add_symlink("tmp/link", "file"));
     must(builder.add_file("bin/program", vfs::SharedBytes::from_string(program), {.mode = 0755}));
     base_ = builder.freeze();
   }
 
-  // One input: ends when the body has, or after `limit`, whatever the guest and its children do then.
+  // One input: ends when the body has, or after `limit`, whatever the guest and its children do
+  // then.
   void run(Body body, std::chrono::milliseconds limit) {
     constexpr vfs::Quota quota{.bytes = 4 << 20, .inodes = 500};
     kernel::KernelOptions options;
@@ -141,7 +160,8 @@ class Machine {
     body_ = std::move(body);
     kernel::Kernel kernel(
         {engine_, threads_, programs_, timers_},
-        std::make_unique<vfs::Namespace>(vfs::make_fs<vfs::MemFs>(base_, quota, vfs::host_clock())), std::move(options));
+        std::make_unique<vfs::Namespace>(vfs::make_fs<vfs::MemFs>(base_, quota, vfs::host_clock())),
+        std::move(options));
     kernel::SpawnRequest request;
     request.path = "/bin/program";
     request.argv = {"program", "argument"};
@@ -170,7 +190,8 @@ class Machine {
       prepare(host.memory());
       body(host);
     }
-    (void)kernel::enter_kernel(host, [](kernel::Task&, const wasm::GuestMemory&) -> Result<void> { return {}; });
+    (void)kernel::enter_kernel(
+        host, [](kernel::Task&, const wasm::GuestMemory&) -> Result<void> { return {}; });
   }
 
   wasm::Engine engine_;

@@ -42,7 +42,9 @@ std::uint32_t number(fuzz::Bytes& input) {
 }
 
 void steps(wasm::HostCall& host, fuzz::Bytes input) {
-  const auto word = [&] { return wasm::Value::i32(static_cast<std::uint32_t>(fuzz::argument(input))); };
+  const auto word = [&] {
+    return wasm::Value::i32(static_cast<std::uint32_t>(fuzz::argument(input)));
+  };
   for (int step = 0; step < fuzz::max_steps && !input.done(); ++step) {
     const auto selector = input.take<std::uint8_t>();
     wasm::Outcome outcome;

@@ -11,8 +11,8 @@ using namespace cloche;
 std::vector<wasm::HostFunction> all_functions() {
   using namespace kernel::wasi;
   std::vector<wasm::HostFunction> all;
-  for (const auto family : {args_calls, clock_calls, fd_calls, transfer_calls, directory_calls, path_calls, poll_calls,
-                            process_calls, random_calls, socket_calls}) {
+  for (const auto family : {args_calls, clock_calls, fd_calls, transfer_calls, directory_calls,
+                            path_calls, poll_calls, process_calls, random_calls, socket_calls}) {
     for (wasm::HostFunction& function : family()) all.push_back(std::move(function));
   }
   return all;
@@ -36,15 +36,18 @@ std::string program() {
   std::string imports = R"((import "test" "turn" (func $turn)))";
   std::string exports;
   for (const wasm::HostFunction& function : functions()) {
-    const std::string signature = types("param", function.parameters) + types("result", function.results);
-    imports +=
-        fmt::format(R"((import "{}" "{}" (func ${}{})))", function.module, function.name, function.name, signature);
+    const std::string signature =
+        types("param", function.parameters) + types("result", function.results);
+    imports += fmt::format(R"((import "{}" "{}" (func ${}{})))", function.module, function.name,
+                           function.name, signature);
     exports += fmt::format(R"((func (export "{}"){})", function.name, signature);
-    for (std::size_t i = 0; i < function.parameters.size(); ++i) exports += fmt::format(" local.get {}", i);
+    for (std::size_t i = 0; i < function.parameters.size(); ++i)
+      exports += fmt::format(" local.get {}", i);
     exports += fmt::format(" call ${})", function.name);
   }
-  return fmt::format(R"((module {} (memory (export "memory") 2) {} (func (export "_start") call $turn)))", imports,
-                     exports);
+  return fmt::format(
+      R"((module {} (memory (export "memory") 2) {} (func (export "_start") call $turn)))", imports,
+      exports);
 }
 
 void steps(wasm::HostCall& host, fuzz::Bytes input) {
@@ -58,8 +61,9 @@ void steps(wasm::HostCall& host, fuzz::Bytes input) {
     std::vector<wasm::Value> arguments;
     for (const wasm::ValueType type : function.parameters) {
       const std::uint64_t word = fuzz::argument(input);
-      arguments.push_back(type == wasm::ValueType::i64 ? wasm::Value::i64(word)
-                                                       : wasm::Value::i32(static_cast<std::uint32_t>(word)));
+      arguments.push_back(type == wasm::ValueType::i64
+                              ? wasm::Value::i64(word)
+                              : wasm::Value::i32(static_cast<std::uint32_t>(word)));
     }
     if (!host.instance().call(function.name, arguments).returned()) return;
   }

@@ -27,7 +27,9 @@ TEST(Files, HostAndGuestSeeTheSameFiles) {
   const auto sandbox = make_sandbox();
   const std::string binary("\0\xff\n", 3);
   ASSERT_TRUE(sandbox->files().write("dir/from_host", binary));
-  EXPECT_EQ(sandbox->run({.script = "od -An -tx1 dir/from_host; echo guest > from_guest"}).stdout_data, " 00 ff 0a\n");
+  EXPECT_EQ(
+      sandbox->run({.script = "od -An -tx1 dir/from_host; echo guest > from_guest"}).stdout_data,
+      " 00 ff 0a\n");
   EXPECT_EQ(*sandbox->files().read("/workspace/from_guest"), "guest\n");
   EXPECT_EQ(sandbox->files().stat("dir")->kind, FileKind::directory);
   EXPECT_EQ(sandbox->files().read("nonesuch").error(), Errno::noent);
@@ -38,9 +40,11 @@ TEST(Files, HostAndGuestSeeTheSameFiles) {
 
 TEST(Files, ListGlobAndRemove) {
   const auto sandbox = make_sandbox();
-  for (const char* name : {"a.txt", "b.txt", "sub/c.txt"}) ASSERT_TRUE(sandbox->files().write(name, name));
+  for (const char* name : {"a.txt", "b.txt", "sub/c.txt"})
+    ASSERT_TRUE(sandbox->files().write(name, name));
   EXPECT_EQ(sandbox->files().list(".")->size(), 3u);
-  EXPECT_EQ(*sandbox->files().glob("**/*.txt"), (std::vector<std::string>{"a.txt", "b.txt", "sub/c.txt"}));
+  EXPECT_EQ(*sandbox->files().glob("**/*.txt"),
+            (std::vector<std::string>{"a.txt", "b.txt", "sub/c.txt"}));
   EXPECT_EQ(sandbox->files().remove("sub").error(), Errno::notempty);
   ASSERT_TRUE(sandbox->files().remove_all("sub"));
   EXPECT_EQ(sandbox->files().list(".")->size(), 2u);
@@ -52,10 +56,13 @@ TEST(Mounts, AFolderOfTheHostWithoutAWayOut) {
   std::ofstream(outside.path() / "secret") << "secret";
   std::ofstream(inside.path() / "data") << "data\n";
   std::filesystem::create_symlink(outside.path() / "secret", inside.path() / "link");
-  const auto sandbox = make_sandbox({.mounts = {{inside.path(), "/mnt/host", Mount::Access::read_write}}});
+  const auto sandbox =
+      make_sandbox({.mounts = {{inside.path(), "/mnt/host", Mount::Access::read_write}}});
   EXPECT_EQ(sandbox->run({.script = "cat /mnt/host/data"}).stdout_data, "data\n");
   EXPECT_NE(sandbox->run({.script = "cat /mnt/host/link"}).exit_code, 0);
-  EXPECT_NE(sandbox->run({.script = "cat /mnt/host/../../" + (outside.path() / "secret").string()}).exit_code, 0);
+  EXPECT_NE(sandbox->run({.script = "cat /mnt/host/../../" + (outside.path() / "secret").string()})
+                .exit_code,
+            0);
   EXPECT_EQ(sandbox->run({.script = "echo new > /mnt/host/new"}).exit_code, 0);
   EXPECT_EQ(std::filesystem::file_size(inside.path() / "new"), 4u);
 }
@@ -63,8 +70,10 @@ TEST(Mounts, AFolderOfTheHostWithoutAWayOut) {
 TEST(Mounts, ReadOnlyOnesStaySo) {
   const HostFolder folder;
   std::ofstream(folder.path() / "data") << "data";
-  const auto sandbox = make_sandbox({.mounts = {{folder.path(), "/data", Mount::Access::read_only}}});
-  const RunResult result = sandbox->run({.script = "echo x > /data/data; rm /data/data; touch /data/new; cat /data/data"});
+  const auto sandbox =
+      make_sandbox({.mounts = {{folder.path(), "/data", Mount::Access::read_only}}});
+  const RunResult result = sandbox->run(
+      {.script = "echo x > /data/data; rm /data/data; touch /data/new; cat /data/data"});
   EXPECT_EQ(result.stdout_data, "data");
   EXPECT_NE(result.stderr_data.find("Read-only file system"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "new"));

@@ -25,20 +25,23 @@ TEST_P(TimeLimit, EndsTheWholeTree) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Everywhere, TimeLimit,
-                         ::testing::Values("while :; do :; done", "sleep 1000", "cat /dev/zero | sleep 1000",
-                                           "mkfifo f; cat f", "sleep 1000 | sleep 1000 & wait",
+                         ::testing::Values("while :; do :; done", "sleep 1000",
+                                           "cat /dev/zero | sleep 1000", "mkfifo f; cat f",
+                                           "sleep 1000 | sleep 1000 & wait",
                                            "trap '' TERM INT HUP; while :; do sleep 1; done",
                                            "yes > /dev/null", "(setsid sleep 1000 &) ; sleep 1000",
                                            "python3 -c 'while True: pass'", "kill -STOP $$"));
 
 TEST(Limits, OutputBeforeTheTimeLimitIsKept) {
-  const RunResult result = make_sandbox()->run({.script = "echo before; sleep 100", .timeout = milliseconds(300)});
+  const RunResult result =
+      make_sandbox()->run({.script = "echo before; sleep 100", .timeout = milliseconds(300)});
   EXPECT_EQ(result.stdout_data, "before\n");
 }
 
 TEST(Limits, CapturedOutputIsBounded) {
   const auto sandbox = make_sandbox();
-  const RunResult result = sandbox->run({.script = "head -c 5000000 /dev/zero", .output_limit_bytes = 1000});
+  const RunResult result =
+      sandbox->run({.script = "head -c 5000000 /dev/zero", .output_limit_bytes = 1000});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.stdout_data.size(), 1000u);
   EXPECT_TRUE(result.stdout_truncated);
@@ -58,7 +61,8 @@ TEST(Limits, FilesEndAtTheQuotaAndSpaceComesBack) {
 
 TEST(Limits, InodesAreCounted) {
   const auto sandbox = make_sandbox({.file_limit_inodes = 50});
-  const RunResult result = sandbox->run({.script = "for i in $(seq 100); do : > f$i || exit 3; done"});
+  const RunResult result =
+      sandbox->run({.script = "for i in $(seq 100); do : > f$i || exit 3; done"});
   EXPECT_NE(result.exit_code, 0);
   EXPECT_LE(sandbox->figures().file_inodes, 50u);
   expect_usable(*sandbox);
@@ -66,7 +70,8 @@ TEST(Limits, InodesAreCounted) {
 
 TEST(Limits, ProcessesAreBounded) {
   const auto sandbox = make_sandbox({.process_limit = 16});
-  const RunResult bomb = sandbox->run({.script = "f() { f | f & }; f; sleep 0.2; exit 0", .timeout = milliseconds(3000)});
+  const RunResult bomb = sandbox->run(
+      {.script = "f() { f | f & }; f; sleep 0.2; exit 0", .timeout = milliseconds(3000)});
   sandbox->cancel();
   EXPECT_NE(bomb.stderr_data.find("Resource temporarily unavailable"), std::string::npos);
   expect_usable(*sandbox);
@@ -74,7 +79,8 @@ TEST(Limits, ProcessesAreBounded) {
 
 TEST(Limits, MemoryIsBounded) {
   const auto sandbox = make_sandbox({.memory_limit_bytes = 160 << 20});
-  const RunResult result = sandbox->run({.script = "python3 -c 'x = bytearray(400 << 20)'; echo $?"});
+  const RunResult result =
+      sandbox->run({.script = "python3 -c 'x = bytearray(400 << 20)'; echo $?"});
   EXPECT_NE(result.stderr_data.find("MemoryError"), std::string::npos) << result.stdout_data;
   expect_usable(*sandbox);
 }
@@ -90,7 +96,8 @@ TEST(Limits, DeepRecursionIsAnError) {
 
 TEST(Limits, DescriptorsAreBounded) {
   const auto sandbox = make_sandbox({.open_file_limit = 32});
-  const RunResult result = sandbox->run({.script = "for i in $(seq 100); do exec {fd}</dev/null || exit 5; done"});
+  const RunResult result =
+      sandbox->run({.script = "for i in $(seq 100); do exec {fd}</dev/null || exit 5; done"});
   EXPECT_NE(result.exit_code, 0);
   expect_usable(*sandbox);
 }

@@ -5,20 +5,26 @@ namespace cloche::testing {
 namespace {
 
 TEST(Python, IsACommandLikeAnyOther) {
-  EXPECT_EQ(output_of("python3 -c 'import sys; print(1 + 1, sys.version_info[:2])'"), "2 (3, 15)\n");
+  EXPECT_EQ(output_of("python3 -c 'import sys; print(1 + 1, sys.version_info[:2])'"),
+            "2 (3, 15)\n");
   EXPECT_EQ(output_of("echo 'print(\"from stdin\")' | python3"), "from stdin\n");
-  EXPECT_EQ(output_of("printf 'import sys\\nprint(sys.argv[1:])\\n' > s.py; python3 s.py a 'b c'"), "['a', 'b c']\n");
-  EXPECT_EQ(output_of("python3 -c 'import os; print(os.getcwd())'; cd /tmp; python3 -c 'import os; print(os.getcwd())'"),
+  EXPECT_EQ(output_of("printf 'import sys\\nprint(sys.argv[1:])\\n' > s.py; python3 s.py a 'b c'"),
+            "['a', 'b c']\n");
+  EXPECT_EQ(output_of("python3 -c 'import os; print(os.getcwd())'; cd /tmp; python3 -c 'import os; "
+                      "print(os.getcwd())'"),
             "/workspace\n/tmp\n");
-  EXPECT_EQ(output_of("python3 -c 'print(open(\"/etc/hostname\").read())' | tr a-z A-Z"), "CLOCHE\n\n");
+  EXPECT_EQ(output_of("python3 -c 'print(open(\"/etc/hostname\").read())' | tr a-z A-Z"),
+            "CLOCHE\n\n");
 }
 
 TEST(Python, StatusesAndTracebacks) {
   const auto sandbox = make_sandbox();
   EXPECT_EQ(sandbox->run({.script = "python3 -c 'raise SystemExit(5)'"}).exit_code, 5);
-  const RunResult raised = sandbox->run({.script = "printf 'def f():\\n    return 1 / 0\\nf()\\n' > bad.py; python3 bad.py"});
+  const RunResult raised = sandbox->run(
+      {.script = "printf 'def f():\\n    return 1 / 0\\nf()\\n' > bad.py; python3 bad.py"});
   EXPECT_EQ(raised.exit_code, 1);
-  EXPECT_NE(raised.stderr_data.find("bad.py\", line 2, in f"), std::string::npos) << raised.stderr_data;
+  EXPECT_NE(raised.stderr_data.find("bad.py\", line 2, in f"), std::string::npos)
+      << raised.stderr_data;
   EXPECT_NE(raised.stderr_data.find("ZeroDivisionError"), std::string::npos);
 }
 
@@ -27,8 +33,9 @@ TEST(Python, PackagesAreThereOnceInstalled) {
   EXPECT_EQ(bare.exit_code, 1);
   EXPECT_NE(bare.stderr_data.find("ModuleNotFoundError"), std::string::npos) << bare.stderr_data;
   const auto sandbox = make_sandbox({.packages = {"pandas"}});
-  const RunResult result =
-      sandbox->run({.script = "python3 -c 'import numpy as np, pandas as pd; print(pd.Series(np.arange(4)).sum())'"});
+  const RunResult result = sandbox->run(
+      {.script =
+           "python3 -c 'import numpy as np, pandas as pd; print(pd.Series(np.arange(4)).sum())'"});
   EXPECT_EQ(result.stdout_data, "6\n") << result.stderr_data;
 }
 
@@ -51,17 +58,22 @@ TEST(KeptPython, KeepsNamesAndSurvivesErrors) {
 
 TEST(KeptPython, ATimeLimitCostsTheInterpreterOnly) {
   const auto sandbox = make_sandbox();
-  const RunResult result = sandbox->run_python("while True: pass", {.timeout = std::chrono::milliseconds(200)});
+  const RunResult result =
+      sandbox->run_python("while True: pass", {.timeout = std::chrono::milliseconds(200)});
   EXPECT_EQ(result.status, RunStatus::timed_out);
   EXPECT_EQ(sandbox->run_python("print('again')").stdout_data, "again\n");
 }
 
 TEST(KeptPython, AForkHasItAlive) {
   const auto sandbox = make_sandbox();
-  ASSERT_EQ(sandbox->run_python("import random; data = list(range(1000)); open('f', 'w').write('file')").exit_code, 0);
+  ASSERT_EQ(
+      sandbox->run_python("import random; data = list(range(1000)); open('f', 'w').write('file')")
+          .exit_code,
+      0);
   const auto a = sandbox->fork();
   const auto b = sandbox->fork();
-  EXPECT_EQ(a->run_python("data.append(1); print(sum(data), open('f').read())").stdout_data, "499501 file\n");
+  EXPECT_EQ(a->run_python("data.append(1); print(sum(data), open('f').read())").stdout_data,
+            "499501 file\n");
   EXPECT_EQ(b->run_python("print(sum(data))").stdout_data, "499500\n");
   EXPECT_EQ(sandbox->run_python("print(len(data))").stdout_data, "1000\n");
 }

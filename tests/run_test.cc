@@ -13,14 +13,16 @@ TEST(Run, APipelineOfShellAndTool) { EXPECT_EQ(output_of("echo hello | tr a-z A-
 
 TEST(Run, StatusesAreThoseOfAShell) {
   const auto sandbox = make_sandbox();
-  const std::array<std::pair<const char*, int>, 7> cases{{{"exit 7", 7},
-                                                          {"false", 1},
-                                                          {"nonesuch_command", 127},
-                                                          {"/etc/passwd", 126},
-                                                          {"kill -TERM $$", 143},
-                                                          {"kill -9 $$", 137},
-                                                          {"bash -c 'kill -SEGV $$'; exit $?", 139}}};
-  for (const auto& [script, status] : cases) EXPECT_EQ(sandbox->run({.script = script}).exit_code, status) << script;
+  const std::array<std::pair<const char*, int>, 7> cases{
+      {{"exit 7", 7},
+       {"false", 1},
+       {"nonesuch_command", 127},
+       {"/etc/passwd", 126},
+       {"kill -TERM $$", 143},
+       {"kill -9 $$", 137},
+       {"bash -c 'kill -SEGV $$'; exit $?", 139}}};
+  for (const auto& [script, status] : cases)
+    EXPECT_EQ(sandbox->run({.script = script}).exit_code, status) << script;
 }
 
 TEST(Run, ASignalIsTold) {
@@ -30,7 +32,8 @@ TEST(Run, ASignalIsTold) {
 }
 
 TEST(Run, ArgumentsBecomeDollarZeroAndUp) {
-  const RunResult result = make_sandbox()->run({.script = "echo $0 $1 \"$2\"", .arguments = {"name", "a", "b  c"}});
+  const RunResult result =
+      make_sandbox()->run({.script = "echo $0 $1 \"$2\"", .arguments = {"name", "a", "b  c"}});
   EXPECT_EQ(result.stdout_data, "name a b  c\n");
 }
 
@@ -74,13 +77,15 @@ TEST(Run, AnInputThatNeverEndsDoesNotHoldTheRun) {
 TEST(Run, EnvironmentOfSandboxAndRun) {
   const auto sandbox = make_sandbox({.environment = {{"A", "1"}}});
   sandbox->set_environment("B", "2");
-  const RunResult result = sandbox->run({.script = "echo $A$B$C $HOME $USER $PWD", .environment = {{"C", "3"}}});
+  const RunResult result =
+      sandbox->run({.script = "echo $A$B$C $HOME $USER $PWD", .environment = {{"C", "3"}}});
   EXPECT_EQ(result.stdout_data, "123 /workspace sandbox /workspace\n");
   EXPECT_EQ(sandbox->run({.script = "echo x$C"}).stdout_data, "x\n");
 }
 
 TEST(Run, NothingOfTheHostShows) {
-  const std::string all = output_of("env; uname -n; cat /etc/passwd /proc/mounts /proc/cpuinfo; ls /");
+  const std::string all =
+      output_of("env; uname -n; cat /etc/passwd /proc/mounts /proc/cpuinfo; ls /");
   EXPECT_EQ(all.find("CLOCHE_"), std::string::npos);
   std::array<char, 256> host{};
   ASSERT_EQ(::gethostname(host.data(), host.size() - 1), 0);
@@ -95,14 +100,17 @@ TEST(Run, FilesLastFromRunToRun) {
 }
 
 TEST(Run, TheSystemIsReadOnly) {
-  const RunResult result = make_sandbox()->run({.script = "echo x > /etc/passwd; rm /bin/bash; touch /usr/x; exit 0"});
+  const RunResult result =
+      make_sandbox()->run({.script = "echo x > /etc/passwd; rm /bin/bash; touch /usr/x; exit 0"});
   EXPECT_NE(result.stderr_data.find("Permission denied"), std::string::npos);
   EXPECT_EQ(output_of("echo 1 > /tmp/x; echo 2 > /var/tmp/x; cat /tmp/x /var/tmp/x"), "1\n2\n");
 }
 
 TEST(Run, SubshellsSubstitutionsAndJobs) {
-  EXPECT_EQ(output_of("x=1; (x=2; echo $x); echo $x; y=$(echo $(echo deep)); echo $y"), "2\n1\ndeep\n");
-  EXPECT_EQ(output_of("sleep 0.05 & p=$!; wait $p; echo $?; (exit 4) & wait $!; echo $?"), "0\n4\n");
+  EXPECT_EQ(output_of("x=1; (x=2; echo $x); echo $x; y=$(echo $(echo deep)); echo $y"),
+            "2\n1\ndeep\n");
+  EXPECT_EQ(output_of("sleep 0.05 & p=$!; wait $p; echo $?; (exit 4) & wait $!; echo $?"),
+            "0\n4\n");
   EXPECT_EQ(output_of("seq 1 5 | while read -r n; do echo $((n * n)); done | tail -1"), "25\n");
   EXPECT_EQ(output_of("set -o pipefail; yes | head -1; echo ${PIPESTATUS[0]}"), "y\n141\n");
   EXPECT_EQ(output_of("cat <(echo a) <(echo b)"), "a\nb\n");
@@ -112,8 +120,12 @@ TEST(Run, TrapsAndSignals) {
   EXPECT_EQ(output_of("trap 'echo got' USR1; kill -USR1 $$; echo after"), "got\nafter\n");
   EXPECT_EQ(output_of("trap 'echo bye' EXIT; true"), "bye\n");
   // A handler in a shell that computes, and one in a shell that waits.
-  EXPECT_EQ(output_of("trap 'echo alarm; exit 0' TERM; (sleep 0.1; kill -TERM $$) & while :; do :; done"), "alarm\n");
-  EXPECT_EQ(output_of("trap 'echo woken; exit 0' TERM; (sleep 0.1; kill -TERM $$) & sleep 60 & wait"), "woken\n");
+  EXPECT_EQ(
+      output_of("trap 'echo alarm; exit 0' TERM; (sleep 0.1; kill -TERM $$) & while :; do :; done"),
+      "alarm\n");
+  EXPECT_EQ(
+      output_of("trap 'echo woken; exit 0' TERM; (sleep 0.1; kill -TERM $$) & sleep 60 & wait"),
+      "woken\n");
 }
 
 TEST(Run, ManyAtOnceInOneSandbox) {
@@ -131,8 +143,9 @@ TEST(Run, ManyAtOnceInOneSandbox) {
 
 TEST(Run, OutputIsStreamedAsItIsWritten) {
   std::string seen;
-  const RunResult result = make_sandbox()->run(
-      {.script = "echo one; echo two", .output = [&](Stream, std::string_view data) { seen += data; }});
+  const RunResult result =
+      make_sandbox()->run({.script = "echo one; echo two",
+                           .output = [&](Stream, std::string_view data) { seen += data; }});
   EXPECT_EQ(seen, "one\ntwo\n");
   EXPECT_EQ(result.stdout_data, "");
 }

@@ -15,7 +15,9 @@ inline Engine& engine() {
   return shared;
 }
 
-inline std::unique_ptr<Sandbox> make_sandbox(const SandboxOptions& options = {}) { return engine().create(options); }
+inline std::unique_ptr<Sandbox> make_sandbox(const SandboxOptions& options = {}) {
+  return engine().create(options);
+}
 
 // What a script prints in a fresh sandbox; its status and errors are part of a failure's message.
 inline std::string output_of(const std::string& script) {

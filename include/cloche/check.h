@@ -1,4 +1,5 @@
-// Checks for our own bugs. A failed check prints where and what, and aborts: no guest or client input may reach one.
+// Checks for our own bugs. A failed check prints where and what, and aborts: no guest or client
+// input may reach one.
 #pragma once
 
 namespace cloche::base {
@@ -6,7 +7,6 @@ namespace cloche::base {
 }  // namespace cloche::base
 
 // CLOCHE_CHECK(condition): on in every build.
-#define CLOCHE_CHECK(condition)                                                      \
-  (static_cast<bool>(condition)                                                      \
-       ? static_cast<void>(0)                                                        \
-       : ::cloche::base::check_failed(__FILE__, __LINE__, #condition))
+#define CLOCHE_CHECK(condition)                        \
+  (static_cast<bool>(condition) ? static_cast<void>(0) \
+                                : ::cloche::base::check_failed(__FILE__, __LINE__, #condition))

@@ -1,7 +1,9 @@
-// Engine: what all sandboxes of a process share: compiled programs, the read-only system layer, host threads.
+// Engine: what all sandboxes of a process share: compiled programs, the read-only system layer,
+// host threads.
 //
-// One is enough for a process. Making it takes some milliseconds when the programs are compiled already (they are kept in the cache
-// folder), and compiles them at their first use else. Thread-safe.
+// One is enough for a process. Making it takes some milliseconds when the programs are compiled
+// already (they are kept in the cache folder), and compiles them at their first use else.
+// Thread-safe.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +21,8 @@ class EngineState;
 }
 
 struct EngineOptions {
-  // The guests' system (a folder with manifest.json). Empty: $CLOCHE_ROOTFS, or the one beside the program.
+  // The guests' system (a folder with manifest.json). Empty: $CLOCHE_ROOTFS, or the one beside the
+  // program.
   std::filesystem::path system_folder;
   // Machine code and boot images. Empty: $CLOCHE_CACHE, $XDG_CACHE_HOME/cloche or ~/.cache/cloche.
   std::filesystem::path cache_folder;
@@ -35,7 +38,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Throws std::runtime_error with one sentence: a mount that cannot be made, an unknown package (the sentence lists what there is).
+  // Throws std::runtime_error with one sentence: a mount that cannot be made, an unknown package
+  // (the sentence lists what there is).
   std::unique_ptr<Sandbox> create(const SandboxOptions& options);
 
   // Compiles all programs of the system that are not in the cache yet.

@@ -1,5 +1,6 @@
-// Files: the host's hand in a sandbox's file system. It acts as the sandbox's user, so it may do what a command in the sandbox may;
-// relative paths start in the home folder. Paths never lead out of the sandbox.
+// Files: the host's hand in a sandbox's file system. It acts as the sandbox's user, so it may do
+// what a command in the sandbox may; relative paths start in the home folder. Paths never lead out
+// of the sandbox.
 //
 // Thread-safe. Errors are the Errnos of the system calls of the same meaning.
 #pragma once
@@ -20,13 +21,13 @@ class SandboxState;
 enum class FileKind : std::uint8_t { file, directory, symlink, other };
 
 struct FileInfo {
-  std::string name;    // the last component; for glob the path
+  std::string name;  // the last component; for glob the path
   FileKind kind = FileKind::file;
   std::uint64_t size_bytes = 0;  // 0 for a directory
   std::uint32_t mode = 0;        // permission bits, 07777
   std::int64_t modified_ns = 0;  // since 1970, UTC
   std::int64_t created_ns = 0;
-  std::string target;            // of a symbolic link
+  std::string target;  // of a symbolic link
 };
 
 class Files {
@@ -40,8 +41,9 @@ class Files {
   Result<std::vector<FileInfo>> list(std::string_view path) const;
   Result<FileInfo> stat(std::string_view path) const;       // follows symbolic links
   Result<FileInfo> link_stat(std::string_view path) const;  // does not
-  Result<void> make_directory(std::string_view path);       // with its parents; one that is there is fine
-  Result<void> remove(std::string_view path);               // a file, a link or an empty folder
+  Result<void> make_directory(
+      std::string_view path);                  // with its parents; one that is there is fine
+  Result<void> remove(std::string_view path);  // a file, a link or an empty folder
   Result<void> remove_all(std::string_view path);
   Result<void> rename(std::string_view from, std::string_view to);
   Result<void> change_mode(std::string_view path, std::uint32_t mode);

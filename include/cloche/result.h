@@ -75,9 +75,10 @@ class [[nodiscard]] Result<void> {
 
 }  // namespace cloche
 
-// CLOCHE_TRY(expression): returns the error of a Result<...> from the enclosing function, if it has one.
-#define CLOCHE_TRY(expression)                                       \
-  do {                                                               \
+// CLOCHE_TRY(expression): returns the error of a Result<...> from the enclosing function, if it has
+// one.
+#define CLOCHE_TRY(expression)                                                  \
+  do {                                                                          \
     if (auto cloche_try = (expression); !cloche_try) return cloche_try.error(); \
   } while (false)
 

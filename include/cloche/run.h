@@ -14,15 +14,17 @@ namespace cloche {
 
 enum class Stream : std::uint8_t { out = 1, err = 2 };
 
-// Called with output as it is written, in order for each stream, on a thread of the sandbox. The command waits while it runs, so
-// that a slow reader slows the writer and nothing is lost. It must not throw, and must not call the same sandbox.
+// Called with output as it is written, in order for each stream, on a thread of the sandbox. The
+// command waits while it runs, so that a slow reader slows the writer and nothing is lost. It must
+// not throw, and must not call the same sandbox.
 using OutputCallback = std::function<void(Stream stream, std::string_view data)>;
 
 struct RunOptions {
   // The shell command: `sh -c script arguments...` ($0 is the first argument, or "sh").
   std::string script;
   std::vector<std::string> arguments;
-  // Instead of a script: a program and its arguments; argv[0] is looked up in PATH when it has no slash.
+  // Instead of a script: a program and its arguments; argv[0] is looked up in PATH when it has no
+  // slash.
   std::vector<std::string> argv;
 
   // Added to the sandbox's environment for this run.
@@ -30,22 +32,24 @@ struct RunOptions {
   // Absolute, or relative to the sandbox's directory; empty: that directory.
   std::string cwd;
 
-  // The command's standard input: these bytes, or what this descriptor of the host gives until its end (not closed here).
+  // The command's standard input: these bytes, or what this descriptor of the host gives until its
+  // end (not closed here).
   std::string stdin_data;
   int stdin_fd = -1;
 
   // Wall clock; the whole process tree is killed when it is over. Absent: the sandbox's. 0: none.
   std::optional<std::chrono::milliseconds> timeout;
-  // What is kept of stdout, and of stderr, each; the rest is counted and dropped, and the result says so.
+  // What is kept of stdout, and of stderr, each; the rest is counted and dropped, and the result
+  // says so.
   std::uint64_t output_limit_bytes = 64ULL << 20;
-  OutputCallback output;        // when set, nothing is kept in the result
+  OutputCallback output;  // when set, nothing is kept in the result
 };
 
 enum class RunStatus : std::uint8_t {
-  exited,     // by itself: exit_code
-  signaled,   // by a signal: signal; exit_code is 128 + signal
-  timed_out,  // killed at its time limit: exit_code 124
-  killed,     // Sandbox::cancel or kill: exit_code 137
+  exited,       // by itself: exit_code
+  signaled,     // by a signal: signal; exit_code is 128 + signal
+  timed_out,    // killed at its time limit: exit_code 124
+  killed,       // Sandbox::cancel or kill: exit_code 137
   not_started,  // exit_code 126 or 127; reason says why
 };
 
@@ -53,7 +57,8 @@ struct RunResult {
   RunStatus status = RunStatus::exited;
   int exit_code = 0;  // as a shell gives it
   int signal = 0;
-  std::string reason;  // one sentence for anything but `exited`; what a trap was, where one ended it
+  std::string
+      reason;  // one sentence for anything but `exited`; what a trap was, where one ended it
   std::string stdout_data;
   std::string stderr_data;
   bool stdout_truncated = false;

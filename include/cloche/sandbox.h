@@ -1,12 +1,13 @@
-// Sandbox: a private computer for an agent: a shell, tools, Python, files, limits. Everything in it is WebAssembly; it has no access to
-// the host but what its options grant.
+// Sandbox: a private computer for an agent: a shell, tools, Python, files, limits. Everything in it
+// is WebAssembly; it has no access to the host but what its options grant.
 //
 //   cloche::Engine engine({});
 //   auto sandbox = engine.create({});
-//   cloche::RunResult r = sandbox->run({.script = "echo hello | tr a-z A-Z"});   // r.stdout_data == "HELLO\n"
+//   cloche::RunResult r = sandbox->run({.script = "echo hello | tr a-z A-Z"});   // r.stdout_data
+//   == "HELLO\n"
 //
-// Threads: every member may be called from any thread, also several runs at once. Destroying it kills what runs in it.
-// Lifetime: it must not outlive its Engine.
+// Threads: every member may be called from any thread, also several runs at once. Destroying it
+// kills what runs in it. Lifetime: it must not outlive its Engine.
 #pragma once
 
 #include <chrono>
@@ -33,21 +34,22 @@ struct Mount {
 };
 
 struct SandboxOptions {
-  std::chrono::milliseconds timeout{30'000};               // of one run; 0: none
-  std::uint64_t file_limit_bytes = 256ULL << 20;           // the user's own bytes
+  std::chrono::milliseconds timeout{30'000};      // of one run; 0: none
+  std::uint64_t file_limit_bytes = 256ULL << 20;  // the user's own bytes
   std::uint64_t file_limit_inodes = 200'000;
-  std::uint64_t memory_limit_bytes = 1ULL << 30;           // linear memory of all processes together
+  std::uint64_t memory_limit_bytes = 1ULL << 30;  // linear memory of all processes together
   std::uint32_t process_limit = 64;
-  std::uint32_t open_file_limit = 1024;                    // per process
-  std::map<std::string, std::string> environment;          // added to the usual one
-  std::vector<std::string> packages;                       // Python packages, importable from the start
+  std::uint32_t open_file_limit = 1024;            // per process
+  std::map<std::string, std::string> environment;  // added to the usual one
+  std::vector<std::string> packages;               // Python packages, importable from the start
   std::vector<Mount> mounts;
-  // One line per system call of the guests, as strace writes it. Called on threads of the sandbox; must be quick.
+  // One line per system call of the guests, as strace writes it. Called on threads of the sandbox;
+  // must be quick.
   std::function<void(std::string_view line)> trace;
 };
 
 struct SandboxFigures {
-  std::uint64_t file_bytes = 0;    // of the quota
+  std::uint64_t file_bytes = 0;  // of the quota
   std::uint64_t file_inodes = 0;
   std::uint64_t memory_bytes = 0;  // linear memory in use
   std::size_t processes = 0;
@@ -69,9 +71,10 @@ class Sandbox {
   // Runs a command and waits for its end. Never throws for what a guest does.
   RunResult run(const RunOptions& options);
 
-  // Runs Python source in the sandbox's own interpreter: it starts at the first call, keeps names and imports from call to call, and
-  // goes on in forks. Calls queue. An exception is printed on stderr and gives exit code 1; sys.exit its code; both leave the
-  // interpreter alive. One that is killed (time, memory, cancel) is started anew at the next call: its names are gone.
+  // Runs Python source in the sandbox's own interpreter: it starts at the first call, keeps names
+  // and imports from call to call, and goes on in forks. Calls queue. An exception is printed on
+  // stderr and gives exit code 1; sys.exit its code; both leave the interpreter alive. One that is
+  // killed (time, memory, cancel) is started anew at the next call: its names are gone.
   RunResult run_python(std::string_view source, const PythonOptions& options = {});
 
   // Ends every run in progress and every process, from another thread; the sandbox stays usable.
@@ -83,11 +86,12 @@ class Sandbox {
   void set_environment(const std::string& name, const std::string& value);
   std::optional<std::string> environment(const std::string& name) const;
 
-  // Makes Python packages importable, with what they depend on. False and a sentence in `message` for a name that there is not.
+  // Makes Python packages importable, with what they depend on. False and a sentence in `message`
+  // for a name that there is not.
   bool install_packages(const std::vector<std::string>& names, std::string* message);
 
-  // An independent sandbox that goes on from here: files (copy-on-write), environment, packages, and a live Python where there is
-  // one. Other processes are not in it.
+  // An independent sandbox that goes on from here: files (copy-on-write), environment, packages,
+  // and a live Python where there is one. Other processes are not in it.
   std::unique_ptr<Sandbox> fork();
 
   SandboxFigures figures() const;

@@ -1,5 +1,6 @@
-// HostError: something failed on the host while it was set up (a file, a memory mapping, the engine). It carries one clear
-// sentence that says what failed, and what to do where that is known. Thrown only outside of guest execution.
+// HostError: something failed on the host while it was set up (a file, a memory mapping, the
+// engine). It carries one clear sentence that says what failed, and what to do where that is known.
+// Thrown only outside of guest execution.
 #pragma once
 
 #include <stdexcept>

@@ -18,7 +18,8 @@ void ByteRing::reserve(std::size_t bytes) {
   while (wanted < bytes) wanted *= 4;
   wanted = std::min(wanted, std::max(capacity_, bytes));
   const std::size_t before = charged();
-  const std::size_t after = wanted > BufferBudget::free_bytes ? wanted - BufferBudget::free_bytes : 0;
+  const std::size_t after =
+      wanted > BufferBudget::free_bytes ? wanted - BufferBudget::free_bytes : 0;
   auto grown = std::make_unique_for_overwrite<std::byte[]>(wanted);
   if (!budget_->take(after - before)) {
     if (storage_bytes_ >= BufferBudget::free_bytes) {

@@ -1,5 +1,6 @@
-// ByteRing: the bytes in flight in a pipe, a terminal or a stream socket. Its storage is allocated as it is needed, up to a
-// capacity, and charged to the BufferBudget of the kernel. Kernel lock held.
+// ByteRing: the bytes in flight in a pipe, a terminal or a stream socket. Its storage is allocated
+// as it is needed, up to a capacity, and charged to the BufferBudget of the kernel. Kernel lock
+// held.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,8 @@
 
 namespace cloche::kernel {
 
-// How much memory the buffers of one kernel may take together. Each buffer gets its first `free_bytes` whatever the budget
-// says, so that everything works, slower, when it is used up.
+// How much memory the buffers of one kernel may take together. Each buffer gets its first
+// `free_bytes` whatever the budget says, so that everything works, slower, when it is used up.
 class BufferBudget {
  public:
   static constexpr std::size_t free_bytes = 4096;
@@ -47,7 +48,8 @@ class ByteRing {
 
   // Allocates for up to `bytes` more; how many can be appended for certain then.
   std::size_t make_room(std::size_t bytes);
-  // Appends what there is room for; how much. The capacity falls to what is allocated when the budget gives no more.
+  // Appends what there is room for; how much. The capacity falls to what is allocated when the
+  // budget gives no more.
   std::size_t write(std::span<const std::byte> from);
   // Takes up to to.size() bytes from the front.
   std::size_t read(std::span<std::byte> to) noexcept;
@@ -58,14 +60,16 @@ class ByteRing {
   void discard(std::size_t bytes) noexcept;
   void clear() noexcept { discard(size_); }
 
-  // False when it is smaller than size(), or larger than what is allocated and the budget has not that much.
+  // False when it is smaller than size(), or larger than what is allocated and the budget has not
+  // that much.
   bool set_capacity(std::size_t bytes) noexcept;
 
  private:
   // Makes storage for `bytes`, or what the budget gives.
   void reserve(std::size_t bytes);
   std::size_t charged() const noexcept {
-    return storage_bytes_ > BufferBudget::free_bytes ? storage_bytes_ - BufferBudget::free_bytes : 0;
+    return storage_bytes_ > BufferBudget::free_bytes ? storage_bytes_ - BufferBudget::free_bytes
+                                                     : 0;
   }
 
   std::shared_ptr<BufferBudget> budget_;

@@ -8,10 +8,12 @@
 
 namespace cloche::kernel {
 
-DevPts::DevPts(const TerminalTable& terminals) : terminals_(&terminals), made_(vfs::host_clock().now()) {}
+DevPts::DevPts(const TerminalTable& terminals)
+    : terminals_(&terminals), made_(vfs::host_clock().now()) {}
 
 bool DevPts::is_slave(vfs::Ino ino) const {
-  return terminals_ != nullptr && ino >= first_slave_ino && ino - first_slave_ino < TerminalTable::max_terminals &&
+  return terminals_ != nullptr && ino >= first_slave_ino &&
+         ino - first_slave_ino < TerminalTable::max_terminals &&
          terminals_->find(static_cast<std::uint32_t>(ino - first_slave_ino)) != nullptr;
 }
 
@@ -20,7 +22,8 @@ Result<vfs::Ino> DevPts::lookup(vfs::Ino dir, std::string_view name) {
   if (name == "ptmx") return vfs::Ino{ptmx_ino};
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  const bool canonical = error == std::errc{} && end == name.data() + name.size() && (name == "0" || name[0] != '0');
+  const bool canonical =
+      error == std::errc{} && end == name.data() + name.size() && (name == "0" || name[0] != '0');
   if (!canonical || !is_slave(first_slave_ino + number)) return Errno::noent;
   return vfs::Ino{first_slave_ino + number};
 }
@@ -73,7 +76,8 @@ vfs::StatFs DevPts::statfs() {
 
 Result<void> DevPts::list(vfs::Ino dir, std::uint64_t cookie, const vfs::DirSink& sink) {
   if (dir != root_ino) return Errno::notdir;
-  if (cookie < first_cookie && !sink({ptmx_ino, vfs::FileType::character, "ptmx", first_cookie})) return {};
+  if (cookie < first_cookie && !sink({ptmx_ino, vfs::FileType::character, "ptmx", first_cookie}))
+    return {};
   if (terminals_ == nullptr) return {};
   for (const std::uint32_t number : terminals_->numbers()) {
     const std::uint64_t own = first_cookie + 1 + number;

@@ -1,5 +1,5 @@
-// DevPts: the file system of /dev/pts: a device for each pseudo terminal that exists, made up when it is looked at, and `ptmx`. A
-// slave belongs to the sandbox's user.
+// DevPts: the file system of /dev/pts: a device for each pseudo terminal that exists, made up when
+// it is looked at, and `ptmx`. A slave belongs to the sandbox's user.
 #pragma once
 
 #include "kernel/computed_fs.h"
@@ -21,7 +21,8 @@ class DevPts final : public ComputedFs {
   Result<vfs::Ino> parent(vfs::Ino) override { return root_ino; }
   Result<Location> locate(vfs::Ino ino) override;
   Result<vfs::Stat> stat(vfs::Ino ino) override;
-  // chmod, chown and the times of a slave are accepted and change nothing: grantpt and login programs do that.
+  // chmod, chown and the times of a slave are accepted and change nothing: grantpt and login
+  // programs do that.
   Result<void> set_attr(vfs::Ino ino, const vfs::SetAttr& attr) override;
   vfs::StatFs statfs() override;
   std::string_view type_name() const override { return "devpts"; }

@@ -21,7 +21,8 @@ bool can_wait_for(File& file) {
   return !sources.queues.empty();
 }
 
-// How deep this thread is in a tree of epoll files. A chain that was made too long from its lower end is cut off here.
+// How deep this thread is in a tree of epoll files. A chain that was made too long from its lower
+// end is cut off here.
 thread_local int nesting = 0;
 
 class Nested {
@@ -66,7 +67,8 @@ Result<void> EpollFile::add(std::int32_t fd, const FilePtr& file, EpollEvent eve
   if (file.get() == this) return Errno::inval;
   const auto* below = dynamic_cast<const EpollFile*>(file.get());
   if ((event.events & epollexclusive) != 0) {
-    constexpr std::uint32_t allowed = epollexclusive | epollwakeup | epollet | pollin | pollout | pollerr | pollhup;
+    constexpr std::uint32_t allowed =
+        epollexclusive | epollwakeup | epollet | pollin | pollout | pollerr | pollhup;
     if (below != nullptr || (event.events & ~allowed) != 0) return Errno::inval;
   }
   if (below != nullptr) {
@@ -113,7 +115,8 @@ std::vector<EpollEvent> EpollFile::collect(std::size_t max_events) {
   forget_closed();
   std::vector<EpollEvent> events;
   auto it = entries_.lower_bound(next_);
-  for (std::size_t looked = 0; looked < entries_.size() && events.size() < max_events; ++looked, ++it) {
+  for (std::size_t looked = 0; looked < entries_.size() && events.size() < max_events;
+       ++looked, ++it) {
     if (it == entries_.end()) it = entries_.begin();
     Entry& entry = it->second;
     const FilePtr file = entry.file.lock();
@@ -130,7 +133,8 @@ std::vector<EpollEvent> EpollFile::collect(std::size_t max_events) {
   return events;
 }
 
-Result<std::vector<EpollEvent>> EpollFile::wait(Task& task, std::size_t max_events, Deadline deadline) {
+Result<std::vector<EpollEvent>> EpollFile::wait(Task& task, std::size_t max_events,
+                                                Deadline deadline) {
   for (;;) {
     std::vector<EpollEvent> events = collect(max_events);
     if (!events.empty()) return events;

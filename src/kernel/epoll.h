@@ -1,7 +1,8 @@
-// EpollFile: epoll(7). Level and edge triggered, EPOLLONESHOT; an epoll file may watch others, five deep, without loops.
-// Kernel lock held.
+// EpollFile: epoll(7). Level and edge triggered, EPOLLONESHOT; an epoll file may watch others, five
+// deep, without loops. Kernel lock held.
 //
-// A watched file is not kept open: an entry ends with the last descriptor of its file. While somebody waits, the files are held.
+// A watched file is not kept open: an entry ends with the last descriptor of its file. While
+// somebody waits, the files are held.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ namespace cloche::kernel {
 
 class Task;
 
-inline constexpr std::uint32_t epollexclusive = 1U << 28, epollwakeup = 1U << 29, epolloneshot = 1U << 30,
-                               epollet = 1U << 31;
+inline constexpr std::uint32_t epollexclusive = 1U << 28, epollwakeup = 1U << 29,
+                               epolloneshot = 1U << 30, epollet = 1U << 31;
 
 struct EpollEvent {
   std::uint32_t events = 0;
@@ -29,12 +30,13 @@ class EpollFile : public File {
  public:
   static constexpr std::size_t max_entries = 4096;
   static constexpr int max_depth = 5;
-  static constexpr int max_epoll_entries = 4;  // epoll files in one: what a look at a whole tree of them may cost
+  static constexpr int max_epoll_entries =
+      4;  // epoll files in one: what a look at a whole tree of them may cost
 
   explicit EpollFile(std::uint64_t id) : File(o_rdwr), id_(id) {}
 
-  // epoll_ctl. EEXIST, ENOENT; EPERM for a file that cannot be waited for; EINVAL for itself and for bad EPOLLEXCLUSIVE;
-  // ELOOP for a loop or a chain that is too deep; ENOSPC at the limits.
+  // epoll_ctl. EEXIST, ENOENT; EPERM for a file that cannot be waited for; EINVAL for itself and
+  // for bad EPOLLEXCLUSIVE; ELOOP for a loop or a chain that is too deep; ENOSPC at the limits.
   Result<void> add(std::int32_t fd, const FilePtr& file, EpollEvent event);
   Result<void> modify(std::int32_t fd, const FilePtr& file, EpollEvent event);
   Result<void> remove(std::int32_t fd, const FilePtr& file);
@@ -51,9 +53,10 @@ class EpollFile : public File {
   struct Entry {
     std::weak_ptr<File> file;
     EpollEvent event;
-    std::uint64_t seen_changes = 0;  // edge triggered: what PollSources::changes was at the last report
-    bool fresh = true;               // added or modified since
-    bool spent = false;              // EPOLLONESHOT has fired
+    std::uint64_t seen_changes =
+        0;               // edge triggered: what PollSources::changes was at the last report
+    bool fresh = true;   // added or modified since
+    bool spent = false;  // EPOLLONESHOT has fired
   };
   using Key = std::pair<std::int32_t, const File*>;
 
@@ -62,7 +65,8 @@ class EpollFile : public File {
   // What an entry has to report now.
   static PollEvents ready(const Entry& entry, File& file);
   std::vector<EpollEvent> collect(std::size_t max_events);
-  // Length of the longest chain of epoll files below; more than max_depth when there is a loop through `root`.
+  // Length of the longest chain of epoll files below; more than max_depth when there is a loop
+  // through `root`.
   int depth_with(const EpollFile& root, int depth) const;
 
   std::uint64_t id_;

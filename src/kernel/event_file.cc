@@ -40,7 +40,8 @@ Result<std::size_t> EventFile::write(Task& task, std::span<const std::byte> from
 }
 
 PollEvents EventFile::poll() {
-  return (count_ != 0 ? pollin | pollrdnorm : 0U) | (count_ < max_count ? pollout | pollwrnorm : 0U);
+  return (count_ != 0 ? pollin | pollrdnorm : 0U) |
+         (count_ < max_count ? pollout | pollwrnorm : 0U);
 }
 
 Result<vfs::Stat> EventFile::stat() { return anonymous_stat(vfs::FileType::regular, id_); }

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int max_interpreters = 4;
 constexpr std::size_t head_bytes = 256;  // as much of a #! line as Linux looks at
-constexpr std::array<std::byte, 4> wasm_magic{std::byte{0}, std::byte{'a'}, std::byte{'s'}, std::byte{'m'}};
+constexpr std::array<std::byte, 4> wasm_magic{std::byte{0}, std::byte{'a'}, std::byte{'s'},
+                                              std::byte{'m'}};
 
 struct Found {
   vfs::Node node;
@@ -24,7 +25,8 @@ struct Found {
 Result<Found> find_executable(Kernel& kernel, const Process& process, const ExecRequest& request) {
   const vfs::Node& start = request.start ? request.start : process.cwd;
   const file_ops::Acting acting(process);
-  CLOCHE_ASSIGN(vfs::Node node, kernel.files().lookup(start, request.path, request.follow, process.credentials));
+  CLOCHE_ASSIGN(vfs::Node node,
+                kernel.files().lookup(start, request.path, request.follow, process.credentials));
   CLOCHE_ASSIGN(const vfs::Stat stat, node.stat());
   if (stat.type == vfs::FileType::symlink) return Errno::loop;
   if (stat.type != vfs::FileType::regular) return Errno::acces;
@@ -39,7 +41,8 @@ std::vector<std::string> shebang(std::string_view head) {
   std::string_view line = head.substr(2, head.find('\n') - 2);
   const auto trim = [&] {
     line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
-    while (!line.empty() && blanks.find(line.back()) != std::string_view::npos) line.remove_suffix(1);
+    while (!line.empty() && blanks.find(line.back()) != std::string_view::npos)
+      line.remove_suffix(1);
   };
   trim();
   std::vector<std::string> words;
@@ -108,7 +111,8 @@ Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecR
     std::array<std::byte, head_bytes> head{};
     CLOCHE_ASSIGN(const std::size_t got, io->read(0, head));
     const std::string_view text(reinterpret_cast<const char*>(head.data()), got);
-    if (got >= wasm_magic.size() && std::equal(wasm_magic.begin(), wasm_magic.end(), head.begin())) {
+    if (got >= wasm_magic.size() &&
+        std::equal(wasm_magic.begin(), wasm_magic.end(), head.begin())) {
       CLOCHE_ASSIGN(std::shared_ptr<const Program> program, load_user_program(kernel, *io));
       return LoadedProgram{std::move(program), std::move(image)};
     }

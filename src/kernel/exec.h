@@ -1,4 +1,5 @@
-// exec: from a path to a program that is ready to start, with Linux's rules (permissions, #! lines, limits).
+// exec: from a path to a program that is ready to start, with Linux's rules (permissions, #! lines,
+// limits).
 #pragma once
 
 #include <memory>
@@ -34,8 +35,8 @@ struct LoadedProgram {
   ExecImage image;
 };
 
-// Finds, checks and loads; nothing of `process` changes. Errors are those of execve(2). Kernel lock held; it is released while a
-// program is compiled, so `process` may have been killed in between.
+// Finds, checks and loads; nothing of `process` changes. Errors are those of execve(2). Kernel lock
+// held; it is released while a program is compiled, so `process` may have been killed in between.
 Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecRequest request);
 
 // The point of no return: names, close-on-exec, signal dispositions, memory map.

@@ -5,7 +5,8 @@
 namespace cloche::kernel {
 
 bool FdTable::open_at(std::int32_t fd) const noexcept {
-  return fd >= 0 && static_cast<std::size_t>(fd) < slots_.size() && slots_[static_cast<std::size_t>(fd)].file;
+  return fd >= 0 && static_cast<std::size_t>(fd) < slots_.size() &&
+         slots_[static_cast<std::size_t>(fd)].file;
 }
 
 Result<FilePtr> FdTable::get(std::int32_t fd) const {
@@ -56,7 +57,8 @@ void FdTable::close_range(std::uint32_t first, std::uint32_t last) {
 }
 
 void FdTable::set_close_on_exec_range(std::uint32_t first, std::uint32_t last) {
-  for (std::size_t fd = first; fd < slots_.size() && fd <= last; ++fd) slots_[fd].close_on_exec = true;
+  for (std::size_t fd = first; fd < slots_.size() && fd <= last; ++fd)
+    slots_[fd].close_on_exec = true;
 }
 
 void FdTable::close_for_exec() {
@@ -65,9 +67,7 @@ void FdTable::close_for_exec() {
   }
 }
 
-void FdTable::close_all() {
-  const std::vector<Slot> old = std::exchange(slots_, {});
-}
+void FdTable::close_all() { const std::vector<Slot> old = std::exchange(slots_, {}); }
 
 Result<bool> FdTable::close_on_exec(std::int32_t fd) const {
   if (!open_at(fd)) return Errno::badf;

@@ -24,7 +24,8 @@ class FdTable {
 
   // The lowest free descriptor >= `lowest`; EMFILE at the limit.
   Result<std::int32_t> install(FilePtr file, std::uint32_t flags, std::int32_t lowest = 0);
-  // Puts `file` at `fd` whatever was there (dup2); EBADF outside of the limit. `flags`: o_cloexec or 0.
+  // Puts `file` at `fd` whatever was there (dup2); EBADF outside of the limit. `flags`: o_cloexec
+  // or 0.
   Result<void> install_at(std::int32_t fd, FilePtr file, std::uint32_t flags);
   Result<void> close(std::int32_t fd);
   void close_range(std::uint32_t first, std::uint32_t last);

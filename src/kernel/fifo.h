@@ -1,5 +1,5 @@
-// FifoTable: the fifos of one kernel that are open. A fifo is a name in the file system; its pipe exists from the first open
-// to the last close. Kernel lock held.
+// FifoTable: the fifos of one kernel that are open. A fifo is a name in the file system; its pipe
+// exists from the first open to the last close. Kernel lock held.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,10 @@ class FifoTable {
   FifoTable(const FifoTable&) = delete;
   FifoTable& operator=(const FifoTable&) = delete;
 
-  // Opens the fifo as open(2) does, after the permission check: an open for reading waits for a writer and the other way round;
-  // with O_NONBLOCK reading opens at once and writing is ENXIO without a reader; O_RDWR never waits. Errno::restart when
-  // interrupted: then it is as if nothing had been opened. `flags`: access mode and status flags.
+  // Opens the fifo as open(2) does, after the permission check: an open for reading waits for a
+  // writer and the other way round; with O_NONBLOCK reading opens at once and writing is ENXIO
+  // without a reader; O_RDWR never waits. Errno::restart when interrupted: then it is as if nothing
+  // had been opened. `flags`: access mode and status flags.
   Result<FilePtr> open(Task& task, const vfs::Node& node, std::uint32_t flags);
 
  private:

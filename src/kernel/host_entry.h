@@ -1,15 +1,18 @@
-// enter_kernel: the way of every system call from a guest into the kernel and back, the same for both interfaces.
+// enter_kernel: the way of every system call from a guest into the kernel and back, the same for
+// both interfaces.
 //
 //   std::int32_t fd_close(wasm::HostCall& host, std::uint32_t fd) noexcept {
-//     auto result = enter_kernel(host, [&](Task& task, const wasm::GuestMemory& memory) -> Result<void> { ... });
+//     auto result = enter_kernel(host, [&](Task& task, const wasm::GuestMemory& memory) ->
+//     Result<void> { ... });
 //     ...
 //   }
 //
-// It takes the kernel lock, charges the memory that the guest has grown by itself (a guest beyond the sandbox's limit is killed, as
-// Linux's out-of-memory killer would), runs `body`, looks at the signals when there is something to look at (default actions and stops
-// happen here, the guest's pending word is set here), and unwinds the guest when its task is to end: then the result is not used.
-// What the body throws never reaches wasmtime: no memory is ENOMEM, anything else EIO. Errno::restart comes out as it is: what
-// it means to the guest is for the interface to say.
+// It takes the kernel lock, charges the memory that the guest has grown by itself (a guest beyond
+// the sandbox's limit is killed, as Linux's out-of-memory killer would), runs `body`, looks at the
+// signals when there is something to look at (default actions and stops happen here, the guest's
+// pending word is set here), and unwinds the guest when its task is to end: then the result is not
+// used. What the body throws never reaches wasmtime: no memory is ENOMEM, anything else EIO.
+// Errno::restart comes out as it is: what it means to the guest is for the interface to say.
 #pragma once
 
 #include <mutex>
@@ -58,7 +61,8 @@ auto enter_kernel(wasm::HostCall& host, Body&& body) noexcept {
     detail::account_memory(task, memory);
     return body(task, memory);
   });
-  // A task that failed to attend for want of memory still has its attention flag, so the next call tries again.
+  // A task that failed to attend for want of memory still has its attention flag, so the next call
+  // tries again.
   if (task.attention()) {
     (void)detail::without_exceptions<Result<bool>>([&]() -> Result<bool> { return task.attend(); });
   }

@@ -18,8 +18,8 @@ namespace {
 
 // Repeats `attempt` while it is EAGAIN; sleeps on `queue` in between. Lock held.
 template <typename Attempt>
-Result<std::size_t> wait_for(Kernel& kernel, Attempt attempt, WaitQueue& queue, WaitQueue& canceled_changed,
-                             const bool& canceled, Deadline deadline) {
+Result<std::size_t> wait_for(Kernel& kernel, Attempt attempt, WaitQueue& queue,
+                             WaitQueue& canceled_changed, const bool& canceled, Deadline deadline) {
   Waiter waiter;
   WaitQueue* const queues[] = {&queue, &canceled_changed};
   for (bool timed_out = false;;) {
@@ -33,7 +33,8 @@ Result<std::size_t> wait_for(Kernel& kernel, Attempt attempt, WaitQueue& queue, 
 
 }  // namespace
 
-// --- CaptureFile --------------------------------------------------------------------------------------------------
+// --- CaptureFile
+// --------------------------------------------------------------------------------------------------
 
 CaptureFile::CaptureFile(Kernel& kernel, std::uint64_t limit_bytes, Sink sink)
     : File(o_wronly), kernel_(kernel), limit_bytes_(limit_bytes), sink_(std::move(sink)) {}
@@ -47,7 +48,8 @@ CaptureFile::Output CaptureFile::take() {
 Result<std::size_t> CaptureFile::write(Task& task, std::span<const std::byte> from) {
   // One at a time, so that the sink gets the bytes in the order in which they were written.
   while (passing_on_) CLOCHE_TRY(task.block({&idle_}));
-  const auto kept = static_cast<std::size_t>(std::min<std::uint64_t>(from.size(), limit_bytes_ - kept_));
+  const auto kept =
+      static_cast<std::size_t>(std::min<std::uint64_t>(from.size(), limit_bytes_ - kept_));
   output_.bytes.append(reinterpret_cast<const char*>(from.data()), kept);
   output_.written_bytes += from.size();
   kept_ += kept;
@@ -69,7 +71,8 @@ Result<vfs::Stat> CaptureFile::stat() {
 
 std::string CaptureFile::description() const { return fmt::format("pipe:[{}]", id_); }
 
-// --- BytesFile ----------------------------------------------------------------------------------------------------
+// --- BytesFile
+// ----------------------------------------------------------------------------------------------------
 
 Result<std::size_t> BytesFile::read(Task&, std::span<std::byte> to) {
   const std::span<const std::byte> left = std::as_bytes(std::span(bytes_)).subspan(position_);
@@ -79,14 +82,17 @@ Result<std::size_t> BytesFile::read(Task&, std::span<std::byte> to) {
   return count;
 }
 
-PollEvents BytesFile::poll() { return position_ < bytes_.size() ? pollin | pollrdnorm | pollhup : pollhup; }
+PollEvents BytesFile::poll() {
+  return position_ < bytes_.size() ? pollin | pollrdnorm | pollhup : pollhup;
+}
 
 Result<std::int32_t> BytesFile::ioctl(Task&, wasm::GuestMemory& memory, std::uint32_t request,
                                       std::uint32_t argument) {
   constexpr std::uint32_t fionread = 0x541B;
   if (request != fionread) return Errno::notty;
   constexpr std::size_t most = 0x7fffffff;
-  CLOCHE_TRY(memory.write(argument, static_cast<std::int32_t>(std::min(bytes_.size() - position_, most))));
+  CLOCHE_TRY(
+      memory.write(argument, static_cast<std::int32_t>(std::min(bytes_.size() - position_, most))));
   return 0;
 }
 
@@ -97,7 +103,8 @@ Result<vfs::Stat> BytesFile::stat() {
 
 std::string BytesFile::description() const { return fmt::format("pipe:[{}]", id_); }
 
-// --- HostPipe -----------------------------------------------------------------------------------------------------
+// --- HostPipe
+// -----------------------------------------------------------------------------------------------------
 
 HostPipe::HostPipe(Kernel& kernel, Flow flow) : kernel_(kernel), flow_(flow) {
   const std::lock_guard lock(kernel_.mutex());
@@ -143,7 +150,8 @@ Result<std::size_t> HostPipe::read(std::span<std::byte> to, Deadline deadline) {
   const std::lock_guard lock(kernel_.mutex());
   if (flow_ != Flow::from_guest || !open_) return Errno::badf;
   return wait_for(
-      kernel_, [&] { return pipe_->try_read(to); }, pipe_->readable, canceled_changed_, canceled_, deadline);
+      kernel_, [&] { return pipe_->try_read(to); }, pipe_->readable, canceled_changed_, canceled_,
+      deadline);
 }
 
 Result<std::size_t> HostPipe::write(std::span<const std::byte> from, Deadline deadline) {
@@ -152,8 +160,8 @@ Result<std::size_t> HostPipe::write(std::span<const std::byte> from, Deadline de
   while (written < from.size()) {
     if (flow_ != Flow::to_guest || !open_) return Errno::badf;
     const Result<std::size_t> done = wait_for(
-        kernel_, [&] { return pipe_->try_write(from.subspan(written)); }, pipe_->writable, canceled_changed_,
-        canceled_, deadline);
+        kernel_, [&] { return pipe_->try_write(from.subspan(written)); }, pipe_->writable,
+        canceled_changed_, canceled_, deadline);
     if (!done) {
       if (written != 0) return written;
       return done;
@@ -163,14 +171,16 @@ Result<std::size_t> HostPipe::write(std::span<const std::byte> from, Deadline de
   return written;
 }
 
-// --- HostTerminal -------------------------------------------------------------------------------------------------
+// --- HostTerminal
+// -------------------------------------------------------------------------------------------------
 
 Result<std::unique_ptr<HostTerminal>> HostTerminal::create(Kernel& kernel, tty::WindowSize size) {
   const std::lock_guard lock(kernel.mutex());
   CLOCHE_ASSIGN(std::shared_ptr<Terminal> terminal, kernel.terminals().create());
   terminal->set_window_size(size);
   FilePtr guest = kernel.terminals().open_slave(terminal, o_rdwr);
-  return std::unique_ptr<HostTerminal>(new HostTerminal(kernel, std::move(terminal), std::move(guest)));
+  return std::unique_ptr<HostTerminal>(
+      new HostTerminal(kernel, std::move(terminal), std::move(guest)));
 }
 
 HostTerminal::HostTerminal(Kernel& kernel, std::shared_ptr<Terminal> terminal, FilePtr guest)
@@ -191,8 +201,8 @@ void HostTerminal::release_guest_end() {
 Result<std::size_t> HostTerminal::read(std::span<std::byte> to, Deadline deadline) {
   const std::lock_guard lock(kernel_.mutex());
   Result<std::size_t> done = wait_for(
-      kernel_, [&] { return terminal_->take_screen(to); }, terminal_->master_changed, canceled_changed_, canceled_,
-      deadline);
+      kernel_, [&] { return terminal_->take_screen(to); }, terminal_->master_changed,
+      canceled_changed_, canceled_, deadline);
   if (!done && done.error() == Errno::io) return std::size_t{0};
   return done;
 }

@@ -1,12 +1,13 @@
-// Host ports: what the host's side of a run holds: output that is kept or passed on, input from a string, and the host's ends of
-// pipes and terminals.
+// Host ports: what the host's side of a run holds: output that is kept or passed on, input from a
+// string, and the host's ends of pipes and terminals.
 //
-// Threads: CaptureFile::taken, HostPipe and HostTerminal take the kernel lock themselves, so none of their functions is called with
-// it held; each may be used by several threads of the host. All of them must be gone before their Kernel, except that a File lives
-// on while guests have it open.
+// Threads: CaptureFile::taken, HostPipe and HostTerminal take the kernel lock themselves, so none
+// of their functions is called with it held; each may be used by several threads of the host. All
+// of them must be gone before their Kernel, except that a File lives on while guests have it open.
 //
-// A File that was given to a guest must not lose its last reference on the host's side without the kernel lock. So a port keeps a
-// reference of its own until release_guest_end(): call that when the SpawnRequest is gone. Before it, a reader sees no end of file.
+// A File that was given to a guest must not lose its last reference on the host's side without the
+// kernel lock. So a port keeps a reference of its own until release_guest_end(): call that when the
+// SpawnRequest is gone. Before it, a reader sees no end of file.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +27,17 @@ class Kernel;
 class Pipe;
 class Terminal;
 
-// Output that is kept, up to a limit between two takes; what comes after that is counted and dropped. It looks like a pipe to the guest.
+// Output that is kept, up to a limit between two takes; what comes after that is counted and
+// dropped. It looks like a pipe to the guest.
 class CaptureFile : public File {
  public:
   static constexpr std::uint64_t default_limit_bytes = 64ULL << 20;
-  // Gets all output as it is written, the dropped part as well, in order; called on the writing guest's thread without the kernel
-  // lock, and the guest waits for it. It must not throw.
+  // Gets all output as it is written, the dropped part as well, in order; called on the writing
+  // guest's thread without the kernel lock, and the guest waits for it. It must not throw.
   using Sink = std::function<void(std::span<const std::byte>)>;
 
-  explicit CaptureFile(Kernel& kernel, std::uint64_t limit_bytes = default_limit_bytes, Sink sink = {});
+  explicit CaptureFile(Kernel& kernel, std::uint64_t limit_bytes = default_limit_bytes,
+                       Sink sink = {});
 
   struct Output {
     std::string bytes;
@@ -63,7 +66,8 @@ class CaptureFile : public File {
 // Input from a string. It looks like a pipe that somebody has filled and closed.
 class BytesFile : public File {
  public:
-  BytesFile(Kernel& kernel, std::string bytes) : File(o_rdonly), kernel_(kernel), bytes_(std::move(bytes)) {}
+  BytesFile(Kernel& kernel, std::string bytes)
+      : File(o_rdonly), kernel_(kernel), bytes_(std::move(bytes)) {}
 
   Result<std::size_t> read(Task& task, std::span<std::byte> to) override;
   PollEvents poll() override;
@@ -81,7 +85,8 @@ class BytesFile : public File {
   WaitQueue never_;
 };
 
-// The host's end of a pipe whose other end a guest has: stdin that a thread feeds, or stdout that it reads.
+// The host's end of a pipe whose other end a guest has: stdin that a thread feeds, or stdout that
+// it reads.
 class HostPipe {
  public:
   enum class Flow { to_guest, from_guest };
@@ -95,10 +100,11 @@ class HostPipe {
   FilePtr guest_end() const { return guest_; }
   void release_guest_end();
 
-  // 0 is end of file: no guest has the other end open. ETIMEDOUT when the deadline passed, ECANCELED after cancel().
+  // 0 is end of file: no guest has the other end open. ETIMEDOUT when the deadline passed,
+  // ECANCELED after cancel().
   Result<std::size_t> read(std::span<std::byte> to, Deadline deadline = std::nullopt);
-  // All of it, or as much as was done before the deadline, the cancel or the end of the readers; the errors as above, and EPIPE,
-  // when that was nothing.
+  // All of it, or as much as was done before the deadline, the cancel or the end of the readers;
+  // the errors as above, and EPIPE, when that was nothing.
   Result<std::size_t> write(std::span<const std::byte> from, Deadline deadline = std::nullopt);
   // Closes the host's end: end of file for the guest, or EPIPE.
   void close();
@@ -129,7 +135,8 @@ class HostTerminal {
   FilePtr guest_end() const { return guest_; }
   void release_guest_end();
 
-  // What the terminal shows. 0: no guest has it open any more, and everything has been read. ETIMEDOUT, ECANCELED as for pipes.
+  // What the terminal shows. 0: no guest has it open any more, and everything has been read.
+  // ETIMEDOUT, ECANCELED as for pipes.
   Result<std::size_t> read(std::span<std::byte> to, Deadline deadline = std::nullopt);
   // Typed bytes; as HostPipe::write, with EIO when no guest has it open.
   Result<std::size_t> write(std::span<const std::byte> typed, Deadline deadline = std::nullopt);

@@ -13,7 +13,9 @@ using lnx::Guest;
 namespace nr = lnx::nr;
 using namespace std::chrono_literals;
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
 Deadline deadline() { return std::chrono::steady_clock::now() + 10s; }
 
 // Runs a guest with one file at a descriptor, which is the host's again afterwards.

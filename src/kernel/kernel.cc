@@ -20,12 +20,14 @@ namespace {
 
 constexpr Pid init_pid = 1;  // the parent of orphans: this kernel itself, which reaps them at once
 
-constexpr SignalSet stop_signals = SignalSet(SignalSet::of(sigstop).bits() | SignalSet::of(sigtstp).bits() |
-                                             SignalSet::of(sigttin).bits() | SignalSet::of(sigttou).bits());
+constexpr SignalSet stop_signals =
+    SignalSet(SignalSet::of(sigstop).bits() | SignalSet::of(sigtstp).bits() |
+              SignalSet::of(sigttin).bits() | SignalSet::of(sigttou).bits());
 
 }  // namespace
 
-Kernel::Kernel(KernelServices services, std::unique_ptr<vfs::Namespace> files, KernelOptions options)
+Kernel::Kernel(KernelServices services, std::unique_ptr<vfs::Namespace> files,
+               KernelOptions options)
     : services_(services),
       options_(std::move(options)),
       files_(std::move(files)),
@@ -34,7 +36,8 @@ Kernel::Kernel(KernelServices services, std::unique_ptr<vfs::Namespace> files, K
       sockets_(std::make_unique<SocketTable>(*this)),
       statistics_(std::make_unique<SyscallStatistics>()) {
   if (const Result<void> mounted = mount_kernel_filesystems(*this); !mounted) {
-    throw HostError("cannot mount /proc and /dev/pts: " + std::string(errno_info(mounted.error()).message));
+    throw HostError("cannot mount /proc and /dev/pts: " +
+                    std::string(errno_info(mounted.error()).message));
   }
 }
 
@@ -57,12 +60,14 @@ Result<ProcessPtr> Kernel::spawn(const SpawnRequest& request) {
   process->host_waits = true;
   process->fds.set_limit(options_.limits.max_open_files);
   process->limits = initial_limits();
-  CLOCHE_ASSIGN(process->cwd, files_->lookup(files_->root(), request.cwd, vfs::Follow::yes, process->credentials));
+  CLOCHE_ASSIGN(process->cwd, files_->lookup(files_->root(), request.cwd, vfs::Follow::yes,
+                                             process->credentials));
   CLOCHE_ASSIGN(const vfs::Stat cwd, process->cwd.stat());
   if (cwd.type != vfs::FileType::directory) return Errno::notdir;
   for (const auto& [fd, file] : request.files) CLOCHE_TRY(process->fds.install_at(fd, file, 0));
 
-  ExecRequest exec{.path = request.path, .argv = request.argv, .environment = request.environment, .start = {}};
+  ExecRequest exec{
+      .path = request.path, .argv = request.argv, .environment = request.environment, .start = {}};
   CLOCHE_ASSIGN(LoadedProgram loaded, load_program(*this, *process, exec));
   if (request.program) loaded.program = request.program;
   apply_exec(*process, std::move(loaded.image));
@@ -73,7 +78,8 @@ Result<ProcessPtr> Kernel::spawn(const SpawnRequest& request) {
   }
   processes_.emplace(process->pid(), process);
   const Result<void> started =
-      start(process, std::make_unique<Task>(process, Task::Start{std::move(loaded.program), nullptr, 0, 0}));
+      start(process,
+            std::make_unique<Task>(process, Task::Start{std::move(loaded.program), nullptr, 0, 0}));
   if (!started) {
     forget(*process);
     return started.error();
@@ -116,7 +122,8 @@ void Kernel::kill_job(JobId job) {
       alive = true;
       (void)post(*process, SignalInfo{.signo = sigkill, .code = si_kernel});
     }
-    // The last thing that a task does is to leave the count: nothing of the kernel is touched after that.
+    // The last thing that a task does is to leave the count: nothing of the kernel is touched after
+    // that.
     if (job == 0 && live_tasks_ != 0) alive = true;
     if (!alive) return;
     (void)waiter.sleep(mutex_, queues, std::nullopt);
@@ -168,14 +175,15 @@ Result<ProcessPtr> Kernel::create_child(Process& parent, int exit_signal) {
 Result<void> Kernel::start(const ProcessPtr& process, std::unique_ptr<Task> task) {
   process->task = task.get();
   ++live_tasks_;
-  const Result<void> started = services_.threads.run([this, owned = std::shared_ptr<Task>(std::move(task))]() mutable {
-    owned->run();
-    // Instance and files are gone before the kernel may be.
-    owned.reset();
-    const std::lock_guard lock(mutex_);
-    --live_tasks_;
-    task_ended_.wake_all();
-  });
+  const Result<void> started =
+      services_.threads.run([this, owned = std::shared_ptr<Task>(std::move(task))]() mutable {
+        owned->run();
+        // Instance and files are gone before the kernel may be.
+        owned.reset();
+        const std::lock_guard lock(mutex_);
+        --live_tasks_;
+        task_ended_.wake_all();
+      });
   if (!started) {
     process->task = nullptr;
     --live_tasks_;
@@ -231,8 +239,11 @@ void Kernel::report_to_parent(Process& process, int code, int status) {
   const int signo = ended ? process.exit_signal : sigchld;
   const bool wanted = ended || (parent->signals.disposition(sigchld).flags & sa_nocldstop) == 0;
   if (signo != 0 && wanted) {
-    (void)post(*parent, SignalInfo{.signo = signo, .code = code, .pid = process.pid(),
-                                   .uid = process.credentials.uid, .status = status});
+    (void)post(*parent, SignalInfo{.signo = signo,
+                                   .code = code,
+                                   .pid = process.pid(),
+                                   .uid = process.credentials.uid,
+                                   .status = status});
   }
   parent->child_changed.wake_all();
 }
@@ -263,8 +274,10 @@ Result<void> Kernel::post(Process& target, const SignalInfo& info) {
   } else if (stop_signals.has(signo)) {
     target.signals.discard(SignalSet::of(sigcont));
   }
-  // An ignored signal leaves no trace, unless it is blocked: then sigwait may want it, or a handler comes.
-  if (target.signals.ignored(signo) && !target.signals.mask.has(signo) && !unblockable.has(signo)) return {};
+  // An ignored signal leaves no trace, unless it is blocked: then sigwait may want it, or a handler
+  // comes.
+  if (target.signals.ignored(signo) && !target.signals.mask.has(signo) && !unblockable.has(signo))
+    return {};
   if (!target.signals.enqueue(info)) return Errno::again;
   target.signals_changed.wake_all();
   if (target.task && target.signals.deliverable().has(signo)) target.task->notice();
@@ -276,8 +289,8 @@ Result<void> Kernel::kill(Process& sender, Pid target, const SignalInfo& info) {
   if (target == INT32_MIN) return Errno::srch;  // no group has that number
   std::vector<ProcessPtr> chosen;
   for (const auto& [pid, process] : processes_) {
-    const bool match = target > 0    ? pid == target
-                       : target == 0 ? process->pgid == sender.pgid
+    const bool match = target > 0     ? pid == target
+                       : target == 0  ? process->pgid == sender.pgid
                        : target == -1 ? pid != sender.pid()
                                       : process->pgid == -target;
     if (match) chosen.push_back(process);
@@ -298,7 +311,8 @@ void Kernel::post_to_group(Pid pgid, const SignalInfo& info) {
 }
 
 bool Kernel::group_exists(Pid pgid) const {
-  return std::ranges::any_of(processes_, [&](const auto& entry) { return entry.second->pgid == pgid; });
+  return std::ranges::any_of(processes_,
+                             [&](const auto& entry) { return entry.second->pgid == pgid; });
 }
 
 bool Kernel::group_is_orphaned(Pid pgid) const {
@@ -320,14 +334,17 @@ void Kernel::wake_orphaned_group(Pid pgid) {
 }
 
 Result<void> Kernel::charge_memory(std::uint64_t bytes) {
-  if (bytes > options_.limits.memory_bytes - std::min(memory_in_use_, options_.limits.memory_bytes)) {
+  if (bytes >
+      options_.limits.memory_bytes - std::min(memory_in_use_, options_.limits.memory_bytes)) {
     return Errno::nomem;
   }
   memory_in_use_ += bytes;
   return {};
 }
 
-void Kernel::release_memory(std::uint64_t bytes) noexcept { memory_in_use_ -= std::min(bytes, memory_in_use_); }
+void Kernel::release_memory(std::uint64_t bytes) noexcept {
+  memory_in_use_ -= std::min(bytes, memory_in_use_);
+}
 
 void Kernel::fill_random(std::span<std::byte> to) {
   while (!to.empty()) {

@@ -1,7 +1,9 @@
-// Kernel: the operating system of one sandbox: processes, files, terminals, signals, time. No thread of its own: a process is
-// a thread of the host while it runs, and an idle kernel costs memory only.
+// Kernel: the operating system of one sandbox: processes, files, terminals, signals, time. No
+// thread of its own: a process is a thread of the host while it runs, and an idle kernel costs
+// memory only.
 //
-// Locks: one mutex guards the whole kernel. Public functions marked [lock] are called with it held; the others take it.
+// Locks: one mutex guards the whole kernel. Public functions marked [lock] are called with it held;
+// the others take it.
 #pragma once
 
 #include <atomic>
@@ -49,14 +51,16 @@ struct KernelOptions {
   KernelLimits limits;
   std::string host_name = "cloche";
   bool trace_syscalls = false;
-  // Receives one line per traced call; called without order guarantees between processes, lock held.
+  // Receives one line per traced call; called without order guarantees between processes, lock
+  // held.
   std::function<void(std::string_view line)> trace_sink;
 };
 
 // What a new process is, when the host starts it.
 struct SpawnRequest {
   std::string path;  // looked up as a path, not in PATH
-  // Executed in place of the program at `path`, which is looked up and checked all the same. May be null.
+  // Executed in place of the program at `path`, which is looked up and checked all the same. May be
+  // null.
   std::shared_ptr<const Program> program;
   std::vector<std::string> argv;
   std::vector<std::string> environment;
@@ -86,7 +90,8 @@ class Kernel {
   // Ids, for the tests and figures.
   std::size_t process_count();
 
-  // --- [lock] ----------------------------------------------------------------------------------------------------
+  // --- [lock]
+  // ----------------------------------------------------------------------------------------------------
 
   vfs::Namespace& files() noexcept { return *files_; }
   ProcessPtr find(Pid pid) const;
@@ -104,7 +109,8 @@ class Kernel {
   // SIGCHLD with this si_code, and whoever waits; for a stop or a continue too.
   void report_to_parent(Process& process, int code, int status);
 
-  // Queues a signal (default actions happen in the target). EPERM and ESRCH are the callers' to check.
+  // Queues a signal (default actions happen in the target). EPERM and ESRCH are the callers' to
+  // check.
   Result<void> post(Process& target, const SignalInfo& info);
   // kill(2)'s target rules: pid > 0, 0, -1, < -1.
   Result<void> kill(Process& sender, Pid target, const SignalInfo& info);
@@ -124,11 +130,14 @@ class Kernel {
   // What the buffers of pipes, terminals and sockets may take together.
   const std::shared_ptr<BufferBudget>& buffers() noexcept { return buffers_; }
   FileLocks& locks() noexcept { return locks_; }
-  // The process whose path is being walked: whose /proc/self it is. Null for the host's own walks. See file_ops::Acting.
+  // The process whose path is being walked: whose /proc/self it is. Null for the host's own walks.
+  // See file_ops::Acting.
   const Process* acting() const noexcept { return acting_; }
   SyscallStatistics& statistics() noexcept { return *statistics_; }
   SteadyTime booted() const noexcept { return booted_; }
-  std::uint64_t next_file_id() noexcept { return ++last_file_id_; }  // inode numbers of pipes, sockets ...
+  std::uint64_t next_file_id() noexcept {
+    return ++last_file_id_;
+  }  // inode numbers of pipes, sockets ...
 
   // Random bytes from the host; what a guest's entropy comes from.
   static void fill_random(std::span<std::byte> to);

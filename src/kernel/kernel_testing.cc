@@ -14,8 +14,9 @@
 namespace cloche::kernel {
 namespace {
 
-// Bodies wait here for their guest, or guests for their body: whichever comes first. The body of a guest that was killed before
-// it asked stays; the weak reference sees to it that no later process has the same address.
+// Bodies wait here for their guest, or guests for their body: whichever comes first. The body of a
+// guest that was killed before it asked stays; the weak reference sees to it that no later process
+// has the same address.
 class Bodies {
  public:
   void add(const ProcessPtr& process, GuestBody body) {
@@ -82,9 +83,9 @@ std::unique_ptr<vfs::Namespace> tree() {
 }  // namespace
 
 TestKernel::TestKernel(KernelOptions options)
-    : kernel_(std::make_unique<Kernel>(
-          KernelServices{wasm::test_engine(), services().threads, services().programs, services().timers}, tree(),
-          std::move(options))) {}
+    : kernel_(std::make_unique<Kernel>(KernelServices{wasm::test_engine(), services().threads,
+                                                      services().programs, services().timers},
+                                       tree(), std::move(options))) {}
 
 void TestKernel::with_files(const std::function<void(vfs::FileOps&)>& body) {
   const std::lock_guard lock(kernel_->mutex());

@@ -1,4 +1,5 @@
-// A whole kernel for tests: an empty file system in memory, programs in text form, and files that catch what guests write.
+// A whole kernel for tests: an empty file system in memory, programs in text form, and files that
+// catch what guests write.
 //
 // The tree has /bin and /etc (root's), /tmp (1777) and /workspace (the sandbox user's).
 #pragma once
@@ -40,8 +41,8 @@ class OutputFile : public File {
   std::string text_;
 };
 
-// What a guest does when it calls the import `test.turn` (() -> ()): runs on its thread, without the kernel lock, and may call the
-// guest's exports.
+// What a guest does when it calls the import `test.turn` (() -> ()): runs on its thread, without
+// the kernel lock, and may call the guest's exports.
 using GuestBody = std::function<void(wasm::HostCall& host)>;
 
 class TestKernel {

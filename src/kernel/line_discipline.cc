@@ -18,10 +18,15 @@ constexpr std::size_t tab_width = 8;
 bool is_control(std::uint8_t c) { return c < 0x20 || c == 0x7f; }
 bool is_continuation(std::uint8_t c) { return (c & 0xc0) == 0x80; }
 bool is_word(std::uint8_t c) {
-  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c >= 0x80;
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+         c >= 0x80;
 }
-std::uint8_t lower(std::uint8_t c) { return c >= 'A' && c <= 'Z' ? static_cast<std::uint8_t>(c + 32) : c; }
-std::uint8_t upper(std::uint8_t c) { return c >= 'a' && c <= 'z' ? static_cast<std::uint8_t>(c - 32) : c; }
+std::uint8_t lower(std::uint8_t c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<std::uint8_t>(c + 32) : c;
+}
+std::uint8_t upper(std::uint8_t c) {
+  return c >= 'a' && c <= 'z' ? static_cast<std::uint8_t>(c - 32) : c;
+}
 
 }  // namespace
 
@@ -60,13 +65,15 @@ std::size_t LineDiscipline::held_bytes() const noexcept {
 
 bool LineDiscipline::accepts() const noexcept {
   if (held_bytes() + 1 < max_input_bytes) return true;
-  // A line that is too long must still come to its end: then what does not fit is dropped. Otherwise the reader is behind.
+  // A line that is too long must still come to its end: then what does not fit is dropped.
+  // Otherwise the reader is behind.
   return canonical() && lines_.empty();
 }
 
 std::size_t LineDiscipline::receive(std::span<const std::byte> typed, Effects& effects) {
   std::size_t taken = 0;
-  while (taken < typed.size() && accepts()) receive_one(static_cast<std::uint8_t>(typed[taken++]), effects);
+  while (taken < typed.size() && accepts())
+    receive_one(static_cast<std::uint8_t>(typed[taken++]), effects);
   return taken;
 }
 
@@ -211,7 +218,8 @@ void LineDiscipline::finish_line(Effects& effects) {
   effects.input_changed = true;
 }
 
-// --- Erasing ------------------------------------------------------------------------------------------------------
+// --- Erasing
+// ------------------------------------------------------------------------------------------------------
 
 std::size_t LineDiscipline::last_character_at() const noexcept {
   std::size_t at = line_.size() - 1;
@@ -272,8 +280,8 @@ void LineDiscipline::erase_word(Effects& effects) {
 }
 
 void LineDiscipline::erase_line(Effects& effects) {
-  if (termios_.has_local(tty::echo) && !(termios_.has_local(echok) && termios_.has_local(echoke) &&
-                                         termios_.has_local(echoe))) {
+  if (termios_.has_local(tty::echo) &&
+      !(termios_.has_local(echok) && termios_.has_local(echoke) && termios_.has_local(echoe))) {
     line_.clear();
     finish_erasing(effects);
     echo_character(termios_.cc[vkill], effects);
@@ -284,7 +292,8 @@ void LineDiscipline::erase_line(Effects& effects) {
   while (!line_.empty()) drop_last(effects);
 }
 
-// --- Echo and output ----------------------------------------------------------------------------------------------
+// --- Echo and output
+// ----------------------------------------------------------------------------------------------
 
 void LineDiscipline::finish_erasing(Effects& effects) {
   if (std::exchange(erasing_, false)) echo_raw("/", effects);
@@ -350,7 +359,8 @@ void LineDiscipline::put_output(std::uint8_t c, std::string& to) {
   to.push_back(static_cast<char>(c));
 }
 
-std::size_t LineDiscipline::process_output(std::span<const std::byte> from, std::size_t room, std::string& to) {
+std::size_t LineDiscipline::process_output(std::span<const std::byte> from, std::size_t room,
+                                           std::string& to) {
   if (!termios_.has_output(opost)) {
     const std::size_t count = std::min(from.size(), room);
     to.append(reinterpret_cast<const char*>(from.data()), count);
@@ -366,13 +376,16 @@ std::size_t LineDiscipline::process_output(std::span<const std::byte> from, std:
   return used;
 }
 
-// --- Reading ------------------------------------------------------------------------------------------------------
+// --- Reading
+// ------------------------------------------------------------------------------------------------------
 
 bool LineDiscipline::readable(std::size_t minimum) const noexcept {
   return canonical() ? !lines_.empty() : raw_.size() >= minimum;
 }
 
-std::size_t LineDiscipline::readable_bytes() const noexcept { return canonical() ? lines_bytes_ : raw_.size(); }
+std::size_t LineDiscipline::readable_bytes() const noexcept {
+  return canonical() ? lines_bytes_ : raw_.size();
+}
 
 LineDiscipline::Taken LineDiscipline::take(std::span<std::byte> to) {
   if (!canonical()) {

@@ -1,5 +1,6 @@
-// LineDiscipline: what stands between the keyboard and a program: line editing, echo, signal characters, and the treatment of
-// output. It is a machine of its own: bytes go in, bytes, echo and signals come out; it knows no processes and never blocks.
+// LineDiscipline: what stands between the keyboard and a program: line editing, echo, signal
+// characters, and the treatment of output. It is a machine of its own: bytes go in, bytes, echo and
+// signals come out; it knows no processes and never blocks.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,8 @@ namespace cloche::kernel {
 
 class LineDiscipline {
  public:
-  // Bytes of input that are kept. In canonical mode the rest of a longer line is dropped, but for its end.
+  // Bytes of input that are kept. In canonical mode the rest of a longer line is dropped, but for
+  // its end.
   static constexpr std::size_t max_input_bytes = 4096;
 
   // What input has caused.
@@ -37,7 +39,8 @@ class LineDiscipline {
   bool accepts() const noexcept;
   void flush_input();
 
-  // Takes input: in canonical mode at most one line. Nothing there and the end of file are told apart by `end_of_file`.
+  // Takes input: in canonical mode at most one line. Nothing there and the end of file are told
+  // apart by `end_of_file`.
   struct Taken {
     std::size_t count = 0;
     bool end_of_file = false;
@@ -48,7 +51,8 @@ class LineDiscipline {
   // FIONREAD.
   std::size_t readable_bytes() const noexcept;
 
-  // Processes output into `to` until that has `room` bytes more or `from` is used up; how much of `from` is used.
+  // Processes output into `to` until that has `room` bytes more or `from` is used up; how much of
+  // `from` is used.
   std::size_t process_output(std::span<const std::byte> from, std::size_t room, std::string& to);
 
   // ^S has stopped output.
@@ -70,7 +74,8 @@ class LineDiscipline {
   void erase_character(Effects& effects);
   void erase_word(Effects& effects);
   void erase_line(Effects& effects);
-  // Drops the last character of the line, with the bytes that continue it, and removes it from the screen.
+  // Drops the last character of the line, with the bytes that continue it, and removes it from the
+  // screen.
   void drop_last(Effects& effects);
   std::size_t last_character_at() const noexcept;
   // Columns that the first `bytes` of the line take, from where the line starts.
@@ -86,7 +91,7 @@ class LineDiscipline {
   std::string line_;               // being edited
   std::deque<std::string> lines_;  // finished; an empty one is an end of file
   std::size_t lines_bytes_ = 0;
-  std::string raw_;                // non-canonical input
+  std::string raw_;  // non-canonical input
   bool literal_next_ = false;
   bool erasing_ = false;  // ECHOPRT: within \.../
   bool stopped_ = false;

@@ -7,8 +7,8 @@
 namespace cloche::kernel {
 namespace {
 
-void write_back(const wasm::GuestMemory& memory, std::uint64_t start, std::uint64_t end, const SharedMapping& shared,
-                std::uint64_t file_offset) {
+void write_back(const wasm::GuestMemory& memory, std::uint64_t start, std::uint64_t end,
+                const SharedMapping& shared, std::uint64_t file_offset) {
   const Result<vfs::Stat> stat = shared.node.stat();
   if (!stat || file_offset >= stat->size) return;
   const std::uint64_t length = std::min(end - start, stat->size - file_offset);

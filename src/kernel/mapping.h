@@ -1,4 +1,5 @@
-// Shared mappings of files: a guest's pages are copies, so what it wrote goes to the file at msync, munmap and exit.
+// Shared mappings of files: a guest's pages are copies, so what it wrote goes to the file at msync,
+// munmap and exit.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@ namespace cloche::kernel {
 
 class Task;
 
-// Writes the shared mappings of the task's process within [start, end) to their files, as far as the files reach. Kernel lock held.
+// Writes the shared mappings of the task's process within [start, end) to their files, as far as
+// the files reach. Kernel lock held.
 void write_back_mappings(Task& task, std::uint64_t start, std::uint64_t end) noexcept;
 
 }  // namespace cloche::kernel

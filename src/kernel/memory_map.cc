@@ -5,7 +5,9 @@
 namespace cloche::kernel {
 namespace {
 
-constexpr std::uint64_t page_up(std::uint64_t n) { return (n + page_bytes - 1) & ~(page_bytes - 1); }
+constexpr std::uint64_t page_up(std::uint64_t n) {
+  return (n + page_bytes - 1) & ~(page_bytes - 1);
+}
 
 }  // namespace
 
@@ -20,7 +22,8 @@ void MemoryMap::reset(std::uint64_t heap_base, std::uint64_t memory_end) {
 
 Result<void> MemoryMap::set_brk(std::uint64_t brk) {
   if (brk < heap_base_) return Errno::nomem;
-  // Everything from the first mapping on belongs to mmap; before that the break may move within memory.
+  // Everything from the first mapping on belongs to mmap; before that the break may move within
+  // memory.
   std::uint64_t first_taken = memory_end_;
   if (!regions_.empty()) first_taken = std::min(first_taken, regions_.begin()->first);
   if (!free_.empty()) first_taken = std::min(first_taken, free_.begin()->first);
@@ -79,7 +82,8 @@ void MemoryMap::release(std::uint64_t start, std::uint64_t length) {
     }
     it = regions_.lower_bound(cut_end);
   }
-  // What is beyond the memory that exists is not free but not there yet (an allocation that failed to grow).
+  // What is beyond the memory that exists is not free but not there yet (an allocation that failed
+  // to grow).
   while (!free_.empty() && free_.rbegin()->second == needed_ && needed_ > memory_end_) {
     const auto last = std::prev(free_.end());
     needed_ = std::max(last->first, memory_end_);
@@ -91,7 +95,8 @@ void MemoryMap::release(std::uint64_t start, std::uint64_t length) {
   }
 }
 
-const std::pair<const std::uint64_t, MemoryMap::Region>* MemoryMap::find(std::uint64_t address) const {
+const std::pair<const std::uint64_t, MemoryMap::Region>* MemoryMap::find(
+    std::uint64_t address) const {
   auto it = regions_.upper_bound(address);
   if (it == regions_.begin()) return nullptr;
   --it;

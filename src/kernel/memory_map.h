@@ -1,5 +1,6 @@
-// MemoryMap: which pages of a guest's linear memory brk and mmap have handed out. Only book-keeping: the caller grows and
-// clears the memory. Addresses are guest addresses, pages 4096 bytes.
+// MemoryMap: which pages of a guest's linear memory brk and mmap have handed out. Only
+// book-keeping: the caller grows and clears the memory. Addresses are guest addresses, pages 4096
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +32,13 @@ class MemoryMap {
 
   std::uint64_t heap_base() const noexcept { return heap_base_; }
   std::uint64_t brk() const noexcept { return brk_; }
-  // The break may grow while it is the last thing in memory, or into what the memory already has; the new break, and in
-  // `grow_to` the size the memory must have. ENOMEM otherwise.
+  // The break may grow while it is the last thing in memory, or into what the memory already has;
+  // the new break, and in `grow_to` the size the memory must have. ENOMEM otherwise.
   Result<void> set_brk(std::uint64_t brk);
 
-  // Finds `length` bytes (a multiple of the page): in the free list, else at the end of memory. The region may end beyond
-  // memory_end(): then the caller grows the memory to memory_needed() first, and calls release on failure.
+  // Finds `length` bytes (a multiple of the page): in the free list, else at the end of memory. The
+  // region may end beyond memory_end(): then the caller grows the memory to memory_needed() first,
+  // and calls release on failure.
   std::uint64_t allocate(std::uint64_t length, std::optional<SharedMapping> shared);
   // Marks [start, start+length) as free; parts that are not mapped are skipped, as munmap does.
   void release(std::uint64_t start, std::uint64_t length);
@@ -57,8 +59,8 @@ class MemoryMap {
   std::uint64_t brk_ = 0;
   std::uint64_t memory_end_ = 0;
   std::uint64_t needed_ = 0;
-  std::map<std::uint64_t, Region> regions_;           // start -> mapped
-  std::map<std::uint64_t, std::uint64_t> free_;       // start -> end: once mapped, free now
+  std::map<std::uint64_t, Region> regions_;      // start -> mapped
+  std::map<std::uint64_t, std::uint64_t> free_;  // start -> end: once mapped, free now
 };
 
 }  // namespace cloche::kernel

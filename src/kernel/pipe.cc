@@ -50,7 +50,8 @@ Result<std::size_t> Pipe::try_write(std::span<const std::byte> from) {
   if (from.empty()) return std::size_t{0};
   if (readers_ == 0) return Errno::pipe;
   if (ring_.room() == 0) return Errno::again;
-  if (from.size() <= atomic_bytes && ring_.make_room(from.size()) < from.size()) return Errno::again;
+  if (from.size() <= atomic_bytes && ring_.make_room(from.size()) < from.size())
+    return Errno::again;
   const std::size_t count = ring_.write(from);
   if (count == 0) return Errno::again;
   readable.wake_all();
@@ -189,15 +190,16 @@ std::string PipeFile::description() const { return fmt::format("pipe:[{}]", pipe
 
 std::pair<FilePtr, FilePtr> make_pipe(Kernel& kernel, std::uint32_t flags) {
   const auto pipe = std::make_shared<Pipe>(kernel.buffers(), kernel.next_file_id());
-  return {std::make_shared<PipeFile>(pipe, o_rdonly | flags), std::make_shared<PipeFile>(pipe, o_wronly | flags)};
+  return {std::make_shared<PipeFile>(pipe, o_rdonly | flags),
+          std::make_shared<PipeFile>(pipe, o_wronly | flags)};
 }
 
 Errno broken_pipe(Task& task) {
   Process& process = task.process();
-  (void)task.kernel().post(process, SignalInfo{.signo = sigpipe,
-                                               .code = si_user,
-                                               .pid = process.pid(),
-                                               .uid = process.credentials.uid});
+  (void)task.kernel().post(
+      process,
+      SignalInfo{
+          .signo = sigpipe, .code = si_user, .pid = process.pid(), .uid = process.credentials.uid});
   return Errno::pipe;
 }
 

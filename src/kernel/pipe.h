@@ -1,5 +1,5 @@
-// Pipe: a bounded stream of bytes between any number of read and write ends, as in pipe(7). PipeFile: one end (or, for a fifo
-// opened O_RDWR, both). Kernel lock held.
+// Pipe: a bounded stream of bytes between any number of read and write ends, as in pipe(7).
+// PipeFile: one end (or, for a fifo opened O_RDWR, both). Kernel lock held.
 #pragma once
 
 #include <cstdint>
@@ -37,13 +37,15 @@ class Pipe {
   void close_writer() noexcept;
   std::uint32_t readers() const noexcept { return readers_; }
   std::uint32_t writers() const noexcept { return writers_; }
-  // How many were ever opened: what an open of a fifo waits for (the other may be gone again when it looks).
+  // How many were ever opened: what an open of a fifo waits for (the other may be gone again when
+  // it looks).
   std::uint64_t readers_ever() const noexcept { return readers_ever_; }
   std::uint64_t writers_ever() const noexcept { return writers_ever_; }
 
   // Up to to.size() bytes. EAGAIN while it is empty and has writers; 0 is end of file.
   Result<std::size_t> try_read(std::span<std::byte> to);
-  // EPIPE without readers (the signal is the caller's to send), EAGAIN while there is no room, or not enough for an atomic write.
+  // EPIPE without readers (the signal is the caller's to send), EAGAIN while there is no room, or
+  // not enough for an atomic write.
   Result<std::size_t> try_write(std::span<const std::byte> from);
   // The same without taking (tee).
   Result<std::size_t> try_peek(std::span<std::byte> to);
@@ -53,13 +55,17 @@ class Pipe {
   std::size_t size() const noexcept { return ring_.size(); }
   std::size_t room() const noexcept { return ring_.room(); }
   std::size_t capacity() const noexcept { return ring_.capacity(); }
-  // F_SETPIPE_SZ: the capacity it has then. EPERM over the maximum, EBUSY when it holds more than that.
+  // F_SETPIPE_SZ: the capacity it has then. EPERM over the maximum, EBUSY when it holds more than
+  // that.
   Result<std::uint32_t> set_capacity(std::uint32_t bytes);
 
   // True when a write of PIPE_BUF bytes would be done at once; what POLLOUT means.
-  bool has_room() const noexcept { return ring_.room() >= std::min(atomic_bytes, ring_.capacity()); }
+  bool has_room() const noexcept {
+    return ring_.room() >= std::min(atomic_bytes, ring_.capacity());
+  }
 
-  // Woken when there is something to read, or no writer any more; when there is room, or no reader any more; when an end is opened.
+  // Woken when there is something to read, or no writer any more; when there is room, or no reader
+  // any more; when an end is opened.
   WaitQueue readable;
   WaitQueue writable;
   WaitQueue opened;

@@ -10,7 +10,9 @@
 namespace cloche::kernel {
 namespace {
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
 
 // A result in words: what was done, or the error's name.
 std::string shown(const Result<std::size_t>& result) {
@@ -114,7 +116,8 @@ TEST_F(PipeTest, GoesAroundTheEndOfItsStorage) {
   std::string expected;
   std::string got;
   for (int i = 0; i < 1000; ++i) {
-    const std::string piece(1 + static_cast<std::size_t>(i * 37 % 3000), static_cast<char>('a' + i % 26));
+    const std::string piece(1 + static_cast<std::size_t>(i * 37 % 3000),
+                            static_cast<char>('a' + i % 26));
     expected += piece;
     ASSERT_EQ(write(piece), std::to_string(piece.size()));
     got += read(static_cast<std::size_t>(i % 7) * 700);

@@ -1,4 +1,5 @@
-// PollSet: waits until one of some files is ready: poll, select, and the waits of WASI. Kernel lock held.
+// PollSet: waits until one of some files is ready: poll, select, and the waits of WASI. Kernel lock
+// held.
 //
 //   PollSet set;
 //   set.add(file, pollin);
@@ -20,7 +21,8 @@ class PollSet {
   // `events`: what is asked for; POLLERR and POLLHUP are always told. The set holds the file.
   void add(FilePtr file, PollEvents events) { entries_.push_back({std::move(file), events, 0}); }
 
-  // How many are ready; 0 when the deadline has passed. Looks once, also with a deadline in the past. Errno::restart: interrupted.
+  // How many are ready; 0 when the deadline has passed. Looks once, also with a deadline in the
+  // past. Errno::restart: interrupted.
   Result<std::size_t> wait(Task& task, Deadline deadline);
 
   // What was ready of the entry, in the order of add().

@@ -11,8 +11,8 @@
 
 namespace cloche::kernel::proc {
 
-// What an inode number says. `index`: of the entry in its table, or a descriptor. A thread is what lies at
-// /proc/<pid>/task/<pid>: the process again, in directories of its own.
+// What an inode number says. `index`: of the entry in its table, or a descriptor. A thread is what
+// lies at /proc/<pid>/task/<pid>: the process again, in directories of its own.
 enum class Kind : std::uint8_t {
   system = 1,
   process,

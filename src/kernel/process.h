@@ -1,7 +1,7 @@
 // Process: the state of one process, as ps and /proc would tell it. Who executes it is the Task.
 //
-// All members are guarded by the kernel lock. A Process lives as long as somebody holds it; it is in the kernel's table from
-// its creation until it is reaped.
+// All members are guarded by the kernel lock. A Process lives as long as somebody holds it; it is
+// in the kernel's table from its creation until it is reaped.
 #pragma once
 
 #include <array>
@@ -26,7 +26,8 @@ class ProcessTimers;
 class Terminal;
 
 using Pid = std::int32_t;
-// A tree of processes that one `run` of the host started. A guest cannot leave it: it is inherited and never changes.
+// A tree of processes that one `run` of the host started. A guest cannot leave it: it is inherited
+// and never changes.
 using JobId = std::uint64_t;
 
 enum class ProcessState { running, stopped, zombie, reaped };
@@ -55,7 +56,8 @@ class WaitStatus {
 struct Usage {
   std::chrono::nanoseconds cpu{0};
   std::uint64_t max_memory_bytes = 0;
-  std::uint64_t read_bytes = 0, read_calls = 0, written_bytes = 0, write_calls = 0;  // /proc/<pid>/io
+  std::uint64_t read_bytes = 0, read_calls = 0, written_bytes = 0,
+                write_calls = 0;  // /proc/<pid>/io
 };
 
 // A session of processes (setsid) and its controlling terminal.
@@ -67,8 +69,9 @@ struct TtySession {
 };
 
 // RLIMIT_* numbers, asm-generic.
-inline constexpr int rlimit_cpu = 0, rlimit_fsize = 1, rlimit_data = 2, rlimit_stack = 3, rlimit_core = 4, rlimit_rss = 5,
-                     rlimit_nproc = 6, rlimit_nofile = 7, rlimit_memlock = 8, rlimit_as = 9, rlimit_count = 16;
+inline constexpr int rlimit_cpu = 0, rlimit_fsize = 1, rlimit_data = 2, rlimit_stack = 3,
+                     rlimit_core = 4, rlimit_rss = 5, rlimit_nproc = 6, rlimit_nofile = 7,
+                     rlimit_memlock = 8, rlimit_as = 9, rlimit_count = 16;
 inline constexpr std::uint64_t rlim_infinity = ~std::uint64_t{0};
 struct ResourceLimit {
   std::uint64_t soft = rlim_infinity;
@@ -105,7 +108,8 @@ class Process : public std::enable_shared_from_this<Process> {
   SignalState signals;
   MemoryMap memory;
   std::array<ResourceLimit, rlimit_count> limits{};
-  // setitimer, alarm and timer_create: null until the first is set. Not inherited; an exec calls its program_changed().
+  // setitimer, alarm and timer_create: null until the first is set. Not inherited; an exec calls
+  // its program_changed().
   std::shared_ptr<ProcessTimers> timers;
 
   ProcessState state = ProcessState::running;
@@ -119,7 +123,8 @@ class Process : public std::enable_shared_from_this<Process> {
   Usage children_usage;
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 
-  // The task that executes this process; null before it starts and after it ends, and for a vfork child before its exec.
+  // The task that executes this process; null before it starts and after it ends, and for a vfork
+  // child before its exec.
   Task* task = nullptr;
 
  private:

@@ -11,7 +11,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::int32_t key_of(ProcessTimers::Itimer which) { return -1 - static_cast<std::int32_t>(which); }
+constexpr std::int32_t key_of(ProcessTimers::Itimer which) {
+  return -1 - static_cast<std::int32_t>(which);
+}
 
 // A period below this is kept up by counting overruns: the timer thread serves all sandboxes.
 constexpr ProcessTimers::Nanoseconds shortest_period = 100us;
@@ -120,7 +122,8 @@ ProcessTimers::Setting ProcessTimers::set_itimer(Itimer which, Setting setting) 
   return before;
 }
 
-Result<std::int32_t> ProcessTimers::create(ClockKind clock, std::int32_t clock_number, Event event) {
+Result<std::int32_t> ProcessTimers::create(ClockKind clock, std::int32_t clock_number,
+                                           Event event) {
   std::int32_t id = 0;
   while (timers_.contains(id)) ++id;
   if (static_cast<std::size_t>(id) >= max_timers) return Errno::again;

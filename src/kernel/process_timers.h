@@ -1,7 +1,8 @@
-// ProcessTimers: the timers of one process that end in a signal: setitimer's three and those of timer_create. Kernel lock held.
+// ProcessTimers: the timers of one process that end in a signal: setitimer's three and those of
+// timer_create. Kernel lock held.
 //
-// The host's TimerThread calls back when one is due. Timers of CPU clocks are looked at when they could have expired at the
-// earliest, for a process cannot use more CPU time than time passes.
+// The host's TimerThread calls back when one is due. Timers of CPU clocks are looked at when they
+// could have expired at the earliest, for a process cannot use more CPU time than time passes.
 #pragma once
 
 #include <array>
@@ -61,7 +62,8 @@ class ProcessTimers {
   // exec: the timers of timer_create are gone, those of setitimer stay.
   void program_changed();
 
-  // For the timer thread's callback: a timer's moment has come. `arming` tells a timer that was set again in the meantime.
+  // For the timer thread's callback: a timer's moment has come. `arming` tells a timer that was set
+  // again in the meantime.
   void due(std::int32_t key, std::uint64_t arming);
 
   // The CPU time of a process up to now.

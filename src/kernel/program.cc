@@ -4,8 +4,8 @@
 
 namespace cloche::kernel {
 
-Result<std::shared_ptr<const Program>> ProgramStore::link(std::shared_ptr<const wasm::Module> module,
-                                                          Startup startup) {
+Result<std::shared_ptr<const Program>> ProgramStore::link(
+    std::shared_ptr<const wasm::Module> module, Startup startup) {
   auto program = std::make_shared<Program>();
   program->startup = std::move(startup);
   CLOCHE_ASSIGN(program->module, linker_.link(std::move(module)));

@@ -1,5 +1,5 @@
-// Program: what a process executes, a compiled module that is linked to the kernel's imports, and how it starts.
-// ProgramStore: the programs of one host process, shared by all its kernels.
+// Program: what a process executes, a compiled module that is linked to the kernel's imports, and
+// how it starts. ProgramStore: the programs of one host process, shared by all its kernels.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class Task;
 
 // How a program starts where that is more than a call of its entry.
 struct Startup {
-  // Called in place of the entry, on the task's thread, without the kernel lock, with a fresh instance; its outcome is that of the
-  // program.
+  // Called in place of the entry, on the task's thread, without the kernel lock, with a fresh
+  // instance; its outcome is that of the program.
   std::function<wasm::Outcome(Task&)> run;
   // Of a WASI program.
   wasi::PreopenPlan preopens;
@@ -41,27 +41,33 @@ struct Program {
   Startup startup;
 };
 
-// Identifies a program of the base layer: what vfs::BaseBuilder::add_program is given, and exec finds at the inode.
+// Identifies a program of the base layer: what vfs::BaseBuilder::add_program is given, and exec
+// finds at the inode.
 using ProgramTag = std::uint64_t;
 
 // Thread-safe. Outlives every Kernel that uses it.
 class ProgramStore {
  public:
-  ProgramStore(wasm::ModuleStore& modules, wasm::Linker& linker) : modules_(modules), linker_(linker) {}
+  ProgramStore(wasm::ModuleStore& modules, wasm::Linker& linker)
+      : modules_(modules), linker_(linker) {}
 
-  // Names a wasm file of the host as a program of base layers. Nothing is read before its first exec.
+  // Names a wasm file of the host as a program of base layers. Nothing is read before its first
+  // exec.
   ProgramTag add(std::filesystem::path wasm_file, Startup startup = {});
   // From now on what has this tag starts like this (a boot image, another entry).
   void replace(ProgramTag tag, Program program);
 
-  // The program of a tag; compiled, or taken from the cache, at the first call. ENOEXEC when the file is damaged or absent.
+  // The program of a tag; compiled, or taken from the cache, at the first call. ENOEXEC when the
+  // file is damaged or absent.
   Result<std::shared_ptr<const Program>> load(ProgramTag tag);
   std::size_t size() const;
-  // The program in bytes that a user brought. ENOEXEC when they are not a program that can run here.
+  // The program in bytes that a user brought. ENOEXEC when they are not a program that can run
+  // here.
   Result<std::shared_ptr<const Program>> load_bytes(std::span<const std::byte> bytes);
 
  private:
-  Result<std::shared_ptr<const Program>> link(std::shared_ptr<const wasm::Module> module, Startup startup);
+  Result<std::shared_ptr<const Program>> link(std::shared_ptr<const wasm::Module> module,
+                                              Startup startup);
 
   wasm::ModuleStore& modules_;
   wasm::Linker& linker_;

@@ -8,15 +8,12 @@ DefaultAction default_action(int signo) noexcept {
   switch (signo) {
     case sigchld:
     case sigurg:
-    case sigwinch:
-      return DefaultAction::ignore;
-    case sigcont:
-      return DefaultAction::resume;
+    case sigwinch: return DefaultAction::ignore;
+    case sigcont: return DefaultAction::resume;
     case sigstop:
     case sigtstp:
     case sigttin:
-    case sigttou:
-      return DefaultAction::stop;
+    case sigttou: return DefaultAction::stop;
     case sigquit:
     case sigill:
     case sigtrap:
@@ -26,10 +23,8 @@ DefaultAction default_action(int signo) noexcept {
     case sigsegv:
     case sigxcpu:
     case sigxfsz:
-    case sigsys:
-      return DefaultAction::core;
-    default:
-      return DefaultAction::terminate;
+    case sigsys: return DefaultAction::core;
+    default: return DefaultAction::terminate;
   }
 }
 
@@ -56,7 +51,8 @@ std::optional<SignalInfo> SignalState::dequeue(SignalSet wanted) {
   if (best == queue_.end()) return std::nullopt;
   const SignalInfo info = *best;
   queue_.erase(best);
-  const bool more = std::ranges::any_of(queue_, [&](const SignalInfo& i) { return i.signo == info.signo; });
+  const bool more =
+      std::ranges::any_of(queue_, [&](const SignalInfo& i) { return i.signo == info.signo; });
   if (!more) pending_.remove(info.signo);
   return info;
 }

@@ -9,11 +9,39 @@
 namespace cloche::kernel {
 
 enum Signal : int {
-  sighup = 1, sigint = 2, sigquit = 3, sigill = 4, sigtrap = 5, sigabrt = 6, sigbus = 7, sigfpe = 8,
-  sigkill = 9, sigusr1 = 10, sigsegv = 11, sigusr2 = 12, sigpipe = 13, sigalrm = 14, sigterm = 15,
-  sigstkflt = 16, sigchld = 17, sigcont = 18, sigstop = 19, sigtstp = 20, sigttin = 21, sigttou = 22,
-  sigurg = 23, sigxcpu = 24, sigxfsz = 25, sigvtalrm = 26, sigprof = 27, sigwinch = 28, sigio = 29,
-  sigpwr = 30, sigsys = 31, sigrtmin = 32, sigmax = 64,
+  sighup = 1,
+  sigint = 2,
+  sigquit = 3,
+  sigill = 4,
+  sigtrap = 5,
+  sigabrt = 6,
+  sigbus = 7,
+  sigfpe = 8,
+  sigkill = 9,
+  sigusr1 = 10,
+  sigsegv = 11,
+  sigusr2 = 12,
+  sigpipe = 13,
+  sigalrm = 14,
+  sigterm = 15,
+  sigstkflt = 16,
+  sigchld = 17,
+  sigcont = 18,
+  sigstop = 19,
+  sigtstp = 20,
+  sigttin = 21,
+  sigttou = 22,
+  sigurg = 23,
+  sigxcpu = 24,
+  sigxfsz = 25,
+  sigvtalrm = 26,
+  sigprof = 27,
+  sigwinch = 28,
+  sigio = 29,
+  sigpwr = 30,
+  sigsys = 31,
+  sigrtmin = 32,
+  sigmax = 64,
 };
 
 // A set of signals: bit n-1 is signal n.
@@ -28,8 +56,12 @@ class SignalSet {
   constexpr void remove(int signo) { bits_ &= ~of(signo).bits_; }
   constexpr std::uint64_t bits() const { return bits_; }
   constexpr bool empty() const { return bits_ == 0; }
-  friend constexpr SignalSet operator|(SignalSet a, SignalSet b) { return SignalSet(a.bits_ | b.bits_); }
-  friend constexpr SignalSet operator&(SignalSet a, SignalSet b) { return SignalSet(a.bits_ & b.bits_); }
+  friend constexpr SignalSet operator|(SignalSet a, SignalSet b) {
+    return SignalSet(a.bits_ | b.bits_);
+  }
+  friend constexpr SignalSet operator&(SignalSet a, SignalSet b) {
+    return SignalSet(a.bits_ & b.bits_);
+  }
   friend constexpr SignalSet operator~(SignalSet a) { return SignalSet(~a.bits_); }
 
  private:
@@ -39,7 +71,8 @@ class SignalSet {
 inline constexpr SignalSet unblockable =
     SignalSet(SignalSet::of(sigkill).bits() | SignalSet::of(sigstop).bits());
 
-// sigaction(2). `handler` is an index of the guest's function table; 0 and 1 are SIG_DFL and SIG_IGN.
+// sigaction(2). `handler` is an index of the guest's function table; 0 and 1 are SIG_DFL and
+// SIG_IGN.
 struct Disposition {
   static constexpr std::uint32_t dfl = 0;
   static constexpr std::uint32_t ign = 1;
@@ -48,12 +81,14 @@ struct Disposition {
   SignalSet mask;
 };
 
-inline constexpr std::uint32_t sa_nocldstop = 1, sa_nocldwait = 2, sa_siginfo = 4, sa_restart = 0x10000000,
-                               sa_nodefer = 0x40000000, sa_resethand = 0x80000000;
+inline constexpr std::uint32_t sa_nocldstop = 1, sa_nocldwait = 2, sa_siginfo = 4,
+                               sa_restart = 0x10000000, sa_nodefer = 0x40000000,
+                               sa_resethand = 0x80000000;
 
 // si_code values.
-inline constexpr int si_user = 0, si_kernel = 0x80, si_queue = -1, si_timer = -2, si_tkill = -6, cld_exited = 1, cld_killed = 2,
-                     cld_dumped = 3, cld_stopped = 5, cld_continued = 6;
+inline constexpr int si_user = 0, si_kernel = 0x80, si_queue = -1, si_timer = -2, si_tkill = -6,
+                     cld_exited = 1, cld_killed = 2, cld_dumped = 3, cld_stopped = 5,
+                     cld_continued = 6;
 
 struct SignalInfo {
   int signo = 0;
@@ -67,20 +102,24 @@ struct SignalInfo {
 enum class DefaultAction { terminate, core, ignore, stop, resume };
 DefaultAction default_action(int signo) noexcept;
 
-// The signals of one process. Pending standard signals are queued once, real-time ones up to `max_queued`.
+// The signals of one process. Pending standard signals are queued once, real-time ones up to
+// `max_queued`.
 class SignalState {
  public:
   static constexpr std::size_t max_queued = 1024;
 
   SignalSet mask;
-  // The mask to set back when sigsuspend, ppoll and pselect end; the first handler's restore mask takes it.
+  // The mask to set back when sigsuspend, ppoll and pselect end; the first handler's restore mask
+  // takes it.
   std::optional<SignalSet> saved_mask;
 
   const Disposition& disposition(int signo) const { return dispositions_[index(signo)]; }
   Disposition& disposition(int signo) { return dispositions_[index(signo)]; }
 
   bool ignored(int signo) const noexcept;
-  bool has_handler(int signo) const noexcept { return disposition(signo).handler > Disposition::ign; }
+  bool has_handler(int signo) const noexcept {
+    return disposition(signo).handler > Disposition::ign;
+  }
 
   // False when the queue of real-time signals is full.
   bool enqueue(const SignalInfo& info);

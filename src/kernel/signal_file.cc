@@ -48,8 +48,12 @@ SignalfdSiginfo encode(const SignalInfo& info) {
 
 }  // namespace
 
-SignalFile::SignalFile(std::uint64_t id, Process& maker, SignalSet wanted, std::uint32_t status_flags)
-    : File(o_rdwr | status_flags), id_(id), maker_(maker.weak_from_this()), wanted_(wanted & ~unblockable) {}
+SignalFile::SignalFile(std::uint64_t id, Process& maker, SignalSet wanted,
+                       std::uint32_t status_flags)
+    : File(o_rdwr | status_flags),
+      id_(id),
+      maker_(maker.weak_from_this()),
+      wanted_(wanted & ~unblockable) {}
 
 void SignalFile::set_wanted(SignalSet wanted) {
   wanted_ = wanted & ~unblockable;

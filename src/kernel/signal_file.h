@@ -1,5 +1,5 @@
-// SignalFile: signalfd(2). A read takes pending signals of whoever reads; poll tells of those of the process that made it.
-// Kernel lock held.
+// SignalFile: signalfd(2). A read takes pending signals of whoever reads; poll tells of those of
+// the process that made it. Kernel lock held.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,8 @@ TEST(SignalState, StandardSignalsAreQueuedOnce) {
 
 TEST(SignalState, RealTimeSignalsAreQueuedInOrderUpToALimit) {
   SignalState state;
-  for (std::uint32_t i = 0; i < SignalState::max_queued; ++i) ASSERT_TRUE(state.enqueue(info(sigrtmin, i)));
+  for (std::uint32_t i = 0; i < SignalState::max_queued; ++i)
+    ASSERT_TRUE(state.enqueue(info(sigrtmin, i)));
   EXPECT_FALSE(state.enqueue(info(sigrtmin)));
   EXPECT_EQ(state.dequeue(SignalSet::of(sigrtmin))->value, 0u);
   EXPECT_EQ(state.dequeue(SignalSet::of(sigrtmin))->value, 1u);

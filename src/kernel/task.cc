@@ -17,28 +17,20 @@ int signal_of(wasm::Trap trap) {
   switch (trap) {
     case wasm::Trap::division_by_zero:
     case wasm::Trap::integer_overflow:
-    case wasm::Trap::bad_conversion:
-      return sigfpe;
-    case wasm::Trap::unreachable:
-      return sigill;
-    case wasm::Trap::uncaught_exception:
-      return sigabrt;
+    case wasm::Trap::bad_conversion: return sigfpe;
+    case wasm::Trap::unreachable: return sigill;
+    case wasm::Trap::uncaught_exception: return sigabrt;
     case wasm::Trap::out_of_memory:
-    case wasm::Trap::interrupted:
-      return sigkill;
-    default:
-      return sigsegv;
+    case wasm::Trap::interrupted: return sigkill;
+    default: return sigsegv;
   }
 }
 
 WaitStatus status_of(const wasm::Outcome& outcome) {
   switch (outcome.ending) {
-    case wasm::Ending::returned:
-      return WaitStatus::exited(outcome.result.as_i32());
-    case wasm::Ending::trapped:
-      return WaitStatus::signaled(signal_of(outcome.trap));
-    default:
-      return WaitStatus::signaled(sigkill);
+    case wasm::Ending::returned: return WaitStatus::exited(outcome.result.as_i32());
+    case wasm::Ending::trapped: return WaitStatus::signaled(signal_of(outcome.trap));
+    default: return WaitStatus::signaled(sigkill);
   }
 }
 
@@ -65,7 +57,8 @@ Task::~Task() = default;
 
 void Task::adopt_instance() {
   instance_->set_owner(this);
-  instance_->set_epoch_handler([](wasm::Instance&, void* owner) noexcept { return of(owner).on_epoch(); });
+  instance_->set_epoch_handler(
+      [](wasm::Instance&, void* owner) noexcept { return of(owner).on_epoch(); });
   const auto pending = instance_->global("__cloche_sigpending");
   pending_word_ = pending ? std::optional(pending->as_u32()) : std::nullopt;
 }
@@ -150,8 +143,8 @@ std::optional<WaitStatus> Task::run_program() noexcept {
   if (unwinding) {
     outcome.ending = wasm::Ending::exited;
   } else if (is_clone_) {
-    outcome = instance_->call("__clone_entry",
-                              {wasm::Value::i32(clone_function_), wasm::Value::i32(clone_argument_)});
+    outcome = instance_->call(
+        "__clone_entry", {wasm::Value::i32(clone_function_), wasm::Value::i32(clone_argument_)});
   } else if (program_->startup.run) {
     outcome = program_->startup.run(*this);
   } else {
@@ -220,8 +213,7 @@ bool Task::attend() {
     if (*next != sigkill && signals.ignored(*next)) continue;
     switch (*next == sigkill ? DefaultAction::terminate : default_action(*next)) {
       case DefaultAction::ignore:
-      case DefaultAction::resume:
-        break;
+      case DefaultAction::resume: break;
       case DefaultAction::stop:
         if (*next == sigstop || !kernel_.group_is_orphaned(owner_->pgid)) stop_here(*next);
         break;
@@ -238,7 +230,8 @@ bool Task::handlers_restart() const noexcept {
   const SignalState& signals = owner_->signals;
   for (std::uint64_t bits = signals.deliverable().bits(); bits != 0; bits &= bits - 1) {
     const int signo = __builtin_ctzll(bits) + 1;
-    if (signals.has_handler(signo) && (signals.disposition(signo).flags & sa_restart) == 0) return false;
+    if (signals.has_handler(signo) && (signals.disposition(signo).flags & sa_restart) == 0)
+      return false;
   }
   return true;
 }
@@ -308,7 +301,8 @@ Result<void> Task::vfork_begin() {
 Result<Pid> Task::exec(std::shared_ptr<const Program> program) {
   if (vfork_child_) {
     const ProcessPtr child = vfork_child_;
-    CLOCHE_TRY(kernel_.start(child, std::make_unique<Task>(child, Start{std::move(program), nullptr, 0, 0})));
+    CLOCHE_TRY(kernel_.start(
+        child, std::make_unique<Task>(child, Start{std::move(program), nullptr, 0, 0})));
     vfork_child_.reset();
     return child->pid();
   }
@@ -322,15 +316,18 @@ Result<Pid> Task::clone(std::uint32_t function, std::uint32_t argument, std::uin
   const int exit_signal = static_cast<int>(flags & 0xff);
   if (exit_signal != 0 && !valid_signal(exit_signal)) return Errno::inval;
   if (!instance_->has_export("__clone_entry")) return Errno::nosys;
-  CLOCHE_ASSIGN(const ProcessPtr child, kernel_.create_child(*owner_, exit_signal == 0 ? sigchld : exit_signal));
+  CLOCHE_ASSIGN(const ProcessPtr child,
+                kernel_.create_child(*owner_, exit_signal == 0 ? sigchld : exit_signal));
 
-  // The copy is made without the lock: this thread is the only one that changes the parent's memory.
+  // The copy is made without the lock: this thread is the only one that changes the parent's
+  // memory.
   kernel_.mutex().unlock();
   Result<std::unique_ptr<wasm::Instance>> copy = copy_instance();
   kernel_.mutex().lock();
   Result<void> started;
   if (copy) {
-    auto task = std::make_unique<Task>(child, Start{program_, *std::move(copy), function, argument});
+    auto task =
+        std::make_unique<Task>(child, Start{program_, *std::move(copy), function, argument});
     started = task->account_memory(instance_->memory().size());
     if (started) started = kernel_.start(child, std::move(task));
   } else {
@@ -346,7 +343,8 @@ Result<Pid> Task::clone(std::uint32_t function, std::uint32_t argument, std::uin
 Result<std::unique_ptr<wasm::Instance>> Task::copy_instance() {
   wasm::InstanceOptions options;
   options.memory_limit_bytes = kernel_.limits().process_memory_bytes;
-  CLOCHE_ASSIGN(std::unique_ptr<wasm::Instance> child, wasm::Instance::create(program_->module, options));
+  CLOCHE_ASSIGN(std::unique_ptr<wasm::Instance> child,
+                wasm::Instance::create(program_->module, options));
   CLOCHE_TRY(wasm::copy_into_clone(*instance_, *child));
   return child;
 }

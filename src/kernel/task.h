@@ -1,7 +1,8 @@
-// Task: executes one process on one thread of the host, from its start through every exec to its end.
+// Task: executes one process on one thread of the host, from its start through every exec to its
+// end.
 //
-// The thread runs guest code without the kernel lock; a system call takes the lock, and sleeps through block(), which
-// releases it. Signals, kill and deadlines wake every block().
+// The thread runs guest code without the kernel lock; a system call takes the lock, and sleeps
+// through block(), which releases it. Signals, kill and deadlines wake every block().
 #pragma once
 
 #include <atomic>
@@ -44,38 +45,45 @@ class Task {
   const Program& program() const noexcept { return *program_; }
   wasm::Instance& instance() noexcept { return *instance_; }
 
-  // --- Called with the kernel lock held, by the task's own thread -----------------------------------------------
+  // --- Called with the kernel lock held, by the task's own thread
+  // -----------------------------------------------
 
-  // Sleeps until one of `queues` is woken (look at your condition again), or the deadline: Errno::timedout. Stops and continues
-  // happen inside. Errno::restart: a signal wants to be handled, or the process is to die: return it (calls that Linux never
-  // restarts, see signal(7), turn it to Errno::intr).
+  // Sleeps until one of `queues` is woken (look at your condition again), or the deadline:
+  // Errno::timedout. Stops and continues happen inside. Errno::restart: a signal wants to be
+  // handled, or the process is to die: return it (calls that Linux never restarts, see signal(7),
+  // turn it to Errno::intr).
   Result<void> block(std::initializer_list<WaitQueue*> queues, Deadline deadline = std::nullopt) {
     return block(std::span<WaitQueue* const>(queues.begin(), queues.size()), deadline);
   }
   Result<void> block(std::span<WaitQueue* const> queues, Deadline deadline);
 
-  // Looks at the pending signals: default actions happen here (a stop sleeps here). True when a handler is to run, or the
-  // task is to unwind.
+  // Looks at the pending signals: default actions happen here (a stop sleeps here). True when a
+  // handler is to run, or the task is to unwind.
   bool attend();
   // The guest is to leave its code: exit, a fatal signal, a kill, or an exec that succeeded.
   bool unwinding() const noexcept { return unwinding_; }
   // The address of the guest's pending word; nothing for a WASI guest.
   std::optional<std::uint32_t> pending_word() const noexcept { return pending_word_; }
 
-  // exit_group: ends the acting process; for a vfork child the caller goes on as the parent, and this returns the child's pid.
+  // exit_group: ends the acting process; for a vfork child the caller goes on as the parent, and
+  // this returns the child's pid.
   std::optional<Pid> exit(WaitStatus status);
-  // execve after the program is loaded. Pid of the child in the vfork state, else 0 (and the task unwinds).
+  // execve after the program is loaded. Pid of the child in the vfork state, else 0 (and the task
+  // unwinds).
   Result<Pid> exec(std::shared_ptr<const Program> program);
   Result<void> vfork_begin();
   // linux.clone. Releases the lock while memory is copied.
   Result<Pid> clone(std::uint32_t function, std::uint32_t argument, std::uint32_t flags);
 
-  // Grows linear memory to at least `size` bytes; ENOMEM at the limits of the process and the sandbox.
+  // Grows linear memory to at least `size` bytes; ENOMEM at the limits of the process and the
+  // sandbox.
   Result<void> grow_memory(std::uint64_t size);
-  // Charges memory that the guest has grown by itself; ENOMEM when the sandbox has no more: then the process is to be killed.
+  // Charges memory that the guest has grown by itself; ENOMEM when the sandbox has no more: then
+  // the process is to be killed.
   Result<void> account_memory(std::uint64_t size);
 
-  // True when no pending handler was installed without SA_RESTART: an interrupted call is issued again after them.
+  // True when no pending handler was installed without SA_RESTART: an interrupted call is issued
+  // again after them.
   bool handlers_restart() const noexcept;
 
   std::chrono::nanoseconds cpu_time() const;
@@ -83,16 +91,19 @@ class Task {
   bool sleeping() const noexcept { return sleeping_; }
   std::uint64_t memory_bytes() const noexcept { return charged_bytes_; }
 
-  // --- Called with the kernel lock held, by any thread ------------------------------------------------------------
+  // --- Called with the kernel lock held, by any thread
+  // ------------------------------------------------------------
 
   // Signals of the process changed: wakes a sleeper, interrupts a guest that computes.
   void notice() noexcept;
 
-  // --- Called without the lock, by wasm callbacks on the task's thread -------------------------------------------
+  // --- Called without the lock, by wasm callbacks on the task's thread
+  // -------------------------------------------
 
   // The engine's epoch: runs default actions and handlers of signals.
   wasm::EpochAction on_epoch() noexcept;
-  // Runs in every host call before it returns to the guest: sets the guest's pending word, cheap when nothing is pending.
+  // Runs in every host call before it returns to the guest: sets the guest's pending word, cheap
+  // when nothing is pending.
   bool attention() const noexcept { return attention_.load(std::memory_order_acquire); }
   static Task& of(void* instance_owner) noexcept { return *static_cast<Task*>(instance_owner); }
 

@@ -126,7 +126,8 @@ Result<std::size_t> Terminal::write(Task& task, std::span<const std::byte> from,
     std::size_t used = 0;
     if (!discipline_.output_stopped()) {
       processed.clear();
-      used = discipline_.process_output(from.subspan(done), screen_.make_room(step_bytes), processed);
+      used =
+          discipline_.process_output(from.subspan(done), screen_.make_room(step_bytes), processed);
       (void)screen_.write(std::as_bytes(std::span(processed)));
     }
     if (used != 0) {
@@ -148,8 +149,9 @@ Result<std::size_t> Terminal::write(Task& task, std::span<const std::byte> from,
 
 PollEvents Terminal::poll_slave() const {
   const tty::Termios& termios = discipline_.termios();
-  const std::size_t minimum =
-      termios.cc[tty::vtime] == 0 && termios.cc[tty::vmin] != 0 ? termios.cc[tty::vmin] : std::size_t{1};
+  const std::size_t minimum = termios.cc[tty::vtime] == 0 && termios.cc[tty::vmin] != 0
+                                  ? termios.cc[tty::vmin]
+                                  : std::size_t{1};
   PollEvents ready = 0;
   if (discipline_.readable(minimum)) ready |= pollin | pollrdnorm;
   if (!discipline_.output_stopped() && has_screen_room()) ready |= pollout | pollwrnorm;

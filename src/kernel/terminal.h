@@ -1,6 +1,6 @@
-// Terminal: a pseudo terminal: a keyboard and a screen on the master's side, a terminal on the slave's, a line discipline
-// between them. TerminalFile is a descriptor of the slave (/dev/pts/N, /dev/tty), MasterFile the one of the master (/dev/ptmx).
-// Kernel lock held.
+// Terminal: a pseudo terminal: a keyboard and a screen on the master's side, a terminal on the
+// slave's, a line discipline between them. TerminalFile is a descriptor of the slave (/dev/pts/N,
+// /dev/tty), MasterFile the one of the master (/dev/ptmx). Kernel lock held.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,14 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   Kernel& kernel() const noexcept { return kernel_; }
   std::uint32_t number() const noexcept { return number_; }
 
-  // --- The session that it controls ------------------------------------------------------------------------------
+  // --- The session that it controls
+  // ------------------------------------------------------------------------------
 
   // The terminal becomes the controlling one of the session, which already says so.
   void attach(const std::shared_ptr<TtySession>& session);
   void detach() noexcept { session_.reset(); }
-  // What an open without O_NOCTTY does: a session leader without a controlling terminal gets this one.
+  // What an open without O_NOCTTY does: a session leader without a controlling terminal gets this
+  // one.
   void offer_controlling(Process& process);
   std::shared_ptr<TtySession> session() const { return session_.lock(); }
   // The leader has ended: hangs up, SIGHUP and SIGCONT to the foreground group.
@@ -46,13 +48,14 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   // A signal from the keyboard (or a new window size) for the foreground group.
   void signal_foreground(int signo);
 
-  // --- The slave's side, for processes ---------------------------------------------------------------------------
+  // --- The slave's side, for processes
+  // ---------------------------------------------------------------------------
 
   Result<std::size_t> read(Task& task, std::span<std::byte> to, const File& file);
   Result<std::size_t> write(Task& task, std::span<const std::byte> from, const File& file);
   PollEvents poll_slave() const;
-  // Job control: a process of a background group that touches its terminal is stopped by `signo` here. EIO when it cannot be.
-  // Errno::restart when a handler is to run.
+  // Job control: a process of a background group that touches its terminal is stopped by `signo`
+  // here. EIO when it cannot be. Errno::restart when a handler is to run.
   Result<void> check_foreground(Task& task, int signo);
   // Grows when it hangs up; files opened before are dead then.
   std::uint64_t hangups() const noexcept { return hangups_; }
@@ -63,21 +66,25 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   bool locked() const noexcept { return locked_; }
   void set_locked() noexcept { locked_ = true; }
 
-  // --- The master's side: a terminal emulator, in the guest or on the host ------------------------------------------
+  // --- The master's side: a terminal emulator, in the guest or on the host
+  // ------------------------------------------
 
   // Typed bytes; EAGAIN while the reader is behind, EIO without a slave side.
   Result<std::size_t> type(std::span<const std::byte> typed);
-  // What the screen shows; EAGAIN while there is nothing, EIO when all slaves are closed and everything has been read.
+  // What the screen shows; EAGAIN while there is nothing, EIO when all slaves are closed and
+  // everything has been read.
   Result<std::size_t> take_screen(std::span<std::byte> to);
   PollEvents poll_master() const;
-  // The emulator is gone: SIGHUP and SIGCONT to the session's leader, and the terminal is dead for good.
+  // The emulator is gone: SIGHUP and SIGCONT to the session's leader, and the terminal is dead for
+  // good.
   void master_closed();
 
-  // --- Both ------------------------------------------------------------------------------------------------------
+  // --- Both
+  // ------------------------------------------------------------------------------------------------------
 
   enum class Side { slave, master };
-  Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request, std::uint32_t argument,
-                             Side side);
+  Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
+                             std::uint32_t argument, Side side);
   const tty::WindowSize& window_size() const noexcept { return window_; }
   void set_window_size(const tty::WindowSize& size);
 
@@ -98,7 +105,8 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   Result<std::int32_t> ioctl_session(const Ioctl& call);
   Result<std::int32_t> ioctl_state(const Ioctl& call);
   Result<std::int32_t> ioctl_master(const Ioctl& call);
-  Result<void> set_termios(const Ioctl& call, const tty::Termios& termios, std::uint32_t first_request);
+  Result<void> set_termios(const Ioctl& call, const tty::Termios& termios,
+                           std::uint32_t first_request);
   Result<void> set_controlling(Process& process);
   Result<void> set_foreground(const Ioctl& call);
   Result<void> give_up_controlling(Process& process);

@@ -6,7 +6,8 @@
 
 namespace cloche::kernel {
 
-TerminalFile::TerminalFile(std::shared_ptr<Terminal> terminal, vfs::Node node, std::uint32_t open_flags)
+TerminalFile::TerminalFile(std::shared_ptr<Terminal> terminal, vfs::Node node,
+                           std::uint32_t open_flags)
     : File(open_flags),
       terminal_(std::move(terminal)),
       node_(std::move(node)),
@@ -31,13 +32,15 @@ PollEvents TerminalFile::poll() {
   return terminal_->poll_slave();
 }
 
-Result<std::int32_t> TerminalFile::ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
-                                         std::uint32_t argument) {
+Result<std::int32_t> TerminalFile::ioctl(Task& task, wasm::GuestMemory& memory,
+                                         std::uint32_t request, std::uint32_t argument) {
   if (hung_up()) return Errno::io;
   return terminal_->ioctl(task, memory, request, argument, Terminal::Side::slave);
 }
 
-std::string TerminalFile::description() const { return fmt::format("/dev/pts/{}", terminal_->number()); }
+std::string TerminalFile::description() const {
+  return fmt::format("/dev/pts/{}", terminal_->number());
+}
 
 MasterFile::MasterFile(std::shared_ptr<Terminal> terminal, vfs::Node node, std::uint32_t open_flags)
     : File(open_flags), terminal_(std::move(terminal)), node_(std::move(node)) {}

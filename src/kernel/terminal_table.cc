@@ -7,7 +7,8 @@
 
 namespace cloche::kernel {
 
-TerminalTable::TerminalTable(Kernel& kernel) : kernel_(kernel), devpts_(vfs::make_fs<DevPts>(*this)) {}
+TerminalTable::TerminalTable(Kernel& kernel)
+    : kernel_(kernel), devpts_(vfs::make_fs<DevPts>(*this)) {}
 
 TerminalTable::~TerminalTable() { devpts_->close(); }
 
@@ -33,7 +34,8 @@ std::vector<std::uint32_t> TerminalTable::numbers() const {
   return numbers;
 }
 
-FilePtr TerminalTable::open_slave(const std::shared_ptr<Terminal>& terminal, std::uint32_t flags) const {
+FilePtr TerminalTable::open_slave(const std::shared_ptr<Terminal>& terminal,
+                                  std::uint32_t flags) const {
   return std::make_shared<TerminalFile>(terminal, devpts_->slave(terminal->number()), flags);
 }
 

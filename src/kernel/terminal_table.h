@@ -1,4 +1,5 @@
-// TerminalTable: the pseudo terminals of one kernel, and what opening a terminal device does. Kernel lock held.
+// TerminalTable: the pseudo terminals of one kernel, and what opening a terminal device does.
+// Kernel lock held.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +32,12 @@ class TerminalTable {
   std::shared_ptr<Terminal> find(std::uint32_t number) const;
   std::vector<std::uint32_t> numbers() const;  // ascending
 
-  // Opens a character device of ours: /dev/ptmx makes a new terminal (locked, for unlockpt) and opens its master, /dev/tty is the
-  // controlling terminal of the process (ENXIO without one), /dev/pts/N a slave (EIO while locked), which becomes the controlling
-  // terminal of a session leader that has none, unless O_NOCTTY. ENXIO for any other device. `node`: what was opened.
-  Result<FilePtr> open_device(Task& task, const vfs::Node& node, std::uint64_t device, std::uint32_t flags);
+  // Opens a character device of ours: /dev/ptmx makes a new terminal (locked, for unlockpt) and
+  // opens its master, /dev/tty is the controlling terminal of the process (ENXIO without one),
+  // /dev/pts/N a slave (EIO while locked), which becomes the controlling terminal of a session
+  // leader that has none, unless O_NOCTTY. ENXIO for any other device. `node`: what was opened.
+  Result<FilePtr> open_device(Task& task, const vfs::Node& node, std::uint64_t device,
+                              std::uint32_t flags);
   // The slave of a terminal, without the controlling business.
   FilePtr open_slave(const std::shared_ptr<Terminal>& terminal, std::uint32_t flags) const;
 
@@ -42,7 +45,6 @@ class TerminalTable {
   vfs::FsRef file_system() const { return devpts_; }
 
  private:
-
   Kernel& kernel_;
   std::map<std::uint32_t, std::weak_ptr<Terminal>> terminals_;
   vfs::TypedFsRef<DevPts> devpts_;

@@ -15,17 +15,21 @@ using lnx::Guest;
 namespace nr = lnx::nr;
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t tcgets = 0x5401, tcsets = 0x5402, tiocsctty = 0x540E, tiocgpgrp = 0x540F, tiocspgrp = 0x5410,
-                        tiocgwinsz = 0x5413, fionread = 0x541B, tiocgptn = 0x80045430, tiocsptlck = 0x40045431,
-                        tiocgptpeer = 0x5441, nr_rt_sigprocmask = 135, nr_rt_sigtimedwait = 421;
+constexpr std::uint32_t tcgets = 0x5401, tcsets = 0x5402, tiocsctty = 0x540E, tiocgpgrp = 0x540F,
+                        tiocspgrp = 0x5410, tiocgwinsz = 0x5413, fionread = 0x541B,
+                        tiocgptn = 0x80045430, tiocsptlck = 0x40045431, tiocgptpeer = 0x5441,
+                        nr_rt_sigprocmask = 135, nr_rt_sigtimedwait = 421;
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
 
 // A guest at a terminal of the host.
 class TerminalTest : public ::testing::Test {
  protected:
   TerminalTest() {
-    Result<std::unique_ptr<HostTerminal>> made = HostTerminal::create(machine_.kernel(), {.rows = 30, .columns = 100});
+    Result<std::unique_ptr<HostTerminal>> made =
+        HostTerminal::create(machine_.kernel(), {.rows = 30, .columns = 100});
     EXPECT_TRUE(made);
     host_ = *std::move(made);
   }
@@ -41,7 +45,9 @@ class TerminalTest : public ::testing::Test {
     host_->release_guest_end();
     return process;
   }
-  void type(std::string_view text) { EXPECT_EQ(host_->write(bytes_of(text), deadline()).value(), text.size()); }
+  void type(std::string_view text) {
+    EXPECT_EQ(host_->write(bytes_of(text), deadline()).value(), text.size());
+  }
   // The screen up to and with `end`.
   std::string screen_until(std::string_view end) {
     std::string shown;
@@ -124,7 +130,8 @@ TEST_F(TerminalTest, ControlCIsForTheForegroundGroup) {
   });
   EXPECT_EQ(screen_until("ready"), "ready");
   type("junk\x03");
-  EXPECT_EQ(screen_until("caught"), "^Ccaught") << "the screen is flushed, then the character is shown";
+  EXPECT_EQ(screen_until("caught"), "^Ccaught")
+      << "the screen is flushed, then the character is shown";
   machine_.wait(guest);
 }
 

@@ -1,4 +1,5 @@
-// TimerFile: timerfd_create(2). It needs no timer of the host: its readers sleep up to its next expiry. Kernel lock held.
+// TimerFile: timerfd_create(2). It needs no timer of the host: its readers sleep up to its next
+// expiry. Kernel lock held.
 #pragma once
 
 #include <chrono>
@@ -18,7 +19,8 @@ class TimerFile : public File {
     Nanoseconds interval{0};
   };
 
-  // `clock`: the guest's CLOCK_* number; what it means is for the caller, who turns moments to steady time.
+  // `clock`: the guest's CLOCK_* number; what it means is for the caller, who turns moments to
+  // steady time.
   TimerFile(std::uint64_t id, std::int32_t clock, std::uint32_t status_flags)
       : File(o_rdwr | status_flags), id_(id), clock_(clock) {}
 

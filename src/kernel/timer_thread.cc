@@ -44,7 +44,8 @@ TimerThread::Id TimerThread::add(Time when, const void* owner, std::function<voi
 }
 
 bool TimerThread::cancel(Id id) {
-  std::function<void()> unwanted;  // destroyed without the lock: what it holds may have a destructor of its own
+  std::function<void()>
+      unwanted;  // destroyed without the lock: what it holds may have a destructor of its own
   const std::lock_guard lock(mutex_);
   const auto timer = timers_.find(id);
   if (timer == timers_.end()) return false;

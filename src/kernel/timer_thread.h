@@ -1,5 +1,6 @@
-// TimerThread: one thread of the host that calls back at given moments, for all kernels of the process. It starts with the first
-// timer; an idle one sleeps. Thread-safe; takes no kernel lock itself, and calls back without its own.
+// TimerThread: one thread of the host that calls back at given moments, for all kernels of the
+// process. It starts with the first timer; an idle one sleeps. Thread-safe; takes no kernel lock
+// itself, and calls back without its own.
 #pragma once
 
 #include <chrono>
@@ -24,14 +25,17 @@ class TimerThread {
   TimerThread(const TimerThread&) = delete;
   TimerThread& operator=(const TimerThread&) = delete;
 
-  // `callback` runs once, at `when` or soon after, on the timer thread; it must be short and must not throw. It may add and cancel
-  // timers. `owner` names whom drain() is for; may be null. Throws HostError when the host gives no thread.
+  // `callback` runs once, at `when` or soon after, on the timer thread; it must be short and must
+  // not throw. It may add and cancel timers. `owner` names whom drain() is for; may be null. Throws
+  // HostError when the host gives no thread.
   Id add(Time when, const void* owner, std::function<void()> callback);
-  // True: it will not run any more. False: it has run, or is running right now; this call does not wait for it, so that it may be
-  // made with a lock held that the callback takes. The callback then finds out for itself that nobody wants it.
+  // True: it will not run any more. False: it has run, or is running right now; this call does not
+  // wait for it, so that it may be made with a lock held that the callback takes. The callback then
+  // finds out for itself that nobody wants it.
   bool cancel(Id id);
-  // Cancels all timers of the owner and waits until none of them is running. Not with a lock held that a callback takes, and not
-  // from a callback. What the owner's callbacks refer to may be destroyed afterwards.
+  // Cancels all timers of the owner and waits until none of them is running. Not with a lock held
+  // that a callback takes, and not from a callback. What the owner's callbacks refer to may be
+  // destroyed afterwards.
   void drain(const void* owner);
 
   std::size_t size() const;

@@ -92,7 +92,9 @@ TEST(TimerThread, DrainWaitsForTheOwnersCallback) {
   const int other = 0;
   timers.add(now(), &owner, [&] {
     log.add(1);
-    { const std::lock_guard lock(gate); }
+    {
+      const std::lock_guard lock(gate);
+    }
     // What a callback adds is the owner's as well.
     timers.add(now(), &owner, [&] { log.add(99); });
     ended = true;

@@ -4,7 +4,8 @@
 
 namespace cloche::kernel {
 
-bool Waiter::sleep(std::mutex& kernel_mutex, std::span<WaitQueue* const> queues, Deadline deadline) {
+bool Waiter::sleep(std::mutex& kernel_mutex, std::span<WaitQueue* const> queues,
+                   Deadline deadline) {
   for (WaitQueue* queue : queues) queue->waiters_.push_back(this);
   std::unique_lock lock(kernel_mutex, std::adopt_lock);
   const auto is_woken = [this] { return woken_; };

@@ -1,7 +1,8 @@
 // Sleeping and waking inside of a kernel.
 //
-// Everything here is guarded by the kernel lock (Kernel::mutex()). A sleeper registers one Waiter with any number of
-// WaitQueues, and sleeps with the lock released. Wake-ups may be spurious: a caller always looks at its condition again.
+// Everything here is guarded by the kernel lock (Kernel::mutex()). A sleeper registers one Waiter
+// with any number of WaitQueues, and sleeps with the lock released. Wake-ups may be spurious: a
+// caller always looks at its condition again.
 #pragma once
 
 #include <chrono>
@@ -26,8 +27,8 @@ class Waiter {
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
-  // Sleeps until wake(), a wake of one of `queues`, or the deadline. Called with `kernel_mutex` held by this thread, and
-  // returns with it held. False when the deadline passed without a wake.
+  // Sleeps until wake(), a wake of one of `queues`, or the deadline. Called with `kernel_mutex`
+  // held by this thread, and returns with it held. False when the deadline passed without a wake.
   bool sleep(std::mutex& kernel_mutex, std::span<WaitQueue* const> queues, Deadline deadline);
 
   // Wakes the sleeper, or lets its next sleep return at once. Lock held.
@@ -38,8 +39,8 @@ class Waiter {
   bool woken_ = false;
 };
 
-// Who waits for one thing to change: a pipe to fill, a child to end. Neither copied nor moved: waiters point to it. It
-// outlives its waiters, because they hold the object that contains it.
+// Who waits for one thing to change: a pipe to fill, a child to end. Neither copied nor moved:
+// waiters point to it. It outlives its waiters, because they hold the object that contains it.
 class WaitQueue {
  public:
   WaitQueue() = default;

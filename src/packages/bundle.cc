@@ -49,13 +49,15 @@ struct Bundle::Record {
   std::uint64_t data_size;
 };
 
-Bundle::Bundle(const std::filesystem::path& path) : bytes_(vfs::SharedBytes::map_file(path.string())) {
+Bundle::Bundle(const std::filesystem::path& path)
+    : bytes_(vfs::SharedBytes::map_file(path.string())) {
   static_assert(sizeof(Record) == 24);
   Header header{};
   if (bytes_.size() < sizeof(header)) damaged(path);
   std::memcpy(&header, bytes_.data(), sizeof(header));
-  if (std::string_view(header.magic, sizeof(header.magic)) != magic || header.file_count > max_files ||
-      header.json_size > bytes_.size() || header.names_size > bytes_.size()) {
+  if (std::string_view(header.magic, sizeof(header.magic)) != magic ||
+      header.file_count > max_files || header.json_size > bytes_.size() ||
+      header.names_size > bytes_.size()) {
     damaged(path);
   }
   file_count_ = header.file_count;
@@ -89,19 +91,23 @@ void Bundle::check(const std::filesystem::path& path) const {
 }
 
 const BundledPackage* Bundle::find(std::string_view name) const {
-  const auto it = std::find_if(packages_.begin(), packages_.end(), [&](const auto& p) { return p.name == name; });
+  const auto it = std::find_if(packages_.begin(), packages_.end(),
+                               [&](const auto& p) { return p.name == name; });
   return it == packages_.end() ? nullptr : &*it;
 }
 
-void Bundle::add_files(vfs::BaseBuilder& builder, const BundledPackage& package, std::string_view folder) const {
+void Bundle::add_files(vfs::BaseBuilder& builder, const BundledPackage& package,
+                       std::string_view folder) const {
   std::string path;
   for (std::uint64_t i = package.first; i < package.first + package.count; ++i) {
     Record record{};
     std::memcpy(&record, bytes_.data() + table_at_ + i * sizeof(record), sizeof(record));
     path = folder;
     if (!path.empty()) path += '/';
-    path.append(reinterpret_cast<const char*>(bytes_.data()) + names_at_ + record.name_at, record.name_size);
-    const Result<void> added = builder.add_file(path, bytes_.part(record.data_at, record.data_size));
+    path.append(reinterpret_cast<const char*>(bytes_.data()) + names_at_ + record.name_at,
+                record.name_size);
+    const Result<void> added =
+        builder.add_file(path, bytes_.part(record.data_at, record.data_size));
     if (!added) throw HostError("the Python library cannot hold " + path);
   }
 }

@@ -1,5 +1,5 @@
-// Bundle: the Python library and the packages of a build, in one file that is mapped and never copied.
-// userland/python/bundle.py writes it and says how it is laid out.
+// Bundle: the Python library and the packages of a build, in one file that is mapped and never
+// copied. userland/python/bundle.py writes it and says how it is laid out.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ class Bundle {
   const BundledPackage* find(std::string_view name) const;
 
   // Adds the package's files below `folder` ("usr/lib/python3.15").
-  void add_files(vfs::BaseBuilder& builder, const BundledPackage& package, std::string_view folder) const;
+  void add_files(vfs::BaseBuilder& builder, const BundledPackage& package,
+                 std::string_view folder) const;
 
  private:
   struct Record;

@@ -31,8 +31,10 @@ Result<vfs::Ino> folder_at(vfs::MemFs& files, std::string_view path) {
   return at;
 }
 
-// The names in site-packages that lead into the package's tree: modules, packages, and its dist-info folder.
-Result<std::vector<std::string>> site_names(vfs::MemFs& files, const BundledPackage& package, vfs::Ino tree) {
+// The names in site-packages that lead into the package's tree: modules, packages, and its
+// dist-info folder.
+Result<std::vector<std::string>> site_names(vfs::MemFs& files, const BundledPackage& package,
+                                            vfs::Ino tree) {
   std::vector<std::string> names;
   for (const std::string& import_name : package.provides) {
     for (const std::string& file : {import_name, import_name + ".pyc", import_name + ".py"}) {
@@ -75,8 +77,10 @@ std::string normalized(std::string_view name) {
 
 std::optional<Wish> parse_wish(std::string_view text) {
   const auto trimmed = [](std::string_view part) {
-    while (!part.empty() && std::isspace(static_cast<unsigned char>(part.front())) != 0) part.remove_prefix(1);
-    while (!part.empty() && std::isspace(static_cast<unsigned char>(part.back())) != 0) part.remove_suffix(1);
+    while (!part.empty() && std::isspace(static_cast<unsigned char>(part.front())) != 0)
+      part.remove_prefix(1);
+    while (!part.empty() && std::isspace(static_cast<unsigned char>(part.back())) != 0)
+      part.remove_suffix(1);
     return part;
   };
   text = trimmed(text.substr(0, text.find(';')));
@@ -100,18 +104,22 @@ std::optional<Wish> parse_wish(std::string_view text) {
 }
 
 void PackageRegistry::add_library(vfs::BaseBuilder& builder) const {
-  if (const auto* library = bundle_.find(library_package)) bundle_.add_files(builder, *library, library_folder);
-  if (const auto* zones = bundle_.find(zones_package)) bundle_.add_files(builder, *zones, zones_folder);
+  if (const auto* library = bundle_.find(library_package))
+    bundle_.add_files(builder, *library, library_folder);
+  if (const auto* zones = bundle_.find(zones_package))
+    bundle_.add_files(builder, *zones, zones_folder);
   std::string catalogue;
   for (const BundledPackage* package : available()) {
-    for (const std::string& name : package->provides) catalogue += name + " " + package->name + "\n";
+    for (const std::string& name : package->provides)
+      catalogue += name + " " + package->name + "\n";
   }
   const auto must = [](const Result<void>& added) {
     if (!added) throw HostError("the system layer has no place for the Python library");
   };
   must(builder.add_dir(packages_folder));
   must(builder.add_dir(site_folder));
-  must(builder.add_file(std::string(packages_folder) + "/.catalogue", vfs::SharedBytes::from_string(std::move(catalogue))));
+  must(builder.add_file(std::string(packages_folder) + "/.catalogue",
+                        vfs::SharedBytes::from_string(std::move(catalogue))));
 }
 
 std::vector<const BundledPackage*> PackageRegistry::available() const {
@@ -129,15 +137,16 @@ const BundledPackage* PackageRegistry::find(std::string_view name) const {
   }
   for (const BundledPackage& package : bundle_.packages()) {
     const auto& provides = package.provides;
-    if (std::any_of(provides.begin(), provides.end(), [&](const auto& import) { return normalized(import) == plain; })) {
+    if (std::any_of(provides.begin(), provides.end(),
+                    [&](const auto& import) { return normalized(import) == plain; })) {
       return &package;
     }
   }
   return nullptr;
 }
 
-Result<std::vector<const BundledPackage*>> PackageRegistry::resolve(std::span<const std::string> wishes,
-                                                                    std::string* message) const {
+Result<std::vector<const BundledPackage*>> PackageRegistry::resolve(
+    std::span<const std::string> wishes, std::string* message) const {
   const auto fail = [&](std::string sentence) {
     if (message) *message = std::move(sentence);
     return Errno::noent;
@@ -157,7 +166,8 @@ Result<std::vector<const BundledPackage*>> PackageRegistry::resolve(std::span<co
     const BundledPackage* package = find(wish->name);
     if (package == nullptr) return fail("Package " + text + " not found. Available: " + names());
     if (!wish->version.empty() && wish->version != package->version) {
-      return fail("There is no " + package->name + " " + wish->version + ": this build has " + package->version);
+      return fail("There is no " + package->name + " " + wish->version + ": this build has " +
+                  package->version);
     }
     visit(visit, *package);
   }
@@ -175,7 +185,8 @@ vfs::Frozen PackageRegistry::tree_of(const BundledPackage& package) {
   return tree;
 }
 
-Result<void> PackageRegistry::install(vfs::MemFs& files, std::span<const BundledPackage* const> packages) {
+Result<void> PackageRegistry::install(vfs::MemFs& files,
+                                      std::span<const BundledPackage* const> packages) {
   for (const BundledPackage* package : packages) {
     if (is_installed(files, *package)) continue;
     CLOCHE_TRY(link_one(files, *package, tree_of(*package)));

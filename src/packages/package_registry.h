@@ -1,8 +1,9 @@
 // PackageRegistry: the Python packages that a build ships, and how a sandbox gets them.
 //
-// Installing links a package's tree into the sandbox's file system, below /usr/lib/python/<name>/, and its import names into
-// site-packages: no copy, no quota, some microseconds. What is not installed cannot be imported, though its native parts are
-// in the interpreter: a native module is found through its package only.
+// Installing links a package's tree into the sandbox's file system, below /usr/lib/python/<name>/,
+// and its import names into site-packages: no copy, no quota, some microseconds. What is not
+// installed cannot be imported, though its native parts are in the interpreter: a native module is
+// found through its package only.
 #pragma once
 
 #include <map>
@@ -37,7 +38,8 @@ class PackageRegistry {
 
   const Bundle& bundle() const noexcept { return bundle_; }
 
-  // The library's part of a base layer: /usr/lib/python3.15, time zones, the list of what could be installed.
+  // The library's part of a base layer: /usr/lib/python3.15, time zones, the list of what could be
+  // installed.
   void add_library(vfs::BaseBuilder& builder) const;
 
   // The packages that can be installed, by name.
@@ -46,7 +48,8 @@ class PackageRegistry {
   const BundledPackage* find(std::string_view name) const;
 
   // `wishes` and all that they require, dependencies first. On failure one sentence in `message`.
-  Result<std::vector<const BundledPackage*>> resolve(std::span<const std::string> wishes, std::string* message) const;
+  Result<std::vector<const BundledPackage*>> resolve(std::span<const std::string> wishes,
+                                                     std::string* message) const;
 
   // Links packages into a sandbox; those that are there already stay. Kernel lock held.
   Result<void> install(vfs::MemFs& files, std::span<const BundledPackage* const> packages);

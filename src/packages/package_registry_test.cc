@@ -23,8 +23,12 @@ std::string bundle_bytes() {
   const std::string data = "A = 1;          B = 2;          ";
   const std::uint64_t data_at = 40 + json.size() + 2 * 24 + names.size();
   std::string bytes = "CLPYBND1";
-  const auto add = [&](auto value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof(value)); };
-  for (const std::uint64_t word : {std::uint64_t{json.size()}, std::uint64_t{2}, std::uint64_t{names.size()}, data_at}) add(word);
+  const auto add = [&](auto value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  };
+  for (const std::uint64_t word :
+       {std::uint64_t{json.size()}, std::uint64_t{2}, std::uint64_t{names.size()}, data_at})
+    add(word);
   bytes += json;
   for (std::uint32_t i = 0; i < 2; ++i) {
     add(std::uint32_t{i == 0 ? 0U : 8U});
@@ -65,7 +69,8 @@ TEST_F(PackageRegistryTest, FindsByImportName) {
 TEST_F(PackageRegistryTest, SaysWhatThereIs) {
   const PackageRegistry registry(path_);
   std::string message;
-  for (const std::vector<std::string>& wishes : {std::vector<std::string>{"gamma"}, {"alpha==9"}, {"../alpha"}}) {
+  for (const std::vector<std::string>& wishes :
+       {std::vector<std::string>{"gamma"}, {"alpha==9"}, {"../alpha"}}) {
     EXPECT_FALSE(registry.resolve(wishes, &message));
     EXPECT_FALSE(message.empty());
   }
@@ -91,7 +96,8 @@ TEST_F(PackageRegistryTest, InstallsOnceAndUninstalls) {
 
 TEST_F(PackageRegistryTest, ADamagedBundleIsOneSentence) {
   const std::string whole = bundle_bytes();
-  for (const std::string& bytes : {std::string(), std::string("CLPYBND1"), whole.substr(0, 60), whole.substr(0, whole.size() - 40)}) {
+  for (const std::string& bytes : {std::string(), std::string("CLPYBND1"), whole.substr(0, 60),
+                                   whole.substr(0, whole.size() - 40)}) {
     write(bytes);
     EXPECT_THROW(PackageRegistry{path_}, HostError) << bytes.size();
   }
@@ -113,7 +119,8 @@ TEST(Wish, ReadsWhatPeopleWrite) {
   EXPECT_EQ(parse_wish("Scikit_Learn")->name, "scikit-learn");
   EXPECT_EQ(parse_wish(" pandas == 3.0.6 ")->version, "3.0.6");
   EXPECT_EQ(parse_wish("requests[socks]")->name, "requests");
-  for (const char* text : {"", "==", "a b", "a/b", "a==", "a[b"}) EXPECT_FALSE(parse_wish(text)) << text;
+  for (const char* text : {"", "==", "a b", "a/b", "a==", "a[b"})
+    EXPECT_FALSE(parse_wish(text)) << text;
 }
 
 }  // namespace

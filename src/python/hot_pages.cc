@@ -30,7 +30,8 @@ std::span<std::byte> pages_of(wasm::Instance& instance) {
 
 }  // namespace
 
-std::vector<wasm::PageRun> common_pages(const std::vector<wasm::PageRun>& a, const std::vector<wasm::PageRun>& b) {
+std::vector<wasm::PageRun> common_pages(const std::vector<wasm::PageRun>& a,
+                                        const std::vector<wasm::PageRun>& b) {
   std::vector<wasm::PageRun> common;
   for (auto left = a.begin(), right = b.begin(); left != a.end() && right != b.end();) {
     const std::uint64_t start = std::max(left->start, right->start);
@@ -59,7 +60,8 @@ void HotPages::prepare(wasm::Instance& instance) const {
   const std::span<std::byte> memory = pages_of(instance);
   for (const wasm::PageRun& run : runs_) {
     if (run.end() > memory.size()) return;
-    if (madvise(memory.data() + run.start, run.length, populate_write) != 0) return;  // only a matter of speed
+    if (madvise(memory.data() + run.start, run.length, populate_write) != 0)
+      return;  // only a matter of speed
   }
 }
 

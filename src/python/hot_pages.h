@@ -1,5 +1,6 @@
-// HotPages: the pages that every start of Python writes, learnt from the first starts of this host process. A start that has them made
-// private in a few calls to the host's kernel saves a page fault for each, which is most of what a start costs.
+// HotPages: the pages that every start of Python writes, learnt from the first starts of this host
+// process. A start that has them made private in a few calls to the host's kernel saves a page
+// fault for each, which is most of what a start costs.
 //
 // Thread-safe.
 #pragma once
@@ -30,6 +31,7 @@ class HotPages {
 };
 
 // The pages that are in both; each sorted and disjoint.
-std::vector<wasm::PageRun> common_pages(const std::vector<wasm::PageRun>& a, const std::vector<wasm::PageRun>& b);
+std::vector<wasm::PageRun> common_pages(const std::vector<wasm::PageRun>& a,
+                                        const std::vector<wasm::PageRun>& b);
 
 }  // namespace cloche::python

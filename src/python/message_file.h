@@ -1,4 +1,5 @@
-// MessageFile: what a program of ours says while it is prepared, for the sentence that tells why that failed. Reads are empty.
+// MessageFile: what a program of ours says while it is prepared, for the sentence that tells why
+// that failed. Reads are empty.
 #pragma once
 
 #include <string>

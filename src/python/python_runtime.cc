@@ -37,7 +37,8 @@ wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame) {
   wasm::Outcome outcome = instance.call("host_alloc", {wasm::Value::i32(length)});
   if (!outcome.returned()) return outcome;
   const std::uint32_t address = outcome.result.as_u32();
-  if (address == 0 || !instance.memory().copy_out(address, frame)) return failure("python has no memory for its start");
+  if (address == 0 || !instance.memory().copy_out(address, frame))
+    return failure("python has no memory for its start");
   return instance.call("turn", {wasm::Value::i32(address), wasm::Value::i32(length)});
 }
 
@@ -101,7 +102,9 @@ std::shared_ptr<const wasm::MemoryImage> PythonRuntime::boot_image(std::string* 
         // The file's pages are shared by all processes of the machine.
         if (auto saved = load_image(module)) image_ = std::move(saved);
       } catch (const std::exception& problem) {
-        if (options_.progress) options_.progress(fmt::format("the boot image of python3 is not kept: {}", problem.what()));
+        if (options_.progress)
+          options_.progress(
+              fmt::format("the boot image of python3 is not kept: {}", problem.what()));
       }
     }
   }
@@ -109,11 +112,13 @@ std::shared_ptr<const wasm::MemoryImage> PythonRuntime::boot_image(std::string* 
 }
 
 std::filesystem::path PythonRuntime::image_file(const wasm::Module& module) const {
-  return options_.cache_folder /
-         fmt::format("python-{:.16}-{:.16}.image", wasm::to_hex(module.info().digest), options_.library_id);
+  return options_.cache_folder / fmt::format("python-{:.16}-{:.16}.image",
+                                             wasm::to_hex(module.info().digest),
+                                             options_.library_id);
 }
 
-std::shared_ptr<const wasm::MemoryImage> PythonRuntime::load_image(const wasm::Module& module) const {
+std::shared_ptr<const wasm::MemoryImage> PythonRuntime::load_image(
+    const wasm::Module& module) const {
   if (options_.cache_folder.empty()) return nullptr;
   auto image = wasm::MemoryImage::load(image_file(module), module);
   return image ? *image : nullptr;
@@ -147,8 +152,9 @@ std::shared_ptr<const wasm::MemoryImage> PythonRuntime::build_image(std::string*
   std::shared_ptr<const wasm::MemoryImage> image = std::move(built_);
   built_ = nullptr;
   if (!image && message) {
-    *message = process ? fmt::format("preparing it ended with status {}: {}{}", status ? status->shell_status() : -1,
-                                     (*process)->end_message, words->text())
+    *message = process ? fmt::format("preparing it ended with status {}: {}{}",
+                                     status ? status->shell_status() : -1, (*process)->end_message,
+                                     words->text())
                        : "preparing it failed: " + std::string(errno_info(process.error()).message);
   }
   return image;

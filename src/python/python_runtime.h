@@ -1,8 +1,9 @@
 // PythonRuntime: makes the Python guest of a build a program of the kernel that starts at once.
 //
-// The interpreter is started, and the common part of its library imported, once per machine: in a private kernel over the
-// pristine base layer, where no sandbox can touch it. Its memory is kept in the cache folder as the boot image, under a name made
-// of the module's digest and the library's. Every process maps that image and is called with its start block.
+// The interpreter is started, and the common part of its library imported, once per machine: in a
+// private kernel over the pristine base layer, where no sandbox can touch it. Its memory is kept in
+// the cache folder as the boot image, under a name made of the module's digest and the library's.
+// Every process maps that image and is called with its start block.
 //
 // Thread-safe. Lives as long as the kernels that run Python.
 #pragma once
@@ -28,8 +29,9 @@ class PythonRuntime {
   struct Options {
     std::filesystem::path guest_file;    // the interpreter
     std::filesystem::path cache_folder;  // for boot images; empty: nothing is kept
-    std::string library_id;              // of the library in the base layer: another one has another image
-    std::function<void(std::string_view line)> progress;  // told when an image is made; may be empty
+    std::string library_id;  // of the library in the base layer: another one has another image
+    std::function<void(std::string_view line)>
+        progress;  // told when an image is made; may be empty
   };
 
   // What the linker must know before anything is linked.
@@ -40,13 +42,14 @@ class PythonRuntime {
   PythonRuntime(const PythonRuntime&) = delete;
   PythonRuntime& operator=(const PythonRuntime&) = delete;
 
-  // Adds /usr/bin/python3 and its other names. Throws HostError when the guest's file cannot be read.
+  // Adds /usr/bin/python3 and its other names. Throws HostError when the guest's file cannot be
+  // read.
   void add_program(vfs::BaseBuilder& builder) const;
   // The finished base layer, in which images are made. Before the first process starts.
   void set_base(vfs::Frozen base) { base_ = std::move(base); }
 
-  // The boot image: from memory, from disk, or made now (some tenths of a second, after the compiler's minute). Null, and a sentence in
-  // `message`, when it cannot be made.
+  // The boot image: from memory, from disk, or made now (some tenths of a second, after the
+  // compiler's minute). Null, and a sentence in `message`, when it cannot be made.
   std::shared_ptr<const wasm::MemoryImage> boot_image(std::string* message = nullptr);
 
   kernel::ProgramTag tag() const noexcept { return tag_; }
@@ -66,16 +69,18 @@ class PythonRuntime {
   kernel::ProgramTag tag_;
   vfs::Frozen base_;
 
-  HotPages hot_pages_;  // of processes that start from the boot image
+  HotPages hot_pages_;      // of processes that start from the boot image
   HotPages session_pages_;  // of sessions, up to the end of their first code
 
   std::mutex mutex_;  // held while an image is made, so that concurrent first starts wait for one
   std::shared_ptr<const wasm::MemoryImage> image_;
-  std::atomic<const kernel::Kernel*> builder_{nullptr};  // the kernel in which an image is being made
-  std::shared_ptr<const wasm::MemoryImage> built_;        // by its task, for who waits for its end
+  std::atomic<const kernel::Kernel*> builder_{
+      nullptr};                                     // the kernel in which an image is being made
+  std::shared_ptr<const wasm::MemoryImage> built_;  // by its task, for who waits for its end
 };
 
-// Gives the interpreter one frame and runs it: host_alloc, copy, turn. For the instance's own thread.
+// Gives the interpreter one frame and runs it: host_alloc, copy, turn. For the instance's own
+// thread.
 wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame);
 
 }  // namespace cloche::python

@@ -20,8 +20,8 @@ struct PythonSession::Shared {
   bool has_run = false;
   wasm::Outcome outcome;  // of the turn
   Errno capture_error = Errno::io;
-  kernel::WaitQueue asked;     // the process sleeps here
-  kernel::WaitQueue answer;    // the session sleeps here
+  kernel::WaitQueue asked;   // the process sleeps here
+  kernel::WaitQueue answer;  // the session sleeps here
 
   wasm::Outcome serve(kernel::Task& task);
   wasm::Outcome begin(kernel::Task& task);
@@ -61,7 +61,8 @@ wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
   {
     const std::lock_guard lock(task.kernel().mutex());
     if (!task.account_memory(task.instance().memory().size())) return failed;
-    frame = start_block(is_fork ? Turn::resume : Turn::session, task.process(), task.kernel().options().host_name);
+    frame = start_block(is_fork ? Turn::resume : Turn::session, task.process(),
+                        task.kernel().options().host_name);
   }
   return take_turn(task.instance(), frame);
 }
@@ -95,7 +96,8 @@ void PythonSession::Shared::perform(kernel::Task& task, Request what, const std:
     if (!std::exchange(has_run, true) && !is_fork) runtime->session_pages().learn(task.instance());
     if (!outcome.returned() || outcome.result.as_i32() != turn_exited) return;
     outcome = take_turn(task.instance(), code_frame(Turn::exit_status, {}));
-    if (outcome.returned()) outcome.result = wasm::Value::i32(asked_to_exit + outcome.result.as_i32());
+    if (outcome.returned())
+      outcome.result = wasm::Value::i32(asked_to_exit + outcome.result.as_i32());
     return;
   }
   auto captured = wasm::MemoryImage::capture(task.instance());
@@ -106,10 +108,12 @@ void PythonSession::Shared::perform(kernel::Task& task, Request what, const std:
   }
 }
 
-Result<std::unique_ptr<PythonSession>> PythonSession::spawn(PythonRuntime& runtime, kernel::Kernel& kernel,
+Result<std::unique_ptr<PythonSession>> PythonSession::spawn(PythonRuntime& runtime,
+                                                            kernel::Kernel& kernel,
                                                             const SessionOptions& options,
                                                             std::shared_ptr<Shared> shared) {
-  CLOCHE_ASSIGN(const std::shared_ptr<const kernel::Program> python, kernel.services().programs.load(runtime.tag()));
+  CLOCHE_ASSIGN(const std::shared_ptr<const kernel::Program> python,
+                kernel.services().programs.load(runtime.tag()));
   shared->runtime = &runtime;
   auto program = std::make_shared<kernel::Program>(*python);
   program->startup.run = [shared](kernel::Task& task) { return shared->serve(task); };
@@ -126,26 +130,31 @@ Result<std::unique_ptr<PythonSession>> PythonSession::spawn(PythonRuntime& runti
     request.files.clear();
   }
   if (!process) return process.error();
-  return std::unique_ptr<PythonSession>(new PythonSession(runtime, kernel, std::move(shared), *std::move(process)));
+  return std::unique_ptr<PythonSession>(
+      new PythonSession(runtime, kernel, std::move(shared), *std::move(process)));
 }
 
-Result<std::unique_ptr<PythonSession>> PythonSession::start(PythonRuntime& runtime, kernel::Kernel& kernel,
+Result<std::unique_ptr<PythonSession>> PythonSession::start(PythonRuntime& runtime,
+                                                            kernel::Kernel& kernel,
                                                             const SessionOptions& options) {
   return spawn(runtime, kernel, options, std::make_shared<Shared>());
 }
 
-Result<std::unique_ptr<PythonSession>> PythonSession::start_from(PythonRuntime& runtime, kernel::Kernel& kernel,
-                                                                 const SessionOptions& options,
-                                                                 std::shared_ptr<const wasm::MemoryImage> image) {
+Result<std::unique_ptr<PythonSession>> PythonSession::start_from(
+    PythonRuntime& runtime, kernel::Kernel& kernel, const SessionOptions& options,
+    std::shared_ptr<const wasm::MemoryImage> image) {
   auto shared = std::make_shared<Shared>();
   shared->image = std::move(image);
   shared->is_fork = true;
   return spawn(runtime, kernel, options, std::move(shared));
 }
 
-PythonSession::PythonSession(PythonRuntime& runtime, kernel::Kernel& kernel, std::shared_ptr<Shared> shared,
-                             kernel::ProcessPtr process)
-    : runtime_(runtime), kernel_(kernel), shared_(std::move(shared)), process_(std::move(process)) {}
+PythonSession::PythonSession(PythonRuntime& runtime, kernel::Kernel& kernel,
+                             std::shared_ptr<Shared> shared, kernel::ProcessPtr process)
+    : runtime_(runtime),
+      kernel_(kernel),
+      shared_(std::move(shared)),
+      process_(std::move(process)) {}
 
 PythonSession::~PythonSession() {
   kernel_.kill_job(process_->job);
@@ -175,7 +184,8 @@ TurnResult PythonSession::execute(std::string_view source, kernel::Deadline dead
   if (!wait_for_answer(deadline)) {
     lock.unlock();
     kernel_.kill_job(process_->job);
-    return {TurnStatus::overdue, 0, "the code was stopped at its time limit, and the session with it"};
+    return {TurnStatus::overdue, 0,
+            "the code was stopped at its time limit, and the session with it"};
   }
   if (!shared_->answered || !shared_->outcome.returned()) {
     result.status = TurnStatus::ended;
@@ -205,7 +215,8 @@ Result<std::shared_ptr<const wasm::MemoryImage>> PythonSession::capture() {
   return std::exchange(shared_->image, nullptr);
 }
 
-Result<std::unique_ptr<PythonSession>> PythonSession::fork(kernel::Kernel& kernel, const SessionOptions& options) {
+Result<std::unique_ptr<PythonSession>> PythonSession::fork(kernel::Kernel& kernel,
+                                                           const SessionOptions& options) {
   CLOCHE_ASSIGN(std::shared_ptr<const wasm::MemoryImage> image, capture());
   return start_from(runtime_, kernel, options, std::move(image));
 }

@@ -1,11 +1,13 @@
-// PythonSession: a python3 process that stays: code runs in one __main__, call after call, and the live interpreter can be forked.
+// PythonSession: a python3 process that stays: code runs in one __main__, call after call, and the
+// live interpreter can be forked.
 //
 //   auto session = PythonSession::start(runtime, kernel, {.files = {{1, capture}, {2, capture}}});
 //   (*session)->execute("import numpy as np; x = 1", deadline);
 //   auto twin = (*session)->fork(other_kernel, {...});   // has numpy and x
 //
-// It is an ordinary process of its kernel: signals, limits and kill_job act on it. Its thread sleeps between turns.
-// Threads: one call at a time; cancelling is Kernel::kill or kill_job, from any thread. It must be gone before its kernel.
+// It is an ordinary process of its kernel: signals, limits and kill_job act on it. Its thread
+// sleeps between turns. Threads: one call at a time; cancelling is Kernel::kill or kill_job, from
+// any thread. It must be gone before its kernel.
 #pragma once
 
 #include <map>
@@ -43,7 +45,8 @@ struct SessionOptions {
 class PythonSession {
  public:
   // Errors are those of Kernel::spawn.
-  static Result<std::unique_ptr<PythonSession>> start(PythonRuntime& runtime, kernel::Kernel& kernel,
+  static Result<std::unique_ptr<PythonSession>> start(PythonRuntime& runtime,
+                                                      kernel::Kernel& kernel,
                                                       const SessionOptions& options);
   // Kills the process and waits for its end.
   ~PythonSession();
@@ -55,22 +58,27 @@ class PythonSession {
 
   // The interpreter as it is now. Costs what was written since the last image.
   Result<std::shared_ptr<const wasm::MemoryImage>> capture();
-  // A session in `kernel` (this one or another) that goes on from here: memory is shared until written. Descriptors beyond those of
-  // `options` are not open in it.
-  Result<std::unique_ptr<PythonSession>> fork(kernel::Kernel& kernel, const SessionOptions& options);
+  // A session in `kernel` (this one or another) that goes on from here: memory is shared until
+  // written. Descriptors beyond those of `options` are not open in it.
+  Result<std::unique_ptr<PythonSession>> fork(kernel::Kernel& kernel,
+                                              const SessionOptions& options);
   // The same from an image that was captured before.
-  static Result<std::unique_ptr<PythonSession>> start_from(PythonRuntime& runtime, kernel::Kernel& kernel,
-                                                           const SessionOptions& options,
-                                                           std::shared_ptr<const wasm::MemoryImage> image);
+  static Result<std::unique_ptr<PythonSession>> start_from(
+      PythonRuntime& runtime, kernel::Kernel& kernel, const SessionOptions& options,
+      std::shared_ptr<const wasm::MemoryImage> image);
 
   const kernel::ProcessPtr& process() const noexcept { return process_; }
 
  private:
   struct Shared;
-  PythonSession(PythonRuntime& runtime, kernel::Kernel& kernel, std::shared_ptr<Shared> shared, kernel::ProcessPtr process);
-  static Result<std::unique_ptr<PythonSession>> spawn(PythonRuntime& runtime, kernel::Kernel& kernel,
-                                                      const SessionOptions& options, std::shared_ptr<Shared> shared);
-  // Waits until the process has taken the request and answered, or is gone. Lock held. False at the deadline.
+  PythonSession(PythonRuntime& runtime, kernel::Kernel& kernel, std::shared_ptr<Shared> shared,
+                kernel::ProcessPtr process);
+  static Result<std::unique_ptr<PythonSession>> spawn(PythonRuntime& runtime,
+                                                      kernel::Kernel& kernel,
+                                                      const SessionOptions& options,
+                                                      std::shared_ptr<Shared> shared);
+  // Waits until the process has taken the request and answered, or is gone. Lock held. False at the
+  // deadline.
   bool wait_for_answer(kernel::Deadline deadline);
 
   PythonRuntime& runtime_;

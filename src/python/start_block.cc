@@ -8,9 +8,9 @@ namespace cloche::python {
 
 std::string start_block(Turn turn, const kernel::Process& process, std::string_view host_name) {
   const Result<std::string> cwd = process.kernel().files().path_of(process.cwd);
-  std::string block = fmt::format("{}{} {} {} {} {} {}", static_cast<char>(turn), process.pid(), process.ppid,
-                                  process.credentials.uid, process.credentials.gid, process.argv.size(),
-                                  process.environment.size());
+  std::string block = fmt::format("{}{} {} {} {} {} {}", static_cast<char>(turn), process.pid(),
+                                  process.ppid, process.credentials.uid, process.credentials.gid,
+                                  process.argv.size(), process.environment.size());
   const auto add = [&](std::string_view text) {
     block.push_back('\0');
     block.append(text);

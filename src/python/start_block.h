@@ -1,4 +1,5 @@
-// The frames that the host gives the interpreter's `turn`; userland/python/lib/_cloche/start.py reads them.
+// The frames that the host gives the interpreter's `turn`; userland/python/lib/_cloche/start.py
+// reads them.
 #pragma once
 
 #include <string>
@@ -10,12 +11,12 @@ namespace cloche::python {
 
 // What `turn` is asked to do.
 enum class Turn : char {
-  process = 'P',  // be the process of the start block; the result is its exit status
-  session = 'S',  // adopt the start block, then wait for code
-  execute = 'X',  // run source text in the session
+  process = 'P',      // be the process of the start block; the result is its exit status
+  session = 'S',      // adopt the start block, then wait for code
+  execute = 'X',      // run source text in the session
   exit_status = 'Q',  // the status that the last sys.exit of the session gave
-  resume = 'F',   // be the process of the start block, as a fork of a session
-  image = 'I',    // run source text while a boot image is made
+  resume = 'F',       // be the process of the start block, as a fork of a session
+  image = 'I',        // run source text while a boot image is made
 };
 
 // A frame with the process's numbers, names, argv and environment. Kernel lock held.

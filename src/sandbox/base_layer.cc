@@ -18,10 +18,13 @@ constexpr std::uint32_t user_id = 1000;
 Json read_manifest(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "manifest.json";
   std::ifstream file(path);
-  if (!file) throw HostError("cannot read " + path.string() + ": run `make` to build the guests' system");
+  if (!file)
+    throw HostError("cannot read " + path.string() + ": run `make` to build the guests' system");
   Json manifest = Json::parse(file, nullptr, false);
-  if (!manifest.is_object() || manifest.value("format", 0) != manifest_format || !manifest["entries"].is_array()) {
-    throw HostError(path.string() + " is damaged or of another version: remove its folder and run `make`");
+  if (!manifest.is_object() || manifest.value("format", 0) != manifest_format ||
+      !manifest["entries"].is_array()) {
+    throw HostError(path.string() +
+                    " is damaged or of another version: remove its folder and run `make`");
   }
   return manifest;
 }
@@ -38,12 +41,13 @@ std::uint32_t mode_of(const Json& entry, std::uint32_t otherwise) {
 
 void must(const Result<void>& result, const std::string& path) {
   if (!result) {
-    throw HostError("the guests' system cannot hold " + path + ": " + std::string(errno_info(result.error()).message));
+    throw HostError("the guests' system cannot hold " + path + ": " +
+                    std::string(errno_info(result.error()).message));
   }
 }
 
-void add_entry(vfs::BaseBuilder& builder, kernel::ProgramStore& programs, const std::filesystem::path& folder,
-               const Json& entry) {
+void add_entry(vfs::BaseBuilder& builder, kernel::ProgramStore& programs,
+               const std::filesystem::path& folder, const Json& entry) {
   const std::string path = entry.at("path");
   const std::string type = entry.at("type");
   if (type == "directory") {
@@ -69,20 +73,23 @@ void add_user_folders(vfs::BaseBuilder& builder) {
   must(builder.add_dir("run/user", own), "/run/user");
   must(builder.add_dir("tmp", shared), "/tmp");
   must(builder.add_dir("var/tmp", shared), "/var/tmp");
-  for (const char* path : {"mnt", "opt", "srv", "home", "root", "proc", "sys", "usr/local/bin", "usr/lib/python", "var/log"}) {
+  for (const char* path : {"mnt", "opt", "srv", "home", "root", "proc", "sys", "usr/local/bin",
+                           "usr/lib/python", "var/log"}) {
     must(builder.add_dir(path), path);
   }
 }
 
 }  // namespace
 
-void add_system(vfs::BaseBuilder& builder, kernel::ProgramStore& programs, const std::filesystem::path& folder) {
+void add_system(vfs::BaseBuilder& builder, kernel::ProgramStore& programs,
+                const std::filesystem::path& folder) {
   const Json manifest = read_manifest(folder);
   try {
     add_user_folders(builder);
     for (const Json& entry : manifest["entries"]) add_entry(builder, programs, folder, entry);
   } catch (const Json::exception&) {
-    throw HostError((folder / "manifest.json").string() + " is damaged: remove its folder and run `make`");
+    throw HostError((folder / "manifest.json").string() +
+                    " is damaged: remove its folder and run `make`");
   }
   kernel::add_devices(builder);
 }

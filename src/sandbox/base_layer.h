@@ -1,4 +1,5 @@
-// The base layer: the read-only system that all sandboxes of an engine share, from the folder that userland/build makes.
+// The base layer: the read-only system that all sandboxes of an engine share, from the folder that
+// userland/build makes.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +9,10 @@
 
 namespace cloche::detail {
 
-// Adds what manifest.json in `folder` lists: folders, links, files, and wasm files as programs of `programs`; and the folders that belong to
-// the user. Throws HostError with one sentence when the folder is not a whole system.
-void add_system(vfs::BaseBuilder& builder, kernel::ProgramStore& programs, const std::filesystem::path& folder);
+// Adds what manifest.json in `folder` lists: folders, links, files, and wasm files as programs of
+// `programs`; and the folders that belong to the user. Throws HostError with one sentence when the
+// folder is not a whole system.
+void add_system(vfs::BaseBuilder& builder, kernel::ProgramStore& programs,
+                const std::filesystem::path& folder);
 
 }  // namespace cloche::detail

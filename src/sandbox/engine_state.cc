@@ -20,10 +20,12 @@ wasm::ModuleStore::Options store_options(const EngineOptions& options) {
   wasm::ModuleStore::Options store;
   store.cache_folder = options.cache_folder / "modules";
   if (options.progress) {
-    store.on_compile = [progress = options.progress](std::string_view name, std::uint64_t wasm_bytes) {
+    store.on_compile = [progress = options.progress](std::string_view name,
+                                                     std::uint64_t wasm_bytes) {
       constexpr std::uint64_t worth_a_line = 4 << 20;
       if (wasm_bytes < worth_a_line) return;
-      progress(fmt::format("compiling {} ({} MB of WebAssembly) to machine code, once ...", name, wasm_bytes >> 20));
+      progress(fmt::format("compiling {} ({} MB of WebAssembly) to machine code, once ...", name,
+                           wasm_bytes >> 20));
     };
   }
   return store;

@@ -10,14 +10,10 @@ constexpr std::int64_t ns_per_s = 1'000'000'000;
 
 FileKind kind_of(vfs::FileType type) {
   switch (type) {
-    case vfs::FileType::regular:
-      return FileKind::file;
-    case vfs::FileType::directory:
-      return FileKind::directory;
-    case vfs::FileType::symlink:
-      return FileKind::symlink;
-    default:
-      return FileKind::other;
+    case vfs::FileType::regular: return FileKind::file;
+    case vfs::FileType::directory: return FileKind::directory;
+    case vfs::FileType::symlink: return FileKind::symlink;
+    default: return FileKind::other;
   }
 }
 

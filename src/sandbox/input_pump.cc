@@ -11,7 +11,8 @@
 
 namespace cloche::detail {
 
-InputPump::InputPump(int fd, kernel::HostPipe& pipe) : fd_(fd), pipe_(pipe), stop_(::eventfd(0, EFD_CLOEXEC)) {
+InputPump::InputPump(int fd, kernel::HostPipe& pipe)
+    : fd_(fd), pipe_(pipe), stop_(::eventfd(0, EFD_CLOEXEC)) {
   if (!stop_) throw HostError::from_errno("cannot pass on standard input", errno);
   thread_ = std::thread([this] { run(); });
 }

@@ -1,4 +1,5 @@
-// InputPump: feeds a command's standard input from a descriptor of the host, on a thread of its own, until either side ends.
+// InputPump: feeds a command's standard input from a descriptor of the host, on a thread of its
+// own, until either side ends.
 #pragma once
 
 #include <thread>
@@ -10,7 +11,8 @@ namespace cloche::detail {
 
 class InputPump {
  public:
-  // Reads `fd` (not closed here) into `pipe`, which outlives the pump. Throws HostError when the host gives no descriptor.
+  // Reads `fd` (not closed here) into `pipe`, which outlives the pump. Throws HostError when the
+  // host gives no descriptor.
   InputPump(int fd, kernel::HostPipe& pipe);
   // Stops, also when it waits for either side.
   ~InputPump();

@@ -11,20 +11,16 @@ constexpr int status_timed_out = 124;
 constexpr int status_killed = 137;
 constexpr int status_not_found = 127;
 
-// Bytes that a capture keeps of one call: every call of the sandbox may ask for less, none for more.
+// Bytes that a capture keeps of one call: every call of the sandbox may ask for less, none for
+// more.
 constexpr std::uint64_t capture_limit_bytes = 64ULL << 20;
 
 void fill(RunResult& result, const python::TurnResult& turn) {
   result.reason = turn.reason;
   switch (turn.status) {
-    case python::TurnStatus::finished:
-      break;
-    case python::TurnStatus::raised:
-      result.exit_code = 1;
-      break;
-    case python::TurnStatus::exited:
-      result.exit_code = turn.exit_code;
-      break;
+    case python::TurnStatus::finished: break;
+    case python::TurnStatus::raised: result.exit_code = 1; break;
+    case python::TurnStatus::exited: result.exit_code = turn.exit_code; break;
     case python::TurnStatus::ended:
       result.status = RunStatus::killed;
       result.exit_code = status_killed;
@@ -88,18 +84,21 @@ RunResult KeptPython::run(std::string_view source, const PythonOptions& options)
     }
   }
   const std::chrono::milliseconds limit = options.timeout.value_or(state_.options().timeout);
-  const kernel::Deadline deadline = limit.count() > 0 ? kernel::Deadline(begin + limit) : std::nullopt;
+  const kernel::Deadline deadline =
+      limit.count() > 0 ? kernel::Deadline(begin + limit) : std::nullopt;
   const python::TurnResult turn = session_->execute(source, deadline);
   fill(result, turn);
   const auto take = [&](kernel::CaptureFile& file, std::string& text, bool& truncated) {
     kernel::CaptureFile::Output output = file.take();
     truncated = output.truncated() || output.bytes.size() > options.output_limit_bytes;
     text = std::move(output.bytes);
-    if (text.size() > options.output_limit_bytes) text.resize(static_cast<std::size_t>(options.output_limit_bytes));
+    if (text.size() > options.output_limit_bytes)
+      text.resize(static_cast<std::size_t>(options.output_limit_bytes));
   };
   take(*out_, result.stdout_data, result.stdout_truncated);
   take(*err_, result.stderr_data, result.stderr_truncated);
-  if (turn.status == python::TurnStatus::ended || turn.status == python::TurnStatus::overdue) drop();
+  if (turn.status == python::TurnStatus::ended || turn.status == python::TurnStatus::overdue)
+    drop();
   result.duration = std::chrono::steady_clock::now() - begin;
   return result;
 }

@@ -23,8 +23,8 @@ class KeptPython {
 
   RunResult run(std::string_view source, const PythonOptions& options);
 
-  // Takes a fork of the other's interpreter, where that has one; waits for the call that runs in it. Where the fork cannot be made (no
-  // memory) the next call starts a fresh one.
+  // Takes a fork of the other's interpreter, where that has one; waits for the call that runs in
+  // it. Where the fork cannot be made (no memory) the next call starts a fresh one.
   void go_on_from(KeptPython& other);
 
  private:

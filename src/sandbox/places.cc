@@ -29,7 +29,9 @@ std::filesystem::path default_system_folder() {
   for (const auto& candidate : {prefix / "rootfs", prefix / "share" / "cloche" / "rootfs"}) {
     if (std::filesystem::exists(candidate / "manifest.json", error)) return candidate;
   }
-  throw HostError("the guests' system is not found beside this program: run `make`, or set CLOCHE_ROOTFS to its folder");
+  throw HostError(
+      "the guests' system is not found beside this program: run `make`, or set CLOCHE_ROOTFS to "
+      "its folder");
 }
 
 }  // namespace cloche::detail

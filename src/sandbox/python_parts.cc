@@ -2,7 +2,8 @@
 
 namespace cloche::detail {
 
-PythonParts::PythonParts(kernel::KernelServices services, const EngineOptions& options, vfs::BaseBuilder& builder) {
+PythonParts::PythonParts(kernel::KernelServices services, const EngineOptions& options,
+                         vfs::BaseBuilder& builder) {
   const std::filesystem::path bundle = options.system_folder / "python.bundle";
   const std::filesystem::path guest = options.system_folder / "python.wasm";
   if (!std::filesystem::exists(bundle) || !std::filesystem::exists(guest)) return;
@@ -25,17 +26,20 @@ void PythonParts::prepare() {
   if (runtime_) (void)runtime_->boot_image();
 }
 
-bool PythonParts::install(vfs::MemFs& files, const std::vector<std::string>& names, std::string* message) {
+bool PythonParts::install(vfs::MemFs& files, const std::vector<std::string>& names,
+                          std::string* message) {
   if (names.empty()) return true;
   if (!registry_) {
-    if (message) *message = "This system has no Python, so it has no packages: run `make` to build it.";
+    if (message)
+      *message = "This system has no Python, so it has no packages: run `make` to build it.";
     return false;
   }
   const auto packages = registry_->resolve(names, message);
   if (!packages) return false;
   const Result<void> installed = registry_->install(files, *packages);
   if (!installed && message) {
-    *message = "the packages cannot be installed: " + std::string(errno_info(installed.error()).message);
+    *message =
+        "the packages cannot be installed: " + std::string(errno_info(installed.error()).message);
   }
   return installed.ok();
 }

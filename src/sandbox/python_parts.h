@@ -1,4 +1,5 @@
-// The Python of an engine: the interpreter as a program, its library, the packages. A system without a bundle has none of it.
+// The Python of an engine: the interpreter as a program, its library, the packages. A system
+// without a bundle has none of it.
 #pragma once
 
 #include <filesystem>
@@ -16,9 +17,10 @@ namespace cloche::detail {
 
 class PythonParts {
  public:
-  // Adds /usr/bin/python3 and /usr/lib/python3.15 to the system when its folder has python.bundle and python.wasm. Throws HostError
-  // when one of them is damaged.
-  PythonParts(kernel::KernelServices services, const EngineOptions& options, vfs::BaseBuilder& builder);
+  // Adds /usr/bin/python3 and /usr/lib/python3.15 to the system when its folder has python.bundle
+  // and python.wasm. Throws HostError when one of them is damaged.
+  PythonParts(kernel::KernelServices services, const EngineOptions& options,
+              vfs::BaseBuilder& builder);
   PythonParts(const PythonParts&) = delete;
   PythonParts& operator=(const PythonParts&) = delete;
 
@@ -26,7 +28,8 @@ class PythonParts {
   // The boot image, made when it is not there yet.
   void prepare();
 
-  // Packages with what they depend on, into a sandbox's files. Kernel lock held. False and a sentence on failure.
+  // Packages with what they depend on, into a sandbox's files. Kernel lock held. False and a
+  // sentence on failure.
   bool install(vfs::MemFs& files, const std::vector<std::string>& names, std::string* message);
 
   // Null in a system without Python.

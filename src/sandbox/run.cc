@@ -25,12 +25,15 @@ std::vector<std::string> argv_of(const RunOptions& options) {
   return argv;
 }
 
-// The run from its spawn to its result. The members that are ports outlive the guests' use of them: the job is killed, or lives on
-// in the background with files that belong to the kernel.
+// The run from its spawn to its result. The members that are ports outlive the guests' use of them:
+// the job is killed, or lives on in the background with files that belong to the kernel.
 class Run {
  public:
   Run(SandboxState& state, const RunOptions& options)
-      : state_(state), kernel_(state.kernel()), options_(options), cancellations_(state.cancellations()) {}
+      : state_(state),
+        kernel_(state.kernel()),
+        options_(options),
+        cancellations_(state.cancellations()) {}
 
   RunResult perform() {
     const auto start = std::chrono::steady_clock::now();
@@ -51,7 +54,7 @@ class Run {
     kernel::SpawnRequest request;
     request.argv = argv_of(options_);
     request.environment = state_.environment(options_.environment);
-    request.cwd = options_.cwd.empty()                ? std::string(home_folder)
+    request.cwd = options_.cwd.empty()            ? std::string(home_folder)
                   : options_.cwd.starts_with('/') ? options_.cwd
                                                   : std::string(home_folder) + "/" + options_.cwd;
     CLOCHE_ASSIGN(request.path, program_path(request.argv.front()));
@@ -84,7 +87,9 @@ class Run {
       for (std::size_t start = 0; start <= path.size();) {
         const std::size_t end = std::min(path.find(':', start), path.size());
         std::string candidate = path.substr(start, end - start) + "/" + name;
-        if (const auto info = ops.stat(candidate); info && info->stat.type == vfs::FileType::regular) return candidate;
+        if (const auto info = ops.stat(candidate);
+            info && info->stat.type == vfs::FileType::regular)
+          return candidate;
         start = end + 1;
       }
       return Errno::noent;
@@ -94,48 +99,57 @@ class Run {
   std::shared_ptr<kernel::CaptureFile> make_output(Stream stream) {
     kernel::CaptureFile::Sink sink;
     if (options_.output) {
-      sink = [output = options_.output, stream](std::span<const std::byte> bytes) { output(stream, text_of(bytes)); };
+      sink = [output = options_.output, stream](std::span<const std::byte> bytes) {
+        output(stream, text_of(bytes));
+      };
     }
-    return std::make_shared<kernel::CaptureFile>(kernel_, options_.output ? 0 : options_.output_limit_bytes,
-                                                 std::move(sink));
+    return std::make_shared<kernel::CaptureFile>(
+        kernel_, options_.output ? 0 : options_.output_limit_bytes, std::move(sink));
   }
 
-  void wait(const kernel::ProcessPtr& process, std::chrono::steady_clock::time_point start, RunResult& result) {
+  void wait(const kernel::ProcessPtr& process, std::chrono::steady_clock::time_point start,
+            RunResult& result) {
     const std::chrono::milliseconds limit = options_.timeout.value_or(state_.options().timeout);
-    const kernel::Deadline deadline = limit.count() > 0 ? kernel::Deadline(start + limit) : std::nullopt;
+    const kernel::Deadline deadline =
+        limit.count() > 0 ? kernel::Deadline(start + limit) : std::nullopt;
     const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process, deadline);
     if (!status) {
       kernel_.kill_job(process->job);
       (void)kernel_.wait_for(process, std::nullopt);
       result.status = RunStatus::timed_out;
       result.exit_code = status_timed_out;
-      result.reason = fmt::format("the command was stopped at its time limit of {} ms", limit.count());
+      result.reason =
+          fmt::format("the command was stopped at its time limit of {} ms", limit.count());
       return;
     }
     result.exit_code = status->shell_status();
     if (status->is_exited()) return;
-    result.status = state_.cancellations() != cancellations_ ? RunStatus::killed : RunStatus::signaled;
+    result.status =
+        state_.cancellations() != cancellations_ ? RunStatus::killed : RunStatus::signaled;
     result.signal = status->term_signal();
     const std::lock_guard lock(kernel_.mutex());
     result.reason = result.status == RunStatus::killed ? "the command was cancelled"
                     : process->end_message.empty()
                         ? fmt::format("the command was ended by signal {}", result.signal)
-                        : fmt::format("the command was ended by signal {}: {}", result.signal, process->end_message);
+                        : fmt::format("the command was ended by signal {}: {}", result.signal,
+                                      process->end_message);
   }
 
   RunResult not_started(Errno error) {
     RunResult result;
     result.status = RunStatus::not_started;
     result.exit_code = error == Errno::noent ? status_not_found : status_not_executable;
-    result.reason = fmt::format("cannot start {}: {}", options_.argv.empty() ? shell : options_.argv.front(),
-                                errno_info(error).message);
+    result.reason =
+        fmt::format("cannot start {}: {}", options_.argv.empty() ? shell : options_.argv.front(),
+                    errno_info(error).message);
     return result;
   }
 
   void collect(RunResult& result) {
     pump_.reset();
     input_.reset();
-    const auto take = [this](std::shared_ptr<kernel::CaptureFile>& file, std::string& text, bool& truncated) {
+    const auto take = [this](std::shared_ptr<kernel::CaptureFile>& file, std::string& text,
+                             bool& truncated) {
       if (!file) return;
       kernel::CaptureFile::Output output = file->take();
       if (!options_.output) {
@@ -161,6 +175,8 @@ class Run {
 
 }  // namespace
 
-RunResult run(SandboxState& state, const RunOptions& options) { return Run(state, options).perform(); }
+RunResult run(SandboxState& state, const RunOptions& options) {
+  return Run(state, options).perform();
+}
 
 }  // namespace cloche::detail

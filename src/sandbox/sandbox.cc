@@ -7,16 +7,19 @@
 
 namespace cloche {
 
-Engine::Engine(const EngineOptions& options) : state_(std::make_unique<detail::EngineState>(options)) {}
+Engine::Engine(const EngineOptions& options)
+    : state_(std::make_unique<detail::EngineState>(options)) {}
 Engine::~Engine() = default;
 
 std::unique_ptr<Sandbox> Engine::create(const SandboxOptions& options) {
-  return std::unique_ptr<Sandbox>(new Sandbox(std::make_unique<detail::SandboxState>(*state_, options)));
+  return std::unique_ptr<Sandbox>(
+      new Sandbox(std::make_unique<detail::SandboxState>(*state_, options)));
 }
 
 void Engine::prepare() { state_->prepare(); }
 
-Sandbox::Sandbox(std::unique_ptr<detail::SandboxState> state) : state_(std::move(state)), files_(*state_) {}
+Sandbox::Sandbox(std::unique_ptr<detail::SandboxState> state)
+    : state_(std::move(state)), files_(*state_) {}
 Sandbox::~Sandbox() = default;
 
 RunResult Sandbox::run(const RunOptions& options) { return detail::run(*state_, options); }
@@ -39,7 +42,9 @@ bool Sandbox::install_packages(const std::vector<std::string>& names, std::strin
   return state_->install_packages(names, message);
 }
 
-std::unique_ptr<Sandbox> Sandbox::fork() { return std::unique_ptr<Sandbox>(new Sandbox(state_->fork())); }
+std::unique_ptr<Sandbox> Sandbox::fork() {
+  return std::unique_ptr<Sandbox>(new Sandbox(state_->fork()));
+}
 
 SandboxFigures Sandbox::figures() const { return state_->figures(); }
 

@@ -58,7 +58,8 @@ SandboxState::~SandboxState() {
   root_ = {};
 }
 
-std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(std::unique_ptr<vfs::Namespace> space) const {
+std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
+    std::unique_ptr<vfs::Namespace> space) const {
   kernel::KernelOptions options;
   options.limits.max_processes = options_.process_limit;
   options.limits.max_open_files = options_.open_file_limit;
@@ -74,14 +75,15 @@ void SandboxState::mount_host_folders(vfs::Namespace& space) const {
     if (!mount.guest_path.starts_with('/') || mount.guest_path == "/") {
       throw HostError("cannot mount at '" + mount.guest_path + "': say an absolute path below /");
     }
-    const vfs::HostAccess access =
-        mount.access == Mount::Access::read_only ? vfs::HostAccess::read_only : vfs::HostAccess::writable;
-    vfs::FsRef folder =
-        vfs::make_fs<vfs::HostFs>(mount.host_folder.string(), vfs::HostFs::Options{.access = access});
+    const vfs::HostAccess access = mount.access == Mount::Access::read_only
+                                       ? vfs::HostAccess::read_only
+                                       : vfs::HostAccess::writable;
+    vfs::FsRef folder = vfs::make_fs<vfs::HostFs>(mount.host_folder.string(),
+                                                  vfs::HostFs::Options{.access = access});
     const Result<void> mounted = space.mount_at(mount.guest_path, std::move(folder), "host");
     if (!mounted) {
-      throw HostError("cannot mount " + mount.host_folder.string() + " at " + mount.guest_path + ": " +
-                      std::string(errno_info(mounted.error()).message));
+      throw HostError("cannot mount " + mount.host_folder.string() + " at " + mount.guest_path +
+                      ": " + std::string(errno_info(mounted.error()).message));
     }
   }
 }
@@ -97,13 +99,15 @@ std::unique_ptr<SandboxState> SandboxState::fork() {
     const std::lock_guard lock(kernel_->mutex());
     std::unique_ptr<vfs::Namespace> space = kernel_->files().fork();
     vfs::TypedFsRef<vfs::MemFs> root(static_cast<vfs::MemFs*>(&space->root().fs()));
-    twin.reset(new SandboxState(engine_, options_, std::move(environment), std::move(space), std::move(root)));
+    twin.reset(new SandboxState(engine_, options_, std::move(environment), std::move(space),
+                                std::move(root)));
   }
   twin->python_->go_on_from(*python_);
   return twin;
 }
 
-std::vector<std::string> SandboxState::environment(const std::map<std::string, std::string>& more) const {
+std::vector<std::string> SandboxState::environment(
+    const std::map<std::string, std::string>& more) const {
   std::map<std::string, std::string> all = more;
   {
     const std::lock_guard lock(mutex_);

@@ -59,7 +59,8 @@ class SandboxState {
   SandboxFigures figures();
 
  private:
-  SandboxState(EngineState& engine, SandboxOptions options, std::map<std::string, std::string> environment,
+  SandboxState(EngineState& engine, SandboxOptions options,
+               std::map<std::string, std::string> environment,
                std::unique_ptr<vfs::Namespace> space, vfs::TypedFsRef<vfs::MemFs> root);
   std::unique_ptr<kernel::Kernel> make_kernel(std::unique_ptr<vfs::Namespace> space) const;
   void mount_host_folders(vfs::Namespace& space) const;

@@ -3,7 +3,8 @@
 namespace cloche::cli {
 namespace {
 
-constexpr const char* general_page = R"page(cloche - a private computer for an agent, ready in a millisecond
+constexpr const char* general_page =
+    R"page(cloche - a private computer for an agent, ready in a millisecond
 
   cloche run 'SCRIPT' [ARG ...]   run a shell command in a fresh sandbox
   cloche prepare                  compile all programs of the sandbox now, once

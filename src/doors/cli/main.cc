@@ -14,15 +14,10 @@ int run(int argc, char** argv) {
   using namespace cloche::cli;
   const Options options = parse(argc, argv);
   switch (options.command) {
-    case Command::run:
-      return run_command(options);
-    case Command::prepare:
-      return prepare_command();
-    case Command::version:
-      fmt::print("cloche {}\n", CLOCHE_VERSION);
-      return 0;
-    case Command::help:
-      break;
+    case Command::run: return run_command(options);
+    case Command::prepare: return prepare_command();
+    case Command::version: fmt::print("cloche {}\n", CLOCHE_VERSION); return 0;
+    case Command::help: break;
   }
   fmt::print("{}", help_page(options.help_topic));
   return 0;

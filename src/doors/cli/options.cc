@@ -31,7 +31,8 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
 std::uint64_t bytes_option(const std::string& name, const std::string& text) {
   const auto bytes = parse_bytes(text);
   if (!bytes || *bytes == 0) {
-    throw UsageError{name + " wants a number of bytes, such as 268435456, 512K, 256M or 2G; not '" + text + "'"};
+    throw UsageError{name + " wants a number of bytes, such as 268435456, 512K, 256M or 2G; not '" +
+                     text + "'"};
   }
   return *bytes;
 }
@@ -54,13 +55,15 @@ Mount mount_option(std::string text) {
   }
   const std::size_t colon = text.rfind(":/");
   if (colon == 0 || colon == std::string::npos) {
-    throw UsageError{"--mount wants HOST:GUEST or HOST:GUEST:ro, GUEST an absolute path; not '" + given + "'"};
+    throw UsageError{"--mount wants HOST:GUEST or HOST:GUEST:ro, GUEST an absolute path; not '" +
+                     given + "'"};
   }
   mount.host_folder = text.substr(0, colon);
   mount.guest_path = text.substr(colon + 1);
   std::error_code error;
   if (!std::filesystem::is_directory(mount.host_folder, error)) {
-    throw UsageError{"--mount: '" + mount.host_folder.string() + "' is not a folder of this machine"};
+    throw UsageError{"--mount: '" + mount.host_folder.string() +
+                     "' is not a folder of this machine"};
   }
   return mount;
 }
@@ -68,7 +71,8 @@ Mount mount_option(std::string text) {
 CopyOut copy_option(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == 0 || colon == std::string::npos || colon + 1 == text.size()) {
-    throw UsageError{"--out wants GUEST:HOST, a file of the sandbox and where to put it; not '" + text + "'"};
+    throw UsageError{"--out wants GUEST:HOST, a file of the sandbox and where to put it; not '" +
+                     text + "'"};
   }
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
@@ -120,9 +124,10 @@ void define_run(CLI::App& run, RunArguments& to) {
 }
 
 // The first word that is no option begins the script: all from there on is passed to it as it is.
-std::vector<std::string> own_part(int argc, const char* const* argv, std::vector<std::string>& script) {
-  static const std::vector<std::string> with_value{"--timeout", "--memory", "--fs-limit", "--cwd", "--env",
-                                                   "--packages", "--mount", "--out"};
+std::vector<std::string> own_part(int argc, const char* const* argv,
+                                  std::vector<std::string>& script) {
+  static const std::vector<std::string> with_value{
+      "--timeout", "--memory", "--fs-limit", "--cwd", "--env", "--packages", "--mount", "--out"};
   std::vector<std::string> own;
   int i = 2;
   for (; i < argc; ++i) {
@@ -133,7 +138,8 @@ std::vector<std::string> own_part(int argc, const char* const* argv, std::vector
     }
     if (word.size() < 2 || word[0] != '-') break;
     own.push_back(word);
-    if (std::find(with_value.begin(), with_value.end(), word) != with_value.end() && i + 1 < argc) own.push_back(argv[++i]);
+    if (std::find(with_value.begin(), with_value.end(), word) != with_value.end() && i + 1 < argc)
+      own.push_back(argv[++i]);
   }
   script.assign(argv + std::min(i, argc), argv + argc);
   return own;
@@ -144,9 +150,12 @@ Options run_options(const RunArguments& given, std::vector<std::string> script) 
   options.command = Command::run;
   if (given.timeout_ms < 0) throw UsageError{"--timeout wants milliseconds, 0 for no limit"};
   options.sandbox.timeout = std::chrono::milliseconds(given.timeout_ms);
-  if (!given.memory.empty()) options.sandbox.memory_limit_bytes = bytes_option("--memory", given.memory);
-  if (!given.file_limit.empty()) options.sandbox.file_limit_bytes = bytes_option("--fs-limit", given.file_limit);
-  for (const std::string& text : given.environment) options.sandbox.environment.insert(environment_option(text));
+  if (!given.memory.empty())
+    options.sandbox.memory_limit_bytes = bytes_option("--memory", given.memory);
+  if (!given.file_limit.empty())
+    options.sandbox.file_limit_bytes = bytes_option("--fs-limit", given.file_limit);
+  for (const std::string& text : given.environment)
+    options.sandbox.environment.insert(environment_option(text));
   for (const std::string& text : given.packages) {
     for (std::string& name : split_list(text)) options.sandbox.packages.push_back(std::move(name));
   }

@@ -42,7 +42,8 @@ bool copy_out(const Sandbox& sandbox, const CopyOut& copy) {
   // Complete or not at all.
   const std::string part = copy.host_path + ".part";
   const UniqueFd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!file || !write_all(file.get(), *content) || ::rename(part.c_str(), copy.host_path.c_str()) != 0) {
+  if (!file || !write_all(file.get(), *content) ||
+      ::rename(part.c_str(), copy.host_path.c_str()) != 0) {
     const int error = errno;
     ::unlink(part.c_str());
     fmt::print(stderr, "cloche: --out: cannot write {}: {}\n", copy.host_path,

@@ -1,8 +1,9 @@
 // One Linux system call on its way: what a handler gets, and how handlers are registered.
 //
-// A handler runs with the kernel lock held, on the task's thread. It reads its arguments from `args` (32-bit words; a 64-bit
-// argument is two words, low first), touches guest memory only through `memory`, and returns the result or an errno.
-// Errno::restart is handled by the dispatcher. Never write an out-parameter before the status is known.
+// A handler runs with the kernel lock held, on the task's thread. It reads its arguments from
+// `args` (32-bit words; a 64-bit argument is two words, low first), touches guest memory only
+// through `memory`, and returns the result or an errno. Errno::restart is handled by the
+// dispatcher. Never write an out-parameter before the status is known.
 #pragma once
 
 #include <array>
@@ -28,7 +29,9 @@ struct Call {
 
   std::uint32_t u32(std::size_t i) const { return args[i]; }
   std::int32_t i32(std::size_t i) const { return static_cast<std::int32_t>(args[i]); }
-  std::uint64_t u64(std::size_t low) const { return args[low] | (static_cast<std::uint64_t>(args[low + 1]) << 32); }
+  std::uint64_t u64(std::size_t low) const {
+    return args[low] | (static_cast<std::uint64_t>(args[low + 1]) << 32);
+  }
   std::int64_t i64(std::size_t low) const { return static_cast<std::int64_t>(u64(low)); }
   // A path argument: EFAULT, ENAMETOOLONG beyond 4095 bytes.
   Result<std::string> path(std::size_t i) const;
@@ -44,11 +47,14 @@ struct Entry {
 };
 
 // Each family is a file that gives its calls; syscall_table.cc joins them.
-std::span<const Entry> fd_calls();         // fd_calls.cc: openat close dup fcntl flock ioctl memfd_create
-std::span<const Entry> transfer_calls();   // transfer_calls.cc: read write and their kin, _llseek, sendfile, copy_file_range
-std::span<const Entry> space_calls();      // space_calls.cc: truncate fallocate sync and advice
-std::span<const Entry> path_calls();       // path_calls.cc: mkdirat unlinkat renameat linkat symlinkat readlinkat chdir getcwd mknodat
-std::span<const Entry> attribute_calls();  // attribute_calls.cc: statx chmod chown utimens access xattr statfs
+std::span<const Entry> fd_calls();  // fd_calls.cc: openat close dup fcntl flock ioctl memfd_create
+std::span<const Entry> transfer_calls();  // transfer_calls.cc: read write and their kin, _llseek,
+                                          // sendfile, copy_file_range
+std::span<const Entry> space_calls();     // space_calls.cc: truncate fallocate sync and advice
+std::span<const Entry> path_calls();  // path_calls.cc: mkdirat unlinkat renameat linkat symlinkat
+                                      // readlinkat chdir getcwd mknodat
+std::span<const Entry>
+attribute_calls();  // attribute_calls.cc: statx chmod chown utimens access xattr statfs
 std::span<const Entry> directory_calls();  // directory_calls.cc: getdents64
 std::span<const Entry> pipe_calls();       // pipe_calls.cc: pipe2 splice tee eventfd ...
 std::span<const Entry> poll_calls();       // poll_calls.cc: ppoll pselect6 epoll_*
@@ -58,7 +64,8 @@ std::span<const Entry> process_calls();    // process_calls.cc: exit wait ids gr
 std::span<const Entry> exec_calls();       // exec_calls.cc: execve startup vfork
 std::span<const Entry> signal_calls();     // signal_calls.cc
 std::span<const Entry> memory_calls();     // memory_calls.cc: brk mmap
-std::span<const Entry> system_calls();     // system_calls.cc: uname sysinfo getrandom rlimits prctl ...
+std::span<const Entry>
+system_calls();  // system_calls.cc: uname sysinfo getrandom rlimits prctl ...
 
 // The calls by number; null where there is none.
 const Entry* find_call(std::uint32_t number) noexcept;

@@ -14,15 +14,15 @@ std::int32_t encode(const SysResult& result) {
   return result ? static_cast<std::int32_t>(*result) : -static_cast<std::int32_t>(result.error());
 }
 
-// Guests that grow memory by themselves are charged at their next call; one that exceeds the sandbox's memory is killed, as
-// Linux's out-of-memory killer would.
+// Guests that grow memory by themselves are charged at their next call; one that exceeds the
+// sandbox's memory is killed, as Linux's out-of-memory killer would.
 void account(Task& task, const wasm::GuestMemory& memory) {
   if (task.account_memory(memory.size())) return;
   (void)task.kernel().post(task.owner(), SignalInfo{.signo = sigkill, .code = si_kernel});
 }
 
-// Runs the handler until it has a result that is the guest's: Errno::restart without a handler to run (a stop and a
-// continue, say) issues the call again at once.
+// Runs the handler until it has a result that is the guest's: Errno::restart without a handler to
+// run (a stop and a continue, say) issues the call again at once.
 SysResult perform(Call& call, const Entry& entry) {
   for (;;) {
     SysResult result = entry.handler(call);
@@ -33,41 +33,45 @@ SysResult perform(Call& call, const Entry& entry) {
   }
 }
 
-// sigsuspend, ppoll and pselect change the mask for their own time: when no handler takes the old one with it, it is set back here.
+// sigsuspend, ppoll and pselect change the mask for their own time: when no handler takes the old
+// one with it, it is set back here.
 void restore_mask(Task& task) {
   SignalState& signals = task.process().signals;
   if (!signals.saved_mask || (task.attention() && task.attend())) return;
   signals.mask = *std::exchange(signals.saved_mask, std::nullopt);
 }
 
-std::int32_t syscall(wasm::HostCall& host, std::uint32_t number, std::uint32_t a, std::uint32_t b, std::uint32_t c,
-                     std::uint32_t d, std::uint32_t e, std::uint32_t f) noexcept {
-  const SysResult result = enter_kernel(host, [&](Task& task, const wasm::GuestMemory& memory) -> SysResult {
-    Kernel& kernel = task.kernel();
-    account(task, memory);
-    const Entry* entry = find_call(number);
-    if (entry == nullptr) {
-      kernel.statistics().count_unknown(number);
-      trace_unknown(task, number);
-      return Errno::nosys;
-    }
-    Call call{task, kernel, task.process(), memory, {a, b, c, d, e, f}};
-    SysResult outcome = perform(call, *entry);
-    restore_mask(task);
-    if (kernel.options().trace_syscalls) trace_call(call, *entry, outcome);
-    return outcome;
-  });
+std::int32_t syscall(wasm::HostCall& host, std::uint32_t number, std::uint32_t a, std::uint32_t b,
+                     std::uint32_t c, std::uint32_t d, std::uint32_t e, std::uint32_t f) noexcept {
+  const SysResult result =
+      enter_kernel(host, [&](Task& task, const wasm::GuestMemory& memory) -> SysResult {
+        Kernel& kernel = task.kernel();
+        account(task, memory);
+        const Entry* entry = find_call(number);
+        if (entry == nullptr) {
+          kernel.statistics().count_unknown(number);
+          trace_unknown(task, number);
+          return Errno::nosys;
+        }
+        Call call{task, kernel, task.process(), memory, {a, b, c, d, e, f}};
+        SysResult outcome = perform(call, *entry);
+        restore_mask(task);
+        if (kernel.options().trace_syscalls) trace_call(call, *entry, outcome);
+        return outcome;
+      });
   return encode(result);
 }
 
-std::int32_t clone(wasm::HostCall& host, std::uint32_t function, std::uint32_t argument, std::uint32_t flags) noexcept {
-  const SysResult result = enter_kernel(host, [&](Task& task, const wasm::GuestMemory& memory) -> SysResult {
-    account(task, memory);
-    const Result<Pid> pid = task.clone(function, argument, flags);
-    if (task.kernel().options().trace_syscalls) trace_clone(task, function, argument, pid);
-    if (!pid) return pid.error();
-    return *pid;
-  });
+std::int32_t clone(wasm::HostCall& host, std::uint32_t function, std::uint32_t argument,
+                   std::uint32_t flags) noexcept {
+  const SysResult result =
+      enter_kernel(host, [&](Task& task, const wasm::GuestMemory& memory) -> SysResult {
+        account(task, memory);
+        const Result<Pid> pid = task.clone(function, argument, flags);
+        if (task.kernel().options().trace_syscalls) trace_clone(task, function, argument, pid);
+        if (!pid) return pid.error();
+        return *pid;
+      });
   return encode(result);
 }
 

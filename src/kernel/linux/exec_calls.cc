@@ -10,11 +10,11 @@
 namespace cloche::kernel::lnx {
 namespace {
 
-constexpr std::size_t max_strings = 65536;      // of one argv or environ
+constexpr std::size_t max_strings = 65536;       // of one argv or environ
 constexpr std::uint64_t max_string = 128 << 10;  // MAX_ARG_STRLEN
 
-Result<std::vector<std::string>> read_strings(const wasm::GuestMemory& memory, std::uint32_t address,
-                                              std::size_t& budget) {
+Result<std::vector<std::string>> read_strings(const wasm::GuestMemory& memory,
+                                              std::uint32_t address, std::size_t& budget) {
   std::vector<std::string> strings;
   if (address == 0) return strings;
   for (std::uint32_t at = address;; at += 4) {
@@ -124,8 +124,18 @@ class StartBlock {
     const auto& who = process_.credentials;
     constexpr std::uint32_t clock_ticks = 100;
     // AT_* of elf.h.
-    const std::array<std::array<std::uint32_t, 2>, auxiliary_pairs> pairs{{{6, page_bytes}, {11, who.uid}, {12, who.uid},
-        {13, who.gid}, {14, who.gid}, {16, 0}, {17, clock_ticks}, {23, 0}, {25, random_at}, {26, 0}, {31, exe}, {0, 0}}};
+    const std::array<std::array<std::uint32_t, 2>, auxiliary_pairs> pairs{{{6, page_bytes},
+                                                                           {11, who.uid},
+                                                                           {12, who.uid},
+                                                                           {13, who.gid},
+                                                                           {14, who.gid},
+                                                                           {16, 0},
+                                                                           {17, clock_ticks},
+                                                                           {23, 0},
+                                                                           {25, random_at},
+                                                                           {26, 0},
+                                                                           {31, exe},
+                                                                           {0, 0}}};
     for (const auto& [type, value] : pairs) {
       put(type);
       put(value);
@@ -139,7 +149,9 @@ class StartBlock {
   std::size_t text_ = 0;
 };
 
-SysResult startup_size(Call& call) { return static_cast<std::int64_t>(StartBlock(call.process).size()); }
+SysResult startup_size(Call& call) {
+  return static_cast<std::int64_t>(StartBlock(call.process).size());
+}
 
 SysResult startup_copy(Call& call) {
   StartBlock block(call.process);

@@ -56,17 +56,14 @@ Result<ClockBase> clock_base(const Call& call, std::int32_t clock) {
     case clock_id::realtime:
     case clock_id::realtime_coarse:
     case clock_id::realtime_alarm:
-    case clock_id::tai:
-      return ClockBase::realtime;
+    case clock_id::tai: return ClockBase::realtime;
     case clock_id::monotonic:
     case clock_id::monotonic_raw:
     case clock_id::monotonic_coarse:
     case clock_id::boottime:
-    case clock_id::boottime_alarm:
-      return ClockBase::since_boot;
+    case clock_id::boottime_alarm: return ClockBase::since_boot;
     case clock_id::process_cpu:
-    case clock_id::thread_cpu:
-      return ClockBase::cpu;
+    case clock_id::thread_cpu: return ClockBase::cpu;
     default:
       if (clock >= 0) return Errno::inval;
       CLOCHE_TRY(clock_process(call, clock));
@@ -78,9 +75,7 @@ Result<Nanoseconds> clock_now(const Call& call, std::int32_t clock) {
   CLOCHE_ASSIGN(const ClockBase base, clock_base(call, clock));
   Nanoseconds now{0};
   switch (base) {
-    case ClockBase::realtime:
-      now = realtime();
-      break;
+    case ClockBase::realtime: now = realtime(); break;
     case ClockBase::since_boot:
       now = std::chrono::steady_clock::now() - call.kernel.booted();
       break;

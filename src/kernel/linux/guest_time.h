@@ -12,7 +12,8 @@ namespace cloche::kernel::lnx {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-// struct __kernel_timespec. The upper half of the nanoseconds is padding for a guest whose long has 32 bits.
+// struct __kernel_timespec. The upper half of the nanoseconds is padding for a guest whose long has
+// 32 bits.
 struct GuestTimespec {
   std::int64_t s;
   std::uint32_t ns;
@@ -26,7 +27,8 @@ struct GuestItimerspec {
   GuestTimespec value;
 };
 
-// EINVAL for a negative time or one with more than a second of nanoseconds; what is too far away is a hundred years.
+// EINVAL for a negative time or one with more than a second of nanoseconds; what is too far away is
+// a hundred years.
 Result<Nanoseconds> to_duration(const GuestTimespec& time);
 GuestTimespec to_guest(Nanoseconds time);
 // The time at an address.
@@ -35,15 +37,16 @@ Result<Nanoseconds> read_time(const Call& call, std::uint32_t address);
 Result<Deadline> read_timeout(const Call& call, std::uint32_t address);
 
 namespace clock_id {
-inline constexpr std::int32_t realtime = 0, monotonic = 1, process_cpu = 2, thread_cpu = 3, monotonic_raw = 4,
-                              realtime_coarse = 5, monotonic_coarse = 6, boottime = 7, realtime_alarm = 8,
-                              boottime_alarm = 9, tai = 11;
+inline constexpr std::int32_t realtime = 0, monotonic = 1, process_cpu = 2, thread_cpu = 3,
+                              monotonic_raw = 4, realtime_coarse = 5, monotonic_coarse = 6,
+                              boottime = 7, realtime_alarm = 8, boottime_alarm = 9, tai = 11;
 }
 
 enum class ClockBase { realtime, since_boot, cpu };
 // What a clock counts; EINVAL for one that does not exist.
 Result<ClockBase> clock_base(const Call& call, std::int32_t clock);
-// The clock's time, and its step. Monotonic clocks start at the sandbox's boot: nothing of the host's uptime shows.
+// The clock's time, and its step. Monotonic clocks start at the sandbox's boot: nothing of the
+// host's uptime shows.
 Result<Nanoseconds> clock_now(const Call& call, std::int32_t clock);
 Result<Nanoseconds> clock_step(const Call& call, std::int32_t clock);
 // The host's moment when a clock that is not a CPU clock shows `time`.

@@ -6,8 +6,9 @@
 namespace cloche::kernel::lnx {
 namespace {
 
-constexpr std::uint32_t nr_eventfd2 = 19, nr_vmsplice = 75, nr_splice = 76, nr_tee = 77, nr_signalfd4 = 74,
-                        nr_rt_sigprocmask = 135, nr_rt_sigpending = 136, nr_kill = 129;
+constexpr std::uint32_t nr_eventfd2 = 19, nr_vmsplice = 75, nr_splice = 76, nr_tee = 77,
+                        nr_signalfd4 = 74, nr_rt_sigprocmask = 135, nr_rt_sigpending = 136,
+                        nr_kill = 129;
 constexpr std::uint32_t f_setpipe_sz = 1031, f_getpipe_sz = 1032, fionread = 0x541B;
 
 struct Ends {
@@ -154,7 +155,8 @@ TEST(linux_pipe, eventfd_counts) {
 TEST(linux_pipe, signalfd_takes_pending_signals) {
   TestKernel machine;
   run_guest(machine, [](Guest& guest) {
-    const std::uint32_t mask = guest.put(SignalSet::of(sigusr1).bits() | SignalSet::of(sigterm).bits());
+    const std::uint32_t mask =
+        guest.put(SignalSet::of(sigusr1).bits() | SignalSet::of(sigterm).bits());
     EXPECT_EQ(guest.call(nr_rt_sigprocmask, 0, mask, 0, 8), 0);
     const std::int32_t fd = guest.call(nr_signalfd4, -1, mask, 8, o_nonblock);
     ASSERT_GE(fd, 0);
@@ -189,7 +191,9 @@ TEST(linux_pipe, splice_moves_between_files_and_pipes) {
     EXPECT_EQ(guest.read(b.reading), "234");
     const std::int32_t out = guest.open("out", o_creat | o_rdwr);
     EXPECT_EQ(guest.call(nr_splice, a.reading, 0, out, guest.put(std::uint64_t{1}), 100, 0), 2);
-    EXPECT_EQ(guest.content("out"), std::string("\0" "56", 3));
+    EXPECT_EQ(guest.content("out"), std::string("\0"
+                                                "56",
+                                                3));
     EXPECT_EQ(guest.call(nr_splice, a.reading, 0, out, 0, 100, 0), -EAGAIN);
     EXPECT_EQ(guest.call(nr_splice, a.reading, 0, a.writing, 0, 1, 0), -EINVAL);
     EXPECT_EQ(guest.call(nr_splice, file, 0, out, 0, 1, 0), -EINVAL);

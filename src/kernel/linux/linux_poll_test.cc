@@ -10,8 +10,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t nr_epoll_create1 = 20, nr_epoll_ctl = 21, nr_epoll_pwait = 22, nr_timerfd_create = 85,
-                        nr_timerfd_settime = 411, nr_pselect6 = 413, nr_ppoll = 414;
+constexpr std::uint32_t nr_epoll_create1 = 20, nr_epoll_ctl = 21, nr_epoll_pwait = 22,
+                        nr_timerfd_create = 85, nr_timerfd_settime = 411, nr_pselect6 = 413,
+                        nr_ppoll = 414;
 constexpr std::uint32_t ctl_add = 1, ctl_del = 2, ctl_mod = 3;
 constexpr std::uint32_t epollet = 1U << 31, epolloneshot = 1U << 30;
 
@@ -52,7 +53,8 @@ TEST(linux_poll, tells_what_pipes_are_ready_for) {
     EXPECT_EQ(poll_once(guest, pipe.reading, pollin), 0);
     EXPECT_EQ(poll_once(guest, pipe.writing, pollin | pollout), static_cast<int>(pollout));
     guest.write(pipe.writing, "x");
-    EXPECT_EQ(poll_once(guest, pipe.reading, pollin | pollrdnorm), static_cast<int>(pollin | pollrdnorm));
+    EXPECT_EQ(poll_once(guest, pipe.reading, pollin | pollrdnorm),
+              static_cast<int>(pollin | pollrdnorm));
     guest.call(nr::close, pipe.writing);
     EXPECT_EQ(poll_once(guest, pipe.reading, pollin), static_cast<int>(pollin | pollhup));
     const Ends broken = make_pipe(guest);
@@ -76,7 +78,8 @@ TEST(linux_poll, waits_for_its_timeout) {
     EXPECT_EQ(guest.call(nr_ppoll, entry, 5000, 0, 0, 0), -EINVAL);
     EXPECT_EQ(guest.call(nr_ppoll, Guest::memory_bytes - 4, 1, 0, 0, 0), -EFAULT);
     EXPECT_EQ(guest.call(nr_ppoll, entry, 1, Guest::memory_bytes - 8, 0, 0), -EFAULT);
-    EXPECT_EQ(guest.call(nr_ppoll, entry, 1, guest.put(Timespec{0, 0}), guest.reserve(8), 4), -EINVAL);
+    EXPECT_EQ(guest.call(nr_ppoll, entry, 1, guest.put(Timespec{0, 0}), guest.reserve(8), 4),
+              -EINVAL);
   });
 }
 
@@ -119,7 +122,8 @@ TEST(linux_poll, select_sets_its_bits) {
     EXPECT_EQ(guest.call(nr_pselect6, pipe.writing + 1, in, out, 0, zero, 0), 2);
     EXPECT_EQ(guest.get<std::uint64_t>(in), std::uint64_t{1} << pipe.reading);
     EXPECT_EQ(guest.get<std::uint64_t>(out), std::uint64_t{1} << pipe.writing);
-    EXPECT_EQ(guest.call(nr_pselect6, 64, guest.put(std::uint64_t{1} << 40), 0, 0, zero, 0), -EBADF);
+    EXPECT_EQ(guest.call(nr_pselect6, 64, guest.put(std::uint64_t{1} << 40), 0, 0, zero, 0),
+              -EBADF);
     EXPECT_EQ(guest.call(nr_pselect6, -1, in, 0, 0, zero, 0), -EINVAL);
     EXPECT_EQ(guest.call(nr_pselect6, 64, Guest::memory_bytes - 4, 0, 0, zero, 0), -EFAULT);
     EXPECT_EQ(guest.call(nr_pselect6, 0, 0, 0, 0, zero, 0), 0);
@@ -131,7 +135,8 @@ class Epoll {
   explicit Epoll(Guest& guest) : guest_(guest), fd_(guest.call(nr_epoll_create1, 0)) {}
   std::int32_t fd() const { return fd_; }
   std::int32_t control(std::uint32_t operation, std::int32_t fd, std::uint32_t events) {
-    return guest_.call(nr_epoll_ctl, fd_, operation, fd, guest_.put(Event{events, 0, std::uint64_t{7} << 32 | fd}));
+    return guest_.call(nr_epoll_ctl, fd_, operation, fd,
+                       guest_.put(Event{events, 0, std::uint64_t{7} << 32 | fd}));
   }
   // The events of the first entry that is ready, 0 when none is.
   std::uint32_t wait(std::int32_t timeout_ms = 0) {
@@ -185,7 +190,8 @@ TEST(linux_epoll, errors_of_control) {
     EXPECT_EQ(epoll.control(ctl_add, 99, pollin), -EBADF);
     EXPECT_EQ(epoll.control(ctl_add, epoll.fd(), pollin), -EINVAL);
     EXPECT_EQ(epoll.control(ctl_add, guest.open("file", o_creat | o_rdwr), pollin), -EPERM);
-    EXPECT_EQ(guest.call(nr_epoll_ctl, epoll.fd(), ctl_add, pipe.writing, Guest::memory_bytes - 8), -EFAULT);
+    EXPECT_EQ(guest.call(nr_epoll_ctl, epoll.fd(), ctl_add, pipe.writing, Guest::memory_bytes - 8),
+              -EFAULT);
     EXPECT_EQ(guest.call(nr_epoll_pwait, epoll.fd(), 0, 0, 0, 0, 8), -EINVAL);
     EXPECT_EQ(guest.call(nr_epoll_pwait, pipe.reading, 1024, 1, 0, 0, 8), -EINVAL);
     EXPECT_EQ(guest.call(nr_epoll_create1, 1), -EINVAL);

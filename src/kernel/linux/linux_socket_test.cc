@@ -12,11 +12,13 @@
 namespace cloche::kernel::lnx {
 namespace {
 
-constexpr std::uint32_t nr_socket = 198, nr_socketpair = 199, nr_bind = 200, nr_listen = 201, nr_accept = 202,
-                        nr_connect = 203, nr_getsockname = 204, nr_getpeername = 205, nr_sendto = 206,
-                        nr_recvfrom = 207, nr_setsockopt = 208, nr_getsockopt = 209, nr_shutdown = 210,
+constexpr std::uint32_t nr_socket = 198, nr_socketpair = 199, nr_bind = 200, nr_listen = 201,
+                        nr_accept = 202, nr_connect = 203, nr_getsockname = 204,
+                        nr_getpeername = 205, nr_sendto = 206, nr_recvfrom = 207,
+                        nr_setsockopt = 208, nr_getsockopt = 209, nr_shutdown = 210,
                         nr_sendmsg = 211, nr_recvmsg = 212, nr_rt_sigprocmask = 135;
-constexpr std::uint32_t af_unix = 1, af_inet = 2, af_inet6 = 10, stream = 1, dgram = 2, seqpacket = 5;
+constexpr std::uint32_t af_unix = 1, af_inet = 2, af_inet6 = 10, stream = 1, dgram = 2,
+                        seqpacket = 5;
 
 struct Pair {
   std::int32_t first, second;
@@ -49,7 +51,8 @@ std::int32_t send(Guest& guest, std::int32_t fd, std::string_view text, std::uin
   return guest.call(nr_sendto, fd, guest.put(text), text.size(), flags, 0, 0);
 }
 
-std::string receive(Guest& guest, std::int32_t fd, std::uint32_t most = 100, std::uint32_t flags = 0) {
+std::string receive(Guest& guest, std::int32_t fd, std::uint32_t most = 100,
+                    std::uint32_t flags = 0) {
   const std::uint32_t buffer = guest.reserve(most);
   const std::int32_t count = guest.call(nr_recvfrom, fd, buffer, most, flags, 0, 0);
   if (count < 0) return "errno " + std::to_string(-count);
@@ -61,7 +64,9 @@ std::uint32_t put_path(Guest& guest, std::string_view path) {
   std::copy(path.begin(), path.end(), un.path.begin());
   return guest.put(un);
 }
-std::uint32_t path_length(std::string_view path) { return static_cast<std::uint32_t>(2 + path.size() + 1); }
+std::uint32_t path_length(std::string_view path) {
+  return static_cast<std::uint32_t>(2 + path.size() + 1);
+}
 
 TEST(linux_socket, a_stream_pair) {
   TestKernel machine;
@@ -96,7 +101,8 @@ TEST(linux_socket, a_stream_has_back_pressure_and_keeps_all_bytes) {
     EXPECT_GT(sent, 100'000);
     EXPECT_LT(sent, 300'000);
     std::int64_t received = 0;
-    while ((count = guest.call(nr_recvfrom, pair.second, buffer, chunk, 0, 0, 0)) > 0) received += count;
+    while ((count = guest.call(nr_recvfrom, pair.second, buffer, chunk, 0, 0, 0)) > 0)
+      received += count;
     EXPECT_EQ(received, sent);
   });
 }
@@ -127,7 +133,8 @@ TEST(linux_socket, a_unix_server) {
     const std::int32_t server = guest.call(nr_socket, af_unix, stream, 0);
     EXPECT_EQ(guest.call(nr_listen, server, 1), -EINVAL);
     EXPECT_EQ(guest.call(nr_bind, server, name, path_length("/tmp/socket")), 0);
-    EXPECT_EQ(guest.call(nr_bind, guest.call(nr_socket, af_unix, stream, 0), name, path_length("/tmp/socket")),
+    EXPECT_EQ(guest.call(nr_bind, guest.call(nr_socket, af_unix, stream, 0), name,
+                         path_length("/tmp/socket")),
               -EADDRINUSE);
     EXPECT_EQ(guest.call(nr_connect, client, name, path_length("/tmp/socket")), -ECONNREFUSED);
     EXPECT_EQ(guest.call(nr_listen, server, 1), 0);
@@ -166,9 +173,11 @@ TEST(linux_socket, abstract_names_and_datagrams_between_guests) {
     EXPECT_EQ(guest.call(nr_bind, server, address, 2 + name.size()), 0);
     const std::int32_t client = guest.call(nr_socket, af_unix, dgram, 0);
     EXPECT_EQ(send(guest, client, "x"), -ENOTCONN);
-    EXPECT_EQ(guest.call(nr_sendto, client, guest.put("direct"), 6, 0, address, 2 + name.size()), 6);
+    EXPECT_EQ(guest.call(nr_sendto, client, guest.put("direct"), 6, 0, address, 2 + name.size()),
+              6);
     EXPECT_EQ(receive(guest, server), "direct");
-    EXPECT_EQ(guest.call(nr_bind, client, guest.put(std::uint16_t{af_unix}), 2), 0) << "a name of its own";
+    EXPECT_EQ(guest.call(nr_bind, client, guest.put(std::uint16_t{af_unix}), 2), 0)
+        << "a name of its own";
     EXPECT_EQ(guest.call(nr_connect, client, address, 2 + name.size()), 0);
     EXPECT_EQ(send(guest, client, "connected"), 9);
     const std::uint32_t from = guest.reserve(112);
@@ -192,9 +201,11 @@ TEST(linux_socket, descriptors_travel) {
     const std::uint32_t data = guest.put("x");
     const std::uint32_t iov = guest.put(Iovec{data, 1});
     const std::uint32_t control = guest.put(Control{.fd = file});
-    EXPECT_EQ(guest.call(nr_sendmsg, pair.first, guest.put(Msghdr{0, 0, iov, 1, control, 16, 0}), 0), 1);
+    EXPECT_EQ(
+        guest.call(nr_sendmsg, pair.first, guest.put(Msghdr{0, 0, iov, 1, control, 16, 0}), 0), 1);
     guest.call(nr::close, file);
-    const std::uint32_t header = guest.put(Msghdr{0, 0, guest.put(Iovec{guest.reserve(8), 8}), 1, control, 16, 0});
+    const std::uint32_t header =
+        guest.put(Msghdr{0, 0, guest.put(Iovec{guest.reserve(8), 8}), 1, control, 16, 0});
     EXPECT_EQ(guest.call(nr_recvmsg, pair.second, header, 0), 1);
     EXPECT_EQ(guest.get<Msghdr>(header).control_length, 16U);
     EXPECT_EQ(guest.get<Msghdr>(header).flags, 0U);
@@ -202,19 +213,24 @@ TEST(linux_socket, descriptors_travel) {
     EXPECT_EQ(guest.write(received, "through"), 7);
     EXPECT_EQ(guest.content("passed"), "through");
     // Without room for it, it is lost, and that is told.
-    EXPECT_EQ(guest.call(nr_sendmsg, pair.first,
-                         guest.put(Msghdr{0, 0, iov, 1, guest.put(Control{.fd = received}), 16, 0}), 0),
-              1);
-    const std::uint32_t bare = guest.put(Msghdr{0, 0, guest.put(Iovec{guest.reserve(8), 8}), 1, 0, 0, 0});
+    EXPECT_EQ(
+        guest.call(nr_sendmsg, pair.first,
+                   guest.put(Msghdr{0, 0, iov, 1, guest.put(Control{.fd = received}), 16, 0}), 0),
+        1);
+    const std::uint32_t bare =
+        guest.put(Msghdr{0, 0, guest.put(Iovec{guest.reserve(8), 8}), 1, 0, 0, 0});
     EXPECT_EQ(guest.call(nr_recvmsg, pair.second, bare, 0), 1);
     EXPECT_EQ(guest.get<Msghdr>(bare).flags, msg_ctrunc);
     EXPECT_EQ(guest.call(nr_sendmsg, pair.first,
                          guest.put(Msghdr{0, 0, iov, 1, guest.put(Control{.fd = 99}), 16, 0}), 0),
               -EBADF);
-    EXPECT_EQ(guest.call(nr_sendmsg, pair.first,
-                         guest.put(Msghdr{0, 0, iov, 1, guest.put(Control{.length = 99, .fd = 0}), 16, 0}), 0),
-              -EINVAL);
-    EXPECT_EQ(guest.call(nr_sendmsg, pair.first, guest.put(Msghdr{0, 0, iov, 2000, 0, 0, 0}), 0), -EMSGSIZE);
+    EXPECT_EQ(
+        guest.call(
+            nr_sendmsg, pair.first,
+            guest.put(Msghdr{0, 0, iov, 1, guest.put(Control{.length = 99, .fd = 0}), 16, 0}), 0),
+        -EINVAL);
+    EXPECT_EQ(guest.call(nr_sendmsg, pair.first, guest.put(Msghdr{0, 0, iov, 2000, 0, 0, 0}), 0),
+              -EMSGSIZE);
     EXPECT_EQ(guest.call(nr_sendmsg, pair.first, Guest::memory_bytes - 8, 0), -EFAULT);
   });
 }
@@ -231,8 +247,12 @@ TEST(linux_socket, sockets_sent_through_themselves_end_with_the_kernel) {
     const std::uint32_t iov = guest.put(Iovec{guest.put("x"), 1});
     for (const std::int32_t fd : {pair.first, pair.second}) {
       const std::uint32_t control = guest.put(Control{.fd = fd});
-      EXPECT_EQ(guest.call(nr_sendmsg, pair.first, guest.put(Msghdr{0, 0, iov, 1, control, 16, 0}), 0), 1);
-      EXPECT_EQ(guest.call(nr_sendmsg, pair.second, guest.put(Msghdr{0, 0, iov, 1, control, 16, 0}), 0), 1);
+      EXPECT_EQ(
+          guest.call(nr_sendmsg, pair.first, guest.put(Msghdr{0, 0, iov, 1, control, 16, 0}), 0),
+          1);
+      EXPECT_EQ(
+          guest.call(nr_sendmsg, pair.second, guest.put(Msghdr{0, 0, iov, 1, control, 16, 0}), 0),
+          1);
     }
   });
   const std::lock_guard lock(machine.kernel().mutex());
@@ -243,16 +263,21 @@ TEST(linux_socket, tcp_on_the_loopback) {
   TestKernel machine;
   run_guest(machine, [](Guest& guest) {
     const std::int32_t server = guest.call(nr_socket, af_inet, stream, 0);
-    EXPECT_EQ(guest.call(nr_bind, server, guest.put(In{af_inet, htons(80), loopback}), 16), -EACCES);
-    EXPECT_EQ(guest.call(nr_bind, server, guest.put(In{af_inet, 0, 0x08080808}), 16), -EADDRNOTAVAIL);
+    EXPECT_EQ(guest.call(nr_bind, server, guest.put(In{af_inet, htons(80), loopback}), 16),
+              -EACCES);
+    EXPECT_EQ(guest.call(nr_bind, server, guest.put(In{af_inet, 0, 0x08080808}), 16),
+              -EADDRNOTAVAIL);
     EXPECT_EQ(guest.call(nr_bind, server, guest.put(In{af_inet, htons(8080), 0}), 16), 0);
     EXPECT_EQ(guest.call(nr_listen, server, 5), 0);
     const std::int32_t again = guest.call(nr_socket, af_inet, stream, 0);
-    EXPECT_EQ(guest.call(nr_bind, again, guest.put(In{af_inet, htons(8080), loopback}), 16), -EADDRINUSE);
+    EXPECT_EQ(guest.call(nr_bind, again, guest.put(In{af_inet, htons(8080), loopback}), 16),
+              -EADDRINUSE);
 
     const std::int32_t client = guest.call(nr_socket, af_inet, stream, 6);
-    EXPECT_EQ(guest.call(nr_connect, client, guest.put(In{af_inet, htons(8081), loopback}), 16), -ECONNREFUSED);
-    EXPECT_EQ(guest.call(nr_connect, client, guest.put(In{af_inet, htons(80), 0x08080808}), 16), -ENETUNREACH);
+    EXPECT_EQ(guest.call(nr_connect, client, guest.put(In{af_inet, htons(8081), loopback}), 16),
+              -ECONNREFUSED);
+    EXPECT_EQ(guest.call(nr_connect, client, guest.put(In{af_inet, htons(80), 0x08080808}), 16),
+              -ENETUNREACH);
     EXPECT_EQ(guest.call(nr_connect, client, guest.put(In{af_inet, htons(8080), loopback}), 16), 0);
     const std::uint32_t name = guest.reserve(16);
     const std::uint32_t length = guest.put(16);
@@ -299,7 +324,8 @@ TEST(linux_socket, ipv6_takes_ipv4_as_well) {
     EXPECT_EQ(guest.call(nr_connect, v6, guest.put(In6{af_inet6, htons(9000), 0, one, 0}), 28), 0);
     EXPECT_GE(guest.call(nr_accept, server, 0, 0), 0);
     EXPECT_GE(guest.call(nr_accept, server, 0, 0), 0);
-    EXPECT_EQ(guest.call(nr_connect, v6, guest.put(In{af_inet, htons(9000), loopback}), 16), -EISCONN);
+    EXPECT_EQ(guest.call(nr_connect, v6, guest.put(In{af_inet, htons(9000), loopback}), 16),
+              -EISCONN);
   });
 }
 
@@ -321,7 +347,8 @@ TEST(linux_socket, udp_on_the_loopback) {
     EXPECT_EQ(guest.call(nr_connect, client, guest.put(In{af_inet, htons(1), loopback}), 16), 0);
     EXPECT_EQ(send(guest, client, "lost"), 4);
     EXPECT_EQ(receive(guest, client), "errno 111");
-    EXPECT_EQ(guest.call(nr_sendto, client, guest.put("x"), 1, 0, guest.put(In{af_inet, 1, 0x08080808}), 16),
+    EXPECT_EQ(guest.call(nr_sendto, client, guest.put("x"), 1, 0,
+                         guest.put(In{af_inet, 1, 0x08080808}), 16),
               -ENETUNREACH);
   });
 }
@@ -351,7 +378,9 @@ TEST(linux_socket, other_addresses_are_for_the_network) {
     machine.kernel().sockets().set_outbound(network);
   }
   run_guest(machine, [&](Guest& guest) {
-    const auto to = [&](std::uint16_t port) { return guest.put(In{af_inet, htons(port), 0x08080808}); };
+    const auto to = [&](std::uint16_t port) {
+      return guest.put(In{af_inet, htons(port), 0x08080808});
+    };
     std::int32_t fd = guest.call(nr_socket, af_inet, stream | o_nonblock, 0);
     EXPECT_EQ(guest.call(nr_connect, fd, to(25), 16), -EACCES);
     EXPECT_EQ(guest.call(nr_connect, fd, to(80), 16), -EINPROGRESS);
@@ -360,14 +389,16 @@ TEST(linux_socket, other_addresses_are_for_the_network) {
     {
       const std::lock_guard lock(mutex);
       EXPECT_EQ(network->address_, "8.8.8.8:80");
-      network->attempt_.lock()->established({SocketFamily::inet, IpAddress::v4({10, 0, 0, 1}), 4000});
+      network->attempt_.lock()->established(
+          {SocketFamily::inet, IpAddress::v4({10, 0, 0, 1}), 4000});
     }
     EXPECT_EQ(send(guest, fd, "request"), 7);
     {
       const std::lock_guard lock(mutex);
       std::array<std::byte, 100> buffer;
       const std::span<std::byte> piece(buffer);
-      EXPECT_EQ(network->stream_->receive(StreamConnection::End::second, {&piece, 1}, 0)->count, 7U);
+      EXPECT_EQ(network->stream_->receive(StreamConnection::End::second, {&piece, 1}, 0)->count,
+                7U);
       const auto answer = std::as_bytes(std::span("answer", 6));
       const std::span<const std::byte> out(answer);
       Ancillary none;
@@ -436,8 +467,12 @@ TEST(linux_socket, what_does_not_exist) {
     EXPECT_EQ(guest.call(nr_socket, af_inet, stream, 17), -EPROTONOSUPPORT);
     EXPECT_EQ(guest.call(nr_socket, af_inet, stream | 0x100, 0), -EINVAL);
     EXPECT_EQ(guest.call(nr_socketpair, af_inet, stream, 0, guest.reserve(8)), -EOPNOTSUPP);
-    EXPECT_EQ(guest.call(nr_bind, guest.call(nr_socket, af_unix, stream, 0), guest.reserve(200), 129), -EINVAL);
-    EXPECT_EQ(guest.call(nr_bind, guest.call(nr_socket, af_unix, stream, 0), Guest::memory_bytes, 16), -EFAULT);
+    EXPECT_EQ(
+        guest.call(nr_bind, guest.call(nr_socket, af_unix, stream, 0), guest.reserve(200), 129),
+        -EINVAL);
+    EXPECT_EQ(
+        guest.call(nr_bind, guest.call(nr_socket, af_unix, stream, 0), Guest::memory_bytes, 16),
+        -EFAULT);
   });
 }
 

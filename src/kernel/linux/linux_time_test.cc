@@ -9,12 +9,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t nr_timerfd_create = 85, nr_nanosleep = 101, nr_getitimer = 102, nr_setitimer = 103,
-                        nr_timer_create = 107, nr_timer_getoverrun = 109, nr_timer_delete = 111,
-                        nr_rt_sigprocmask = 135, nr_times = 153, nr_rt_sigtimedwait = 421, nr_clock_gettime = 403,
-                        nr_clock_settime = 404, nr_clock_getres = 406, nr_clock_nanosleep = 407,
-                        nr_timer_gettime = 408, nr_timer_settime = 409, nr_timerfd_gettime = 410,
-                        nr_timerfd_settime = 411;
+constexpr std::uint32_t nr_timerfd_create = 85, nr_nanosleep = 101, nr_getitimer = 102,
+                        nr_setitimer = 103, nr_timer_create = 107, nr_timer_getoverrun = 109,
+                        nr_timer_delete = 111, nr_rt_sigprocmask = 135, nr_times = 153,
+                        nr_rt_sigtimedwait = 421, nr_clock_gettime = 403, nr_clock_settime = 404,
+                        nr_clock_getres = 406, nr_clock_nanosleep = 407, nr_timer_gettime = 408,
+                        nr_timer_settime = 409, nr_timerfd_gettime = 410, nr_timerfd_settime = 411;
 
 struct Timespec {
   std::int64_t s, ns;
@@ -39,7 +39,8 @@ void block_signal(Guest& guest, int signo) {
 // The value of the signal that comes.
 std::int32_t wait_signal(Guest& guest, int signo) {
   const std::uint32_t info = guest.reserve(128);
-  EXPECT_EQ(guest.call(nr_rt_sigtimedwait, guest.put(SignalSet::of(signo).bits()), info, guest.put(Timespec{10, 0}), 8),
+  EXPECT_EQ(guest.call(nr_rt_sigtimedwait, guest.put(SignalSet::of(signo).bits()), info,
+                       guest.put(Timespec{10, 0}), 8),
             signo);
   return guest.get<std::int32_t>(info + 20);
 }
@@ -48,7 +49,8 @@ TEST(linux_time, clocks) {
   TestKernel machine;
   run_guest(machine, [](Guest& guest) {
     const std::int64_t real = clock_ns(guest, 0);
-    const std::int64_t host = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+    const std::int64_t host =
+        std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
     EXPECT_NEAR(static_cast<double>(real), static_cast<double>(host), 5e9);
     for (const std::int32_t since_boot : {1, 4, 6, 7}) {
       EXPECT_LT(clock_ns(guest, since_boot), 60'000'000'000) << "the host's uptime does not show";
@@ -81,11 +83,13 @@ TEST(linux_time, sleeps) {
     EXPECT_EQ(guest.call(nr_nanosleep, guest.put(Timespec{0, 1'000'000}), 0), 0);
     EXPECT_EQ(guest.call(nr_clock_nanosleep, 0, 0, guest.put(Timespec{0, 1'000'000}), 0), 0);
     const std::int64_t until = clock_ns(guest, 1) + 1'000'000;
-    EXPECT_EQ(guest.call(nr_clock_nanosleep, 1, 1, guest.put(Timespec{until / 1'000'000'000, until % 1'000'000'000}), 0),
+    EXPECT_EQ(guest.call(nr_clock_nanosleep, 1, 1,
+                         guest.put(Timespec{until / 1'000'000'000, until % 1'000'000'000}), 0),
               0);
     EXPECT_GE(std::chrono::steady_clock::now() - start, 3ms);
     EXPECT_EQ(guest.call(nr_clock_nanosleep, 0, 1, guest.put(Timespec{1, 0}), 0), 0) << "long past";
-    EXPECT_EQ(guest.call(nr_clock_nanosleep, 1, 0, guest.put(Timespec{0, 1'000'000'000}), 0), -EINVAL);
+    EXPECT_EQ(guest.call(nr_clock_nanosleep, 1, 0, guest.put(Timespec{0, 1'000'000'000}), 0),
+              -EINVAL);
     EXPECT_EQ(guest.call(nr_clock_nanosleep, 1, 0, guest.put(Timespec{-1, 0}), 0), -EINVAL);
     EXPECT_EQ(guest.call(nr_clock_nanosleep, 3, 0, guest.put(Timespec{0, 0}), 0), -EINVAL);
     EXPECT_EQ(guest.call(nr_nanosleep, Guest::memory_bytes, 0), -EFAULT);
@@ -94,9 +98,8 @@ TEST(linux_time, sleeps) {
 
 TEST(linux_time, a_kill_ends_the_longest_sleep) {
   TestKernel machine;
-  const ProcessPtr guest = start_guest(machine, [](Guest& g) {
-    g.call(nr_nanosleep, g.put(Timespec{0x7fffffffffffffff, 0}), 0);
-  });
+  const ProcessPtr guest = start_guest(
+      machine, [](Guest& g) { g.call(nr_nanosleep, g.put(Timespec{0x7fffffffffffffff, 0}), 0); });
   machine.kernel().kill_job(guest->job);
   EXPECT_EQ(guest->status->shell_status(), 137);
 }
@@ -140,13 +143,15 @@ TEST(linux_time, posix_timers) {
     const std::uint32_t id_at = guest.reserve(4);
     EXPECT_EQ(guest.call(nr_timer_create, 1, guest.put(Sigevent{77, sigusr1, 0, 0}), id_at), 0);
     const std::int32_t id = guest.get<std::int32_t>(id_at);
-    EXPECT_EQ(guest.call(nr_timer_settime, id, 0, guest.put(Itimerspec{{0, 0}, {0, 1'000'000}}), 0), 0);
+    EXPECT_EQ(guest.call(nr_timer_settime, id, 0, guest.put(Itimerspec{{0, 0}, {0, 1'000'000}}), 0),
+              0);
     EXPECT_EQ(wait_signal(guest, sigusr1), 77);
     EXPECT_EQ(guest.call(nr_timer_getoverrun, id), 0);
     const std::int64_t past = clock_ns(guest, 1) - 1;
-    EXPECT_EQ(guest.call(nr_timer_settime, id, 1,
-                         guest.put(Itimerspec{{0, 0}, {past / 1'000'000'000, past % 1'000'000'000}}), 0),
-              0);
+    EXPECT_EQ(
+        guest.call(nr_timer_settime, id, 1,
+                   guest.put(Itimerspec{{0, 0}, {past / 1'000'000'000, past % 1'000'000'000}}), 0),
+        0);
     wait_signal(guest, sigusr1);
     const std::uint32_t setting = guest.reserve(32);
     EXPECT_EQ(guest.call(nr_timer_settime, id, 0, guest.put(Itimerspec{{5, 0}, {50, 0}}), 0), 0);
@@ -180,7 +185,9 @@ TEST(linux_time, timerfd) {
   TestKernel machine;
   run_guest(machine, [](Guest& guest) {
     const std::int32_t fd = guest.call(nr_timerfd_create, 1, 0);
-    EXPECT_EQ(guest.call(nr_timerfd_settime, fd, 0, guest.put(Itimerspec{{0, 1'000'000}, {0, 1'000'000}}), 0), 0);
+    EXPECT_EQ(guest.call(nr_timerfd_settime, fd, 0,
+                         guest.put(Itimerspec{{0, 1'000'000}, {0, 1'000'000}}), 0),
+              0);
     const std::uint32_t count = guest.reserve(8);
     EXPECT_EQ(guest.call(nr::read, fd, count, 8), 8);
     EXPECT_GE(guest.get<std::uint64_t>(count), 1U);

@@ -9,22 +9,26 @@ namespace cloche::kernel::lnx {
 namespace {
 
 constexpr std::uint32_t prot_write = 2;
-constexpr std::uint32_t map_shared = 1, map_type = 0xf, map_shared_validate = 3, map_fixed = 0x10, map_anonymous = 0x20,
-                        map_fixed_noreplace = 0x100000;
+constexpr std::uint32_t map_shared = 1, map_type = 0xf, map_shared_validate = 3, map_fixed = 0x10,
+                        map_anonymous = 0x20, map_fixed_noreplace = 0x100000;
 constexpr std::uint64_t address_space = std::uint64_t{1} << 32;
 
-constexpr std::uint64_t page_up(std::uint64_t n) { return (n + page_bytes - 1) & ~(page_bytes - 1); }
+constexpr std::uint64_t page_up(std::uint64_t n) {
+  return (n + page_bytes - 1) & ~(page_bytes - 1);
+}
 
 // The current memory: it may have grown since the call began.
 wasm::GuestMemory memory_now(Call& call) { return call.task.instance().memory(); }
 
 Result<void> clear(Call& call, std::uint64_t start, std::uint64_t length) {
-  CLOCHE_ASSIGN(const auto bytes, memory_now(call).slice(static_cast<std::uint32_t>(start), length));
+  CLOCHE_ASSIGN(const auto bytes,
+                memory_now(call).slice(static_cast<std::uint32_t>(start), length));
   std::ranges::fill(bytes, std::byte{0});
   return {};
 }
 
-// What brk or mmap hand out has never been handed out before when it lies beyond what memory was: then it is zero already.
+// What brk or mmap hand out has never been handed out before when it lies beyond what memory was:
+// then it is zero already.
 Result<void> provide(Call& call, std::uint64_t start, std::uint64_t length) {
   const std::uint64_t had = call.process.memory.memory_end();
   if (start + length > had) CLOCHE_TRY(call.task.grow_memory(start + length));
@@ -46,8 +50,10 @@ SysResult brk(Call& call) {
   return static_cast<std::int64_t>(wanted);
 }
 
-Result<void> fill_from_file(Call& call, File& file, std::uint64_t start, std::uint64_t length, std::uint64_t offset) {
-  CLOCHE_ASSIGN(std::span<std::byte> bytes, memory_now(call).slice(static_cast<std::uint32_t>(start), length));
+Result<void> fill_from_file(Call& call, File& file, std::uint64_t start, std::uint64_t length,
+                            std::uint64_t offset) {
+  CLOCHE_ASSIGN(std::span<std::byte> bytes,
+                memory_now(call).slice(static_cast<std::uint32_t>(start), length));
   while (!bytes.empty()) {
     CLOCHE_ASSIGN(const std::size_t got, file.pread(call.task, bytes, offset));
     if (got == 0) break;  // beyond the end of the file: zeros
@@ -71,19 +77,22 @@ SysResult mmap(Call& call) {
   const std::uint64_t length = page_up(call.u32(1));
   const std::uint32_t prot = call.u32(2);
   const std::uint32_t flags = call.u32(3);
-  const std::uint32_t type = (flags & map_type) == map_shared_validate ? map_shared : flags & map_type;
+  const std::uint32_t type =
+      (flags & map_type) == map_shared_validate ? map_shared : flags & map_type;
   const std::uint64_t offset = std::uint64_t{call.u32(5)} * page_bytes;
   if (length == 0 || (type != map_shared && type != 2)) return Errno::inval;
   FilePtr file;
   std::optional<SharedMapping> shared;
   if ((flags & map_anonymous) == 0) {
     CLOCHE_ASSIGN(file, mappable_file(call, call.i32(4), prot, type));
-    if (type == map_shared && (prot & prot_write) != 0) shared = SharedMapping{*file->node(), offset};
+    if (type == map_shared && (prot & prot_write) != 0)
+      shared = SharedMapping{*file->node(), offset};
   }
   MemoryMap& map = call.process.memory;
   std::uint64_t start = 0;
   if ((flags & (map_fixed | map_fixed_noreplace)) != 0) {
-    // A place of its own choice is possible only within what mmap gave out before: that is what programs do.
+    // A place of its own choice is possible only within what mmap gave out before: that is what
+    // programs do.
     start = call.u32(0);
     const auto* region = map.find(start);
     if (start % page_bytes != 0) return Errno::inval;
@@ -122,7 +131,8 @@ SysResult mremap(Call& call) {
   const std::uint64_t start = call.u32(0);
   const std::uint64_t old_length = page_up(call.u32(1));
   const std::uint64_t new_length = page_up(call.u32(2));
-  if (start % page_bytes != 0 || new_length == 0 || old_length == 0 || (call.u32(3) & ~may_move) != 0) {
+  if (start % page_bytes != 0 || new_length == 0 || old_length == 0 ||
+      (call.u32(3) & ~may_move) != 0) {
     return Errno::inval;
   }
   MemoryMap& map = call.process.memory;
@@ -133,7 +143,8 @@ SysResult mremap(Call& call) {
     return static_cast<std::int64_t>(start);
   }
   if ((call.u32(3) & may_move) == 0 || region->second.shared) return Errno::nomem;
-  if (new_length > address_space - std::min(address_space, map.memory_needed())) return Errno::nomem;
+  if (new_length > address_space - std::min(address_space, map.memory_needed()))
+    return Errno::nomem;
   const std::uint64_t moved = map.allocate(new_length, std::nullopt);
   if (const Result<void> there = provide(call, moved, new_length); !there) {
     map.release(moved, new_length);
@@ -164,7 +175,8 @@ SysResult madvise(Call& call) {
   if (!valid || call.u32(2) != dont_need) return valid;
   const auto* region = call.process.memory.find(call.u32(0));
   const std::uint64_t length = page_up(call.u32(1));
-  if (region == nullptr || region->second.end < call.u32(0) + length || region->second.shared) return 0;
+  if (region == nullptr || region->second.end < call.u32(0) + length || region->second.shared)
+    return 0;
   CLOCHE_TRY(clear(call, call.u32(0), length));
   return 0;
 }
@@ -180,10 +192,12 @@ SysResult mincore(Call& call) {
 SysResult nothing(Call&) { return 0; }
 
 constexpr std::array entries{
-    Entry{214, "brk", 1, brk},          Entry{215, "munmap", 2, munmap},     Entry{216, "mremap", 5, mremap},
-    Entry{222, "mmap2", 6, mmap},       Entry{226, "mprotect", 3, accepted}, Entry{227, "msync", 3, msync},
-    Entry{228, "mlock", 2, accepted},   Entry{229, "munlock", 2, accepted},  Entry{230, "mlockall", 1, nothing},
-    Entry{231, "munlockall", 0, nothing}, Entry{232, "mincore", 3, mincore}, Entry{233, "madvise", 3, madvise},
+    Entry{214, "brk", 1, brk},           Entry{215, "munmap", 2, munmap},
+    Entry{216, "mremap", 5, mremap},     Entry{222, "mmap2", 6, mmap},
+    Entry{226, "mprotect", 3, accepted}, Entry{227, "msync", 3, msync},
+    Entry{228, "mlock", 2, accepted},    Entry{229, "munlock", 2, accepted},
+    Entry{230, "mlockall", 1, nothing},  Entry{231, "munlockall", 0, nothing},
+    Entry{232, "mincore", 3, mincore},   Entry{233, "madvise", 3, madvise},
     Entry{284, "mlock2", 3, accepted},
 };
 

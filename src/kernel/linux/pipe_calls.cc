@@ -35,15 +35,18 @@ SysResult eventfd2(Call& call) {
   constexpr std::uint32_t efd_semaphore = 1;
   const std::uint32_t flags = call.u32(1);
   if ((flags & ~(efd_semaphore | o_nonblock | o_cloexec)) != 0) return Errno::inval;
-  const auto mode = (flags & efd_semaphore) != 0 ? EventFile::Mode::semaphore : EventFile::Mode::counter;
-  const auto file = std::make_shared<EventFile>(call.kernel.next_file_id(), call.u32(0), mode, flags & o_nonblock);
+  const auto mode =
+      (flags & efd_semaphore) != 0 ? EventFile::Mode::semaphore : EventFile::Mode::counter;
+  const auto file = std::make_shared<EventFile>(call.kernel.next_file_id(), call.u32(0), mode,
+                                                flags & o_nonblock);
   CLOCHE_ASSIGN(const std::int32_t fd, call.process.fds.install(file, flags));
   return fd;
 }
 
 SysResult signalfd4(Call& call) {
   const std::uint32_t flags = call.u32(3);
-  if (call.u32(2) != sizeof(std::uint64_t) || (flags & ~(o_nonblock | o_cloexec)) != 0) return Errno::inval;
+  if (call.u32(2) != sizeof(std::uint64_t) || (flags & ~(o_nonblock | o_cloexec)) != 0)
+    return Errno::inval;
   CLOCHE_ASSIGN(const std::uint64_t bits, call.memory.read<std::uint64_t>(call.u32(1)));
   if (call.i32(0) != -1) {
     CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));
@@ -52,13 +55,14 @@ SysResult signalfd4(Call& call) {
     existing->set_wanted(SignalSet(bits));
     return call.i32(0);
   }
-  const auto file =
-      std::make_shared<SignalFile>(call.kernel.next_file_id(), call.process, SignalSet(bits), flags & o_nonblock);
+  const auto file = std::make_shared<SignalFile>(call.kernel.next_file_id(), call.process,
+                                                 SignalSet(bits), flags & o_nonblock);
   CLOCHE_ASSIGN(const std::int32_t fd, call.process.fds.install(file, flags));
   return fd;
 }
 
-// --- splice, tee, vmsplice ----------------------------------------------------------------------------------------
+// --- splice, tee, vmsplice
+// ----------------------------------------------------------------------------------------
 
 // One side of a splice: a pipe, or any other file with an optional position.
 struct Side {
@@ -85,7 +89,8 @@ Result<void> advance(const Call& call, const Side& side, std::size_t count) {
 }
 
 Result<void> wait_readable(const Call& call, PipeFile& pipe, std::uint32_t flags) {
-  if ((flags & splice_nonblock) != 0 && pipe.pipe()->size() == 0 && pipe.pipe()->writers() != 0) return Errno::again;
+  if ((flags & splice_nonblock) != 0 && pipe.pipe()->size() == 0 && pipe.pipe()->writers() != 0)
+    return Errno::again;
   return pipe.wait_readable(call.task);
 }
 
@@ -98,7 +103,8 @@ Result<void> wait_writable(const Call& call, PipeFile& pipe, std::uint32_t flags
   return {};
 }
 
-SysResult splice_from_pipe(Call& call, const Side& in, const Side& out, std::size_t length, std::uint32_t flags) {
+SysResult splice_from_pipe(Call& call, const Side& in, const Side& out, std::size_t length,
+                           std::uint32_t flags) {
   for (;;) {
     CLOCHE_TRY(wait_readable(call, *in.pipe, flags));
     if (!out.pipe) break;
@@ -112,9 +118,10 @@ SysResult splice_from_pipe(Call& call, const Side& in, const Side& out, std::siz
   CLOCHE_ASSIGN(const std::size_t count, in.pipe->pipe()->try_read(bytes));
   bytes.resize(count);
   if (count == 0) return 0;
-  const Result<std::size_t> written = out.pipe               ? out.pipe->pipe()->try_write(bytes)
-                                      : out.offset_address != 0 ? out.file->pwrite(call.task, bytes, out.offset)
-                                                              : out.file->write(call.task, bytes);
+  const Result<std::size_t> written = out.pipe ? out.pipe->pipe()->try_write(bytes)
+                                      : out.offset_address != 0
+                                          ? out.file->pwrite(call.task, bytes, out.offset)
+                                          : out.file->write(call.task, bytes);
   // What could not be passed on is still in the pipe.
   in.pipe->pipe()->unread(std::span(bytes).subspan(written ? *written : 0));
   if (!written) return written.error();
@@ -122,13 +129,16 @@ SysResult splice_from_pipe(Call& call, const Side& in, const Side& out, std::siz
   return static_cast<std::int64_t>(*written);
 }
 
-SysResult splice_to_pipe(Call& call, const Side& in, const Side& out, std::size_t length, std::uint32_t flags) {
+SysResult splice_to_pipe(Call& call, const Side& in, const Side& out, std::size_t length,
+                         std::uint32_t flags) {
   CLOCHE_TRY(wait_writable(call, *out.pipe, flags));
   std::vector<std::byte> bytes(std::min({length, splice_bytes, out.pipe->pipe()->room()}));
-  CLOCHE_ASSIGN(const std::size_t count, in.offset_address != 0 ? in.file->pread(call.task, bytes, in.offset)
-                                                                : in.file->read(call.task, bytes));
+  CLOCHE_ASSIGN(const std::size_t count, in.offset_address != 0
+                                             ? in.file->pread(call.task, bytes, in.offset)
+                                             : in.file->read(call.task, bytes));
   if (count == 0) return 0;
-  CLOCHE_ASSIGN(const std::size_t written, out.pipe->write(call.task, std::span(bytes).first(count)));
+  CLOCHE_ASSIGN(const std::size_t written,
+                out.pipe->write(call.task, std::span(bytes).first(count)));
   CLOCHE_TRY(advance(call, in, written));
   return static_cast<std::int64_t>(written);
 }
@@ -138,8 +148,10 @@ SysResult splice(Call& call) {
   const std::uint32_t flags = call.u32(5);
   if ((flags & ~all_splice_flags) != 0) return Errno::inval;
   if (length == 0) return 0;
-  CLOCHE_ASSIGN(const Side in, side_of(call, call.process.fds.get_readable(call.i32(0)), call.u32(1)));
-  CLOCHE_ASSIGN(const Side out, side_of(call, call.process.fds.get_writable(call.i32(2)), call.u32(3)));
+  CLOCHE_ASSIGN(const Side in,
+                side_of(call, call.process.fds.get_readable(call.i32(0)), call.u32(1)));
+  CLOCHE_ASSIGN(const Side out,
+                side_of(call, call.process.fds.get_writable(call.i32(2)), call.u32(3)));
   if (in.pipe && out.pipe && in.pipe->pipe() == out.pipe->pipe()) return Errno::inval;
   if (!out.pipe && (out.file->flags() & o_append) != 0) return Errno::inval;
   if (in.pipe) return splice_from_pipe(call, in, out, length, flags);
@@ -157,15 +169,17 @@ SysResult tee(Call& call) {
   CLOCHE_TRY(wait_readable(call, *in.pipe, flags));
   if (in.pipe->pipe()->size() == 0) return 0;
   CLOCHE_TRY(wait_writable(call, *out.pipe, flags));
-  const std::size_t most = std::min(
-      {static_cast<std::size_t>(call.u32(2)), splice_bytes, in.pipe->pipe()->size(), out.pipe->pipe()->room()});
+  const std::size_t most = std::min({static_cast<std::size_t>(call.u32(2)), splice_bytes,
+                                     in.pipe->pipe()->size(), out.pipe->pipe()->room()});
   std::vector<std::byte> bytes(most);
   CLOCHE_ASSIGN(const std::size_t count, in.pipe->pipe()->try_peek(bytes));
-  CLOCHE_ASSIGN(const std::size_t written, out.pipe->pipe()->try_write(std::span(bytes).first(count)));
+  CLOCHE_ASSIGN(const std::size_t written,
+                out.pipe->pipe()->try_write(std::span(bytes).first(count)));
   return static_cast<std::int64_t>(written);
 }
 
-// The bytes are copied: a guest's pages cannot be given away. The direction is that of the descriptor.
+// The bytes are copied: a guest's pages cannot be given away. The direction is that of the
+// descriptor.
 SysResult vmsplice(Call& call) {
   struct GuestIovec {
     std::uint32_t base, length;
@@ -175,7 +189,8 @@ SysResult vmsplice(Call& call) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));
   const auto pipe = std::dynamic_pointer_cast<PipeFile>(file);
   if (!pipe) return Errno::badf;
-  CLOCHE_ASSIGN(const auto list, call.memory.read_array<GuestIovec>(call.u32(1), call.u32(2), iov_max));
+  CLOCHE_ASSIGN(const auto list,
+                call.memory.read_array<GuestIovec>(call.u32(1), call.u32(2), iov_max));
   std::int64_t done = 0;
   for (const GuestIovec& entry : list) {
     CLOCHE_ASSIGN(const std::span<std::byte> part, call.memory.slice(entry.base, entry.length));

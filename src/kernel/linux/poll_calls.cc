@@ -23,7 +23,8 @@ SysResult ppoll(Call& call) {
   const std::uint32_t count = call.u32(1);
   if (count > call.process.fds.limit()) return Errno::inval;
   CLOCHE_ASSIGN(Deadline deadline, read_timeout(call, call.u32(2)));
-  CLOCHE_ASSIGN(std::vector<GuestPollfd> wanted, call.memory.read_array<GuestPollfd>(address, count, count));
+  CLOCHE_ASSIGN(std::vector<GuestPollfd> wanted,
+                call.memory.read_array<GuestPollfd>(address, count, count));
   CLOCHE_ASSIGN(TemporaryMask mask, TemporaryMask::set(call, call.u32(3), call.u32(4)));
 
   PollSet set;
@@ -51,7 +52,8 @@ SysResult ppoll(Call& call) {
   return static_cast<std::int64_t>(*ready + bad);
 }
 
-// --- select -------------------------------------------------------------------------------------------------------
+// --- select
+// -------------------------------------------------------------------------------------------------------
 
 // A guest's fd_set: words of 32 bits.
 class DescriptorSet {
@@ -60,10 +62,13 @@ class DescriptorSet {
     DescriptorSet set;
     set.address_ = address;
     if (address == 0) return set;
-    CLOCHE_ASSIGN(set.words_, call.memory.read_array<std::uint32_t>(address, (count + 31) / 32, max_words));
+    CLOCHE_ASSIGN(set.words_,
+                  call.memory.read_array<std::uint32_t>(address, (count + 31) / 32, max_words));
     return set;
   }
-  bool has(std::uint32_t fd) const { return !words_.empty() && (words_[fd / 32] >> (fd % 32) & 1) != 0; }
+  bool has(std::uint32_t fd) const {
+    return !words_.empty() && (words_[fd / 32] >> (fd % 32) & 1) != 0;
+  }
   void clear() { std::ranges::fill(words_, 0U); }
   void add(std::uint32_t fd) { words_[fd / 32] |= 1U << (fd % 32); }
   Result<void> write(const Call& call) const {
@@ -77,11 +82,11 @@ class DescriptorSet {
   std::vector<std::uint32_t> words_;
 };
 
-constexpr std::array<PollEvents, 3> select_wanted = {pollin | pollrdnorm | pollrdband, pollout | pollwrnorm | pollwrband,
-                                                     pollpri};
+constexpr std::array<PollEvents, 3> select_wanted = {pollin | pollrdnorm | pollrdband,
+                                                     pollout | pollwrnorm | pollwrband, pollpri};
 // What makes a descriptor of each set ready: an end and an error can be read and written.
-constexpr std::array<PollEvents, 3> select_ready = {select_wanted[0] | pollhup | pollerr, select_wanted[1] | pollerr,
-                                                    pollpri};
+constexpr std::array<PollEvents, 3> select_ready = {select_wanted[0] | pollhup | pollerr,
+                                                    select_wanted[1] | pollerr, pollpri};
 
 SysResult pselect6(Call& call) {
   if (call.i32(0) < 0) return Errno::inval;
@@ -126,7 +131,8 @@ SysResult pselect6(Call& call) {
   return bits;
 }
 
-// --- epoll --------------------------------------------------------------------------------------------------------
+// --- epoll
+// --------------------------------------------------------------------------------------------------------
 
 struct GuestEpollEvent {
   std::uint32_t events, pad;
@@ -173,7 +179,8 @@ SysResult wait_for_events(Call& call, Deadline deadline) {
   const std::int32_t wanted = call.i32(2);
   if (wanted <= 0) return Errno::inval;
   const auto most = std::min<std::size_t>(static_cast<std::size_t>(wanted), EpollFile::max_entries);
-  if (!call.memory.holds(address, most * sizeof(GuestEpollEvent)) && !call.memory.holds(address, sizeof(GuestEpollEvent))) {
+  if (!call.memory.holds(address, most * sizeof(GuestEpollEvent)) &&
+      !call.memory.holds(address, sizeof(GuestEpollEvent))) {
     return Errno::fault;
   }
   CLOCHE_ASSIGN(const std::shared_ptr<EpollFile> epoll, epoll_file(call));
@@ -189,7 +196,8 @@ SysResult wait_for_events(Call& call, Deadline deadline) {
 
 SysResult epoll_pwait(Call& call) {
   Deadline deadline;
-  if (call.i32(3) >= 0) deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(call.i32(3));
+  if (call.i32(3) >= 0)
+    deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(call.i32(3));
   return wait_for_events(call, deadline);
 }
 

@@ -8,8 +8,10 @@
 namespace cloche::kernel::lnx {
 namespace {
 
-constexpr std::uint32_t wnohang = 1, wuntraced = 2, wexited = 4, wcontinued = 8, wnowait = 0x1000000;
-constexpr std::uint32_t wait_extra = 0x20000000 | 0x40000000 | 0x80000000;  // __WNOTHREAD, __WALL, __WCLONE
+constexpr std::uint32_t wnohang = 1, wuntraced = 2, wexited = 4, wcontinued = 8,
+                        wnowait = 0x1000000;
+constexpr std::uint32_t wait_extra =
+    0x20000000 | 0x40000000 | 0x80000000;  // __WNOTHREAD, __WALL, __WCLONE
 
 SysResult exit_group(Call& call) {
   const auto vfork_child = call.task.exit(WaitStatus::exited(call.i32(0)));
@@ -33,7 +35,8 @@ struct WaitTarget {
 };
 
 // What a child has to tell now. It is taken, unless `options` say WNOWAIT.
-std::optional<Waited> take_report(Call& call, const WaitTarget& target, std::uint32_t options, bool& any_child) {
+std::optional<Waited> take_report(Call& call, const WaitTarget& target, std::uint32_t options,
+                                  bool& any_child) {
   for (const auto& [pid, child] : call.kernel.processes()) {
     if (child->ppid != call.process.pid() || !target.matches(*child)) continue;
     any_child = true;
@@ -79,7 +82,8 @@ SysResult wait4(Call& call) {
   }
   CLOCHE_ASSIGN(const std::optional<Waited> waited, wait(call, target, options | wexited));
   if (!waited) return 0;
-  if (call.u32(1) != 0) CLOCHE_TRY(call.memory.write<std::int32_t>(call.u32(1), waited->status.raw()));
+  if (call.u32(1) != 0)
+    CLOCHE_TRY(call.memory.write<std::int32_t>(call.u32(1), waited->status.raw()));
   if (call.u32(3) != 0) CLOCHE_TRY(call.memory.write(call.u32(3), guest_usage(waited->usage)));
   return waited->child->pid();
 }
@@ -124,8 +128,7 @@ SysResult waitid(Call& call) {
   }
   WaitTarget target{WaitTarget::Kind::any};
   switch (call.u32(0)) {
-    case p_all:
-      break;
+    case p_all: break;
     case p_pid:
       if (call.i32(1) <= 0) return Errno::inval;
       target = {WaitTarget::Kind::pid, call.i32(1)};
@@ -134,8 +137,7 @@ SysResult waitid(Call& call) {
       if (call.i32(1) < 0) return Errno::inval;
       target = {WaitTarget::Kind::group, call.i32(1) == 0 ? call.process.pgid : call.i32(1)};
       break;
-    default:
-      return Errno::inval;
+    default: return Errno::inval;
   }
   const std::uint32_t info_at = call.u32(2);
   const std::uint32_t usage_at = call.u32(4);
@@ -144,7 +146,8 @@ SysResult waitid(Call& call) {
     return Errno::fault;
   }
   CLOCHE_ASSIGN(const std::optional<Waited> waited, wait(call, target, options));
-  if (info_at != 0) CLOCHE_TRY(call.memory.write(info_at, waited ? wait_info(*waited) : WaitInfo{}));
+  if (info_at != 0)
+    CLOCHE_TRY(call.memory.write(info_at, waited ? wait_info(*waited) : WaitInfo{}));
   if (usage_at != 0 && waited) CLOCHE_TRY(call.memory.write(usage_at, guest_usage(waited->usage)));
   return 0;
 }
@@ -158,11 +161,8 @@ SysResult getrusage(Call& call) {
       usage = call.process.usage;
       usage.cpu = call.task.cpu_time();
       break;
-    case children:
-      usage = call.process.children_usage;
-      break;
-    default:
-      return Errno::inval;
+    case children: usage = call.process.children_usage; break;
+    default: return Errno::inval;
   }
   CLOCHE_TRY(call.memory.write(call.u32(1), guest_usage(usage)));
   return 0;
@@ -173,7 +173,8 @@ SysResult getppid(Call& call) { return call.process.ppid; }
 SysResult getuid(Call& call) { return call.process.credentials.uid; }
 SysResult getgid(Call& call) { return call.process.credentials.gid; }
 
-// One identity only: setting it to what it is succeeds, anything else is not permitted. -1 leaves it.
+// One identity only: setting it to what it is succeeds, anything else is not permitted. -1 leaves
+// it.
 template <bool is_user, std::size_t arguments>
 SysResult set_ids(Call& call) {
   const std::uint32_t id = is_user ? call.process.credentials.uid : call.process.credentials.gid;
@@ -224,7 +225,8 @@ SysResult setpgid(Call& call) {
   const bool is_child = target->ppid == call.process.pid();
   if (target.get() != &call.process && !is_child) return Errno::srch;
   if (is_child && target->has_execed) return Errno::acces;
-  if (target->session != call.process.session || target->session->id == target->pid()) return Errno::perm;
+  if (target->session != call.process.session || target->session->id == target->pid())
+    return Errno::perm;
   if (pgid != target->pid()) {
     const bool joinable = std::ranges::any_of(call.kernel.processes(), [&](const auto& entry) {
       return entry.second->pgid == pgid && entry.second->session == call.process.session;

@@ -1,4 +1,5 @@
-// Signals: dispositions, masks, sending, waiting, and the delivery loop of libc (docs/guest-abi.md).
+// Signals: dispositions, masks, sending, waiting, and the delivery loop of libc
+// (docs/guest-abi.md).
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -44,12 +45,14 @@ GuestInfo guest_info(const SignalInfo& info) {
   out.code = info.code;
   out.pid = info.pid;
   out.uid = info.uid;
-  out.status_or_value = info.signo == sigchld ? static_cast<std::uint32_t>(info.status) : info.value;
+  out.status_or_value =
+      info.signo == sigchld ? static_cast<std::uint32_t>(info.status) : info.value;
   return out;
 }
 
 SignalInfo from_sender(const Call& call, int signo, int code) {
-  return {.signo = signo, .code = code, .pid = call.process.pid(), .uid = call.process.credentials.uid};
+  return {
+      .signo = signo, .code = code, .pid = call.process.pid(), .uid = call.process.credentials.uid};
 }
 
 SysResult rt_sigaction(Call& call) {
@@ -63,10 +66,12 @@ SysResult rt_sigaction(Call& call) {
     CLOCHE_ASSIGN(wanted, call.memory.read<GuestAction>(call.u32(1)));
   }
   if (call.u32(2) != 0) {
-    CLOCHE_TRY(call.memory.write(call.u32(2), GuestAction{old.handler, old.flags, old.mask.bits()}));
+    CLOCHE_TRY(
+        call.memory.write(call.u32(2), GuestAction{old.handler, old.flags, old.mask.bits()}));
   }
   if (wanted) {
-    signals.disposition(signo) = {wanted->handler, wanted->flags, SignalSet(wanted->mask) & ~unblockable};
+    signals.disposition(signo) = {wanted->handler, wanted->flags,
+                                  SignalSet(wanted->mask) & ~unblockable};
     if (signals.ignored(signo)) signals.discard(SignalSet::of(signo));
   }
   return 0;
@@ -82,16 +87,10 @@ SysResult rt_sigprocmask(Call& call) {
     CLOCHE_ASSIGN(const std::uint64_t bits, call.memory.read<std::uint64_t>(call.u32(1)));
     wanted = SignalSet(bits) & ~unblockable;
     switch (call.u32(0)) {
-      case block:
-        wanted = old | *wanted;
-        break;
-      case unblock:
-        wanted = old & ~*wanted;
-        break;
-      case setmask:
-        break;
-      default:
-        return Errno::inval;
+      case block: wanted = old | *wanted; break;
+      case unblock: wanted = old & ~*wanted; break;
+      case setmask: break;
+      default: return Errno::inval;
     }
   }
   if (call.u32(2) != 0) CLOCHE_TRY(call.memory.write(call.u32(2), old.bits()));
@@ -133,7 +132,8 @@ SysResult rt_sigtimedwait(Call& call) {
     CLOCHE_ASSIGN(const GuestTime time, call.memory.read<GuestTime>(call.u32(2)));
     if (time.s < 0 || time.ns < 0 || time.ns >= 1'000'000'000) return Errno::inval;
     constexpr std::int64_t longest_s = 100LL * 365 * 86400;
-    deadline = std::chrono::steady_clock::now() + std::chrono::seconds(std::min(time.s, longest_s)) +
+    deadline = std::chrono::steady_clock::now() +
+               std::chrono::seconds(std::min(time.s, longest_s)) +
                std::chrono::nanoseconds(time.ns);
   }
   SignalState& signals = call.process.signals;
@@ -163,7 +163,9 @@ SysResult kill_one(Call& call, Pid pid, const SignalInfo& info) {
   return 0;
 }
 
-SysResult tkill(Call& call) { return kill_one(call, call.i32(0), from_sender(call, call.i32(1), si_tkill)); }
+SysResult tkill(Call& call) {
+  return kill_one(call, call.i32(0), from_sender(call, call.i32(1), si_tkill));
+}
 
 SysResult tgkill(Call& call) {
   if (call.i32(0) != call.i32(1)) return Errno::srch;
@@ -174,18 +176,25 @@ SysResult queue_info(Call& call, Pid pid, int signo, std::uint32_t info_at) {
   CLOCHE_ASSIGN(const GuestInfo given, call.memory.read<GuestInfo>(info_at));
   // Only the kernel's own codes are >= 0: nobody forges those for another process.
   if ((given.code >= 0 || given.code == si_tkill) && pid != call.process.pid()) return Errno::perm;
-  return kill_one(call, pid, {.signo = signo, .code = given.code, .pid = given.pid, .uid = given.uid,
-                              .value = given.status_or_value});
+  return kill_one(call, pid,
+                  {.signo = signo,
+                   .code = given.code,
+                   .pid = given.pid,
+                   .uid = given.uid,
+                   .value = given.status_or_value});
 }
 
-SysResult rt_sigqueueinfo(Call& call) { return queue_info(call, call.i32(0), call.i32(1), call.u32(2)); }
+SysResult rt_sigqueueinfo(Call& call) {
+  return queue_info(call, call.i32(0), call.i32(1), call.u32(2));
+}
 
 SysResult rt_tgsigqueueinfo(Call& call) {
   if (call.i32(0) != call.i32(1)) return Errno::srch;
   return queue_info(call, call.i32(1), call.i32(2), call.u32(3));
 }
 
-// Handlers run on the one stack that a guest has: an alternate stack is noted and reported as disabled.
+// Handlers run on the one stack that a guest has: an alternate stack is noted and reported as
+// disabled.
 SysResult sigaltstack(Call& call) {
   struct GuestStack {
     std::uint32_t sp;
@@ -208,9 +217,11 @@ SysResult signal_next(Call& call) {
   }
   const std::uint32_t out = call.u32(0);
   if (!call.memory.holds(out, sizeof(Delivery))) return Errno::fault;
-  const std::optional<SignalInfo> info = &process == &call.process ? signals.dequeue(handled) : std::nullopt;
+  const std::optional<SignalInfo> info =
+      &process == &call.process ? signals.dequeue(handled) : std::nullopt;
   if (!info) {
-    if (const auto word = call.task.pending_word()) CLOCHE_TRY(call.memory.write<std::uint32_t>(*word, 0));
+    if (const auto word = call.task.pending_word())
+      CLOCHE_TRY(call.memory.write<std::uint32_t>(*word, 0));
     return 0;
   }
   Disposition& disposition = signals.disposition(info->signo);
@@ -218,7 +229,8 @@ SysResult signal_next(Call& call) {
   delivery.signo = info->signo;
   delivery.handler = disposition.handler;
   delivery.flags = disposition.flags;
-  delivery.restore_mask = std::exchange(signals.saved_mask, std::nullopt).value_or(signals.mask).bits();
+  delivery.restore_mask =
+      std::exchange(signals.saved_mask, std::nullopt).value_or(signals.mask).bits();
   delivery.code = info->code;
   delivery.pid = info->pid;
   delivery.uid = info->uid;

@@ -22,7 +22,8 @@ SysResult socket(Call& call) {
   const std::uint32_t type = call.u32(1);
   CLOCHE_TRY(check_type_flags(type));
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> made,
-                call.kernel.sockets().create(call.u32(0), type & sock_type_mask, call.i32(2), type & sock_nonblock));
+                call.kernel.sockets().create(call.u32(0), type & sock_type_mask, call.i32(2),
+                                             type & sock_nonblock));
   CLOCHE_ASSIGN(const std::int32_t fd, call.process.fds.install(made, type & sock_cloexec));
   return fd;
 }
@@ -31,8 +32,9 @@ SysResult socketpair(Call& call) {
   const std::uint32_t type = call.u32(1);
   CLOCHE_TRY(check_type_flags(type));
   if (!call.memory.holds(call.u32(3), 2 * sizeof(std::int32_t))) return Errno::fault;
-  CLOCHE_ASSIGN(const auto pair, call.kernel.sockets().create_pair(call.task, call.u32(0), type & sock_type_mask,
-                                                                   call.i32(2), type & sock_nonblock));
+  CLOCHE_ASSIGN(const auto pair,
+                call.kernel.sockets().create_pair(call.task, call.u32(0), type & sock_type_mask,
+                                                  call.i32(2), type & sock_nonblock));
   FdTable& fds = call.process.fds;
   CLOCHE_ASSIGN(const std::int32_t first, fds.install(pair.first, type & sock_cloexec));
   const Result<std::int32_t> second = fds.install(pair.second, type & sock_cloexec);
@@ -71,9 +73,11 @@ SysResult accept_with(Call& call, std::uint32_t flags) {
   FdTable& fds = call.process.fds;
   CLOCHE_ASSIGN(const std::int32_t free_fd, fds.install(file, 0));
   (void)fds.close(free_fd);
-  CLOCHE_ASSIGN(const std::shared_ptr<Socket> accepted, file->accept(call.task, flags & sock_nonblock));
+  CLOCHE_ASSIGN(const std::shared_ptr<Socket> accepted,
+                file->accept(call.task, flags & sock_nonblock));
   const Result<SocketAddress> peer = accepted->peer_address();
-  CLOCHE_TRY(write_address(call, peer ? *peer : SocketAddress(), accepted->family(), call.u32(1), call.u32(2)));
+  CLOCHE_TRY(write_address(call, peer ? *peer : SocketAddress(), accepted->family(), call.u32(1),
+                           call.u32(2)));
   CLOCHE_ASSIGN(const std::int32_t fd, fds.install(accepted, flags & sock_cloexec));
   return fd;
 }
@@ -102,7 +106,8 @@ SysResult shutdown(Call& call) {
   return 0;
 }
 
-// --- Data ---------------------------------------------------------------------------------------------------------
+// --- Data
+// ---------------------------------------------------------------------------------------------------------
 
 constexpr std::uint32_t transfer_max_bytes = 0x7ffff000;
 
@@ -148,7 +153,8 @@ SysResult recvmsg(Call& call) {
   return static_cast<std::int64_t>(count);
 }
 
-// --- Many messages at once ----------------------------------------------------------------------------------------
+// --- Many messages at once
+// ----------------------------------------------------------------------------------------
 
 constexpr std::uint32_t messages_max = 1024;
 constexpr std::uint32_t mmsghdr_bytes = sizeof(GuestMsghdr) + sizeof(std::uint32_t);
@@ -181,7 +187,8 @@ SysResult recvmmsg(Call& call) {
     const Result<std::size_t> received = receive_message(call, *file, address, flags);
     if (!received && done == 0) return received.error();
     if (!received) break;
-    CLOCHE_TRY(call.memory.write(address + sizeof(GuestMsghdr), static_cast<std::uint32_t>(*received)));
+    CLOCHE_TRY(
+        call.memory.write(address + sizeof(GuestMsghdr), static_cast<std::uint32_t>(*received)));
     if ((call.u32(3) & msg_waitforone) != 0) flags |= msg_dontwait;
     // As on Linux the timeout is looked at after each message.
     if (deadline && std::chrono::steady_clock::now() >= *deadline) {

@@ -28,7 +28,8 @@ static_assert(sizeof(GuestCmsghdr) == 12);
 
 constexpr std::size_t cmsg_aligned(std::size_t length) { return (length + 3) & ~std::size_t{3}; }
 
-Result<std::vector<std::span<std::byte>>> read_buffers(const Call& call, std::uint32_t address, std::uint32_t count) {
+Result<std::vector<std::span<std::byte>>> read_buffers(const Call& call, std::uint32_t address,
+                                                       std::uint32_t count) {
   if (count > iov_max) return Errno::msgsize;
   CLOCHE_ASSIGN(const auto list, call.memory.read_array<GuestIovec>(address, count, iov_max));
   std::vector<std::span<std::byte>> buffers;
@@ -43,7 +44,8 @@ Result<std::vector<std::span<std::byte>>> read_buffers(const Call& call, std::ui
   return buffers;
 }
 
-// --- Control data to send -----------------------------------------------------------------------------------------
+// --- Control data to send
+// -----------------------------------------------------------------------------------------
 
 Result<void> take_rights(Call& call, std::span<const std::byte> data, std::vector<FilePtr>& files) {
   const std::size_t count = data.size() / sizeof(std::int32_t);
@@ -63,11 +65,13 @@ Result<PeerCredentials> take_credentials(const Call& call, std::span<const std::
   if (data.size() != sizeof(claimed)) return Errno::inval;
   std::memcpy(&claimed, data.data(), sizeof(claimed));
   const PeerCredentials real = credentials_of(call.task);
-  if (claimed.pid != real.pid || claimed.uid != real.uid || claimed.gid != real.gid) return Errno::perm;
+  if (claimed.pid != real.pid || claimed.uid != real.uid || claimed.gid != real.gid)
+    return Errno::perm;
   return claimed;
 }
 
-Result<Ancillary> read_control(Call& call, const Socket& socket, std::uint32_t address, std::uint32_t length) {
+Result<Ancillary> read_control(Call& call, const Socket& socket, std::uint32_t address,
+                               std::uint32_t length) {
   Ancillary ancillary;
   if (address == 0 || length == 0) return ancillary;
   if (length > control_max_bytes) return Errno::nobufs;
@@ -78,7 +82,8 @@ Result<Ancillary> read_control(Call& call, const Socket& socket, std::uint32_t a
     GuestCmsghdr header{};
     std::memcpy(&header, control.data() + at, sizeof(header));
     if (header.length < sizeof(header) || header.length > control.size() - at) return Errno::inval;
-    const auto data = std::span(control).subspan(at + sizeof(header), header.length - sizeof(header));
+    const auto data =
+        std::span(control).subspan(at + sizeof(header), header.length - sizeof(header));
     at += cmsg_aligned(header.length);
     if (header.level != level_socket || socket.family() != SocketFamily::local) continue;
     if (header.type == scm_rights) {
@@ -95,7 +100,8 @@ Result<Ancillary> read_control(Call& call, const Socket& socket, std::uint32_t a
   return ancillary;
 }
 
-// --- Control data received ----------------------------------------------------------------------------------------
+// --- Control data received
+// ----------------------------------------------------------------------------------------
 
 class ControlWriter {
  public:
@@ -107,7 +113,8 @@ class ControlWriter {
     return room_ > used ? room_ - used : 0;
   }
   void add(std::int32_t type, std::span<const std::byte> data) {
-    const GuestCmsghdr header{static_cast<std::uint32_t>(sizeof(header) + data.size()), level_socket, type};
+    const GuestCmsghdr header{static_cast<std::uint32_t>(sizeof(header) + data.size()),
+                              level_socket, type};
     const auto head = std::as_bytes(std::span(&header, 1));
     bytes_.insert(bytes_.end(), head.begin(), head.end());
     bytes_.insert(bytes_.end(), data.begin(), data.end());
@@ -120,8 +127,10 @@ class ControlWriter {
   std::vector<std::byte> bytes_;
 };
 
-// Gives the receiver the files, as many as it has room and descriptors for. True when some were lost.
-bool receive_files(Call& call, const std::vector<FilePtr>& files, std::uint32_t flags, ControlWriter& control) {
+// Gives the receiver the files, as many as it has room and descriptors for. True when some were
+// lost.
+bool receive_files(Call& call, const std::vector<FilePtr>& files, std::uint32_t flags,
+                   ControlWriter& control) {
   const std::size_t most = std::min(files.size(), control.left() / sizeof(std::int32_t));
   std::vector<std::int32_t> fds;
   for (std::size_t i = 0; i < most; ++i) {
@@ -134,7 +143,8 @@ bool receive_files(Call& call, const std::vector<FilePtr>& files, std::uint32_t 
   return fds.size() < files.size();
 }
 
-std::uint32_t write_ancillary(Call& call, const Ancillary& ancillary, std::uint32_t flags, ControlWriter& control) {
+std::uint32_t write_ancillary(Call& call, const Ancillary& ancillary, std::uint32_t flags,
+                              ControlWriter& control) {
   std::uint32_t out_flags = 0;
   if (ancillary.credentials) {
     if (control.left() >= sizeof(PeerCredentials)) {
@@ -143,7 +153,8 @@ std::uint32_t write_ancillary(Call& call, const Ancillary& ancillary, std::uint3
       out_flags |= msg_ctrunc;
     }
   }
-  if (ancillary.files && receive_files(call, *ancillary.files, flags, control)) out_flags |= msg_ctrunc;
+  if (ancillary.files && receive_files(call, *ancillary.files, flags, control))
+    out_flags |= msg_ctrunc;
   return out_flags;
 }
 
@@ -151,12 +162,13 @@ std::uint32_t write_ancillary(Call& call, const Ancillary& ancillary, std::uint3
 
 Result<SocketAddress> read_address(const Call& call, std::uint32_t address, std::uint32_t length) {
   if (length > max_address_bytes) return Errno::inval;
-  CLOCHE_ASSIGN(const auto bytes, call.memory.read_array<std::byte>(address, length, max_address_bytes));
+  CLOCHE_ASSIGN(const auto bytes,
+                call.memory.read_array<std::byte>(address, length, max_address_bytes));
   return parse_address(bytes);
 }
 
-Result<void> write_address(const Call& call, const SocketAddress& value, SocketFamily family, std::uint32_t address,
-                           std::uint32_t length_address) {
+Result<void> write_address(const Call& call, const SocketAddress& value, SocketFamily family,
+                           std::uint32_t address, std::uint32_t length_address) {
   if (address == 0) return {};
   CLOCHE_ASSIGN(const std::int32_t room, call.memory.read<std::int32_t>(length_address));
   if (room < 0) return Errno::inval;
@@ -166,7 +178,8 @@ Result<void> write_address(const Call& call, const SocketAddress& value, SocketF
   return call.memory.write(length_address, static_cast<std::uint32_t>(bytes.size()));
 }
 
-Result<std::size_t> send_message(Call& call, Socket& socket, const GuestMsghdr& header, std::uint32_t flags) {
+Result<std::size_t> send_message(Call& call, Socket& socket, const GuestMsghdr& header,
+                                 std::uint32_t flags) {
   CLOCHE_ASSIGN(const auto buffers, read_buffers(call, header.iov, header.iov_count));
   SendRequest request;
   const std::vector<std::span<const std::byte>> pieces(buffers.begin(), buffers.end());
@@ -175,11 +188,13 @@ Result<std::size_t> send_message(Call& call, Socket& socket, const GuestMsghdr& 
   if (header.name != 0 && header.name_length != 0) {
     CLOCHE_ASSIGN(request.to, read_address(call, header.name, header.name_length));
   }
-  CLOCHE_ASSIGN(request.ancillary, read_control(call, socket, header.control, header.control_length));
+  CLOCHE_ASSIGN(request.ancillary,
+                read_control(call, socket, header.control, header.control_length));
   return socket.send(call.task, std::move(request));
 }
 
-Result<std::size_t> receive_message(Call& call, Socket& socket, std::uint32_t header_address, std::uint32_t flags) {
+Result<std::size_t> receive_message(Call& call, Socket& socket, std::uint32_t header_address,
+                                    std::uint32_t flags) {
   CLOCHE_ASSIGN(GuestMsghdr header, call.memory.read<GuestMsghdr>(header_address));
   CLOCHE_ASSIGN(const auto buffers, read_buffers(call, header.iov, header.iov_count));
   if (!call.memory.holds(header_address, sizeof(header))) return Errno::fault;

@@ -16,12 +16,16 @@ static_assert(sizeof(GuestMsghdr) == 28);
 
 // An address argument: EINVAL for a bad length, EFAULT.
 Result<SocketAddress> read_address(const Call& call, std::uint32_t address, std::uint32_t length);
-// Writes as much as the guest has room for and its full length, as accept and getsockname do. A null `address`: nothing.
-Result<void> write_address(const Call& call, const SocketAddress& value, SocketFamily family, std::uint32_t address,
-                           std::uint32_t length_address);
+// Writes as much as the guest has room for and its full length, as accept and getsockname do. A
+// null `address`: nothing.
+Result<void> write_address(const Call& call, const SocketAddress& value, SocketFamily family,
+                           std::uint32_t address, std::uint32_t length_address);
 
-// sendmsg and recvmsg on a header that has been read. `header_address`: where recvmsg writes what it has found.
-Result<std::size_t> send_message(Call& call, Socket& socket, const GuestMsghdr& header, std::uint32_t flags);
-Result<std::size_t> receive_message(Call& call, Socket& socket, std::uint32_t header_address, std::uint32_t flags);
+// sendmsg and recvmsg on a header that has been read. `header_address`: where recvmsg writes what
+// it has found.
+Result<std::size_t> send_message(Call& call, Socket& socket, const GuestMsghdr& header,
+                                 std::uint32_t flags);
+Result<std::size_t> receive_message(Call& call, Socket& socket, std::uint32_t header_address,
+                                    std::uint32_t flags);
 
 }  // namespace cloche::kernel::lnx

@@ -11,9 +11,10 @@ namespace {
 
 constexpr std::int32_t level_ip = 0, level_socket = 1, level_tcp = 6, level_ipv6 = 41;
 
-constexpr std::int32_t so_type = 3, so_error = 4, so_sndbuf = 7, so_rcvbuf = 8, so_linger = 13, so_peercred = 17,
-                       so_rcvtimeo_old = 20, so_sndtimeo_old = 21, so_acceptconn = 30, so_protocol = 38,
-                       so_domain = 39, so_rcvtimeo = 66, so_sndtimeo = 67;
+constexpr std::int32_t so_type = 3, so_error = 4, so_sndbuf = 7, so_rcvbuf = 8, so_linger = 13,
+                       so_peercred = 17, so_rcvtimeo_old = 20, so_sndtimeo_old = 21,
+                       so_acceptconn = 30, so_protocol = 38, so_domain = 39, so_rcvtimeo = 66,
+                       so_sndtimeo = 67;
 
 enum class Applies { all, tcp, inet, inet6 };
 
@@ -21,7 +22,7 @@ enum class Applies { all, tcp, inet, inet6 };
 struct NumberOption {
   std::int32_t level;
   std::int32_t name;
-  std::int32_t SocketOptions::*member;
+  std::int32_t SocketOptions::* member;
   std::int32_t lowest;
   std::int32_t highest;
   bool is_flag;  // any number but 0 is 1
@@ -57,25 +58,23 @@ constexpr auto number_options = std::to_array<NumberOption>({
 bool applies_to(const Socket& socket, Applies applies) {
   const bool inet = socket.family() != SocketFamily::local;
   switch (applies) {
-    case Applies::all:
-      return true;
-    case Applies::tcp:
-      return inet && socket.type() == SocketType::stream;
-    case Applies::inet:
-      return inet;
-    case Applies::inet6:
-      return socket.family() == SocketFamily::inet6;
+    case Applies::all: return true;
+    case Applies::tcp: return inet && socket.type() == SocketType::stream;
+    case Applies::inet: return inet;
+    case Applies::inet6: return socket.family() == SocketFamily::inet6;
   }
   return false;
 }
 
 const NumberOption* find_number(const Socket& socket, std::int32_t level, std::int32_t name) {
-  const auto found = std::ranges::find_if(
-      number_options, [&](const NumberOption& option) { return option.level == level && option.name == name; });
+  const auto found = std::ranges::find_if(number_options, [&](const NumberOption& option) {
+    return option.level == level && option.name == name;
+  });
   return found != number_options.end() && applies_to(socket, found->applies) ? &*found : nullptr;
 }
 
-// --- Setting ------------------------------------------------------------------------------------------------------
+// --- Setting
+// ------------------------------------------------------------------------------------------------------
 
 struct GuestLinger {
   std::int32_t on, seconds;
@@ -149,12 +148,12 @@ Result<void> set_special(const Call& call, Socket& socket, std::int32_t name) {
       CLOCHE_ASSIGN(options.send_timeout, read_timeout_value(call, name));
       return {};
     }
-    default:
-      return Errno::noprotoopt;
+    default: return Errno::noprotoopt;
   }
 }
 
-// --- Getting ------------------------------------------------------------------------------------------------------
+// --- Getting
+// ------------------------------------------------------------------------------------------------------
 
 // Writes as much of the value as the guest has room for, and its length.
 template <typename T>
@@ -170,41 +169,31 @@ SysResult give(const Call& call, const T& value) {
 SysResult give_timeout(const Call& call, Nanoseconds time, bool old) {
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(time).count();
   if (!old) return give(call, Timeval{us / 1'000'000, us % 1'000'000});
-  return give(call, OldTimeval{static_cast<std::int32_t>(us / 1'000'000), static_cast<std::int32_t>(us % 1'000'000)});
+  return give(call, OldTimeval{static_cast<std::int32_t>(us / 1'000'000),
+                               static_cast<std::int32_t>(us % 1'000'000)});
 }
 
 SysResult get_special(const Call& call, Socket& socket, std::int32_t name) {
   const SocketOptions& options = socket.options();
   switch (name) {
-    case so_type:
-      return give(call, static_cast<std::int32_t>(socket.type()));
-    case so_error:
-      return give(call, socket.take_error());
-    case so_sndbuf:
-      return give(call, options.send_bytes);
-    case so_rcvbuf:
-      return give(call, options.receive_bytes);
-    case so_linger:
-      return give(call, GuestLinger{options.linger_on, options.linger_s});
+    case so_type: return give(call, static_cast<std::int32_t>(socket.type()));
+    case so_error: return give(call, socket.take_error());
+    case so_sndbuf: return give(call, options.send_bytes);
+    case so_rcvbuf: return give(call, options.receive_bytes);
+    case so_linger: return give(call, GuestLinger{options.linger_on, options.linger_s});
     case so_peercred: {
       // A socket without a peer has the credentials of nobody.
       const PeerCredentials peer = socket.peer_credentials().value_or(PeerCredentials{});
       return give(call, peer);
     }
     case so_rcvtimeo_old:
-    case so_rcvtimeo:
-      return give_timeout(call, options.receive_timeout, name == so_rcvtimeo_old);
+    case so_rcvtimeo: return give_timeout(call, options.receive_timeout, name == so_rcvtimeo_old);
     case so_sndtimeo_old:
-    case so_sndtimeo:
-      return give_timeout(call, options.send_timeout, name == so_sndtimeo_old);
-    case so_acceptconn:
-      return give(call, std::int32_t{socket.listening() ? 1 : 0});
-    case so_protocol:
-      return give(call, socket.protocol());
-    case so_domain:
-      return give(call, static_cast<std::int32_t>(socket.family()));
-    default:
-      return Errno::noprotoopt;
+    case so_sndtimeo: return give_timeout(call, options.send_timeout, name == so_sndtimeo_old);
+    case so_acceptconn: return give(call, std::int32_t{socket.listening() ? 1 : 0});
+    case so_protocol: return give(call, socket.protocol());
+    case so_domain: return give(call, static_cast<std::int32_t>(socket.family()));
+    default: return Errno::noprotoopt;
   }
 }
 
@@ -225,13 +214,14 @@ SysResult setsockopt(Call& call) {
   if (call.i32(4) < 0) return Errno::inval;
   if (const NumberOption* option = find_number(*socket, level, name)) {
     CLOCHE_ASSIGN(const std::int32_t value, read_value<std::int32_t>(call));
-    if (!option->is_flag && (value < option->lowest || value > option->highest)) return Errno::inval;
+    if (!option->is_flag && (value < option->lowest || value > option->highest))
+      return Errno::inval;
     socket->options().*option->member = option->is_flag ? (value != 0 ? 1 : 0) : value;
     return 0;
   }
-  if (level != level_socket) return level == level_tcp && socket->family() == SocketFamily::local
-                                        ? Errno::notsup
-                                        : Errno::noprotoopt;
+  if (level != level_socket)
+    return level == level_tcp && socket->family() == SocketFamily::local ? Errno::notsup
+                                                                         : Errno::noprotoopt;
   CLOCHE_TRY(set_special(call, *socket, name));
   return 0;
 }
@@ -243,9 +233,9 @@ SysResult getsockopt(Call& call) {
   if (const NumberOption* option = find_number(*socket, level, name)) {
     return give(call, std::int32_t{socket->options().*option->member});
   }
-  if (level != level_socket) return level == level_tcp && socket->family() == SocketFamily::local
-                                        ? Errno::notsup
-                                        : Errno::noprotoopt;
+  if (level != level_socket)
+    return level == level_tcp && socket->family() == SocketFamily::local ? Errno::notsup
+                                                                         : Errno::noprotoopt;
   return get_special(call, *socket, name);
 }
 

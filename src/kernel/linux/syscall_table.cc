@@ -14,8 +14,9 @@ class Table {
  public:
   Table() {
     for (const auto family :
-         {fd_calls(), transfer_calls(), space_calls(), path_calls(), attribute_calls(), directory_calls(), pipe_calls(), poll_calls(), socket_calls(),
-          time_calls(), process_calls(), exec_calls(), signal_calls(), memory_calls(), system_calls()}) {
+         {fd_calls(), transfer_calls(), space_calls(), path_calls(), attribute_calls(),
+          directory_calls(), pipe_calls(), poll_calls(), socket_calls(), time_calls(),
+          process_calls(), exec_calls(), signal_calls(), memory_calls(), system_calls()}) {
       for (const Entry& entry : family) {
         const Entry*& place = slot(entry.number);
         CLOCHE_CHECK(place == nullptr);

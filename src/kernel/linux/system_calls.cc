@@ -1,4 +1,5 @@
-// The system at large: names, figures, limits, entropy, scheduling, and what a single-threaded program may ask of threads.
+// The system at large: names, figures, limits, entropy, scheduling, and what a single-threaded
+// program may ask of threads.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -13,8 +14,9 @@ SysResult uname(Call& call) {
   struct Name {
     std::array<std::array<char, 65>, 6> fields;
   } name{};
-  const std::array<std::string_view, 6> texts{"Linux", call.kernel.options().host_name, "6.1.0-cloche",
-                                              "#1 SMP Cloche", "wasm32", "(none)"};
+  const std::array<std::string_view, 6> texts{"Linux",        call.kernel.options().host_name,
+                                              "6.1.0-cloche", "#1 SMP Cloche",
+                                              "wasm32",       "(none)"};
   for (std::size_t i = 0; i < texts.size(); ++i) {
     std::memcpy(name.fields[i].data(), texts[i].data(), std::min(texts[i].size(), std::size_t{64}));
   }
@@ -32,12 +34,15 @@ SysResult sysinfo(Call& call) {
     std::array<std::uint8_t, 8> rest;
   } info{};
   static_assert(sizeof(Info) == 64);
-  constexpr std::uint32_t unit = 4096;  // memory is counted in pages: 32-bit words hold it whatever the limit
+  constexpr std::uint32_t unit =
+      4096;  // memory is counted in pages: 32-bit words hold it whatever the limit
   const auto up = std::chrono::steady_clock::now() - call.kernel.booted();
   const std::uint64_t total = call.kernel.limits().memory_bytes;
-  info.uptime_s = static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(up).count());
+  info.uptime_s =
+      static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(up).count());
   info.total_ram = static_cast<std::uint32_t>(total / unit);
-  info.free_ram = static_cast<std::uint32_t>((total - std::min(total, call.kernel.memory_in_use())) / unit);
+  info.free_ram =
+      static_cast<std::uint32_t>((total - std::min(total, call.kernel.memory_in_use())) / unit);
   info.processes = static_cast<std::uint16_t>(call.kernel.processes().size());
   info.unit = unit;
   CLOCHE_TRY(call.memory.write(call.u32(0), info));
@@ -69,7 +74,8 @@ Result<void> set_limit(Process& process, std::uint32_t which, const GuestLimit& 
 
 SysResult prlimit64(Call& call) {
   if (call.u32(1) >= rlimit_count) return Errno::inval;
-  const ProcessPtr target = call.i32(0) == 0 ? call.process.shared_from_this() : call.kernel.find(call.i32(0));
+  const ProcessPtr target =
+      call.i32(0) == 0 ? call.process.shared_from_this() : call.kernel.find(call.i32(0));
   if (!target) return Errno::srch;
   const ResourceLimit old = target->limits[call.u32(1)];
   if (call.u32(3) != 0 && !call.memory.holds(call.u32(3), sizeof(GuestLimit))) return Errno::fault;
@@ -82,8 +88,9 @@ SysResult prlimit64(Call& call) {
 }
 
 SysResult prctl(Call& call) {
-  constexpr std::uint32_t set_pdeathsig = 1, get_pdeathsig = 2, get_dumpable = 3, set_dumpable = 4, set_name = 15,
-                          get_name = 16, set_no_new_privs = 38, get_no_new_privs = 39;
+  constexpr std::uint32_t set_pdeathsig = 1, get_pdeathsig = 2, get_dumpable = 3, set_dumpable = 4,
+                          set_name = 15, get_name = 16, set_no_new_privs = 38,
+                          get_no_new_privs = 39;
   switch (call.u32(0)) {
     case set_name: {
       std::string name;
@@ -97,39 +104,32 @@ SysResult prctl(Call& call) {
     }
     case get_name: {
       std::array<char, 16> name{};
-      std::memcpy(name.data(), call.process.name.data(), std::min(call.process.name.size(), name.size() - 1));
+      std::memcpy(name.data(), call.process.name.data(),
+                  std::min(call.process.name.size(), name.size() - 1));
       CLOCHE_TRY(call.memory.write(call.u32(1), name));
       return 0;
     }
-    case get_pdeathsig:
-      CLOCHE_TRY(call.memory.write<std::int32_t>(call.u32(1), 0));
-      return 0;
-    case set_pdeathsig:
-      return call.u32(1) == 0 ? SysResult(0) : SysResult(Errno::inval);
+    case get_pdeathsig: CLOCHE_TRY(call.memory.write<std::int32_t>(call.u32(1), 0)); return 0;
+    case set_pdeathsig: return call.u32(1) == 0 ? SysResult(0) : SysResult(Errno::inval);
     case get_dumpable:
-    case get_no_new_privs:
-      return 1;
+    case get_no_new_privs: return 1;
     case set_dumpable:
-    case set_no_new_privs:
-      return call.u32(1) == 1 ? SysResult(0) : SysResult(Errno::inval);
-    default:
-      return Errno::inval;
+    case set_no_new_privs: return call.u32(1) == 1 ? SysResult(0) : SysResult(Errno::inval);
+    default: return Errno::inval;
   }
 }
 
 // Guests have one thread: whoever waits on a futex waits for its time or a signal.
 SysResult futex(Call& call) {
-  constexpr std::uint32_t command_mask = 0x7f, wait = 0, wake = 1, wait_bitset = 9, wake_bitset = 10;
+  constexpr std::uint32_t command_mask = 0x7f, wait = 0, wake = 1, wait_bitset = 9,
+                          wake_bitset = 10;
   constexpr std::uint32_t clock_realtime_flag = 0x100;
   switch (call.u32(1) & command_mask) {
     case wake:
-    case wake_bitset:
-      return 0;
+    case wake_bitset: return 0;
     case wait:
-    case wait_bitset:
-      break;
-    default:
-      return Errno::nosys;
+    case wait_bitset: break;
+    default: return Errno::nosys;
   }
   CLOCHE_ASSIGN(const std::uint32_t value, call.memory.read<std::uint32_t>(call.u32(0)));
   if (value != call.u32(2)) return Errno::again;
@@ -141,7 +141,8 @@ SysResult futex(Call& call) {
     CLOCHE_ASSIGN(const GuestTime time, call.memory.read<GuestTime>(call.u32(3)));
     if (time.s < 0 || time.ns < 0 || time.ns >= 1'000'000'000) return Errno::inval;
     constexpr std::int64_t longest_s = 100LL * 365 * 86400;
-    std::chrono::nanoseconds relative = std::chrono::seconds(std::min(time.s, longest_s)) + std::chrono::nanoseconds(time.ns);
+    std::chrono::nanoseconds relative =
+        std::chrono::seconds(std::min(time.s, longest_s)) + std::chrono::nanoseconds(time.ns);
     if ((call.u32(1) & command_mask) == wait_bitset) {
       const auto now = (call.u32(1) & clock_realtime_flag) != 0
                            ? std::chrono::system_clock::now().time_since_epoch()

@@ -1,6 +1,8 @@
-// TemporaryMask: the signal mask that ppoll, pselect and epoll_pwait set for the time of their wait.
+// TemporaryMask: the signal mask that ppoll, pselect and epoll_pwait set for the time of their
+// wait.
 //
-// A wait that a signal interrupts leaves the mask in place: the handler runs under it, and takes the old one back when it returns.
+// A wait that a signal interrupts leaves the mask in place: the handler runs under it, and takes
+// the old one back when it returns.
 #pragma once
 
 #include "kernel/linux/call.h"
@@ -11,7 +13,8 @@ class TemporaryMask {
  public:
   TemporaryMask(const TemporaryMask&) = delete;
   TemporaryMask& operator=(const TemporaryMask&) = delete;
-  TemporaryMask(TemporaryMask&& other) noexcept : process_(std::exchange(other.process_, nullptr)) {}
+  TemporaryMask(TemporaryMask&& other) noexcept
+      : process_(std::exchange(other.process_, nullptr)) {}
   TemporaryMask& operator=(TemporaryMask&&) = delete;
   ~TemporaryMask() {
     if (process_ == nullptr || !process_->signals.saved_mask) return;

@@ -25,7 +25,8 @@ SysResult clock_getres(Call& call) {
 // The time is the host's.
 SysResult clock_settime(Call& call) {
   CLOCHE_ASSIGN(const ClockBase base, clock_base(call, call.i32(0)));
-  return call.i32(0) == clock_id::realtime && base == ClockBase::realtime ? Errno::perm : Errno::inval;
+  return call.i32(0) == clock_id::realtime && base == ClockBase::realtime ? Errno::perm
+                                                                          : Errno::inval;
 }
 
 SysResult clock_adjtime(Call& call) {
@@ -59,17 +60,13 @@ SysResult clock_nanosleep(Call& call) {
   CLOCHE_ASSIGN(const ClockBase base, clock_base(call, clock));
   CLOCHE_ASSIGN(const Nanoseconds time, read_time(call, call.u32(2)));
   switch (clock) {
-    case clock_id::thread_cpu:
-      return Errno::inval;
+    case clock_id::thread_cpu: return Errno::inval;
     case clock_id::monotonic_raw:
     case clock_id::realtime_coarse:
-    case clock_id::monotonic_coarse:
-      return Errno::notsup;
+    case clock_id::monotonic_coarse: return Errno::notsup;
     case clock_id::realtime_alarm:
-    case clock_id::boottime_alarm:
-      return Errno::perm;
-    default:
-      break;
+    case clock_id::boottime_alarm: return Errno::perm;
+    default: break;
   }
   // A process that sleeps uses no CPU time: its own CPU clock would never get there.
   if (base == ClockBase::cpu) return Errno::notsup;
@@ -93,7 +90,8 @@ SysResult gettimeofday(Call& call) {
   };
   CLOCHE_ASSIGN(const Nanoseconds now, clock_now(call, clock_id::realtime));
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-  if (call.u32(0) != 0) CLOCHE_TRY(call.memory.write(call.u32(0), GuestTimeval{us / 1'000'000, us % 1'000'000}));
+  if (call.u32(0) != 0)
+    CLOCHE_TRY(call.memory.write(call.u32(0), GuestTimeval{us / 1'000'000, us % 1'000'000}));
   if (call.u32(1) != 0) CLOCHE_TRY(call.memory.write(call.u32(1), GuestTimezone{0, 0}));
   return 0;
 }
@@ -107,7 +105,8 @@ SysResult times(Call& call) {
     return static_cast<std::int32_t>(std::chrono::duration_cast<Ticks>(time).count());
   };
   if (call.u32(0) != 0) {
-    const GuestTms used{ticks(ProcessTimers::cpu_time(call.process)), 0, ticks(call.process.children_usage.cpu), 0};
+    const GuestTms used{ticks(ProcessTimers::cpu_time(call.process)), 0,
+                        ticks(call.process.children_usage.cpu), 0};
     CLOCHE_TRY(call.memory.write(call.u32(0), used));
   }
   return ticks(std::chrono::steady_clock::now() - call.kernel.booted());

@@ -40,7 +40,8 @@ GuestItimerval to_guest_itimerval(const Setting& setting) {
   const auto split = [](Nanoseconds time) {
     // An armed timer does not read as disarmed, however little is left.
     const auto us = std::chrono::ceil<std::chrono::microseconds>(time).count();
-    return std::pair(static_cast<std::int32_t>(us / 1'000'000), static_cast<std::int32_t>(us % 1'000'000));
+    return std::pair(static_cast<std::int32_t>(us / 1'000'000),
+                     static_cast<std::int32_t>(us % 1'000'000));
   };
   const auto [interval_s, interval_us] = split(setting.interval);
   const auto [value_s, value_us] = split(setting.value);
@@ -90,7 +91,8 @@ SysResult setitimer(Call& call) {
     CLOCHE_ASSIGN(wanted.value, from_microseconds(value.value_s, value.value_us));
     CLOCHE_ASSIGN(wanted.interval, from_microseconds(value.interval_s, value.interval_us));
   }
-  if (call.u32(2) != 0 && !call.memory.holds(call.u32(2), sizeof(GuestItimerval))) return Errno::fault;
+  if (call.u32(2) != 0 && !call.memory.holds(call.u32(2), sizeof(GuestItimerval)))
+    return Errno::fault;
   const Setting before = timers_of(call.process).set_itimer(which, wanted);
   if (call.u32(2) != 0) CLOCHE_TRY(call.memory.write(call.u32(2), to_guest_itimerval(before)));
   return 0;
@@ -102,14 +104,11 @@ SysResult timer_create(Call& call) {
   CLOCHE_ASSIGN(const ClockBase base, clock_base(call, clock));
   switch (clock) {
     case clock_id::realtime_alarm:
-    case clock_id::boottime_alarm:
-      return Errno::perm;
+    case clock_id::boottime_alarm: return Errno::perm;
     case clock_id::monotonic_raw:
     case clock_id::realtime_coarse:
-    case clock_id::monotonic_coarse:
-      return Errno::notsup;
-    default:
-      break;
+    case clock_id::monotonic_coarse: return Errno::notsup;
+    default: break;
   }
   ProcessTimers::Event event{.signo = sigalrm, .value = 0, .value_is_id = true};
   if (call.u32(1) != 0) {
@@ -124,7 +123,8 @@ SysResult timer_create(Call& call) {
     }
   }
   if (!call.memory.holds(call.u32(2), sizeof(std::int32_t))) return Errno::fault;
-  const auto kind = base == ClockBase::cpu ? ProcessTimers::ClockKind::cpu : ProcessTimers::ClockKind::steady;
+  const auto kind =
+      base == ClockBase::cpu ? ProcessTimers::ClockKind::cpu : ProcessTimers::ClockKind::steady;
   CLOCHE_ASSIGN(const std::int32_t id, timers_of(call.process).create(kind, clock, event));
   CLOCHE_TRY(call.memory.write(call.u32(2), id));
   return 0;
@@ -146,7 +146,8 @@ SysResult timer_settime(Call& call) {
   if (wanted.value.count() > 0 && (call.u32(1) & timer_abstime) != 0) {
     CLOCHE_ASSIGN(wanted.value, from_now(call, clock, wanted.value));
   }
-  if (call.u32(3) != 0 && !call.memory.holds(call.u32(3), sizeof(GuestItimerspec))) return Errno::fault;
+  if (call.u32(3) != 0 && !call.memory.holds(call.u32(3), sizeof(GuestItimerspec)))
+    return Errno::fault;
   CLOCHE_ASSIGN(const Setting before, timers.set(call.i32(0), wanted));
   if (call.u32(3) != 0) CLOCHE_TRY(call.memory.write(call.u32(3), to_guest_itimerspec(before)));
   return 0;
@@ -170,7 +171,8 @@ SysResult timerfd_create(Call& call) {
   }
   const std::uint32_t flags = call.u32(1);
   if ((flags & ~(o_nonblock | o_cloexec)) != 0) return Errno::inval;
-  const auto file = std::make_shared<TimerFile>(call.kernel.next_file_id(), clock, flags & o_nonblock);
+  const auto file =
+      std::make_shared<TimerFile>(call.kernel.next_file_id(), clock, flags & o_nonblock);
   CLOCHE_ASSIGN(const std::int32_t fd, call.process.fds.install(file, flags));
   return fd;
 }
@@ -188,7 +190,8 @@ SysResult timerfd_settime(Call& call) {
   CLOCHE_ASSIGN(const GuestItimerspec value, call.memory.read<GuestItimerspec>(call.u32(2)));
   CLOCHE_ASSIGN(Nanoseconds first, to_duration(value.value));
   CLOCHE_ASSIGN(const Nanoseconds interval, to_duration(value.interval));
-  if (call.u32(3) != 0) CLOCHE_TRY(call.memory.write(call.u32(3), to_guest_itimerspec(file->setting())));
+  if (call.u32(3) != 0)
+    CLOCHE_TRY(call.memory.write(call.u32(3), to_guest_itimerspec(file->setting())));
   if (first.count() == 0) {
     file->set(std::nullopt, interval);
   } else if ((flags & timer_abstime) != 0) {

@@ -20,7 +20,8 @@ std::string result_text(const SysResult& result) {
 // A word that may be a number or an address: small ones in decimal, as a person reads them.
 std::string word(std::uint32_t value) {
   const auto number = static_cast<std::int32_t>(value);
-  return number >= -4096 && number < 65536 ? fmt::format("{}", number) : fmt::format("{:#x}", value);
+  return number >= -4096 && number < 65536 ? fmt::format("{}", number)
+                                           : fmt::format("{:#x}", value);
 }
 
 }  // namespace
@@ -38,7 +39,8 @@ void trace_unknown(const Task& task, std::uint32_t number) {
   emit(task, fmt::format("syscall_{}() = {}", number, result_text(Errno::nosys)));
 }
 
-void trace_clone(const Task& task, std::uint32_t function, std::uint32_t argument, const Result<Pid>& result) {
+void trace_clone(const Task& task, std::uint32_t function, std::uint32_t argument,
+                 const Result<Pid>& result) {
   const SysResult as_call = result ? SysResult(*result) : SysResult(result.error());
   emit(task, fmt::format("clone(fn={}, arg={:#x}) = {}", function, argument, result_text(as_call)));
 }

@@ -7,6 +7,7 @@ namespace cloche::kernel::lnx {
 
 void trace_call(const Call& call, const Entry& entry, const SysResult& result);
 void trace_unknown(const Task& task, std::uint32_t number);
-void trace_clone(const Task& task, std::uint32_t function, std::uint32_t argument, const Result<Pid>& result);
+void trace_clone(const Task& task, std::uint32_t function, std::uint32_t argument,
+                 const Result<Pid>& result);
 
 }  // namespace cloche::kernel::lnx

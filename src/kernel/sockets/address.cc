@@ -46,7 +46,8 @@ Result<SocketAddress> parse_local(std::span<const std::byte> bytes) {
   if (name.size() > path_bytes) return Errno::inval;
   if (name.empty()) return SocketAddress(std::monostate{});
   const std::string text(reinterpret_cast<const char*>(name.data()), name.size());
-  if (text[0] == '\0') return SocketAddress(LocalAddress{LocalAddress::Kind::abstract, text.substr(1)});
+  if (text[0] == '\0')
+    return SocketAddress(LocalAddress{LocalAddress::Kind::abstract, text.substr(1)});
   return SocketAddress(LocalAddress{LocalAddress::Kind::path, text.substr(0, text.find('\0'))});
 }
 
@@ -70,9 +71,13 @@ IpAddress IpAddress::loopback(SocketFamily family) {
   return ip;
 }
 
-bool IpAddress::is_v4() const noexcept { return std::equal(mapped_prefix.begin(), mapped_prefix.end(), bytes.begin()); }
+bool IpAddress::is_v4() const noexcept {
+  return std::equal(mapped_prefix.begin(), mapped_prefix.end(), bytes.begin());
+}
 
-bool IpAddress::is_any() const noexcept { return *this == IpAddress{} || *this == v4({0, 0, 0, 0}); }
+bool IpAddress::is_any() const noexcept {
+  return *this == IpAddress{} || *this == v4({0, 0, 0, 0});
+}
 
 bool IpAddress::is_loopback() const noexcept {
   return *this == loopback(SocketFamily::inet6) || (is_v4() && bytes[mapped_prefix.size()] == 127);
@@ -91,10 +96,8 @@ std::string IpAddress::text() const {
 Result<SocketAddress> parse_address(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof(std::uint16_t) || bytes.size() > max_address_bytes) return Errno::inval;
   switch (static_cast<SocketFamily>(load<std::uint16_t>(bytes))) {
-    case SocketFamily::unspecified:
-      return SocketAddress(std::monostate{});
-    case SocketFamily::local:
-      return parse_local(bytes);
+    case SocketFamily::unspecified: return SocketAddress(std::monostate{});
+    case SocketFamily::local: return parse_local(bytes);
     case SocketFamily::inet: {
       if (bytes.size() < sizeof(SockaddrIn)) return Errno::inval;
       const auto in = load<SockaddrIn>(bytes);
@@ -104,8 +107,8 @@ Result<SocketAddress> parse_address(std::span<const std::byte> bytes) {
       constexpr std::size_t without_scope = 24;  // RFC 2133's structure
       if (bytes.size() < without_scope) return Errno::inval;
       const auto in = load<SockaddrIn6>(bytes);
-      return SocketAddress(
-          InetAddress{SocketFamily::inet6, IpAddress{in.ip}, ntohs(in.port), in.scope_id, in.flow_info});
+      return SocketAddress(InetAddress{SocketFamily::inet6, IpAddress{in.ip}, ntohs(in.port),
+                                       in.scope_id, in.flow_info});
     }
   }
   return Errno::afnosupport;
@@ -125,8 +128,8 @@ std::vector<std::byte> encode_address(const SocketAddress& address, SocketFamily
   }
   if (const auto* inet = std::get_if<InetAddress>(&address)) {
     if (inet->family == SocketFamily::inet6) {
-      return store(SockaddrIn6{static_cast<std::uint16_t>(SocketFamily::inet6), htons(inet->port), inet->flow_info,
-                               inet->ip.bytes, inet->scope_id});
+      return store(SockaddrIn6{static_cast<std::uint16_t>(SocketFamily::inet6), htons(inet->port),
+                               inet->flow_info, inet->ip.bytes, inet->scope_id});
     }
     SockaddrIn in{static_cast<std::uint16_t>(SocketFamily::inet), htons(inet->port), {}, {}};
     std::copy(inet->ip.bytes.begin() + mapped_prefix.size(), inet->ip.bytes.end(), in.ip.begin());

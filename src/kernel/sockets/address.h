@@ -1,4 +1,5 @@
-// Socket addresses as values, and their form in guest memory (sockaddr_un, sockaddr_in, sockaddr_in6).
+// Socket addresses as values, and their form in guest memory (sockaddr_un, sockaddr_in,
+// sockaddr_in6).
 #pragma once
 
 #include <array>

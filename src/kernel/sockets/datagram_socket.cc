@@ -10,7 +10,8 @@ namespace cloche::kernel {
 
 DatagramSocket::DatagramSocket(Kernel& kernel, SocketFamily family, std::int32_t protocol,
                                std::uint32_t status_flags)
-    : Socket(kernel, family, SocketType::datagram, protocol, status_flags), incoming_(kernel.buffers()) {}
+    : Socket(kernel, family, SocketType::datagram, protocol, status_flags),
+      incoming_(kernel.buffers()) {}
 
 DatagramSocket::~DatagramSocket() {
   if (bound_ && !local()) table().ports(type()).release(*this);
@@ -19,7 +20,8 @@ DatagramSocket::~DatagramSocket() {
   changed.wake_all();
 }
 
-void DatagramSocket::pair(const std::shared_ptr<DatagramSocket>& first, const std::shared_ptr<DatagramSocket>& second,
+void DatagramSocket::pair(const std::shared_ptr<DatagramSocket>& first,
+                          const std::shared_ptr<DatagramSocket>& second,
                           const PeerCredentials& credentials) {
   for (const auto& [one, other] : {std::pair{first, second}, std::pair{second, first}}) {
     one->peer_ = other;
@@ -30,7 +32,8 @@ void DatagramSocket::pair(const std::shared_ptr<DatagramSocket>& first, const st
 
 Result<void> DatagramSocket::bind_inet(const InetAddress& address) {
   if (address.family != family()) return Errno::afnosupport;
-  CLOCHE_ASSIGN(const std::uint16_t port, table().ports(type()).claim(*this, address.ip, address.port));
+  CLOCHE_ASSIGN(const std::uint16_t port,
+                table().ports(type()).claim(*this, address.ip, address.port));
   InetAddress named = address;
   named.port = port;
   local_ = named;
@@ -41,7 +44,8 @@ Result<void> DatagramSocket::bind_inet(const InetAddress& address) {
 Result<void> DatagramSocket::bind(Task& task, const SocketAddress& address) {
   if (bound_) return Errno::inval;
   if (local()) {
-    CLOCHE_ASSIGN(const LocalAddress name, table().bind_local(task, shared_from_this(), address, node_));
+    CLOCHE_ASSIGN(const LocalAddress name,
+                  table().bind_local(task, shared_from_this(), address, node_));
     local_ = name;
     bound_ = true;
     return {};
@@ -106,7 +110,8 @@ Result<std::shared_ptr<DatagramSocket>> DatagramSocket::udp_receiver(const InetA
   return static_cast<DatagramSocket*>(found)->shared_from_this();
 }
 
-Result<std::shared_ptr<DatagramSocket>> DatagramSocket::receiver(Task& task, const std::optional<SocketAddress>& to) {
+Result<std::shared_ptr<DatagramSocket>> DatagramSocket::receiver(
+    Task& task, const std::optional<SocketAddress>& to) {
   if (!to && !has_peer_) return local() ? Errno::notconn : Errno::destaddrreq;
   if (!local()) {
     const SocketAddress& address = to ? *to : peer_address_;
@@ -171,7 +176,8 @@ Result<std::size_t> DatagramSocket::send(Task& task, SendRequest request) {
     if (local()) return Errno::perm;
     return size;
   }
-  if (local() && size > target->incoming_.limit() - MessageQueue::overhead_bytes) return Errno::msgsize;
+  if (local() && size > target->incoming_.limit() - MessageQueue::overhead_bytes)
+    return Errno::msgsize;
   return deliver(task, std::move(target), request);
 }
 
@@ -212,7 +218,9 @@ std::size_t DatagramSocket::readable_bytes() const {
   return incoming_.empty() ? std::size_t{0} : incoming_.front().left();
 }
 
-void DatagramSocket::buffers_changed() { incoming_.set_limit(static_cast<std::size_t>(options().receive_bytes)); }
+void DatagramSocket::buffers_changed() {
+  incoming_.set_limit(static_cast<std::size_t>(options().receive_bytes));
+}
 
 PollEvents DatagramSocket::poll() {
   PollEvents ready = has_error() ? pollerr : 0U;

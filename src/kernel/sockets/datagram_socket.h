@@ -11,10 +11,12 @@ class DatagramSocket final : public Socket, public std::enable_shared_from_this<
  public:
   static constexpr std::size_t max_udp_bytes = 65507;
 
-  DatagramSocket(Kernel& kernel, SocketFamily family, std::int32_t protocol, std::uint32_t status_flags);
+  DatagramSocket(Kernel& kernel, SocketFamily family, std::int32_t protocol,
+                 std::uint32_t status_flags);
   ~DatagramSocket() override;
 
-  static void pair(const std::shared_ptr<DatagramSocket>& first, const std::shared_ptr<DatagramSocket>& second,
+  static void pair(const std::shared_ptr<DatagramSocket>& first,
+                   const std::shared_ptr<DatagramSocket>& second,
                    const PeerCredentials& credentials);
 
   Result<void> bind(Task& task, const SocketAddress& address) override;
@@ -35,16 +37,18 @@ class DatagramSocket final : public Socket, public std::enable_shared_from_this<
   bool local() const noexcept { return family() == SocketFamily::local; }
   Result<void> bind_inet(const InetAddress& address);
   // Who gets a datagram for `to` (or for the peer); null: nobody there, which UDP does not mind.
-  Result<std::shared_ptr<DatagramSocket>> receiver(Task& task, const std::optional<SocketAddress>& to);
+  Result<std::shared_ptr<DatagramSocket>> receiver(Task& task,
+                                                   const std::optional<SocketAddress>& to);
   Result<std::shared_ptr<DatagramSocket>> udp_receiver(const InetAddress& to);
   bool accepts_from(const DatagramSocket& sender) const;
-  Result<std::size_t> deliver(Task& task, std::shared_ptr<DatagramSocket> target, SendRequest& request);
+  Result<std::size_t> deliver(Task& task, std::shared_ptr<DatagramSocket> target,
+                              SendRequest& request);
 
   SocketAddress local_;
   vfs::Node node_;
   bool bound_ = false;
   MessageQueue incoming_;
-  std::weak_ptr<DatagramSocket> peer_;      // unix
+  std::weak_ptr<DatagramSocket> peer_;  // unix
   bool has_peer_ = false;
   SocketAddress peer_address_;
   std::optional<PeerCredentials> peer_credentials_;

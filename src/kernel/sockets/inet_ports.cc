@@ -21,7 +21,9 @@ bool InetPorts::conflicts(Socket& own, const IpAddress& ip, std::uint16_t port) 
     Socket& other = *it->second.socket;
     if (!covers(it->second.ip, other, ip) && !covers(ip, own, it->second.ip)) continue;
     if (own.options().reuse_port != 0 && other.options().reuse_port != 0) continue;
-    if (own.options().reuse_address != 0 && other.options().reuse_address != 0 && !other.listening()) continue;
+    if (own.options().reuse_address != 0 && other.options().reuse_address != 0 &&
+        !other.listening())
+      continue;
     return true;
   }
   return false;
@@ -37,7 +39,8 @@ Result<std::uint16_t> InetPorts::claim(Socket& socket, const IpAddress& ip, std:
   }
   for (int tries = last_ephemeral - first_ephemeral + 1; tries > 0; --tries) {
     const std::uint16_t candidate = next_ephemeral_;
-    next_ephemeral_ = candidate == last_ephemeral ? first_ephemeral : static_cast<std::uint16_t>(candidate + 1);
+    next_ephemeral_ =
+        candidate == last_ephemeral ? first_ephemeral : static_cast<std::uint16_t>(candidate + 1);
     if (claims_.contains(candidate)) continue;
     claims_.emplace(candidate, Claim{ip, &socket});
     return candidate;

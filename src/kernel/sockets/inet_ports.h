@@ -13,15 +13,17 @@ class Socket;
 
 class InetPorts {
  public:
-  static constexpr std::uint16_t first_ephemeral = 32768, last_ephemeral = 60999, first_unprivileged = 1024;
+  static constexpr std::uint16_t first_ephemeral = 32768, last_ephemeral = 60999,
+                                 first_unprivileged = 1024;
 
-  // Claims the port for the socket, a free ephemeral one for 0. EADDRINUSE when another has it at an address that overlaps, unless
-  // both allow that (SO_REUSEPORT, or SO_REUSEADDR with nobody listening); EACCES for a privileged one; EADDRNOTAVAIL for an
-  // address that is not of this host.
+  // Claims the port for the socket, a free ephemeral one for 0. EADDRINUSE when another has it at
+  // an address that overlaps, unless both allow that (SO_REUSEPORT, or SO_REUSEADDR with nobody
+  // listening); EACCES for a privileged one; EADDRNOTAVAIL for an address that is not of this host.
   Result<std::uint16_t> claim(Socket& socket, const IpAddress& ip, std::uint16_t port);
   void release(const Socket& socket) noexcept;
 
-  // Who receives what is sent to that address: a listening stream socket, or a datagram socket; null: nobody.
+  // Who receives what is sent to that address: a listening stream socket, or a datagram socket;
+  // null: nobody.
   enum class Wanted { listening, any };
   Socket* find(const IpAddress& ip, std::uint16_t port, Wanted wanted) const;
 

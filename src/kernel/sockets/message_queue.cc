@@ -7,7 +7,8 @@
 namespace cloche::kernel {
 namespace {
 
-// A stream's piece is joined to the one before up to this size, so that single bytes do not become messages.
+// A stream's piece is joined to the one before up to this size, so that single bytes do not become
+// messages.
 constexpr std::size_t join_bytes = 16 << 10;
 
 }  // namespace
@@ -47,9 +48,8 @@ std::size_t MessageQueue::room() const noexcept {
 }
 
 bool MessageQueue::charge(std::size_t bytes) noexcept {
-  const std::size_t over = charged_ + bytes > BufferBudget::free_bytes
-                               ? charged_ + bytes - BufferBudget::free_bytes
-                               : 0;
+  const std::size_t over =
+      charged_ + bytes > BufferBudget::free_bytes ? charged_ + bytes - BufferBudget::free_bytes : 0;
   const std::size_t more = over > from_budget_ ? over - from_budget_ : 0;
   if (more != 0 && !budget_->take(more)) return false;
   from_budget_ += more;
@@ -59,7 +59,8 @@ bool MessageQueue::charge(std::size_t bytes) noexcept {
 
 void MessageQueue::uncharge(std::size_t bytes) noexcept {
   charged_ -= bytes;
-  const std::size_t over = charged_ > BufferBudget::free_bytes ? charged_ - BufferBudget::free_bytes : 0;
+  const std::size_t over =
+      charged_ > BufferBudget::free_bytes ? charged_ - BufferBudget::free_bytes : 0;
   if (from_budget_ > over) budget_->give_back(from_budget_ - over);
   from_budget_ = std::min(from_budget_, over);
 }
@@ -72,10 +73,11 @@ bool MessageQueue::push(Message message) {
   return true;
 }
 
-std::size_t MessageQueue::append(Gather from, std::size_t skip, std::size_t count, Ancillary ancillary) {
+std::size_t MessageQueue::append(Gather from, std::size_t skip, std::size_t count,
+                                 Ancillary ancillary) {
   const bool joins = !messages_.empty() && !ancillary.files && !messages_.back().ancillary.files &&
-                     messages_.back().bytes.size() + count <= join_bytes && !ancillary.credentials &&
-                     !messages_.back().ancillary.credentials;
+                     messages_.back().bytes.size() + count <= join_bytes &&
+                     !ancillary.credentials && !messages_.back().ancillary.credentials;
   // When the kernel's budget is used up, small steps still go through.
   if (!charge(count + (joins ? 0 : overhead_bytes))) {
     constexpr std::size_t small_bytes = 1024;
@@ -136,7 +138,8 @@ std::size_t MessageQueue::take_stream(Scatter to, Take how, Ancillary& ancillary
       filled += count;
       done += count;
     }
-    if (carries) ancillary = how == Take::peek ? message.ancillary : std::exchange(message.ancillary, {});
+    if (carries)
+      ancillary = how == Take::peek ? message.ancillary : std::exchange(message.ancillary, {});
     if (how == Take::peek) {
       if (carries) break;
       ++index;

@@ -1,5 +1,6 @@
-// MessageQueue: what one socket has sent and another has not yet received: datagrams, or the pieces of a stream, with the
-// descriptors and credentials that travel along. Bounded, and charged to the kernel's BufferBudget. Kernel lock held.
+// MessageQueue: what one socket has sent and another has not yet received: datagrams, or the pieces
+// of a stream, with the descriptors and credentials that travel along. Bounded, and charged to the
+// kernel's BufferBudget. Kernel lock held.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,8 @@ struct PeerCredentials {
   std::uint32_t gid = ~std::uint32_t{0};
 };
 
-// Files on their way in SCM_RIGHTS. Shared with the SocketTable, which empties those that nobody can receive any more.
+// Files on their way in SCM_RIGHTS. Shared with the SocketTable, which empties those that nobody
+// can receive any more.
 using FilesInFlight = std::shared_ptr<std::vector<FilePtr>>;
 
 struct Ancillary {
@@ -71,13 +73,15 @@ class MessageQueue {
 
   // A message as a whole; false when there is no room.
   bool push(Message message);
-  // The bytes [skip, skip + count) of `from`, at the end of the stream: joined to the last piece where nothing stands between.
-  // `count` is at most room(); how many were taken, fewer when memory is short.
+  // The bytes [skip, skip + count) of `from`, at the end of the stream: joined to the last piece
+  // where nothing stands between. `count` is at most room(); how many were taken, fewer when memory
+  // is short.
   std::size_t append(Gather from, std::size_t skip, std::size_t count, Ancillary ancillary);
 
   const Message& front() const { return messages_.front(); }
   Message pop();
-  // Takes (or with `peek` copies) bytes of the stream up to the next piece that carries something else, which `ancillary` gets.
+  // Takes (or with `peek` copies) bytes of the stream up to the next piece that carries something
+  // else, which `ancillary` gets.
   enum class Take { remove, peek };
   std::size_t take_stream(Scatter to, Take how, Ancillary& ancillary);
 

@@ -58,8 +58,7 @@ Result<std::int32_t> Socket::ioctl(Task&, wasm::GuestMemory& memory, std::uint32
       // What was sent is at the peer at once, and there is no urgent data.
       CLOCHE_TRY(memory.write(argument, std::int32_t{0}));
       return 0;
-    default:
-      return Errno::notty;
+    default: return Errno::notty;
   }
 }
 
@@ -71,7 +70,8 @@ Result<vfs::Stat> Socket::stat() {
 
 std::string Socket::description() const { return fmt::format("socket:[{}]", id_); }
 
-Result<void> Socket::wait(Task& task, std::uint32_t flags, std::chrono::nanoseconds timeout, Deadline& deadline) {
+Result<void> Socket::wait(Task& task, std::uint32_t flags, std::chrono::nanoseconds timeout,
+                          Deadline& deadline) {
   if (nonblocking() || (flags & msg_dontwait) != 0) return Errno::again;
   if (timeout.count() > 0 && !deadline) deadline = std::chrono::steady_clock::now() + timeout;
   const Result<void> slept = task.block({&changed}, deadline);

@@ -21,9 +21,10 @@ class Task;
 // SOCK_* and MSG_* numbers.
 enum class SocketType : std::uint32_t { stream = 1, datagram = 2, seqpacket = 5 };
 
-inline constexpr std::uint32_t msg_oob = 1, msg_peek = 2, msg_dontroute = 4, msg_ctrunc = 8, msg_trunc = 0x20,
-                               msg_dontwait = 0x40, msg_eor = 0x80, msg_waitall = 0x100, msg_nosignal = 0x4000,
-                               msg_more = 0x8000, msg_waitforone = 0x10000, msg_cmsg_cloexec = 0x40000000;
+inline constexpr std::uint32_t msg_oob = 1, msg_peek = 2, msg_dontroute = 4, msg_ctrunc = 8,
+                               msg_trunc = 0x20, msg_dontwait = 0x40, msg_eor = 0x80,
+                               msg_waitall = 0x100, msg_nosignal = 0x4000, msg_more = 0x8000,
+                               msg_waitforone = 0x10000, msg_cmsg_cloexec = 0x40000000;
 
 // What setsockopt has stored; most of it means nothing on a loopback and is only given back.
 struct SocketOptions {
@@ -71,7 +72,8 @@ struct Received {
 
 class Socket : public File {
  public:
-  Socket(Kernel& kernel, SocketFamily family, SocketType type, std::int32_t protocol, std::uint32_t status_flags);
+  Socket(Kernel& kernel, SocketFamily family, SocketType type, std::int32_t protocol,
+         std::uint32_t status_flags);
   ~Socket() override;
 
   SocketFamily family() const noexcept { return family_; }
@@ -107,8 +109,8 @@ class Socket : public File {
   Result<vfs::Stat> stat() override;
   std::string description() const override;
 
-  // Woken when anything about this socket has changed; both its readers and its writers sleep here. Others that wait for it hold the
-  // queue and not the socket, so that it can be closed meanwhile.
+  // Woken when anything about this socket has changed; both its readers and its writers sleep here.
+  // Others that wait for it hold the queue and not the socket, so that it can be closed meanwhile.
   const std::shared_ptr<WaitQueue> changed_queue = std::make_shared<WaitQueue>();
   WaitQueue& changed = *changed_queue;
 
@@ -119,9 +121,10 @@ class Socket : public File {
   std::optional<Errno> pending_error() noexcept { return std::exchange(error_, std::nullopt); }
   bool has_error() const noexcept { return error_.has_value(); }
 
-  // Sleeps until `changed` is woken: EAGAIN when it may not block or its timeout has passed; EINTR rather than a restart with a
-  // timeout, as signal(7) has it.
-  Result<void> wait(Task& task, std::uint32_t flags, std::chrono::nanoseconds timeout, Deadline& deadline);
+  // Sleeps until `changed` is woken: EAGAIN when it may not block or its timeout has passed; EINTR
+  // rather than a restart with a timeout, as signal(7) has it.
+  Result<void> wait(Task& task, std::uint32_t flags, std::chrono::nanoseconds timeout,
+                    Deadline& deadline);
   // EPIPE, with SIGPIPE unless MSG_NOSIGNAL.
   static Errno broken(Task& task, std::uint32_t flags);
 

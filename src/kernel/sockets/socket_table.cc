@@ -17,14 +17,10 @@ constexpr std::int32_t ipproto_tcp = 6, ipproto_udp = 17;
 
 Result<SocketFamily> family_of(std::uint32_t family) {
   switch (family) {
-    case 1:
-      return SocketFamily::local;
-    case 2:
-      return SocketFamily::inet;
-    case 10:
-      return SocketFamily::inet6;
-    default:
-      return Errno::afnosupport;
+    case 1: return SocketFamily::local;
+    case 2: return SocketFamily::inet;
+    case 10: return SocketFamily::inet6;
+    default: return Errno::afnosupport;
   }
 }
 
@@ -32,10 +28,12 @@ Result<SocketType> type_of(SocketFamily family, std::uint32_t type, std::int32_t
   const bool local = family == SocketFamily::local;
   switch (static_cast<SocketType>(type)) {
     case SocketType::stream:
-      if (protocol != 0 && (local ? protocol != 1 : protocol != ipproto_tcp)) return Errno::protonosupport;
+      if (protocol != 0 && (local ? protocol != 1 : protocol != ipproto_tcp))
+        return Errno::protonosupport;
       return SocketType::stream;
     case SocketType::datagram:
-      if (protocol != 0 && (local ? protocol != 1 : protocol != ipproto_udp)) return Errno::protonosupport;
+      if (protocol != 0 && (local ? protocol != 1 : protocol != ipproto_udp))
+        return Errno::protonosupport;
       return SocketType::datagram;
     case SocketType::seqpacket:
       if (!local) return Errno::socktnosupport;
@@ -53,32 +51,39 @@ Result<void> SocketTable::check_room() const {
   return {};
 }
 
-Result<std::shared_ptr<Socket>> SocketTable::create(std::uint32_t family_number, std::uint32_t type_number,
-                                                    std::int32_t protocol, std::uint32_t status_flags) {
+Result<std::shared_ptr<Socket>> SocketTable::create(std::uint32_t family_number,
+                                                    std::uint32_t type_number,
+                                                    std::int32_t protocol,
+                                                    std::uint32_t status_flags) {
   CLOCHE_ASSIGN(const SocketFamily family, family_of(family_number));
   CLOCHE_ASSIGN(const SocketType type, type_of(family, type_number, protocol));
   CLOCHE_TRY(check_room());
   if (type == SocketType::datagram) {
-    return std::shared_ptr<Socket>(
-        std::make_shared<DatagramSocket>(kernel_, family, family == SocketFamily::local ? 0 : ipproto_udp, status_flags));
+    return std::shared_ptr<Socket>(std::make_shared<DatagramSocket>(
+        kernel_, family, family == SocketFamily::local ? 0 : ipproto_udp, status_flags));
   }
   return std::shared_ptr<Socket>(std::make_shared<StreamSocket>(
       kernel_, family, type, family == SocketFamily::local ? 0 : ipproto_tcp, status_flags));
 }
 
-Result<std::pair<FilePtr, FilePtr>> SocketTable::create_pair(Task& task, std::uint32_t family_number,
-                                                             std::uint32_t type_number, std::int32_t protocol,
+Result<std::pair<FilePtr, FilePtr>> SocketTable::create_pair(Task& task,
+                                                             std::uint32_t family_number,
+                                                             std::uint32_t type_number,
+                                                             std::int32_t protocol,
                                                              std::uint32_t status_flags) {
   CLOCHE_ASSIGN(const SocketFamily family, family_of(family_number));
   if (family != SocketFamily::local) return Errno::notsup;
-  CLOCHE_ASSIGN(const std::shared_ptr<Socket> first, create(family_number, type_number, protocol, status_flags));
-  CLOCHE_ASSIGN(const std::shared_ptr<Socket> second, create(family_number, type_number, protocol, status_flags));
+  CLOCHE_ASSIGN(const std::shared_ptr<Socket> first,
+                create(family_number, type_number, protocol, status_flags));
+  CLOCHE_ASSIGN(const std::shared_ptr<Socket> second,
+                create(family_number, type_number, protocol, status_flags));
   const PeerCredentials credentials = credentials_of(task);
   if (first->type() == SocketType::datagram) {
     DatagramSocket::pair(std::static_pointer_cast<DatagramSocket>(first),
                          std::static_pointer_cast<DatagramSocket>(second), credentials);
   } else {
-    StreamSocket::pair(static_cast<StreamSocket&>(*first), static_cast<StreamSocket&>(*second), credentials);
+    StreamSocket::pair(static_cast<StreamSocket&>(*first), static_cast<StreamSocket&>(*second),
+                       credentials);
   }
   return std::pair<FilePtr, FilePtr>(first, second);
 }
@@ -111,7 +116,8 @@ Result<LocalAddress> SocketTable::bind_local(Task& task, const std::shared_ptr<S
   return *local;
 }
 
-Result<std::shared_ptr<Socket>> SocketTable::find_local(Task& task, const SocketAddress& address, SocketType type) {
+Result<std::shared_ptr<Socket>> SocketTable::find_local(Task& task, const SocketAddress& address,
+                                                        SocketType type) {
   const auto* local = std::get_if<LocalAddress>(&address);
   if (local == nullptr) return Errno::inval;
   std::shared_ptr<Socket> socket;

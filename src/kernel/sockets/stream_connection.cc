@@ -12,7 +12,8 @@ void StreamConnection::wake(End end) noexcept {
   if (WaitQueue* queue = side(end).queue) queue->wake_all();
 }
 
-Result<std::size_t> StreamConnection::send(End from_end, Gather from, std::size_t skip, Ancillary& ancillary) {
+Result<std::size_t> StreamConnection::send(End from_end, Gather from, std::size_t skip,
+                                           Ancillary& ancillary) {
   const End to_end = other(from_end);
   Side& to = side(to_end);
   if (side(from_end).send_shut || to.receive_shut || to.closed) return Errno::pipe;
@@ -54,11 +55,13 @@ Result<Received> StreamConnection::receive(End at, Scatter to, std::uint32_t fla
     received.flags = msg_eor | (received.count < received.full_count ? msg_trunc : 0);
     if ((flags & msg_peek) == 0) (void)own.incoming.pop();
   } else {
-    const auto how = (flags & msg_peek) != 0 ? MessageQueue::Take::peek : MessageQueue::Take::remove;
+    const auto how =
+        (flags & msg_peek) != 0 ? MessageQueue::Take::peek : MessageQueue::Take::remove;
     received.count = own.incoming.take_stream(to, how, received.ancillary);
     received.full_count = received.count;
   }
-  // The sender of a large packet may want more than the usual room, and one for whom memory was short waits for the end.
+  // The sender of a large packet may want more than the usual room, and one for whom memory was
+  // short waits for the end.
   const bool more_room = !had_room && own.incoming.has_room();
   if (more_room || type_ == SocketType::seqpacket || own.incoming.empty()) wake(other(at));
   return received;

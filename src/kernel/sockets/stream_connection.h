@@ -1,5 +1,6 @@
-// StreamConnection: two connected ends of a byte stream (or of a sequence of packets). Each end sends into the queue of the other.
-// An end belongs to a StreamSocket, or to whoever stands for the world outside (see outbound.h). Kernel lock held.
+// StreamConnection: two connected ends of a byte stream (or of a sequence of packets). Each end
+// sends into the queue of the other. An end belongs to a StreamSocket, or to whoever stands for the
+// world outside (see outbound.h). Kernel lock held.
 #pragma once
 
 #include <array>
@@ -16,15 +17,18 @@ class StreamConnection {
  public:
   // Who has which end is a matter of taste: the one that connected has the first.
   enum class End : std::size_t { first, second };
-  static constexpr End other(End end) noexcept { return end == End::first ? End::second : End::first; }
+  static constexpr End other(End end) noexcept {
+    return end == End::first ? End::second : End::first;
+  }
 
   StreamConnection(std::shared_ptr<BufferBudget> budget, SocketType type);
 
-  // Appends to what the other end receives: all of a packet or as much as fits of a stream. EPIPE when the other end does not
-  // receive any more or this one has shut down, EAGAIN when there is no room, EMSGSIZE for a packet that never fits.
-  // `skip` bytes of `from` are left out.
+  // Appends to what the other end receives: all of a packet or as much as fits of a stream. EPIPE
+  // when the other end does not receive any more or this one has shut down, EAGAIN when there is no
+  // room, EMSGSIZE for a packet that never fits. `skip` bytes of `from` are left out.
   Result<std::size_t> send(End from_end, Gather from, std::size_t skip, Ancillary& ancillary);
-  // EAGAIN while nothing is there; 0 bytes at the end; ECONNRESET once when the other end left with data unread.
+  // EAGAIN while nothing is there; 0 bytes at the end; ECONNRESET once when the other end left with
+  // data unread.
   Result<Received> receive(End at_end, Scatter to, std::uint32_t flags);
 
   void shut_down_send(End end);
@@ -37,7 +41,9 @@ class StreamConnection {
   bool send_shut(End end) const noexcept { return side(end).send_shut; }
   bool receive_shut(End end) const noexcept { return side(end).receive_shut; }
   // Nothing more will come.
-  bool at_end(End end) const noexcept { return side(end).receive_shut || side(other(end)).send_shut; }
+  bool at_end(End end) const noexcept {
+    return side(end).receive_shut || side(other(end)).send_shut;
+  }
   bool peer_closed(End end) const noexcept { return side(other(end)).closed; }
 
   PollEvents poll(End end) const;
@@ -52,7 +58,8 @@ class StreamConnection {
   Identity& identity(End end) noexcept { return side(end).identity; }
   const Identity& identity(End end) const noexcept { return side(end).identity; }
 
-  // Woken when something has changed for that end; null: nobody listens there. The owner of the queue clears it before it ends.
+  // Woken when something has changed for that end; null: nobody listens there. The owner of the
+  // queue clears it before it ends.
   void set_queue(End end, WaitQueue* queue) noexcept { side(end).queue = queue; }
 
  private:

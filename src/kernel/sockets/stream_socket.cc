@@ -9,8 +9,8 @@
 
 namespace cloche::kernel {
 
-StreamSocket::StreamSocket(Kernel& kernel, SocketFamily family, SocketType type, std::int32_t protocol,
-                           std::uint32_t status_flags)
+StreamSocket::StreamSocket(Kernel& kernel, SocketFamily family, SocketType type,
+                           std::int32_t protocol, std::uint32_t status_flags)
     : Socket(kernel, family, type, protocol, status_flags) {}
 
 StreamSocket::~StreamSocket() {
@@ -34,20 +34,25 @@ void StreamSocket::adopt(std::shared_ptr<StreamConnection> connection, End end) 
   buffers_changed();
 }
 
-void StreamSocket::pair(StreamSocket& first, StreamSocket& second, const PeerCredentials& credentials) {
-  const auto connection = std::make_shared<StreamConnection>(first.kernel().buffers(), first.type());
+void StreamSocket::pair(StreamSocket& first, StreamSocket& second,
+                        const PeerCredentials& credentials) {
+  const auto connection =
+      std::make_shared<StreamConnection>(first.kernel().buffers(), first.type());
   connection->identity(End::first).credentials = credentials;
   connection->identity(End::second).credentials = credentials;
   first.adopt(connection, End::first);
   second.adopt(connection, End::second);
 }
 
-// --- Names --------------------------------------------------------------------------------------------------------
+// --- Names
+// --------------------------------------------------------------------------------------------------------
 
 Result<void> StreamSocket::bind_inet(const InetAddress& address) {
   if (address.family != family()) return Errno::afnosupport;
-  if (address.ip.is_v4() && family() == SocketFamily::inet6 && options().v6_only != 0) return Errno::inval;
-  CLOCHE_ASSIGN(const std::uint16_t port, table().ports(type()).claim(*this, address.ip, address.port));
+  if (address.ip.is_v4() && family() == SocketFamily::inet6 && options().v6_only != 0)
+    return Errno::inval;
+  CLOCHE_ASSIGN(const std::uint16_t port,
+                table().ports(type()).claim(*this, address.ip, address.port));
   InetAddress named = address;
   named.port = port;
   local_ = named;
@@ -58,7 +63,8 @@ Result<void> StreamSocket::bind_inet(const InetAddress& address) {
 Result<void> StreamSocket::bind(Task& task, const SocketAddress& address) {
   if (bound_ || connection_) return Errno::inval;
   if (local()) {
-    CLOCHE_ASSIGN(const LocalAddress name, table().bind_local(task, shared_from_this(), address, node_));
+    CLOCHE_ASSIGN(const LocalAddress name,
+                  table().bind_local(task, shared_from_this(), address, node_));
     local_ = name;
     bound_ = true;
     return {};
@@ -77,7 +83,8 @@ SocketAddress StreamSocket::local_address() const {
 Result<SocketAddress> StreamSocket::peer_address() const {
   if (!connected()) return Errno::notconn;
   // A TCP connection whose peer has left has no peer any more.
-  if (!local() && connection_->peer_closed(end_) && connection_->send_shut(end_)) return Errno::notconn;
+  if (!local() && connection_->peer_closed(end_) && connection_->send_shut(end_))
+    return Errno::notconn;
   return connection_->identity(StreamConnection::other(end_)).address;
 }
 
@@ -87,7 +94,8 @@ std::optional<PeerCredentials> StreamSocket::peer_credentials() const {
   return connection_->identity(StreamConnection::other(end_)).credentials;
 }
 
-// --- Connecting ---------------------------------------------------------------------------------------------------
+// --- Connecting
+// ---------------------------------------------------------------------------------------------------
 
 Result<void> StreamSocket::listen(Task& task, std::int32_t backlog) {
   if (connection_) return Errno::inval;
@@ -96,7 +104,8 @@ Result<void> StreamSocket::listen(Task& task, std::int32_t backlog) {
     CLOCHE_TRY(bind_inet({family(), IpAddress::any(family())}));
   }
   // A negative backlog is a huge one, as on Linux.
-  const std::uint32_t wanted = std::min(static_cast<std::uint32_t>(backlog), static_cast<std::uint32_t>(max_backlog));
+  const std::uint32_t wanted =
+      std::min(static_cast<std::uint32_t>(backlog), static_cast<std::uint32_t>(max_backlog));
   backlog_ = std::max<std::size_t>(wanted, 1);
   listening_ = true;
   listener_credentials_ = credentials_of(task);
@@ -124,9 +133,12 @@ Result<void> StreamSocket::connect_local(Task& task, const SocketAddress& addres
 
 Result<void> StreamSocket::connect_inet(Task& task, const InetAddress& address) {
   InetAddress to = address;
-  if (to.ip.is_any()) to.ip = IpAddress::loopback(to.ip.is_v4() ? SocketFamily::inet : SocketFamily::inet6);
+  if (to.ip.is_any())
+    to.ip = IpAddress::loopback(to.ip.is_v4() ? SocketFamily::inet : SocketFamily::inet6);
   if (!to.ip.is_loopback()) return connect_outbound(task, to);
-  Socket* found = to.port == 0 ? nullptr : table().ports(type()).find(to.ip, to.port, InetPorts::Wanted::listening);
+  Socket* found = to.port == 0
+                      ? nullptr
+                      : table().ports(type()).find(to.ip, to.port, InetPorts::Wanted::listening);
   if (found == nullptr) return Errno::connrefused;
   if (!bound_) CLOCHE_TRY(bind_inet({family(), to.ip}));
   auto& own = std::get<InetAddress>(local_);
@@ -154,8 +166,8 @@ Result<void> StreamSocket::connect_to(Task& task, std::shared_ptr<StreamSocket> 
     if (connection_ || listening_) return Errno::isconn;
   }
   CLOCHE_TRY(table().check_room());
-  const auto server =
-      std::make_shared<StreamSocket>(kernel(), listener->family(), listener->type(), listener->protocol(), 0);
+  const auto server = std::make_shared<StreamSocket>(kernel(), listener->family(), listener->type(),
+                                                     listener->protocol(), 0);
   server->options() = listener->options();
   const auto connection = std::make_shared<StreamConnection>(kernel().buffers(), type());
   connection->identity(End::first) = {local_, credentials_of(task)};
@@ -196,7 +208,8 @@ Result<void> StreamSocket::connect_outbound(Task& task, const InetAddress& addre
 
 Result<void> StreamSocket::wait_established(Task& task) {
   Deadline deadline;
-  if (options().send_timeout.count() > 0) deadline = std::chrono::steady_clock::now() + options().send_timeout;
+  if (options().send_timeout.count() > 0)
+    deadline = std::chrono::steady_clock::now() + options().send_timeout;
   while (connecting_) {
     const Result<void> slept = task.block({&changed}, deadline);
     if (!slept) return slept.error() == Errno::timedout ? Errno::inprogress : slept.error();
@@ -235,7 +248,8 @@ Result<std::shared_ptr<Socket>> StreamSocket::accept(Task& task, std::uint32_t s
   return std::shared_ptr<Socket>(accepted);
 }
 
-// --- Data ---------------------------------------------------------------------------------------------------------
+// --- Data
+// ---------------------------------------------------------------------------------------------------------
 
 Result<std::size_t> StreamSocket::send(Task& task, SendRequest request) {
   if ((request.flags & msg_oob) != 0) return Errno::notsup;
@@ -276,7 +290,8 @@ Result<Received> StreamSocket::receive(Task& task, Scatter to, std::uint32_t fla
   std::vector<std::span<std::byte>> rest(to.begin(), to.end());
   for (;;) {
     if (!connection_) return local() ? Errno::inval : Errno::notconn;
-    Result<Received> part = connecting_ ? Result<Received>(Errno::again) : connection_->receive(end_, rest, flags);
+    Result<Received> part =
+        connecting_ ? Result<Received>(Errno::again) : connection_->receive(end_, rest, flags);
     if (!part) {
       Errno error = part.error();
       if (error == Errno::again) {
@@ -305,7 +320,8 @@ Result<Received> StreamSocket::receive(Task& task, Scatter to, std::uint32_t fla
   if (local()) {
     const StreamConnection::Identity& peer = connection_->identity(StreamConnection::other(end_));
     all.from = peer.address;
-    if (options().pass_credentials != 0 && !all.ancillary.credentials) all.ancillary.credentials = peer.credentials;
+    if (options().pass_credentials != 0 && !all.ancillary.credentials)
+      all.ancillary.credentials = peer.credentials;
     if (options().pass_credentials == 0) all.ancillary.credentials.reset();
   }
   return all;

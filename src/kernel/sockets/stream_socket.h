@@ -1,4 +1,5 @@
-// StreamSocket: a connection-oriented socket: unix stream and seqpacket, TCP on the loopback. Kernel lock held.
+// StreamSocket: a connection-oriented socket: unix stream and seqpacket, TCP on the loopback.
+// Kernel lock held.
 #pragma once
 
 #include <deque>
@@ -51,8 +52,10 @@ class StreamSocket final : public Socket,
   Result<void> connect_inet(Task& task, const InetAddress& address);
   Result<void> connect_outbound(Task& task, const InetAddress& address);
   Result<void> wait_established(Task& task);
-  // Connects to a listener of this kernel, waiting for a place in its queue. `seen_as`: the address under which it was reached.
-  Result<void> connect_to(Task& task, std::shared_ptr<StreamSocket> listener, const SocketAddress& seen_as);
+  // Connects to a listener of this kernel, waiting for a place in its queue. `seen_as`: the address
+  // under which it was reached.
+  Result<void> connect_to(Task& task, std::shared_ptr<StreamSocket> listener,
+                          const SocketAddress& seen_as);
   void adopt(std::shared_ptr<StreamConnection> connection, End end);
   void stop_listening();
 

@@ -13,7 +13,8 @@ std::uint32_t bytes_of(const Strings& strings) {
   return static_cast<std::uint32_t>(bytes);
 }
 
-Result<void> sizes(const Call& call, const Strings& strings, std::uint32_t count_out, std::uint32_t bytes_out) {
+Result<void> sizes(const Call& call, const Strings& strings, std::uint32_t count_out,
+                   std::uint32_t bytes_out) {
   CLOCHE_TRY(call.check_out<std::uint32_t>(bytes_out));
   CLOCHE_TRY(call.memory.write(count_out, static_cast<std::uint32_t>(strings.size())));
   return call.memory.write(bytes_out, bytes_of(strings));
@@ -54,7 +55,8 @@ Result<void> environ_sizes_get(Call& call, std::uint32_t count_out, std::uint32_
 
 Functions args_calls() {
   return {function<"args_get", args_get>(), function<"args_sizes_get", args_sizes_get>(),
-          function<"environ_get", environ_get>(), function<"environ_sizes_get", environ_sizes_get>()};
+          function<"environ_get", environ_get>(),
+          function<"environ_sizes_get", environ_sizes_get>()};
 }
 
 }  // namespace cloche::kernel::wasi

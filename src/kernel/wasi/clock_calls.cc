@@ -11,7 +11,8 @@ Result<void> clock_res_get(Call& call, std::uint32_t id, std::uint32_t out) {
 }
 
 // The precision is a wish; every clock here is as exact as it can be.
-Result<void> clock_time_get(Call& call, std::uint32_t id, std::uint64_t /*precision_ns*/, std::uint32_t out) {
+Result<void> clock_time_get(Call& call, std::uint32_t id, std::uint64_t /*precision_ns*/,
+                            std::uint32_t out) {
   CLOCHE_ASSIGN(const std::uint64_t now_ns, clock_now_ns(call.task, id));
   return call.memory.write(out, now_ns);
 }
@@ -27,12 +28,11 @@ Result<std::uint64_t> clock_now_ns(const Task& task, std::uint32_t id) {
           duration_cast<nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
     case clock_monotonic:
       return static_cast<std::uint64_t>(
-          duration_cast<nanoseconds>(std::chrono::steady_clock::now() - task.kernel().booted()).count());
+          duration_cast<nanoseconds>(std::chrono::steady_clock::now() - task.kernel().booted())
+              .count());
     case clock_process_cputime:
-    case clock_thread_cputime:
-      return static_cast<std::uint64_t>(task.cpu_time().count());
-    default:
-      return Errno::inval;
+    case clock_thread_cputime: return static_cast<std::uint64_t>(task.cpu_time().count());
+    default: return Errno::inval;
   }
 }
 

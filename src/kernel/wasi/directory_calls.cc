@@ -17,8 +17,9 @@ bool append(std::span<std::byte> buffer, std::size_t& used, const void* from, st
   return count == size;
 }
 
-// Fills the buffer to its last byte while there are entries: an entry that does not fit is cut, and a guest that finds the
-// buffer full asks again from the last cookie it has whole. Less than the whole buffer is the end of the directory.
+// Fills the buffer to its last byte while there are entries: an entry that does not fit is cut, and
+// a guest that finds the buffer full asks again from the last cookie it has whole. Less than the
+// whole buffer is the end of the directory.
 Result<void> fd_readdir(Call& call, std::uint32_t fd, std::uint32_t buf, std::uint32_t length,
                         std::uint64_t cookie, std::uint32_t out) {
   CLOCHE_ASSIGN(const FilePtr file, call.file(fd));
@@ -52,7 +53,8 @@ Result<void> fd_prestat_get(Call& call, std::uint32_t fd, std::uint32_t out) {
   return call.memory.write(out, result);
 }
 
-Result<void> fd_prestat_dir_name(Call& call, std::uint32_t fd, std::uint32_t path, std::uint32_t length) {
+Result<void> fd_prestat_dir_name(Call& call, std::uint32_t fd, std::uint32_t path,
+                                 std::uint32_t length) {
   CLOCHE_TRY(call.file(fd));
   const auto preopen = preopen_at(call.process, static_cast<std::int32_t>(fd));
   if (!preopen) return Errno::notdir;

@@ -1,5 +1,5 @@
-// The state of descriptors: fd_advise, fd_allocate, fd_close, fd_datasync, fd_fdstat_*, fd_filestat_*, fd_renumber, fd_seek, fd_sync,
-// fd_tell.
+// The state of descriptors: fd_advise, fd_allocate, fd_close, fd_datasync, fd_fdstat_*,
+// fd_filestat_*, fd_renumber, fd_seek, fd_sync, fd_tell.
 #include "kernel/file_ops.h"
 #include "kernel/node_file.h"
 #include "kernel/wasi/file_stat.h"
@@ -44,7 +44,9 @@ Result<void> fd_allocate(Call& call, std::uint32_t fd, std::uint64_t offset, std
   return file->allocate(call.task, 0, offset, length);
 }
 
-Result<void> fd_close(Call& call, std::uint32_t fd) { return file_ops::close(call.process, as_fd(fd)); }
+Result<void> fd_close(Call& call, std::uint32_t fd) {
+  return file_ops::close(call.process, as_fd(fd));
+}
 
 Result<void> fd_sync(Call& call, std::uint32_t fd) {
   CLOCHE_ASSIGN(const std::shared_ptr<NodeFile> file, node_file(call, fd, Errno::inval));
@@ -72,11 +74,14 @@ Result<void> fd_fdstat_set_flags(Call& call, std::uint32_t fd, std::uint32_t fdf
   return {};
 }
 
-// Rights may be given up, and grant nothing anyway (see rights_of), so giving up changes nothing. More than there is: EPERM.
-Result<void> fd_fdstat_set_rights(Call& call, std::uint32_t fd, std::uint64_t base, std::uint64_t inheriting) {
+// Rights may be given up, and grant nothing anyway (see rights_of), so giving up changes nothing.
+// More than there is: EPERM.
+Result<void> fd_fdstat_set_rights(Call& call, std::uint32_t fd, std::uint64_t base,
+                                  std::uint64_t inheriting) {
   CLOCHE_ASSIGN(const FilePtr file, call.file(fd));
   CLOCHE_ASSIGN(const vfs::Stat stat, file->stat());
-  if ((base & ~rights_of(*file, stat)) != 0 || (inheriting & ~rights_inherited(stat)) != 0) return Errno::perm;
+  if ((base & ~rights_of(*file, stat)) != 0 || (inheriting & ~rights_inherited(stat)) != 0)
+    return Errno::perm;
   return {};
 }
 
@@ -94,8 +99,8 @@ Result<void> fd_filestat_set_size(Call& call, std::uint32_t fd, std::uint64_t si
   return file_ops::truncate(call.process, as_fd(fd), size);
 }
 
-Result<void> fd_filestat_set_times(Call& call, std::uint32_t fd, std::uint64_t atim_ns, std::uint64_t mtim_ns,
-                                   std::uint32_t fstflags) {
+Result<void> fd_filestat_set_times(Call& call, std::uint32_t fd, std::uint64_t atim_ns,
+                                   std::uint64_t mtim_ns, std::uint32_t fstflags) {
   CLOCHE_ASSIGN(const vfs::Node node, file_ops::node_of(call.process, as_fd(fd)));
   CLOCHE_ASSIGN(const TimeChanges changes, time_changes(atim_ns, mtim_ns, fstflags));
   return file_ops::set_times(call.process, node, changes.atime, changes.mtime);
@@ -112,12 +117,14 @@ Result<void> fd_renumber(Call& call, std::uint32_t from, std::uint32_t to) {
   return call.process.fds.close(as_fd(from));
 }
 
-Result<void> fd_seek(Call& call, std::uint32_t fd, std::uint64_t offset, std::uint32_t whence, std::uint32_t out) {
+Result<void> fd_seek(Call& call, std::uint32_t fd, std::uint64_t offset, std::uint32_t whence,
+                     std::uint32_t out) {
   CLOCHE_ASSIGN(const FilePtr file, call.file(fd));
   if ((file->flags() & o_path) != 0) return Errno::badf;
   if (whence > whence_end) return Errno::inval;
   CLOCHE_TRY(call.check_out<std::uint64_t>(out));
-  CLOCHE_ASSIGN(const std::uint64_t position, file->seek(static_cast<std::int64_t>(offset), whence));
+  CLOCHE_ASSIGN(const std::uint64_t position,
+                file->seek(static_cast<std::int64_t>(offset), whence));
   return call.memory.write(out, position);
 }
 

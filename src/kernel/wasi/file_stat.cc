@@ -10,10 +10,11 @@ constexpr Rights write_rights =
     right_fd_write | right_fd_datasync | right_fd_allocate | right_fd_filestat_set_size;
 constexpr Rights position_rights = right_fd_seek | right_fd_tell;
 constexpr Rights path_rights =
-    right_path_create_directory | right_path_create_file | right_path_link_source | right_path_link_target |
-    right_path_open | right_path_readlink | right_path_rename_source | right_path_rename_target |
-    right_path_filestat_get | right_path_filestat_set_size | right_path_filestat_set_times |
-    right_path_symlink | right_path_remove_directory | right_path_unlink_file;
+    right_path_create_directory | right_path_create_file | right_path_link_source |
+    right_path_link_target | right_path_open | right_path_readlink | right_path_rename_source |
+    right_path_rename_target | right_path_filestat_get | right_path_filestat_set_size |
+    right_path_filestat_set_times | right_path_symlink | right_path_remove_directory |
+    right_path_unlink_file;
 constexpr Rights socket_rights = right_sock_shutdown | right_sock_accept;
 
 std::uint64_t nanoseconds(const vfs::Timestamp& time) {
@@ -24,38 +25,35 @@ std::uint64_t nanoseconds(const vfs::Timestamp& time) {
   return seconds > last ? ~std::uint64_t{0} : seconds * per_second + time.ns;
 }
 
-vfs::TimeChange time_change(std::uint64_t ns, std::uint32_t fstflags, std::uint32_t at, std::uint32_t now) {
+vfs::TimeChange time_change(std::uint64_t ns, std::uint32_t fstflags, std::uint32_t at,
+                            std::uint32_t now) {
   constexpr std::uint64_t per_second = 1'000'000'000;
   if ((fstflags & now) != 0) return {vfs::TimeChange::Kind::now, {}};
   if ((fstflags & at) == 0) return {};
-  return {vfs::TimeChange::Kind::at,
-          {static_cast<std::int64_t>(ns / per_second), static_cast<std::uint32_t>(ns % per_second)}};
+  return {
+      vfs::TimeChange::Kind::at,
+      {static_cast<std::int64_t>(ns / per_second), static_cast<std::uint32_t>(ns % per_second)}};
 }
 
 }  // namespace
 
 FileType file_type(vfs::FileType type) {
   switch (type) {
-    case vfs::FileType::regular:
-      return filetype_regular_file;
-    case vfs::FileType::directory:
-      return filetype_directory;
-    case vfs::FileType::symlink:
-      return filetype_symbolic_link;
+    case vfs::FileType::regular: return filetype_regular_file;
+    case vfs::FileType::directory: return filetype_directory;
+    case vfs::FileType::symlink: return filetype_symbolic_link;
     case vfs::FileType::fifo:
-    case vfs::FileType::socket:
-      return filetype_socket_stream;
-    case vfs::FileType::character:
-      return filetype_character_device;
-    case vfs::FileType::block:
-      return filetype_block_device;
+    case vfs::FileType::socket: return filetype_socket_stream;
+    case vfs::FileType::character: return filetype_character_device;
+    case vfs::FileType::block: return filetype_block_device;
   }
   return filetype_unknown;
 }
 
 FileType file_type(const File& file, const vfs::Stat& stat) {
   const auto* socket = dynamic_cast<const Socket*>(&file);
-  return socket != nullptr && socket->type() == SocketType::datagram ? filetype_socket_dgram : file_type(stat.type);
+  return socket != nullptr && socket->type() == SocketType::datagram ? filetype_socket_dgram
+                                                                     : file_type(stat.type);
 }
 
 FileStat file_stat(const vfs::Stat& stat) {
@@ -86,7 +84,9 @@ Rights rights_of(const File& file, const vfs::Stat& stat) {
   return rights;
 }
 
-Rights rights_inherited(const vfs::Stat& stat) { return stat.type == vfs::FileType::directory ? rights_all : 0; }
+Rights rights_inherited(const vfs::Stat& stat) {
+  return stat.type == vfs::FileType::directory ? rights_all : 0;
+}
 
 std::uint32_t open_flags_of(std::uint32_t fdflags) {
   std::uint32_t flags = 0;
@@ -106,11 +106,13 @@ std::uint16_t fdflags_of(std::uint32_t open_flags) {
   return static_cast<std::uint16_t>(flags);
 }
 
-Result<TimeChanges> time_changes(std::uint64_t atim_ns, std::uint64_t mtim_ns, std::uint32_t fstflags) {
+Result<TimeChanges> time_changes(std::uint64_t atim_ns, std::uint64_t mtim_ns,
+                                 std::uint32_t fstflags) {
   constexpr std::uint32_t both_atim = fstflag_atim | fstflag_atim_now;
   constexpr std::uint32_t both_mtim = fstflag_mtim | fstflag_mtim_now;
   if ((fstflags & ~fstflags_all) != 0) return Errno::inval;
-  if ((fstflags & both_atim) == both_atim || (fstflags & both_mtim) == both_mtim) return Errno::inval;
+  if ((fstflags & both_atim) == both_atim || (fstflags & both_mtim) == both_mtim)
+    return Errno::inval;
   return TimeChanges{time_change(atim_ns, fstflags, fstflag_atim, fstflag_atim_now),
                      time_change(mtim_ns, fstflags, fstflag_mtim, fstflag_mtim_now)};
 }

@@ -8,14 +8,16 @@
 
 namespace cloche::kernel::wasi {
 
-// A fifo or pipe is a stream socket: preview1 has no type for it, and wasi-libc gives S_IFIFO and S_IFSOCK the same value.
+// A fifo or pipe is a stream socket: preview1 has no type for it, and wasi-libc gives S_IFIFO and
+// S_IFSOCK the same value.
 FileType file_type(vfs::FileType type);
 // Of an open file: tells datagram sockets apart too.
 FileType file_type(const File& file, const vfs::Stat& stat);
 FileStat file_stat(const vfs::Stat& stat);
 
-// Rights say what kind of file a descriptor is and how it was opened, which libc reads from them: isatty looks for a character
-// device that cannot seek, F_GETFL for read and write. They grant nothing: permissions do.
+// Rights say what kind of file a descriptor is and how it was opened, which libc reads from them:
+// isatty looks for a character device that cannot seek, F_GETFL for read and write. They grant
+// nothing: permissions do.
 Rights rights_of(const File& file, const vfs::Stat& stat);
 // What descriptors opened below it may have.
 Rights rights_inherited(const vfs::Stat& stat);
@@ -29,6 +31,7 @@ struct TimeChanges {
   vfs::TimeChange atime;
   vfs::TimeChange mtime;
 };
-Result<TimeChanges> time_changes(std::uint64_t atim_ns, std::uint64_t mtim_ns, std::uint32_t fstflags);
+Result<TimeChanges> time_changes(std::uint64_t atim_ns, std::uint64_t mtim_ns,
+                                 std::uint32_t fstflags);
 
 }  // namespace cloche::kernel::wasi

@@ -38,16 +38,17 @@ Result<void> path_filestat_set_times(Call& call, u32 fd, u32 lookupflags, u32 pa
   return file_ops::set_times(call.process, node, changes.atime, changes.mtime);
 }
 
-Result<void> path_link(Call& call, u32 old_fd, u32 lookupflags, u32 old_path, u32 old_length, u32 new_fd,
-                       u32 new_path, u32 new_length) {
+Result<void> path_link(Call& call, u32 old_fd, u32 lookupflags, u32 old_path, u32 old_length,
+                       u32 new_fd, u32 new_path, u32 new_length) {
   CLOCHE_ASSIGN(const vfs::Follow follow, follow_of(lookupflags));
   CLOCHE_ASSIGN(const Place existing, place(call, {old_fd, old_path, old_length}, Purpose::find));
   CLOCHE_ASSIGN(const Place name, place(call, {new_fd, new_path, new_length}, Purpose::make));
   return file_ops::link(call.process, existing.at(), name.at(), follow);
 }
 
-// preview1 has no access mode: it follows from the rights that are asked for. One who asks for neither reading nor writing gets
-// reading, and one who asks to write a directory gets what a directory gives.
+// preview1 has no access mode: it follows from the rights that are asked for. One who asks for
+// neither reading nor writing gets reading, and one who asks to write a directory gets what a
+// directory gives.
 std::uint32_t access_of(std::uint64_t rights, std::uint32_t oflags) {
   constexpr Rights reading = right_fd_read | right_fd_readdir;
   constexpr Rights writing =
@@ -57,11 +58,13 @@ std::uint32_t access_of(std::uint64_t rights, std::uint32_t oflags) {
 }
 
 Result<void> path_open(Call& call, u32 fd, u32 lookupflags, u32 path, u32 length, u32 oflags,
-                       std::uint64_t rights_base, std::uint64_t /*rights_inheriting*/, u32 fdflags, u32 out) {
+                       std::uint64_t rights_base, std::uint64_t /*rights_inheriting*/, u32 fdflags,
+                       u32 out) {
   CLOCHE_ASSIGN(const vfs::Follow follow, follow_of(lookupflags));
   if ((oflags & ~oflags_all) != 0 || (fdflags & ~fdflags_all) != 0) return Errno::inval;
   const bool creating = (oflags & oflag_creat) != 0;
-  CLOCHE_ASSIGN(const Place where, place(call, {fd, path, length}, creating ? Purpose::make : Purpose::find));
+  CLOCHE_ASSIGN(const Place where,
+                place(call, {fd, path, length}, creating ? Purpose::make : Purpose::find));
   CLOCHE_TRY(call.check_out<std::uint32_t>(out));
   std::uint32_t flags = access_of(rights_base, oflags) | open_flags_of(fdflags) | o_noctty;
   if (creating) flags |= o_creat;
@@ -70,12 +73,14 @@ Result<void> path_open(Call& call, u32 fd, u32 lookupflags, u32 path, u32 length
   if ((oflags & oflag_trunc) != 0) flags |= o_trunc;
   if (follow == vfs::Follow::no) flags |= o_nofollow;
   CLOCHE_ASSIGN(FilePtr file, file_ops::open(call.task, where.at(), flags, new_file_mode));
-  // A WASI program has no exec; what it opens is not for the programs that others start in its place.
+  // A WASI program has no exec; what it opens is not for the programs that others start in its
+  // place.
   CLOCHE_ASSIGN(const std::int32_t opened, call.process.fds.install(std::move(file), o_cloexec));
   return call.memory.write(out, static_cast<std::uint32_t>(opened));
 }
 
-Result<void> path_readlink(Call& call, u32 fd, u32 path, u32 length, u32 buf, u32 buf_length, u32 out) {
+Result<void> path_readlink(Call& call, u32 fd, u32 path, u32 length, u32 buf, u32 buf_length,
+                           u32 out) {
   CLOCHE_ASSIGN(const Place where, place(call, {fd, path, length}, Purpose::find));
   CLOCHE_ASSIGN(std::string target, file_ops::read_link(call.process, where.at()));
   CLOCHE_TRY(call.check_out<std::uint32_t>(out));
@@ -89,14 +94,15 @@ Result<void> path_remove_directory(Call& call, u32 fd, u32 path, u32 length) {
   return file_ops::remove_directory(call.process, where.at());
 }
 
-Result<void> path_rename(Call& call, u32 old_fd, u32 old_path, u32 old_length, u32 new_fd, u32 new_path,
-                         u32 new_length) {
+Result<void> path_rename(Call& call, u32 old_fd, u32 old_path, u32 old_length, u32 new_fd,
+                         u32 new_path, u32 new_length) {
   CLOCHE_ASSIGN(const Place from, place(call, {old_fd, old_path, old_length}, Purpose::find));
   CLOCHE_ASSIGN(const Place to, place(call, {new_fd, new_path, new_length}, Purpose::make));
   return file_ops::rename(call.process, from.at(), to.at(), vfs::RenameMode::replace);
 }
 
-Result<void> path_symlink(Call& call, u32 old_path, u32 old_length, u32 fd, u32 new_path, u32 new_length) {
+Result<void> path_symlink(Call& call, u32 old_path, u32 old_length, u32 fd, u32 new_path,
+                          u32 new_length) {
   CLOCHE_ASSIGN(const std::string target, call.path(old_path, old_length));
   CLOCHE_ASSIGN(const Place where, place(call, {fd, new_path, new_length}, Purpose::make));
   return file_ops::make_symlink(call.process, target, where.at());

@@ -1,7 +1,8 @@
 // From a descriptor and a path in guest memory to a place in the tree.
 //
-// A path may leave the directory of its descriptor, by ".." and by links, and may be absolute: what a process may reach is decided
-// by its user's permissions, as for every other program here, and not by the descriptors it holds.
+// A path may leave the directory of its descriptor, by ".." and by links, and may be absolute: what
+// a process may reach is decided by its user's permissions, as for every other program here, and
+// not by the descriptors it holds.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,9 @@ struct Place {
   file_ops::At at() const { return {dirfd, path, 0}; }
 };
 
-// The place that a path argument names. Below the preopen "." it is the root's where preopens.h says so; whether it exists is for
-// the call itself to find out. EBADF, and the errors of Call::path.
+// The place that a path argument names. Below the preopen "." it is the root's where preopens.h
+// says so; whether it exists is for the call itself to find out. EBADF, and the errors of
+// Call::path.
 Result<Place> place(const Call& call, const PathArgument& argument, Purpose purpose);
 
 }  // namespace cloche::kernel::wasi

@@ -33,7 +33,8 @@ Event event_of(const Subscription& subscription, std::uint16_t error = 0) {
 
 // Nothing for a moment that the host's clock cannot say: it never comes.
 Deadline after(SteadyTime start, std::uint64_t wait_ns) {
-  const auto room = std::chrono::duration_cast<std::chrono::nanoseconds>(SteadyTime::max() - start).count();
+  const auto room =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(SteadyTime::max() - start).count();
   if (wait_ns > static_cast<std::uint64_t>(room)) return std::nullopt;
   return start + std::chrono::nanoseconds(static_cast<std::int64_t>(wait_ns));
 }
@@ -94,7 +95,8 @@ class Poll {
         continue;  // stopped and continued: the deadline stays
       }
       std::vector<Event> events = failed_;
-      for (std::size_t i = 0; i < files_.size(); ++i) add_file_event(files_[i], set_.ready(i), events);
+      for (std::size_t i = 0; i < files_.size(); ++i)
+        add_file_event(files_[i], set_.ready(i), events);
       const SteadyTime now = std::chrono::steady_clock::now();
       for (const WatchedClock& clock : clocks_) {
         if (now >= clock.expires) events.push_back(event_of(*clock.subscription));

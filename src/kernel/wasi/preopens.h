@@ -1,14 +1,16 @@
 // Preopened directories: how a WASI program comes by its first directories.
 //
-// A program gets "/" and, after it, ".": the process's working directory. They are ordinary descriptors, closed on exec, at
-// the lowest free numbers from `first_fd` on, so they never collide with what the process inherited. A libc that looks for them asks
-// every number from 3 up until it hears EBADF; the numbers below the last preopen that are something else answer
-// fd_prestat_get with a type that is no directory, so that the search goes on.
+// A program gets "/" and, after it, ".": the process's working directory. They are ordinary
+// descriptors, closed on exec, at the lowest free numbers from `first_fd` on, so they never collide
+// with what the process inherited. A libc that looks for them asks every number from 3 up until it
+// hears EBADF; the numbers below the last preopen that are something else answer fd_prestat_get
+// with a type that is no directory, so that the search goes on.
 //
-// wasi-libc drops the leading "/" of a path and the "./" of a preopen, so it cannot tell "/etc" from "etc", and sends both to the preopen
-// that came last. Therefore a path below "." that leads nowhere from the working directory, but does from the root, is the
-// root's (see `place`). A program that calls chdir("/some/dir") itself sends absolute paths only; where such a one is to be exact
-// whatever names the working directory holds, it is given "/" alone.
+// wasi-libc drops the leading "/" of a path and the "./" of a preopen, so it cannot tell "/etc"
+// from "etc", and sends both to the preopen that came last. Therefore a path below "." that leads
+// nowhere from the working directory, but does from the root, is the root's (see `place`). A
+// program that calls chdir("/some/dir") itself sends absolute paths only; where such a one is to be
+// exact whatever names the working directory holds, it is given "/" alone.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +26,10 @@ namespace cloche::kernel::wasi {
 
 class PreopenedDirectory : public NodeFile {
  public:
-  // `io` is null, and `flags` are O_PATH, when the directory may not be read: paths below it still work.
-  PreopenedDirectory(Kernel& kernel, vfs::Node node, std::unique_ptr<vfs::NodeIo> io, std::uint32_t flags,
-                     std::string name);
+  // `io` is null, and `flags` are O_PATH, when the directory may not be read: paths below it still
+  // work.
+  PreopenedDirectory(Kernel& kernel, vfs::Node node, std::unique_ptr<vfs::NodeIo> io,
+                     std::uint32_t flags, std::string name);
 
   // "/" or ".".
   const std::string& name() const noexcept { return name_; }
@@ -36,7 +39,8 @@ class PreopenedDirectory : public NodeFile {
   std::string name_;
 };
 
-// For the start of a WASI program, once its descriptors are what it inherits. EMFILE. Kernel lock held.
+// For the start of a WASI program, once its descriptors are what it inherits. EMFILE. Kernel lock
+// held.
 Result<void> install_preopens(Process& process, const PreopenPlan& plan);
 
 // The preopen at `fd`; null when there is none.

@@ -45,7 +45,8 @@ std::int32_t sched_yield(wasm::HostCall& host) noexcept {
 }  // namespace
 
 Functions process_calls() {
-  return {wasm::host_function<proc_exit>(module_name, "proc_exit"), function<"proc_raise", proc_raise>(),
+  return {wasm::host_function<proc_exit>(module_name, "proc_exit"),
+          function<"proc_raise", proc_raise>(),
           wasm::host_function<sched_yield>(module_name, "sched_yield")};
 }
 

@@ -8,7 +8,9 @@
 namespace cloche::kernel::wasi {
 namespace {
 
-std::string_view name_of(wasm::ValueType type) { return type == wasm::ValueType::i64 ? "i64" : "i32"; }
+std::string_view name_of(wasm::ValueType type) {
+  return type == wasm::ValueType::i64 ? "i64" : "i32";
+}
 
 std::string types(std::string_view keyword, const std::vector<wasm::ValueType>& list) {
   std::string text;
@@ -20,19 +22,22 @@ std::string types(std::string_view keyword, const std::vector<wasm::ValueType>& 
 std::string puppet_wat() {
   std::string imports = R"((import "test" "turn" (func $turn)))";
   std::string exports;
-  for (const auto family : {args_calls, clock_calls, fd_calls, transfer_calls, directory_calls, path_calls,
-                            poll_calls, process_calls, random_calls, socket_calls}) {
+  for (const auto family : {args_calls, clock_calls, fd_calls, transfer_calls, directory_calls,
+                            path_calls, poll_calls, process_calls, random_calls, socket_calls}) {
     for (const wasm::HostFunction& function : family()) {
-      const std::string signature = types("param", function.parameters) + types("result", function.results);
-      imports += fmt::format(R"((import "{}" "{}" (func ${}{})))", function.module, function.name, function.name,
-                             signature);
+      const std::string signature =
+          types("param", function.parameters) + types("result", function.results);
+      imports += fmt::format(R"((import "{}" "{}" (func ${}{})))", function.module, function.name,
+                             function.name, signature);
       exports += fmt::format(R"((func (export "{}"){})", function.name, signature);
-      for (std::size_t i = 0; i < function.parameters.size(); ++i) exports += fmt::format(" local.get {}", i);
+      for (std::size_t i = 0; i < function.parameters.size(); ++i)
+        exports += fmt::format(" local.get {}", i);
       exports += fmt::format(" call ${})", function.name);
     }
   }
-  return fmt::format(R"((module {} (memory (export "memory") 2) {} (func (export "_start") call $turn)))", imports,
-                     exports);
+  return fmt::format(
+      R"((module {} (memory (export "memory") 2) {} (func (export "_start") call $turn)))", imports,
+      exports);
 }
 
 const std::string& puppet_program() {
@@ -76,15 +81,18 @@ std::uint32_t Puppet::put(std::string_view bytes) {
 std::string Puppet::text(std::uint32_t address, std::uint32_t bytes) const {
   const auto slice = memory().slice(address, bytes);
   EXPECT_TRUE(slice);
-  return slice ? std::string(reinterpret_cast<const char*>(slice->data()), slice->size()) : std::string();
+  return slice ? std::string(reinterpret_cast<const char*>(slice->data()), slice->size())
+               : std::string();
 }
 
-std::int32_t Puppet::open(std::string_view path, std::uint32_t oflags, Rights rights, std::uint32_t fdflags) {
+std::int32_t Puppet::open(std::string_view path, std::uint32_t oflags, Rights rights,
+                          std::uint32_t fdflags) {
   constexpr std::int32_t root_preopen = 3;
   const std::uint32_t out = reserve(4);
   const std::uint32_t address = put(path);
   const auto length = static_cast<std::uint32_t>(path.size());
-  const std::int32_t error = call("path_open", root_preopen, lookup_symlink_follow, address, length, oflags, rights, rights_all, fdflags, out);
+  const std::int32_t error = call("path_open", root_preopen, lookup_symlink_follow, address, length,
+                                  oflags, rights, rights_all, fdflags, out);
   return error == ok ? get<std::int32_t>(out) : -error;
 }
 

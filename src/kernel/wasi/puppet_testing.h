@@ -1,5 +1,6 @@
-// A WASI guest on strings: it imports every function of the interface, and calls whichever the test's body tells it to, with
-// whatever arguments. The body runs on the guest's thread, in the middle of its `_start`.
+// A WASI guest on strings: it imports every function of the interface, and calls whichever the
+// test's body tells it to, with whatever arguments. The body runs on the guest's thread, in the
+// middle of its `_start`.
 //
 //   TestKernel machine;
 //   run_puppet(machine, {}, [](Puppet& guest) {
@@ -22,9 +23,27 @@ namespace cloche::kernel::wasi {
 
 // Errors as a WASI guest sees them.
 enum WasiErrno : std::int32_t {
-  ok = 0, acces = 2, badf = 8, exist = 20, fault = 21, fbig = 22, inval = 28, isdir = 31, loop = 32, mfile = 33,
-  nametoolong = 37, noent = 44, nospc = 51, notdir = 54, notempty = 55, notsock = 57, notsup = 58, perm = 63,
-  pipe = 64, spipe = 70, unwound = -1,
+  ok = 0,
+  acces = 2,
+  badf = 8,
+  exist = 20,
+  fault = 21,
+  fbig = 22,
+  inval = 28,
+  isdir = 31,
+  loop = 32,
+  mfile = 33,
+  nametoolong = 37,
+  noent = 44,
+  nospc = 51,
+  notdir = 54,
+  notempty = 55,
+  notsock = 57,
+  notsup = 58,
+  perm = 63,
+  pipe = 64,
+  spipe = 70,
+  unwound = -1,
 };
 
 class Puppet {
@@ -45,7 +64,8 @@ class Puppet {
   }
 
   // Calls `function` with these words, each as wide as the parameter.
-  std::int32_t call_typed(const wasm::HostFunction& function, const std::vector<std::uint64_t>& arguments);
+  std::int32_t call_typed(const wasm::HostFunction& function,
+                          const std::vector<std::uint64_t>& arguments);
 
   // Memory that nothing else uses, 8-byte aligned.
   std::uint32_t reserve(std::uint32_t bytes);
@@ -66,7 +86,8 @@ class Puppet {
 
   // Opens `path` below the preopen "/"; the descriptor, or the negative errno.
   std::int32_t open(std::string_view path, std::uint32_t oflags = 0,
-                    Rights rights = right_fd_read | right_fd_readdir | right_fd_write, std::uint32_t fdflags = 0);
+                    Rights rights = right_fd_read | right_fd_readdir | right_fd_write,
+                    std::uint32_t fdflags = 0);
   std::int32_t write(std::int32_t fd, std::string_view text);
   // What fd_read gives, at most `bytes`; "errno N" when it fails.
   std::string read(std::int32_t fd, std::uint32_t bytes);
@@ -86,7 +107,8 @@ class Puppet {
 
 using PuppetBody = std::function<void(Puppet&)>;
 
-// Puts the program at /bin/puppet, unless it is there, and starts it. `request.path` is filled in, argv too when it is empty.
+// Puts the program at /bin/puppet, unless it is there, and starts it. `request.path` is filled in,
+// argv too when it is empty.
 ProcessPtr start_puppet(TestKernel& machine, SpawnRequest request, PuppetBody body);
 // The same, to its end.
 WaitStatus run_puppet(TestKernel& machine, SpawnRequest request, PuppetBody body);

@@ -6,7 +6,8 @@
 namespace cloche::kernel::wasi {
 namespace {
 
-// One turn with the lock held stays below some hundred microseconds, and a kill is seen between two.
+// One turn with the lock held stays below some hundred microseconds, and a kill is seen between
+// two.
 constexpr std::size_t turn_bytes = std::size_t{64} << 10;
 
 std::int32_t random_get(wasm::HostCall& host, std::uint32_t out, std::uint32_t length) noexcept {

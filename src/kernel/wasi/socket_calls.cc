@@ -1,4 +1,5 @@
-// sock_accept, sock_recv, sock_send, sock_shutdown. preview1 makes no sockets: they are inherited, or accepted.
+// sock_accept, sock_recv, sock_send, sock_shutdown. preview1 makes no sockets: they are inherited,
+// or accepted.
 #include "kernel/sockets/socket.h"
 #include "kernel/wasi/file_stat.h"
 #include "kernel/wasi/wasi_call.h"
@@ -17,8 +18,10 @@ Result<void> sock_accept(Call& call, std::uint32_t fd, std::uint32_t fdflags, st
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> socket, socket_at(call, fd));
   if ((fdflags & ~fdflag_nonblock) != 0) return Errno::inval;
   CLOCHE_TRY(call.check_out<std::uint32_t>(out));
-  CLOCHE_ASSIGN(std::shared_ptr<Socket> accepted, socket->accept(call.task, open_flags_of(fdflags)));
-  CLOCHE_ASSIGN(const std::int32_t number, call.process.fds.install(std::move(accepted), o_cloexec));
+  CLOCHE_ASSIGN(std::shared_ptr<Socket> accepted,
+                socket->accept(call.task, open_flags_of(fdflags)));
+  CLOCHE_ASSIGN(const std::int32_t number,
+                call.process.fds.install(std::move(accepted), o_cloexec));
   return call.memory.write(out, static_cast<std::uint32_t>(number));
 }
 
@@ -35,12 +38,14 @@ Result<void> sock_recv(Call& call, std::uint32_t fd, std::uint32_t iovs, std::ui
   CLOCHE_ASSIGN(const Received received, socket->receive(call.task, buffers, flags));
   const bool truncated = (received.flags & msg_trunc) != 0;
   CLOCHE_TRY(call.memory.write(count_out, static_cast<std::uint32_t>(received.count)));
-  return call.memory.write(roflags_out, static_cast<std::uint16_t>(truncated ? roflag_data_truncated : 0));
+  return call.memory.write(roflags_out,
+                           static_cast<std::uint16_t>(truncated ? roflag_data_truncated : 0));
 }
 
-// A WASI program can neither ignore nor handle SIGPIPE, so a send without a receiver is EPIPE and nothing else.
-Result<void> sock_send(Call& call, std::uint32_t fd, std::uint32_t iovs, std::uint32_t count, std::uint32_t siflags,
-                       std::uint32_t out) {
+// A WASI program can neither ignore nor handle SIGPIPE, so a send without a receiver is EPIPE and
+// nothing else.
+Result<void> sock_send(Call& call, std::uint32_t fd, std::uint32_t iovs, std::uint32_t count,
+                       std::uint32_t siflags, std::uint32_t out) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> socket, socket_at(call, fd));
   if (siflags != 0) return Errno::inval;
   CLOCHE_ASSIGN(const Call::Buffers buffers, call.buffers(iovs, count));

@@ -1,8 +1,9 @@
 // fd_read, fd_write, fd_pread, fd_pwrite.
 //
-// Only the first piece of a transfer may sleep: what has been moved is reported, however the rest goes. A regular file takes
-// the guest's buffers one after the other (it never sleeps). Anything else sees one buffer, so that a datagram stays one and a
-// second piece cannot block after the first: several are gathered in a buffer of the host.
+// Only the first piece of a transfer may sleep: what has been moved is reported, however the rest
+// goes. A regular file takes the guest's buffers one after the other (it never sleeps). Anything
+// else sees one buffer, so that a datagram stays one and a second piece cannot block after the
+// first: several are gathered in a buffer of the host.
 #include <algorithm>
 #include <cstring>
 
@@ -93,9 +94,12 @@ Result<void> fd_read(Call& call, std::uint32_t fd, std::uint32_t iovs, std::uint
   CLOCHE_ASSIGN(const Call::Buffers buffers, call.buffers(iovs, count));
   CLOCHE_TRY(call.check_out<std::uint32_t>(out));
   const auto read = [&](std::span<std::byte> to) { return file->read(call.task, to); };
-  const auto piece = [&](std::span<std::byte> to, std::size_t) { return file->read(call.task, to); };
-  CLOCHE_ASSIGN(const std::size_t done,
-                buffers.size() > 1 && is_inode(*file) ? one_by_one(buffers, piece) : read_scattered(buffers, read));
+  const auto piece = [&](std::span<std::byte> to, std::size_t) {
+    return file->read(call.task, to);
+  };
+  CLOCHE_ASSIGN(const std::size_t done, buffers.size() > 1 && is_inode(*file)
+                                            ? one_by_one(buffers, piece)
+                                            : read_scattered(buffers, read));
   return call.memory.write(out, static_cast<std::uint32_t>(done));
 }
 
@@ -105,7 +109,9 @@ Result<void> fd_write(Call& call, std::uint32_t fd, std::uint32_t iovs, std::uin
   CLOCHE_ASSIGN(const Call::Buffers buffers, call.buffers(iovs, count));
   CLOCHE_TRY(call.check_out<std::uint32_t>(out));
   const auto write = [&](std::span<const std::byte> from) { return file->write(call.task, from); };
-  const auto piece = [&](std::span<std::byte> from, std::size_t) { return file->write(call.task, from); };
+  const auto piece = [&](std::span<std::byte> from, std::size_t) {
+    return file->write(call.task, from);
+  };
   CLOCHE_ASSIGN(const std::size_t done, buffers.size() > 1 && is_inode(*file)
                                             ? one_by_one(buffers, piece)
                                             : write_scattered(buffers, write));
@@ -128,7 +134,8 @@ Result<void> fd_pread(Call& call, std::uint32_t fd, std::uint32_t iovs, std::uin
     return file->pread(call.task, to, offset + done);
   };
   // Without a buffer the file still says whether it has positions.
-  CLOCHE_ASSIGN(const std::size_t done, buffers.empty() ? piece({}, 0) : one_by_one(buffers, piece));
+  CLOCHE_ASSIGN(const std::size_t done,
+                buffers.empty() ? piece({}, 0) : one_by_one(buffers, piece));
   return call.memory.write(out, static_cast<std::uint32_t>(done));
 }
 
@@ -141,15 +148,16 @@ Result<void> fd_pwrite(Call& call, std::uint32_t fd, std::uint32_t iovs, std::ui
   const auto piece = [&](std::span<std::byte> from, std::size_t done) {
     return file->pwrite(call.task, from, offset + done);
   };
-  CLOCHE_ASSIGN(const std::size_t done, buffers.empty() ? piece({}, 0) : one_by_one(buffers, piece));
+  CLOCHE_ASSIGN(const std::size_t done,
+                buffers.empty() ? piece({}, 0) : one_by_one(buffers, piece));
   return call.memory.write(out, static_cast<std::uint32_t>(done));
 }
 
 }  // namespace
 
 Functions transfer_calls() {
-  return {function<"fd_read", fd_read>(), function<"fd_write", fd_write>(), function<"fd_pread", fd_pread>(),
-          function<"fd_pwrite", fd_pwrite>()};
+  return {function<"fd_read", fd_read>(), function<"fd_write", fd_write>(),
+          function<"fd_pread", fd_pread>(), function<"fd_pwrite", fd_pwrite>()};
 }
 
 }  // namespace cloche::kernel::wasi

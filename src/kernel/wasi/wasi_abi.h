@@ -1,6 +1,8 @@
-// The binary interface of wasi_snapshot_preview1: numbers, and structures as they lie in guest memory.
+// The binary interface of wasi_snapshot_preview1: numbers, and structures as they lie in guest
+// memory.
 //
-// Every structure has its padding as members, so that a zero-initialised one writes no byte of the host's.
+// Every structure has its padding as members, so that a zero-initialised one writes no byte of the
+// host's.
 #pragma once
 
 #include <cstddef>
@@ -37,17 +39,16 @@ inline constexpr Rights right_fd_datasync = 1 << 0, right_fd_read = 1 << 1, righ
                         right_path_rename_source = 1 << 16, right_path_rename_target = 1 << 17,
                         right_path_filestat_get = 1 << 18, right_path_filestat_set_size = 1 << 19,
                         right_path_filestat_set_times = 1 << 20, right_fd_filestat_get = 1 << 21,
-                        right_fd_filestat_set_size = 1 << 22,
-                        right_fd_filestat_set_times = 1 << 23, right_path_symlink = 1 << 24,
-                        right_path_remove_directory = 1 << 25, right_path_unlink_file = 1 << 26,
-                        right_poll_fd_readwrite = 1 << 27, right_sock_shutdown = 1 << 28,
-                        right_sock_accept = 1 << 29;
+                        right_fd_filestat_set_size = 1 << 22, right_fd_filestat_set_times = 1 << 23,
+                        right_path_symlink = 1 << 24, right_path_remove_directory = 1 << 25,
+                        right_path_unlink_file = 1 << 26, right_poll_fd_readwrite = 1 << 27,
+                        right_sock_shutdown = 1 << 28, right_sock_accept = 1 << 29;
 inline constexpr Rights rights_all = (1 << 30) - 1;
 
 inline constexpr std::uint32_t fdflag_append = 1, fdflag_dsync = 2, fdflag_nonblock = 4,
                                fdflag_rsync = 8, fdflag_sync = 16, fdflags_all = 31;
-inline constexpr std::uint32_t oflag_creat = 1, oflag_directory = 2, oflag_excl = 4, oflag_trunc = 8,
-                               oflags_all = 15;
+inline constexpr std::uint32_t oflag_creat = 1, oflag_directory = 2, oflag_excl = 4,
+                               oflag_trunc = 8, oflags_all = 15;
 inline constexpr std::uint32_t lookup_symlink_follow = 1;
 inline constexpr std::uint32_t fstflag_atim = 1, fstflag_atim_now = 2, fstflag_mtim = 4,
                                fstflag_mtim_now = 8, fstflags_all = 15;

@@ -20,7 +20,8 @@ Result<std::string> Call::path(std::uint32_t address, std::uint32_t length) cons
 }
 
 Result<Call::Buffers> Call::buffers(std::uint32_t address, std::uint32_t count) const {
-  CLOCHE_ASSIGN(const std::vector<IoVec> vectors, memory.read_array<IoVec>(address, count, iov_max));
+  CLOCHE_ASSIGN(const std::vector<IoVec> vectors,
+                memory.read_array<IoVec>(address, count, iov_max));
   Buffers buffers;
   buffers.reserve(vectors.size());
   std::uint64_t total = 0;
@@ -40,10 +41,12 @@ void trace(const Task& task, std::string_view name, std::span<const std::uint64_
   std::string line = fmt::format("[{}] {}(", task.process().pid(), name);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (i != 0) line += ", ";
-    line += arguments[i] < 65536 ? fmt::format("{}", arguments[i]) : fmt::format("{:#x}", arguments[i]);
+    line +=
+        arguments[i] < 65536 ? fmt::format("{}", arguments[i]) : fmt::format("{:#x}", arguments[i]);
   }
   line += result ? ") = 0"
-                 : fmt::format(") = {} ({})", errno_info(result.error()).wasi, errno_info(result.error()).name);
+                 : fmt::format(") = {} ({})", errno_info(result.error()).wasi,
+                               errno_info(result.error()).name);
   options.trace_sink(line);
 }
 

@@ -1,9 +1,11 @@
-// One WASI call on its way: what a handler gets, what several families need, and how handlers become imports.
+// One WASI call on its way: what a handler gets, what several families need, and how handlers
+// become imports.
 //
-// A handler is a function `Result<void> fd_close(Call&, numbers...)` with the parameters of the WASI function. It runs with the
-// kernel lock held, on the task's thread; it touches guest memory only through `call.memory`, and writes an out-parameter only
-// when all else has succeeded. What it returns becomes the WASI errno. Errno::restart (a signal was attended to while it
-// slept) issues the call again unless the guest is to unwind: WASI guests have no handlers to run.
+// A handler is a function `Result<void> fd_close(Call&, numbers...)` with the parameters of the
+// WASI function. It runs with the kernel lock held, on the task's thread; it touches guest memory
+// only through `call.memory`, and writes an out-parameter only when all else has succeeded. What it
+// returns becomes the WASI errno. Errno::restart (a signal was attended to while it slept) issues
+// the call again unless the guest is to unwind: WASI guests have no handlers to run.
 #pragma once
 
 #include <algorithm>
@@ -28,16 +30,21 @@ struct Call {
   Process& process;
   const wasm::GuestMemory& memory;
 
-  Result<FilePtr> file(std::uint32_t fd) const { return process.fds.get(static_cast<std::int32_t>(fd)); }
+  Result<FilePtr> file(std::uint32_t fd) const {
+    return process.fds.get(static_cast<std::int32_t>(fd));
+  }
 
-  // A path of `length` bytes. EFAULT; ENAMETOOLONG beyond 4095 bytes; EINVAL for one with a NUL; ENOENT for the empty one.
+  // A path of `length` bytes. EFAULT; ENAMETOOLONG beyond 4095 bytes; EINVAL for one with a NUL;
+  // ENOENT for the empty one.
   Result<std::string> path(std::uint32_t address, std::uint32_t length) const;
 
-  // The buffers of an iovec array, all checked. EINVAL for more than 1024 of them or 2 GiB in sum; EFAULT.
+  // The buffers of an iovec array, all checked. EINVAL for more than 1024 of them or 2 GiB in sum;
+  // EFAULT.
   using Buffers = std::vector<std::span<std::byte>>;
   Result<Buffers> buffers(std::uint32_t address, std::uint32_t count) const;
 
-  // EFAULT unless a T fits at `address`: for calls whose effect cannot be taken back when writing the result fails.
+  // EFAULT unless a T fits at `address`: for calls whose effect cannot be taken back when writing
+  // the result fails.
   template <typename T>
   Result<void> check_out(std::uint32_t address) const {
     if (!memory.holds(address, sizeof(T))) return Errno::fault;
@@ -45,7 +52,8 @@ struct Call {
   }
 };
 
-// --- The families: each gives its functions ---------------------------------------------------------------------
+// --- The families: each gives its functions
+// ---------------------------------------------------------------------
 
 using Functions = std::vector<wasm::HostFunction>;
 Functions args_calls();       // args_calls.cc: args_* environ_*
@@ -59,7 +67,8 @@ Functions process_calls();    // process_calls.cc: proc_* sched_yield
 Functions random_calls();     // random_calls.cc: random_get
 Functions socket_calls();     // socket_calls.cc: sock_*
 
-// --- From handler to import -------------------------------------------------------------------------------------
+// --- From handler to import
+// -------------------------------------------------------------------------------------
 
 // A name as a template argument.
 template <std::size_t n>
@@ -89,7 +98,8 @@ std::int32_t enter(wasm::HostCall& host, A... arguments) noexcept {
         Call call{task, task.kernel(), task.process(), memory};
         const Result<void> outcome = perform(task, [&] { return handler(call, arguments...); });
         if (call.kernel.options().trace_syscalls) {
-          const std::array<std::uint64_t, sizeof...(A)> words{static_cast<std::uint64_t>(arguments)...};
+          const std::array<std::uint64_t, sizeof...(A)> words{
+              static_cast<std::uint64_t>(arguments)...};
           trace(task, name.text, words, outcome);
         }
         return outcome;

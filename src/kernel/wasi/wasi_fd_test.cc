@@ -33,7 +33,8 @@ TEST(WasiFd, WritesAndReadsThroughSeveralBuffers) {
   run_puppet(machine, {}, [](Puppet& guest) {
     const std::int32_t file = guest.open("tmp/new", oflag_creat);
     ASSERT_GE(file, 0);
-    const std::array<IoVec, 3> out_vectors{IoVec{guest.put("one "), 4}, IoVec{0, 0}, IoVec{guest.put("two"), 3}};
+    const std::array<IoVec, 3> out_vectors{IoVec{guest.put("one "), 4}, IoVec{0, 0},
+                                           IoVec{guest.put("two"), 3}};
     const std::uint32_t count = guest.reserve(4);
     EXPECT_EQ(guest.call("fd_write", file, guest.put(out_vectors), 3, count), ok);
     EXPECT_EQ(guest.get<std::uint32_t>(count), 7u);
@@ -104,7 +105,8 @@ TEST(WasiFd, RightsMayBeNarrowedOnly) {
     const Rights rights = fdstat(guest, reader).rights_base;
     EXPECT_EQ(guest.call("fd_fdstat_set_rights", reader, rights, std::uint64_t{0}), ok);
     EXPECT_EQ(guest.call("fd_fdstat_set_rights", reader, right_fd_read, std::uint64_t{0}), ok);
-    EXPECT_EQ(guest.call("fd_fdstat_set_rights", reader, rights | right_fd_write, std::uint64_t{0}), perm);
+    EXPECT_EQ(guest.call("fd_fdstat_set_rights", reader, rights | right_fd_write, std::uint64_t{0}),
+              perm);
     EXPECT_EQ(guest.call("fd_fdstat_set_rights", reader, std::uint64_t{0}, right_fd_read), perm);
     EXPECT_EQ(guest.call("fd_fdstat_set_rights", 99, std::uint64_t{0}, std::uint64_t{0}), badf);
   });
@@ -131,8 +133,8 @@ TEST(WasiFd, SizeTimesAndSpace) {
   run_puppet(machine, {}, [](Puppet& guest) {
     const std::int32_t file = guest.open("tmp/new", oflag_creat);
     EXPECT_EQ(guest.call("fd_filestat_set_size", file, std::uint64_t{5000}), ok);
-    EXPECT_EQ(guest.call("fd_filestat_set_times", file, std::uint64_t{1'500'000'000}, std::uint64_t{7},
-                         fstflag_atim | fstflag_mtim),
+    EXPECT_EQ(guest.call("fd_filestat_set_times", file, std::uint64_t{1'500'000'000},
+                         std::uint64_t{7}, fstflag_atim | fstflag_mtim),
               ok);
     FileStat stat = filestat(guest, file);
     EXPECT_EQ(stat.size, 5000u);
@@ -228,7 +230,8 @@ TEST(WasiFd, ReaddirCutsTheLastEntryAndGoesOnByCookie) {
   TestKernel machine;
   machine.with_files([](vfs::FileOps& files) {
     EXPECT_TRUE(files.make_dir("/tmp/dir", 0777));
-    for (int i = 0; i < 40; ++i) EXPECT_TRUE(files.write_file("/tmp/dir/file" + std::to_string(i), ""));
+    for (int i = 0; i < 40; ++i)
+      EXPECT_TRUE(files.write_file("/tmp/dir/file" + std::to_string(i), ""));
   });
   run_puppet(machine, {}, [](Puppet& guest) {
     const std::int32_t dir = guest.open("tmp/dir", oflag_directory);
@@ -254,7 +257,8 @@ TEST(WasiFd, ReaddirSeesStableEntriesOnceWhileTheDirectoryChanges) {
   TestKernel machine;
   machine.with_files([](vfs::FileOps& files) {
     EXPECT_TRUE(files.make_dir("/tmp/dir", 0777));
-    for (const char* name : {"a", "b", "c", "d"}) EXPECT_TRUE(files.write_file(std::string("/tmp/dir/") + name, ""));
+    for (const char* name : {"a", "b", "c", "d"})
+      EXPECT_TRUE(files.write_file(std::string("/tmp/dir/") + name, ""));
   });
   run_puppet(machine, {}, [&](Puppet& guest) {
     const std::int32_t dir = guest.open("tmp/dir", oflag_directory);
@@ -277,7 +281,8 @@ TEST(WasiFd, ReaddirSeesStableEntriesOnceWhileTheDirectoryChanges) {
                 step < 6 ? ok : noent);
       ASSERT_LT(step, 50);
     }
-    for (const char* name : {".", "..", "a", "b", "c", "d"}) EXPECT_EQ(seen.count(name), 1u) << name;
+    for (const char* name : {".", "..", "a", "b", "c", "d"})
+      EXPECT_EQ(seen.count(name), 1u) << name;
   });
 }
 

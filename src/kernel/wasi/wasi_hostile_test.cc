@@ -1,5 +1,5 @@
-// Every WASI function against arguments that no honest program passes. Whatever happens, the answer is an errno (or the guest's
-// own end), and the host lives.
+// Every WASI function against arguments that no honest program passes. Whatever happens, the answer
+// is an errno (or the guest's own end), and the host lives.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,14 +16,14 @@ constexpr std::uint32_t end = Puppet::memory_bytes;
 
 // Functions that end the guest, or that have a test of their own below because they may sleep.
 bool left_out(std::string_view name) {
-  return name == "proc_exit" || name == "proc_raise" || name == "poll_oneoff" || name == "fd_close" ||
-         name == "fd_renumber";
+  return name == "proc_exit" || name == "proc_raise" || name == "poll_oneoff" ||
+         name == "fd_close" || name == "fd_renumber";
 }
 
 std::vector<wasm::HostFunction> all_functions() {
   std::vector<wasm::HostFunction> all;
-  for (const auto family : {args_calls, clock_calls, fd_calls, transfer_calls, directory_calls, path_calls,
-                            poll_calls, process_calls, random_calls, socket_calls}) {
+  for (const auto family : {args_calls, clock_calls, fd_calls, transfer_calls, directory_calls,
+                            path_calls, poll_calls, process_calls, random_calls, socket_calls}) {
     for (wasm::HostFunction& function : family()) all.push_back(std::move(function));
   }
   return all;
@@ -38,8 +38,9 @@ TEST(WasiHostile, WildArgumentsAreErrors) {
   const WaitStatus status = run_puppet(machine, {}, [&](Puppet& guest) {
     const std::int32_t file = guest.open("tmp/file");
     ASSERT_GE(file, 0);
-    constexpr std::array<std::uint64_t, 9> wild{0xffffffff, 0x7fffffff, 0x80000000, end - 1, end,
-                                                end + 1,    0xfffffffc, 0xfffff000, ~std::uint64_t{0}};
+    constexpr std::array<std::uint64_t, 9> wild{0xffffffff, 0x7fffffff, 0x80000000,
+                                                end - 1,    end,        end + 1,
+                                                0xfffffffc, 0xfffff000, ~std::uint64_t{0}};
     for (const wasm::HostFunction& function : all_functions()) {
       if (left_out(function.name)) continue;
       for (const std::uint64_t value : wild) {
@@ -85,7 +86,8 @@ TEST(WasiHostile, OutPointersBeyondMemoryAreEfaultAndHaveNoEffect) {
       EXPECT_EQ(guest.call("args_get", bad, buffer), fault);
       EXPECT_EQ(guest.call("args_get", buffer, bad), fault);
       EXPECT_EQ(guest.call("random_get", bad, 8), fault);
-      EXPECT_EQ(guest.call("path_open", 3, 1, name, 8, 0, right_fd_read, std::uint64_t{0}, 0, bad), fault);
+      EXPECT_EQ(guest.call("path_open", 3, 1, name, 8, 0, right_fd_read, std::uint64_t{0}, 0, bad),
+                fault);
       EXPECT_EQ(guest.call("path_filestat_get", 3, 1, name, 8, bad), fault);
       EXPECT_EQ(guest.call("path_filestat_get", 3, 1, bad, 8, buffer), fault);
       EXPECT_EQ(guest.call("fd_readdir", 3, bad, 100, std::uint64_t{0}, buffer), fault);
@@ -134,10 +136,13 @@ TEST(WasiHostile, PathsAreBounded) {
     EXPECT_EQ(guest.call("path_filestat_get", 3, 0, path, 4096, out), nametoolong);
     EXPECT_EQ(guest.call("path_filestat_get", 3, 0, path, 0xffffffff, out), nametoolong);
     EXPECT_EQ(guest.call("path_filestat_get", 3, 0, end - 3, 4, out), fault);
-    EXPECT_EQ(guest.call("path_create_directory", 3, guest.put(std::string_view("tmp\0x", 5)), 5), inval);
+    EXPECT_EQ(guest.call("path_create_directory", 3, guest.put(std::string_view("tmp\0x", 5)), 5),
+              inval);
     EXPECT_EQ(guest.call("path_filestat_get", 3, 2, path, 1, out), inval);
-    EXPECT_EQ(guest.call("path_open", 3, 0, path, 1, 16, right_fd_read, std::uint64_t{0}, 0, out), inval);
-    EXPECT_EQ(guest.call("path_open", 3, 0, path, 1, 0, right_fd_read, std::uint64_t{0}, 32, out), inval);
+    EXPECT_EQ(guest.call("path_open", 3, 0, path, 1, 16, right_fd_read, std::uint64_t{0}, 0, out),
+              inval);
+    EXPECT_EQ(guest.call("path_open", 3, 0, path, 1, 0, right_fd_read, std::uint64_t{0}, 32, out),
+              inval);
     EXPECT_EQ(guest.call("path_symlink", path, 0, 3, path, 3), noent);
     EXPECT_EQ(guest.call("path_symlink", path, 4096, 3, path, 3), nametoolong);
   });
@@ -177,8 +182,8 @@ TEST(WasiHostile, PermissionsHold) {
     EXPECT_EQ(guest.open("etc/new", oflag_creat), -acces);
     const std::uint32_t name = guest.put("etc/public");
     EXPECT_EQ(guest.call("path_unlink_file", 3, name, 10), acces);
-    EXPECT_EQ(guest.call("path_filestat_set_times", 3, 0, name, 10, std::uint64_t{0}, std::uint64_t{0},
-                         fstflag_atim),
+    EXPECT_EQ(guest.call("path_filestat_set_times", 3, 0, name, 10, std::uint64_t{0},
+                         std::uint64_t{0}, fstflag_atim),
               perm);
   });
 }

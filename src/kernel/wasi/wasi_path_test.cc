@@ -11,7 +11,8 @@ constexpr std::int32_t cwd = 4;
 
 // `guest.call` for the functions that take one path first: descriptor, path, length.
 template <typename... A>
-std::int32_t at(Puppet& guest, std::string_view name, std::int32_t fd, std::string_view path, A... rest) {
+std::int32_t at(Puppet& guest, std::string_view name, std::int32_t fd, std::string_view path,
+                A... rest) {
   return guest.call(name, fd, guest.put(path), static_cast<std::uint32_t>(path.size()), rest...);
 }
 
@@ -31,22 +32,25 @@ std::string readlink(Puppet& guest, std::string_view path, std::uint32_t bytes =
   const std::uint32_t buffer = guest.reserve(bytes);
   const std::uint32_t out = guest.reserve(4);
   const std::int32_t error = at(guest, "path_readlink", root, path, buffer, bytes, out);
-  return error == ok ? guest.text(buffer, guest.get<std::uint32_t>(out)) : "errno " + std::to_string(error);
+  return error == ok ? guest.text(buffer, guest.get<std::uint32_t>(out))
+                     : "errno " + std::to_string(error);
 }
 
 std::int32_t rename(Puppet& guest, std::string_view from, std::string_view to) {
-  return guest.call("path_rename", root, guest.put(from), static_cast<std::uint32_t>(from.size()), root,
-                    guest.put(to), static_cast<std::uint32_t>(to.size()));
+  return guest.call("path_rename", root, guest.put(from), static_cast<std::uint32_t>(from.size()),
+                    root, guest.put(to), static_cast<std::uint32_t>(to.size()));
 }
 
 std::int32_t symlink(Puppet& guest, std::string_view target, std::string_view path) {
-  return guest.call("path_symlink", guest.put(target), static_cast<std::uint32_t>(target.size()), root,
-                    guest.put(path), static_cast<std::uint32_t>(path.size()));
+  return guest.call("path_symlink", guest.put(target), static_cast<std::uint32_t>(target.size()),
+                    root, guest.put(path), static_cast<std::uint32_t>(path.size()));
 }
 
-std::int32_t link(Puppet& guest, std::string_view existing, std::string_view path, std::uint32_t lookup = 0) {
-  return guest.call("path_link", root, lookup, guest.put(existing), static_cast<std::uint32_t>(existing.size()),
-                    root, guest.put(path), static_cast<std::uint32_t>(path.size()));
+std::int32_t link(Puppet& guest, std::string_view existing, std::string_view path,
+                  std::uint32_t lookup = 0) {
+  return guest.call("path_link", root, lookup, guest.put(existing),
+                    static_cast<std::uint32_t>(existing.size()), root, guest.put(path),
+                    static_cast<std::uint32_t>(path.size()));
 }
 
 TEST(WasiPath, DirectoriesComeAndGo) {
@@ -78,7 +82,8 @@ TEST(WasiPath, OpenFlags) {
     EXPECT_EQ(guest.open("tmp/file/x"), -notdir);
     EXPECT_EQ(guest.open("tmp"), -isdir);  // asks for writing
     EXPECT_GE(guest.open("tmp", oflag_directory), 0);
-    const std::int32_t append = guest.open("tmp/file", 0, right_fd_read | right_fd_write, fdflag_append);
+    const std::int32_t append =
+        guest.open("tmp/file", 0, right_fd_read | right_fd_write, fdflag_append);
     EXPECT_EQ(guest.write(append, "+"), 1);
     EXPECT_EQ(stat(guest, root, "tmp/file").stat.size, 8u);
     EXPECT_GE(guest.open("tmp/file", oflag_trunc), 0);
@@ -109,7 +114,8 @@ TEST(WasiPath, LinksOfBothKinds) {
     EXPECT_EQ(readlink(guest, "tmp/link", 2), "fi");
     EXPECT_EQ(readlink(guest, "tmp/file"), "errno 28");
     EXPECT_EQ(stat(guest, root, "tmp/link").stat.filetype, filetype_symbolic_link);
-    EXPECT_EQ(stat(guest, root, "tmp/link", lookup_symlink_follow).stat.filetype, filetype_regular_file);
+    EXPECT_EQ(stat(guest, root, "tmp/link", lookup_symlink_follow).stat.filetype,
+              filetype_regular_file);
     EXPECT_EQ(link(guest, "tmp/file", "tmp/second"), ok);
     EXPECT_EQ(stat(guest, root, "tmp/second").stat.nlink, 2u);
     EXPECT_EQ(stat(guest, root, "tmp/second").stat.ino, stat(guest, root, "tmp/file").stat.ino);
@@ -149,12 +155,14 @@ TEST(WasiPath, TimesAreSet) {
     const FileStat after = stat(guest, root, "tmp/file").stat;
     EXPECT_EQ(after.atim_ns, 2'000'000'001u);
     EXPECT_GT(after.mtim_ns, 1'600'000'000'000'000'000u);
-    EXPECT_EQ(guest.call("path_filestat_set_times", root, 1, path, 8, std::uint64_t{0}, std::uint64_t{0}, 16),
+    EXPECT_EQ(guest.call("path_filestat_set_times", root, 1, path, 8, std::uint64_t{0},
+                         std::uint64_t{0}, 16),
               inval);
   });
 }
 
-// --- Preopens ---------------------------------------------------------------------------------------------------
+// --- Preopens
+// ---------------------------------------------------------------------------------------------------
 
 std::string preopen_name(Puppet& guest, std::int32_t fd) {
   const std::uint32_t out = guest.reserve(sizeof(Prestat));

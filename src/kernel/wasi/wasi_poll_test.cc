@@ -12,7 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Subscription clock(std::uint64_t userdata, std::chrono::nanoseconds timeout, std::uint32_t id = clock_monotonic) {
+Subscription clock(std::uint64_t userdata, std::chrono::nanoseconds timeout,
+                   std::uint32_t id = clock_monotonic) {
   Subscription subscription;
   subscription.userdata = userdata;
   subscription.type = event_clock;
@@ -45,7 +46,8 @@ TEST(WasiPoll, RelativeClocksWait) {
   TestKernel machine;
   run_puppet(machine, {}, [](Puppet& guest) {
     const auto start = std::chrono::steady_clock::now();
-    const std::vector<Event> events = poll(guest, {clock(7, 1h), clock(8, 20ms), clock(9, 20ms, clock_realtime)});
+    const std::vector<Event> events =
+        poll(guest, {clock(7, 1h), clock(8, 20ms), clock(9, 20ms, clock_realtime)});
     EXPECT_GE(std::chrono::steady_clock::now() - start, 20ms);
     ASSERT_FALSE(events.empty());
     for (const Event& event : events) {
@@ -63,7 +65,8 @@ TEST(WasiPoll, AbsoluteClocksWaitForTheirMoment) {
     for (const std::uint32_t id : {clock_realtime, clock_monotonic}) {
       ASSERT_EQ(guest.call("clock_time_get", id, std::uint64_t{0}, now), ok);
       const auto start = std::chrono::steady_clock::now();
-      Subscription later = clock(1, std::chrono::nanoseconds(guest.get<std::uint64_t>(now)) + 20ms, id);
+      Subscription later =
+          clock(1, std::chrono::nanoseconds(guest.get<std::uint64_t>(now)) + 20ms, id);
       later.flags = subclock_abstime;
       EXPECT_EQ(poll(guest, {later}).size(), 1u);
       EXPECT_GE(std::chrono::steady_clock::now() - start, 19ms);
@@ -77,8 +80,8 @@ TEST(WasiPoll, AbsoluteClocksWaitForTheirMoment) {
 TEST(WasiPoll, StrangeClocksAreEventsWithAnError) {
   TestKernel machine;
   run_puppet(machine, {}, [](Puppet& guest) {
-    const std::vector<Event> events =
-        poll(guest, {clock(1, 0ns, clock_process_cputime), clock(2, 0ns, 77), on_fd(3, event_fd_read, 99)});
+    const std::vector<Event> events = poll(guest, {clock(1, 0ns, clock_process_cputime),
+                                                   clock(2, 0ns, 77), on_fd(3, event_fd_read, 99)});
     ASSERT_EQ(events.size(), 3u);
     EXPECT_EQ(events[0].error, notsup);
     EXPECT_EQ(events[1].error, inval);
@@ -183,11 +186,10 @@ TEST(WasiPoll, TellsHangups) {
 
 TEST(WasiPoll, ASleeperCanBeKilled) {
   TestKernel machine;
-  const ProcessPtr process =
-      start_puppet(machine, {}, [](Puppet& guest) {
-        const std::uint32_t in = guest.put(clock(1, std::chrono::nanoseconds::max()));
-        EXPECT_EQ(guest.call("poll_oneoff", in, guest.reserve(32), 1, guest.reserve(4)), unwound);
-      });
+  const ProcessPtr process = start_puppet(machine, {}, [](Puppet& guest) {
+    const std::uint32_t in = guest.put(clock(1, std::chrono::nanoseconds::max()));
+    EXPECT_EQ(guest.call("poll_oneoff", in, guest.reserve(32), 1, guest.reserve(4)), unwound);
+  });
   ASSERT_TRUE(process);
   machine.kernel().kill_job(process->job);
   EXPECT_EQ(machine.wait(process).term_signal(), sigkill);

@@ -20,7 +20,8 @@ std::vector<std::string> strings(Puppet& guest, const std::string& family) {
   EXPECT_EQ(guest.call(family + "_get", pointers, block), ok);
   std::vector<std::string> result;
   for (std::uint32_t i = 0; i < count; ++i) {
-    result.emplace_back(guest.memory().read_string(guest.get<std::uint32_t>(pointers + i * 4), 100).value());
+    result.emplace_back(
+        guest.memory().read_string(guest.get<std::uint32_t>(pointers + i * 4), 100).value());
   }
   return result;
 }
@@ -47,8 +48,8 @@ TEST(WasiProcess, EmptyEnvironment) {
 TEST(WasiProcess, ExitCodes) {
   TestKernel machine;
   for (const std::uint32_t code : {0u, 1u, 42u, 255u, 256u, 0xffffffffu}) {
-    const WaitStatus status =
-        run_puppet(machine, {}, [&](Puppet& guest) { EXPECT_EQ(guest.call("proc_exit", code), unwound); });
+    const WaitStatus status = run_puppet(
+        machine, {}, [&](Puppet& guest) { EXPECT_EQ(guest.call("proc_exit", code), unwound); });
     EXPECT_TRUE(status.is_exited());
     EXPECT_EQ(status.exit_code(), static_cast<int>(code & 0xff));
   }
@@ -56,12 +57,12 @@ TEST(WasiProcess, ExitCodes) {
 
 TEST(WasiProcess, RaisePostsARealSignal) {
   TestKernel machine;
-  const WaitStatus killed =
-      run_puppet(machine, {}, [](Puppet& guest) { EXPECT_EQ(guest.call("proc_raise", 15), unwound); });
+  const WaitStatus killed = run_puppet(
+      machine, {}, [](Puppet& guest) { EXPECT_EQ(guest.call("proc_raise", 15), unwound); });
   EXPECT_TRUE(killed.is_signaled());
   EXPECT_EQ(killed.term_signal(), sigterm);
-  const WaitStatus sys =
-      run_puppet(machine, {}, [](Puppet& guest) { EXPECT_EQ(guest.call("proc_raise", 30), unwound); });
+  const WaitStatus sys = run_puppet(
+      machine, {}, [](Puppet& guest) { EXPECT_EQ(guest.call("proc_raise", 30), unwound); });
   EXPECT_EQ(sys.term_signal(), sigsys);
   const WaitStatus lives = run_puppet(machine, {}, [](Puppet& guest) {
     EXPECT_EQ(guest.call("proc_raise", 0), ok);
@@ -91,8 +92,8 @@ TEST(WasiProcess, ABlockedGuestCanBeKilled) {
   const auto [reader, writer] = make_pipe(machine.kernel());
   SpawnRequest request;
   request.files = {{0, reader}, {1, writer}};
-  const ProcessPtr process =
-      start_puppet(machine, request, [](Puppet& guest) { EXPECT_EQ(guest.read(0, 4), "errno -1"); });
+  const ProcessPtr process = start_puppet(
+      machine, request, [](Puppet& guest) { EXPECT_EQ(guest.read(0, 4), "errno -1"); });
   ASSERT_TRUE(process);
   machine.kernel().kill_job(process->job);
   EXPECT_EQ(machine.wait(process).term_signal(), sigkill);

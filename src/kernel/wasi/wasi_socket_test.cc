@@ -10,16 +10,18 @@ namespace {
 constexpr std::uint32_t af_unix = 1;
 
 SpawnRequest with_pair(TestKernel& machine, SocketType type) {
-  // A pair is made by somebody: a guest's task makes it for the two descriptors of the guest that is tested.
+  // A pair is made by somebody: a guest's task makes it for the two descriptors of the guest that
+  // is tested.
   SpawnRequest request;
-  machine.add_program("/bin/maker", R"((module (import "test" "turn" (func $turn)) (memory (export "memory") 1)
+  machine.add_program("/bin/maker",
+                      R"((module (import "test" "turn" (func $turn)) (memory (export "memory") 1)
                                          (func (export "_start") call $turn)))");
   SpawnRequest maker;
   maker.path = "/bin/maker";
   machine.wait(machine.spawn(maker, [&](wasm::HostCall& host) {
     const std::lock_guard lock(machine.kernel().mutex());
-    auto pair = machine.kernel().sockets().create_pair(host.owner<Task>(), af_unix, static_cast<std::uint32_t>(type),
-                                                       0, 0);
+    auto pair = machine.kernel().sockets().create_pair(host.owner<Task>(), af_unix,
+                                                       static_cast<std::uint32_t>(type), 0, 0);
     ASSERT_TRUE(pair);
     request.files = {{0, pair->first}, {1, pair->second}};
   }));
@@ -27,7 +29,8 @@ SpawnRequest with_pair(TestKernel& machine, SocketType type) {
 }
 
 std::int32_t send(Puppet& guest, std::int32_t fd, std::string_view text, std::uint32_t flags = 0) {
-  const std::uint32_t iov = guest.put(IoVec{guest.put(text), static_cast<std::uint32_t>(text.size())});
+  const std::uint32_t iov =
+      guest.put(IoVec{guest.put(text), static_cast<std::uint32_t>(text.size())});
   const std::uint32_t out = guest.reserve(4);
   const std::int32_t error = guest.call("sock_send", fd, iov, 1, flags, out);
   return error == ok ? guest.get<std::int32_t>(out) : -error;
@@ -45,7 +48,8 @@ Got receive(Puppet& guest, std::int32_t fd, std::uint32_t bytes, std::uint32_t f
   const std::uint32_t out = guest.reserve(4);
   const std::uint32_t roflags = guest.reserve(2);
   const std::int32_t error = guest.call("sock_recv", fd, iov, 1, flags, out, roflags);
-  return {error, guest.text(buffer, guest.get<std::uint32_t>(out)), guest.get<std::uint16_t>(roflags)};
+  return {error, guest.text(buffer, guest.get<std::uint32_t>(out)),
+          guest.get<std::uint16_t>(roflags)};
 }
 
 TEST(WasiSocket, StreamsSendReceiveAndShutDown) {
