@@ -89,7 +89,8 @@ TEST(PythonPackages, TheErrorNamesTheCommand) {
 TEST(PythonPackages, APlotIsAnImage) {
   const auto sandbox = make_sandbox({.packages = {"matplotlib"}});
   const RunResult result = sandbox->run(
-      {.argv = {"python3", "-c", "import matplotlib.pyplot as p; p.plot([1, 3, 2]); p.savefig('a.png'); p.savefig('a.svg')"}});
+      {.argv = {"python3", "-c", "import matplotlib.pyplot as p; p.plot([1, 3, 2]); p.savefig('a.png'); p.savefig('a.svg')"},
+       .timeout = std::chrono::minutes(4)});  // it makes its list of fonts first
   EXPECT_EQ(result.exit_code, 0) << result.stderr_data;
   EXPECT_THAT(sandbox->run({.script = "head -c 4 a.png | tail -c 3; head -c 5 a.svg"}).stdout_data, StartsWith("PNG<?xml"));
 }
@@ -100,8 +101,9 @@ TEST(PythonDoor, RefusesWhatIsNoFrame) {
                    "def refused(frame):\n"
                    "  try: _host.call(bytearray(frame)); return False\n"
                    "  except OSError: return True\n"
-                   "print(refused(b''), refused(b'sys0'), refused(b'x' * 64), refused(b'imm0' + b'\\xff' * 8))"),
-            "True True True True\n");
+                   "print(refused(b''), refused(b'sys0'), refused(b'x' * 64), refused(b'imm0' + b'\\xff' * 8),\n"
+                   "      refused(b'imm0' + bytes(1 << 20)))"),
+            "True True True True True\n");
 }
 
 TEST(PythonDoor, RefusesWildPointersAndForeignCalls) {

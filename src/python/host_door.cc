@@ -113,6 +113,8 @@ SysResult perform(Task& task, const wasm::GuestMemory& memory, const Frame& fram
 Result<void> make_immortal(const wasm::GuestMemory& memory, std::uint32_t request, std::uint32_t length) {
   constexpr std::uint32_t immortal = 5U << 28;
   constexpr std::uint32_t immortal_from = 1U << 30;
+  constexpr std::uint32_t max_bytes = 1U << 16;  // nothing interrupts this loop
+  if (length > max_bytes) return Errno::inval;
   std::uint32_t at = request + static_cast<std::uint32_t>(immortal_magic.size());
   for (auto left = static_cast<std::uint32_t>(length / sizeof(std::uint32_t)); left > 1; --left, at += sizeof(std::uint32_t)) {
     CLOCHE_ASSIGN(const std::uint32_t object, memory.read<std::uint32_t>(at));

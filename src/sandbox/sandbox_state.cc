@@ -99,6 +99,7 @@ std::unique_ptr<SandboxState> SandboxState::fork() {
     const std::lock_guard lock(kernel_->mutex());
     std::unique_ptr<vfs::Namespace> space = kernel_->files().fork();
     vfs::TypedFsRef<vfs::MemFs> root(static_cast<vfs::MemFs*>(&space->root().fs()));
+    root->drop_orphans();  // no descriptor of the parent is carried over
     twin.reset(new SandboxState(engine_, options_, std::move(environment), std::move(space),
                                 std::move(root)));
   }

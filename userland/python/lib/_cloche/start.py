@@ -1,8 +1,8 @@
 """The entry of the interpreter, called by the host with one frame of bytes.
 
 The first byte says what for: `P` starts a process (and is its only call), `I` runs code while a boot image is made, `S` makes
-this instance a session, `X` runs code in it, `Q` asks for the status of its last sys.exit, `F` tells a fork of a session who it is. A process frame holds strings that end in a null: numbers, current directory,
-host name, program, then argv and the environment.
+this instance a session, `X` runs code in it, `Q` asks for the status of its last sys.exit, `F` tells a fork of a session who it is.
+A process frame holds strings that end in a null: numbers, current directory, host name, program, then argv and the environment.
 """
 import gc
 import os
