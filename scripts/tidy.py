@@ -59,8 +59,8 @@ def is_own_c(name: str) -> bool:
 
 
 def rule_format(options):
-    """Sources are laid out as .clang-format says."""
-    sources = [f for f in FILES if f.endswith(CXX) or is_own_c(f)]
+    """Sources are laid out as .clang-format says; what stands among musl's files, as musl's are."""
+    sources = [f for f in FILES if (f.endswith(CXX) and not f.startswith("userland/")) or is_own_c(f)]
     if not sources:
         return
     how = ["-i"] if options.fix else ["--dry-run", "-Werror"]
@@ -205,9 +205,13 @@ def rule_dependencies(_):
         name = line.partition("#")[0].partition("|")[0].strip()
         if name and f"`{name}`" not in page:
             yield f"scripts/packages.txt:{number}: docs/dependencies.md does not name {name}"
-    for number, line in lines("third_party.lock.toml"):
-        if (found := re.match(r'sha256 = "(\w{12})', line)) and found[1] not in page:
-            yield f"third_party.lock.toml:{number}: docs/dependencies.md does not name {found[1]}"
+    pins = ["third_party.lock.toml", *with_suffix(".toml", under="userland/ports/"),
+            *with_suffix(".py", under="userland/build/")]
+    for name in pins:
+        for number, line in lines(name):
+            found = re.search(r'"?sha256"?\s*[:=]\s*"([0-9a-f]{12})[0-9a-f]{52}"', line)
+            if found and found[1] not in page:
+                yield f"{name}:{number}: docs/dependencies.md does not name {found[1]}"
 
 
 def rule_scripts(_):

@@ -1,5 +1,5 @@
-// What programs in Python ask of the system: children, owners and permissions, the end of a program, and frames of the guest's own
-// door that are no frames.
+// What programs in Python ask of the system: children, owners and permissions, the end of a
+// program, and frames of the guest's own door that are no frames.
 #include <gmock/gmock.h>
 
 #include "sandbox_testing.h"
@@ -19,13 +19,16 @@ std::string python(const std::string& program, const SandboxOptions& options = {
 }
 
 TEST(PythonChildren, SubprocessRunsAndReadsThem) {
-  EXPECT_EQ(python("import subprocess as s; print(s.run(['tr', 'a-z', 'A-Z'], input='abc', capture_output=True, text=True).stdout)"),
+  EXPECT_EQ(python("import subprocess as s; print(s.run(['tr', 'a-z', 'A-Z'], input='abc', "
+                   "capture_output=True, text=True).stdout)"),
             "ABC\n");
-  EXPECT_EQ(python("import subprocess as s; r = s.run('echo out; echo err >&2; exit 3', shell=True, capture_output=True)\n"
+  EXPECT_EQ(python("import subprocess as s; r = s.run('echo out; echo err >&2; exit 3', "
+                   "shell=True, capture_output=True)\n"
                    "print(r.returncode, r.stdout, r.stderr)"),
             "3 b'out\\n' b'err\\n'\n");
   EXPECT_EQ(python("import subprocess as s\n"
-                   "a = s.Popen(['seq', '5'], stdout=s.PIPE); b = s.Popen(['wc', '-l'], stdin=a.stdout, stdout=s.PIPE)\n"
+                   "a = s.Popen(['seq', '5'], stdout=s.PIPE); b = s.Popen(['wc', '-l'], "
+                   "stdin=a.stdout, stdout=s.PIPE)\n"
                    "print(b.communicate()[0].strip(), a.wait())"),
             "b'5' 0\n");
 }
@@ -39,12 +42,16 @@ TEST(PythonChildren, TheirEndsAreTold) {
                    "try: s.run(['sleep', '30'], timeout=0.05)\n"
                    "except s.TimeoutExpired: print('late')"),
             "late\n");
-  EXPECT_EQ(python("import subprocess as s; p = s.Popen(['sleep', '30']); p.terminate(); print(p.wait())"), "-15\n");
+  EXPECT_EQ(
+      python(
+          "import subprocess as s; p = s.Popen(['sleep', '30']); p.terminate(); print(p.wait())"),
+      "-15\n");
   EXPECT_EQ(python("import os; print(os.waitstatus_to_exitcode(os.system('exit 4')))"), "4\n");
 }
 
 TEST(PythonChildren, HaveItsDirectoryAndEnvironment) {
-  EXPECT_EQ(python("import os, subprocess as s; os.mkdir('/tmp/d'); os.chdir('/tmp/d'); os.environ['A'] = 'b'\n"
+  EXPECT_EQ(python("import os, subprocess as s; os.mkdir('/tmp/d'); os.chdir('/tmp/d'); "
+                   "os.environ['A'] = 'b'\n"
                    "print(s.check_output('pwd; echo $A', shell=True, text=True), end='')"),
             "/tmp/d\nb\n");
 }
@@ -53,17 +60,20 @@ TEST(PythonFiles, HaveOwnersAndPermissions) {
   EXPECT_EQ(python("import os; open('f', 'w').close(); os.chmod('f', 0o640); s = os.stat('f')\n"
                    "print(oct(s.st_mode), s.st_uid, os.getuid())"),
             "0o100640 1000 1000\n");
-  EXPECT_EQ(python("import os, tempfile; print(oct(os.stat(tempfile.mkdtemp()).st_mode))"), "0o40700\n");
-  EXPECT_EQ(python("try: open('/usr/lib/python3.15/x', 'w')\nexcept PermissionError: print('refused')"), "refused\n");
+  EXPECT_EQ(python("import os, tempfile; print(oct(os.stat(tempfile.mkdtemp()).st_mode))"),
+            "0o40700\n");
+  EXPECT_EQ(
+      python("try: open('/usr/lib/python3.15/x', 'w')\nexcept PermissionError: print('refused')"),
+      "refused\n");
 }
 
 TEST(PythonEnd, FlushesFilesAndRunsFinalizers) {
   const auto sandbox = make_sandbox();
-  const RunResult result = sandbox->run(
-      {.argv = {"python3", "-c",
-                "import atexit\n"
-                "class A:\n  def __del__(self): print('gone')\n"
-                "a = A(); atexit.register(print, 'atexit'); f = open('left-open', 'w'); f.write('kept')"}});
+  const RunResult result = sandbox->run({.argv = {"python3", "-c",
+                                                  "import atexit\n"
+                                                  "class A:\n  def __del__(self): print('gone')\n"
+                                                  "a = A(); atexit.register(print, 'atexit'); f = "
+                                                  "open('left-open', 'w'); f.write('kept')"}});
   EXPECT_EQ(result.stdout_data, "atexit\ngone\n") << result.stderr_data;
   EXPECT_EQ(sandbox->run({.script = "cat left-open"}).stdout_data, "kept");
 }
@@ -88,11 +98,14 @@ TEST(PythonPackages, TheErrorNamesTheCommand) {
 
 TEST(PythonPackages, APlotIsAnImage) {
   const auto sandbox = make_sandbox({.packages = {"matplotlib"}});
-  const RunResult result = sandbox->run(
-      {.argv = {"python3", "-c", "import matplotlib.pyplot as p; p.plot([1, 3, 2]); p.savefig('a.png'); p.savefig('a.svg')"},
-       .timeout = std::chrono::minutes(4)});  // it makes its list of fonts first
+  const RunResult result =
+      sandbox->run({.argv = {"python3", "-c",
+                             "import matplotlib.pyplot as p; p.plot([1, 3, 2]); "
+                             "p.savefig('a.png'); p.savefig('a.svg')"},
+                    .timeout = std::chrono::minutes(4)});  // it makes its list of fonts first
   EXPECT_EQ(result.exit_code, 0) << result.stderr_data;
-  EXPECT_THAT(sandbox->run({.script = "head -c 4 a.png | tail -c 3; head -c 5 a.svg"}).stdout_data, StartsWith("PNG<?xml"));
+  EXPECT_THAT(sandbox->run({.script = "head -c 4 a.png | tail -c 3; head -c 5 a.svg"}).stdout_data,
+              StartsWith("PNG<?xml"));
 }
 
 // The frames are the guest's, so they may be anything; each is refused and nothing else happens.
@@ -101,21 +114,27 @@ TEST(PythonDoor, RefusesWhatIsNoFrame) {
                    "def refused(frame):\n"
                    "  try: _host.call(bytearray(frame)); return False\n"
                    "  except OSError: return True\n"
-                   "print(refused(b''), refused(b'sys0'), refused(b'x' * 64), refused(b'imm0' + b'\\xff' * 8),\n"
+                   "print(refused(b''), refused(b'sys0'), refused(b'x' * 64), refused(b'imm0' + "
+                   "b'\\xff' * 8),\n"
                    "      refused(b'imm0' + bytes(1 << 20)))"),
             "True True True True True\n");
 }
 
 TEST(PythonDoor, RefusesWildPointersAndForeignCalls) {
-  EXPECT_EQ(python("import _host, struct\n"
-                   "def result(number, marks, *words, data=b''):\n"
-                   "  f = bytearray(struct.pack('<4s8I', b'sys0', number, marks, *(words + (0,) * (6 - len(words)))) + data)\n"
-                   "  _host.call(f); return struct.unpack_from('<q', f)[0]\n"
-                   "print(result(49, 1, 0xFFFFFFF0), result(49, 0, 0xFFFFFFF0))\n"           // chdir, out of the frame and of memory
-                   "print(result(221, 0x202, 0, 0, 0, data=b'\\1\\0\\0\\0' * 8))\n"          // execve, an array without an end
-                   "print(result(214, 0), result(220, 0), result(0xFFFFFFFF, 0))\n"          // brk, clone, none at all
-                   "print(result(134, 2, 15, 0, 0, 8, data=b'\\7' * 16))"),                  // a handler
-            "-14 -14\n-14\n-38 -38 -38\n-22\n");
+  EXPECT_EQ(
+      python("import _host, struct\n"
+             "def result(number, marks, *words, data=b''):\n"
+             "  f = bytearray(struct.pack('<4s8I', b'sys0', number, marks, *(words + (0,) * (6 - "
+             "len(words)))) + data)\n"
+             "  _host.call(f); return struct.unpack_from('<q', f)[0]\n"
+             "print(result(49, 1, 0xFFFFFFF0), result(49, 0, 0xFFFFFFF0))\n"  // chdir, out of the
+                                                                              // frame and of memory
+             "print(result(221, 0x202, 0, 0, 0, data=b'\\1\\0\\0\\0' * 8))\n"  // execve, an array
+                                                                               // without an end
+             "print(result(214, 0), result(220, 0), result(0xFFFFFFFF, 0))\n"  // brk, clone, none
+                                                                               // at all
+             "print(result(134, 2, 15, 0, 0, 8, data=b'\\7' * 16))"),          // a handler
+      "-14 -14\n-14\n-38 -38 -38\n-22\n");
 }
 
 }  // namespace

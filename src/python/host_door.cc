@@ -29,13 +29,13 @@ static_assert(sizeof(Header) == 36);
 constexpr std::array<char, 4> syscall_magic{'s', 'y', 's', '0'};
 constexpr std::array<char, 4> immortal_magic{'i', 'm', 'm', '0'};
 
-// Numbers that this guest may use, ascending. What is left out: memory (the guest's allocator owns it), clone and
-// set_tid_address, reads and writes and paths that WASI has already.
+// Numbers that this guest may use, ascending. What is left out: memory (the guest's allocator owns
+// it), clone and set_tid_address, reads and writes and paths that WASI has already.
 constexpr std::array<std::uint16_t, 63> allowed{
-    17,  23,  24,  25,  29,  32,  33,  34,  43,  44,  46,  48,  49,  50,  52,  53,  54,
-    55,  56,  57,  59,  81,  94,  95,  98,  102, 103, 119, 120, 121, 122, 123, 129,
-    134, 135, 140, 141, 143, 144, 145, 146, 147, 148, 149, 150, 153, 154, 155, 156,
-    157, 158, 159, 160, 165, 166, 172, 173, 174, 175, 176, 177, 179, 221};
+    17,  23,  24,  25,  29,  32,  33,  34,  43,  44,  46,  48,  49,  50,  52,  53,
+    54,  55,  56,  57,  59,  81,  94,  95,  98,  102, 103, 119, 120, 121, 122, 123,
+    129, 134, 135, 140, 141, 143, 144, 145, 146, 147, 148, 149, 150, 153, 154, 155,
+    156, 157, 158, 159, 160, 165, 166, 172, 173, 174, 175, 176, 177, 179, 221};
 constexpr std::array<std::uint16_t, 5> allowed_high{261, 291, 436, 439, 0x1004};
 static_assert(std::is_sorted(allowed.begin(), allowed.end()));
 
@@ -59,7 +59,8 @@ struct Frame {
   std::uint32_t data_length;
 };
 
-Result<Frame> read_frame(const wasm::GuestMemory& memory, std::uint32_t address, std::uint32_t length) {
+Result<Frame> read_frame(const wasm::GuestMemory& memory, std::uint32_t address,
+                         std::uint32_t length) {
   if (length < sizeof(Header) || !memory.holds(address, length)) return Errno::fault;
   CLOCHE_ASSIGN(const Header header, memory.read<Header>(address));
   if (header.magic != syscall_magic) return Errno::inval;
@@ -67,7 +68,8 @@ Result<Frame> read_frame(const wasm::GuestMemory& memory, std::uint32_t address,
                length - static_cast<std::uint32_t>(sizeof(Header))};
 }
 
-Result<void> make_addresses(const Frame& frame, const wasm::GuestMemory& memory, std::uint32_t offset) {
+Result<void> make_addresses(const Frame& frame, const wasm::GuestMemory& memory,
+                            std::uint32_t offset) {
   for (std::uint32_t i = 0; i < max_array; ++i) {
     const std::uint64_t at = std::uint64_t{offset} + std::uint64_t{i} * 4;
     if (at + 4 > frame.data_length) return Errno::fault;
@@ -80,7 +82,8 @@ Result<void> make_addresses(const Frame& frame, const wasm::GuestMemory& memory,
   return Errno::toobig;
 }
 
-Result<std::array<std::uint32_t, 6>> arguments(const Frame& frame, const wasm::GuestMemory& memory) {
+Result<std::array<std::uint32_t, 6>> arguments(const Frame& frame,
+                                               const wasm::GuestMemory& memory) {
   std::array<std::uint32_t, 6> words = frame.header.words;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::uint32_t bit = std::uint32_t{1} << i;
@@ -108,15 +111,17 @@ SysResult perform(Task& task, const wasm::GuestMemory& memory, const Frame& fram
   }
 }
 
-// "imm0" and addresses of objects: their reference counts become the one that the interpreter never changes. It is the guest's own
-// memory, and nobody else's.
-Result<void> make_immortal(const wasm::GuestMemory& memory, std::uint32_t request, std::uint32_t length) {
+// "imm0" and addresses of objects: their reference counts become the one that the interpreter never
+// changes. It is the guest's own memory, and nobody else's.
+Result<void> make_immortal(const wasm::GuestMemory& memory, std::uint32_t request,
+                           std::uint32_t length) {
   constexpr std::uint32_t immortal = 5U << 28;
   constexpr std::uint32_t immortal_from = 1U << 30;
   constexpr std::uint32_t max_bytes = 1U << 16;  // nothing interrupts this loop
   if (length > max_bytes) return Errno::inval;
   std::uint32_t at = request + static_cast<std::uint32_t>(immortal_magic.size());
-  for (auto left = static_cast<std::uint32_t>(length / sizeof(std::uint32_t)); left > 1; --left, at += sizeof(std::uint32_t)) {
+  for (auto left = static_cast<std::uint32_t>(length / sizeof(std::uint32_t)); left > 1;
+       --left, at += sizeof(std::uint32_t)) {
     CLOCHE_ASSIGN(const std::uint32_t object, memory.read<std::uint32_t>(at));
     CLOCHE_ASSIGN(const std::uint32_t count, memory.read<std::uint32_t>(object));
     if (count > 0 && count < immortal_from) CLOCHE_TRY(memory.write(object, immortal));
@@ -124,22 +129,27 @@ Result<void> make_immortal(const wasm::GuestMemory& memory, std::uint32_t reques
   return {};
 }
 
-bool is_immortal_request(const wasm::GuestMemory& memory, std::uint32_t request, std::uint32_t length) {
+bool is_immortal_request(const wasm::GuestMemory& memory, std::uint32_t request,
+                         std::uint32_t length) {
   const auto magic = memory.read<std::array<char, 4>>(request);
   return length >= immortal_magic.size() && magic && *magic == immortal_magic;
 }
 
-std::int32_t call(wasm::HostCall& host, std::uint32_t request, std::uint32_t length, std::uint32_t answer_out,
-                  std::uint32_t answer_length_out) noexcept {
+std::int32_t call(wasm::HostCall& host, std::uint32_t request, std::uint32_t length,
+                  std::uint32_t answer_out, std::uint32_t answer_length_out) noexcept {
   const wasm::GuestMemory memory = host.memory();
-  if (!memory.write(answer_out, std::uint32_t{0}) || !memory.write(answer_length_out, std::uint32_t{0})) return bad_frame;
+  if (!memory.write(answer_out, std::uint32_t{0}) ||
+      !memory.write(answer_length_out, std::uint32_t{0}))
+    return bad_frame;
   if (is_immortal_request(memory, request, length)) {
     return make_immortal(memory, request, length) ? 0 : bad_frame;
   }
   const Result<Frame> frame = read_frame(memory, request, length);
   if (!frame) return bad_frame;
-  const SysResult result = kernel::enter_kernel(
-      host, [&](Task& task, const wasm::GuestMemory& now) -> SysResult { return perform(task, now, *frame); });
+  const SysResult result =
+      kernel::enter_kernel(host, [&](Task& task, const wasm::GuestMemory& now) -> SysResult {
+        return perform(task, now, *frame);
+      });
   const std::int64_t value = result ? *result : -static_cast<std::int64_t>(result.error());
   (void)memory.write(request, value);
   return 0;
@@ -147,6 +157,8 @@ std::int32_t call(wasm::HostCall& host, std::uint32_t request, std::uint32_t len
 
 }  // namespace
 
-void define_host_door(wasm::Linker& linker) { linker.define(wasm::host_function<call>("host", "call")); }
+void define_host_door(wasm::Linker& linker) {
+  linker.define(wasm::host_function<call>("host", "call"));
+}
 
 }  // namespace cloche::python
