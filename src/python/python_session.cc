@@ -18,11 +18,17 @@ struct PythonSession::Shared {
   bool answered = false;
   bool gone = false;
   bool has_run = false;
+  // What the first code of this session's forks writes; they learn it together.
+  std::shared_ptr<HotPages> fork_pages = std::make_shared<HotPages>();
+  // The same for this session itself, shared with the other forks of its parent; null for one that
+  // is no fork.
+  std::shared_ptr<HotPages> own_pages;
   wasm::Outcome outcome;  // of the turn
   Errno capture_error = Errno::io;
   kernel::WaitQueue asked;   // the process sleeps here
   kernel::WaitQueue answer;  // the session sleeps here
 
+  HotPages& hot_pages() const { return own_pages ? *own_pages : runtime->session_pages(); }
   wasm::Outcome serve(kernel::Task& task);
   wasm::Outcome begin(kernel::Task& task);
   wasm::Outcome take_requests(kernel::Task& task);
@@ -56,7 +62,7 @@ wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
   // A session is likely to be forked, with much state.
   if (!wasm::prepare_for_capture(task.instance())) return failed;
   image.reset();
-  runtime->session_pages().prepare(task.instance());
+  hot_pages().prepare(task.instance());
   std::string frame;
   {
     const std::lock_guard lock(task.kernel().mutex());
@@ -93,7 +99,7 @@ void PythonSession::Shared::perform(kernel::Task& task, Request what, const std:
   if (what == Request::execute) {
     // A turn's result is a byte: the status of a sys.exit is a second one.
     outcome = take_turn(task.instance(), code_frame(Turn::execute, text));
-    if (!std::exchange(has_run, true) && !is_fork) runtime->session_pages().learn(task.instance());
+    if (!std::exchange(has_run, true)) hot_pages().learn(task.instance());
     if (!outcome.returned() || outcome.result.as_i32() != turn_exited) return;
     outcome = take_turn(task.instance(), code_frame(Turn::exit_status, {}));
     if (outcome.returned())
@@ -142,10 +148,11 @@ Result<std::unique_ptr<PythonSession>> PythonSession::start(PythonRuntime& runti
 
 Result<std::unique_ptr<PythonSession>> PythonSession::start_from(
     PythonRuntime& runtime, kernel::Kernel& kernel, const SessionOptions& options,
-    std::shared_ptr<const wasm::MemoryImage> image) {
+    std::shared_ptr<const wasm::MemoryImage> image, std::shared_ptr<HotPages> hot_pages) {
   auto shared = std::make_shared<Shared>();
   shared->image = std::move(image);
   shared->is_fork = true;
+  shared->own_pages = std::move(hot_pages);
   return spawn(runtime, kernel, options, std::move(shared));
 }
 
@@ -218,7 +225,7 @@ Result<std::shared_ptr<const wasm::MemoryImage>> PythonSession::capture() {
 Result<std::unique_ptr<PythonSession>> PythonSession::fork(kernel::Kernel& kernel,
                                                            const SessionOptions& options) {
   CLOCHE_ASSIGN(std::shared_ptr<const wasm::MemoryImage> image, capture());
-  return start_from(runtime_, kernel, options, std::move(image));
+  return start_from(runtime_, kernel, options, std::move(image), shared_->fork_pages);
 }
 
 }  // namespace cloche::python

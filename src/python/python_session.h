@@ -62,10 +62,11 @@ class PythonSession {
   // written. Descriptors beyond those of `options` are not open in it.
   Result<std::unique_ptr<PythonSession>> fork(kernel::Kernel& kernel,
                                               const SessionOptions& options);
-  // The same from an image that was captured before.
+  // The same from an image that was captured before. Sessions from one image may share `hot_pages`,
+  // which makes the later ones start faster; null: those of a fresh session.
   static Result<std::unique_ptr<PythonSession>> start_from(
       PythonRuntime& runtime, kernel::Kernel& kernel, const SessionOptions& options,
-      std::shared_ptr<const wasm::MemoryImage> image);
+      std::shared_ptr<const wasm::MemoryImage> image, std::shared_ptr<HotPages> hot_pages);
 
   const kernel::ProcessPtr& process() const noexcept { return process_; }
 
