@@ -20,6 +20,9 @@ constexpr std::uint64_t min_tail_bytes = std::uint64_t{1} << 20;
 // More of it than this written already: the tail stays where it is.
 constexpr std::uint64_t max_moved_pages = 256;
 
+// The longest stretch of unwritten pages that is copied to join two runs.
+constexpr std::uint64_t max_bridged_pages = 16;
+
 // Room that inherited segments leave to new ones.
 constexpr std::size_t max_inherited_segments = 20;
 
@@ -175,6 +178,7 @@ struct MemoryImage::Builder {
     copied = find_private_pages(base, private_end);
     demote_small_segments();
     copied = join_runs(std::move(copied));
+    if (copied.size() > max_segments) bridge_gaps();
     std::vector<PageRun> data = map.base->tail_;
     data.insert(data.end(), copied.begin(), copied.end());
     add_growth_data(data);
@@ -200,6 +204,21 @@ struct MemoryImage::Builder {
     }
     image->own_bytes_ = bytes;
     return {};
+  }
+
+  // Many scattered runs would be patches that every copy of this image writes anew: what lies
+  // between near ones is taken along, so that they are few mappings instead.
+  void bridge_gaps() {
+    const std::uint64_t gap = max_bridged_pages * host_page_bytes();
+    std::vector<PageRun> bridged;
+    for (const PageRun& run : copied) {
+      if (!bridged.empty() && run.start - bridged.back().end() <= gap) {
+        bridged.back().length = run.end() - bridged.back().start;
+      } else {
+        bridged.push_back(run);
+      }
+    }
+    copied = std::move(bridged);
   }
 
   // A long chain of images would have ever more mappings; the smallest are copied anew.
