@@ -14,13 +14,6 @@ std::int32_t encode(const SysResult& result) {
   return result ? static_cast<std::int32_t>(*result) : -static_cast<std::int32_t>(result.error());
 }
 
-// Guests that grow memory by themselves are charged at their next call; one that exceeds the
-// sandbox's memory is killed, as Linux's out-of-memory killer would.
-void account(Task& task, const wasm::GuestMemory& memory) {
-  if (task.account_memory(memory.size())) return;
-  (void)task.kernel().post(task.owner(), SignalInfo{.signo = sigkill, .code = si_kernel});
-}
-
 // Runs the handler until it has a result that is the guest's: Errno::restart without a handler to
 // run (a stop and a continue, say) issues the call again at once.
 SysResult perform(Call& call, const Entry& entry) {
@@ -46,7 +39,6 @@ std::int32_t syscall(wasm::HostCall& host, std::uint32_t number, std::uint32_t a
   const SysResult result =
       enter_kernel(host, [&](Task& task, const wasm::GuestMemory& memory) -> SysResult {
         Kernel& kernel = task.kernel();
-        account(task, memory);
         const Entry* entry = find_call(number);
         if (entry == nullptr) {
           kernel.statistics().count_unknown(number);
@@ -65,8 +57,7 @@ std::int32_t syscall(wasm::HostCall& host, std::uint32_t number, std::uint32_t a
 std::int32_t clone(wasm::HostCall& host, std::uint32_t function, std::uint32_t argument,
                    std::uint32_t flags) noexcept {
   const SysResult result =
-      enter_kernel(host, [&](Task& task, const wasm::GuestMemory& memory) -> SysResult {
-        account(task, memory);
+      enter_kernel(host, [&](Task& task, const wasm::GuestMemory&) -> SysResult {
         const Result<Pid> pid = task.clone(function, argument, flags);
         if (task.kernel().options().trace_syscalls) trace_clone(task, function, argument, pid);
         if (!pid) return pid.error();
