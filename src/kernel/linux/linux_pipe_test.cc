@@ -1,7 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <mutex>
+#include <thread>
+
 #include "kernel/linux/linux_puppet_testing.h"
 #include "kernel/pipe.h"
+#include "kernel/task.h"
 
 namespace cloche::kernel::lnx {
 namespace {
@@ -125,6 +129,11 @@ TEST(linux_pipe, a_kill_ends_a_blocked_read) {
     const Ends pipe = make_pipe(g);
     g.read(pipe.reading);
   });
+  // Killed any earlier, its calls before the read would fail.
+  for (bool asleep = false; !asleep; std::this_thread::yield()) {
+    const std::lock_guard lock(machine.kernel().mutex());
+    asleep = guest->task != nullptr && guest->task->sleeping();
+  }
   machine.kernel().kill_job(guest->job);
   EXPECT_EQ(guest->status->shell_status(), 137);
 }
