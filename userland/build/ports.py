@@ -1,9 +1,11 @@
-"""Ports: a folder with a port.toml and a build.sh makes guest programs from one upstream archive.
+"""Ports: a folder with a port.toml and a build.sh makes guest programs from upstream archives.
 
 port.toml: name, version, licence, groups, priority (the higher one wins where two ports bring the same path),
-commands (names that must be in usr/bin after the build), needs ("c++" when it uses CXX), [source] (see sources.py).
+commands (names that must be in usr/bin after the build), needs ("c++" when it uses CXX), [source] (see sources.py), and an [extra.NAME] table
+for each further archive (a library that is linked in): a source table with version and licence of its own.
 build.sh runs in the unpacked source, after patches/*.patch and edit.py (see edits.py), with CC, CXX, AR, RANLIB, NM, STRIP, HOST (for configure), JOBS,
-PORT (the port's folder) and OUT, where it puts usr/bin and usr/share.
+PORT (the port's folder), EXTRA (the folder in which the further archives are unpacked, by NAME) and OUT, where it puts usr/bin and usr/share.
+edit.py has EXTRA too.
 """
 
 import dataclasses
@@ -34,6 +36,14 @@ class Port:
     commands: tuple
     source: dict
     needs: tuple
+    extra: dict
+
+
+def _extra_of(recipe):
+    extra = recipe.get("extra", {})
+    for part in extra.values():
+        part["version"], part["licence"]  # KeyError: a part that a list of licences could not tell
+    return extra
 
 
 def load(folder):
@@ -42,7 +52,7 @@ def load(folder):
         recipe = tomllib.loads(path.read_text())
         return Port(folder, recipe["name"], recipe["version"], recipe["licence"], tuple(recipe["groups"]),
                     recipe.get("priority", 0), tuple(recipe["commands"]), recipe["source"],
-                    tuple(recipe.get("needs", ())))
+                    tuple(recipe.get("needs", ())), _extra_of(recipe))
     except (tomllib.TOMLDecodeError, KeyError) as error:
         raise BuildError(f"{path} is no valid recipe: {error}") from error
 
@@ -67,11 +77,12 @@ def key_of(port, toolchain):
     return content_hash("port", BUILD_INTERFACE, toolchain.sysroot.name, port.folder, USERLAND / "cc", *cxx)
 
 
-def _environment(port, toolchain, out, jobs):
+def _environment(port, toolchain, scratch, jobs):
     keep = {name: os.environ[name] for name in ("PATH", "HOME", "CCACHE_DIR", "CLOCHE_CACHE") if name in os.environ}
     return keep | {
         "LC_ALL": "C", "TZ": "UTC", "SOURCE_DATE_EPOCH": "1",
-        "CLOCHE_SYSROOT": str(toolchain.sysroot), "CLOCHE_CXXROOT": str(toolchain.cxxroot or ""), "PORT": str(port.folder), "OUT": str(out), "JOBS": str(jobs),
+        "CLOCHE_SYSROOT": str(toolchain.sysroot), "CLOCHE_CXXROOT": str(toolchain.cxxroot or ""), "PORT": str(port.folder),
+        "OUT": str(scratch / "out"), "EXTRA": str(scratch / "extra"), "JOBS": str(jobs),
         "HOST": HOST_TRIPLE, "CC": f"{USERLAND}/cc", "CXX": f"{USERLAND}/cxx",
         "AR": tool("llvm-ar"), "RANLIB": tool("llvm-ranlib"), "NM": tool("llvm-nm"), "STRIP": tool("llvm-strip"),
         "CLOCHE_CCACHE": "ccache" if shutil.which("ccache") else "",
@@ -92,6 +103,7 @@ def build(port, toolchain, jobs):
             os.utime(final)  # in use: see prune
             return final
         archive = sources.fetch(port.source)
+        extra = {name: sources.fetch(part) for name, part in port.extra.items()}
         say(f"building {port.name} {port.version}")
         log = cache_root() / "logs" / f"{port.name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -100,12 +112,15 @@ def build(port, toolchain, jobs):
             tree, out = scratch / "src", scratch / "out"
             (out / "usr" / "bin").mkdir(parents=True)
             sources.unpack(archive, tree)
+            for name, further in extra.items():
+                sources.unpack(further, scratch / "extra" / name)
             for patch in sorted((port.folder / "patches").glob("*.patch")):
                 run_logged(["patch", "-p1", "-F0", "--no-backup-if-mismatch", "-i", patch], log, tree)
             if (port.folder / "edit.py").exists():
                 run_logged([sys.executable, "-B", port.folder / "edit.py"], log, tree,
-                           dict(os.environ, PYTHONPATH=str(USERLAND / "build")))
-            run_logged(["sh", "-eu", port.folder / "build.sh"], log, tree, _environment(port, toolchain, out, jobs))
+                           dict(os.environ, PYTHONPATH=str(USERLAND / "build"), EXTRA=str(scratch / "extra")))
+            run_logged(["sh", "-eu", port.folder / "build.sh"], log, tree,
+                       _environment(port, toolchain, scratch, jobs))
             _check(port, out)
             install_folder(out, final)
         say(f"built {port.name} {port.version}")

@@ -143,4 +143,23 @@ def _fetch_pypi(source, scratch):
     return path
 
 
-_FETCHERS = {"debian": _fetch_debian, "pypi": _fetch_pypi}
+def _fetch_crate(source, scratch):
+    home = pathlib.Path(os.environ.get("CARGO_HOME") or os.path.expanduser("~/.cargo"))
+
+    def kept():
+        return next(home.glob(f"registry/cache/*/{source['file']}"), None)
+
+    done = None
+    if not kept():
+        try:
+            done = subprocess.run(["cargo", "info", "--quiet", f"{source['package']}@{source['version']}"],
+                                  cwd=scratch, capture_output=True, text=True)
+        except FileNotFoundError:
+            raise BuildError("cargo is not installed: run scripts/setup") from None
+    if not (archive := kept()):
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise BuildError(f"cargo could not fetch {source['file']}: {reason}")
+    return shutil.copy(archive, scratch)
+
+
+_FETCHERS = {"debian": _fetch_debian, "pypi": _fetch_pypi, "crate": _fetch_crate}
