@@ -63,7 +63,7 @@ std::string Guest::read(std::int32_t fd, std::uint32_t bytes) {
   const std::uint32_t buffer = reserve(bytes);
   const std::int32_t count = call(nr::read, fd, buffer, bytes);
   return count >= 0 ? text(buffer, static_cast<std::uint32_t>(count))
-                    : fmt::format("errno {}", -count);
+                    : fmt::format("errno {}", -std::int64_t{count});
 }
 
 std::string Guest::content(std::string_view path) {
@@ -83,7 +83,7 @@ std::string Guest::link_target(std::string_view path) {
   const std::int32_t count = call(nr::readlinkat, at_cwd, put(path), buffer, room);
   used_ = mark;
   return count >= 0 ? text(buffer, static_cast<std::uint32_t>(count))
-                    : fmt::format("errno {}", -count);
+                    : fmt::format("errno {}", -std::int64_t{count});
 }
 
 ProcessPtr start_guest(TestKernel& machine, GuestScript script, SpawnRequest request) {
