@@ -38,6 +38,21 @@ TEST(Files, HostAndGuestSeeTheSameFiles) {
   EXPECT_EQ(sandbox->files().read("../../../../etc/shadow").error(), Errno::noent);
 }
 
+TEST(Files, PartsOfAFileAndSingleFolders) {
+  const auto sandbox = make_sandbox();
+  Files& files = sandbox->files();
+  ASSERT_TRUE(files.write("f", "0123456789"));
+  EXPECT_EQ(*files.read_range("f", 0, 4), "0123");
+  EXPECT_EQ(*files.read_range("f", 8, 4), "89");
+  EXPECT_EQ(*files.read_range("f", UINT64_MAX, 4), "");
+  EXPECT_EQ(files.read_range(".", 0, 4).error(), Errno::isdir);
+
+  EXPECT_TRUE(files.make_one_directory("d"));
+  EXPECT_EQ(files.make_one_directory("d").error(), Errno::exist);
+  EXPECT_EQ(files.make_one_directory("f").error(), Errno::exist);
+  EXPECT_EQ(files.make_one_directory("x/y").error(), Errno::noent);
+}
+
 TEST(Files, ListGlobAndRemove) {
   const auto sandbox = make_sandbox();
   for (const char* name : {"a.txt", "b.txt", "sub/c.txt"})

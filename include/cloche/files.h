@@ -34,6 +34,9 @@ class Files {
  public:
   // The whole file; EFBIG when it is larger than `limit_bytes`.
   Result<std::string> read(std::string_view path, std::uint64_t limit_bytes = 1ULL << 30) const;
+  // Up to `size_bytes` from `offset`; fewer where the file ends.
+  Result<std::string> read_range(std::string_view path, std::uint64_t offset,
+                                 std::size_t size_bytes) const;
   // Makes or overwrites the file, and the folders that lead to it.
   Result<void> write(std::string_view path, std::string_view content, std::uint32_t mode = 0644);
   Result<void> append(std::string_view path, std::string_view content);
@@ -43,6 +46,8 @@ class Files {
   Result<FileInfo> link_stat(std::string_view path) const;  // does not
   Result<void> make_directory(
       std::string_view path);                  // with its parents; one that is there is fine
+  // EEXIST when anything is there, ENOENT when its parent is not.
+  Result<void> make_one_directory(std::string_view path);
   Result<void> remove(std::string_view path);  // a file, a link or an empty folder
   Result<void> remove_all(std::string_view path);
   Result<void> rename(std::string_view from, std::string_view to);

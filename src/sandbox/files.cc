@@ -38,6 +38,12 @@ Result<std::string> Files::read(std::string_view path, std::uint64_t limit_bytes
   return state_.with_files([&](vfs::FileOps& ops) { return ops.read_file(path, limit_bytes); });
 }
 
+Result<std::string> Files::read_range(std::string_view path, std::uint64_t offset,
+                                      std::size_t size_bytes) const {
+  return state_.with_files(
+      [&](vfs::FileOps& ops) { return ops.read_range(path, offset, size_bytes); });
+}
+
 Result<void> Files::write(std::string_view path, std::string_view content, std::uint32_t mode) {
   return state_.with_files(
       [&](vfs::FileOps& ops) { return ops.write_file(path, content, mode, vfs::Parents::make); });
@@ -70,6 +76,11 @@ Result<FileInfo> Files::link_stat(std::string_view path) const {
 Result<void> Files::make_directory(std::string_view path) {
   return state_.with_files(
       [&](vfs::FileOps& ops) { return ops.make_dir(path, 0755, vfs::Parents::make); });
+}
+
+Result<void> Files::make_one_directory(std::string_view path) {
+  return state_.with_files(
+      [&](vfs::FileOps& ops) { return ops.make_dir(path, 0755, vfs::Parents::must_exist); });
 }
 
 Result<void> Files::remove(std::string_view path) {

@@ -83,6 +83,26 @@ Result<std::string> FileOps::read_file(std::string_view path, std::uint64_t size
   return content;
 }
 
+Result<std::string> FileOps::read_range(std::string_view path, std::uint64_t offset,
+                                        std::size_t size) {
+  CLOCHE_ASSIGN(const Node node, space_.lookup(start_, path, Follow::yes, cred_));
+  CLOCHE_ASSIGN(const Stat st, node.stat());
+  if (st.type == FileType::directory) return Errno::isdir;
+  if (st.type != FileType::regular) return Errno::nxio;
+  CLOCHE_ASSIGN(const auto io, open(node, Access::read, cred_));
+  const std::uint64_t left = st.size - std::min(st.size, offset);
+  std::string content(static_cast<std::size_t>(std::min<std::uint64_t>(left, size)), '\0');
+  std::size_t got = 0;
+  while (got < content.size()) {
+    CLOCHE_ASSIGN(const std::size_t n,
+                  io->read(offset + got, std::as_writable_bytes(std::span(content)).subspan(got)));
+    if (n == 0) break;
+    got += n;
+  }
+  content.resize(got);
+  return content;
+}
+
 Result<void> FileOps::write_file(std::string_view path, std::string_view content,
                                  std::uint32_t mode, Parents parents, WriteMode write_mode) {
   if (parents == Parents::make) CLOCHE_TRY(make_parents(path, 0755));
