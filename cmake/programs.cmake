@@ -5,13 +5,15 @@ set(all_layers cloche_sandbox cloche_cli cloche_packages cloche_python cloche_ke
     cloche_wasm cloche_base)
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*.cc)
-list(FILTER sources EXCLUDE REGEX "/tests/guests/")
+list(FILTER sources EXCLUDE REGEX "/tests/(guests|differential)/")
 cloche_split(${sources})
 if(test_sources)
   cloche_test(cloche_test
     SOURCES ${test_sources} ${testing_sources} ${library_sources}
     LIBRARIES ${all_layers} cloche_cli_testing)
 endif()
+
+add_subdirectory(tests/differential)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*.cc)
 if(bench_sources)

@@ -1,0 +1,218 @@
+// cloche_differential [--jobs N] [--show] [--list] FILE.cases [CASE...]
+//
+// Runs the cases of a file by the machine's programs and in sandboxes, and prints what differs.
+// Status 0: nothing that intended.cases does not tell; 77: every case was skipped.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "case_file.h"
+#include "compare.h"
+#include "side.h"
+
+namespace cloche::differential {
+namespace {
+
+constexpr int status_different = 1;
+constexpr int status_wrong_use = 2;
+constexpr int status_skipped = 77;
+
+struct Options {
+  std::filesystem::path program;
+  std::filesystem::path file;
+  std::set<std::string> names;  // empty: all
+  std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
+  bool show = false;
+  bool list = false;
+};
+
+struct Job {
+  Case test;
+  const Intended* intended = nullptr;
+  std::string skipped;  // why
+  Outcome native;
+  Outcome ours;
+};
+
+Options options_of(const std::vector<std::string>& words) {
+  Options options;
+  options.program = words.front();
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (words[i] == "--jobs" && i + 1 < words.size()) {
+      options.jobs = std::max<std::size_t>(1, std::strtoul(words[++i].c_str(), nullptr, 10));
+    } else if (words[i] == "--show") {
+      options.show = true;
+    } else if (words[i] == "--list") {
+      options.list = true;
+    } else if (options.file.empty()) {
+      options.file = words[i];
+    } else {
+      options.names.insert(words[i]);
+    }
+  }
+  if (options.file.empty())
+    throw std::runtime_error(
+        "cloche_differential [--jobs N] [--show] [--list] FILE.cases [CASE...]");
+  return options;
+}
+
+// "shell/quoting" of ".../shell/quoting.cases".
+std::string short_name(const std::filesystem::path& file) {
+  return file.parent_path().filename() / file.stem();
+}
+
+void for_all(std::vector<Job>& work, std::size_t threads, const std::function<void(Job&)>& act) {
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr failure;
+  std::mutex mutex;
+  const auto loop = [&] {
+    for (std::size_t i; (i = next++) < work.size();) {
+      try {
+        if (work[i].skipped.empty()) act(work[i]);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::current_exception();
+        return;
+      }
+    }
+  };
+  std::vector<std::jthread> pool;
+  for (std::size_t i = 0; i < std::min(threads, work.size()); ++i) pool.emplace_back(loop);
+  pool.clear();
+  if (failure) std::rethrow_exception(failure);
+}
+
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = std::filesystem::temp_directory_path() / "cloche-differential-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
+    path = name;
+    std::filesystem::permissions(path, std::filesystem::perms(0755));
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  std::filesystem::path path;
+};
+
+// Prints what is wrong with a case; true when nothing is.
+bool report(const Options& options, const Job& job) {
+  std::string text;
+  for (const auto& [part, both] : compared_parts(job.test, job.native, job.ours)) {
+    const bool told = job.intended != nullptr && job.intended->parts.contains(part);
+    if (told) {
+      const std::string& expected = job.intended->parts.at(part);
+      if (!both.differs()) {
+        text += fmt::format("  {}: does not differ any more, but intended.cases:{} says so\n",
+                            name_of(part), job.intended->line);
+      } else if (both.ours != expected) {
+        text += fmt::format("  {} is not what intended.cases:{} says (-), but (+)\n{}",
+                            name_of(part), job.intended->line, diff_text(expected, both.ours));
+      }
+    } else if (both.differs()) {
+      text += fmt::format("  {}: native (-), ours (+)\n{}", name_of(part),
+                          diff_text(both.native, both.ours));
+    }
+  }
+  if (options.show) {
+    fmt::print("{}:{}: {}\n  native: status {}\n{}{}  ours: status {}\n{}{}",
+               job.test.file.string(), job.test.line, job.test.name, job.native.status,
+               job.native.out, job.native.err, job.ours.status, job.ours.out, job.ours.err);
+  }
+  if (text.empty()) return true;
+  fmt::print("{}:{}: {}\n{}  again: {} {} '{}'\n", job.test.file.string(), job.test.line,
+             job.test.name, text, options.program.string(), options.file.string(), job.test.name);
+  return false;
+}
+
+std::vector<Job> jobs_of(const Options& options, const std::vector<Intended>& intended) {
+  std::vector<Job> work;
+  std::set<std::string> missing = options.names;
+  std::set<const Intended*> used;
+  for (Case& each : read_cases(options.file)) {
+    Job job;
+    job.test = std::move(each);
+    missing.erase(job.test.name);
+    for (const Intended& one : intended) {
+      if (one.case_file == short_name(options.file) && one.case_name == job.test.name) {
+        job.intended = &one;
+        used.insert(&one);
+      }
+    }
+    if (options.names.empty() || options.names.contains(job.test.name))
+      work.push_back(std::move(job));
+  }
+  if (!missing.empty())
+    throw std::runtime_error(
+        fmt::format("{} has no case '{}'", options.file.string(), *missing.begin()));
+  for (const Intended& one : intended) {
+    if (one.case_file == short_name(options.file) && !used.contains(&one)) {
+      throw std::runtime_error(fmt::format("intended.cases:{}: {} has no case '{}'", one.line,
+                                           one.case_file, one.case_name));
+    }
+  }
+  return work;
+}
+
+int run(const Options& options) {
+  const std::vector<Intended> intended =
+      read_intended(std::filesystem::path(CLOCHE_SOURCE_DIR) / "tests/differential/intended.cases");
+  std::vector<Job> work = jobs_of(options, intended);
+  if (options.list) {
+    for (const Job& job : work) fmt::print("{}\n", job.test.name);
+    return 0;
+  }
+  for (Job& job : work) job.skipped = missing_need(job.test);
+  leave_network();
+  {
+    const ScratchFolder scratch;
+    for_all(work, options.jobs,
+            [&](Job& job) { job.native = native_outcome(job.test, scratch.path); });
+  }
+  {
+    const char* rootfs = std::getenv("CLOCHE_ROOTFS");
+    Engine engine({.system_folder = rootfs != nullptr ? rootfs : CLOCHE_ROOTFS_DIR});
+    for_all(work, options.jobs, [&](Job& job) { job.ours = sandbox_outcome(job.test, engine); });
+  }
+  std::size_t same = 0;
+  std::size_t different = 0;
+  std::size_t skipped = 0;
+  for (const Job& job : work) {
+    if (!job.skipped.empty()) {
+      ++skipped;
+      fmt::print("skipped: {}: {}\n", job.test.name, job.skipped);
+    } else if (report(options, job)) {
+      ++same;
+    } else {
+      ++different;
+    }
+  }
+  fmt::print("{}: {} cases: {} as native, {} different, {} skipped\n", short_name(options.file),
+             work.size(), same, different, skipped);
+  if (different > 0) return status_different;
+  return skipped == work.size() ? status_skipped : 0;
+}
+
+}  // namespace
+}  // namespace cloche::differential
+
+int main(int argc, char** argv) {
+  try {
+    return cloche::differential::run(
+        cloche::differential::options_of(std::vector<std::string>(argv, argv + argc)));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return cloche::differential::status_wrong_use;
+  }
+}
