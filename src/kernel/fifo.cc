@@ -33,7 +33,12 @@ Result<FilePtr> FifoTable::open(Task& task, const vfs::Node& node, std::uint32_t
     return for_reading ? pipe->writers() != 0 || pipe->writers_ever() != came_before
                        : pipe->readers() != 0 || pipe->readers_ever() != came_before;
   };
-  while (!met()) CLOCHE_TRY(task.block({&pipe->opened}));
+  while (!met()) {
+    const Result<void> woken = task.block({&pipe->opened});
+    // A signal may come with the partner: its child that wrote, and has ended. Then the two have
+    // met.
+    if (!woken && !met()) return woken.error();
+  }
   return FilePtr(file);
 }
 
