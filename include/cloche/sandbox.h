@@ -43,6 +43,9 @@ struct SandboxOptions {
   std::map<std::string, std::string> environment;  // added to the usual one
   std::vector<std::string> packages;               // Python packages, importable from the start
   std::vector<Mount> mounts;
+  // Guest programs of the host: NAME.wasm in this folder is the command NAME, before one of the
+  // system of that name. Empty: none.
+  std::filesystem::path program_folder;
   // One line per system call of the guests, as strace writes it. Called on threads of the sandbox;
   // must be quick.
   std::function<void(std::string_view line)> trace;
@@ -85,6 +88,7 @@ class Sandbox {
   // The environment of the runs that follow.
   void set_environment(const std::string& name, const std::string& value);
   std::optional<std::string> environment(const std::string& name) const;
+  std::map<std::string, std::string> environment() const;
 
   // Makes Python packages importable, with what they depend on. False and a sentence in `message`
   // for a name that there is not.
@@ -95,6 +99,8 @@ class Sandbox {
   std::unique_ptr<Sandbox> fork();
 
   SandboxFigures figures() const;
+  // What it was made with; a fork has its parent's.
+  const SandboxOptions& options() const noexcept;
 
  private:
   friend class Engine;

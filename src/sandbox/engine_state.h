@@ -8,6 +8,7 @@
 #include "kernel/kernel.h"
 #include "kernel/program.h"
 #include "kernel/timer_thread.h"
+#include "sandbox/program_folder.h"
 #include "sandbox/python_parts.h"
 #include "vfs/memfs.h"
 #include "wasm/engine.h"
@@ -24,6 +25,7 @@ class EngineState {
   kernel::KernelServices services() { return {wasm_, threads_, programs_, timers_}; }
   const vfs::Frozen& base() const noexcept { return base_; }
   PythonParts& python() noexcept { return *python_; }
+  ProgramFolders& program_folders() noexcept { return program_folders_; }
 
   // See Engine::prepare.
   void prepare();
@@ -34,6 +36,7 @@ class EngineState {
   wasm::ModuleStore modules_;
   wasm::Linker linker_;
   kernel::ProgramStore programs_;
+  ProgramFolders program_folders_{programs_};
   kernel::TimerThread timers_;
   wasm::GuestThreads threads_;
   std::unique_ptr<PythonParts> python_;

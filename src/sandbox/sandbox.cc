@@ -38,6 +38,10 @@ std::optional<std::string> Sandbox::environment(const std::string& name) const {
   return std::as_const(*state_).environment(name);
 }
 
+std::map<std::string, std::string> Sandbox::environment() const {
+  return std::as_const(*state_).environment();
+}
+
 bool Sandbox::install_packages(const std::vector<std::string>& names, std::string* message) {
   return state_->install_packages(names, message);
 }
@@ -47,5 +51,6 @@ std::unique_ptr<Sandbox> Sandbox::fork() {
 }
 
 SandboxFigures Sandbox::figures() const { return state_->figures(); }
+const SandboxOptions& Sandbox::options() const noexcept { return state_->options(); }
 
 }  // namespace cloche

@@ -34,6 +34,8 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
   for (const auto& [name, value] : options_.environment) environment_[name] = value;
   std::string message;
   if (!engine_.python().install(*root_, options_.packages, &message)) throw HostError(message);
+  if (!options_.program_folder.empty())
+    engine_.program_folders().install(*root_, options_.program_folder);
   auto space = std::make_unique<vfs::Namespace>(root_);
   mount_host_folders(*space);
   kernel_ = make_kernel(std::move(space));
@@ -118,6 +120,11 @@ std::vector<std::string> SandboxState::environment(
   lines.reserve(all.size());
   for (const auto& [name, value] : all) lines.push_back(name + "=" + value);
   return lines;
+}
+
+std::map<std::string, std::string> SandboxState::environment() const {
+  const std::lock_guard lock(mutex_);
+  return environment_;
 }
 
 std::optional<std::string> SandboxState::environment(const std::string& name) const {

@@ -37,6 +37,7 @@ class SandboxState {
   // The environment of a command: the usual one, what was set, and `more`, as NAME=value.
   std::vector<std::string> environment(const std::map<std::string, std::string>& more) const;
   std::optional<std::string> environment(const std::string& name) const;
+  std::map<std::string, std::string> environment() const;
   void set_environment(const std::string& name, const std::string& value);
 
   // Calls `body(FileOps&)` as the user, starting in the home folder, under the kernel lock.

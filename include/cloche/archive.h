@@ -1,0 +1,36 @@
+// Files of a sandbox as tar archives, and the state of a whole sandbox as one checked file.
+//
+// Archives are read and written by the tar program of the sandbox itself, as its user and within
+// its limits: what is in them is never interpreted by the host. Calls are as thread-safe as
+// Sandbox's, and take the sandbox's time limit. On failure `message` gets one sentence.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cloche/engine.h"
+#include "cloche/result.h"
+#include "cloche/sandbox.h"
+
+namespace cloche {
+
+// A folder's content (members "./..."), or one file, as an uncompressed tar archive. EFBIG when it
+// is larger than `limit_bytes`.
+Result<std::string> pack(Sandbox& sandbox, std::string_view path, std::uint64_t limit_bytes,
+                         std::string* message);
+// Unpacks an archive into a folder, which is made. EINVAL for what tar does not take for one.
+Result<void> unpack(Sandbox& sandbox, std::string_view folder, std::string tar,
+                    std::string* message);
+
+// Files of the user, environment and installed packages. Running processes, a live Python and what
+// is mounted from the host are not in it. EFBIG as above.
+Result<std::string> export_state(Sandbox& sandbox, std::uint64_t limit_bytes, std::string* message);
+// A new sandbox with that state, under `options`. EINVAL for bytes that export_state did not write
+// or that have changed since (they are covered by a SHA-256).
+Result<std::unique_ptr<Sandbox>> import_state(Engine& engine, const SandboxOptions& options,
+                                              std::string_view state, std::string* message);
+
+}  // namespace cloche

@@ -1,0 +1,38 @@
+// ProgramFolders: folders of the host with guest programs, NAME.wasm the command NAME, for
+// sandboxes that ask for one. Nothing is read before a program is first executed; its machine code
+// is kept as that of the system's own programs. Thread-safe.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "kernel/program.h"
+#include "vfs/memfs.h"
+
+namespace cloche::detail {
+
+class ProgramFolders {
+ public:
+  explicit ProgramFolders(kernel::ProgramStore& programs) : programs_(programs) {}
+
+  // Makes the folder's programs commands that PATH finds first. Throws HostError when it cannot be
+  // read. Kernel lock held, or no kernel yet.
+  void install(vfs::MemFs& files, const std::filesystem::path& folder);
+
+ private:
+  struct Tree {
+    std::string state;  // names, sizes and times: another state is read again
+    std::vector<std::string> names;
+    vfs::Frozen files;
+  };
+  Tree tree_of(const std::filesystem::path& folder);
+
+  kernel::ProgramStore& programs_;
+  std::mutex mutex_;
+  std::map<std::filesystem::path, Tree> trees_;
+};
+
+}  // namespace cloche::detail
