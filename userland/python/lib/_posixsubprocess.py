@@ -64,9 +64,8 @@ def fork_exec(args, executables, close_fds, pass_fds, cwd, env, p2cread, p2cwrit
     pid, failed = posix_processes.start_child(executables, args, env, prepare)
     if failed:
         # As the child would have told it: subprocess makes the exception of this.
-        number = door._FROM_LINUX.get(failed, failed)
         message = stage[0] if stage[0] != "noexec" else ""
-        os.write(errpipe_write, f"OSError:{number:X}:{message}".encode())
+        os.write(errpipe_write, f"OSError:{failed:X}:{message}".encode())
         return _ended_child()
     return pid
 

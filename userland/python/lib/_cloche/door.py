@@ -5,7 +5,6 @@ A frame is a header and a data area. The header holds the number of a Linux call
 in place, since the frame is a bytearray of the guest's own memory. The result, or a negative Linux errno, comes back in its first
 eight bytes.
 """
-import errno
 import os
 import struct
 
@@ -29,25 +28,13 @@ NUMBERS = {
     "getppid": 173, "getuid": 174, "geteuid": 175, "getgid": 176, "getegid": 177, "sysinfo": 179,
     "execve": 221, "mkdirat": 34, "statx": 291, "prlimit64": 261, "kill": 129, "rt_sigaction": 134, "rt_sigprocmask": 135,
     "waitid": 95, "setitimer": 103, "getitimer": 102, "getrusage": 165, "close_range": 436,
+    "socket": 198, "socketpair": 199, "bind": 200, "listen": 201, "connect": 203, "getsockname": 204, "getpeername": 205,
+    "sendto": 206, "recvfrom": 207, "setsockopt": 208, "getsockopt": 209, "shutdown": 210, "accept4": 242, "ppoll": 414,
     "faccessat2": 439, "vfork_begin": 0x1004,
 }
 
-# Linux numbers by name: the interpreter's own errno values are WASI's.
-_LINUX = {
-    "EPERM": 1, "ENOENT": 2, "ESRCH": 3, "EINTR": 4, "EIO": 5, "ENXIO": 6, "E2BIG": 7, "ENOEXEC": 8, "EBADF": 9,
-    "ECHILD": 10, "EAGAIN": 11, "ENOMEM": 12, "EACCES": 13, "EFAULT": 14, "EBUSY": 16, "EEXIST": 17, "EXDEV": 18,
-    "ENODEV": 19, "ENOTDIR": 20, "EISDIR": 21, "EINVAL": 22, "ENFILE": 23, "EMFILE": 24, "ENOTTY": 25, "ETXTBSY": 26,
-    "EFBIG": 27, "ENOSPC": 28, "ESPIPE": 29, "EROFS": 30, "EMLINK": 31, "EPIPE": 32, "EDOM": 33, "ERANGE": 34,
-    "EDEADLK": 35, "ENAMETOOLONG": 36, "ENOLCK": 37, "ENOSYS": 38, "ENOTEMPTY": 39, "ELOOP": 40, "EOVERFLOW": 75,
-    "ENOTSOCK": 88, "EOPNOTSUPP": 95, "EADDRINUSE": 98, "ENETUNREACH": 101, "ECONNRESET": 104, "ENOTCONN": 107,
-    "ETIMEDOUT": 110, "ECONNREFUSED": 111, "EDQUOT": 122, "ECANCELED": 125,
-}
-_FROM_LINUX = {number: getattr(errno, name) for name, number in _LINUX.items() if hasattr(errno, name)}
-
-
-def error(linux_errno, *names):
-    """The OSError for a Linux errno; `names` are file names, as in OSError."""
-    number = _FROM_LINUX.get(linux_errno, errno.EIO)
+def error(number, *names):
+    """The OSError for an errno of the kernel; `names` are file names, as in OSError."""
     if len(names) == 2:
         return OSError(number, os.strerror(number), names[0], None, names[1])
     return OSError(number, os.strerror(number), *names)

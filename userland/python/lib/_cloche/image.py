@@ -23,7 +23,8 @@ def build(options=""):
     """`options`: modules to import beside the common ones."""
     _identity()
     _relocate()
-    from . import posix_calls, posix_processes
+    from . import linux_errors, posix_calls, posix_processes
+    linux_errors.install()
     posix_calls.install()
     posix_processes.install()
     from . import imports, interactive, program, session, start, state, streams  # noqa: F401

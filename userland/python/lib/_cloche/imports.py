@@ -37,4 +37,7 @@ class Hint:
 
 
 def install():
+    # The import system leaves frames of its own out of such an error's traceback.
+    function = Hint.__dict__["find_spec"].__func__
+    function.__code__ = function.__code__.replace(co_filename="<frozen importlib._bootstrap>")
     sys.meta_path.append(Hint)

@@ -147,7 +147,7 @@ def start_child(paths, argv, env, prepare=None):
                 if failed != 13:
                     break
     except OSError as problem:
-        failed = next((l for l, w in door._FROM_LINUX.items() if w == problem.errno), 5)
+        failed = problem.errno
     except BaseException:
         waitpid(raw("exit_group", 127)[0], 0)
         raise

@@ -62,15 +62,40 @@ def _set_path(options, environment):
             path.append(os.getcwd() if options.kind == "module" else "")
     path += [entry or os.getcwd() for entry in environment.get("PYTHONPATH", "").split(":") if environment.get("PYTHONPATH")]
     path.append(LIBRARY)
-    if not options.count("no_site"):
+    if options.count("no_site"):
+        sys.path[:] = path
+        return
+    folders = []
+    venv = virtual_environment() if sys.prefix != "/usr" else None
+    if venv is not None:
+        folders.append(sys.prefix + "/lib/python3.15/site-packages")
+    if venv is None or venv:
         if not (options.isolated or options.count("no_user_site") or environment.get("PYTHONNOUSERSITE")):
             home = environment.get("HOME") or os.environ.get("HOME")
             if home:
-                user = home + "/.local/lib/python3.15/site-packages"
-                if os.path.isdir(user):
-                    path.append(user)
-        path.append(SITE)
-    sys.path[:] = path
+                folders.append(home + "/.local/lib/python3.15/site-packages")
+        folders.append(SITE)
+    sys.path[:] = path + [folder for folder in folders if folder == SITE or os.path.isdir(folder)]
+    for folder in folders:
+        if folder != SITE and folder in sys.path:
+            _follow_pth_files(folder)
+
+
+def virtual_environment():
+    """Whether the environment that sys.prefix is lets the system's packages in; None when it is none."""
+    try:
+        with open(sys.prefix + "/pyvenv.cfg", encoding="utf-8") as file:
+            lines = [line.partition("=") for line in file]
+    except OSError:
+        return None
+    return any(key.strip() == "include-system-site-packages" and value.strip().lower() == "true" for key, _, value in lines)
+
+
+def _follow_pth_files(folder):
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".pth") and not name.startswith("."):
+            import site
+            site.addpackage(folder, name, None)
 
 
 def _set_warnings(options, environment):

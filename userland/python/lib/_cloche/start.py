@@ -61,8 +61,20 @@ def _adopt(frame):
             posix.putenv(name, value)
     sys.orig_argv = argv
     sys.executable = sys._base_executable = state.executable
+    if argv and ("/" in argv[0] or "VIRTUAL_ENV" in os.environ):
+        _find_prefix(argv[0])
     reseed()
     return argv
+
+
+def _find_prefix(name):
+    """Started by a link in a virtual environment, the interpreter belongs to that."""
+    if "/" not in name:
+        name = next((path for folder in os.get_exec_path() if os.access(path := os.path.join(folder, name), os.X_OK)), "")
+    folder = os.path.dirname(os.path.abspath(name)) if name else ""
+    if folder and folder != "/usr/bin" and os.path.exists(os.path.join(os.path.dirname(folder), "pyvenv.cfg")):
+        sys.executable = os.path.join(folder, os.path.basename(name))
+        sys.prefix = sys.exec_prefix = os.path.dirname(folder)
 
 
 def reseed():

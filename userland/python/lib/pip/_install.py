@@ -1,0 +1,180 @@
+"""pip install, pip uninstall, pip check."""
+import os
+import sys
+
+from . import _site, _wheel
+from ._errors import PipError
+from ._requirements import Asked
+from ._resolve import Resolver, applies
+from ._sources import OPERATORS_WHEELS, Registry, Wheels
+from ._vendor.packaging.version import Version
+
+
+def gather(options):
+    """What the command line asks for."""
+    asked = Asked()
+    for text in options.targets:
+        asked.add(text)
+    for path in options.editable:
+        asked.add_editable(path)
+    for path in options.requirement:
+        asked.add_file(path)
+    for path in options.constraint:
+        asked.add_file(path, constraints=True)
+    return asked
+
+
+def install(options):
+    if not (options.targets or options.requirement or options.editable):
+        raise PipError('You must give at least one requirement to install (see "pip help install")')
+    asked = gather(options)
+    registry = Registry()
+    places = [*options.find_links, *asked.find_links, *os.environ.get("PIP_FIND_LINKS", "").split()]
+    if os.path.isdir(OPERATORS_WHEELS):
+        places.append(OPERATORS_WHEELS)
+    target = os.path.abspath(options.target) if options.target else None
+    installed = _site.installed([target] if target else None)
+    resolver = Resolver(registry, [registry, Wheels(places)], {} if options.ignore_installed else installed, upgrade=options.upgrade,
+                        reinstall=options.force_reinstall, with_dependencies=not options.no_deps, pre=options.pre,
+                        constraints=asked.constraints)
+    requirements = [r for r in asked.requirements if _is_meant(r, options)]
+    ours, there = _standard(requirements, registry, installed)
+    new, have = resolver.resolve(ours, asked.pinned)
+    if not options.quiet:
+        for text in there:
+            print(text)
+        for distribution in have:
+            print(f"Requirement already satisfied: {distribution.name} in {distribution.folder} ({distribution.version})")
+    new = [candidate for candidate in new if not candidate.builtin or _say_builtin(candidate, options)]
+    if not new:
+        return 0
+    if not options.quiet:
+        for candidate in new:
+            print(f"Collecting {candidate.name}")
+    names = " ".join(f"{candidate.name}-{candidate.version}" for candidate in new)
+    if options.dry_run:
+        print(f"Would install {names}")
+        return 0
+    if not options.quiet:
+        print(f"Installing collected packages: {', '.join(candidate.name for candidate in new)}")
+    for candidate in new:
+        _put(candidate, installed, target, options)
+    if not options.quiet:
+        print(f"Successfully installed {names}")
+    return 0
+
+
+def _is_meant(requirement, options):
+    if applies(requirement, set()):
+        return True
+    if not options.quiet:
+        print(f"Ignoring {requirement.name}: markers '{requirement.marker}' don't match your environment")
+    return False
+
+
+def _say_builtin(candidate, options):
+    if not options.quiet:
+        print(f"Requirement already satisfied: {candidate.name} is part of this Python ({candidate.version})")
+    return False
+
+
+def _standard(requirements, registry, installed):
+    """Modules of the standard library are there already, and on no index either."""
+    ours, there = [], []
+    for requirement in requirements:
+        if (requirement.name in sys.stdlib_module_names and registry.find(_site.normal_name(requirement.name)) is None
+                and _site.normal_name(requirement.name) not in installed):
+            there.append(f"Requirement already satisfied: {requirement.name} is a module of the standard library")
+        else:
+            ours.append(requirement)
+    return ours, there
+
+
+def _put(candidate, installed, target, options):
+    before = installed.get(candidate.name)
+    if before is not None:
+        if not options.quiet:
+            print(f"  Attempting uninstall: {candidate.name}\n    Found existing installation: {before.name} {before.version}")
+        _take_away(before)
+        if not options.quiet:
+            print(f"    Successfully uninstalled {before.name}-{before.version}")
+    try:
+        if candidate.entry is not None:
+            _site.link(candidate.name)
+            if target or _site.in_virtual_environment():
+                _link_into(candidate, target or _site.wheel_folder())
+        else:
+            candidate.wheel.install(target or _site.wheel_folder(), os.path.join(target, "bin") if target else _site.script_folder())
+    except OSError as error:
+        raise PipError(f"Could not install {candidate.name} due to an OSError: {error}") from None
+
+
+def _link_into(candidate, target):
+    """A package of the registry in a folder of the user's own: links to where it is linked itself."""
+    os.makedirs(target, exist_ok=True)
+    source = os.path.join(_site.LINKED, candidate.name)
+    for name in os.listdir(source):
+        place = os.path.join(target, name)
+        if not os.path.lexists(place):
+            os.symlink(os.path.join(source, name), place)
+
+
+def _take_away(distribution):
+    if distribution.of_registry:
+        _site.unlink(distribution.key)
+    elif os.path.islink(os.path.join(distribution.folder, distribution.info)):
+        source = os.path.dirname(os.path.realpath(os.path.join(distribution.folder, distribution.info)))
+        for name in os.listdir(distribution.folder):
+            path = os.path.join(distribution.folder, name)
+            if os.path.islink(path) and os.path.dirname(os.readlink(path)) == source:
+                os.unlink(path)
+    else:
+        _wheel.remove(distribution)
+
+
+def uninstall(options):
+    asked = Asked()
+    for path in options.requirement:
+        asked.add_file(path)
+    names = [_site.normal_name(text.split("=")[0].split("<")[0].split(">")[0]) for text in options.targets]
+    names += [_site.normal_name(requirement.name) for requirement in asked.requirements]
+    if not names:
+        raise PipError('You must give at least one requirement to uninstall (see "pip help uninstall")')
+    installed, registry = _site.installed(), Registry()
+    for name in dict.fromkeys(names):
+        entry = registry.find(name)
+        distribution = installed.get(name) or installed.get(entry["name"] if entry else name)
+        if distribution is None:
+            print(f"WARNING: Skipping {name} as it is not installed.", file=sys.stderr)
+            continue
+        print(f"Found existing installation: {distribution.name} {distribution.version}")
+        print(f"Uninstalling {distribution.name}-{distribution.version}:")
+        if not options.yes and sys.stdin is not None and sys.stdin.isatty():
+            answer = input(f"  Would remove:\n    {distribution.folder}/{distribution.info}\nProceed (Y/n)? ")
+            if answer.strip().lower() not in ("", "y", "yes"):
+                continue
+        try:
+            _take_away(distribution)
+        except OSError as error:
+            raise PipError(f"Could not uninstall {distribution.name}: {error}") from None
+        print(f"  Successfully uninstalled {distribution.name}-{distribution.version}")
+    return 0
+
+
+def check(options):
+    installed = _site.installed()
+    broken = False
+    for distribution in installed.values():
+        for requirement in distribution.requirements():
+            if not applies(requirement, set()):
+                continue
+            have = installed.get(_site.normal_name(requirement.name))
+            if have is None:
+                print(f"{distribution.name} {distribution.version} requires {requirement.name}, which is not installed.")
+                broken = True
+            elif not requirement.specifier.contains(Version(have.version), prereleases=True):
+                print(f"{distribution.name} {distribution.version} has requirement {requirement}, but you have {have.name} {have.version}.")
+                broken = True
+    if not broken:
+        print("No broken requirements found.")
+    return 1 if broken else 0
