@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <set>
 
 #include "base/host_error.h"
@@ -15,6 +16,8 @@ constexpr std::string_view zones_package = "zoneinfo";
 constexpr std::string_view library_folder = "usr/lib/python3.15";
 constexpr std::string_view site_folder = "usr/lib/python3.15/site-packages";
 constexpr std::string_view packages_folder = "usr/lib/python";
+constexpr std::string_view pip_program =
+    "#!/usr/bin/python3\nimport sys\nfrom pip import main\nsys.exit(main())\n";
 constexpr std::string_view zones_folder = "usr/share/zoneinfo";
 
 bool is_listed(const BundledPackage& package) {
@@ -61,6 +64,62 @@ Result<void> link_one(vfs::MemFs& files, const BundledPackage& package, const vf
   return {};
 }
 
+// "3.0.6rc1" -> {3, 0, 6}: what is compared.
+std::vector<unsigned long> release_of(std::string_view version) {
+  std::vector<unsigned long> parts;
+  const char* at = version.data();
+  const char* const end = at + version.size();
+  while (at != end) {
+    unsigned long part = 0;
+    const auto [after, error] = std::from_chars(at, end, part);
+    if (error != std::errc()) break;
+    parts.push_back(part);
+    at = after;
+    if (at == end || *at != '.') break;
+    ++at;
+  }
+  return parts;
+}
+
+// Negative, zero or positive; missing parts are 0.
+int compare(std::vector<unsigned long> a, std::vector<unsigned long> b) {
+  const std::size_t size = std::max(a.size(), b.size());
+  a.resize(size);
+  b.resize(size);
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+bool has_prefix(std::vector<unsigned long> version, const std::vector<unsigned long>& prefix) {
+  version.resize(std::max(version.size(), prefix.size()));
+  return std::equal(prefix.begin(), prefix.end(), version.begin());
+}
+
+bool satisfies(const std::string& version, const Condition& condition) {
+  std::string_view wanted = condition.version;
+  const std::vector<unsigned long> have = release_of(version);
+  if (wanted.ends_with(".*")) {
+    wanted.remove_suffix(2);
+    return has_prefix(have, release_of(wanted)) == (condition.relation == "==");
+  }
+  std::vector<unsigned long> target = release_of(wanted);
+  const int order = compare(have, target);
+  if (condition.relation == "==") return version == wanted || order == 0;
+  if (condition.relation == "===") return version == wanted;
+  if (condition.relation == "!=") return order != 0;
+  if (condition.relation == ">=") return order >= 0;
+  if (condition.relation == "<=") return order <= 0;
+  if (condition.relation == ">") return order > 0;
+  if (condition.relation == "<") return order < 0;
+  if (target.size() < 2) return false;  // ~= wants two parts
+  target.pop_back();
+  return order >= 0 && has_prefix(have, target);
+}
+
+bool satisfies(const std::string& version, const std::vector<Condition>& conditions) {
+  return std::all_of(conditions.begin(), conditions.end(),
+                     [&](const Condition& condition) { return satisfies(version, condition); });
+}
+
 }  // namespace
 
 std::string normalized(std::string_view name) {
@@ -83,21 +142,35 @@ std::optional<Wish> parse_wish(std::string_view text) {
       part.remove_suffix(1);
     return part;
   };
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+  };
+  const auto is_version = [&](char c) { return is_plain(c) || c == '+' || c == '*' || c == '!'; };
+  constexpr std::string_view relation_signs = "=<>!~";
   text = trimmed(text.substr(0, text.find(';')));
-  const std::size_t equals = text.find("==");
   Wish wish;
-  if (equals != std::string_view::npos) {
-    wish.version = trimmed(text.substr(equals + 2));
-    if (wish.version.empty()) return std::nullopt;
-    text = trimmed(text.substr(0, equals));
+  std::string_view conditions;
+  if (const std::size_t at = text.find_first_of(relation_signs); at != std::string_view::npos) {
+    conditions = text.substr(at);
+    text = trimmed(text.substr(0, at));
+  }
+  while (!conditions.empty()) {
+    const std::string_view one = trimmed(conditions.substr(0, conditions.find(',')));
+    conditions.remove_prefix(std::min(conditions.find(','), conditions.size() - 1) + 1);
+    const std::size_t signs = std::min(one.find_first_not_of(relation_signs), one.size());
+    Condition condition{std::string(one.substr(0, signs)), std::string(trimmed(one.substr(signs)))};
+    constexpr std::array<std::string_view, 8> known{"==", "===", "!=", ">=", "<=", ">", "<", "~="};
+    if (std::find(known.begin(), known.end(), condition.relation) == known.end() ||
+        condition.version.empty() ||
+        !std::all_of(condition.version.begin(), condition.version.end(), is_version)) {
+      return std::nullopt;
+    }
+    wish.conditions.push_back(std::move(condition));
   }
   if (const std::size_t extras = text.find('['); extras != std::string_view::npos) {
     if (text.back() != ']') return std::nullopt;
     text = trimmed(text.substr(0, extras));
   }
-  const auto is_plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
-  };
   if (text.empty() || !std::all_of(text.begin(), text.end(), is_plain)) return std::nullopt;
   wish.name = normalized(text);
   return wish;
@@ -110,6 +183,7 @@ void PackageRegistry::add_library(vfs::BaseBuilder& builder) const {
     bundle_.add_files(builder, *zones, zones_folder);
   std::string catalogue;
   for (const BundledPackage* package : available()) {
+    if (package->builtin) continue;
     for (const std::string& name : package->provides)
       catalogue += name + " " + package->name + "\n";
   }
@@ -120,6 +194,10 @@ void PackageRegistry::add_library(vfs::BaseBuilder& builder) const {
   must(builder.add_dir(site_folder));
   must(builder.add_file(std::string(packages_folder) + "/.catalogue",
                         vfs::SharedBytes::from_string(std::move(catalogue))));
+  must(builder.add_file("usr/bin/pip", vfs::SharedBytes::from_string(std::string(pip_program)),
+                        {.mode = 0755}));
+  must(builder.add_symlink("usr/bin/pip3", "pip"));
+  must(builder.add_symlink("usr/bin/pip3.15", "pip"));
 }
 
 std::vector<const BundledPackage*> PackageRegistry::available() const {
@@ -164,9 +242,10 @@ Result<std::vector<const BundledPackage*>> PackageRegistry::resolve(
     const std::optional<Wish> wish = parse_wish(text);
     if (!wish) return fail("'" + text + "' is not the name of a package");
     const BundledPackage* package = find(wish->name);
-    if (package == nullptr) return fail("Package " + text + " not found. Available: " + names());
-    if (!wish->version.empty() && wish->version != package->version) {
-      return fail("There is no " + package->name + " " + wish->version + ": this build has " +
+    if (package == nullptr)
+      return fail("Package not found. Available: " + names() + " (asked for: " + text + ")");
+    if (!satisfies(package->version, wish->conditions)) {
+      return fail("There is no " + package->name + " that is " + text + ": this build has " +
                   package->version);
     }
     visit(visit, *package);
@@ -195,6 +274,7 @@ Result<void> PackageRegistry::install(vfs::MemFs& files,
 }
 
 Result<void> PackageRegistry::uninstall(vfs::MemFs& files, const BundledPackage& package) {
+  if (package.builtin) return Errno::perm;
   CLOCHE_ASSIGN(const vfs::Ino packages, folder_at(files, packages_folder));
   CLOCHE_ASSIGN(const vfs::Ino site, folder_at(files, site_folder));
   CLOCHE_ASSIGN(const vfs::Ino root, files.lookup(packages, package.name));
@@ -204,6 +284,7 @@ Result<void> PackageRegistry::uninstall(vfs::MemFs& files, const BundledPackage&
 }
 
 bool PackageRegistry::is_installed(vfs::MemFs& files, const BundledPackage& package) const {
+  if (package.builtin) return true;
   const auto packages = folder_at(files, packages_folder);
   return packages && files.lookup(*packages, package.name);
 }

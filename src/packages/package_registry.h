@@ -23,10 +23,16 @@ namespace cloche::packages {
 // "Scikit_Learn" -> "scikit-learn": names that pip takes for the same.
 std::string normalized(std::string_view name);
 
-// What a person or a program asks for: "numpy", "pandas==3.0.6", "requests[socks]".
+// One of ">=2.1", "==3.0.*", "~=1.4" ...: releases are compared, part by part.
+struct Condition {
+  std::string relation;
+  std::string version;
+};
+
+// What a person or a program asks for: "numpy", "pandas>=2,<4", "requests[socks]".
 struct Wish {
-  std::string name;     // normalized
-  std::string version;  // empty: any
+  std::string name;  // normalized
+  std::vector<Condition> conditions;
 };
 // Nothing for text that is no requirement.
 std::optional<Wish> parse_wish(std::string_view text);

@@ -75,7 +75,7 @@ TEST_F(PackageRegistryTest, SaysWhatThereIs) {
     EXPECT_FALSE(message.empty());
   }
   EXPECT_FALSE(registry.resolve(std::vector<std::string>{"gamma"}, &message));
-  EXPECT_EQ(message, "Package gamma not found. Available: alpha, beta-kit");
+  EXPECT_EQ(message, "Package not found. Available: alpha, beta-kit (asked for: gamma)");
 }
 
 TEST_F(PackageRegistryTest, InstallsOnceAndUninstalls) {
@@ -115,11 +115,25 @@ TEST_F(PackageRegistryTest, ADamagedBundleIsOneSentence) {
   }
 }
 
+TEST_F(PackageRegistryTest, ComparesVersions) {
+  const PackageRegistry registry(path_);
+  const auto has = [&](const std::string& condition) {  // beta-kit is 2.0
+    return registry.resolve(std::vector<std::string>{"beta-kit" + condition}, nullptr).ok();
+  };
+  for (const char* yes :
+       {"", "==2", "==2.0.0", "==2.*", ">=1.9,<2.1", "~=2.0", "!=1", ">1.99", "<=2.0", "===2.0"})
+    EXPECT_TRUE(has(yes)) << yes;
+  for (const char* no :
+       {"==2.0.1", "==1.*", "!=2.0", "!=2.*", ">2", "<2", "~=1.9", ">=2.0.1", "===2"})
+    EXPECT_FALSE(has(no)) << no;
+}
+
 TEST(Wish, ReadsWhatPeopleWrite) {
   EXPECT_EQ(parse_wish("Scikit_Learn")->name, "scikit-learn");
-  EXPECT_EQ(parse_wish(" pandas == 3.0.6 ")->version, "3.0.6");
+  EXPECT_EQ(parse_wish(" pandas == 3.0.6 ")->conditions.at(0).version, "3.0.6");
+  EXPECT_EQ(parse_wish("a[b] >=1, <2 ; os_name == 'posix'")->conditions.at(1).relation, "<");
   EXPECT_EQ(parse_wish("requests[socks]")->name, "requests");
-  for (const char* text : {"", "==", "a b", "a/b", "a==", "a[b"})
+  for (const char* text : {"", "==", "a b", "a/b", "a==", "a[b", "a=1", "a=>1", "a>=1 2"})
     EXPECT_FALSE(parse_wish(text)) << text;
 }
 

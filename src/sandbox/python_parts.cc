@@ -44,4 +44,13 @@ bool PythonParts::install(vfs::MemFs& files, const std::vector<std::string>& nam
   return installed.ok();
 }
 
+Result<void> PythonParts::change_package(vfs::Namespace& files, kernel::PackageChange change,
+                                         std::string_view name) {
+  const packages::BundledPackage* package = registry_ ? registry_->find(name) : nullptr;
+  if (package == nullptr) return Errno::noent;
+  auto& root = static_cast<vfs::MemFs&>(files.root().fs());
+  if (change == kernel::PackageChange::uninstall) return registry_->uninstall(root, *package);
+  return registry_->install(root, std::span(&package, 1));
+}
+
 }  // namespace cloche::detail

@@ -32,6 +32,10 @@ class PythonParts {
   // sentence on failure.
   bool install(vfs::MemFs& files, const std::vector<std::string>& names, std::string* message);
 
+  // What pip in a sandbox asks for: one package, without what it depends on. Kernel lock held.
+  Result<void> change_package(vfs::Namespace& files, kernel::PackageChange change,
+                              std::string_view name);
+
   // Null in a system without Python.
   packages::PackageRegistry* registry() noexcept { return registry_.get(); }
   python::PythonRuntime* runtime() noexcept { return runtime_.get(); }
