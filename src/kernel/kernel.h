@@ -47,6 +47,10 @@ struct KernelServices {
   TimerThread& timers;
 };
 
+class Kernel;
+
+enum class PackageChange : std::uint8_t { install, uninstall };
+
 struct KernelOptions {
   KernelLimits limits;
   std::string host_name = "cloche";
@@ -54,6 +58,9 @@ struct KernelOptions {
   // Receives one line per traced call; called without order guarantees between processes, lock
   // held.
   std::function<void(std::string_view line)> trace_sink;
+  // Links a package of the build into the kernel's files, or takes it away; ENOENT when there is
+  // none of that name. Called with the kernel lock held. Empty: there are no packages.
+  std::function<Result<void>(Kernel& kernel, PackageChange change, std::string_view name)> packages;
 };
 
 // What a new process is, when the host starts it.

@@ -27,6 +27,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 36);
 constexpr std::array<char, 4> syscall_magic{'s', 'y', 's', '0'};
+constexpr std::array<char, 4> package_magic{'p', 'k', 'g', '0'};
 constexpr std::array<char, 4> immortal_magic{'i', 'm', 'm', '0'};
 
 // Numbers that this guest may use, ascending. What is left out: memory (the guest's allocator owns
@@ -135,6 +136,36 @@ bool is_immortal_request(const wasm::GuestMemory& memory, std::uint32_t request,
   return length >= immortal_magic.size() && magic && *magic == immortal_magic;
 }
 
+// "pkg0", 'i' (install) or 'u' (uninstall), and the name of a package with zeros up to the end. The
+// result or negative errno is written as i64 at the start.
+Result<void> change_package(wasm::HostCall& host, std::uint32_t request, std::uint32_t length) {
+  constexpr std::uint32_t head = 5;
+  constexpr std::uint32_t longest = 256;
+  if (length < 8 || length > longest) return Errno::inval;
+  std::string name(length - head, '\0');
+  const wasm::GuestMemory memory = host.memory();
+  CLOCHE_ASSIGN(const char action, memory.read<char>(request + 4));
+  CLOCHE_ASSIGN(const auto text, memory.slice(request + head, name.size()));
+  std::memcpy(name.data(), text.data(), text.size());
+  name.resize(std::min(name.find('\0'), name.size()));
+  if (action != 'i' && action != 'u') return Errno::inval;
+  const auto change =
+      action == 'i' ? kernel::PackageChange::install : kernel::PackageChange::uninstall;
+  const Result<void> done =
+      kernel::enter_kernel(host, [&](Task& task, const wasm::GuestMemory&) -> Result<void> {
+        const auto& packages = task.kernel().options().packages;
+        return packages ? packages(task.kernel(), change, name) : Errno::noent;
+      });
+  return memory.write(request, done ? std::int64_t{0} : -static_cast<std::int64_t>(done.error()));
+}
+
+bool is_package_request(const wasm::GuestMemory& memory, std::uint32_t request,
+                        std::uint32_t length) {
+  const auto magic = memory.read<std::array<char, 4>>(request);
+  return memory.holds(request, length) && length >= package_magic.size() && magic &&
+         *magic == package_magic;
+}
+
 std::int32_t call(wasm::HostCall& host, std::uint32_t request, std::uint32_t length,
                   std::uint32_t answer_out, std::uint32_t answer_length_out) noexcept {
   const wasm::GuestMemory memory = host.memory();
@@ -143,6 +174,9 @@ std::int32_t call(wasm::HostCall& host, std::uint32_t request, std::uint32_t len
     return bad_frame;
   if (is_immortal_request(memory, request, length)) {
     return make_immortal(memory, request, length) ? 0 : bad_frame;
+  }
+  if (is_package_request(memory, request, length)) {
+    return change_package(host, request, length) ? 0 : bad_frame;
   }
   const Result<Frame> frame = read_frame(memory, request, length);
   if (!frame) return bad_frame;

@@ -69,6 +69,10 @@ std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
   options.limits.process_memory_bytes = options_.memory_limit_bytes;
   options.trace_syscalls = options_.trace != nullptr;
   options.trace_sink = options_.trace;
+  options.packages = [&engine = engine_](kernel::Kernel& kernel, kernel::PackageChange change,
+                                         std::string_view name) {
+    return engine.python().change_package(kernel.files(), change, name);
+  };
   return std::make_unique<kernel::Kernel>(engine_.services(), std::move(space), std::move(options));
 }
 
