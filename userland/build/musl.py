@@ -20,7 +20,7 @@ SOURCE = {
 # Functions of <math.h> that are one instruction here.
 MATH_INSTRUCTIONS = ("sqrt", "floor", "ceil", "trunc", "rint", "nearbyint", "fabs", "copysign")
 
-CFLAGS = ("--target=wasm32-unknown-unknown -O2 -fno-strict-aliasing -fwrapv-pointer -w -fvisibility=default "
+CFLAGS = ("--target=wasm32-unknown-unknown -O2 -msimd128 -fno-strict-aliasing -fwrapv-pointer -w -fvisibility=default "
           "-ffunction-sections -fdata-sections -mexception-handling "
           "-mllvm -wasm-enable-sjlj -mllvm -wasm-use-legacy-eh=false")
 
@@ -44,6 +44,20 @@ def _edit(path, *replacements):
             raise BuildError(f"musl's {path.name} is not as the port expects it")
         text = text.replace(old, new)
     path.write_text(text)
+
+
+def _word_options_as_gnu(misc):
+    """What getopt says of a wrong option, in the words of GNU's C library; % stands for the option."""
+    _edit(misc / "getopt.c",
+          ("fwrite(b, strlen(b), 1, f)", "fwrite(b, strcspn(b, \"%\"), 1, f)"),
+          ("&& putc('\\n', f);", "&& fputs(strchr(b, '%') + 1, f)>=0 && putc('\\n', f);"),
+          ('": unrecognized option: "', '": invalid option -- \'%\'"'),
+          ('": option requires an argument: "', '": option requires an argument -- \'%\'"'))
+    _edit(misc / "getopt_long.c",
+          ('": option does not take an argument: "', '": option \'--%\' doesn\'t allow an argument"'),
+          ('": option requires an argument: "', '": option \'--%\' requires an argument"'),
+          ('": option is ambiguous: "', '": option \'--%\' is ambiguous"'),
+          ('": unrecognized option: "', '": unrecognized option \'--%\'"'))
 
 
 def lay_over(tree):
@@ -71,6 +85,8 @@ def lay_over(tree):
     for header, last in (("setjmp.h", "cloche_setjmp.h"), ("unistd.h", "cloche_vfork.h")):
         with open(tree / "include" / header, "a") as f:
             f.write(f"\n#include <bits/{last}>\n")
+    _edit(tree / "include" / "stdio.h", ("#define BUFSIZ 1024", "#define BUFSIZ 8192"))
+    _word_options_as_gnu(tree / "src" / "misc")
     math = tree / "src" / "math" / "wasm32"
     math.mkdir()
     for name in MATH_INSTRUCTIONS:
@@ -86,7 +102,7 @@ def _make(tree, out, jobs, log):
     # Relative paths in the objects: the same bytes from every scratch folder.
     (tree / "config.mak").write_text(
         f"ARCH = wasm32\nCC = {ccache + ' ' if ccache else ''}{tool('clang')}\nAR = {tool('llvm-ar')}\n"
-        f"RANLIB = {tool('llvm-ranlib')}\nCFLAGS_AUTO =\nCFLAGS = {CFLAGS} -ffile-prefix-map={tree}=.\n"
+        f"RANLIB = {tool('llvm-ranlib')}\nMALLOC_DIR = oldmalloc\nCFLAGS_AUTO =\nCFLAGS = {CFLAGS} -ffile-prefix-map={tree}=.\n"
         f"prefix = {out}\nincludedir = {out}/include\nlibdir = {out}/lib\n")
     env = dict(os.environ, MAKEFLAGS="", MAKELEVEL="")
     if ccache:

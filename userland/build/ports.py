@@ -3,7 +3,7 @@
 port.toml: name, version, licence, groups, priority (the higher one wins where two ports bring the same path),
 commands (names that must be in usr/bin after the build), needs ("c++" when it uses CXX), [source] (see sources.py), and an [extra.NAME] table
 for each further archive (a library that is linked in): a source table with version and licence of its own.
-build.sh runs in the unpacked source, after patches/*.patch and edit.py (see edits.py), with CC, CXX, AR, RANLIB, NM, STRIP, HOST (for configure), JOBS,
+build.sh runs in the unpacked source, after patches/*.patch and edit.py (see edits.py), with CC, CXX, AR, RANLIB, NM, STRIP, HOST and CONFIG_SITE (for configure), JOBS,
 PORT (the port's folder), EXTRA (the folder in which the further archives are unpacked, by NAME) and OUT, where it puts usr/bin and usr/share.
 edit.py has EXTRA too.
 """
@@ -20,6 +20,9 @@ from common import (USERLAND, BuildError, cache_root, content_hash, install_fold
                     scratch_folder, tool)
 
 HOST_TRIPLE = "wasm32-unknown-linux-musl"
+
+# What every configure script would otherwise find out anew.
+CONFIG_SITE = USERLAND / "build" / "config.site"
 
 # Part of every port's hash: raised when what a build.sh is given changes.
 BUILD_INTERFACE = 1
@@ -74,7 +77,8 @@ def needs_cxx(port):
 
 def key_of(port, toolchain):
     cxx = (toolchain.cxxroot.name, USERLAND / "cxx") if needs_cxx(port) else ()
-    return content_hash("port", BUILD_INTERFACE, toolchain.sysroot.name, port.folder, USERLAND / "cc", *cxx)
+    return content_hash("port", BUILD_INTERFACE, toolchain.sysroot.name, port.folder, USERLAND / "cc",
+                        CONFIG_SITE, *cxx)
 
 
 def _environment(port, toolchain, scratch, jobs):
@@ -83,7 +87,7 @@ def _environment(port, toolchain, scratch, jobs):
         "LC_ALL": "C", "TZ": "UTC", "SOURCE_DATE_EPOCH": "1",
         "CLOCHE_SYSROOT": str(toolchain.sysroot), "CLOCHE_CXXROOT": str(toolchain.cxxroot or ""), "PORT": str(port.folder),
         "OUT": str(scratch / "out"), "EXTRA": str(scratch / "extra"), "JOBS": str(jobs),
-        "HOST": HOST_TRIPLE, "CC": f"{USERLAND}/cc", "CXX": f"{USERLAND}/cxx",
+        "HOST": HOST_TRIPLE, "CONFIG_SITE": str(CONFIG_SITE), "CC": f"{USERLAND}/cc", "CXX": f"{USERLAND}/cxx",
         "AR": tool("llvm-ar"), "RANLIB": tool("llvm-ranlib"), "NM": tool("llvm-nm"), "STRIP": tool("llvm-strip"),
         "CLOCHE_CCACHE": "ccache" if shutil.which("ccache") else "",
     }

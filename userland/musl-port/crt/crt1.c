@@ -18,6 +18,7 @@ hidden void __libc_start_init(void)
 static int call_main(int argc, char **argv, char **envp)
 {
   __cloche_start = (struct cloche_start){ argc, argv, envp };
+  __cloche_stdbuf(envp);
   return __main_void();
 }
 

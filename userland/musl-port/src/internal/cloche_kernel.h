@@ -47,4 +47,7 @@ extern volatile int __cloche_sigpending;
 
 hidden void __cloche_run_signals(void);
 
+// The buffers of stdin, stdout and stderr as the environment asks for them.
+hidden void __cloche_stdbuf(char **envp);
+
 #endif
