@@ -19,17 +19,33 @@ enum class Stream : std::uint8_t { out = 1, err = 2 };
 // not throw, and must not call the same sandbox.
 using OutputCallback = std::function<void(Stream stream, std::string_view data)>;
 
+// Which shell runs a script.
+enum class ShellState : std::uint8_t {
+  // A new one, gone with the run. Runs are independent, and may run side by side.
+  fresh,
+  // The one that the sandbox keeps: directory, variables, functions, options, aliases and traps of
+  // a script are there for the next one, and in forks of the sandbox. These runs queue. `cwd` is
+  // where this run starts (and stays: it is as if the script began with cd); `environment` is
+  // exported for this run only. `exit`, `set -e` and errors end the run and not the shell. When the
+  // shell itself is ended (a signal, exec, a time limit) the next run has it as it was before that
+  // run. Background jobs go on from run to run; what they write between runs is dropped.
+  kept,
+};
+
 struct RunOptions {
-  // The shell command: `sh -c script arguments...` ($0 is the first argument, or "sh").
+  // The shell command: `bash -c script arguments...` ($0 is the first argument, or "bash").
   std::string script;
   std::vector<std::string> arguments;
   // Instead of a script: a program and its arguments; argv[0] is looked up in PATH when it has no
   // slash.
   std::vector<std::string> argv;
+  // For a script.
+  ShellState shell = ShellState::fresh;
 
   // Added to the sandbox's environment for this run.
   std::map<std::string, std::string> environment;
-  // Absolute, or relative to the sandbox's directory; empty: that directory.
+  // Absolute, or relative to the sandbox's directory; empty: that directory, or where the kept
+  // shell is.
   std::string cwd;
 
   // The command's standard input: these bytes, or what this descriptor of the host gives until its

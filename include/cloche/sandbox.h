@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "cloche/files.h"
+#include "cloche/live_run.h"
 #include "cloche/run.h"
 
 namespace cloche {
@@ -74,6 +75,10 @@ class Sandbox {
   // Runs a command and waits for its end. Never throws for what a guest does.
   RunResult run(const RunOptions& options);
 
+  // Starts a command to talk with. Never throws for what a guest does: where the command cannot be
+  // started the LiveRun has ended already and its result says why.
+  std::unique_ptr<LiveRun> start(LiveRunOptions options);
+
   // Runs Python source in the sandbox's own interpreter: it starts at the first call, keeps names
   // and imports from call to call, and goes on in forks. Calls queue. An exception is printed on
   // stderr and gives exit code 1; sys.exit its code; both leave the interpreter alive. One that is
@@ -95,7 +100,7 @@ class Sandbox {
   bool install_packages(const std::vector<std::string>& names, std::string* message);
 
   // An independent sandbox that goes on from here: files (copy-on-write), environment, packages,
-  // and a live Python where there is one. Other processes are not in it.
+  // a live Python where there is one, and a kept shell. Other processes are not in it.
   std::unique_ptr<Sandbox> fork();
 
   SandboxFigures figures() const;
@@ -104,6 +109,7 @@ class Sandbox {
 
  private:
   friend class Engine;
+  friend class PythonSession;
   explicit Sandbox(std::unique_ptr<detail::SandboxState> state);
   std::unique_ptr<detail::SandboxState> state_;
   Files files_;

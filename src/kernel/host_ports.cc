@@ -45,9 +45,19 @@ CaptureFile::Output CaptureFile::take() {
   return std::exchange(output_, {});
 }
 
+CaptureFile::Output CaptureFile::finish() {
+  const std::lock_guard lock(kernel_.mutex());
+  finished_ = true;
+  Waiter waiter;
+  WaitQueue* const queues[] = {&idle_};
+  while (passing_on_) (void)waiter.sleep(kernel_.mutex(), queues, std::nullopt);
+  return std::exchange(output_, {});
+}
+
 Result<std::size_t> CaptureFile::write(Task& task, std::span<const std::byte> from) {
   // One at a time, so that the sink gets the bytes in the order in which they were written.
   while (passing_on_) CLOCHE_TRY(task.block({&idle_}));
+  if (finished_) return from.size();
   const auto kept =
       static_cast<std::size_t>(std::min<std::uint64_t>(from.size(), limit_bytes_ - kept_));
   output_.bytes.append(reinterpret_cast<const char*>(from.data()), kept);

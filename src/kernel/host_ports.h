@@ -46,6 +46,9 @@ class CaptureFile : public File {
   };
   // What has been written up to now; takes it.
   Output take();
+  // The same for good: what guests write from now on is dropped, and the sink is not called any
+  // more (waits for a call that is in progress).
+  Output finish();
 
   Result<std::size_t> write(Task& task, std::span<const std::byte> from) override;
   WaitQueue* poll_queue() override { return &idle_; }
@@ -60,6 +63,7 @@ class CaptureFile : public File {
   Output output_;
   std::uint64_t kept_ = 0;  // of the limit, since the last take()
   bool passing_on_ = false;
+  bool finished_ = false;
   WaitQueue idle_;
 };
 
@@ -99,6 +103,8 @@ class HostPipe {
   // For SpawnRequest::files; null after release_guest_end().
   FilePtr guest_end() const { return guest_; }
   void release_guest_end();
+  // For who waits for several things at once: to be used with the kernel lock held.
+  Pipe& pipe() const noexcept { return *pipe_; }
 
   // 0 is end of file: no guest has the other end open. ETIMEDOUT when the deadline passed,
   // ECANCELED after cancel().

@@ -130,6 +130,13 @@ void Kernel::kill_job(JobId job) {
   }
 }
 
+void Kernel::signal_job(JobId job, int signo) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [pid, process] : processes_) {
+    if (process->job == job) (void)post(*process, SignalInfo{.signo = signo, .code = si_kernel});
+  }
+}
+
 std::size_t Kernel::process_count() {
   const std::lock_guard lock(mutex_);
   return processes_.size();

@@ -94,6 +94,8 @@ class Kernel {
   std::optional<WaitStatus> wait_for(const ProcessPtr& process, Deadline deadline);
   // SIGKILL to all processes of a job (0: of the kernel); returns when none of them is left.
   void kill_job(JobId job);
+  // A signal to all processes of a job; returns at once.
+  void signal_job(JobId job, int signo);
   // Ids, for the tests and figures.
   std::size_t process_count();
 
@@ -104,6 +106,8 @@ class Kernel {
   ProcessPtr find(Pid pid) const;
   const std::map<Pid, ProcessPtr>& processes() const noexcept { return processes_; }
 
+  // For processes that are to be killed together.
+  JobId new_job() noexcept { return ++last_job_; }
   // A new process in the table, a copy of `parent` as clone makes it; EAGAIN at the limit.
   Result<ProcessPtr> create_child(Process& parent, int exit_signal);
   // Starts the thread that executes it; EAGAIN when the host gives none.

@@ -62,6 +62,8 @@ class Task {
   bool attend();
   // The guest is to leave its code: exit, a fatal signal, a kill, or an exec that succeeded.
   bool unwinding() const noexcept { return unwinding_; }
+  // An exec has succeeded: the next program starts when this one's code is left.
+  bool replacing() const noexcept { return next_program_ != nullptr; }
   // The address of the guest's pending word; nothing for a WASI guest.
   std::optional<std::uint32_t> pending_word() const noexcept { return pending_word_; }
 

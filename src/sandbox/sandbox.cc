@@ -2,6 +2,7 @@
 
 #include "cloche/engine.h"
 #include "sandbox/engine_state.h"
+#include "sandbox/live_run.h"
 #include "sandbox/run.h"
 #include "sandbox/sandbox_state.h"
 
@@ -23,6 +24,11 @@ Sandbox::Sandbox(std::unique_ptr<detail::SandboxState> state)
 Sandbox::~Sandbox() = default;
 
 RunResult Sandbox::run(const RunOptions& options) { return detail::run(*state_, options); }
+std::unique_ptr<LiveRun> Sandbox::start(LiveRunOptions options) {
+  return std::unique_ptr<LiveRun>(
+      new LiveRun(std::make_unique<detail::LiveRunState>(*state_, std::move(options))));
+}
+
 RunResult Sandbox::run_python(std::string_view source, const PythonOptions& options) {
   return state_->python().run(source, options);
 }

@@ -12,7 +12,7 @@ std::map<std::string, std::string> usual_environment() {
   return {{"HOME", std::string(home_folder)},
           {"USER", "sandbox"},
           {"LOGNAME", "sandbox"},
-          {"SHELL", "/bin/sh"},
+          {"SHELL", "/bin/bash"},
           {"PATH", "/usr/local/bin:/usr/bin:/bin:/workspace/.local/bin"},
           {"LANG", "C.UTF-8"},
           {"TZ", "UTC"},
@@ -40,6 +40,7 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
   mount_host_folders(*space);
   kernel_ = make_kernel(std::move(space));
   python_ = std::make_unique<KeptPython>(*this);
+  shell_ = std::make_unique<KeptShell>(*this);
 }
 
 SandboxState::SandboxState(EngineState& engine, SandboxOptions options,
@@ -50,10 +51,12 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options,
       environment_(std::move(environment)),
       root_(std::move(root)),
       kernel_(make_kernel(std::move(space))),
-      python_(std::make_unique<KeptPython>(*this)) {}
+      python_(std::make_unique<KeptPython>(*this)),
+      shell_(std::make_unique<KeptShell>(*this)) {}
 
 SandboxState::~SandboxState() {
   // Files are referred to by processes: those end first.
+  shell_.reset();
   python_.reset();
   kernel_->kill_job(0);
   const std::lock_guard lock(kernel_->mutex());
@@ -110,6 +113,7 @@ std::unique_ptr<SandboxState> SandboxState::fork() {
                                 std::move(root)));
   }
   twin->python_->go_on_from(*python_);
+  twin->shell_->go_on_from(*shell_);
   return twin;
 }
 

@@ -11,6 +11,7 @@
 #include "kernel/kernel.h"
 #include "sandbox/engine_state.h"
 #include "sandbox/kept_python.h"
+#include "sandbox/kept_shell.h"
 #include "vfs/file_ops.h"
 #include "vfs/memfs.h"
 #include "vfs/namespace.h"
@@ -31,6 +32,7 @@ class SandboxState {
 
   EngineState& engine() noexcept { return engine_; }
   KeptPython& python() noexcept { return *python_; }
+  KeptShell& shell() noexcept { return *shell_; }
   kernel::Kernel& kernel() noexcept { return *kernel_; }
   const SandboxOptions& options() const noexcept { return options_; }
 
@@ -76,6 +78,7 @@ class SandboxState {
   vfs::TypedFsRef<vfs::MemFs> root_;  // under the kernel lock
   std::unique_ptr<kernel::Kernel> kernel_;
   std::unique_ptr<KeptPython> python_;
+  std::unique_ptr<KeptShell> shell_;
 };
 
 }  // namespace cloche::detail

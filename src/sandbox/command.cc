@@ -1,0 +1,131 @@
+#include "sandbox/command.h"
+
+#include <fmt/format.h>
+
+#include "sandbox/sandbox_state.h"
+
+namespace cloche::detail {
+namespace {
+
+constexpr int status_not_executable = 126;
+constexpr int status_not_found = 127;
+constexpr const char* shell = "/bin/bash";
+
+bool is_login(const RunOptions& options) {
+  return options.argv.empty() && options.script.empty() && options.arguments.empty();
+}
+
+std::vector<std::string> argv_of(const RunOptions& options) {
+  if (!options.argv.empty()) return options.argv;
+  std::vector<std::string> argv{"bash", "-c", options.script};
+  argv.insert(argv.end(), options.arguments.begin(), options.arguments.end());
+  return argv;
+}
+
+Result<std::string> find_in_path(SandboxState& state, const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const std::string path = state.environment("PATH").value_or("/usr/bin");
+  return state.with_files([&](vfs::FileOps& ops) -> Result<std::string> {
+    for (std::size_t start = 0; start <= path.size();) {
+      const std::size_t end = std::min(path.find(':', start), path.size());
+      std::string candidate = path.substr(start, end - start) + "/" + name;
+      if (const auto info = ops.stat(candidate); info && info->stat.type == vfs::FileType::regular)
+        return candidate;
+      start = end + 1;
+    }
+    return Errno::noent;
+  });
+}
+
+}  // namespace
+
+std::string directory_of(const std::string& cwd) {
+  if (cwd.starts_with('/')) return cwd;
+  return cwd.empty() ? std::string(home_folder) : std::string(home_folder) + "/" + cwd;
+}
+
+Result<kernel::SpawnRequest> command_request(SandboxState& state, const RunOptions& options) {
+  kernel::SpawnRequest request;
+  request.environment = state.environment(options.environment);
+  request.cwd = directory_of(options.cwd);
+  request.argv = argv_of(options);
+  if (!options.argv.empty()) {
+    CLOCHE_ASSIGN(request.path, find_in_path(state, options.argv.front()));
+  } else {
+    request.path = shell;
+  }
+  return request;
+}
+
+Result<kernel::SpawnRequest> live_command_request(SandboxState& state, const RunOptions& options) {
+  CLOCHE_ASSIGN(kernel::SpawnRequest request, command_request(state, options));
+  if (is_login(options)) {
+    request.path = shell;
+    request.argv = {"-bash"};
+  }
+  return request;
+}
+
+Result<kernel::ProcessPtr> spawn(kernel::Kernel& kernel, kernel::SpawnRequest request) {
+  Result<kernel::ProcessPtr> process = kernel.spawn(request);
+  const std::lock_guard lock(kernel.mutex());
+  request.files.clear();
+  request.terminal.reset();
+  return process;
+}
+
+std::shared_ptr<kernel::CaptureFile> make_output(kernel::Kernel& kernel, const RunOptions& options,
+                                                 Stream stream) {
+  kernel::CaptureFile::Sink sink;
+  if (options.output) {
+    sink = [output = options.output, stream](std::span<const std::byte> bytes) {
+      output(stream, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    };
+  }
+  return std::make_shared<kernel::CaptureFile>(
+      kernel, options.output ? 0 : options.output_limit_bytes, std::move(sink));
+}
+
+void take_output(kernel::Kernel& kernel, std::shared_ptr<kernel::CaptureFile>& file,
+                 const RunOptions& options, std::string& text, bool& truncated) {
+  if (!file) return;
+  kernel::CaptureFile::Output output = file->finish();
+  if (!options.output) {
+    truncated = output.truncated();
+    text = std::move(output.bytes);
+  }
+  const std::lock_guard lock(kernel.mutex());
+  file.reset();
+}
+
+RunResult not_started(const RunOptions& options, Errno error) {
+  RunResult result;
+  result.status = RunStatus::not_started;
+  result.exit_code = error == Errno::noent ? status_not_found : status_not_executable;
+  result.reason =
+      fmt::format("cannot start {}: {}", options.argv.empty() ? shell : options.argv.front(),
+                  errno_info(error).message);
+  return result;
+}
+
+void set_timed_out(RunResult& result, std::chrono::milliseconds limit) {
+  result.status = RunStatus::timed_out;
+  result.exit_code = status_timed_out;
+  result.reason = fmt::format("the command was stopped at its time limit of {} ms", limit.count());
+}
+
+void set_ended(RunResult& result, kernel::WaitStatus status, const kernel::Process& process,
+               Cancelled cancelled) {
+  result.exit_code = status.shell_status();
+  if (status.is_exited()) return;
+  result.status = cancelled == Cancelled::yes ? RunStatus::killed : RunStatus::signaled;
+  result.signal = status.term_signal();
+  const std::lock_guard lock(process.kernel().mutex());
+  result.reason = result.status == RunStatus::killed ? "the command was cancelled"
+                  : process.end_message.empty()
+                      ? fmt::format("the command was ended by signal {}", result.signal)
+                      : fmt::format("the command was ended by signal {}: {}", result.signal,
+                                    process.end_message);
+}
+
+}  // namespace cloche::detail

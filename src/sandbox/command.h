@@ -1,0 +1,50 @@
+// What all ways to run a command have in common: from RunOptions to a process, and from its end to
+// a RunResult.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cloche/run.h"
+#include "kernel/host_ports.h"
+#include "kernel/kernel.h"
+
+namespace cloche::detail {
+
+class SandboxState;
+
+inline constexpr int status_timed_out = 124;
+inline constexpr int status_killed = 137;
+
+// A request without files: the shell for a script, what PATH finds for a program. ENOENT when PATH
+// finds nothing.
+Result<kernel::SpawnRequest> command_request(SandboxState& state, const RunOptions& options);
+// The same; the user's login shell where there is neither.
+Result<kernel::SpawnRequest> live_command_request(SandboxState& state, const RunOptions& options);
+
+// Where a relative `cwd` leads: below the home folder. Empty: the home folder.
+std::string directory_of(const std::string& cwd);
+
+// Starts the request, and drops its files: they are referred to by the process and the ports alone.
+Result<kernel::ProcessPtr> spawn(kernel::Kernel& kernel, kernel::SpawnRequest request);
+
+// Where a stream of the command goes: kept, or passed on when there is a callback.
+std::shared_ptr<kernel::CaptureFile> make_output(kernel::Kernel& kernel, const RunOptions& options,
+                                                 Stream stream);
+// What was kept goes to the result; from then on what processes of the background write is dropped.
+void take_output(kernel::Kernel& kernel, std::shared_ptr<kernel::CaptureFile>& file,
+                 const RunOptions& options, std::string& text, bool& truncated);
+
+// The parts of a result that say how it ended.
+RunResult not_started(const RunOptions& options, Errno error);
+void set_timed_out(RunResult& result, std::chrono::milliseconds limit);
+// `cancelled`: by Sandbox::cancel or kill, where a signal ended it. Takes the kernel lock.
+enum class Cancelled : std::uint8_t { no, yes };
+void set_ended(RunResult& result, kernel::WaitStatus status, const kernel::Process& process,
+               Cancelled cancelled);
+
+}  // namespace cloche::detail

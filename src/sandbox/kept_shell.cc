@@ -1,0 +1,178 @@
+#include "sandbox/kept_shell.h"
+
+#include <fmt/format.h>
+
+#include "sandbox/command.h"
+#include "sandbox/input_pump.h"
+#include "sandbox/sandbox_state.h"
+
+namespace cloche::detail {
+namespace {
+
+void add(std::string& frame, std::string_view word) {
+  frame += word.substr(0, word.find('\0'));
+  frame += '\0';
+}
+
+void add(std::string& frame, const std::map<std::string, std::string>& variables) {
+  add(frame, std::to_string(variables.size()));
+  for (const auto& [name, value] : variables) add(frame, name + "=" + value);
+}
+
+std::string frame_of(const RunOptions& options, const std::map<std::string, std::string>& to_set) {
+  std::string frame;
+  add(frame, options.cwd.empty() ? std::string() : directory_of(options.cwd));
+  add(frame, std::to_string(options.arguments.size()));
+  for (const std::string& argument : options.arguments) add(frame, argument);
+  add(frame, to_set);
+  add(frame, options.environment);
+  add(frame, options.script);
+  return frame;
+}
+
+// What one run gives the shell to read and to write to.
+class Ports {
+ public:
+  Ports(kernel::Kernel& kernel, const RunOptions& options) : kernel_(kernel), options_(options) {
+    out_ = make_output(kernel, options, Stream::out);
+    err_ = make_output(kernel, options, Stream::err);
+    if (options.stdin_fd >= 0)
+      input_ = std::make_unique<kernel::HostPipe>(kernel, kernel::HostPipe::Flow::to_guest);
+  }
+
+  std::array<kernel::FilePtr, 3> files() {
+    kernel::FilePtr in = input_ ? input_->guest_end()
+                                : std::make_shared<kernel::BytesFile>(kernel_, options_.stdin_data);
+    return {std::move(in), out_, err_};
+  }
+
+  void start_input() {
+    if (!input_) return;
+    input_->release_guest_end();
+    pump_ = std::make_unique<InputPump>(options_.stdin_fd, *input_);
+  }
+
+  void collect(RunResult& result) {
+    pump_.reset();
+    input_.reset();
+    take_output(kernel_, out_, options_, result.stdout_data, result.stdout_truncated);
+    take_output(kernel_, err_, options_, result.stderr_data, result.stderr_truncated);
+  }
+
+ private:
+  kernel::Kernel& kernel_;
+  const RunOptions& options_;
+  std::shared_ptr<kernel::CaptureFile> out_;
+  std::shared_ptr<kernel::CaptureFile> err_;
+  std::unique_ptr<kernel::HostPipe> input_;
+  std::unique_ptr<InputPump> pump_;
+};
+
+}  // namespace
+
+class KeptShell::Place {
+ public:
+  explicit Place(KeptShell& shell) : shell_(shell) {
+    std::unique_lock lock(shell_.queue_mutex_);
+    const std::uint64_t ticket = shell_.last_ticket_++;
+    shell_.queue_changed_.wait(lock, [&] { return shell_.served_ == ticket; });
+  }
+  ~Place() {
+    const std::lock_guard lock(shell_.queue_mutex_);
+    ++shell_.served_;
+    shell_.queue_changed_.notify_all();
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+ private:
+  KeptShell& shell_;
+};
+
+RunResult KeptShell::run(const RunOptions& options) {
+  const std::uint64_t cancellations = state_.cancellations();
+  const Place place(*this);
+  const auto begin = std::chrono::steady_clock::now();
+  RunResult result;
+  if (state_.cancellations() != cancellations) {
+    result.status = RunStatus::killed;
+    result.exit_code = status_killed;
+    result.signal = kernel::sigkill;
+    result.reason = "the command was cancelled before it began";
+  } else if (const Result<void> there = check_directory(options); !there) {
+    result = not_started(options, there.error());
+  } else if (const Result<void> started = ensure_process(); !started) {
+    result = not_started(options, started.error());
+  } else {
+    result = run_now(options, cancellations);
+  }
+  result.duration = std::chrono::steady_clock::now() - begin;
+  return result;
+}
+
+Result<void> KeptShell::check_directory(const RunOptions& options) const {
+  if (options.cwd.empty()) return {};
+  return state_.with_files([&](vfs::FileOps& ops) -> Result<void> {
+    CLOCHE_ASSIGN(const auto info, ops.stat(directory_of(options.cwd)));
+    if (info.stat.type != vfs::FileType::directory) return Errno::notdir;
+    return {};
+  });
+}
+
+Result<void> KeptShell::ensure_process() {
+  if (process_ && !process_->gone()) return {};
+  if (process_) image_ = process_->image();
+  process_.reset();
+  if (!image_) applied_.clear();
+  CLOCHE_ASSIGN(process_, ShellProcess::start(state_.kernel(), image_));
+  image_.reset();
+  return {};
+}
+
+KeptShell::Environment KeptShell::environment() const {
+  Environment environment;
+  environment.current = state_.environment();
+  for (const auto& [name, value] : environment.current) {
+    const auto applied = applied_.find(name);
+    if (applied == applied_.end() || applied->second != value)
+      environment.to_set.emplace(name, value);
+  }
+  return environment;
+}
+
+RunResult KeptShell::run_now(const RunOptions& options, std::uint64_t cancellations) {
+  const std::chrono::milliseconds limit = options.timeout.value_or(state_.options().timeout);
+  const kernel::Deadline deadline =
+      limit.count() > 0 ? kernel::Deadline(std::chrono::steady_clock::now() + limit) : std::nullopt;
+  Environment environment = this->environment();
+  Ports ports(state_.kernel(), options);
+  ShellTurn turn{frame_of(options, environment.to_set), ports.files()};
+  ports.start_input();
+  const ShellTurnResult end = process_->run(std::move(turn), deadline);
+
+  RunResult result;
+  if (end.exit_code) {
+    result.exit_code = *end.exit_code;
+    applied_ = std::move(environment.current);
+  } else if (end.overdue) {
+    set_timed_out(result, limit);
+  } else {
+    set_ended(result, end.status, *process_->process(),
+              state_.cancellations() != cancellations ? Cancelled::yes : Cancelled::no);
+    if (result.status == RunStatus::exited) {
+      result.reason = fmt::format(
+          "the script {}; the next one has the shell as it was before",
+          end.replaced ? "replaced the shell by another program (exec)" : "ended the shell");
+    }
+  }
+  ports.collect(result);
+  return result;
+}
+
+void KeptShell::go_on_from(KeptShell& other) {
+  const Place place(other);
+  image_ = other.process_ ? other.process_->image() : other.image_;
+  if (image_) applied_ = other.applied_;
+}
+
+}  // namespace cloche::detail

@@ -1,0 +1,57 @@
+// KeptShell: the shell that a sandbox keeps from run to run, restores when it dies, and passes on
+// to its forks. See ShellState::kept.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cloche/run.h"
+#include "sandbox/shell_process.h"
+
+namespace cloche::detail {
+
+class SandboxState;
+
+class KeptShell {
+ public:
+  // `state` outlives it, and has its kernel by now.
+  explicit KeptShell(SandboxState& state) : state_(state) {}
+  KeptShell(const KeptShell&) = delete;
+  KeptShell& operator=(const KeptShell&) = delete;
+
+  RunResult run(const RunOptions& options);
+
+  // Takes the other's shell as it is, where it has one; waits for the run that is in progress in
+  // it.
+  void go_on_from(KeptShell& other);
+
+ private:
+  // First come, first served.
+  class Place;
+
+  struct Environment {
+    std::map<std::string, std::string> to_set;
+    std::map<std::string, std::string> current;
+  };
+  Environment environment() const;
+  Result<void> check_directory(const RunOptions& options) const;
+  Result<void> ensure_process();
+  RunResult run_now(const RunOptions& options, std::uint64_t cancellations);
+
+  SandboxState& state_;
+
+  std::mutex queue_mutex_;
+  std::condition_variable queue_changed_;
+  std::uint64_t last_ticket_ = 0;
+  std::uint64_t served_ = 0;
+
+  // For who has the place.
+  std::unique_ptr<ShellProcess> process_;
+  std::shared_ptr<const ShellImage> image_;     // when there is no process
+  std::map<std::string, std::string> applied_;  // of the sandbox's environment
+};
+
+}  // namespace cloche::detail

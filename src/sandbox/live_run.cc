@@ -1,0 +1,285 @@
+#include "sandbox/live_run.h"
+
+#include <array>
+
+#include "kernel/pipe.h"
+#include "kernel/signal.h"
+#include "kernel/terminal.h"
+#include "sandbox/sandbox_state.h"
+
+namespace cloche::detail {
+namespace {
+
+// How long a command whose terminal or input is gone may take to end by itself.
+constexpr std::chrono::milliseconds farewell{500};
+constexpr char end_of_file = 4;  // Ctrl-D
+
+kernel::tty::WindowSize window_of(const TerminalSize& size) {
+  return {size.rows, size.columns, size.width_pixels, size.height_pixels};
+}
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+}  // namespace
+
+LiveRunState::LiveRunState(SandboxState& state, LiveRunOptions options)
+    : state_(state),
+      kernel_(state.kernel()),
+      options_(std::move(options)),
+      cancellations_(state.cancellations()),
+      begin_(std::chrono::steady_clock::now()) {
+  const std::chrono::milliseconds limit =
+      options_.command.timeout.value_or(std::chrono::milliseconds(0));
+  if (limit.count() > 0) deadline_ = begin_ + limit;
+  Result<kernel::ProcessPtr> process = start();
+  release_guest_ends();
+  if (process) {
+    process_ = *std::move(process);
+  } else {
+    result_ = not_started(options_.command, process.error());
+  }
+  thread_ = std::thread([this] { drive(); });
+}
+
+LiveRunState::~LiveRunState() {
+  if (terminal_) {
+    terminal_->hang_up();
+  } else if (process_) {
+    close_input();
+    const std::lock_guard lock(kernel_.mutex());
+    (void)kernel_.post(*process_, {.signo = kernel::sighup, .code = kernel::si_kernel});
+  }
+  if (!wait_for(farewell)) kill();
+  thread_.join();
+  // The thread has dropped the files; what is left are the host's ends.
+  input_.reset();
+  terminal_.reset();
+  const std::lock_guard lock(kernel_.mutex());
+  process_.reset();
+}
+
+Result<kernel::ProcessPtr> LiveRunState::start() {
+  if (options_.terminal) options_.command.environment.try_emplace("TERM", options_.terminal_type);
+  CLOCHE_ASSIGN(kernel::SpawnRequest request, live_command_request(state_, options_.command));
+  CLOCHE_TRY(make_ports(request));
+  return spawn(kernel_, std::move(request));
+}
+
+Result<void> LiveRunState::make_ports(kernel::SpawnRequest& request) {
+  if (options_.terminal) {
+    CLOCHE_ASSIGN(terminal_, kernel::HostTerminal::create(kernel_, window_of(*options_.terminal)));
+    request.terminal = terminal_->terminal();
+    for (const std::int32_t fd : {0, 1, 2}) request.files[fd] = terminal_->guest_end();
+    return {};
+  }
+  input_ = std::make_unique<kernel::HostPipe>(kernel_, kernel::HostPipe::Flow::to_guest);
+  out_ = make_output(kernel_, options_.command, Stream::out);
+  err_ = make_output(kernel_, options_.command, Stream::err);
+  request.files[0] = input_->guest_end();
+  request.files[1] = out_;
+  request.files[2] = err_;
+  return {};
+}
+
+void LiveRunState::release_guest_ends() {
+  if (terminal_) terminal_->release_guest_end();
+  if (input_) input_->release_guest_end();
+}
+
+// --- The thread
+
+void LiveRunState::drive() {
+  if (process_) {
+    watch();
+    // What is a process of the group no longer: it is told apart by the kernel already.
+    const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process_, std::nullopt);
+    const bool cancelled = killed_ || state_.cancellations() != cancellations_;
+    set_ended(result_, *status, *process_, cancelled ? Cancelled::yes : Cancelled::no);
+    if (timed_out_) set_timed_out(result_, *options_.command.timeout);
+  }
+  finish();
+}
+
+void LiveRunState::watch() {
+  std::unique_lock lock(kernel_.mutex());
+  kernel::Waiter waiter;
+  const std::array<kernel::WaitQueue*, 2> queues{&process_->ended, &port_changed()};
+  for (;;) {
+    if (pass_on_screen(lock) || tell_of_room(lock)) continue;
+    if (process_->status) return;
+    if (waiter.sleep(kernel_.mutex(), queues, timed_out_ ? std::nullopt : deadline_)) continue;
+    timed_out_ = true;
+    lock.unlock();
+    kernel_.signal_job(process_->job, kernel::sigkill);
+    lock.lock();
+  }
+}
+
+// One piece of what the terminal shows, without the lock. False when there is none.
+bool LiveRunState::pass_on_screen(std::unique_lock<std::mutex>& lock) {
+  if (!terminal_) return false;
+  std::array<char, 16384> text;
+  const Result<std::size_t> taken =
+      terminal_->terminal()->take_screen(std::as_writable_bytes(std::span(text)));
+  if (!taken) return false;
+  const std::string_view shown(text.data(), *taken);
+  lock.unlock();
+  if (options_.command.output) {
+    options_.command.output(Stream::out, shown);
+  } else {
+    const std::uint64_t room = options_.command.output_limit_bytes - result_.stdout_data.size();
+    result_.stdout_data +=
+        shown.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(room, shown.size())));
+    result_.stdout_truncated |= shown.size() > room;
+  }
+  lock.lock();
+  return true;
+}
+
+bool LiveRunState::tell_of_room(std::unique_lock<std::mutex>& lock) {
+  if (!starved_ || !has_room()) return false;
+  starved_ = false;
+  lock.unlock();
+  if (options_.on_room) options_.on_room();
+  {
+    const std::lock_guard end_lock(end_mutex_);
+    end_changed_.notify_all();  // write_all waits there too
+  }
+  lock.lock();
+  return true;
+}
+
+void LiveRunState::finish() {
+  take_output(kernel_, out_, options_.command, result_.stdout_data, result_.stdout_truncated);
+  take_output(kernel_, err_, options_.command, result_.stderr_data, result_.stderr_truncated);
+  result_.duration = std::chrono::steady_clock::now() - begin_;
+  if (options_.on_end) options_.on_end(result_);
+  const std::lock_guard lock(end_mutex_);
+  ended_ = true;
+  end_changed_.notify_all();
+}
+
+// --- The caller's side
+
+Result<std::size_t> LiveRunState::take_input(std::span<const std::byte> bytes) {
+  std::size_t taken = 0;
+  while (taken < bytes.size()) {
+    const auto rest = bytes.subspan(taken);
+    const Result<std::size_t> done =
+        terminal_ ? terminal_->terminal()->type(rest) : input_->pipe().try_write(rest);
+    if (done) {
+      taken += *done;
+      continue;
+    }
+    if (done.error() != Errno::again) return Errno::pipe;
+    starved_ = true;
+    break;
+  }
+  return taken;
+}
+
+bool LiveRunState::has_room() const {
+  if (terminal_) return (terminal_->terminal()->poll_master() & kernel::pollout) != 0;
+  return input_->pipe().has_room() || input_->pipe().readers() == 0;
+}
+
+kernel::WaitQueue& LiveRunState::port_changed() {
+  return terminal_ ? terminal_->terminal()->master_changed : input_->pipe().writable;
+}
+
+Result<std::size_t> LiveRunState::write(std::string_view bytes) {
+  if (!process_) return Errno::pipe;
+  const std::lock_guard lock(kernel_.mutex());
+  if (input_closed_ || process_->status) return Errno::pipe;
+  return take_input(bytes_of(bytes));
+}
+
+Result<void> LiveRunState::write_all(std::string_view bytes) {
+  while (!bytes.empty()) {
+    CLOCHE_ASSIGN(const std::size_t taken, write(bytes));
+    bytes.remove_prefix(taken);
+    if (bytes.empty()) break;
+    std::unique_lock lock(end_mutex_);
+    const auto owed = [&] {
+      const std::lock_guard kernel_lock(kernel_.mutex());
+      return starved_;
+    };
+    end_changed_.wait(lock, [&] { return ended_ || !owed(); });
+    if (ended_) return Errno::pipe;
+  }
+  return {};
+}
+
+void LiveRunState::close_input() {
+  if (!process_) return;
+  if (terminal_) {
+    (void)write_all(std::string_view(&end_of_file, 1));
+    return;
+  }
+  {
+    const std::lock_guard lock(kernel_.mutex());
+    input_closed_ = true;
+  }
+  input_->close();
+}
+
+void LiveRunState::resize(const TerminalSize& size) {
+  if (terminal_) terminal_->resize(window_of(size));
+}
+
+Result<void> LiveRunState::signal(int number) {
+  if (!kernel::valid_signal(number)) return Errno::inval;
+  if (!process_) return Errno::srch;
+  const std::lock_guard lock(kernel_.mutex());
+  if (process_->status) return Errno::srch;
+  kernel::Pid group = process_->pgid;
+  if (terminal_ && process_->session && process_->session->foreground > 0)
+    group = process_->session->foreground;
+  kernel_.post_to_group(group, {.signo = number, .code = kernel::si_kernel});
+  return {};
+}
+
+void LiveRunState::kill() {
+  if (!process_) return;
+  {
+    const std::lock_guard lock(kernel_.mutex());
+    if (process_->status) return;
+    killed_ = true;
+  }
+  kernel_.signal_job(process_->job, kernel::sigkill);
+}
+
+std::optional<RunResult> LiveRunState::wait_for(std::optional<std::chrono::milliseconds> limit) {
+  std::unique_lock lock(end_mutex_);
+  const auto ended = [this] { return ended_; };
+  if (!limit) {
+    end_changed_.wait(lock, ended);
+  } else if (!end_changed_.wait_for(lock, *limit, ended)) {
+    return std::nullopt;
+  }
+  return result_;
+}
+
+}  // namespace cloche::detail
+
+namespace cloche {
+
+LiveRun::LiveRun(std::unique_ptr<detail::LiveRunState> state) : state_(std::move(state)) {}
+LiveRun::~LiveRun() = default;
+
+Result<std::size_t> LiveRun::write(std::string_view bytes) { return state_->write(bytes); }
+Result<void> LiveRun::write_all(std::string_view bytes) { return state_->write_all(bytes); }
+void LiveRun::close_input() { state_->close_input(); }
+void LiveRun::resize(const TerminalSize& size) { state_->resize(size); }
+Result<void> LiveRun::signal(int number) { return state_->signal(number); }
+void LiveRun::kill() { state_->kill(); }
+
+std::optional<RunResult> LiveRun::wait_for(std::chrono::milliseconds limit) {
+  return state_->wait_for(limit);
+}
+
+RunResult LiveRun::wait() { return *state_->wait_for(std::nullopt); }
+
+}  // namespace cloche

@@ -1,0 +1,258 @@
+#include "sandbox/shell_process.h"
+
+#include <utility>
+
+#include "kernel/task.h"
+#include "sandbox/sandbox_state.h"
+
+namespace cloche::detail {
+namespace {
+
+constexpr std::string_view shell_path = "/bin/bash";
+
+// The result of a turn, see kept.c.
+constexpr std::int32_t turn_status = 0xff;
+constexpr std::int32_t turn_changed = 0x200;
+
+wasm::Outcome failure(std::string message) {
+  wasm::Outcome outcome;
+  outcome.ending = wasm::Ending::trapped;
+  outcome.trap = wasm::Trap::other;
+  outcome.message = std::move(message);
+  return outcome;
+}
+
+wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame) {
+  const auto size = static_cast<std::uint32_t>(frame.size());
+  wasm::Outcome outcome = instance.call("cloche_shell_buffer", {wasm::Value::i32(size)});
+  if (!outcome.returned()) return outcome;
+  const std::uint32_t address = outcome.result.as_u32();
+  if (!instance.memory().copy_out(address, frame)) return failure("the script has no place");
+  return instance.call("cloche_shell_turn", {wasm::Value::i32(address)});
+}
+
+}  // namespace
+
+// What the two sides say to each other; members are guarded by the kernel lock.
+struct ShellProcess::Shared {
+  std::shared_ptr<const ShellImage> image;  // to start from; then the latest
+  std::optional<std::string> request;       // a frame
+  bool answered = false;
+  bool copying = false;  // an image is being made
+  bool gone = false;
+  bool replaced = false;
+  wasm::Outcome outcome;
+  kernel::WaitQueue asked;   // the process sleeps here
+  kernel::WaitQueue answer;  // the host sleeps here
+
+  wasm::Outcome serve(kernel::Task& task);
+  wasm::Outcome begin(kernel::Task& task);
+  wasm::Outcome take_requests(kernel::Task& task);
+  std::optional<wasm::Outcome> run_handlers(kernel::Task& task, std::unique_lock<std::mutex>& lock);
+  void copy(kernel::Task& task, std::unique_lock<std::mutex>& lock);
+};
+
+// The process's life, on its task's thread.
+wasm::Outcome ShellProcess::Shared::serve(kernel::Task& task) {
+  wasm::Outcome end = begin(task);
+  if (end.returned()) end = take_requests(task);
+  const std::lock_guard lock(task.kernel().mutex());
+  gone = true;
+  replaced = task.replacing();
+  answer.wake_all();
+  return end;
+}
+
+wasm::Outcome ShellProcess::Shared::begin(kernel::Task& task) {
+  std::shared_ptr<const ShellImage> from;
+  {
+    const std::lock_guard lock(task.kernel().mutex());
+    from = image;
+  }
+  if (!from) return task.instance().call("cloche_shell_start");
+  if (!from->memory->map_into(task.instance()))
+    return failure("the shell's image cannot be mapped");
+  {
+    const std::lock_guard lock(task.kernel().mutex());
+    kernel::Process& process = task.process();
+    process.signals = from->signals;
+    process.umask = from->umask;
+    process.nice = from->nice;
+    process.limits = from->limits;
+    process.memory.grown(task.instance().memory().size());
+    if (!task.account_memory(task.instance().memory().size())) return failure("out of memory");
+  }
+  return task.instance().call("cloche_shell_resume");
+}
+
+wasm::Outcome ShellProcess::Shared::take_requests(kernel::Task& task) {
+  std::unique_lock lock(task.kernel().mutex());
+  for (;;) {
+    while (!request) {
+      if (task.block({&asked})) continue;
+      if (std::optional<wasm::Outcome> end = run_handlers(task, lock)) return *end;
+    }
+    const std::string frame = *std::exchange(request, std::nullopt);
+    lock.unlock();
+    outcome = take_turn(task.instance(), frame);
+    lock.lock();
+    if (!outcome.returned() || task.unwinding()) return outcome;
+    const bool changed = (outcome.result.as_i32() & turn_changed) != 0;
+    copying = changed;
+    answered = true;
+    answer.wake_all();
+    if (changed) copy(task, lock);
+  }
+}
+
+// A signal between two turns: a job of the background has ended, or the shell is to end.
+std::optional<wasm::Outcome> ShellProcess::Shared::run_handlers(
+    kernel::Task& task, std::unique_lock<std::mutex>& lock) {
+  if (!task.attend()) return std::nullopt;
+  wasm::Outcome end;
+  if (!task.unwinding()) {
+    lock.unlock();
+    end = task.instance().call("__cloche_signal");
+    lock.lock();
+    if (end.returned() && !task.unwinding()) return std::nullopt;
+  }
+  if (task.unwinding()) end.ending = wasm::Ending::exited;
+  return end;
+}
+
+void ShellProcess::Shared::copy(kernel::Task& task, std::unique_lock<std::mutex>& lock) {
+  kernel::Process& process = task.process();
+  auto next = std::make_shared<ShellImage>();
+  next->signals = process.signals.for_child();
+  next->umask = process.umask;
+  next->nice = process.nice;
+  next->limits = process.limits;
+  next->directory = task.kernel().files().path_of(process.cwd).ok()
+                        ? *task.kernel().files().path_of(process.cwd)
+                        : std::string(home_folder);
+  lock.unlock();
+  auto memory = wasm::MemoryImage::capture(task.instance());
+  lock.lock();
+  // Without memory for it the one before stays.
+  if (memory) {
+    next->memory = *std::move(memory);
+    image = std::move(next);
+  }
+  copying = false;
+  answer.wake_all();
+}
+
+Result<std::unique_ptr<ShellProcess>> ShellProcess::start(kernel::Kernel& kernel,
+                                                          std::shared_ptr<const ShellImage> from) {
+  kernel::ProgramTag tag = 0;
+  {
+    const std::lock_guard lock(kernel.mutex());
+    CLOCHE_ASSIGN(const vfs::Node node,
+                  kernel.files().lookup(kernel.files().root(), shell_path, vfs::Follow::yes, {}));
+    tag = node.fs().program(node.ino());
+  }
+  if (tag == 0) return Errno::noexec;
+  CLOCHE_ASSIGN(const std::shared_ptr<const kernel::Program> bash,
+                kernel.services().programs.load(tag));
+  auto shared = std::make_shared<Shared>();
+  shared->image = from;
+  auto program = std::make_shared<kernel::Program>(*bash);
+  program->startup.run = [shared](kernel::Task& task) { return shared->serve(task); };
+
+  kernel::SpawnRequest request;
+  request.path = shell_path;
+  request.program = std::move(program);
+  request.argv = {"bash"};
+  request.cwd = from ? from->directory : std::string(home_folder);
+  Result<kernel::ProcessPtr> process = kernel.spawn(request);
+  if (!process && from) {
+    // Its directory is gone.
+    request.cwd = home_folder;
+    process = kernel.spawn(request);
+  }
+  if (!process) return process.error();
+  return std::unique_ptr<ShellProcess>(
+      new ShellProcess(kernel, std::move(shared), *std::move(process)));
+}
+
+ShellProcess::ShellProcess(kernel::Kernel& kernel, std::shared_ptr<Shared> shared,
+                           kernel::ProcessPtr process)
+    : kernel_(kernel), shared_(std::move(shared)), process_(std::move(process)) {
+  const auto nowhere = std::make_shared<kernel::CaptureFile>(kernel_, 0);
+  idle_files_ = {std::make_shared<kernel::BytesFile>(kernel_, std::string()), nowhere, nowhere};
+}
+
+ShellProcess::~ShellProcess() {
+  {
+    const std::lock_guard lock(kernel_.mutex());
+    (void)kernel_.post(*process_, {.signo = kernel::sigkill, .code = kernel::si_kernel});
+  }
+  (void)kernel_.wait_for(process_, std::nullopt);
+  const std::lock_guard lock(kernel_.mutex());
+  process_.reset();
+  idle_files_ = {};
+}
+
+// Lock held; the process sleeps.
+void ShellProcess::set_files(const std::array<kernel::FilePtr, 3>& files) {
+  for (std::int32_t fd = 0; fd < 3; ++fd)
+    (void)process_->fds.install_at(fd, files[static_cast<std::size_t>(fd)], 0);
+}
+
+// Lock held.
+bool ShellProcess::wait_for_answer(kernel::Deadline deadline) {
+  kernel::Waiter waiter;
+  kernel::WaitQueue* const queues[] = {&shared_->answer};
+  while (!shared_->answered && !shared_->gone) {
+    if (!waiter.sleep(kernel_.mutex(), queues, deadline)) return shared_->answered || shared_->gone;
+  }
+  return true;
+}
+
+ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline) {
+  ShellTurnResult result;
+  std::unique_lock lock(kernel_.mutex());
+  const kernel::JobId own_job = process_->job;
+  const kernel::JobId job = kernel_.new_job();
+  shared_->answered = false;
+  if (!shared_->gone) {
+    process_->job = job;
+    set_files(turn.files);
+    shared_->request = std::move(turn.frame);
+    shared_->asked.wake_all();
+  }
+  turn.files = {};
+  if (wait_for_answer(deadline) && shared_->answered) {
+    process_->job = own_job;
+    set_files(idle_files_);
+    result.exit_code = shared_->outcome.result.as_i32() & turn_status;
+    return result;
+  }
+  result.replaced = shared_->replaced;
+  lock.unlock();
+  // It has ended, or is another program now.
+  std::optional<kernel::WaitStatus> status = kernel_.wait_for(process_, deadline);
+  if (!status) {
+    result.overdue = true;
+    kernel_.kill_job(job);
+    status = kernel_.wait_for(process_, std::nullopt);
+  }
+  result.status = *status;
+  return result;
+}
+
+bool ShellProcess::gone() {
+  const std::lock_guard lock(kernel_.mutex());
+  return shared_->gone || process_->status;
+}
+
+std::shared_ptr<const ShellImage> ShellProcess::image() {
+  const std::lock_guard lock(kernel_.mutex());
+  kernel::Waiter waiter;
+  kernel::WaitQueue* const queues[] = {&shared_->answer};
+  while (shared_->copying && !shared_->gone)
+    (void)waiter.sleep(kernel_.mutex(), queues, std::nullopt);
+  return shared_->image;
+}
+
+}  // namespace cloche::detail

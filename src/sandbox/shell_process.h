@@ -1,0 +1,80 @@
+// ShellProcess: a bash that stays. It runs one script after the other, each as a turn, and its
+// state between two turns can be kept as an image that another one goes on from.
+//
+// It is an ordinary process of its kernel: signals, limits and kill_job act on it, and its thread
+// sleeps between turns. Each turn is a job of its own: what a script leaves in the background lives
+// on when a later turn is killed. The guest's side is userland/ports/bash/kept.c.
+//
+// Threads: one call at a time; the process may be killed from any thread. It must be gone before
+// its kernel.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kernel/host_ports.h"
+#include "kernel/kernel.h"
+#include "wasm/memory_image.h"
+
+namespace cloche::detail {
+
+// A shell between two turns: its memory, and what its process had that a new one has not. Files
+// beyond descriptors 0 to 2 are not in it.
+struct ShellImage {
+  std::shared_ptr<const wasm::MemoryImage> memory;
+  kernel::SignalState signals;
+  std::uint32_t umask = 022;
+  int nice = 0;
+  std::array<kernel::ResourceLimit, kernel::rlimit_count> limits{};
+  std::string directory;
+};
+
+// One string after the other, each with its 0; see kept.c.
+struct ShellTurn {
+  std::string frame;
+  std::array<kernel::FilePtr, 3> files;  // descriptors 0, 1 and 2
+};
+
+struct ShellTurnResult {
+  // The script has ended, and the shell goes on: its exit status.
+  std::optional<int> exit_code;
+  // Else the shell is gone: how, and whether the deadline was the reason, or an exec.
+  kernel::WaitStatus status = kernel::WaitStatus::signaled(kernel::sigkill);
+  bool overdue = false;
+  bool replaced = false;
+};
+
+class ShellProcess {
+ public:
+  // Null: a new shell, without variables. Errors are those of Kernel::spawn.
+  static Result<std::unique_ptr<ShellProcess>> start(kernel::Kernel& kernel,
+                                                     std::shared_ptr<const ShellImage> from);
+  // Kills the process and waits for its end.
+  ~ShellProcess();
+  ShellProcess(const ShellProcess&) = delete;
+  ShellProcess& operator=(const ShellProcess&) = delete;
+
+  ShellTurnResult run(ShellTurn turn, kernel::Deadline deadline);
+
+  // It can run no more: it was killed, between turns too.
+  bool gone();
+  // The shell after the last turn that changed it; null when there is none. Waits for the copy.
+  std::shared_ptr<const ShellImage> image();
+
+  const kernel::ProcessPtr& process() const noexcept { return process_; }
+
+ private:
+  struct Shared;
+  ShellProcess(kernel::Kernel& kernel, std::shared_ptr<Shared> shared, kernel::ProcessPtr process);
+  void set_files(const std::array<kernel::FilePtr, 3>& files);
+  bool wait_for_answer(kernel::Deadline deadline);
+
+  kernel::Kernel& kernel_;
+  std::shared_ptr<Shared> shared_;
+  kernel::ProcessPtr process_;
+  std::array<kernel::FilePtr, 3> idle_files_;  // between turns
+};
+
+}  // namespace cloche::detail
