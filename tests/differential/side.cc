@@ -5,10 +5,9 @@
 namespace cloche::differential {
 
 std::map<std::string, std::string> common_environment() {
-  return {{"HOME", home},         {"LANG", "C.UTF-8"},
-          {"LOGNAME", "sandbox"}, {"SHELL", "/bin/bash"},
-          {"TERM", "dumb"},       {"TZ", "UTC"},
-          {"USER", "sandbox"},    {"PATH", "/usr/local/bin:/usr/bin:/bin"}};
+  return {{"HOME", home},         {"HOSTNAME", "cloche"}, {"LANG", "C.UTF-8"},
+          {"LOGNAME", "sandbox"}, {"SHELL", "/bin/bash"}, {"TERM", "dumb"},
+          {"TZ", "UTC"},          {"USER", "sandbox"},    {"PATH", "/usr/local/bin:/usr/bin:/bin"}};
 }
 
 std::string list_text(const std::map<std::string, Entry>& entries) {

@@ -10,7 +10,24 @@ export bash_cv_job_control_missing=present bash_cv_sys_named_pipes=present bash_
   bash_cv_func_ctype_nonascii=no bash_cv_dup2_broken=no bash_cv_wcwidth_broken=no bash_cv_strtold_broken=no \
   bash_cv_fnmatch_equiv_fallback=no bash_cv_termcap_lib=gnutermcap bash_cv_type_rlimit=rlim_t \
   ac_cv_func_mmap_fixed_mapped=yes ac_cv_func_dlopen=no ac_cv_func_fork_works=yes ac_cv_func_vfork_works=yes \
-  bash_cv_func_strtoimax=no ac_cv_rl_version=8.2 gt_cv_func_printf_posix=yes
+  ac_cv_func_strcoll_works=yes ac_cv_func_chown_works=yes bash_cv_func_strtoimax=no ac_cv_rl_version=8.2 gt_cv_func_printf_posix=yes
+# The regular expressions of =~ are glibc's, by gnulib: musl's have no equivalence classes and choose other subexpressions.
+regex=$PWD/gnuregex
+mkdir "$regex"
+cp "$EXTRA/gnulib/gl/lib/regex.h" "$regex"
+mkdir "$regex/config"
+cat >"$regex/config/config.h" <<'EOT'
+#define _GNU_SOURCE 1
+#define _REGEX_INCLUDE_LIMITS_H 1
+#define _GL_CONFIG_H_INCLUDED 1
+#define _GL_ATTRIBUTE_FALLTHROUGH __attribute__ ((__fallthrough__))
+EOT
+for source in regex malloc/dynarray_resize; do
+  object=$regex/$(basename "$source").o
+  $CC -std=gnu23 -O2 -I"$regex" -I"$regex/config" -I"$EXTRA/gnulib/gl/lib" -c "$EXTRA/gnulib/gl/lib/$source.c" -o "$object"
+  export LIBS="${LIBS:-} $object"
+done
+export CPPFLAGS="-I$regex $CPPFLAGS"
 ./configure --host="$HOST" --prefix=/usr --without-bash-malloc --disable-nls
 make -j"$JOBS" bash
 install -m 755 bash "$OUT/usr/bin/bash"

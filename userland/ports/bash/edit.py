@@ -400,3 +400,8 @@ replace("unwind_prot.c", "	    (*(elt->head.cleanup)) (elt->arg.v);\n", """	    
 # A cast would be part of the name.
 replace("builtins/source.def", "add_unwind_protect ((Function *)maybe_pop_dollar_vars, ",
         "add_unwind_protect (maybe_pop_dollar_vars, ", WHY)
+
+# --- setlinebuf: musl gives stderr no buffer of its own -------------------------------------------------------------------
+WHY = "writes a line of stderr by one call, so that lines of two processes do not mix"
+replace("lib/sh/setlinebuf.c", "#if defined (USING_BASH_MALLOC)\n  if (stream == stdout", "#if 1\n  if (stream == stdout", WHY)
+replace("lib/sh/setlinebuf.c", "#  define LBUF_BUFSIZE	BUFSIZ\n", "#  define LBUF_BUFSIZE	4096\n", WHY)
