@@ -56,6 +56,7 @@ auto enter_kernel(wasm::HostCall& host, Body&& body) noexcept {
   using R = std::invoke_result_t<Body, Task&, const wasm::GuestMemory&>;
   Task& task = host.owner<Task>();
   const std::lock_guard lock(task.kernel().mutex());
+  task.begin_call();
   R result = detail::without_exceptions<R>([&]() -> R {
     const wasm::GuestMemory memory = host.memory();
     detail::account_memory(task, memory);

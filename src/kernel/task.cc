@@ -160,6 +160,7 @@ std::optional<WaitStatus> Task::run_program() noexcept {
   const std::lock_guard lock(kernel_.mutex());
   if (next_program_) {
     program_ = std::exchange(next_program_, nullptr);
+    interpreter_signals_.reset();
     kernel_.release_memory(std::exchange(charged_bytes_, 0));
     unwinding_ = false;
     return std::nullopt;
@@ -194,7 +195,7 @@ bool Task::attend() {
     std::optional<int> next;
     for (std::uint64_t bits = deliverable.bits(); bits != 0; bits &= bits - 1) {
       const int signo = __builtin_ctzll(bits) + 1;
-      if (signals.has_handler(signo) && pending_word_) {
+      if (signals.has_handler(signo) && (pending_word_ || interpreter_signals_)) {
         handled.add(signo);
       } else if (!next) {
         next = signo;
@@ -202,6 +203,11 @@ bool Task::attend() {
     }
     // Death comes first, then the handlers, then stops.
     if (deliverable.has(sigkill)) next = sigkill;
+    if (!next && interpreter_signals_) {
+      attention_.store(vfork_child_ != nullptr, std::memory_order_release);
+      tell_interpreter(handled);
+      return told_;
+    }
     if (!next) {
       attention_.store(!handled.empty() || vfork_child_ != nullptr, std::memory_order_release);
       if (handled.empty()) return false;
@@ -224,6 +230,20 @@ bool Task::attend() {
         break;
     }
   }
+}
+
+void Task::tell_interpreter(SignalSet handled) {
+  if (handled.empty()) return;
+  wasm::GuestMemory memory = instance_->memory();
+  const InterpreterSignals& words = *interpreter_signals_;
+  while (const auto signal = owner_->signals.dequeue(handled)) {
+    const auto signo = static_cast<std::uint32_t>(signal->signo);
+    (void)memory.write<std::uint32_t>(words.first + signo * words.stride, 1);
+  }
+  (void)memory.write<std::uint32_t>(words.any, 1);
+  if (const auto bits = memory.read<std::uint32_t>(words.breaker))
+    (void)memory.write<std::uint32_t>(words.breaker, *bits | words.breaker_bits);
+  told_ = true;
 }
 
 bool Task::handlers_restart() const noexcept {
@@ -264,6 +284,7 @@ wasm::EpochAction Task::on_epoch() noexcept {
     const std::lock_guard lock(kernel_.mutex());
     const bool handler = attend();
     if (unwinding_) return wasm::EpochAction::unwind;
+    if (interpreter_signals_) return wasm::EpochAction::proceed;
     // A handler that computes may be interrupted by the next signal, but not without end.
     constexpr int max_nested_handlers = 16;
     if (!handler || handler_depth_ >= max_nested_handlers) return wasm::EpochAction::proceed;

@@ -20,6 +20,16 @@ namespace cloche::kernel {
 
 class Kernel;
 
+// The words of an interpreter that handles signals between its own instructions, as CPython does:
+// addresses in its memory. Told of a signal, it runs the handler by itself, soon.
+struct InterpreterSignals {
+  std::uint32_t any = 0;      // 1: some signal has come
+  std::uint32_t breaker = 0;  // has `breaker_bits` set when the interpreter is to look
+  std::uint32_t breaker_bits = 0;
+  std::uint32_t first = 0;  // + signo * stride: 1, this one has come
+  std::uint32_t stride = 0;
+};
+
 class Task {
  public:
   // What a new task executes: a program from its start, or a clone's instance with its entry.
@@ -84,6 +94,13 @@ class Task {
   // the process is to be killed.
   Result<void> account_memory(std::uint64_t size);
 
+  // From now until exec a signal with a handler is told to the interpreter in these words; a call
+  // that it interrupts is EINTR. Addresses that are none are passed over.
+  void set_interpreter_signals(const InterpreterSignals& words) { interpreter_signals_ = words; }
+  bool has_interpreter_signals() const noexcept { return interpreter_signals_.has_value(); }
+  // A system call begins: what was told before does not interrupt it.
+  void begin_call() noexcept { told_ = false; }
+
   // True when no pending handler was installed without SA_RESTART: an interrupted call is issued
   // again after them.
   bool handlers_restart() const noexcept;
@@ -117,6 +134,7 @@ class Task {
   // Runs what is loaded until it ends; nothing when an exec put the next program in place.
   std::optional<WaitStatus> run_program() noexcept;
   void stop_here(int signo);
+  void tell_interpreter(SignalSet handled);
 
   Kernel& kernel_;
   ProcessPtr owner_;
@@ -131,7 +149,9 @@ class Task {
   int handler_depth_ = 0;
   std::optional<WaitStatus> end_;
   std::optional<std::uint32_t> pending_word_;  // address of __cloche_sigpending
-  std::uint64_t charged_bytes_ = 0;            // of the kernel's memory limit
+  std::optional<InterpreterSignals> interpreter_signals_;
+  bool told_ = false;                // the interpreter, in this call
+  std::uint64_t charged_bytes_ = 0;  // of the kernel's memory limit
   Waiter waiter_;
   bool sleeping_ = false;
   std::atomic<bool> attention_{false};

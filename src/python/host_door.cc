@@ -27,17 +27,19 @@ struct Header {
 };
 static_assert(sizeof(Header) == 36);
 constexpr std::array<char, 4> syscall_magic{'s', 'y', 's', '0'};
-constexpr std::array<char, 4> package_magic{'p', 'k', 'g', '0'};
 constexpr std::array<char, 4> immortal_magic{'i', 'm', 'm', '0'};
+constexpr std::array<char, 4> peek_magic{'p', 'e', 'k', '0'};
+constexpr std::array<char, 4> package_magic{'p', 'k', 'g', '0'};
+constexpr std::array<char, 4> signals_magic{'s', 'g', 'n', '0'};
 
 // Numbers that this guest may use, ascending. What is left out: memory (the guest's allocator owns
 // it), clone and set_tid_address, reads and writes and paths that WASI has already.
-constexpr std::array<std::uint16_t, 63> allowed{
-    17,  23,  24,  25,  29,  32,  33,  34,  43,  44,  46,  48,  49,  50,  52,  53,
-    54,  55,  56,  57,  59,  81,  94,  95,  98,  102, 103, 119, 120, 121, 122, 123,
-    129, 134, 135, 140, 141, 143, 144, 145, 146, 147, 148, 149, 150, 153, 154, 155,
-    156, 157, 158, 159, 160, 165, 166, 172, 173, 174, 175, 176, 177, 179, 221};
-constexpr std::array<std::uint16_t, 5> allowed_high{261, 291, 436, 439, 0x1004};
+constexpr std::array<std::uint16_t, 76> allowed{
+    17,  23,  24,  25,  29,  32,  33,  34,  43,  44,  46,  48,  49,  50,  52,  53,  54,  55,  56,
+    57,  59,  81,  94,  95,  98,  102, 103, 119, 120, 121, 122, 123, 129, 134, 135, 140, 141, 143,
+    144, 145, 146, 147, 148, 149, 150, 153, 154, 155, 156, 157, 158, 159, 160, 165, 166, 172, 173,
+    174, 175, 176, 177, 179, 198, 199, 200, 201, 203, 204, 205, 206, 207, 208, 209, 210, 221, 242};
+constexpr std::array<std::uint16_t, 6> allowed_high{261, 291, 414, 436, 439, 0x1004};
 static_assert(std::is_sorted(allowed.begin(), allowed.end()));
 
 constexpr std::uint32_t rt_sigaction = 134;
@@ -47,11 +49,12 @@ bool is_allowed(std::uint32_t number) {
          std::binary_search(allowed_high.begin(), allowed_high.end(), number);
 }
 
-// Handlers are functions of a Linux guest; this one may only ignore a signal or take the default.
+// Handlers are functions of a Linux guest; this one may ignore a signal, take the default, or say
+// with 2 that the interpreter handles it.
 bool is_plain_action(const Call& call) {
   if (call.u32(1) == 0) return true;
   const Result<std::uint32_t> handler = call.memory.read<std::uint32_t>(call.u32(1));
-  return handler && *handler <= 1;
+  return handler && *handler <= (call.task.has_interpreter_signals() ? 2U : 1U);
 }
 
 struct Frame {
@@ -130,10 +133,25 @@ Result<void> make_immortal(const wasm::GuestMemory& memory, std::uint32_t reques
   return {};
 }
 
-bool is_immortal_request(const wasm::GuestMemory& memory, std::uint32_t request,
-                         std::uint32_t length) {
-  const auto magic = memory.read<std::array<char, 4>>(request);
-  return length >= immortal_magic.size() && magic && *magic == immortal_magic;
+// "pek0", an address, then room: the room gets what is in the guest's own memory there.
+Result<void> peek(const wasm::GuestMemory& memory, std::uint32_t request, std::uint32_t length) {
+  constexpr std::uint32_t head = 8;
+  if (length < head) return Errno::inval;
+  CLOCHE_ASSIGN(const std::uint32_t from, memory.read<std::uint32_t>(request + 4));
+  CLOCHE_ASSIGN(const auto source, memory.slice(from, length - head));
+  CLOCHE_ASSIGN(const auto room, memory.slice(request + head, length - head));
+  std::memmove(room.data(), source.data(), source.size());
+  return {};
+}
+
+// "sgn0" and kernel::InterpreterSignals.
+Result<void> take_signal_words(wasm::HostCall& host, std::uint32_t request) {
+  static_assert(sizeof(kernel::InterpreterSignals) == 20);
+  CLOCHE_ASSIGN(const auto words, host.memory().read<kernel::InterpreterSignals>(request + 4));
+  return kernel::enter_kernel(host, [&](Task& task, const wasm::GuestMemory&) -> Result<void> {
+    task.set_interpreter_signals(words);
+    return {};
+  });
 }
 
 // "pkg0", 'i' (install) or 'u' (uninstall), and the name of a package with zeros up to the end. The
@@ -159,11 +177,18 @@ Result<void> change_package(wasm::HostCall& host, std::uint32_t request, std::ui
   return memory.write(request, done ? std::int64_t{0} : -static_cast<std::int64_t>(done.error()));
 }
 
-bool is_package_request(const wasm::GuestMemory& memory, std::uint32_t request,
-                        std::uint32_t length) {
+// Requests that are no system calls; nothing for one that is.
+std::optional<Result<void>> perform_own(wasm::HostCall& host, std::uint32_t request,
+                                        std::uint32_t length) {
+  const wasm::GuestMemory memory = host.memory();
+  if (!memory.holds(request, length) || length < sizeof(Header::magic)) return Errno::fault;
   const auto magic = memory.read<std::array<char, 4>>(request);
-  return memory.holds(request, length) && length >= package_magic.size() && magic &&
-         *magic == package_magic;
+  if (!magic || *magic == syscall_magic) return std::nullopt;
+  if (*magic == immortal_magic) return make_immortal(memory, request, length);
+  if (*magic == peek_magic) return peek(memory, request, length);
+  if (*magic == signals_magic) return take_signal_words(host, request);
+  if (*magic == package_magic) return change_package(host, request, length);
+  return std::nullopt;
 }
 
 std::int32_t call(wasm::HostCall& host, std::uint32_t request, std::uint32_t length,
@@ -172,12 +197,7 @@ std::int32_t call(wasm::HostCall& host, std::uint32_t request, std::uint32_t len
   if (!memory.write(answer_out, std::uint32_t{0}) ||
       !memory.write(answer_length_out, std::uint32_t{0}))
     return bad_frame;
-  if (is_immortal_request(memory, request, length)) {
-    return make_immortal(memory, request, length) ? 0 : bad_frame;
-  }
-  if (is_package_request(memory, request, length)) {
-    return change_package(host, request, length) ? 0 : bad_frame;
-  }
+  if (const auto done = perform_own(host, request, length)) return *done ? 0 : bad_frame;
   const Result<Frame> frame = read_frame(memory, request, length);
   if (!frame) return bad_frame;
   const SysResult result =

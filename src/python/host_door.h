@@ -9,6 +9,11 @@
 // answer is empty. The calls are those of the Linux interface, under the same checks, less the ones
 // that make no sense for this guest (its memory, its signal handlers, clone): those are ENOSYS. The
 // import answers 0, or -2 for a frame that is none.
+//
+// Three requests are no calls, and touch nothing but the guest's own memory: "imm0" makes objects
+// immortal, "pek0" reads memory, "sgn0" names the words in which the interpreter is told of signals
+// (kernel::InterpreterSignals). "pkg0" installs or uninstalls a package of the build
+// (kernel::KernelOptions::packages).
 #pragma once
 
 #include "wasm/linker.h"

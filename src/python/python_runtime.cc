@@ -124,6 +124,12 @@ std::shared_ptr<const wasm::MemoryImage> PythonRuntime::load_image(
   return image ? *image : nullptr;
 }
 
+Result<std::shared_ptr<const wasm::MemoryImage>> PythonRuntime::load_session(
+    const std::filesystem::path& file) const {
+  CLOCHE_ASSIGN(const auto program, services_.programs.load(tag_));
+  return wasm::MemoryImage::load(file, program->module->module());
+}
+
 // Runs in the builder's kernel, on its task's thread.
 wasm::Outcome PythonRuntime::run_image_code(kernel::Task& task) {
   wasm::Outcome outcome = take_turn(task.instance(), image_code);

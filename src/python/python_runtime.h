@@ -52,6 +52,10 @@ class PythonRuntime {
   // compiler's minute). Null, and a sentence in `message`, when it cannot be made.
   std::shared_ptr<const wasm::MemoryImage> boot_image(std::string* message = nullptr);
 
+  // The image of a session that MemoryImage::save wrote; an error for any other file.
+  Result<std::shared_ptr<const wasm::MemoryImage>> load_session(
+      const std::filesystem::path& file) const;
+
   kernel::ProgramTag tag() const noexcept { return tag_; }
 
   // For PythonSession.

@@ -14,10 +14,20 @@ struct PythonSession::Shared {
   bool is_fork = false;
 
   Request request = Request::none;
+  Turn turn = Turn::execute;
   std::string source;
+  std::uint64_t memory_limit_bytes = 0;  // of this turn; 0: what the kernel allows
   bool answered = false;
   bool gone = false;
   bool has_run = false;
+  bool busy = false;  // a turn is in progress
+
+  // A turn that is being stopped.
+  StopReason stop_wanted = StopReason::none;
+  bool stop_acknowledged = false;
+  kernel::SteadyTime stopped_at;
+  std::chrono::nanoseconds cpu_at_stop{0};
+
   // What the first code of this session's forks writes; they learn it together.
   std::shared_ptr<HotPages> fork_pages = std::make_shared<HotPages>();
   // The same for this session itself, shared with the other forks of its parent; null for one that
@@ -39,6 +49,12 @@ namespace {
 
 constexpr std::int32_t turn_exited = 2;      // session.py: the code called sys.exit
 constexpr std::int32_t asked_to_exit = 256;  // + its status, in Shared::outcome
+
+// An interpreter that computes looks for signals all the time, so one that has computed for this
+// long without hearing is in a long operation of C, and cannot be stopped.
+constexpr std::chrono::milliseconds cpu_to_hear{3};
+// Wall clock: until it hears, where it does not compute; until it is out, once it has heard.
+constexpr std::chrono::milliseconds grace{200};
 
 }  // namespace
 
@@ -78,6 +94,7 @@ wasm::Outcome PythonSession::Shared::take_requests(kernel::Task& task) {
   std::unique_lock lock(kernel.mutex());
   for (;;) {
     while (request == Request::none) {
+      task.begin_call();
       if (!task.block({&asked}) && task.attend() && task.unwinding()) {
         wasm::Outcome ended;
         ended.ending = wasm::Ending::exited;
@@ -86,6 +103,10 @@ wasm::Outcome PythonSession::Shared::take_requests(kernel::Task& task) {
     }
     const Request what = std::exchange(request, Request::none);
     const std::string text = std::move(source);
+    for (const StopReason reason :
+         {StopReason::cancelled, StopReason::time, StopReason::cpu, StopReason::output}) {
+      task.process().signals.discard(kernel::SignalSet::of(static_cast<int>(reason)));
+    }
     lock.unlock();
     perform(task, what, text);
     lock.lock();
@@ -97,10 +118,15 @@ wasm::Outcome PythonSession::Shared::take_requests(kernel::Task& task) {
 
 void PythonSession::Shared::perform(kernel::Task& task, Request what, const std::string& text) {
   if (what == Request::execute) {
+    const std::uint64_t usual = task.kernel().limits().process_memory_bytes;
+    task.instance().set_memory_limit(memory_limit_bytes == 0 ? usual
+                                                             : std::min(memory_limit_bytes, usual));
     // A turn's result is a byte: the status of a sys.exit is a second one.
-    outcome = take_turn(task.instance(), code_frame(Turn::execute, text));
+    outcome = take_turn(task.instance(), code_frame(turn, text));
+    task.instance().set_memory_limit(usual);
     if (!std::exchange(has_run, true)) hot_pages().learn(task.instance());
-    if (!outcome.returned() || outcome.result.as_i32() != turn_exited) return;
+    if (turn != Turn::execute || !outcome.returned() || outcome.result.as_i32() != turn_exited)
+      return;
     outcome = take_turn(task.instance(), code_frame(Turn::exit_status, {}));
     if (outcome.returned())
       outcome.result = wasm::Value::i32(asked_to_exit + outcome.result.as_i32());
@@ -180,20 +206,32 @@ bool PythonSession::wait_for_answer(kernel::Deadline deadline) {
 }
 
 TurnResult PythonSession::execute(std::string_view source, kernel::Deadline deadline) {
-  TurnResult result;
-  std::unique_lock lock(kernel_.mutex());
+  {
+    const std::lock_guard lock(kernel_.mutex());
+    ask(Turn::execute, source, {});
+    if (wait_for_answer(deadline)) return turn_result();
+  }
+  kernel_.kill_job(process_->job);
+  return {TurnStatus::overdue, 0, StopReason::time,
+          "the code was stopped at its time limit, and the session with it"};
+}
+
+void PythonSession::ask(Turn what, std::string_view payload, const TurnLimits& limits) {
   shared_->answered = false;
-  if (!shared_->gone) {
-    shared_->source = source;
-    shared_->request = Shared::Request::execute;
-    shared_->asked.wake_all();
-  }
-  if (!wait_for_answer(deadline)) {
-    lock.unlock();
-    kernel_.kill_job(process_->job);
-    return {TurnStatus::overdue, 0,
-            "the code was stopped at its time limit, and the session with it"};
-  }
+  shared_->stop_wanted = StopReason::none;
+  shared_->stop_acknowledged = false;
+  shared_->busy = true;
+  if (shared_->gone) return;
+  shared_->turn = what;
+  shared_->source = payload;
+  shared_->memory_limit_bytes = limits.memory_limit_bytes;
+  shared_->request = Shared::Request::execute;
+  shared_->asked.wake_all();
+}
+
+TurnResult PythonSession::turn_result() {
+  TurnResult result;
+  shared_->busy = false;
   if (!shared_->answered || !shared_->outcome.returned()) {
     result.status = TurnStatus::ended;
     result.reason = "the session has ended";
@@ -208,6 +246,75 @@ TurnResult PythonSession::execute(std::string_view source, kernel::Deadline dead
     result.status = TurnStatus::raised;
   }
   return result;
+}
+
+TurnResult PythonSession::take(Turn what, std::string_view payload, const TurnLimits& limits) {
+  std::unique_lock lock(kernel_.mutex());
+  ask(what, payload, limits);
+  if (wait_within(limits)) {
+    TurnResult result = turn_result();
+    result.stopped = shared_->stop_wanted;
+    return result;
+  }
+  const StopReason reason = shared_->stop_wanted;
+  lock.unlock();
+  kernel_.kill_job(process_->job);
+  return {TurnStatus::overdue, 0, reason,
+          "the code did not stop when it was told to, so the session was ended"};
+}
+
+void PythonSession::stop(StopReason reason) {
+  const std::lock_guard lock(kernel_.mutex());
+  begin_stop(reason);
+}
+
+void PythonSession::begin_stop(StopReason reason) {
+  if (!shared_->busy || shared_->gone || shared_->stop_wanted != StopReason::none) return;
+  shared_->stop_wanted = reason;
+  shared_->stopped_at = std::chrono::steady_clock::now();
+  shared_->cpu_at_stop = cpu_time();
+  (void)kernel_.post(*process_, {.signo = static_cast<int>(reason), .code = kernel::si_kernel});
+  shared_->answer.wake_all();
+}
+
+void PythonSession::acknowledge_stop() {
+  const std::lock_guard lock(kernel_.mutex());
+  shared_->stop_acknowledged = true;
+}
+
+std::chrono::nanoseconds PythonSession::cpu_time() const {
+  return process_->task != nullptr ? process_->task->cpu_time() : std::chrono::nanoseconds(0);
+}
+
+bool PythonSession::wait_within(const TurnLimits& limits) {
+  constexpr std::chrono::milliseconds look_again{1};
+  const std::chrono::nanoseconds cpu_at_start = cpu_time();
+  for (;;) {
+    const auto now = std::chrono::steady_clock::now();
+    kernel::Deadline wake = limits.deadline;
+    if (shared_->stop_wanted == StopReason::none) {
+      const std::chrono::nanoseconds used = cpu_time() - cpu_at_start;
+      if (limits.deadline && now >= *limits.deadline) begin_stop(StopReason::time);
+      if (limits.cpu.count() > 0) {
+        if (used >= limits.cpu) begin_stop(StopReason::cpu);
+        // No sooner can the rest be used up.
+        const kernel::SteadyTime earliest =
+            now + std::max<std::chrono::nanoseconds>(limits.cpu - used, look_again);
+        wake = wake ? std::min(*wake, earliest) : earliest;
+      }
+    }
+    if (shared_->stop_wanted != StopReason::none) {
+      const bool deaf =
+          !shared_->stop_acknowledged && cpu_time() - shared_->cpu_at_stop >= cpu_to_hear;
+      if (deaf || now - shared_->stopped_at >= grace) return false;
+      wake = now + look_again;
+    }
+    kernel::Waiter waiter;
+    kernel::WaitQueue* const queues[] = {&shared_->answer};
+    if (shared_->answered || shared_->gone) return true;
+    (void)waiter.sleep(kernel_.mutex(), queues, wake);
+    if (shared_->answered || shared_->gone) return true;
+  }
 }
 
 Result<std::shared_ptr<const wasm::MemoryImage>> PythonSession::capture() {

@@ -6,8 +6,8 @@
 //   auto twin = (*session)->fork(other_kernel, {...});   // has numpy and x
 //
 // It is an ordinary process of its kernel: signals, limits and kill_job act on it. Its thread
-// sleeps between turns. Threads: one call at a time; cancelling is Kernel::kill or kill_job, from
-// any thread. It must be gone before its kernel.
+// sleeps between turns. Threads: one call at a time; stop() and acknowledge_stop() from any thread.
+// It must be gone before its kernel.
 #pragma once
 
 #include <map>
@@ -18,6 +18,7 @@
 
 #include "kernel/kernel.h"
 #include "python/python_runtime.h"
+#include "python/start_block.h"
 
 namespace cloche::python {
 
@@ -30,10 +31,21 @@ enum class TurnStatus : std::uint8_t {
   overdue,  // the deadline passed, and the process was killed for it
 };
 
+// Why the host stops a turn. The interpreter is told by the signal of that number and raises an
+// exception (userland/python/lib/_cloche/interrupts.py); one that does not is killed.
+enum class StopReason : std::uint8_t { none = 0, cancelled = 60, time = 61, cpu = 62, output = 63 };
+
 struct TurnResult {
   TurnStatus status = TurnStatus::finished;
   int exit_code = 0;
-  std::string reason;  // one sentence, for `ended` and `overdue`
+  StopReason stopped = StopReason::none;  // what was asked of it, whether it obeyed or was killed
+  std::string reason;                     // one sentence, for `ended` and `overdue`
+};
+
+struct TurnLimits {
+  kernel::Deadline deadline = std::nullopt;
+  std::chrono::nanoseconds cpu{0};       // of the interpreter's thread; 0: none
+  std::uint64_t memory_limit_bytes = 0;  // linear memory of the interpreter; 0: the kernel's limit
 };
 
 struct SessionOptions {
@@ -53,8 +65,14 @@ class PythonSession {
   PythonSession(const PythonSession&) = delete;
   PythonSession& operator=(const PythonSession&) = delete;
 
-  // Runs source text and waits for it.
+  // Runs source text and waits for it. A turn that is over its time is killed, with the session.
   TurnResult execute(std::string_view source, kernel::Deadline deadline = std::nullopt);
+  // Any other turn. One that is over its limits is stopped, and the session goes on where it can.
+  TurnResult take(Turn what, std::string_view payload, const TurnLimits& limits);
+  // Stops the turn in progress; without one it does nothing. From any thread.
+  void stop(StopReason reason);
+  // The interpreter has heard stop() and is on its way out: it gets some time for that.
+  void acknowledge_stop();
 
   // The interpreter as it is now. Costs what was written since the last image.
   Result<std::shared_ptr<const wasm::MemoryImage>> capture();
@@ -81,6 +99,14 @@ class PythonSession {
   // Waits until the process has taken the request and answered, or is gone. Lock held. False at the
   // deadline.
   bool wait_for_answer(kernel::Deadline deadline);
+  // The same under limits: stops the turn where they say so. Lock held. False when it does not
+  // stop: the process is to be killed.
+  bool wait_within(const TurnLimits& limits);
+  // The rest: lock held.
+  void ask(Turn what, std::string_view payload, const TurnLimits& limits);
+  TurnResult turn_result();
+  void begin_stop(StopReason reason);
+  std::chrono::nanoseconds cpu_time() const;
 
   PythonRuntime& runtime_;
   kernel::Kernel& kernel_;

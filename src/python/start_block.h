@@ -17,6 +17,11 @@ enum class Turn : char {
   exit_status = 'Q',  // the status that the last sys.exit of the session gave
   resume = 'F',       // be the process of the start block, as a fork of a session
   image = 'I',        // run source text while a boot image is made
+  evaluate = 'E',     // run source text in the session; the outcome comes through the SessionPort
+  snapshot = 'N',     // send the user's names through the SessionPort
+  restore = 'R',      // take names from a snapshot
+  clear = 'C',        // forget the user's names
+  settle = 'Z',       // let go of what belongs to this process, before its memory becomes an image
 };
 
 // A frame with the process's numbers, names, argv and environment. Kernel lock held.

@@ -9,6 +9,8 @@
 namespace cloche::kernel::lnx {
 namespace {
 
+// Our own: option 1 begins TLS, see Socket::start_tls.
+constexpr std::int32_t level_cloche = 0x1000, cloche_start_tls = 1;
 constexpr std::int32_t level_ip = 0, level_socket = 1, level_tcp = 6, level_ipv6 = 41;
 
 constexpr std::int32_t so_type = 3, so_error = 4, so_sndbuf = 7, so_rcvbuf = 8, so_linger = 13,
@@ -217,6 +219,14 @@ SysResult setsockopt(Call& call) {
     if (!option->is_flag && (value < option->lowest || value > option->highest))
       return Errno::inval;
     socket->options().*option->member = option->is_flag ? (value != 0 ? 1 : 0) : value;
+    return 0;
+  }
+  if (level == level_cloche && name == cloche_start_tls) {
+    constexpr std::uint32_t max_request = 16384;
+    if (call.u32(4) > max_request) return Errno::inval;
+    CLOCHE_ASSIGN(const std::span<std::byte> request, call.memory.slice(call.u32(3), call.u32(4)));
+    const std::string text(reinterpret_cast<const char*>(request.data()), request.size());
+    CLOCHE_TRY(socket->start_tls(text));
     return 0;
   }
   if (level != level_socket)

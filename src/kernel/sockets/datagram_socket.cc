@@ -128,6 +128,23 @@ Result<std::shared_ptr<DatagramSocket>> DatagramSocket::receiver(
   return peer;
 }
 
+bool DatagramSocket::ask_resolver(const std::optional<SocketAddress>& to, Gather query) {
+  constexpr std::uint16_t name_service = 53;
+  const auto server = std::get<InetAddress>(to ? *to : peer_address_);
+  Outbound* outbound = table().outbound();
+  if (outbound == nullptr || server.port != name_service) return false;
+  outbound->query(gathered(query),
+                  [weak = weak_from_this(), server](std::vector<std::byte> packet) {
+                    const std::shared_ptr<DatagramSocket> asker = weak.lock();
+                    if (!asker || asker->receive_shut_) return;
+                    Message message;
+                    message.bytes = std::move(packet);
+                    message.from = server;
+                    if (asker->incoming_.push(std::move(message))) asker->changed.wake_all();
+                  });
+  return true;
+}
+
 Result<std::size_t> DatagramSocket::deliver(Task& task, std::shared_ptr<DatagramSocket> target,
                                             SendRequest& request) {
   const std::size_t size = total_bytes(request.bytes);
@@ -167,6 +184,7 @@ Result<std::size_t> DatagramSocket::send(Task& task, SendRequest request) {
   const std::size_t size = total_bytes(request.bytes);
   CLOCHE_ASSIGN(std::shared_ptr<DatagramSocket> target, receiver(task, request.to));
   if (!local() && size > max_udp_bytes) return Errno::msgsize;
+  if (!target && !local() && ask_resolver(request.to, request.bytes)) return size;
   if (!target) {
     // What the answer of a host would say: nobody has that port.
     if (has_peer_) set_error(Errno::connrefused);

@@ -41,6 +41,8 @@ class DatagramSocket final : public Socket, public std::enable_shared_from_this<
                                                    const std::optional<SocketAddress>& to);
   Result<std::shared_ptr<DatagramSocket>> udp_receiver(const InetAddress& to);
   bool accepts_from(const DatagramSocket& sender) const;
+  // Hands a query for a name to Outbound; false when there is nobody to ask.
+  bool ask_resolver(const std::optional<SocketAddress>& to, Gather query);
   Result<std::size_t> deliver(Task& task, std::shared_ptr<DatagramSocket> target,
                               SendRequest& request);
 

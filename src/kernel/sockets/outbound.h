@@ -1,8 +1,11 @@
-// Outbound: where TCP connections to anywhere but the sandbox's own loopback go. Without one every
-// such connection is ENETUNREACH.
+// Outbound: where TCP connections to anywhere but the sandbox's own loopback go, and queries for
+// names. Without one every such connection is ENETUNREACH, and nobody answers queries.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "kernel/sockets/address.h"
@@ -29,6 +32,24 @@ class Outbound {
   // policy); otherwise the guest waits for `attempt`, which expires when it has given up.
   virtual Result<void> connect(const InetAddress& to, std::shared_ptr<StreamConnection> stream,
                                std::weak_ptr<OutboundAttempt> attempt) = 0;
+
+  // Whether `to`, a loopback address of the sandbox where nobody listens, stands for one of the
+  // host.
+  virtual bool has_loopback(const InetAddress&) const { return false; }
+
+  // A DNS query that a guest has sent to port 53 of its loopback. Kernel lock held, for `reply` as
+  // well, which may be called within the call, later, or never.
+  using NameReply = std::function<void(std::vector<std::byte> packet)>;
+  virtual void query(std::vector<std::byte>, NameReply) {}
+
+  // TLS from here on, between the network layer and the far end: the guest goes on to write and
+  // read what is inside. `request` is JSON: {"host", "alpn": [...]}. The guest then reads four
+  // bytes, little endian, that many bytes of JSON which say how the handshake went, and after a
+  // good one what the far end sends. EINVAL for a request that is none, EALREADY the second time,
+  // ENOTSUP for a stream that is no connection of this layer.
+  virtual Result<void> start_tls(const StreamConnection&, std::string_view) {
+    return Errno::notsup;
+  }
 };
 
 }  // namespace cloche::kernel

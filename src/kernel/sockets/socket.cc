@@ -32,6 +32,8 @@ std::int32_t Socket::take_error() noexcept {
   return error ? static_cast<std::int32_t>(*error) : 0;
 }
 
+Result<void> Socket::start_tls(std::string_view) { return Errno::noprotoopt; }
+
 Result<void> Socket::listen(Task&, std::int32_t) { return Errno::notsup; }
 
 Result<std::shared_ptr<Socket>> Socket::accept(Task&, std::uint32_t) { return Errno::notsup; }

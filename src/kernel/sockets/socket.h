@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "kernel/file.h"
@@ -98,6 +99,8 @@ class Socket : public File {
   virtual Result<void> shutdown(std::uint32_t how) = 0;
   // Bytes that FIONREAD tells.
   virtual std::size_t readable_bytes() const = 0;
+  // See Outbound::start_tls.
+  virtual Result<void> start_tls(std::string_view request);
   // SO_SNDBUF and SO_RCVBUF have changed.
   virtual void buffers_changed() {}
 

@@ -10,6 +10,7 @@ StreamConnection::StreamConnection(std::shared_ptr<BufferBudget> budget, SocketT
 
 void StreamConnection::wake(End end) noexcept {
   if (WaitQueue* queue = side(end).queue) queue->wake_all();
+  if (StreamListener* listener = side(end).listener) listener->stream_changed();
 }
 
 Result<std::size_t> StreamConnection::send(End from_end, Gather from, std::size_t skip,
@@ -84,6 +85,7 @@ void StreamConnection::close(End end) {
   if (std::exchange(own.closed, true)) return;
   own.send_shut = own.receive_shut = true;
   own.queue = nullptr;
+  own.listener = nullptr;
   if (!own.incoming.empty()) {
     side(other(end)).reset = true;
     own.incoming.clear();

@@ -13,6 +13,14 @@
 
 namespace cloche::kernel {
 
+// Hears of what changes for an end, where that is no WaitQueue's business. Kernel lock held; must
+// be quick.
+class StreamListener {
+ public:
+  virtual ~StreamListener() = default;
+  virtual void stream_changed() noexcept = 0;
+};
+
 class StreamConnection {
  public:
   // Who has which end is a matter of taste: the one that connected has the first.
@@ -61,6 +69,8 @@ class StreamConnection {
   // Woken when something has changed for that end; null: nobody listens there. The owner of the
   // queue clears it before it ends.
   void set_queue(End end, WaitQueue* queue) noexcept { side(end).queue = queue; }
+  // The same for a listener.
+  void set_listener(End end, StreamListener* listener) noexcept { side(end).listener = listener; }
 
  private:
   struct Side {
@@ -68,6 +78,7 @@ class StreamConnection {
     MessageQueue incoming;
     Identity identity;
     WaitQueue* queue = nullptr;
+    StreamListener* listener = nullptr;
     bool send_shut = false;
     bool receive_shut = false;
     bool closed = false;

@@ -139,6 +139,8 @@ Result<void> StreamSocket::connect_inet(Task& task, const InetAddress& address) 
   Socket* found = to.port == 0
                       ? nullptr
                       : table().ports(type()).find(to.ip, to.port, InetPorts::Wanted::listening);
+  if (found == nullptr && table().outbound() != nullptr && table().outbound()->has_loopback(to))
+    return connect_outbound(task, to);
   if (found == nullptr) return Errno::connrefused;
   if (!bound_) CLOCHE_TRY(bind_inet({family(), to.ip}));
   auto& own = std::get<InetAddress>(local_);
@@ -204,6 +206,13 @@ Result<void> StreamSocket::connect_outbound(Task& task, const InetAddress& addre
   }
   if (connecting_ && nonblocking()) return Errno::inprogress;
   return wait_established(task);
+}
+
+Result<void> StreamSocket::start_tls(std::string_view request) {
+  Outbound* outbound = table().outbound();
+  if (!connected()) return Errno::notconn;
+  if (outbound == nullptr) return Errno::notsup;
+  return outbound->start_tls(*connection_, request);
 }
 
 Result<void> StreamSocket::wait_established(Task& task) {

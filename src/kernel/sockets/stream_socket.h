@@ -36,6 +36,7 @@ class StreamSocket final : public Socket,
   Result<Received> receive(Task& task, Scatter to, std::uint32_t flags) override;
   Result<void> shutdown(std::uint32_t how) override;
   std::size_t readable_bytes() const override;
+  Result<void> start_tls(std::string_view request) override;
   void buffers_changed() override;
   PollEvents poll() override;
 

@@ -5,7 +5,8 @@
 // WASI function. It runs with the kernel lock held, on the task's thread; it touches guest memory
 // only through `call.memory`, and writes an out-parameter only when all else has succeeded. What it
 // returns becomes the WASI errno. Errno::restart (a signal was attended to while it slept) issues
-// the call again unless the guest is to unwind: WASI guests have no handlers to run.
+// the call again unless the guest is to unwind, or is an interpreter that was told of a signal
+// (InterpreterSignals): then it is EINTR.
 #pragma once
 
 #include <algorithm>

@@ -27,7 +27,10 @@ def build(options=""):
     linux_errors.install()
     posix_calls.install()
     posix_processes.install()
-    from . import imports, interactive, program, session, start, state, streams  # noqa: F401
+    from . import imports, interactive, loop, program, state, streams, threads, trip
+    trip.learn()
+    from . import interrupts, session, start  # noqa: F401
+    interrupts.install()
     import site
     site.ENABLE_USER_SITE = True
     site.PREFIXES = ["/usr"]
@@ -36,8 +39,10 @@ def build(options=""):
     site.sethelper()
     streams.open_streams(False)
     imports.install()
+    threads.install()
     for name in COMMON + options.split():
         __import__(name)
+    loop.install()
     _adapt()
     _quiet()
     state.image_modules = frozenset(sys.modules)
@@ -168,7 +173,8 @@ def _adapt():
         stdlib=LIBRARY, platstdlib=LIBRARY, purelib=LIBRARY + "/site-packages", platlib=LIBRARY + "/site-packages")
     os.environ._data.clear()
     os.defpath = "/usr/local/bin:/usr/bin:/bin"
-    del time
+    from . import posix_calls
+    time.sleep = posix_calls.sleep
 
 
 def _quiet():

@@ -1,10 +1,12 @@
 """The functions of `os` that the interpreter's C library lacks, over the kernel's calls."""
 import errno
 import io
+import operator
 import os
 import posix
 import struct
 import sys
+import time
 
 from . import door, state
 from .door import Frame, call, call_data, raw
@@ -72,6 +74,27 @@ def getsid(pid):
 
 def setsid():
     call("setsid")
+
+
+def sleep(seconds, /):
+    """time.sleep: a signal's handler runs when it comes, and what is left is slept afterwards."""
+    if not hasattr(seconds, "__index__") and not isinstance(seconds, float):
+        seconds = float(seconds) if hasattr(seconds, "__float__") else operator.index(seconds)
+    if seconds != seconds:
+        raise ValueError("Invalid value NaN (not a number)")
+    if seconds < 0:
+        raise ValueError("sleep length must be non-negative")
+    end = time.monotonic() + seconds
+    while True:
+        frame = Frame()
+        whole = int(seconds)
+        moment = frame.data(struct.pack("<qq", whole, int((seconds - whole) * 1e9)))
+        result, _ = raw("ppoll", 0, 0, moment, 0, 0, frame=frame)
+        if result != -4:
+            return
+        seconds = end - time.monotonic()
+        if seconds <= 0:
+            return
 
 
 def umask(mask):
@@ -406,7 +429,7 @@ def linux_open_flags(flags):
 
 # Imports go by `posix`, whose own functions are quicker and tell all that they need.
 _OF_OS_ONLY = {"stat", "lstat", "fstat", "open", "mkdir", "scandir"}
-_OUR_OWN = {"install", "publish", "kernel_cwd", "linux_open_flags", "start_child", "find_program", "set_signal"}
+_OUR_OWN = {"install", "sleep", "publish", "kernel_cwd", "linux_open_flags", "start_child", "find_program", "set_signal"}
 
 
 def publish(module, constants=()):

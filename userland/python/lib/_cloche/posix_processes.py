@@ -8,7 +8,7 @@ import sys
 import _signal
 import posix
 
-from . import door, state
+from . import door, state, trip
 from .door import Frame, call, call_data, raw
 from .posix_calls import AT_FDCWD, linux_open_flags, publish
 
@@ -32,10 +32,7 @@ _set_handler = _signal.signal
 def set_signal(signal, handler, /):
     """signal.signal: the interpreter's own, and what the kernel can know of it."""
     before = _set_handler(signal, handler)
-    frame = Frame()
-    ignore = handler == _signal.SIG_IGN
-    action = frame.data(struct.pack("<IIQ", int(ignore), 0, 0))
-    raw("rt_sigaction", signal, action, 0, 8, frame=frame)
+    trip.set_action(signal, handler)
     return before
 
 

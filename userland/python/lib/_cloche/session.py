@@ -4,7 +4,7 @@ import linecache
 import os
 import sys
 
-from . import program, state, streams
+from . import callbacks, interrupts, port, program, state, streams, trip
 
 _count = 0
 _exit_status = 0
@@ -16,7 +16,16 @@ def open():
     program.fresh_main()
     sys.argv = [""]
     sys.path[:] = [os.getcwd(), program.LIBRARY, program.SITE]
+    attach()
     return 0
+
+
+def attach():
+    """The process has a new host to speak with."""
+    if port.open():
+        callbacks.install()
+        interrupts.register()
+        streams.line_by_line()
 
 
 def exit_status():

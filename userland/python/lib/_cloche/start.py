@@ -2,6 +2,7 @@
 
 The first byte says what for: `P` starts a process (and is its only call), `I` runs code while a boot image is made, `S` makes
 this instance a session, `X` runs code in it, `Q` asks for the status of its last sys.exit, `F` tells a fork of a session who it is.
+`E`, `N`, `R`, `C` and `Z` are turns of a session with a port: execution.py and snapshot.py.
 A process frame holds strings that end in a null: numbers, current directory, host name, program, then argv and the environment.
 """
 import gc
@@ -9,9 +10,10 @@ import os
 import posix
 import sys
 
-from . import options, program, state
+from . import execution, options, port, program, session, snapshot, state, trip
 
 _chdir = posix.chdir
+_SESSION_TURNS = {b"N": snapshot.take, b"R": snapshot.restore, b"C": snapshot.clear, b"Z": lambda _: execution.settle()}
 
 
 def enter(frame):
@@ -20,14 +22,15 @@ def enter(frame):
     if kind == b"P":
         return process(frame)
     if kind == b"X":
-        from . import session
         return session.execute(frame[1:])
     if kind == b"Q":
-        from . import session
         return session.exit_status()
+    if kind == b"E":
+        return execution.evaluate(frame[1:])
+    if kind in b"NRCZ":
+        return _SESSION_TURNS[kind](frame[1:])
     if kind == b"S":
         _adopt(frame)
-        from . import session
         return session.open()
     if kind == b"F":
         return resume(frame)
@@ -59,6 +62,7 @@ def _adopt(frame):
         if equals and name:
             data[name] = value
             posix.putenv(name, value)
+    trip.register()
     sys.orig_argv = argv
     sys.executable = sys._base_executable = state.executable
     if argv and ("/" in argv[0] or "VIRTUAL_ENV" in os.environ):
@@ -98,6 +102,9 @@ def reseed():
 def resume(frame):
     """A live session, now in another process: all that it was stays, but who it is and what it draws."""
     _place(frame)
+    trip.register()
+    port.start_over()
+    session.attach()
     gc.freeze()  # a collection would write to every object that this process shares with the one it comes from
     reseed()
     return 0

@@ -9,3 +9,5 @@ executable = "/usr/bin/python3"
 
 image_modules = frozenset()  # names in sys.modules when the boot image was made
 modules_at_start = 0
+
+signal_words = None  # where the kernel tells the interpreter of a signal; trip.learn

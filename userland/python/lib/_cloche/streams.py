@@ -33,6 +33,11 @@ def open_streams(unbuffered, encoding=None):
     sys.stderr = sys.__stderr__ = _stream(2, "w", name, "backslashreplace", unbuffered)
 
 
+def line_by_line():
+    """What is printed reaches the host with each line, so that nothing is lost when the process is killed."""
+    sys.stdout.reconfigure(line_buffering=True)
+
+
 def flush():
     """False when the last words could not be written."""
     whole = True

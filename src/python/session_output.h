@@ -1,0 +1,54 @@
+// SessionOutput: stdout or stderr of a session, of which each execution has its part: kept up to a
+// limit, or passed on as it is written. It looks like a pipe to the guest, and to its children.
+//
+// Threads: begin and take are called without the kernel lock.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "kernel/file.h"
+
+namespace cloche::kernel {
+class Kernel;
+}
+
+namespace cloche::python {
+
+class SessionOutput final : public kernel::File {
+ public:
+  struct Plan {
+    std::uint64_t limit_bytes = 0;
+    // Gets what is written, up to the limit, in order, on the writer's thread without the kernel
+    // lock; the writer waits. Must not throw. Empty: it is kept.
+    std::function<void(std::string_view)> sink = {};
+    // Called once, without the kernel lock, when more than the limit is written.
+    std::function<void()> over_limit = {};
+  };
+  struct Written {
+    std::string bytes;
+    bool truncated = false;
+  };
+
+  explicit SessionOutput(kernel::Kernel& kernel) : File(kernel::o_wronly), kernel_(kernel) {}
+
+  void begin(Plan plan);
+  // Since begin, or written by a child since the execution before; takes it.
+  Written take();
+
+  Result<std::size_t> write(kernel::Task& task, std::span<const std::byte> from) override;
+  kernel::WaitQueue* poll_queue() override { return &idle_; }
+  Result<vfs::Stat> stat() override;
+  std::string description() const override;
+
+ private:
+  kernel::Kernel& kernel_;
+  Plan plan_{.limit_bytes = std::uint64_t{1} << 20};  // until the first begin
+  std::uint64_t id_ = 0;
+  std::uint64_t written_ = 0;
+  Written output_;
+  bool passing_on_ = false;
+  kernel::WaitQueue idle_;
+};
+
+}  // namespace cloche::python

@@ -1,0 +1,55 @@
+// SessionPort: the descriptor through which the interpreter of a session speaks with its host, and
+// the host with it. What it says is in userland/python/lib/_cloche/port.py.
+//
+// The guest writes frames: one write is one frame, a kind and its payload. They are the guest's
+// word, and as hostile as everything that a guest says. The host posts replies, which the guest
+// reads as a stream. For the guest it is an ordinary file: it blocks, and can be polled.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "kernel/file.h"
+
+namespace cloche::kernel {
+class Kernel;
+}
+
+namespace cloche::python {
+
+class SessionPort final : public kernel::File {
+ public:
+  static constexpr std::int32_t descriptor = 201;
+  static constexpr std::size_t max_frame_bytes = std::size_t{16} << 20;
+
+  // Gets each frame on the guest's thread, without the kernel lock; the guest waits for it. It must
+  // not throw. False: the frame is none, which is EINVAL for the guest.
+  using Listener = std::function<bool(std::string_view frame)>;
+
+  SessionPort(kernel::Kernel& kernel, Listener listener);
+
+  // A reply. From any thread, without the kernel lock.
+  void post(std::uint32_t number, char kind, std::string_view payload);
+  // Drops replies that nobody has read.
+  void clear();
+
+  Result<std::size_t> read(kernel::Task& task, std::span<std::byte> to) override;
+  Result<std::size_t> write(kernel::Task& task, std::span<const std::byte> from) override;
+  kernel::PollEvents poll() override;
+  kernel::WaitQueue* poll_queue() override { return &changed_; }
+  Result<vfs::Stat> stat() override;
+  std::string description() const override { return "anon_inode:[session]"; }
+
+ private:
+  kernel::Kernel& kernel_;
+  const Listener listener_;
+  std::uint64_t id_ = 0;
+  std::deque<std::string> replies_;
+  std::size_t taken_ = 0;  // of the first
+  kernel::WaitQueue changed_;
+};
+
+}  // namespace cloche::python

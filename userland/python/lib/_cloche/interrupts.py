@@ -1,0 +1,58 @@
+"""What the host stops an execution with: a signal for each reason, and the exception that it raises in the code."""
+import _signal
+
+from . import port, trip
+
+
+class ExecutionStopped(KeyboardInterrupt):
+    """The host has stopped this execution. It is over soon, whoever catches this."""
+
+
+class ExecutionCancelled(ExecutionStopped):
+    """Somebody has called it off."""
+
+
+class TimeLimitExceeded(ExecutionStopped, TimeoutError):
+    """It has run longer than it may."""
+
+
+class BudgetExceeded(ExecutionStopped):
+    """It has computed more than it may."""
+
+
+class OutputLimitExceeded(ExecutionStopped):
+    """It has written more than it may."""
+
+
+class MemoryLimitExceeded(ExecutionStopped, MemoryError):
+    """It has used more memory than it may."""
+
+
+for _kind in (ExecutionStopped, ExecutionCancelled, TimeLimitExceeded, BudgetExceeded, OutputLimitExceeded, MemoryLimitExceeded):
+    _kind.__module__ = "cloche"
+
+_REASONS = {
+    60: (ExecutionCancelled, "the execution was cancelled"),
+    61: (TimeLimitExceeded, "the execution was stopped at its time limit"),
+    62: (BudgetExceeded, "the execution was stopped at the limit of its computing time"),
+    63: (OutputLimitExceeded, "the execution was stopped at the limit of its output"),
+}
+armed = False  # while code of the user runs
+
+
+def _stop(signal, frame):
+    if armed:
+        port.send(b"K")
+        kind, message = _REASONS[signal]
+        raise kind(message)
+
+
+def install():
+    for signal in _REASONS:
+        _signal.signal(signal, _stop)
+
+
+def register():
+    """For each process that is a session."""
+    for signal in _REASONS:
+        trip.set_action(signal, _stop)
