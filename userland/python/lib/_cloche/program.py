@@ -10,7 +10,7 @@ import warnings
 from _frozen_importlib import BuiltinImporter
 from _frozen_importlib_external import SourceFileLoader, SourcelessFileLoader
 
-from . import door, state, streams
+from . import door, state, streams, threads
 
 LIBRARY = "/usr/lib/python3.15"
 SITE = "/usr/lib/python3.15/site-packages"
@@ -227,7 +227,7 @@ def report(error):
 def finish(status):
     """atexit functions, the end of what __main__ holds, and the last flush. The exit status."""
     threading = sys.modules.get("threading")
-    if threading is not None and threading._threading_atexits:
+    if threading is not None and (threading._threading_atexits or threads.pending()):
         try:
             threading._shutdown()
         except BaseException as error:
