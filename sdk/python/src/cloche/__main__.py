@@ -1,0 +1,4 @@
+"""`python -m cloche` is the program `cloche`."""
+from ._scripts import cloche
+
+cloche()

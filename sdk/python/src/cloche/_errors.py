@@ -1,0 +1,88 @@
+"""What goes wrong, as exceptions. All of them are `SandboxError`, which is a `RuntimeError`."""
+from __future__ import annotations
+
+import re
+
+
+class SandboxError(RuntimeError):
+    """A sandbox, or the server that holds it, could not do what was asked.
+
+    `errno_name` is the name of the system's error ("ENOENT") where there is one.
+    """
+
+    def __init__(self, message: str, errno_name: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.errno_name = errno_name
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class ServerError(SandboxError):
+    """The server is not there, did not start, has ended, or does not understand a request."""
+
+
+class CancelledError(SandboxError):
+    """The request was cancelled before its turn came."""
+
+
+class CommandError(SandboxError):
+    """A command that was run with `check=True` failed; `result` is its result."""
+
+    def __init__(self, result: object, message: str) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class SandboxFileNotFoundError(SandboxError, FileNotFoundError):
+    """ENOENT."""
+
+
+class SandboxFileExistsError(SandboxError, FileExistsError):
+    """EEXIST."""
+
+
+class SandboxIsADirectoryError(SandboxError, IsADirectoryError):
+    """EISDIR."""
+
+
+class SandboxNotADirectoryError(SandboxError, NotADirectoryError):
+    """ENOTDIR."""
+
+
+class SandboxPermissionError(SandboxError, PermissionError):
+    """EACCES, EPERM, EROFS."""
+
+
+class SandboxFullError(SandboxError, OSError):
+    """ENOSPC: the sandbox's files take all the bytes that they may."""
+
+
+class SandboxValueError(SandboxError, ValueError):
+    """EINVAL."""
+
+
+_CLASSES: dict[str, type[SandboxError]] = {
+    "ENOENT": SandboxFileNotFoundError,
+    "EEXIST": SandboxFileExistsError,
+    "EISDIR": SandboxIsADirectoryError,
+    "ENOTDIR": SandboxNotADirectoryError,
+    "EACCES": SandboxPermissionError,
+    "EPERM": SandboxPermissionError,
+    "EROFS": SandboxPermissionError,
+    "ENOSPC": SandboxFullError,
+    "EINVAL": SandboxValueError,
+    "ECANCELED": CancelledError,
+}
+
+_SANDBOX_CODE = 1
+
+
+def error_of(code: int, message: str) -> SandboxError:
+    """The exception for an error of the wire."""
+    if code != _SANDBOX_CODE:
+        return ServerError(message)
+    found = re.match(r"(E[A-Z0-9]+):", message)
+    name = found[1] if found else None
+    return _CLASSES.get(name or "", SandboxError)(message, name)

@@ -1,0 +1,287 @@
+"""What sandboxes can do, once for both kinds of API.
+
+Each operation is a generator: it yields requests, `(method, params)`, is sent their answers, and
+returns its value. `cloche.Sandbox` waits for each answer; `cloche.aio.Sandbox` awaits it.
+"""
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from pathlib import Path
+from typing import Any, Generator, Iterable, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+
+from ._errors import SandboxError
+from ._server import from_base64, to_base64
+from ._types import FileDetails, FileInfo, HistoryEntry, Mount, Packages, Usage
+
+T = TypeVar("T")
+Operation = Generator[Tuple[str, dict], Any, T]
+StrPath = Union[str, "os.PathLike[str]"]
+
+CHUNK_BYTES = 8 << 20
+
+
+def create_params(timeout_ms: float, fs_limit_bytes: int, packages: Iterable[str],
+                  env: Optional[Mapping[str, str]], mounts: Iterable[Union[Mount, tuple]],
+                  network: Any, image: Optional[StrPath], wasm_dir: Optional[StrPath],
+                  limits: Optional[Mapping[str, int]]) -> dict:
+    """The parameters of `sandbox.create`."""
+    params: dict[str, Any] = {"timeoutMs": timeout_ms, "fsLimitBytes": fs_limit_bytes, "progress": True}
+    if isinstance(packages, str):
+        raise TypeError("packages is a list of names")
+    if packages:
+        params["packages"] = list(packages)
+    if env:
+        params["env"] = dict(env)
+    listed = [mount if isinstance(mount, Mount) else Mount(*mount) for mount in mounts]
+    if listed:
+        params["mounts"] = [{"host": os.path.abspath(m.host), "guest": m.guest, "readOnly": m.read_only}
+                            for m in listed]
+    if network is not None:
+        params["network"] = network
+    if image is not None:
+        params["image"] = os.path.abspath(image)
+    if wasm_dir is not None:
+        params["wasmDir"] = os.path.abspath(wasm_dir)
+    if limits:
+        names = {"memory_bytes": "memoryBytes", "processes": "processes", "files": "fileCount",
+                 "open_files": "openFiles"}
+        unknown = set(limits) - set(names)
+        if unknown:
+            raise TypeError(f"there is no limit {sorted(unknown)[0]!r}; there are {', '.join(names)}")
+        params["limits"] = {names[name]: value for name, value in limits.items()}
+    return params
+
+
+def run_params(command: str, timeout_ms: Optional[float], cwd: Optional[str],
+               env: Optional[Mapping[str, str]], stdin: Union[str, bytes, None], stream: bool) -> dict:
+    """The parameters of `run`."""
+    if not isinstance(command, str):
+        raise TypeError("a command is a string")
+    params: dict[str, Any] = {"command": command, "detail": True}
+    if timeout_ms is not None:
+        params["timeoutMs"] = timeout_ms
+    if cwd is not None:
+        params["cwd"] = cwd
+    if env:
+        params["env"] = dict(env)
+    if isinstance(stdin, str):
+        params["stdin"] = stdin
+    elif stdin is not None:
+        params["stdinBase64"] = to_base64(bytes(stdin))
+    if stream:
+        params["stream"] = True
+    return params
+
+
+def write(path: str, data: Union[str, bytes, bytearray, memoryview], mode: Optional[int],
+          append: bool) -> Operation[None]:
+    if isinstance(data, str):
+        data = data.encode("utf-8")
+    view = memoryview(data)
+    params: dict[str, Any] = {"path": path, "data": to_base64(bytes(view[:CHUNK_BYTES]))}
+    if append:
+        params["append"] = True
+    if mode is not None:
+        params["mode"] = mode
+    yield "files.write", params
+    for start in range(CHUNK_BYTES, len(view), CHUNK_BYTES):
+        part = bytes(view[start:start + CHUNK_BYTES])
+        yield "files.write", {"path": path, "data": to_base64(part), "append": True}
+
+
+def read(path: str, offset: int, length: Optional[int]) -> Operation[bytes]:
+    whole = bytearray()
+    while True:
+        left = CHUNK_BYTES if length is None else min(CHUNK_BYTES, length - len(whole))
+        reply = yield "files.read", {"path": path, "offset": offset + len(whole), "length": left}
+        part = from_base64(reply["data"])
+        whole += part
+        if len(part) < left or len(whole) == length:
+            return bytes(whole)
+
+
+def list_folder(path: str) -> Operation[list[FileInfo]]:
+    reply = yield "files.list", {"path": path}
+    return [FileInfo(**entry) for entry in reply["entries"]]
+
+
+def _details(entry: dict) -> FileDetails:
+    return FileDetails(entry["name"], entry["type"], entry["size"], entry["mode"], entry["modifiedMs"],
+                       entry["createdMs"], entry.get("target"))
+
+
+def list_details(path: str) -> Operation[list[FileDetails]]:
+    reply = yield "files.list", {"path": path, "detail": True}
+    return [_details(entry) for entry in reply["entries"]]
+
+
+def stat(path: str) -> Operation[FileInfo]:
+    return FileInfo(**(yield "files.stat", {"path": path}))
+
+
+def lstat(path: str) -> Operation[FileDetails]:
+    return _details((yield "files.stat", {"path": path, "detail": True}))
+
+
+def exists(path: str) -> Operation[bool]:
+    try:
+        yield "files.stat", {"path": path}
+    except SandboxError as error:
+        if error.errno_name in ("ENOENT", "ENOTDIR"):
+            return False
+        raise
+    return True
+
+
+def mkdir(path: str, parents: bool, exist_ok: bool) -> Operation[None]:
+    try:
+        if parents:
+            parent = path.rstrip("/").rpartition("/")[0]
+            if parent:
+                yield "files.mkdir", {"path": parent, "parents": True}
+        yield "files.mkdir", {"path": path}
+    except SandboxError as error:
+        if not exist_ok or error.errno_name != "EEXIST":
+            raise
+        if (yield "files.stat", {"path": path})["type"] != "dir":
+            raise
+
+
+def simple(method: str, **params: Any) -> Operation[None]:
+    yield method, params
+
+
+def glob(pattern: str) -> Operation[list[str]]:
+    return (yield "files.glob", {"pattern": pattern})["paths"]
+
+
+def upload(local: StrPath, remote: str) -> Operation[None]:
+    source = Path(local)
+    if not source.is_dir():
+        with open(source, "rb") as file:
+            append = False
+            while True:
+                part = file.read(CHUNK_BYTES)
+                if append and not part:
+                    break
+                yield "files.write", {"path": remote, "data": to_base64(part), "append": append}
+                append = True
+        yield "files.chmod", {"path": remote, "mode": source.stat().st_mode & 0o777}
+        return
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        tar.add(str(source), arcname=".", filter=_without_owner)
+    yield "files.tarIn", {"path": remote, "data": to_base64(archive.getvalue())}
+
+
+def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = 1000
+    member.uname = member.gname = "sandbox"
+    return member
+
+
+def download(remote: str, local: StrPath) -> Operation[None]:
+    info = yield "files.stat", {"path": remote}
+    target = Path(local)
+    if info["type"] == "dir":
+        data = from_base64((yield "files.tarOut", {"path": remote})["data"])
+        target.mkdir(parents=True, exist_ok=True)
+        with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+            _extract(tar, target)
+        return
+    if target.is_dir():
+        target = target / info["name"]
+    part_file = target.with_name(target.name + ".part")
+    try:
+        with open(part_file, "wb") as file:
+            offset = 0
+            while True:
+                reply = yield "files.read", {"path": remote, "offset": offset, "length": CHUNK_BYTES}
+                part = from_base64(reply["data"])
+                file.write(part)
+                offset += len(part)
+                if len(part) < CHUNK_BYTES:
+                    break
+        os.replace(part_file, target)
+    finally:
+        if part_file.exists():
+            part_file.unlink()
+
+
+def _extract(tar: tarfile.TarFile, target: Path) -> None:
+    """What a guest packed is not trusted: only files and folders below `target`, and links among
+    them, come out."""
+    root = os.path.realpath(target)
+
+    def is_below(path: str) -> bool:
+        real = os.path.realpath(path)
+        return real == root or real.startswith(root + os.sep)
+
+    for member in tar:
+        path = os.path.join(root, member.name)
+        if os.path.isabs(member.name) or not is_below(path):
+            continue
+        if member.issym():
+            if os.path.isabs(member.linkname) or not is_below(
+                    os.path.join(os.path.dirname(path), member.linkname)):
+                continue
+        elif member.islnk():
+            if not is_below(os.path.join(root, member.linkname)):
+                continue
+        elif not (member.isfile() or member.isdir()):
+            continue
+        member.mode &= 0o755 if not member.isdir() else 0o777
+        member.uid, member.gid = os.getuid(), os.getgid()
+        if member.isdir():
+            os.makedirs(path, exist_ok=True)
+        elif hasattr(tarfile, "data_filter"):
+            tar.extract(member, root, filter="data")
+        else:
+            tar.extract(member, root)
+
+
+def env_get(name: str) -> Operation[Optional[str]]:
+    return (yield "env.get", {"name": name})["value"]
+
+
+def env_all() -> Operation[dict[str, str]]:
+    return (yield "env.list", {})["env"]
+
+
+def packages() -> Operation[Packages]:
+    return Packages(**(yield "packages.list", {}))
+
+
+def install(names: Sequence[str]) -> Operation[None]:
+    yield "packages.install", {"packages": list(names)}
+
+
+def history() -> Operation[list[HistoryEntry]]:
+    reply = yield "history.list", {}
+    return [HistoryEntry(e["index"], e["command"], e["exitCode"], e["timestamp"], e["executionTimeMs"])
+            for e in reply["entries"]]
+
+
+def usage() -> Operation[Usage]:
+    reply = yield "figures", {}
+    return Usage(reply["fileBytes"], reply["fileInodes"], reply["memoryBytes"], reply["processes"])
+
+
+def create_snapshot() -> Operation[str]:
+    return (yield "snapshot.create", {})["id"]
+
+
+def export(path: Optional[StrPath]) -> Operation[Optional[bytes]]:
+    if path is None:
+        return from_base64((yield "persistence.export", {})["data"])
+    yield "persistence.export", {"path": os.path.abspath(path)}
+    return None
+
+
+def import_state(source: Union[StrPath, bytes]) -> Operation[None]:
+    if isinstance(source, (bytes, bytearray)):
+        yield "persistence.import", {"data": to_base64(bytes(source))}
+    else:
+        yield "persistence.import", {"path": os.path.abspath(source)}

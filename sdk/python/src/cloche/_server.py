@@ -1,0 +1,359 @@
+"""The server process, and the requests that are sent to it.
+
+One server holds all sandboxes of this process. It is started with the first one and ends with the
+last one, with this process, or when this process is killed. It does not survive `os.fork`: a child
+starts its own.
+"""
+from __future__ import annotations
+
+import atexit
+import base64
+import json
+import os
+import subprocess
+import tempfile
+import threading
+import weakref
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import IO, Any, Callable, Optional
+
+from ._binary import find_binary
+from ._errors import SandboxError, ServerError, error_of
+from ._progress import Progress
+
+OutputHandler = Callable[[str, str], None]
+"""Told (stream, data) on the thread that reads; stream is "stdout" or "stderr"."""
+QuestionHandler = Callable[[str, dict, "Callable[[Any], None]", "Callable[[str, str], None]"], None]
+"""Told (method, params, reply, fail) on the thread that reads; answers by one of both, later."""
+
+_END_SECONDS = 5
+
+
+class _Pending:
+    __slots__ = ("future", "on_output")
+
+    def __init__(self, on_output: Optional[OutputHandler]) -> None:
+        self.future: Future = Future()
+        self.on_output = on_output
+
+
+class Request:
+    """One request on its way: its answer, and the way to cancel it."""
+
+    def __init__(self, server: "Server", number: int, sandbox_id: Optional[str], future: Future) -> None:
+        self._server = server
+        self._number = number
+        self._sandbox_id = sandbox_id
+        self.future = future
+
+    def result(self) -> Any:
+        """Waits for the answer. An interrupt (Ctrl-C) cancels the request and goes on."""
+        try:
+            return self.future.result()
+        except (KeyboardInterrupt, SystemExit):
+            self.cancel()
+            raise
+
+    def cancel(self) -> None:
+        """Takes the request back, or stops what it started; does not wait."""
+        params: dict = {"id": self._number}
+        if self._sandbox_id is not None:
+            params["sandboxId"] = self._sandbox_id
+        try:
+            self._server.submit("cancel", params)
+        except SandboxError:
+            pass  # the server has ended, and the request with it
+
+
+class Server:
+    """A `cloche rpc` process. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._write_lock = threading.Lock()
+        self._pending: dict[int, _Pending] = {}
+        self._questions: dict[str, QuestionHandler] = {}
+        self._last = 0
+        self._ended: Optional[str] = None
+        self._users = 0
+        self.progress = Progress()
+        self._log: IO[bytes] = tempfile.TemporaryFile()
+        self._process = self._start(find_binary())
+        self._reader = threading.Thread(target=self._read, name="cloche reader", daemon=True)
+        self._reader.start()
+
+    def _start(self, binary: str) -> subprocess.Popen:
+        try:
+            return subprocess.Popen(
+                [binary, "rpc", "--parent", str(os.getpid())], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=self._log, start_new_session=True)
+        except OSError as error:
+            self._log.close()
+            raise ServerError(f"the server {binary} cannot be started: {error.strerror or error}") from error
+
+    @property
+    def pid(self) -> int:
+        """The number of the server's process."""
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it takes requests."""
+        return self._ended is None
+
+    def submit(self, method: str, params: dict, on_output: Optional[OutputHandler] = None) -> Request:
+        """Sends a request; its answer comes as the request's future."""
+        pending = _Pending(on_output)
+        with self._lock:
+            if self._ended is not None:
+                raise ServerError(self._ended)
+            self._last += 1
+            number = self._last
+            self._pending[number] = pending
+        try:
+            self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        except BaseException as error:
+            with self._lock:
+                self._pending.pop(number, None)
+            if isinstance(error, (OSError, ValueError)) and not isinstance(error, UnicodeError):
+                raise ServerError(self._why()) from error
+            raise
+        return Request(self, number, params.get("sandboxId"), pending.future)
+
+    def call(self, method: str, params: dict) -> Any:
+        """Sends a request and waits for the answer."""
+        return self.submit(method, params).result()
+
+    def answer_questions(self, sandbox_id: str, handler: Optional[QuestionHandler]) -> None:
+        """What the server asks on behalf of a sandbox goes to `handler`; None: to nobody."""
+        with self._lock:
+            if handler is None:
+                self._questions.pop(sandbox_id, None)
+            else:
+                self._questions[sandbox_id] = handler
+
+    def _send(self, message: dict) -> None:
+        # Lone surrogates are no text that the other side could take.
+        line = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n"
+        stdin = self._process.stdin
+        assert stdin is not None
+        with self._write_lock:
+            stdin.write(line)
+            stdin.flush()
+
+    def _read(self) -> None:
+        stdout = self._process.stdout
+        assert stdout is not None
+        try:
+            for line in stdout:
+                self._take(json.loads(line))
+        except (OSError, ValueError):
+            pass
+        self._process.wait()
+        self._end()
+
+    def _take(self, message: dict) -> None:
+        method = message.get("method")
+        if method is None:
+            self._answer(message)
+        elif method == "output":
+            params = message["params"]
+            with self._lock:
+                pending = self._pending.get(params["requestId"])
+            if pending is not None and pending.on_output is not None:
+                pending.on_output(params["stream"], params["data"])
+        elif method == "progress":
+            self.progress.begin(message["params"]["message"])
+        elif "id" in message:
+            self._ask(message)
+
+    def _answer(self, message: dict) -> None:
+        with self._lock:
+            pending = self._pending.pop(message.get("id") or 0, None)
+            idle = not self._pending
+        if idle:
+            self.progress.end()
+        if pending is None or not pending.future.set_running_or_notify_cancel():
+            return
+        error = message.get("error")
+        if error is None:
+            pending.future.set_result(message["result"])
+        else:
+            pending.future.set_exception(error_of(error["code"], error["message"]))
+
+    def _ask(self, message: dict) -> None:
+        number, params = message["id"], message.get("params", {})
+
+        def reply(result: Any) -> None:
+            self._try_send({"jsonrpc": "2.0", "id": number, "result": result})
+
+        def fail(text: str, kind: str) -> None:
+            self._try_send({"jsonrpc": "2.0", "id": number,
+                            "error": {"code": 1, "message": text, "data": {"type": kind}}})
+
+        with self._lock:
+            handler = self._questions.get(params.get("sandboxId", ""))
+        if handler is None:
+            fail("nobody answers", "LookupError")
+        else:
+            handler(message["method"], params, reply, fail)
+
+    def _try_send(self, message: dict) -> None:
+        try:
+            self._send(message)
+        except (OSError, ValueError):
+            pass  # the server has ended: nobody waits for the answer
+
+    def _why(self) -> str:
+        """Why the server takes no more requests, with its last words."""
+        try:
+            self._process.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            pass
+        status = self._process.poll()
+        try:
+            size = self._log.seek(0, os.SEEK_END)
+            self._log.seek(max(0, size - 2000))
+            words = self._log.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+        except (OSError, ValueError):
+            words = ""
+        text = "the server has ended"
+        if status:
+            text += f" with status {status}" if status > 0 else f" by signal {-status}"
+        return text + (f": {words}" if words else "")
+
+    def _end(self) -> None:
+        why = self._why()
+        with self._lock:
+            self._ended = self._ended or why
+            pending = list(self._pending.values())
+            self._pending.clear()
+        self.progress.end()
+        for one in pending:
+            if one.future.set_running_or_notify_cancel():
+                one.future.set_exception(ServerError(why))
+        for pipe in (self._process.stdin, self._process.stdout, self._log):
+            try:
+                if pipe is not None:
+                    pipe.close()
+            except OSError:
+                pass
+
+    def close(self) -> None:
+        """Ends the server and waits for it. A second time does nothing."""
+        try:
+            self.submit("kill", {})
+        except SandboxError:
+            pass
+        self.close_later()
+        try:
+            self._process.wait(timeout=_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if threading.current_thread() is not self._reader:
+            self._reader.join(timeout=_END_SECONDS)
+
+    def close_later(self) -> None:
+        """Tells the server that there is no more to come: it ends by itself. Does not wait."""
+        with self._lock:
+            self._ended = self._ended or "the server was closed"
+        try:
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        except (OSError, ValueError):
+            pass
+
+    def abandon(self) -> None:
+        """In a forked child: lets go of what belongs to the parent."""
+        self._ended = "the server belongs to the process that this one was forked from"
+        self._lock = threading.Lock()
+        self._write_lock = threading.Lock()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                try:
+                    os.close(pipe.fileno())
+                except (OSError, ValueError):
+                    pass
+        self._process.returncode = 0  # nobody here may wait for it
+
+
+_shared_lock = threading.Lock()
+_shared: Optional[Server] = None
+_all: "weakref.WeakSet[Server]" = weakref.WeakSet()
+
+
+def acquire() -> Server:
+    """The server of this process, started when there is none. Give it back with `release`."""
+    global _shared
+    with _shared_lock:
+        if _shared is None or not _shared.is_running:
+            _shared = Server()
+            _all.add(_shared)
+        _shared._users += 1
+        return _shared
+
+
+def retain(server: Server) -> None:
+    """One more user of a server that one holds."""
+    with _shared_lock:
+        server._users += 1
+
+
+def release(server: Server, wait: bool = True) -> None:
+    """Gives a server back; the last one to do so ends it."""
+    global _shared
+    with _shared_lock:
+        server._users -= 1
+        last = server._users <= 0
+        if last and _shared is server:
+            _shared = None
+    if not last:
+        return
+    if wait:
+        server.close()
+    else:
+        server.close_later()
+
+
+def _close_all() -> None:
+    for server in list(_all):
+        server.close()
+
+
+def _forget_all() -> None:
+    global _shared, _shared_lock
+    _shared_lock = threading.Lock()
+    _shared = None
+    for server in list(_all):
+        server.abandon()
+    _all.clear()
+
+
+atexit.register(_close_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)
+
+
+def to_base64(data: bytes) -> str:
+    """Bytes as the wire has them."""
+    return base64.b64encode(data).decode("ascii")
+
+
+def from_base64(text: str) -> bytes:
+    """Bytes from the wire."""
+    return base64.b64decode(text)
+
+
+_workers: Optional[ThreadPoolExecutor] = None
+_workers_pid = 0
+
+
+def workers() -> ThreadPoolExecutor:
+    """Threads for callbacks, of this process."""
+    global _workers, _workers_pid
+    with _shared_lock:
+        if _workers is None or _workers_pid != os.getpid():
+            _workers = ThreadPoolExecutor(max_workers=32, thread_name_prefix="cloche callback")
+            _workers_pid = os.getpid()
+        return _workers

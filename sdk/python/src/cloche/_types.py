@@ -1,0 +1,164 @@
+"""The values that sandboxes answer with."""
+from __future__ import annotations
+
+import base64
+import html
+from dataclasses import dataclass, field
+from typing import Any, Literal, Optional
+
+from ._errors import CommandError
+
+
+@dataclass
+class CommandResult:
+    """How a command ended, and what it printed."""
+
+    stdout: str
+    stderr: str
+    exit_code: int
+    execution_time_ms: float
+    status: str = field(default="exited", compare=False, repr=False)
+    """"exited", "signaled", "timedOut", "killed" or "notStarted"."""
+    reason: str = field(default="", compare=False, repr=False)
+    """One sentence for anything but "exited"."""
+    truncated: bool = field(default=False, compare=False, repr=False)
+    """Whether it printed more than was kept."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the exit code is 0."""
+        return self.exit_code == 0
+
+    def check(self) -> "CommandResult":
+        """Itself; raises `CommandError` when the exit code is not 0."""
+        if not self.ok:
+            why = self.reason or self.stderr.strip().rpartition("\n")[2]
+            raise CommandError(self, f"exit code {self.exit_code}" + (f": {why}" if why else ""))
+        return self
+
+    def _repr_html_(self) -> str:
+        parts = []
+        if self.stdout:
+            parts.append(f"<pre>{html.escape(self.stdout)}</pre>")
+        if self.stderr:
+            parts.append(f'<pre style="color:#b00020">{html.escape(self.stderr)}</pre>')
+        if self.exit_code:
+            note = html.escape(self.reason) or f"exit code {self.exit_code}"
+            parts.append(f"<small>{note}</small>")
+        return "".join(parts) or f"<small>done in {self.execution_time_ms:.0f} ms</small>"
+
+
+@dataclass
+class Figure:
+    """A picture that code drew; a notebook shows it."""
+
+    data: bytes = field(repr=False)
+    mime_type: str = "image/png"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {self.mime_type: base64.b64encode(self.data).decode(),
+                "text/plain": f"<{self.mime_type}, {len(self.data)} bytes>"}
+
+    def save(self, path: str) -> None:
+        """Writes the picture to a file of this machine."""
+        with open(path, "wb") as file:
+            file.write(self.data)
+
+
+@dataclass
+class PythonResult(CommandResult):
+    """How Python code ended, what it printed, and the figures that it drew."""
+
+    figures: list[Figure] = field(default_factory=list)
+
+    def _repr_html_(self) -> str:
+        pictures = "".join(
+            f'<img src="data:{f.mime_type};base64,{base64.b64encode(f.data).decode()}">'
+            for f in self.figures)
+        text = super()._repr_html_() if self.stdout or self.stderr or not pictures else ""
+        return text + pictures
+
+
+@dataclass
+class FileInfo:
+    """A file or a folder. Symbolic links are what they lead to."""
+
+    name: str
+    type: Literal["file", "dir"]
+    size: int
+
+
+@dataclass
+class FileDetails:
+    """All that there is to say of an entry, a symbolic link itself included."""
+
+    name: str
+    type: Literal["file", "dir", "symlink", "other"]
+    size: int
+    mode: int
+    modified_ms: float
+    created_ms: float
+    target: Optional[str] = None
+
+
+@dataclass
+class Mount:
+    """A folder of this machine in the sandbox."""
+
+    host: str
+    guest: str
+    read_only: bool = False
+
+
+@dataclass
+class HistoryEntry:
+    """A command that was run."""
+
+    index: int
+    command: str
+    exit_code: int
+    timestamp_ms: float
+    execution_time_ms: float
+
+
+@dataclass
+class Usage:
+    """What a sandbox uses now."""
+
+    file_bytes: int
+    file_inodes: int
+    memory_bytes: int
+    processes: int
+
+
+@dataclass
+class Packages:
+    """Python packages of a sandbox, by name."""
+
+    installed: list[str]
+    available: list[str]
+
+
+def command_result(reply: dict[str, Any], stdout: str | None = None,
+                   stderr: str | None = None) -> CommandResult:
+    """The result of `run`; what was streamed is given as `stdout` and `stderr`."""
+    return CommandResult(**_common(reply, stdout, stderr))
+
+
+def python_result(reply: dict[str, Any], stdout: str | None = None,
+                  stderr: str | None = None) -> PythonResult:
+    """The result of `python.execute`."""
+    figures = [Figure(base64.b64decode(f["data"]), f["mimeType"]) for f in reply.get("figures", [])]
+    return PythonResult(**_common(reply, stdout, stderr), figures=figures)
+
+
+def _common(reply: dict[str, Any], stdout: str | None, stderr: str | None) -> dict[str, Any]:
+    return {
+        "stdout": reply["stdout"] if stdout is None else stdout,
+        "stderr": reply["stderr"] if stderr is None else stderr + reply["stderr"],
+        "exit_code": reply["exitCode"],
+        "execution_time_ms": reply["executionTimeMs"],
+        "status": reply.get("status", "exited"),
+        "reason": reply.get("reason", ""),
+        "truncated": bool(reply.get("stdoutTruncated") or reply.get("stderrTruncated")),
+    }

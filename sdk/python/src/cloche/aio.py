@@ -1,0 +1,394 @@
+"""The API for asyncio: the same as `cloche.Sandbox`, awaited.
+
+    async with await cloche.aio.Sandbox.create() as sbx:
+        result = await sbx.commands.run("echo hello")
+
+Cancelling a task cancels what it waits for in the sandbox.
+"""
+from __future__ import annotations
+
+import asyncio
+import inspect
+import weakref
+from typing import (Any, Awaitable, Callable, Iterable, List, Mapping, Optional, Sequence, TypeVar, Union)
+
+from . import _operations as ops
+from . import _server
+from ._callbacks import Callbacks, CallbackSet
+from ._errors import SandboxError, ServerError
+from ._types import (CommandResult, FileDetails, FileInfo, HistoryEntry, Mount, Packages, PythonResult,
+                     Usage, command_result, python_result)
+from .sandbox import Data, _drop, _Link
+
+T = TypeVar("T")
+OnOutput = Callable[[str], Union[object, Awaitable[object]]]
+
+__all__ = ["Sandbox", "Snapshot", "Commands", "Files", "Environment", "Python", "PackageSet"]
+
+
+class _AsyncLink(_Link):
+    """A sandbox's end of the server, for one that awaits."""
+
+    async def ask(self, method: str, params: dict,
+                  on_output: Optional[_server.OutputHandler] = None) -> Any:
+        request = self.submit(method, params, on_output)
+        try:
+            # The request goes on to its own end, whatever becomes of who waits for it.
+            return await asyncio.shield(asyncio.wrap_future(request.future))
+        except asyncio.CancelledError:
+            request.cancel()
+            raise
+
+    async def perform_async(self, operation: "ops.Operation[T]") -> T:
+        try:
+            method, params = next(operation)
+            while True:
+                try:
+                    answer = await self.ask(method, params)
+                except SandboxError as error:
+                    method, params = operation.throw(error)
+                else:
+                    method, params = operation.send(answer)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    async def stream_async(self, method: str, params: dict, on_stdout: Optional[OnOutput],
+                           on_stderr: Optional[OnOutput]) -> tuple[dict, Optional[str], Optional[str]]:
+        if on_stdout is None and on_stderr is None:
+            return await self.ask(method, params), None, None
+        loop = asyncio.get_running_loop()
+        events: "asyncio.Queue[Optional[tuple[str, str]]]" = asyncio.Queue()
+        handlers = {"stdout": on_stdout, "stderr": on_stderr}
+        parts: dict[str, list[str]] = {"stdout": [], "stderr": []}
+
+        def put(event: Optional[tuple[str, str]]) -> None:
+            try:
+                loop.call_soon_threadsafe(events.put_nowait, event)
+            except RuntimeError:
+                pass  # the loop is closed: nobody waits
+
+        async def consume() -> None:
+            while True:
+                event = await events.get()
+                if event is None:
+                    return
+                parts[event[0]].append(event[1])
+                handler = handlers[event[0]]
+                if handler is not None:
+                    outcome = handler(event[1])
+                    if inspect.isawaitable(outcome):
+                        await outcome
+
+        request = self.submit(method, params, lambda stream, data: put((stream, data)))
+        request.future.add_done_callback(lambda _: put(None))
+        try:
+            await consume()
+            reply = await asyncio.wrap_future(request.future)
+        except BaseException:
+            request.cancel()
+            raise
+        return reply, "".join(parts["stdout"]), "".join(parts["stderr"])
+
+
+class Commands:
+    """Shell commands. See `cloche.Commands`."""
+
+    def __init__(self, link: _AsyncLink) -> None:
+        self._link = link
+
+    async def run(self, command: str, *, on_stdout: Optional[OnOutput] = None,
+                  on_stderr: Optional[OnOutput] = None, timeout_ms: Optional[float] = None,
+                  cwd: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+                  stdin: Union[str, bytes, None] = None, check: bool = False) -> CommandResult:
+        """Runs a command; the callbacks may be coroutine functions."""
+        stream = on_stdout is not None or on_stderr is not None
+        params = ops.run_params(command, timeout_ms, cwd, env, stdin, stream)
+        result = command_result(*await self._link.stream_async("run", params, on_stdout, on_stderr))
+        return result.check() if check else result
+
+    async def history(self) -> List[HistoryEntry]:
+        """The commands that were run, the oldest first."""
+        return await self._link.perform_async(ops.history())
+
+
+class Files:
+    """Files of the sandbox. See `cloche.Files`."""
+
+    def __init__(self, link: _AsyncLink) -> None:
+        self._link = link
+
+    async def write(self, path: str, data: Data, *, mode: Optional[int] = None,
+                    append: bool = False) -> None:
+        """Makes or overwrites a file."""
+        await self._link.perform_async(ops.write(path, data, mode, append))
+
+    async def read(self, path: str, *, offset: int = 0, length: Optional[int] = None) -> bytes:
+        """The bytes of a file, or some of them."""
+        return await self._link.perform_async(ops.read(path, offset, length))
+
+    async def read_text(self, path: str, *, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """The text of a file."""
+        return (await self.read(path)).decode(encoding, errors)
+
+    async def list(self, path: str = ".") -> List[FileInfo]:
+        """What is in a folder, by name."""
+        return await self._link.perform_async(ops.list_folder(path))
+
+    async def list_details(self, path: str = ".") -> List[FileDetails]:
+        """The same with modes, times and symbolic links."""
+        return await self._link.perform_async(ops.list_details(path))
+
+    async def stat(self, path: str) -> FileInfo:
+        """What is at a path."""
+        return await self._link.perform_async(ops.stat(path))
+
+    async def lstat(self, path: str) -> FileDetails:
+        """All about what is at a path, a symbolic link itself included."""
+        return await self._link.perform_async(ops.lstat(path))
+
+    async def exists(self, path: str) -> bool:
+        """Whether there is anything at a path."""
+        return await self._link.perform_async(ops.exists(path))
+
+    async def mkdir(self, path: str, *, parents: bool = False, exist_ok: bool = False) -> None:
+        """Makes a folder."""
+        await self._link.perform_async(ops.mkdir(path, parents, exist_ok))
+
+    async def rm(self, path: str, *, recursive: bool = False) -> None:
+        """Removes a file, a link, or a folder."""
+        await self._link.perform_async(ops.simple("files.rm", path=path, recursive=recursive))
+
+    async def rename(self, old: str, new: str) -> None:
+        """Moves a file or folder."""
+        await self._link.perform_async(ops.simple("files.rename", **{"from": old, "to": new}))
+
+    async def glob(self, pattern: str) -> List[str]:
+        """Paths that match."""
+        return await self._link.perform_async(ops.glob(pattern))
+
+    async def chmod(self, path: str, mode: int) -> None:
+        """Sets permission bits."""
+        await self._link.perform_async(ops.simple("files.chmod", path=path, mode=mode))
+
+    async def symlink(self, target: str, path: str) -> None:
+        """Makes a symbolic link at `path` that leads to `target`."""
+        await self._link.perform_async(ops.simple("files.symlink", target=target, path=path))
+
+    async def upload(self, local: ops.StrPath, remote: str) -> None:
+        """Copies a file or a folder of this machine into the sandbox."""
+        await self._link.perform_async(ops.upload(local, remote))
+
+    async def download(self, remote: str, local: ops.StrPath) -> None:
+        """Copies a file or a folder out of the sandbox."""
+        await self._link.perform_async(ops.download(remote, local))
+
+
+class Environment:
+    """Variables of the commands that follow."""
+
+    def __init__(self, link: _AsyncLink) -> None:
+        self._link = link
+
+    async def set(self, name: str, value: str) -> None:
+        """Sets a variable."""
+        await self._link.perform_async(ops.simple("env.set", name=name, value=value))
+
+    async def get(self, name: str, default: Optional[str] = None) -> Optional[str]:
+        """The value of a variable, or `default`."""
+        value = await self._link.perform_async(ops.env_get(name))
+        return default if value is None else value
+
+    async def all(self) -> dict[str, str]:
+        """All variables."""
+        return await self._link.perform_async(ops.env_all())
+
+
+class Python:
+    """The sandbox's Python. See `cloche.Python`."""
+
+    def __init__(self, link: _AsyncLink) -> None:
+        self._link = link
+
+    async def execute(self, code: str, *, timeout_ms: Optional[float] = None,
+                      on_stdout: Optional[OnOutput] = None, on_stderr: Optional[OnOutput] = None,
+                      callbacks: Optional[CallbackSet] = None, check: bool = False,
+                      figures: bool = True) -> PythonResult:
+        """Runs code; the callbacks may be coroutine functions, and run in this loop."""
+        params: dict[str, Any] = {"code": code, "detail": True, "figures": figures}
+        if timeout_ms is not None:
+            params["timeoutMs"] = timeout_ms
+        if on_stdout is not None or on_stderr is not None:
+            params["stream"] = True
+        server, sandbox_id = self._link.server, self._link.sandbox_id
+        if callbacks is not None:
+            handlers = Callbacks(callbacks, asyncio.get_running_loop())
+            params["callbacks"] = handlers.descriptions
+            server.answer_questions(sandbox_id, handlers.answer)
+        try:
+            result = python_result(
+                *await self._link.stream_async("python.execute", params, on_stdout, on_stderr))
+        finally:
+            if callbacks is not None:
+                server.answer_questions(sandbox_id, None)
+        if check:
+            result.check()
+        return result
+
+
+class PackageSet:
+    """Python packages of the sandbox."""
+
+    def __init__(self, link: _AsyncLink) -> None:
+        self._link = link
+
+    async def install(self, *names: Union[str, Sequence[str]]) -> None:
+        """Makes packages importable, with what they depend on."""
+        flat = [n for name in names for n in ([name] if isinstance(name, str) else name)]
+        await self._link.perform_async(ops.install(flat))
+
+    async def list(self) -> Packages:
+        """Which are installed, and which could be."""
+        return await self._link.perform_async(ops.packages())
+
+
+class Snapshot:
+    """A moment of a sandbox."""
+
+    def __init__(self, link: _AsyncLink, snapshot_id: str) -> None:
+        self._link = link
+        self.id = snapshot_id
+
+    async def restore(self) -> None:
+        """Takes the sandbox back to this moment; what runs in it ends."""
+        await self._link.perform_async(ops.simple("snapshot.restore", id=self.id))
+
+    async def delete(self) -> None:
+        """Forgets the moment."""
+        await self._link.perform_async(ops.simple("snapshot.remove", id=self.id))
+
+
+class Sandbox:
+    """A private computer. Made by `await Sandbox.create(...)`, or by `async with Sandbox(...)`; the
+    arguments are those of `cloche.Sandbox`."""
+
+    commands: Commands
+    files: Files
+    env: Environment
+    python: Python
+    packages: PackageSet
+
+    def __init__(self, *, timeout_ms: float = 30_000, fs_limit_bytes: int = 256 * 1024 * 1024,
+                 packages: Iterable[str] = (), env: Optional[Mapping[str, str]] = None,
+                 mounts: Iterable[Union[Mount, tuple]] = (), network: Any = None,
+                 image: Optional[ops.StrPath] = None, wasm_dir: Optional[ops.StrPath] = None,
+                 limits: Optional[Mapping[str, int]] = None) -> None:
+        self._params = ops.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network,
+                                         image, wasm_dir, limits)
+        self._link: Optional[_AsyncLink] = None
+
+    @classmethod
+    async def create(cls, **options: Any) -> "Sandbox":
+        """A sandbox that is ready."""
+        sandbox = cls(**options)
+        await sandbox._start()
+        return sandbox
+
+    async def _start(self) -> None:
+        if self._link is not None:
+            return
+        loop = asyncio.get_running_loop()
+        server = await loop.run_in_executor(None, _server.acquire)
+        try:
+            request = server.submit("sandbox.create", self._params)
+            reply = await asyncio.shield(asyncio.wrap_future(request.future))
+        except BaseException:
+            await loop.run_in_executor(None, _server.release, server)
+            raise
+        self._attach(_AsyncLink(server, reply["sandboxId"]))
+
+    def _attach(self, link: _AsyncLink) -> None:
+        self._link = link
+        self._finalizer = weakref.finalize(self, _drop, link)
+        self.commands = Commands(link)
+        self.files = Files(link)
+        self.env = Environment(link)
+        self.python = Python(link)
+        self.packages = PackageSet(link)
+
+    def _there(self) -> _AsyncLink:
+        if self._link is None:
+            raise ServerError("the sandbox is not there yet: await Sandbox.create(), or use async with")
+        return self._link
+
+    @property
+    def id(self) -> str:
+        """The sandbox's name at the server."""
+        return self._there().sandbox_id
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be used."""
+        return self._link is not None and self._link.open and self._link.server.is_running
+
+    async def fork(self) -> "Sandbox":
+        """An independent sandbox that goes on from here."""
+        link = self._there()
+        reply = await link.ask("sandbox.fork", {})
+        _server.retain(link.server)
+        twin = object.__new__(Sandbox)
+        twin._params = self._params
+        twin._attach(_AsyncLink(link.server, reply["sandboxId"]))
+        return twin
+
+    async def snapshot(self) -> Snapshot:
+        """Remembers this moment."""
+        link = self._there()
+        return Snapshot(link, await link.perform_async(ops.create_snapshot()))
+
+    async def restore(self, snapshot: Snapshot) -> None:
+        """Takes the sandbox back to a moment."""
+        await snapshot.restore()
+
+    async def export(self, path: Optional[ops.StrPath] = None) -> Optional[bytes]:
+        """Files, environment and packages as bytes, or as a file of this machine."""
+        return await self._there().perform_async(ops.export(path))
+
+    async def load(self, state: Union[ops.StrPath, bytes]) -> None:
+        """Replaces the sandbox's state by one that `export` gave."""
+        await self._there().perform_async(ops.import_state(state))
+
+    async def cancel(self) -> None:
+        """Ends what runs in the sandbox, and takes back what waits."""
+        await self._there().ask("cancel", {})
+
+    async def usage(self) -> Usage:
+        """What the sandbox uses now."""
+        return await self._there().perform_async(ops.usage())
+
+    async def kill(self) -> None:
+        """Ends the sandbox and all that runs in it. A second time does nothing."""
+        link = self._link
+        if link is None or not link.open:
+            return
+        link.open = False
+        self._finalizer.detach()
+        try:
+            request = link.server.submit("sandbox.destroy", {"sandboxId": link.sandbox_id})
+            await asyncio.wrap_future(request.future)
+        except SandboxError:
+            pass  # the server has ended, and the sandbox with it
+        finally:
+            await asyncio.get_running_loop().run_in_executor(None, _server.release, link.server)
+
+    close = kill
+
+    async def __aenter__(self) -> "Sandbox":
+        await self._start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.kill()
+
+    def __repr__(self) -> str:
+        name = self._link.sandbox_id if self._link is not None else "not started"
+        return f"<aio.Sandbox {name}, {'ready' if self.is_alive else 'not running'}>"

@@ -1,0 +1,420 @@
+"""The API that waits."""
+from __future__ import annotations
+
+import queue
+import weakref
+from typing import (Any, Callable, Iterable, Iterator, List, Mapping, Optional, Sequence, TypeVar, Union)
+
+from . import _operations as ops
+from . import _server
+from ._callbacks import Callbacks, CallbackSet
+from ._errors import SandboxError, ServerError
+from ._types import (CommandResult, FileDetails, FileInfo, HistoryEntry, Mount, Packages, PythonResult,
+                     Usage, command_result, python_result)
+
+T = TypeVar("T")
+OnOutput = Callable[[str], object]
+Data = Union[str, bytes, bytearray, memoryview]
+
+
+class _Link:
+    """A sandbox's end of the server, shared by the parts of its API."""
+
+    def __init__(self, server: _server.Server, sandbox_id: str) -> None:
+        self.server = server
+        self.sandbox_id = sandbox_id
+        self.open = True
+
+    def submit(self, method: str, params: dict,
+               on_output: Optional[_server.OutputHandler] = None) -> _server.Request:
+        if not self.open:
+            raise ServerError("the sandbox has ended: kill() was called")
+        return self.server.submit(method, {**params, "sandboxId": self.sandbox_id}, on_output)
+
+    def perform(self, operation: "ops.Operation[T]") -> T:
+        """Runs an operation, answer by answer."""
+        try:
+            method, params = next(operation)
+            while True:
+                try:
+                    answer = self.submit(method, params).result()
+                except SandboxError as error:
+                    method, params = operation.throw(error)
+                else:
+                    method, params = operation.send(answer)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    def stream(self, method: str, params: dict, on_stdout: Optional[OnOutput],
+               on_stderr: Optional[OnOutput]) -> tuple[dict, Optional[str], Optional[str]]:
+        """A request whose output goes to callbacks as it comes, on the thread that waits."""
+        if on_stdout is None and on_stderr is None:
+            return self.submit(method, params).result(), None, None
+        events: "queue.SimpleQueue[Optional[tuple[str, str]]]" = queue.SimpleQueue()
+        request = self.submit(method, params, lambda stream, data: events.put((stream, data)))
+        request.future.add_done_callback(lambda _: events.put(None))
+        parts: dict[str, list[str]] = {"stdout": [], "stderr": []}
+        handlers = {"stdout": on_stdout, "stderr": on_stderr}
+        try:
+            while True:
+                event = events.get()
+                if event is None:
+                    break
+                stream, data = event
+                parts[stream].append(data)
+                handler = handlers[stream]
+                if handler is not None:
+                    handler(data)
+        except BaseException:
+            request.cancel()
+            raise
+        return request.result(), "".join(parts["stdout"]), "".join(parts["stderr"])
+
+
+class Commands:
+    """Shell commands."""
+
+    def __init__(self, link: _Link) -> None:
+        self._link = link
+
+    def run(self, command: str, *, on_stdout: Optional[OnOutput] = None,
+            on_stderr: Optional[OnOutput] = None, timeout_ms: Optional[float] = None,
+            cwd: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+            stdin: Union[str, bytes, None] = None, check: bool = False) -> CommandResult:
+        """Runs a command in the sandbox's shell and waits for its end.
+
+        Directory, variables, functions and options of the shell last from command to command.
+
+        Args:
+            on_stdout, on_stderr: called with text as it is printed, on this thread.
+            timeout_ms: wall clock of this command; the sandbox's when absent, 0 for none. A command
+                over its time ends with exit code 124.
+            cwd: the directory to go to first.
+            env: variables for this command only.
+            stdin: what the command reads.
+            check: raise `CommandError` when the exit code is not 0.
+        """
+        stream = on_stdout is not None or on_stderr is not None
+        params = ops.run_params(command, timeout_ms, cwd, env, stdin, stream)
+        result = command_result(*self._link.stream("run", params, on_stdout, on_stderr))
+        return result.check() if check else result
+
+    def history(self) -> list[HistoryEntry]:
+        """The commands that were run, the oldest first."""
+        return self._link.perform(ops.history())
+
+
+class Files:
+    """Files of the sandbox. Relative paths start in /workspace."""
+
+    def __init__(self, link: _Link) -> None:
+        self._link = link
+
+    def write(self, path: str, data: Data, *, mode: Optional[int] = None, append: bool = False) -> None:
+        """Makes or overwrites a file, and the folders that lead to it. Text is written as UTF-8."""
+        self._link.perform(ops.write(path, data, mode, append))
+
+    def read(self, path: str, *, offset: int = 0, length: Optional[int] = None) -> bytes:
+        """The bytes of a file, or some of them."""
+        return self._link.perform(ops.read(path, offset, length))
+
+    def read_text(self, path: str, *, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """The text of a file."""
+        return self.read(path).decode(encoding, errors)
+
+    def list(self, path: str = ".") -> List[FileInfo]:
+        """What is in a folder, by name."""
+        return self._link.perform(ops.list_folder(path))
+
+    def list_details(self, path: str = ".") -> List[FileDetails]:
+        """The same with modes, times and symbolic links."""
+        return self._link.perform(ops.list_details(path))
+
+    def stat(self, path: str) -> FileInfo:
+        """What is at a path."""
+        return self._link.perform(ops.stat(path))
+
+    def lstat(self, path: str) -> FileDetails:
+        """All about what is at a path, a symbolic link itself included."""
+        return self._link.perform(ops.lstat(path))
+
+    def exists(self, path: str) -> bool:
+        """Whether there is anything at a path."""
+        return self._link.perform(ops.exists(path))
+
+    def mkdir(self, path: str, *, parents: bool = False, exist_ok: bool = False) -> None:
+        """Makes a folder."""
+        self._link.perform(ops.mkdir(path, parents, exist_ok))
+
+    def rm(self, path: str, *, recursive: bool = False) -> None:
+        """Removes a file, a link, or a folder: an empty one, or with all that is in it."""
+        self._link.perform(ops.simple("files.rm", path=path, recursive=recursive))
+
+    def rename(self, old: str, new: str) -> None:
+        """Moves a file or folder."""
+        self._link.perform(ops.simple("files.rename", **{"from": old, "to": new}))
+
+    def glob(self, pattern: str) -> List[str]:
+        """Paths that match: `*`, `?`, `[...]`, and `**` for any number of folders; sorted."""
+        return self._link.perform(ops.glob(pattern))
+
+    def chmod(self, path: str, mode: int) -> None:
+        """Sets permission bits."""
+        self._link.perform(ops.simple("files.chmod", path=path, mode=mode))
+
+    def symlink(self, target: str, path: str) -> None:
+        """Makes a symbolic link at `path` that leads to `target`."""
+        self._link.perform(ops.simple("files.symlink", target=target, path=path))
+
+    def upload(self, local: ops.StrPath, remote: str) -> None:
+        """Copies a file or a folder of this machine into the sandbox."""
+        self._link.perform(ops.upload(local, remote))
+
+    def download(self, remote: str, local: ops.StrPath) -> None:
+        """Copies a file or a folder out of the sandbox. Links that lead out of it are left out."""
+        self._link.perform(ops.download(remote, local))
+
+
+class Environment:
+    """Variables of the commands that follow, as a mapping."""
+
+    def __init__(self, link: _Link) -> None:
+        self._link = link
+
+    def set(self, name: str, value: str) -> None:
+        """Sets a variable."""
+        self._link.perform(ops.simple("env.set", name=name, value=value))
+
+    def get(self, name: str, default: Optional[str] = None) -> Optional[str]:
+        """The value of a variable, or `default`."""
+        value = self._link.perform(ops.env_get(name))
+        return default if value is None else value
+
+    def __getitem__(self, name: str) -> str:
+        value = self.get(name)
+        if value is None:
+            raise KeyError(name)
+        return value
+
+    def __setitem__(self, name: str, value: str) -> None:
+        self.set(name, value)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.all())
+
+    def __len__(self) -> int:
+        return len(self.all())
+
+    def all(self) -> dict[str, str]:
+        """All variables."""
+        return self._link.perform(ops.env_all())
+
+    def update(self, values: Mapping[str, str]) -> None:
+        """Sets several variables."""
+        for name, value in values.items():
+            self.set(name, value)
+
+
+class Python:
+    """The sandbox's Python, which stays: names and imports last from call to call."""
+
+    def __init__(self, link: _Link) -> None:
+        self._link = link
+
+    def execute(self, code: str, *, timeout_ms: Optional[float] = None,
+                on_stdout: Optional[OnOutput] = None, on_stderr: Optional[OnOutput] = None,
+                callbacks: Optional[CallbackSet] = None, check: bool = False,
+                figures: bool = True) -> PythonResult:
+        """Runs code and waits for its end. An exception is printed to `stderr`, exit code 1.
+
+        Args:
+            callbacks: functions of this process that the code can call by name, as
+                `await name(key=value)`; a mapping from names, or an iterable of functions.
+            figures: collect what matplotlib drew, as `result.figures`.
+        """
+        params: dict[str, Any] = {"code": code, "detail": True, "figures": figures}
+        if timeout_ms is not None:
+            params["timeoutMs"] = timeout_ms
+        if on_stdout is not None or on_stderr is not None:
+            params["stream"] = True
+        if callbacks is None:
+            result = python_result(*self._link.stream("python.execute", params, on_stdout, on_stderr))
+        else:
+            handlers = Callbacks(callbacks)
+            params["callbacks"] = handlers.descriptions
+            self._link.server.answer_questions(self._link.sandbox_id, handlers.answer)
+            try:
+                result = python_result(*self._link.stream("python.execute", params, on_stdout, on_stderr))
+            finally:
+                self._link.server.answer_questions(self._link.sandbox_id, None)
+        if check:
+            result.check()
+        return result
+
+
+class PackageSet:
+    """Python packages of the sandbox."""
+
+    def __init__(self, link: _Link) -> None:
+        self._link = link
+
+    def install(self, *names: Union[str, Sequence[str]]) -> None:
+        """Makes packages importable, with what they depend on."""
+        flat = [n for name in names for n in ([name] if isinstance(name, str) else name)]
+        self._link.perform(ops.install(flat))
+
+    def list(self) -> Packages:
+        """Which are installed, and which could be."""
+        return self._link.perform(ops.packages())
+
+
+class Snapshot:
+    """A moment of a sandbox: files, environment, packages, the shell and a live Python."""
+
+    def __init__(self, link: _Link, snapshot_id: str) -> None:
+        self._link = link
+        self.id = snapshot_id
+
+    def restore(self) -> None:
+        """Takes the sandbox back to this moment; what runs in it ends."""
+        self._link.perform(ops.simple("snapshot.restore", id=self.id))
+
+    def delete(self) -> None:
+        """Forgets the moment."""
+        self._link.perform(ops.simple("snapshot.remove", id=self.id))
+
+    def __repr__(self) -> str:
+        return f"<Snapshot {self.id} of sandbox {self._link.sandbox_id}>"
+
+
+def _drop(link: _Link) -> None:
+    """For a sandbox that nobody refers to any more: does not wait."""
+    if not link.open:
+        return
+    link.open = False
+    try:
+        link.server.submit("sandbox.destroy", {"sandboxId": link.sandbox_id})
+    except SandboxError:
+        pass
+    _server.release(link.server, wait=False)
+
+
+class Sandbox:
+    """A private computer: a shell, tools, Python, files. Nothing of this machine shows in it.
+
+    All sandboxes of a process share one server process, which starts with the first one and ends
+    with the last one. Thread-safe; calls on one sandbox queue.
+
+    Args:
+        timeout_ms: wall clock of one command; 0 for none.
+        fs_limit_bytes: what its files may take.
+        packages: Python packages to install.
+        env: variables of its commands.
+        mounts: folders of this machine in it: `Mount(host, guest, read_only)`, or such tuples.
+        network: what it may reach; nothing when absent.
+        image: a file that `export` wrote, to go on from.
+        wasm_dir: a folder of programs: NAME.wasm is the command NAME.
+        limits: `memory_bytes`, `processes`, `files`, `open_files`.
+
+    Raises:
+        RuntimeError: the server cannot be started, or refuses; the message says why.
+    """
+
+    def __init__(self, *, timeout_ms: float = 30_000, fs_limit_bytes: int = 256 * 1024 * 1024,
+                 packages: Iterable[str] = (), env: Optional[Mapping[str, str]] = None,
+                 mounts: Iterable[Union[Mount, tuple]] = (), network: Any = None,
+                 image: Optional[ops.StrPath] = None, wasm_dir: Optional[ops.StrPath] = None,
+                 limits: Optional[Mapping[str, int]] = None) -> None:
+        params = ops.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network, image,
+                                   wasm_dir, limits)
+        server = _server.acquire()
+        try:
+            sandbox_id = server.call("sandbox.create", params)["sandboxId"]
+        except BaseException:
+            _server.release(server)
+            raise
+        self._attach(_Link(server, sandbox_id))
+
+    def _attach(self, link: _Link) -> None:
+        self._link = link
+        self._finalizer = weakref.finalize(self, _drop, link)
+        self.commands = Commands(link)
+        self.files = Files(link)
+        self.env = Environment(link)
+        self.python = Python(link)
+        self.packages = PackageSet(link)
+
+    @property
+    def id(self) -> str:
+        """The sandbox's name at the server."""
+        return self._link.sandbox_id
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be used."""
+        return self._link.open and self._link.server.is_running
+
+    def fork(self) -> "Sandbox":
+        """An independent sandbox that goes on from here: files, environment, packages, the shell and
+        a live Python. Costs about a millisecond."""
+        reply = self._link.submit("sandbox.fork", {}).result()
+        _server.retain(self._link.server)
+        twin = object.__new__(Sandbox)
+        twin._attach(_Link(self._link.server, reply["sandboxId"]))
+        return twin
+
+    def snapshot(self) -> Snapshot:
+        """Remembers this moment, to go back to with `restore`."""
+        return Snapshot(self._link, self._link.perform(ops.create_snapshot()))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Takes the sandbox back to a moment."""
+        snapshot.restore()
+
+    def export(self, path: Optional[ops.StrPath] = None) -> Optional[bytes]:
+        """Files, environment and packages as bytes, or as a file of this machine. `Sandbox(image=...)`
+        and `load` go on from it."""
+        return self._link.perform(ops.export(path))
+
+    def load(self, state: Union[ops.StrPath, bytes]) -> None:
+        """Replaces the sandbox's state by one that `export` gave; what is damaged is refused."""
+        self._link.perform(ops.import_state(state))
+
+    def cancel(self) -> None:
+        """Ends what runs in the sandbox, and takes back what waits; from another thread."""
+        self._link.submit("cancel", {}).result()
+
+    def usage(self) -> Usage:
+        """What the sandbox uses now."""
+        return self._link.perform(ops.usage())
+
+    def kill(self) -> None:
+        """Ends the sandbox and all that runs in it. A second time does nothing."""
+        if not self._link.open:
+            return
+        self._link.open = False
+        self._finalizer.detach()
+        try:
+            self._link.server.call("sandbox.destroy", {"sandboxId": self._link.sandbox_id})
+        except SandboxError:
+            pass  # the server has ended, and the sandbox with it
+        finally:
+            _server.release(self._link.server)
+
+    close = kill
+
+    def __enter__(self) -> "Sandbox":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def __repr__(self) -> str:
+        state = "ready" if self.is_alive else "ended"
+        return f"<Sandbox {self._link.sandbox_id}, {state}, server {self._link.server.pid}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a sandbox cannot be pickled: export() gives its state")

@@ -1,0 +1,6 @@
+"""The names of contract 1: the same classes as in `cloche`."""
+from cloche import (CancelledError, CommandError, CommandResult, Figure, FileDetails, FileInfo, Mount,
+                    PythonResult, Sandbox, SandboxError, ServerError, Snapshot)
+
+__all__ = ["CancelledError", "CommandError", "CommandResult", "Figure", "FileDetails", "FileInfo",
+           "Mount", "PythonResult", "Sandbox", "SandboxError", "ServerError", "Snapshot"]

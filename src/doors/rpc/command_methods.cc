@@ -1,0 +1,110 @@
+// run, cancel, history.
+#include <fmt/format.h>
+
+#include "doors/rpc/methods.h"
+#include "doors/rpc/streamer.h"
+#include "doors/rpc/text.h"
+
+namespace cloche::rpc::commands {
+namespace {
+
+std::int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+const char* name_of(RunStatus status) {
+  switch (status) {
+    case RunStatus::exited: return "exited";
+    case RunStatus::signaled: return "signaled";
+    case RunStatus::timed_out: return "timedOut";
+    case RunStatus::killed: return "killed";
+    case RunStatus::not_started: return "notStarted";
+  }
+  return "exited";
+}
+
+Reply reply_of(const RunResult& result, bool base64, bool detail) {
+  const auto text = [&](const std::string& bytes) { return base64 ? to_base64(bytes) : bytes; };
+  Reply reply{{"exitCode", result.exit_code},
+              {"stdout", text(result.stdout_data)},
+              {"stderr", text(result.stderr_data)},
+              {"executionTimeMs", milliseconds(result.duration)}};
+  if (!detail) return reply;
+  reply["status"] = name_of(result.status);
+  reply["signal"] = result.signal;
+  reply["reason"] = result.reason;
+  reply["stdoutTruncated"] = result.stdout_truncated;
+  reply["stderrTruncated"] = result.stderr_truncated;
+  return reply;
+}
+
+// What a command that could not be started would have said.
+void explain_start(RunResult& result) {
+  if (result.status == RunStatus::not_started && result.stderr_data.empty())
+    result.stderr_data = result.reason + "\n";
+}
+
+}  // namespace
+
+Reply run(Call& call) {
+  RunOptions options;
+  options.script = call.params.word("command");
+  options.shell = ShellState::kept;
+  options.cwd = call.params.optional_word("cwd").value_or("");
+  options.environment = call.params.word_map("env");
+  options.stdin_data = call.params.optional_text("stdin").value_or("");
+  if (call.params.find("stdinBase64") != nullptr)
+    options.stdin_data = call.params.bytes("stdinBase64");
+  options.timeout = call.params.optional_ms("timeoutMs");
+  options.output_limit_bytes = output_limit(call.params);
+  const bool base64 = wants_base64(call.params);
+  const bool detail = call.params.flag("detail");
+  const bool stream = call.params.flag("stream");
+
+  Streamer streamer(call, base64 ? Streamer::Encoding::base64 : Streamer::Encoding::utf8);
+  if (stream) {
+    options.output = [&streamer](Stream which, std::string_view data) {
+      streamer.put(which, data);
+    };
+  }
+  const std::int64_t started_ms = now_ms();
+  RunResult result = call.sandbox()->run(options);
+  if (stream) streamer.finish();
+  explain_start(result);
+  call.seat->remember({.command = std::move(options.script),
+                       .exit_code = result.exit_code,
+                       .started_ms = started_ms,
+                       .duration_ms = milliseconds(result.duration)});
+  return reply_of(result, base64, detail);
+}
+
+Reply cancel(Call& call) {
+  const Json* id = call.params.find("id");
+  if (id == nullptr) {
+    call.seat->cancel_all();
+    return ok();
+  }
+  const bool found = call.seat->cancel(Reply(*id).dump());
+  return {{"ok", true}, {"cancelled", found}};
+}
+
+Reply history(Call& call) {
+  Reply entries = Reply::array();
+  for (const HistoryEntry& entry : call.seat->history()) {
+    entries.push_back({{"index", entry.number},
+                       {"command", entry.command},
+                       {"exitCode", entry.exit_code},
+                       {"timestamp", entry.started_ms},
+                       {"executionTimeMs", entry.duration_ms}});
+  }
+  return {{"entries", std::move(entries)}};
+}
+
+Reply clear_history(Call& call) {
+  call.seat->history().clear();
+  return ok();
+}
+
+}  // namespace cloche::rpc::commands

@@ -1,0 +1,240 @@
+#include "doors/rpc/connection.h"
+
+#include <fmt/format.h>
+
+#include "doors/rpc/json_reader.h"
+#include "doors/rpc/methods.h"
+
+namespace cloche::rpc {
+namespace {
+
+constexpr std::size_t thread_limit = 512;
+constexpr const char* main_name = "main";
+
+const RpcError cancelled{code::sandbox_error, "ECANCELED: the request was cancelled"};
+
+bool is_id(const Json& id) { return id.is_string() || id.is_number() || id.is_null(); }
+
+// The checks of a request's envelope; what is wrong, or nothing.
+std::optional<std::string> fault_of(const Json& message) {
+  if (message.is_array()) return "batches are not served: send one request a line";
+  if (!message.is_object()) return "a request is an object";
+  const auto id = message.find("id");
+  if (id != message.end() && !is_id(*id)) return "'id' must be a string or a number";
+  const auto version = message.find("jsonrpc");
+  if (version == message.end() || *version != "2.0") return "'jsonrpc' must be \"2.0\"";
+  const auto method = message.find("method");
+  if (method == message.end() || !method->is_string()) return "'method' must be a string";
+  if (id == message.end()) return "notifications are not served: give the request an 'id'";
+  return std::nullopt;
+}
+
+}  // namespace
+
+Connection::Connection(Output& output, EngineMaker make_engine)
+    : output_(output), make_engine_(std::move(make_engine)), pool_(thread_limit) {
+  main_ = std::make_shared<Seat>(main_name, pool_);
+  seats_.emplace(main_name, main_);
+  order_.emplace_back(main_name);
+}
+
+Connection::~Connection() { (void)stop(std::chrono::steady_clock::time_point::max()); }
+
+Engine& Connection::engine() {
+  std::call_once(engine_once_, [this] { engine_ = make_engine_(*this); });
+  return *engine_;
+}
+
+void Connection::tell_progress(std::string_view line) noexcept {
+  if (progress_) output_.send(server_message("progress", {{"message", line}}));
+}
+
+void Connection::refuse(const RpcError& error) noexcept {
+  output_.send(error_response(nullptr, error));
+}
+
+void Connection::take(std::string_view line) noexcept try {
+  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+  std::variant<Json, RpcError> read = read_json(line);
+  if (const auto* error = std::get_if<RpcError>(&read)) return refuse(*error);
+  dispatch(std::get<Json>(std::move(read)));
+} catch (const std::exception& problem) {
+  refuse({code::sandbox_error, fmt::format("ENOMEM: {}", problem.what())});
+}
+
+void Connection::dispatch(Json message) {
+  if (take_answer(message)) return;
+  const std::optional<std::string> fault = fault_of(message);
+  const Json* given = message.is_object() && message.contains("id") ? &message["id"] : nullptr;
+  const Reply id = given != nullptr && is_id(*given) ? Reply(*given) : Reply(nullptr);
+  const auto answer = [&](const RpcError& error) { output_.send(error_response(id, error)); };
+  if (fault) return answer({code::invalid_request, *fault});
+
+  const Method* method = find_method(message["method"].get_ref<const std::string&>());
+  if (method == nullptr) {
+    return answer({code::no_such_method,
+                   fmt::format("there is no method '{}'", message["method"].get<std::string>())});
+  }
+  auto params = std::make_shared<Json>(message.contains("params") ? std::move(message["params"])
+                                                                  : Json(nullptr));
+  if (!params->is_object() && !params->is_null())
+    return answer({code::invalid_params, "'params' must be an object"});
+
+  std::shared_ptr<Seat> seat;
+  try {
+    const std::optional<std::string> name = Params(*params).optional_text("sandboxId");
+    seat = method->serve == sandboxes::create_another ? add_seat()
+           : name                                     ? find_seat(*name)
+                                                      : main_;
+  } catch (const RpcError& error) {
+    return answer(error);
+  }
+  if (method->order == Order::overtakes) return serve(*method, seat, id, *params);
+  const bool queued =
+      seat->post({.id = id.dump(),
+                  .runs = method->runs,
+                  .work = [this, method, seat, id, params] { serve(*method, seat, id, *params); },
+                  .cancelled = [this, id] { output_.send(error_response(id, cancelled)); }});
+  if (!queued) {
+    answer({code::sandbox_error,
+            fmt::format("EAGAIN: {} requests wait for this sandbox already, or it is closed",
+                        queue_limit)});
+  }
+}
+
+void Connection::serve(const Method& method, const std::shared_ptr<Seat>& seat, const Reply& id,
+                       const Json& params) noexcept {
+  std::string line;
+  try {
+    Call call{*this, seat, id, Params(params)};
+    if (method.needs == Needs::sandbox) (void)call.place();
+    line = response(id, method.serve(call));
+  } catch (const RpcError& error) {
+    line = error_response(id, error);
+  } catch (const std::bad_alloc&) {
+    line = error_response(id, {code::sandbox_error, "ENOMEM: the server has no memory for this"});
+  } catch (const std::exception& problem) {
+    line = error_response(id, {code::sandbox_error, fmt::format("EIO: {}", problem.what())});
+  }
+  if (method.serve == sandboxes::kill) {
+    output_.send_last(std::move(line));
+  } else {
+    output_.send(std::move(line));
+  }
+}
+
+std::shared_ptr<Seat> Connection::find_seat(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = seats_.find(name);
+  if (found != seats_.end()) return found->second;
+  throw RpcError{code::sandbox_error, fmt::format("ENOENT: there is no sandbox '{}'", name)};
+}
+
+std::shared_ptr<Seat> Connection::add_seat() {
+  const std::lock_guard lock(mutex_);
+  if (seats_.size() >= sandbox_limit) {
+    throw RpcError{code::sandbox_error,
+                   fmt::format("EAGAIN: a server holds {} sandboxes at most", sandbox_limit)};
+  }
+  const std::string name = fmt::format("s{}", ++last_seat_);
+  auto seat = std::make_shared<Seat>(name, pool_);
+  seats_.emplace(name, seat);
+  order_.push_back(name);
+  return seat;
+}
+
+void Connection::remove_seat(const std::string& name) {
+  std::shared_ptr<Seat> seat;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = seats_.find(name);
+    if (found == seats_.end()) return;
+    seat = found->second;
+    seats_.erase(found);
+    std::erase(order_, name);
+  }
+  seat->close();
+}
+
+std::vector<std::shared_ptr<Seat>> Connection::seats() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Seat>> list;
+  for (const std::string& name : order_) list.push_back(seats_.at(name));
+  return list;
+}
+
+// An answer to `ask` is an object without a method; one that nobody waits for any more is dropped.
+bool Connection::take_answer(Json& message) {
+  if (!message.is_object() || message.contains("method")) return false;
+  const auto id = message.find("id");
+  const auto result = message.find("result");
+  const auto error = message.find("error");
+  if (id == message.end() || !id->is_string()) return false;
+  if ((result == message.end()) == (error == message.end())) return false;
+  std::function<void(Answer)> answered;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = asked_.find(id->get_ref<const std::string&>());
+    if (found == asked_.end()) return true;
+    answered = std::move(found->second);
+    asked_.erase(found);
+  }
+  if (result != message.end()) {
+    answered({true, result->dump(), {}});
+  } else {
+    const Params fault(*error);
+    const Json* data = fault.find("data");
+    const auto text_of = [](const Json* value) {
+      return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+    };
+    answered({false, text_of(fault.find("message")),
+              text_of(data == nullptr ? nullptr : Params(*data).find("type"))});
+  }
+  return true;
+}
+
+std::string Connection::ask(std::string_view method, Reply params,
+                            std::function<void(Answer)> answered) {
+  std::string id;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stopping_) {
+      id = fmt::format("server-{}", ++last_question_);
+      asked_.emplace(id, std::move(answered));
+    }
+  }
+  if (id.empty()) {
+    answered({false, "the connection ends", {}});
+  } else {
+    output_.send(server_message(method, std::move(params), id));
+  }
+  return id;
+}
+
+void Connection::forget(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  asked_.erase(id);
+}
+
+bool Connection::wait_idle(std::chrono::steady_clock::time_point deadline) {
+  bool idle = true;
+  for (const std::shared_ptr<Seat>& seat : seats()) idle = seat->wait_idle(deadline) && idle;
+  return idle;
+}
+
+bool Connection::stop(std::chrono::steady_clock::time_point deadline) {
+  std::unordered_map<std::string, std::function<void(Answer)>> asked;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    asked.swap(asked_);
+  }
+  for (const auto& [id, answered] : asked) answered({false, "the connection ends", {}});
+  const std::vector<std::shared_ptr<Seat>> all = seats();
+  for (const std::shared_ptr<Seat>& seat : all) seat->close();
+  bool idle = true;
+  for (const std::shared_ptr<Seat>& seat : all) idle = seat->wait_idle(deadline) && idle;
+  return idle;
+}
+
+}  // namespace cloche::rpc

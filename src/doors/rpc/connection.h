@@ -1,0 +1,95 @@
+// Connection: one client: its sandboxes, the requests it sent, and those that it is sent.
+//
+// Lines come in on one thread (`take`); answers go out from any. A request for a sandbox waits for
+// its turn there; those of the table with Order::overtakes are served at once.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cloche/engine.h"
+#include "doors/rpc/output.h"
+#include "doors/rpc/protocol.h"
+#include "doors/rpc/seat.h"
+#include "session/worker_pool.h"
+
+namespace cloche::rpc {
+
+class Connection {
+ public:
+  // Makes the engine when the first sandbox is asked for; throws like Engine's constructor.
+  using EngineMaker = std::function<std::unique_ptr<Engine>(Connection&)>;
+
+  Connection(Output& output, EngineMaker make_engine);
+  // Cancels everything and waits for its end.
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Takes a line. Not thread-safe. Never throws.
+  void take(std::string_view line) noexcept;
+  // A line that could not be taken.
+  void refuse(const RpcError& error) noexcept;
+  // The client asked for the end.
+  bool is_over() const noexcept { return over_; }
+  // Answered all requests. False when that takes until `deadline`.
+  bool wait_idle(std::chrono::steady_clock::time_point deadline);
+  // Cancels everything; what is not answered at `deadline` goes on (false).
+  bool stop(std::chrono::steady_clock::time_point deadline);
+
+  // What methods use.
+  Output& output() noexcept { return output_; }
+  Engine& engine();
+  void finish() noexcept { over_ = true; }
+  // From now on the client is told what takes long, as notifications.
+  void want_progress() noexcept { progress_ = true; }
+  void tell_progress(std::string_view line) noexcept;
+  const std::shared_ptr<Seat>& main_seat() const noexcept { return main_; }
+  // Invalid_params for a name that is none, sandbox_error for too many.
+  std::shared_ptr<Seat> find_seat(const std::string& name) const;
+  std::shared_ptr<Seat> add_seat();
+  void remove_seat(const std::string& name);
+  std::vector<std::shared_ptr<Seat>> seats() const;
+  // The client's answer to a question of ours: its result, or its error's message.
+  struct Answer {
+    bool ok = false;
+    std::string text;  // the result as JSON, or the message
+    std::string kind;  // of an error: data.type, or empty
+  };
+  // Asks the client; `answered` is called once, on any thread, unless the question is forgotten
+  // first. Gives its id; empty when it was answered at once, as the connection ends.
+  std::string ask(std::string_view method, Reply params, std::function<void(Answer)> answered);
+  void forget(const std::string& id);
+
+ private:
+  void dispatch(Json message);
+  bool take_answer(Json& message);
+  void serve(const struct Method& method, const std::shared_ptr<Seat>& seat, const Reply& id,
+             const Json& params) noexcept;
+
+  Output& output_;
+  const EngineMaker make_engine_;
+  std::once_flag engine_once_;
+  std::unique_ptr<Engine> engine_;
+  std::atomic<bool> over_ = false;
+  std::atomic<bool> progress_ = false;
+
+  mutable std::mutex mutex_;  // of the members up to the next blank line
+  std::unordered_map<std::string, std::shared_ptr<Seat>> seats_;
+  std::vector<std::string> order_;
+  std::uint64_t last_seat_ = 0;
+  std::unordered_map<std::string, std::function<void(Answer)>> asked_;
+  std::uint64_t last_question_ = 0;
+  bool stopping_ = false;
+
+  std::shared_ptr<Seat> main_;
+  session::WorkerPool pool_;  // the last: what runs in it uses the rest
+};
+
+}  // namespace cloche::rpc

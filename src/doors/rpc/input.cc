@@ -1,0 +1,88 @@
+#include "doors/rpc/input.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/host_error.h"
+
+namespace cloche::rpc {
+namespace {
+
+constexpr std::size_t read_bytes = 1U << 18;
+
+}  // namespace
+
+Input::Input(const Options& options) : options_(options) {
+  if (options.parent_pid <= 0) return;
+  parent_.reset(static_cast<int>(::syscall(SYS_pidfd_open, options.parent_pid, 0)));
+  if (parent_) return;
+  if (errno != ESRCH) throw HostError::from_errno("cannot watch the process of the client", errno);
+  parent_lost_ = true;
+}
+
+Input::Ready Input::wait() const {
+  for (;;) {
+    // Without events asked for, only the loss of the reader is reported.
+    std::array<pollfd, 3> fds{pollfd{options_.in, POLLIN, 0}, pollfd{options_.out, 0, 0},
+                              pollfd{parent_.get(), POLLIN, 0}};
+    if (::poll(fds.data(), fds.size(), -1) < 0) {
+      if (errno == EINTR) continue;
+      return Ready::lost;
+    }
+    if ((fds[1].revents & (POLLERR | POLLHUP)) != 0 || fds[2].revents != 0) return Ready::lost;
+    if (fds[0].revents != 0) return Ready::input;
+  }
+}
+
+bool Input::is_lost_within(int limit_ms) const {
+  if (parent_lost_) return true;
+  std::array<pollfd, 2> fds{pollfd{options_.out, 0, 0}, pollfd{parent_.get(), POLLIN, 0}};
+  (void)::poll(fds.data(), fds.size(), limit_ms);
+  return (fds[0].revents & (POLLERR | POLLHUP)) != 0 || fds[1].revents != 0;
+}
+
+bool Input::cut_line() {
+  const std::size_t end = buffer_.find('\n', searched_);
+  if (end == std::string::npos) {
+    searched_ = buffer_.size();
+    return false;
+  }
+  line_.assign(buffer_, start_, end - start_);
+  start_ = searched_ = end + 1;
+  return true;
+}
+
+Input::Event Input::next() {
+  if (parent_lost_) return Event::lost;
+  for (;;) {
+    while (cut_line()) {
+      if (!skipping_)
+        return line_.size() > options_.line_limit_bytes ? Event::too_long : Event::line;
+      skipping_ = false;
+    }
+    if (ended_) return Event::end;
+    buffer_.erase(0, std::exchange(start_, 0));
+    searched_ = buffer_.size();
+    if (buffer_.size() > options_.line_limit_bytes || skipping_) {
+      buffer_ = {};
+      searched_ = 0;
+      if (!std::exchange(skipping_, true)) return Event::too_long;
+    }
+    if (buffer_.empty() && buffer_.capacity() > 4 * read_bytes) buffer_.shrink_to_fit();
+    if (wait() == Ready::lost) return Event::lost;
+    const std::size_t had = buffer_.size();
+    buffer_.resize(had + read_bytes);
+    const ssize_t got = ::read(options_.in, buffer_.data() + had, read_bytes);
+    buffer_.resize(had + static_cast<std::size_t>(got > 0 ? got : 0));
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got > 0) continue;
+    ended_ = true;
+    if (!buffer_.empty() && !skipping_) buffer_.push_back('\n');
+  }
+}
+
+}  // namespace cloche::rpc

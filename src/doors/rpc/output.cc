@@ -1,0 +1,38 @@
+#include "doors/rpc/output.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace cloche::rpc {
+
+void Output::write_all(const std::string& line) noexcept {
+  std::size_t done = 0;
+  while (done < line.size() && !closed_) {
+    const ssize_t written = ::write(fd_, line.data() + done, line.size() - done);
+    if (written > 0) {
+      done += static_cast<std::size_t>(written);
+    } else if (written < 0 && errno == EAGAIN) {
+      pollfd room{fd_, POLLOUT, 0};
+      (void)::poll(&room, 1, -1);
+    } else if (written == 0 || errno != EINTR) {
+      closed_ = true;
+    }
+  }
+}
+
+void Output::send(std::string line) noexcept {
+  line.push_back('\n');
+  const std::lock_guard lock(mutex_);
+  write_all(line);
+}
+
+void Output::send_last(std::string line) noexcept {
+  line.push_back('\n');
+  const std::lock_guard lock(mutex_);
+  write_all(line);
+  closed_ = true;
+}
+
+}  // namespace cloche::rpc

@@ -1,0 +1,37 @@
+// Output: the lines to the client, each whole, from any thread.
+//
+// A writer waits while the client does not read. When the client is gone nothing is written any
+// more, and `gone` says so.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+
+namespace cloche::rpc {
+
+class Output {
+ public:
+  // `fd` is not closed here.
+  explicit Output(int fd) : fd_(fd) {}
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  // Writes the line and its end.
+  void send(std::string line) noexcept;
+  // Writes one last line: what is sent afterwards is dropped.
+  void send_last(std::string line) noexcept;
+  // From here on nothing is written.
+  void close() noexcept { closed_ = true; }
+
+  bool gone() const noexcept { return closed_; }
+
+ private:
+  void write_all(const std::string& line) noexcept;
+
+  const int fd_;
+  std::mutex mutex_;
+  std::atomic<bool> closed_ = false;
+};
+
+}  // namespace cloche::rpc

@@ -1,0 +1,44 @@
+#include "doors/rpc/protocol.h"
+
+#include <fmt/format.h>
+
+namespace cloche::rpc {
+namespace {
+
+std::string line_of(const Reply& message) {
+  return message.dump(-1, ' ', false, Reply::error_handler_t::replace);
+}
+
+}  // namespace
+
+RpcError sandbox_error(Errno error, std::string_view about) {
+  const ErrnoInfo& info = errno_info(error);
+  return {code::sandbox_error, fmt::format("{}: {}: {}", info.name, info.message, about)};
+}
+
+std::string response(const Reply& id, Reply result) {
+  Reply message;
+  message["jsonrpc"] = "2.0";
+  message["id"] = id;
+  message["result"] = std::move(result);
+  return line_of(message);
+}
+
+std::string error_response(const Reply& id, const RpcError& error) {
+  Reply message;
+  message["jsonrpc"] = "2.0";
+  message["id"] = id;
+  message["error"] = {{"code", error.code}, {"message", error.message}};
+  return line_of(message);
+}
+
+std::string server_message(std::string_view method, Reply params, std::string_view id) {
+  Reply message;
+  message["jsonrpc"] = "2.0";
+  if (!id.empty()) message["id"] = id;
+  message["method"] = method;
+  message["params"] = std::move(params);
+  return line_of(message);
+}
+
+}  // namespace cloche::rpc

@@ -1,0 +1,61 @@
+// The vocabulary of the JSON-RPC door: values, errors, and the limits that hold for every request.
+//
+// The wire is JSON-RPC 2.0, one object a line, UTF-8. docs/rpc.md lists the methods.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "cloche/result.h"
+
+namespace cloche::rpc {
+
+// What comes in: members by name, each name once.
+using Json = nlohmann::json;
+// What goes out: members in the order in which they were put.
+using Reply = nlohmann::ordered_json;
+
+// A request on one line has at most so many bytes: a file of the usual quota in base64, and some.
+inline constexpr std::size_t line_limit_bytes = std::size_t{384} << 20;
+inline constexpr std::size_t depth_limit = 64;
+inline constexpr std::size_t value_limit = 1'000'000;
+// The most that one answer carries of a file or an archive; larger ones go in parts.
+inline constexpr std::uint64_t payload_limit_bytes = std::uint64_t{256} << 20;
+inline constexpr std::size_t sandbox_limit = 4096;
+inline constexpr std::size_t snapshot_limit = 64;    // of a sandbox
+inline constexpr std::size_t queue_limit = 10'000;   // requests that wait for a sandbox
+inline constexpr std::size_t history_limit = 1'000;  // commands that a sandbox remembers
+
+namespace code {
+inline constexpr int parse_error = -32700;
+inline constexpr int invalid_request = -32600;
+inline constexpr int no_such_method = -32601;
+inline constexpr int invalid_params = -32602;
+inline constexpr int sandbox_error = 1;  // the message starts with the errno's name
+}  // namespace code
+
+// Thrown by whatever serves a request; it becomes the error of the response.
+struct RpcError {
+  int code;
+  std::string message;
+};
+
+// "ENOENT: No such file or directory: /tmp/x"
+RpcError sandbox_error(Errno error, std::string_view about);
+
+// The value of a result; throws what sandbox_error says.
+template <typename T>
+T must(Result<T> result, std::string_view about) {
+  if (!result) throw sandbox_error(result.error(), about);
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+// One line, without its end. Bytes that are not UTF-8 become replacement characters.
+std::string response(const Reply& id, Reply result);
+std::string error_response(const Reply& id, const RpcError& error);
+// From the server: with an id a request, else a notification.
+std::string server_message(std::string_view method, Reply params, std::string_view id = {});
+
+}  // namespace cloche::rpc

@@ -1,0 +1,197 @@
+// Sandboxes themselves: made, forked, taken back, saved; their environment and packages.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "cloche/archive.h"
+#include "doors/rpc/methods.h"
+#include "doors/rpc/state_file.h"
+#include "doors/rpc/text.h"
+
+namespace cloche::rpc::sandboxes {
+namespace {
+
+RpcError exists() {
+  return {code::sandbox_error,
+          "EEXIST: this connection has its sandbox: sandbox.create makes another one"};
+}
+
+std::string environment_name(const Params& params) {
+  std::string name = params.word("name");
+  if (name.empty() || name.find('=') != std::string::npos)
+    throw RpcError{code::sandbox_error, fmt::format("EINVAL: '{}' is no name of a variable", name)};
+  return name;
+}
+
+const Place& snapshot(Call& call) {
+  const std::string id = call.params.text("id");
+  const auto found = call.seat->snapshots().find(id);
+  if (found == call.seat->snapshots().end())
+    throw RpcError{code::sandbox_error, fmt::format("ENOENT: there is no snapshot '{}'", id)};
+  return found->second;
+}
+
+}  // namespace
+
+Reply create(Call& call) {
+  if (call.seat->place()) throw exists();
+  call.seat->set_place(make_place(create_sandbox(call.connection, call.params)));
+  return ok();
+}
+
+Reply create_another(Call& call) {
+  try {
+    call.seat->set_place(make_place(create_sandbox(call.connection, call.params)));
+  } catch (...) {
+    call.connection.remove_seat(call.seat->name());
+    throw;
+  }
+  return {{"sandboxId", call.seat->name()}};
+}
+
+Reply fork(Call& call) {
+  Place twin = fork_place(call.place());
+  const std::shared_ptr<Seat> seat = call.connection.add_seat();
+  seat->set_place(std::move(twin));
+  return {{"sandboxId", seat->name()}};
+}
+
+Reply list(Call& call) {
+  Reply entries = Reply::array();
+  for (const std::shared_ptr<Seat>& seat : call.connection.seats()) {
+    if (!seat->place()) continue;
+    entries.push_back({{"sandboxId", seat->name()}, {"busy", seat->is_busy()}});
+  }
+  return {{"sandboxes", std::move(entries)}};
+}
+
+Reply destroy(Call& call) {
+  (void)call.params.text("sandboxId");
+  if (call.seat == call.connection.main_seat()) {
+    throw RpcError{code::sandbox_error,
+                   "EINVAL: the connection's own sandbox ends with the connection: call kill"};
+  }
+  call.connection.remove_seat(call.seat->name());
+  return ok();
+}
+
+Reply kill(Call& call) {
+  call.connection.finish();
+  return ok();
+}
+
+Reply ping(Call&) { return {{"ok", true}, {"version", CLOCHE_VERSION}}; }
+
+Reply set_environment(Call& call) {
+  const std::string name = environment_name(call.params);
+  call.sandbox()->set_environment(name, call.params.word("value"));
+  return ok();
+}
+
+Reply get_environment(Call& call) {
+  const auto value = call.sandbox()->environment(call.params.word("name"));
+  return {{"value", value ? Reply(*value) : Reply(nullptr)}};
+}
+
+Reply list_environment(Call& call) { return {{"env", call.sandbox()->environment()}}; }
+
+Reply install_packages(Call& call) {
+  const std::vector<std::string> names = call.params.words("packages");
+  if (names.empty())
+    throw RpcError{code::invalid_params, "'packages' must be an array of one name at least"};
+  std::string message;
+  if (!call.sandbox()->install_packages(names, &message))
+    throw RpcError{code::sandbox_error, "ENOENT: " + message};
+  return ok();
+}
+
+Reply list_packages(Call& call) {
+  const Files& files = call.sandbox()->files();
+  constexpr const char* folder = "/usr/lib/python";
+  std::set<std::string> installed;
+  if (const auto entries = files.list(folder)) {
+    for (const FileInfo& entry : *entries) {
+      if (entry.kind == FileKind::directory) installed.insert(entry.name);
+    }
+  }
+  std::set<std::string> available;
+  // A line for each import name: "PIL pillow".
+  const Result<std::string> names = files.read(std::string(folder) + "/.catalogue", 1 << 20);
+  std::istringstream catalogue(names ? *names : std::string());
+  for (std::string import_name, package; catalogue >> import_name >> package;)
+    available.insert(package);
+  return {{"installed", installed}, {"available", available}};
+}
+
+Reply figures(Call& call) {
+  const SandboxFigures figures = call.sandbox()->figures();
+  return {{"fileBytes", figures.file_bytes},
+          {"fileInodes", figures.file_inodes},
+          {"memoryBytes", figures.memory_bytes},
+          {"processes", figures.processes}};
+}
+
+Reply create_snapshot(Call& call) {
+  auto& snapshots = call.seat->snapshots();
+  if (snapshots.size() >= snapshot_limit) {
+    throw RpcError{code::sandbox_error,
+                   fmt::format("EAGAIN: a sandbox has {} snapshots at most", snapshot_limit)};
+  }
+  const std::string id = std::to_string(call.seat->next_snapshot());
+  snapshots.emplace(id, fork_place(call.place()));
+  return {{"id", id}};
+}
+
+Reply restore_snapshot(Call& call) {
+  call.seat->set_place(fork_place(snapshot(call)));
+  return ok();
+}
+
+Reply list_snapshots(Call& call) {
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [id, place] : call.seat->snapshots()) numbers.push_back(std::stoull(id));
+  std::ranges::sort(numbers);
+  Reply entries = Reply::array();
+  for (const std::uint64_t number : numbers) entries.push_back({{"id", std::to_string(number)}});
+  return {{"snapshots", std::move(entries)}};
+}
+
+Reply remove_snapshot(Call& call) {
+  (void)snapshot(call);
+  call.seat->snapshots().erase(call.params.text("id"));
+  return ok();
+}
+
+Reply export_state(Call& call) {
+  std::string message;
+  const std::optional<std::string> path = call.params.optional_word("path");
+  // Into a file it may be as large as the sandbox's files are.
+  const std::uint64_t limit = path ? UINT64_MAX / 2 : payload_limit_bytes;
+  const Result<std::string> state = cloche::export_state(*call.sandbox(), limit, &message);
+  if (!state) {
+    throw RpcError{code::sandbox_error,
+                   fmt::format("{}: {}", errno_info(state.error()).name, message)};
+  }
+  if (!path) return {{"data", to_base64(*state)}};
+  write_state_file(*path, *state);
+  return {{"ok", true}, {"size", state->size()}};
+}
+
+Reply import_state(Call& call) {
+  const std::optional<std::string> path = call.params.optional_word("path");
+  const std::string state = path ? read_state_file(*path) : call.params.bytes("data");
+  std::string message;
+  auto sandbox =
+      cloche::import_state(call.connection.engine(), call.sandbox()->options(), state, &message);
+  if (!sandbox) {
+    throw RpcError{code::sandbox_error,
+                   fmt::format("{}: {}", errno_info(sandbox.error()).name, message)};
+  }
+  call.seat->set_place(make_place(*std::move(sandbox)));
+  return ok();
+}
+
+}  // namespace cloche::rpc::sandboxes

@@ -1,0 +1,170 @@
+#include "doors/rpc/seat.h"
+
+#include <stdexcept>
+#include <utility>
+
+namespace cloche::rpc {
+namespace {
+
+// A request that was begun but has no process yet is not reached by Sandbox::cancel, so it is told
+// again until it ends.
+constexpr std::chrono::milliseconds cancel_again{5};
+
+}  // namespace
+
+Place make_place(std::unique_ptr<Sandbox> sandbox) {
+  Place place;
+  place.sandbox = std::move(sandbox);
+  place.python = std::make_shared<PythonSession>(*place.sandbox);
+  return place;
+}
+
+Place fork_place(const Place& place) {
+  try {
+    // The session brings the fork of its sandbox with it.
+    std::shared_ptr<PythonSession> python = place.python->fork();
+    Place twin;
+    twin.sandbox = std::shared_ptr<Sandbox>(python, &python->sandbox());
+    twin.python = std::move(python);
+    return twin;
+  } catch (const std::runtime_error& problem) {
+    throw RpcError{code::sandbox_error, std::string("ENOMEM: ") + problem.what()};
+  }
+}
+
+Seat::~Seat() = default;
+
+bool Seat::post(Job job) {
+  const std::lock_guard lock(mutex_);
+  if (closed_ || queue_.size() >= queue_limit) return false;
+  queue_.push_back(std::move(job));
+  if (active_) return true;
+  active_ = true;
+  pool_.post([self = shared_from_this()] { self->serve(); });
+  return true;
+}
+
+void Seat::serve() {
+  std::unique_lock lock(mutex_);
+  while (!queue_.empty()) {
+    Job job = std::move(queue_.front());
+    queue_.pop_front();
+    running_ = job.id;
+    runs_ = job.runs;
+    ++serial_;
+    lock.unlock();
+    job.work();
+    job = {};
+    lock.lock();
+    running_.reset();
+    cancelling_ = false;
+    changed_.notify_all();
+  }
+  Place dropped;
+  std::map<std::string, Place> snapshots;
+  if (closed_) {
+    dropped = std::exchange(place_, {});
+    snapshots = std::move(snapshots_);
+  }
+  lock.unlock();
+  snapshots.clear();
+  dropped = {};
+  lock.lock();
+  // A request that came meanwhile starts the next turn.
+  active_ = !queue_.empty();
+  if (active_) pool_.post([self = shared_from_this()] { self->serve(); });
+  changed_.notify_all();
+}
+
+bool Seat::cancel(const std::string& id) {
+  std::unique_lock lock(mutex_);
+  if (running_ == id) {
+    stop_running(serial_);
+    return true;
+  }
+  for (auto job = queue_.begin(); job != queue_.end(); ++job) {
+    if (job->id != id) continue;
+    const Job taken = std::move(*job);
+    queue_.erase(job);
+    lock.unlock();
+    taken.cancelled();
+    return true;
+  }
+  return false;
+}
+
+// The lock is held.
+void Seat::stop_running(std::uint64_t serial) {
+  if (cancelling_) return;
+  cancelling_ = true;
+  pool_.post([self = shared_from_this(), serial, runs = runs_] {
+    std::unique_lock lock(self->mutex_);
+    while (self->running_ && self->serial_ == serial) {
+      const Place place = self->place_;
+      lock.unlock();
+      if (place && runs == Runs::commands) place.sandbox->cancel();
+      if (place && runs == Runs::python) place.python->cancel();
+      lock.lock();
+      self->changed_.wait_for(lock, cancel_again,
+                              [&] { return !self->running_ || self->serial_ != serial; });
+    }
+  });
+}
+
+void Seat::cancel_all() {
+  std::deque<Job> taken;
+  {
+    const std::lock_guard lock(mutex_);
+    taken.swap(queue_);
+    if (running_) stop_running(serial_);
+  }
+  for (const Job& job : taken) job.cancelled();
+}
+
+void Seat::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    if (!active_) {
+      active_ = true;
+      pool_.post([self = shared_from_this()] { self->serve(); });
+    }
+  }
+  cancel_all();
+}
+
+bool Seat::wait_idle(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, deadline, [this] { return !active_; });
+}
+
+bool Seat::is_busy() const {
+  const std::lock_guard lock(mutex_);
+  return active_;
+}
+
+Place Seat::place() const {
+  const std::lock_guard lock(mutex_);
+  return place_;
+}
+
+void Seat::set_place(Place place) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(place_, place);
+  }
+  // What was there ends here and not under the lock: it may have processes.
+}
+
+void Seat::remember(HistoryEntry entry) {
+  entry.number = ++last_command_;
+  history_.push_back(std::move(entry));
+  if (history_.size() > history_limit) history_.pop_front();
+}
+
+bool Seat::is_cancelled() const {
+  const std::lock_guard lock(mutex_);
+  return cancelling_;
+}
+
+}  // namespace cloche::rpc

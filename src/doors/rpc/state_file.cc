@@ -1,0 +1,61 @@
+#include "doors/rpc/state_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/unique_fd.h"
+#include "doors/rpc/protocol.h"
+
+namespace cloche::rpc {
+namespace {
+
+[[noreturn]] void fail(const std::string& path) {
+  throw sandbox_error(errno_from_host(errno), path + " of the host");
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+void write_state_file(const std::string& path, std::string_view state) {
+  const std::string part = fmt::format("{}.part{}", path, ::getpid());
+  const UniqueFd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file) fail(path);
+  if (write_all(file.get(), state) && ::rename(part.c_str(), path.c_str()) == 0) return;
+  const int error = errno;
+  ::unlink(part.c_str());
+  errno = error;
+  fail(path);
+}
+
+std::string read_state_file(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status;
+  if (!file || ::fstat(file.get(), &status) != 0) fail(path);
+  if (!S_ISREG(status.st_mode)) throw sandbox_error(Errno::inval, path + " is no file");
+  std::string state(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t got = 0;
+  while (got < state.size()) {
+    const ssize_t n = ::read(file.get(), state.data() + got, state.size() - got);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(path);
+    if (n == 0) break;
+    got += static_cast<std::size_t>(n);
+  }
+  state.resize(got);
+  return state;
+}
+
+}  // namespace cloche::rpc
