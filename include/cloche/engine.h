@@ -26,6 +26,9 @@ struct EngineOptions {
   std::filesystem::path system_folder;
   // Machine code and boot images. Empty: $CLOCHE_CACHE, $XDG_CACHE_HOME/cloche or ~/.cache/cloche.
   std::filesystem::path cache_folder;
+  // Machine code that came with the system (see Engine::ship). Empty: `code` beside the system's
+  // folder, if it is there.
+  std::filesystem::path code_folder;
   // Told one line when something takes long (a program is compiled for the first time). Any thread.
   std::function<void(std::string_view line)> progress;
 };
@@ -44,6 +47,11 @@ class Engine {
 
   // Compiles all programs of the system that are not in the cache yet.
   void prepare();
+
+  // Compiles all programs of a system for any CPU of the x86-64-v3 level, and writes the machine
+  // code into `folder`: with it beside a copy of the system, that copy starts without compiling.
+  // Throws as the constructor does.
+  static void ship(const EngineOptions& options, const std::filesystem::path& folder);
 
  private:
   std::unique_ptr<detail::EngineState> state_;

@@ -94,4 +94,23 @@ void add_system(vfs::BaseBuilder& builder, kernel::ProgramStore& programs,
   kernel::add_devices(builder);
 }
 
+std::vector<std::filesystem::path> programs_of_system(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> programs;
+  const Json manifest = read_manifest(folder);
+  try {
+    for (const Json& entry : manifest["entries"]) {
+      const std::string type = entry.at("type");
+      if (type == "directory" || type == "symlink") continue;
+      std::filesystem::path file = folder / entry.at("path").get<std::string>();
+      if (is_wasm(vfs::SharedBytes::map_file(file.string()).bytes()))
+        programs.push_back(std::move(file));
+    }
+  } catch (const Json::exception&) {
+    throw HostError((folder / "manifest.json").string() +
+                    " is damaged: remove its folder and run `make`");
+  }
+  if (std::filesystem::exists(folder / "python.wasm")) programs.push_back(folder / "python.wasm");
+  return programs;
+}
+
 }  // namespace cloche::detail

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "kernel/program.h"
 #include "vfs/base_builder.h"
@@ -14,5 +15,9 @@ namespace cloche::detail {
 // folder is not a whole system.
 void add_system(vfs::BaseBuilder& builder, kernel::ProgramStore& programs,
                 const std::filesystem::path& folder);
+
+// The WebAssembly files of the system in `folder`, the interpreter of Python with them. Throws as
+// above.
+std::vector<std::filesystem::path> programs_of_system(const std::filesystem::path& folder);
 
 }  // namespace cloche::detail

@@ -13,12 +13,15 @@ namespace {
 EngineOptions with_defaults(EngineOptions options) {
   if (options.cache_folder.empty()) options.cache_folder = default_cache_folder();
   if (options.system_folder.empty()) options.system_folder = default_system_folder();
+  if (options.code_folder.empty())
+    options.code_folder = options.system_folder.parent_path() / "code";
   return options;
 }
 
 wasm::ModuleStore::Options store_options(const EngineOptions& options) {
   wasm::ModuleStore::Options store;
   store.cache_folder = options.cache_folder / "modules";
+  store.shipped_folder = options.code_folder;
   if (options.progress) {
     store.on_compile = [progress = options.progress](std::string_view name,
                                                      std::uint64_t wasm_bytes) {
@@ -51,6 +54,16 @@ EngineState::EngineState(EngineOptions options)
 void EngineState::prepare() {
   for (kernel::ProgramTag tag = 1; tag <= programs_.size(); ++tag) (void)programs_.load(tag);
   python_->prepare();
+}
+
+void ship_code(const EngineOptions& given, const std::filesystem::path& folder) {
+  EngineOptions options = with_defaults(given);
+  options.code_folder.clear();
+  wasm::Engine engine(wasm::Cpu::portable);
+  wasm::ModuleStore modules(engine, store_options(options));
+  std::filesystem::remove_all(folder);
+  for (const std::filesystem::path& program : programs_of_system(options.system_folder))
+    modules.ship(program, folder);
 }
 
 }  // namespace cloche::detail

@@ -18,6 +18,9 @@
 
 namespace cloche::detail {
 
+// See Engine::ship.
+void ship_code(const EngineOptions& options, const std::filesystem::path& folder);
+
 class EngineState {
  public:
   explicit EngineState(EngineOptions options);

@@ -18,6 +18,9 @@ std::unique_ptr<Sandbox> Engine::create(const SandboxOptions& options) {
 }
 
 void Engine::prepare() { state_->prepare(); }
+void Engine::ship(const EngineOptions& options, const std::filesystem::path& folder) {
+  detail::ship_code(options, folder);
+}
 
 Sandbox::Sandbox(std::unique_ptr<detail::SandboxState> state)
     : state_(std::move(state)), files_(*state_) {}

@@ -22,8 +22,25 @@ constexpr int config_version = 1;
 constexpr std::uint64_t reservation_bytes = std::uint64_t{4} << 30;
 constexpr std::uint64_t guard_bytes = std::uint64_t{32} << 20;
 
-wasm_config_t* make_config() {
+void set_portable(wasm_config_t* config) {
+#if defined(__x86_64__)
+  const Native<wasmtime_error_t> error(
+      wasmtime_config_target_set(config, "x86_64-unknown-linux-gnu"));
+  for (const char* flag :
+       {"has_cmpxchg16b", "has_sse3", "has_ssse3", "has_sse41", "has_sse42", "has_popcnt",
+        "has_avx", "has_avx2", "has_bmi1", "has_bmi2", "has_fma", "has_lzcnt"}) {
+    wasmtime_config_cranelift_flag_enable(config, flag);
+  }
+#else
+  const Native<wasmtime_error_t> error(
+      wasmtime_config_target_set(config, "aarch64-unknown-linux-gnu"));
+#endif
+  if (error) throw HostError("wasmtime cannot compile for other machines");
+}
+
+wasm_config_t* make_config(Cpu cpu) {
   wasm_config_t* config = wasm_config_new();
+  if (cpu == Cpu::portable) set_portable(config);
   wasmtime_config_strategy_set(config, WASMTIME_STRATEGY_CRANELIFT);
   wasmtime_config_cranelift_opt_level_set(config, WASMTIME_OPT_LEVEL_SPEED);
   wasmtime_config_parallel_compilation_set(config, true);
@@ -76,9 +93,9 @@ std::string cpu_features() {
 
 }  // namespace
 
-Engine::Engine()
+Engine::Engine(Cpu cpu)
     : fingerprint_(fmt::format("wasmtime-{} config-{} {}", WASMTIME_VERSION, config_version,
-                               cpu_features())) {
+                               cpu == Cpu::portable ? "portable" : cpu_features())) {
   rlimit address_space{};
   if (getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY &&
       address_space.rlim_cur < 4 * reservation_bytes) {
@@ -87,7 +104,7 @@ Engine::Engine()
         "of "
         "it: set it to unlimited");
   }
-  native_ = wasm_engine_new_with_config(make_config());
+  native_ = wasm_engine_new_with_config(make_config(cpu));
   if (native_ == nullptr) throw HostError("wasmtime cannot run on this machine");
 }
 

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 struct wasm_engine_t;
@@ -27,10 +28,17 @@ inline constexpr std::size_t max_guest_stack_bytes = std::size_t{16} << 20;
 inline constexpr std::size_t guest_thread_stack_bytes =
     max_guest_stack_bytes + (std::size_t{1} << 20);
 
+// For which CPUs code is compiled.
+enum class Cpu : std::uint8_t {
+  native,    // this one, with all that it offers
+  portable,  // x86-64-v3 (AVX2, BMI, FMA: since 2013), or the least of another architecture
+};
+
 class Engine {
  public:
-  // Throws HostError when this machine cannot run it (address space, CPU).
-  Engine();
+  // Throws HostError when this machine cannot run it (address space, CPU). A native engine runs
+  // portable code too; a portable one is there to compile.
+  explicit Engine(Cpu cpu = Cpu::native);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

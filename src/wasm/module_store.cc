@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "base/check.h"
 #include "base/host_error.h"
@@ -19,6 +20,10 @@ namespace cloche::wasm {
 namespace {
 
 constexpr std::size_t recent_guest_modules = 32;
+
+// A line for each program in a folder of shipped code: its digest, and the size of its code, so
+// that a file that was cut short is not used.
+constexpr const char* shipped_index = "index";
 
 // A file of the host, mapped to be read once.
 class MappedFile {
@@ -66,6 +71,10 @@ struct ModuleStore::Request {
 ModuleStore::ModuleStore(Engine& engine, Options options)
     : engine_(engine), options_(std::move(options)) {
   if (!options_.cache_folder.empty()) prepare_cache_folder(options_.cache_folder);
+  if (options_.shipped_folder.empty()) return;
+  std::ifstream index(options_.shipped_folder / shipped_index);
+  std::string digest;
+  for (std::uint64_t bytes = 0; index >> digest >> bytes;) shipped_[digest] = bytes;
 }
 
 ModuleStore::~ModuleStore() = default;
@@ -166,8 +175,12 @@ Result<std::shared_ptr<const Module>> ModuleStore::get(const Request& request,
 
 Result<std::shared_ptr<const Module>> ModuleStore::get_from_disk_or_compile(const Request& request,
                                                                             std::string& message) {
-  if (options_.cache_folder.empty()) return compile(request, message);
+  if (options_.cache_folder.empty()) {
+    if (auto shipped = open_shipped(request)) return shipped;
+    return compile(request, message);
+  }
   if (auto cached = open_cached(request)) return cached;
+  if (auto shipped = open_shipped(request)) return shipped;
   const UniqueFd lock = lock_cached_file(code_path(request.digest));
   if (lock) {
     if (auto cached = open_cached(request)) return cached;  // another process made it meanwhile
@@ -192,6 +205,38 @@ std::shared_ptr<const Module> ModuleStore::open_cached(const Request& request) {
   if (error) return nullptr;  // of another wasmtime or CPU
   return std::make_shared<const Module>(native,
                                         describe_module(native, request.digest, file->note));
+}
+
+std::shared_ptr<const Module> ModuleStore::open_shipped(const Request& request) {
+  const std::string digest = to_hex(request.digest);
+  const auto known = shipped_.find(digest);
+  if (known == shipped_.end()) return nullptr;
+  const std::filesystem::path path = options_.shipped_folder / (digest + ".code");
+  std::error_code problem;
+  if (std::filesystem::file_size(path, problem) != known->second || problem) return nullptr;
+  wasmtime_module_t* native = nullptr;
+  const Native<wasmtime_error_t> error(
+      wasmtime_module_deserialize_file(engine_.native(), path.c_str(), &native));
+  if (error) return nullptr;  // of another wasmtime, or for a CPU that can do more
+  return std::make_shared<const Module>(
+      native, describe_module(native, request.digest, request.wasm_bytes));
+}
+
+void ModuleStore::ship(const std::filesystem::path& program, const std::filesystem::path& folder) {
+  std::string message;
+  const auto module = load(program, &message);
+  if (!module) throw HostError("cannot compile " + program.string() + ": " + message);
+  ByteVec code;
+  const Native<wasmtime_error_t> error(wasmtime_module_serialize((*module)->native(), &code));
+  if (error) throw HostError("cannot write the machine code of " + program.string());
+  const std::string digest = to_hex((*module)->info().digest);
+  const auto bytes = std::as_bytes(std::span(code.data, code.size));
+  std::filesystem::create_directories(folder);
+  if (!replace_file(folder / (digest + ".code"), bytes))
+    throw HostError::from_errno("cannot write to " + folder.string(), errno);
+  std::ofstream index(folder / shipped_index, std::ios::app);
+  index << digest << ' ' << code.size << '\n';
+  if (!index.flush()) throw HostError("cannot write to " + folder.string());
 }
 
 Result<std::shared_ptr<const Module>> ModuleStore::compile(const Request& request,

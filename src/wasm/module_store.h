@@ -39,6 +39,9 @@ class ModuleStore {
   struct Options {
     // Where compiled code is kept; created when absent. Empty: nothing is kept.
     std::filesystem::path cache_folder;
+    // Portable machine code that came with this program (see `ship`): used as it is where the CPU
+    // can run it and the cache has nothing better. Trusted as this program is. Empty: none.
+    std::filesystem::path shipped_folder;
     // Told the name of a program, and how big it is, when it must be compiled (seconds, for a big
     // one). Any thread.
     std::function<void(std::string_view name, std::uint64_t wasm_bytes)> on_compile;
@@ -65,6 +68,10 @@ class ModuleStore {
   Result<std::shared_ptr<const Module>> load(std::span<const std::byte> wasm, std::string_view name,
                                              std::string* message = nullptr);
 
+  // Writes the machine code of a program of the host into `folder`, for the shipped_folder of stores
+  // elsewhere. For a store with a portable engine. Throws HostError.
+  void ship(const std::filesystem::path& program, const std::filesystem::path& folder);
+
   Engine& engine() const noexcept { return engine_; }
 
  private:
@@ -75,12 +82,14 @@ class ModuleStore {
   Result<std::shared_ptr<const Module>> get_from_disk_or_compile(const Request& request,
                                                                  std::string& message);
   std::shared_ptr<const Module> open_cached(const Request& request);
+  std::shared_ptr<const Module> open_shipped(const Request& request);
   Result<std::shared_ptr<const Module>> compile(const Request& request, std::string& message);
   bool keep(const Request& request, const Module& module);
   std::filesystem::path code_path(const Digest& digest) const;
 
   Engine& engine_;
   Options options_;
+  std::map<std::string, std::uint64_t> shipped_;  // digest in hex, bytes of its code
   std::mutex mutex_;
   std::map<Digest, std::shared_ptr<Entry>> entries_;
   std::deque<std::shared_ptr<const Module>> recent_guest_modules_;

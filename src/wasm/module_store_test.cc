@@ -82,6 +82,27 @@ TEST_F(ModuleStoreTest, CompilesOnceAndKeepsTheCode) {
   EXPECT_EQ(compiled, 1);
 }
 
+TEST_F(ModuleStoreTest, ShippedCodeNeedsNoCompiler) {
+  const auto path = write_program(program);
+  {
+    Engine builder(Cpu::portable);
+    ModuleStore(builder, {}).ship(path, folder / "shipped");
+  }
+  ModuleStore::Options with_shipped = options();
+  with_shipped.shipped_folder = folder / "shipped";
+  ModuleStore store(test_engine(), with_shipped);
+  EXPECT_TRUE(works(store.load(path)));
+  EXPECT_EQ(compiled, 0);
+  // A file that was cut short is as good as none.
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "shipped")) {
+    if (entry.path().extension() == ".code")
+      std::filesystem::resize_file(entry.path(), entry.file_size() / 2);
+  }
+  ModuleStore later(test_engine(), with_shipped);
+  EXPECT_TRUE(works(later.load(path)));
+  EXPECT_EQ(compiled, 1);
+}
+
 TEST_F(ModuleStoreTest, TheSameBytesAreTheSameModule) {
   ModuleStore store(test_engine(), {});
   const auto first = store.load(from_wat(program), "a");
