@@ -1,0 +1,8 @@
+// The functions of the system that node's library calls, by the object they are put on.
+#pragma once
+
+#include "quickjs-libc.h"
+#include "quickjs.h"
+
+void add_file_functions(JSContext *ctx, JSValueConst native);
+void add_process_functions(JSContext *ctx, JSValueConst native);

@@ -1,0 +1,257 @@
+// buffer: Buffer, a Uint8Array with texts of several encodings in it.
+const { native } = internal;
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+const codes = new Uint8Array(256).fill(64);
+for (let i = 0; i < 64; i++) codes[alphabet.charCodeAt(i)] = i;
+codes['-'.charCodeAt(0)] = 62;
+codes['_'.charCodeAt(0)] = 63;
+
+function encodingOf(name = 'utf8') {
+  const known = { utf8: 'utf8', 'utf-8': 'utf8', hex: 'hex', base64: 'base64', base64url: 'base64url', ascii: 'ascii', latin1: 'latin1', binary: 'latin1',
+    ucs2: 'utf16le', 'ucs-2': 'utf16le', utf16le: 'utf16le', 'utf-16le': 'utf16le' }[String(name ?? 'utf8').toLowerCase()];
+  if (!known) throw Object.assign(new TypeError(`Unknown encoding: ${name}`), { code: 'ERR_UNKNOWN_ENCODING' });
+  return known;
+}
+
+function fromBase64(text) {
+  const out = new Uint8Array(Math.ceil(text.length * 3 / 4));
+  let size = 0, bits = 0, held = 0;
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i);
+    if (char === 61) break;
+    const code = char < 256 ? codes[char] : 64;
+    if (code === 64) continue;
+    held = (held << 6 | code) & 0xffffff;
+    bits += 6;
+    if (bits >= 8) {
+      bits -= 8;
+      out[size++] = held >> bits & 255;
+    }
+  }
+  return out.subarray(0, size);
+}
+
+function toBase64(bytes, url) {
+  const parts = [];
+  for (let i = 0; i < bytes.length; i += 3) {
+    const word = bytes[i] << 16 | (bytes[i + 1] ?? 0) << 8 | (bytes[i + 2] ?? 0);
+    parts.push(alphabet[word >> 18] + alphabet[word >> 12 & 63] + (i + 1 < bytes.length ? alphabet[word >> 6 & 63] : '=') +
+      (i + 2 < bytes.length ? alphabet[word & 63] : '='));
+  }
+  const text = parts.join('');
+  return url ? text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '') : text;
+}
+
+function bytesOf(text, encoding) {
+  switch (encodingOf(encoding)) {
+    case 'utf8': return new Uint8Array(native.utf8Encode(text.isWellFormed() ? text : text.toWellFormed()));
+    case 'hex': {
+      const pairs = /^(?:[0-9a-f]{2})*/i.exec(text)[0];
+      return Uint8Array.from({ length: pairs.length / 2 }, (_, i) => Number.parseInt(pairs.slice(2 * i, 2 * i + 2), 16));
+    }
+    case 'base64': case 'base64url': return fromBase64(text);
+    case 'utf16le': {
+      const out = new Uint8Array(text.length * 2);
+      for (let i = 0; i < text.length; i++) {
+        out[2 * i] = text.charCodeAt(i) & 255;
+        out[2 * i + 1] = text.charCodeAt(i) >> 8;
+      }
+      return out;
+    }
+    default: return Uint8Array.from(text, (char) => char.charCodeAt(0) & 255);
+  }
+}
+
+function textOf(bytes, encoding) {
+  const kind = encodingOf(encoding);
+  if (kind === 'utf8') return native.utf8Decode(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (kind === 'hex') return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  if (kind === 'base64' || kind === 'base64url') return toBase64(bytes, kind === 'base64url');
+  const parts = [];
+  const step = kind === 'utf16le' ? 2 : 1;
+  for (let i = 0; i + step <= bytes.length; i += 8192 * step) {
+    const units = [];
+    for (let j = i; j + step <= Math.min(bytes.length, i + 8192 * step); j += step)
+      units.push(step === 2 ? bytes[j] | bytes[j + 1] << 8 : kind === 'ascii' ? bytes[j] & 127 : bytes[j]);
+    parts.push(String.fromCharCode(...units));
+  }
+  return parts.join('');
+}
+
+const wrong = (name, wanted, value) => Object.assign(new TypeError(
+  `The ${name} argument must be ${wanted}. Received ${value === null ? 'null' : value === undefined ? 'undefined' : typeof value === 'object' ? `an instance of ${value.constructor?.name}` : `type ${typeof value} (${String(value)})`}`),
+{ code: 'ERR_INVALID_ARG_TYPE' });
+
+function Buffer(value, encoding, length) {
+  return typeof value === 'number' ? Buffer.alloc(value) : Buffer.from(value, encoding, length);
+}
+const wrap = (bytes) => Object.setPrototypeOf(bytes, Buffer.prototype);
+Object.setPrototypeOf(Buffer, Uint8Array);
+Object.setPrototypeOf(Buffer.prototype, Uint8Array.prototype);
+
+Object.assign(Buffer, {
+  poolSize: 8192,
+  from(value, encoding, length) {
+    if (typeof value === 'string') return wrap(bytesOf(value, encoding));
+    if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) return wrap(new Uint8Array(value, encoding, length));
+    if (value?.type === 'Buffer' && Array.isArray(value.data)) return wrap(Uint8Array.from(value.data));
+    if (ArrayBuffer.isView(value) || Array.isArray(value)) return wrap(Uint8Array.from(value));
+    const primitive = value?.valueOf?.();
+    if (primitive != null && primitive !== value) return Buffer.from(primitive, encoding, length);
+    if (value && typeof value === 'object' && typeof value.length === 'number') return wrap(Uint8Array.from(value));
+    throw wrong('first', 'of type string or an instance of Buffer, ArrayBuffer, or Array or an Array-like Object', value);
+  },
+  alloc(size, fill, encoding) {
+    if (typeof size !== 'number') throw wrong('"size"', 'of type number', size);
+    const buffer = wrap(new Uint8Array(size));
+    return fill === undefined || fill === 0 ? buffer : buffer.fill(fill, encoding);
+  },
+  allocUnsafe: (size) => Buffer.alloc(size),
+  allocUnsafeSlow: (size) => Buffer.alloc(size),
+  isBuffer: (value) => value instanceof Buffer,
+  isEncoding: (name) => { try { return typeof name === 'string' && Boolean(encodingOf(name)); } catch { return false; } },
+  byteLength: (value, encoding) => (typeof value === 'string' ? bytesOf(value, encoding).length : value.byteLength),
+  concat(list, total = list.reduce((sum, item) => sum + item.length, 0)) {
+    const out = Buffer.alloc(total);
+    let at = 0;
+    for (const item of list) {
+      if (at >= total) break;
+      out.set(item.length > total - at ? item.subarray(0, total - at) : item, at);
+      at += item.length;
+    }
+    return out;
+  },
+  compare(a, b) {
+    const size = Math.min(a.length, b.length);
+    for (let i = 0; i < size; i++) if (a[i] !== b[i]) return a[i] < b[i] ? -1 : 1;
+    return Math.sign(a.length - b.length);
+  },
+});
+Object.defineProperty(Buffer, Symbol.species, { get: () => Uint8Array });
+
+const methods = {
+  constructor: Buffer,
+  toString(encoding, start = 0, end = this.length) {
+    start = Math.max(0, Math.trunc(start) || 0);
+    end = Math.min(this.length, Math.trunc(end));
+    return end <= start ? '' : textOf(this.subarray(start, end), encoding);
+  },
+  toLocaleString(encoding, start, end) { return this.toString(encoding, start, end); },
+  toJSON() { return { type: 'Buffer', data: Array.from(this) }; },
+  equals(other) { return Buffer.compare(this, other) === 0; },
+  compare(other, start = 0, end = other.length, mine = 0, last = this.length) { return Buffer.compare(this.subarray(mine, last), other.subarray(start, end)); },
+  subarray(start, end) { return wrap(Uint8Array.prototype.subarray.call(this, start, end)); },
+  slice(start, end) { return this.subarray(start, end); },
+  copy(target, to = 0, from = 0, end = this.length) {
+    const part = this.subarray(from, Math.min(end, from + target.length - to));
+    target.set(part, to);
+    return part.length;
+  },
+  write(text, offset = 0, length, encoding) {
+    if (typeof offset === 'string') [encoding, offset, length] = [offset, 0, undefined];
+    else if (typeof length === 'string') [encoding, length] = [length, undefined];
+    let bytes = bytesOf(text, encoding);
+    const room = Math.min(length ?? Infinity, this.length - offset);
+    if (bytes.length > room) bytes = bytes.subarray(0, encodingOf(encoding) === 'utf8' ? require('string_decoder').completeLength(bytes.subarray(0, room)) : room);
+    this.set(bytes, offset);
+    return bytes.length;
+  },
+  fill(value, offset = 0, end = this.length, encoding) {
+    if (typeof offset === 'string') [encoding, offset] = [offset, 0];
+    if (typeof value === 'number') return Uint8Array.prototype.fill.call(this, value & 255, offset, end);
+    const bytes = typeof value === 'string' ? bytesOf(value, encoding) : value;
+    for (let i = offset; i < end; i++) this[i] = bytes.length ? bytes[(i - offset) % bytes.length] : 0;
+    return this;
+  },
+  indexOf(value, from = 0, encoding) { return find(this, value, from, encoding, 1); },
+  lastIndexOf(value, from = Infinity, encoding) { return find(this, value, from, encoding, -1); },
+  includes(value, from, encoding) { return this.indexOf(value, from, encoding) >= 0; },
+  swap16() { for (let i = 0; i + 1 < this.length; i += 2) [this[i], this[i + 1]] = [this[i + 1], this[i]]; return this; },
+  inspect() { return this[Symbol.for('nodejs.util.inspect.custom')](); },
+  [Symbol.for('nodejs.util.inspect.custom')]() {
+    const shown = Array.from(this.subarray(0, 50), (byte) => byte.toString(16).padStart(2, '0')).join(' ');
+    return `<${this.constructor.name} ${shown}${this.length > 50 ? ` ... ${this.length - 50} more byte${this.length > 51 ? 's' : ''}` : ''}>`;
+  },
+};
+function find(buffer, value, from, encoding, step) {
+  if (typeof from === 'string') [encoding, from] = [from, step > 0 ? 0 : Infinity];
+  const wanted = typeof value === 'number' ? [value & 255] : typeof value === 'string' ? bytesOf(value, encoding) : value;
+  const last = buffer.length - wanted.length;
+  if (from < 0) from = Math.max(from + buffer.length, step > 0 ? 0 : -1);
+  for (let i = step > 0 ? from : Math.min(from, last); i >= 0 && i <= last; i += step) {
+    let same = 0;
+    while (same < wanted.length && buffer[i + same] === wanted[same]) same++;
+    if (same === wanted.length) return i;
+  }
+  return -1;
+}
+
+// readUInt8 ... writeDoubleBE, over a DataView.
+const kinds = { UInt8: ['Uint8', 1], Int8: ['Int8', 1], UInt16: ['Uint16', 2], Int16: ['Int16', 2], UInt32: ['Uint32', 4], Int32: ['Int32', 4],
+  Float: ['Float32', 4], Double: ['Float64', 8], BigUInt64: ['BigUint64', 8], BigInt64: ['BigInt64', 8] };
+const checkRange = (buffer, offset, size) => {
+  if (offset >= 0 && offset + size <= buffer.length) return;
+  throw Object.assign(new RangeError(size > buffer.length ? 'Attempt to access memory outside buffer bounds' :
+    `The value of "offset" is out of range. It must be >= 0 and <= ${buffer.length - size}. Received ${offset}`), { code: 'ERR_OUT_OF_RANGE' });
+};
+for (const [name, [view, size]] of Object.entries(kinds)) {
+  for (const order of size === 1 ? [''] : ['LE', 'BE']) {
+    const read = function (offset = 0) {
+      checkRange(this, offset, size);
+      return new DataView(this.buffer, this.byteOffset, this.length)[`get${view}`](offset, order === 'LE');
+    };
+    const write = function (value, offset = 0) {
+      checkRange(this, offset, size);
+      new DataView(this.buffer, this.byteOffset, this.length)[`set${view}`](offset, value, order === 'LE');
+      return offset + size;
+    };
+    for (const spelling of new Set([name, name.replace('UInt', 'Uint')])) {
+      methods[`read${spelling}${order}`] = read;
+      methods[`write${spelling}${order}`] = write;
+    }
+  }
+}
+for (const signed of [false, true]) {
+  for (const order of ['LE', 'BE']) {
+    const name = `${signed ? 'Int' : 'UInt'}${order}`;
+    methods[`read${name}`] = function (offset, size) {
+      checkRange(this, offset, size);
+      let value = 0;
+      for (let i = 0; i < size; i++) value = value * 256 + this[order === 'BE' ? offset + i : offset + size - 1 - i];
+      return signed && value >= 2 ** (8 * size - 1) ? value - 2 ** (8 * size) : value;
+    };
+    methods[`write${name}`] = function (value, offset, size) {
+      checkRange(this, offset, size);
+      if (value < 0) value += 2 ** (8 * size);
+      for (let i = 0; i < size; i++, value = Math.floor(value / 256)) this[order === 'LE' ? offset + i : offset + size - 1 - i] = value % 256;
+      return offset + size;
+    };
+  }
+}
+for (const key of Reflect.ownKeys(methods)) Object.defineProperty(Buffer.prototype, key, { value: methods[key], writable: true, configurable: true, enumerable: false });
+Object.defineProperty(Buffer.prototype, 'parent', { get() { return this.buffer; } });
+
+class Blob {
+  #bytes;
+  constructor(parts = [], options = {}) {
+    this.#bytes = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part instanceof Blob ? part.#bytes : Buffer.from(part.buffer ?? part, part.byteOffset, part.byteLength))));
+    this.type = options.type ?? '';
+  }
+  get size() { return this.#bytes.length; }
+  async text() { return this.#bytes.toString(); }
+  async arrayBuffer() { return Uint8Array.from(this.#bytes).buffer; }
+  slice(start, end, type) { return new Blob([this.#bytes.subarray(start, end)], { type }); }
+}
+
+const latin = (text) => {
+  if (/[^\x00-\xff]/.test(text)) throw new DOMException('Invalid character', 'InvalidCharacterError');
+  return Buffer.from(text, 'latin1');
+};
+module.exports = { Buffer, SlowBuffer: Buffer, Blob, kMaxLength: 2 ** 31 - 1, constants: { MAX_LENGTH: 2 ** 31 - 1, MAX_STRING_LENGTH: 2 ** 29 - 24 }, INSPECT_MAX_BYTES: 50,
+  btoa: (text) => latin(String(text)).toString('base64'),
+  atob: (text) => {
+    const bare = String(text).replace(/[\t\n\f\r ]/g, '');
+    if (/[^A-Za-z0-9+/=]/.test(bare) || bare.replace(/=+$/, '').length % 4 === 1) throw new DOMException('The string to be decoded is not correctly encoded.', 'InvalidCharacterError');
+    return Buffer.from(bare, 'base64').toString('latin1');
+  },
+};

@@ -1,0 +1,161 @@
+// events: EventEmitter, and the events of the web.
+const captureRejection = Symbol.for('nodejs.rejection');
+
+// A plain function, so that programs may inherit from it in the old way and call it without new.
+function Emitter() {
+  if (!tables.has(this)) tables.set(this, new Map());
+}
+const tables = new WeakMap();
+function tableOf(emitter) {
+  let table = tables.get(emitter);
+  if (!table) tables.set(emitter, table = new Map());
+  return table;
+}
+function checkListener(listener) {
+  if (typeof listener === 'function') return;
+  throw Object.assign(new TypeError(`The "listener" argument must be of type function. Received ${listener === null ? 'null' : typeof listener}`),
+    { code: 'ERR_INVALID_ARG_TYPE' });
+}
+function add(emitter, name, listener, first, once) {
+  checkListener(listener);
+  const table = tableOf(emitter);
+  if (table.has('newListener')) emitter.emit('newListener', name, listener);
+  const entry = { listener, once };
+  const list = table.get(name);
+  if (!list) table.set(name, [entry]);
+  // A list that is being called stays as it is.
+  else table.set(name, first ? [entry, ...list] : [...list, entry]);
+  return emitter;
+}
+
+Emitter.prototype = {
+  constructor: Emitter,
+  on(name, listener) { return add(this, name, listener, false, false); },
+  once(name, listener) { return add(this, name, listener, false, true); },
+  prependListener(name, listener) { return add(this, name, listener, true, false); },
+  prependOnceListener(name, listener) { return add(this, name, listener, true, true); },
+  off(name, listener) {
+    const table = tableOf(this), list = table.get(name);
+    if (!list) return this;
+    const at = list.findLastIndex((entry) => entry.listener === listener);
+    if (at < 0) return this;
+    if (list.length === 1) table.delete(name);
+    else table.set(name, list.toSpliced(at, 1));
+    if (table.has('removeListener')) this.emit('removeListener', name, listener);
+    return this;
+  },
+  removeAllListeners(name) {
+    if (name === undefined) tableOf(this).clear();
+    else tableOf(this).delete(name);
+    return this;
+  },
+  emit(name, ...args) {
+    const list = tableOf(this).get(name);
+    if (!list) {
+      if (name !== 'error') return false;
+      if (args[0] instanceof Error) throw args[0];
+      throw Object.assign(new Error(`Unhandled error. (${require('util').inspect(args[0])})`), { code: 'ERR_UNHANDLED_ERROR', context: args[0] });
+    }
+    for (const entry of list) {
+      if (entry.once) this.off(name, entry.listener);
+      Reflect.apply(entry.listener, this, args);
+    }
+    return true;
+  },
+  listenerCount(name) { return tableOf(this).get(name)?.length ?? 0; },
+  listeners(name) { return (tableOf(this).get(name) ?? []).map((entry) => entry.listener); },
+  rawListeners(name) { return this.listeners(name); },
+  eventNames() { return [...tableOf(this).keys()]; },
+  setMaxListeners() { return this; },
+  getMaxListeners() { return Emitter.defaultMaxListeners; },
+};
+for (const name of Object.keys(Emitter.prototype)) Object.defineProperty(Emitter.prototype, name, { enumerable: name !== 'constructor' });
+Object.defineProperty(Emitter.prototype, 'constructor', { enumerable: false });
+Emitter.prototype.addListener = Emitter.prototype.on;
+Emitter.prototype.removeListener = Emitter.prototype.off;
+Object.defineProperty(Emitter, 'name', { value: 'EventEmitter' });
+
+Emitter.defaultMaxListeners = 10;
+Emitter.EventEmitter = Emitter;
+Emitter.errorMonitor = Symbol('events.errorMonitor');
+Emitter.captureRejectionSymbol = captureRejection;
+Emitter.once = (emitter, name) => new Promise((resolve, reject) => {
+  const done = (...args) => { emitter.off('error', failed); resolve(args); };
+  const failed = (error) => { emitter.off(name, done); reject(error); };
+  emitter.once(name, done);
+  if (name !== 'error') emitter.once('error', failed);
+});
+Emitter.on = async function* (emitter, name) {
+  const waiting = [];
+  let wake;
+  const take = (...args) => { waiting.push(args); wake?.(); };
+  emitter.on(name, take);
+  try {
+    for (;;) {
+      while (waiting.length) yield waiting.shift();
+      await new Promise((resolve) => { wake = resolve; });
+    }
+  } finally {
+    emitter.off(name, take);
+  }
+};
+
+class Event {
+  constructor(type, options = {}) {
+    this.type = String(type);
+    this.cancelable = Boolean(options.cancelable);
+    this.defaultPrevented = false;
+    this.target = null;
+    this.timeStamp = performance.now();
+  }
+  preventDefault() { if (this.cancelable) this.defaultPrevented = true; }
+  stopImmediatePropagation() { this._stopped = true; }
+  stopPropagation() {}
+}
+
+class EventTarget {
+  #table = new Map();
+  addEventListener(type, listener, options) {
+    if (!listener) return;
+    const list = this.#table.get(type) ?? [];
+    if (list.some((entry) => entry.listener === listener)) return;
+    this.#table.set(type, [...list, { listener, once: Boolean(options?.once) }]);
+  }
+  removeEventListener(type, listener) {
+    this.#table.set(type, (this.#table.get(type) ?? []).filter((entry) => entry.listener !== listener));
+  }
+  dispatchEvent(event) {
+    event.target = this;
+    this[`on${event.type}`]?.(event);
+    for (const { listener, once } of this.#table.get(event.type) ?? []) {
+      if (once) this.removeEventListener(event.type, listener);
+      if (typeof listener === 'function') listener.call(this, event);
+      else listener.handleEvent(event);
+      if (event._stopped) break;
+    }
+    return !event.defaultPrevented;
+  }
+}
+
+class AbortSignal extends EventTarget {
+  aborted = false;
+  reason = undefined;
+  throwIfAborted() { if (this.aborted) throw this.reason; }
+  static abort(reason) { const controller = new AbortController(); controller.abort(reason); return controller.signal; }
+  static timeout(delay) {
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')), delay);
+    return controller.signal;
+  }
+}
+class AbortController {
+  signal = new AbortSignal();
+  abort(reason = new DOMException('This operation was aborted', 'AbortError')) {
+    if (this.signal.aborted) return;
+    this.signal.aborted = true;
+    this.signal.reason = reason;
+    this.signal.dispatchEvent(new Event('abort'));
+  }
+}
+
+module.exports = Object.assign(Emitter, { Event, EventTarget, AbortSignal, AbortController });

@@ -1,0 +1,352 @@
+// fs: synchronous calls; the ones with callbacks and promises are made of them.
+const { native } = internal;
+const { errnoError } = require('os').__errors;
+
+const constants = { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1, O_RDONLY: 0, O_WRONLY: 1, O_RDWR: 2, O_CREAT: 0o100, O_EXCL: 0o200, O_NOCTTY: 0o400, O_TRUNC: 0o1000,
+  O_APPEND: 0o2000, O_NONBLOCK: 0o4000, O_SYNC: 0o4010000, O_DIRECTORY: 0o200000, O_NOFOLLOW: 0o400000, S_IFMT: 0o170000, S_IFREG: 0o100000, S_IFDIR: 0o40000,
+  S_IFCHR: 0o20000, S_IFBLK: 0o60000, S_IFIFO: 0o10000, S_IFLNK: 0o120000, S_IFSOCK: 0o140000, S_IRUSR: 0o400, S_IWUSR: 0o200, S_IXUSR: 0o100,
+  COPYFILE_EXCL: 1, COPYFILE_FICLONE: 2, COPYFILE_FICLONE_FORCE: 4 };
+const modes = { r: 0, 'r+': 2, rs: 0o4010000, 'rs+': 0o4010002, w: 0o1101, wx: 0o1301, xw: 0o1301, 'w+': 0o1102, 'wx+': 0o1302, a: 0o2101, ax: 0o2301, 'a+': 0o2102, 'ax+': 0o2302, as: 0o4012101 };
+
+function typeError(name, wanted, value) {
+  const shown = value === null || value === undefined ? String(value) : typeof value === 'object' ? `an instance of ${value.constructor?.name ?? 'Object'}` :
+    typeof value === 'function' ? `function ${value.name}` : `type ${typeof value} (${require('util').inspect(value)})`;
+  return Object.assign(new TypeError(`The "${name}" argument must be ${wanted}. Received ${shown}`), { code: 'ERR_INVALID_ARG_TYPE' });
+}
+function pathOf(path, name = 'path') {
+  if (typeof path === 'string') {
+    if (path.includes('\0')) throw Object.assign(new TypeError(`The argument '${name}' must be a string, Uint8Array, or URL without null bytes.`), { code: 'ERR_INVALID_ARG_VALUE' });
+    return path;
+  }
+  if (path instanceof Uint8Array) return Buffer.from(path).toString();
+  if (path instanceof URL) return require('url').fileURLToPath(path);
+  throw typeError(name, 'of type string or an instance of Buffer or URL', path);
+}
+const must = (result, call, path, dest) => {
+  if (typeof result === 'number' && result < 0) throw errnoError(result, call, path, dest);
+  return result;
+};
+const flagsOf = (flags) => {
+  if (typeof flags === 'number') return flags;
+  if (flags in modes) return modes[flags];
+  throw Object.assign(new TypeError(`The argument 'flags' is invalid. Received ${require('util').inspect(flags)}`), { code: 'ERR_INVALID_ARG_VALUE' });
+};
+const modeOf = (mode, otherwise) => (mode === undefined || mode === null ? otherwise : typeof mode === 'string' ? Number.parseInt(mode, 8) : mode);
+const optionsOf = (options, otherwise = {}) => (typeof options === 'string' ? { ...otherwise, encoding: options } : { ...otherwise, ...options });
+const decoded = (buffer, encoding) => (encoding && encoding !== 'buffer' ? buffer.toString(encoding) : buffer);
+const bytesOf = (data, encoding) => {
+  if (typeof data === 'string') return Buffer.from(data, encoding || 'utf8');
+  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  throw typeError('data', 'of type string or an instance of Buffer, TypedArray, or DataView', data);
+};
+
+class Stats {
+  constructor(n) {
+    [this.dev, this.ino, this.mode, this.nlink, this.uid, this.gid, this.rdev, this.size, this.blksize, this.blocks, this.atimeMs, this.mtimeMs, this.ctimeMs] = n;
+    this.birthtimeMs = this.ctimeMs;
+    for (const name of ['atime', 'mtime', 'ctime', 'birthtime']) this[name] = new Date(Math.round(this[`${name}Ms`]));
+  }
+}
+const kinds = { File: 0o100000, Directory: 0o40000, SymbolicLink: 0o120000, FIFO: 0o10000, CharacterDevice: 0o20000, BlockDevice: 0o60000, Socket: 0o140000 };
+class Dirent {
+  constructor(name, parent, type) { this.name = name; this.parentPath = this.path = parent; Object.defineProperty(this, 'kind', { value: type << 12 }); }
+}
+for (const [name, bits] of Object.entries(kinds)) {
+  Object.defineProperty(Stats.prototype, `is${name}`, { value() { return (this.mode & 0o170000) === bits; } });
+  Object.defineProperty(Dirent.prototype, `is${name}`, { value() { return this.kind === bits; } });
+}
+
+const sync = {
+  open: (path, flags = 'r', mode) => must(native.open(pathOf(path), flagsOf(flags), modeOf(mode, 0o666)), 'open', pathOf(path)),
+  close: (fd) => { must(native.close(fd), 'close'); },
+  read(fd, buffer, offset, length, position) {
+    if (offset !== null && typeof offset === 'object') ({ offset, length, position } = offset);
+    offset ??= 0;
+    length ??= buffer.byteLength - offset;
+    return must(native.read(fd, buffer.buffer, buffer.byteOffset + offset, length, position === null || position === undefined ? -1 : Number(position)), 'read');
+  },
+  write(fd, data, offset, length, position) {
+    if (typeof data === 'string') { position = offset; data = bytesOf(data, length); offset = 0; length = data.length; }
+    if (offset !== null && typeof offset === 'object') ({ offset, length, position } = offset);
+    offset ??= 0;
+    length ??= data.byteLength - offset;
+    return must(native.write(fd, data.buffer, data.byteOffset + offset, length, typeof position === 'number' ? position : -1), 'write');
+  },
+  readFile(path, options) {
+    const { encoding, flag } = optionsOf(options, { flag: 'r' });
+    const own = typeof path !== 'number';
+    const fd = own ? sync.open(path, flag) : path;
+    try {
+      return decoded(Buffer.from(must(native.readAll(fd), 'read')), encoding);
+    } finally {
+      if (own) native.close(fd);
+    }
+  },
+  writeFile(path, data, options) {
+    const { encoding, flag, mode } = optionsOf(options, { flag: 'w' });
+    const bytes = bytesOf(data, encoding);
+    const own = typeof path !== 'number';
+    const fd = own ? sync.open(path, flag, mode) : path;
+    try {
+      must(internal.writeAll(fd, bytes), 'write');
+    } finally {
+      if (own) native.close(fd);
+    }
+  },
+  appendFile: (path, data, options) => sync.writeFile(path, data, { flag: 'a', ...optionsOf(options) }),
+  exists: (path) => { try { return native.access(pathOf(path), 0) === 0; } catch { return false; } },
+  access: (path, mode = 0) => { must(native.access(pathOf(path), mode), 'access', pathOf(path)); },
+  stat: (path, options) => statOf(path, 0, options, 'stat'),
+  lstat: (path, options) => statOf(path, 1, options, 'lstat'),
+  fstat: (fd) => new Stats(must(native.stat(fd), 'fstat')),
+  mkdir(path, options) {
+    const { recursive, mode } = typeof options === 'object' && options ? options : { mode: options };
+    path = pathOf(path);
+    if (!recursive) return void must(native.mkdir(path, modeOf(mode, 0o777)), 'mkdir', path);
+    let first;
+    const make = (folder) => {
+      const result = native.mkdir(folder, modeOf(mode, 0o777));
+      if (result === -2 && require('path').dirname(folder) !== folder) {
+        make(require('path').dirname(folder));
+        must(native.mkdir(folder, modeOf(mode, 0o777)), 'mkdir', path);
+      } else if (result === -17) {
+        if (!statOf(folder, 0, {}, 'mkdir').isDirectory()) must(result, 'mkdir', path);
+        return;
+      } else {
+        must(result, 'mkdir', path);
+      }
+      first ??= folder;
+    };
+    make(require('path').resolve(path));
+    return first;
+  },
+  mkdtemp: (prefix, options) => decoded2(must(native.mkdtemp(`${prefix}XXXXXX`), 'mkdtemp', `${prefix}XXXXXX`), options),
+  readdir(path, options) {
+    const { withFileTypes, recursive } = optionsOf(options);
+    const top = pathOf(path);
+    const found = [];
+    const walk = (folder, prefix) => {
+      const entries = must(native.readdir(folder), 'scandir', folder);
+      const list = [];
+      for (let i = 0; i < entries.length; i += 2) list.push([entries[i], entries[i + 1]]);
+      list.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+      for (const [name, type] of list) {
+        found.push(withFileTypes ? new Dirent(name, folder, type) : prefix + name);
+        if (recursive && type === 4) walk(`${folder}/${name}`, `${prefix}${name}/`);
+      }
+    };
+    walk(top, '');
+    return found;
+  },
+  rmdir: (path, options) => (options?.recursive ? sync.rm(path, { recursive: true }) : void must(native.rmdir(pathOf(path)), 'rmdir', pathOf(path))),
+  unlink: (path) => { must(native.unlink(pathOf(path)), 'unlink', pathOf(path)); },
+  rm(path, options = {}) {
+    path = pathOf(path);
+    const status = native.stat(path, 1);
+    if (typeof status === 'number') {
+      if (options.force && status === -2) return;
+      must(status, 'rm', path);
+    }
+    if ((status[2] & 0o170000) !== 0o40000) return void must(native.unlink(path), 'rm', path);
+    if (!options.recursive) throw Object.assign(new Error(`Path is a directory: rm returned EISDIR (is a directory) ${path}`), { code: 'ERR_FS_EISDIR', path, syscall: 'rm', errno: 21 });
+    for (const name of sync.readdir(path)) sync.rm(`${path}/${name}`, options);
+    must(native.rmdir(path), 'rm', path);
+  },
+  rename: (from, to) => { must(native.rename(pathOf(from), pathOf(to)), 'rename', pathOf(from), pathOf(to)); },
+  copyFile(from, to, mode = 0) {
+    from = pathOf(from, 'src');
+    to = pathOf(to, 'dest');
+    const status = must(native.stat(from), 'copyfile', from, to);
+    const input = must(native.open(from, 0, 0), 'copyfile', from, to);
+    const bytes = Buffer.from(must(native.readAll(input), 'copyfile', from, to));
+    native.close(input);
+    const output = must(native.open(to, mode & 1 ? 0o301 : 0o1101, status[2] & 0o777), 'copyfile', from, to);
+    must(internal.writeAll(output, bytes), 'copyfile', from, to);
+    native.close(output);
+  },
+  cp(from, to, options = {}) {
+    from = pathOf(from, 'src');
+    to = pathOf(to, 'dest');
+    if (options.filter && !options.filter(from, to)) return;
+    const status = (options.dereference ? sync.stat : sync.lstat)(from);
+    if (status.isDirectory()) {
+      if (!options.recursive) throw Object.assign(new Error(`Recursive option not enabled, cannot copy a directory: cp returned EISDIR (${from} is a directory (not copied)) ${from}`), { code: 'ERR_FS_EISDIR' });
+      sync.mkdir(to, { recursive: true });
+      for (const name of sync.readdir(from)) sync.cp(`${from}/${name}`, `${to}/${name}`, options);
+    } else if (sync.exists(to) && options.force === false) {
+      if (options.errorOnExist) throw Object.assign(new Error(`Target already exists: cp returned EEXIST (${to} already exists) ${to}`), { code: 'ERR_FS_CP_EEXIST' });
+    } else if (status.isSymbolicLink()) {
+      sync.symlink(sync.readlink(from), to);
+    } else {
+      sync.mkdir(require('path').dirname(to), { recursive: true });
+      sync.copyFile(from, to);
+    }
+  },
+  link: (from, to) => { must(native.link(pathOf(from), pathOf(to)), 'link', pathOf(from), pathOf(to)); },
+  symlink: (target, path) => { must(native.symlink(pathOf(target, 'target'), pathOf(path)), 'symlink', pathOf(target), pathOf(path)); },
+  readlink: (path) => must(native.readlink(pathOf(path)), 'readlink', pathOf(path)),
+  realpath: (path) => must(native.realpath(pathOf(path)), 'lstat', pathOf(path)),
+  chmod: (path, mode) => { must(native.chmod(pathOf(path), modeOf(mode)), 'chmod', pathOf(path)); },
+  fchmod: (fd, mode) => { must(native.fchmod(fd, modeOf(mode)), 'fchmod'); },
+  chown: (path, uid, gid) => { must(native.chown(pathOf(path), uid, gid), 'chown', pathOf(path)); },
+  lchown: (path, uid, gid) => { must(native.lchown(pathOf(path), uid, gid), 'lchown', pathOf(path)); },
+  truncate: (path, size = 0) => { must(native.truncate(pathOf(path), size), 'truncate', pathOf(path)); },
+  ftruncate: (fd, size = 0) => { must(native.ftruncate(fd, size), 'ftruncate'); },
+  fsync: (fd) => { must(native.fsync(fd), 'fsync'); },
+  fdatasync: (fd) => { must(native.fsync(fd), 'fdatasync'); },
+  utimes(path, atime, mtime) {
+    const seconds = (time) => (time instanceof Date ? time.getTime() / 1000 : Number(time));
+    must(native.utimes(pathOf(path), seconds(atime), seconds(mtime)), 'utime', pathOf(path));
+  },
+  opendir(path) {
+    const entries = sync.readdir(path, { withFileTypes: true });
+    return { path, readSync: () => entries.shift() ?? null, read: async () => entries.shift() ?? null, closeSync() {}, close: async () => {},
+      async *[Symbol.asyncIterator]() { while (entries.length) yield entries.shift(); } };
+  },
+};
+const decoded2 = (text, options) => (optionsOf(options).encoding === 'buffer' ? Buffer.from(text) : text);
+
+function statOf(path, link, options, call) {
+  const numbers = native.stat(pathOf(path), link);
+  if (typeof numbers === 'number') {
+    if (options?.throwIfNoEntry === false && numbers === -2) return undefined;
+    throw errnoError(numbers, call, pathOf(path));
+  }
+  return new Stats(numbers);
+}
+
+const fs = module.exports = { constants, Stats, Dirent, F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 };
+const promises = { constants };
+for (const [name, call] of Object.entries(sync)) {
+  fs[`${name}Sync`] = Object.defineProperty((...args) => call(...args), 'name', { value: `${name}Sync` });
+  // The arguments are checked at once, as in Node.js; what happens, happens before the next turn of the loop.
+  fs[name] = Object.defineProperty((...args) => {
+    const callback = args.pop();
+    if (typeof callback !== 'function') throw typeError('cb', 'of type function', callback);
+    let result;
+    let error = null;
+    try {
+      result = call(...args);
+    } catch (caught) {
+      if (caught.code?.startsWith('ERR_INVALID')) throw caught;
+      error = caught;
+    }
+    setImmediate(() => (name === 'exists' ? callback(result) : error ? callback(error) : callback(null, result, args[1])));
+  }, 'name', { value: name });
+  promises[name] = async (...args) => {
+    try {
+      return call(...args);
+    } catch (error) {
+      await null;
+      throw error;
+    }
+  };
+}
+fs.realpathSync.native = fs.realpathSync;
+fs.realpath.native = fs.realpath;
+delete promises.exists;
+for (const name of Object.keys(promises).filter((name) => /^f(?!d)|^(close|read|write)$/.test(name))) delete promises[name];
+
+class FileHandle {
+  constructor(fd) { this.fd = fd; }
+  async close() { if (this.fd >= 0) sync.close(this.fd); this.fd = -1; }
+  async readFile(options) { return sync.readFile(this.fd, options); }
+  async writeFile(data, options) { return sync.writeFile(this.fd, data, options); }
+  async appendFile(data, options) { return sync.writeFile(this.fd, data, options); }
+  async read(buffer, ...rest) {
+    if (!ArrayBuffer.isView(buffer)) { rest = [buffer ?? {}]; buffer = rest[0].buffer ?? Buffer.alloc(16384); }
+    return { bytesRead: sync.read(this.fd, buffer, ...rest), buffer };
+  }
+  async write(buffer, ...rest) { return { bytesWritten: sync.write(this.fd, buffer, ...rest), buffer }; }
+  async stat() { return sync.fstat(this.fd); }
+  async truncate(size) { return sync.ftruncate(this.fd, size); }
+  async sync() { return sync.fsync(this.fd); }
+  async chmod(mode) { return sync.fchmod(this.fd, mode); }
+  createReadStream(options) { return fs.createReadStream('', { ...options, fd: this.fd }); }
+  createWriteStream(options) { return fs.createWriteStream('', { ...options, fd: this.fd }); }
+  readLines(options) { return require('readline').createInterface({ input: this.createReadStream(options), crlfDelay: Infinity }); }
+  async [Symbol.asyncDispose]() { await this.close(); }
+}
+promises.open = async (...args) => new FileHandle(sync.open(...args));
+fs.promises = promises;
+
+fs.createReadStream = (path, options) => {
+  const { encoding, flags = 'r', start, end = Infinity, highWaterMark = 65536, fd: given, autoClose = true } = optionsOf(options);
+  let fd = given?.fd ?? given, position = start ?? -1, left = end - (start ?? 0) + 1;
+  const stream = new (require('stream').Readable)({
+    encoding, highWaterMark,
+    read() {
+      try {
+        if (fd === undefined) {
+          fd = sync.open(path, flags);
+          this.fd = fd;
+          this.emit('open', fd);
+        }
+        const chunk = Buffer.alloc(Math.min(highWaterMark, left));
+        const count = chunk.length ? sync.read(fd, chunk, 0, chunk.length, position) : 0;
+        if (position >= 0) position += count;
+        left -= count;
+        this.bytesRead += count;
+        setImmediate(() => this.push(count ? chunk.subarray(0, count) : null));
+      } catch (error) {
+        setImmediate(() => this.destroy(error));
+      }
+    },
+    destroy(error, callback) {
+      if (fd !== undefined && autoClose) native.close(fd);
+      fd = undefined;
+      callback(error);
+    },
+  });
+  stream.path = path;
+  stream.bytesRead = 0;
+  return stream;
+};
+fs.createWriteStream = (path, options) => {
+  const { flags = 'w', mode, start, encoding, fd: given } = optionsOf(options);
+  let fd = given?.fd ?? given, position = start ?? -1;
+  const stream = new (require('stream').Writable)({
+    defaultEncoding: encoding, decodeStrings: true,
+    construct(callback) {
+      try {
+        fd ??= sync.open(path, flags, mode);
+        this.fd = fd;
+        callback();
+        setImmediate(() => { this.emit('open', fd); this.emit('ready'); });
+      } catch (error) {
+        callback(error);
+      }
+    },
+    write(chunk, _, callback) {
+      try {
+        for (let done = 0; done < chunk.length;) {
+          const count = sync.write(fd, chunk, done, chunk.length - done, position);
+          if (position >= 0) position += count;
+          done += count;
+        }
+        this.bytesWritten += chunk.length;
+        callback();
+      } catch (error) {
+        callback(error);
+      }
+    },
+    final(callback) { if (fd !== undefined) native.close(fd); fd = undefined; callback(); },
+    destroy(error, callback) { if (fd !== undefined) native.close(fd); fd = undefined; callback(error); },
+  });
+  stream.path = path;
+  stream.bytesWritten = 0;
+  return stream;
+};
+// There is nothing here that tells of changes: the file is looked at again and again.
+fs.watchFile = (path, options, listener) => {
+  if (typeof options === 'function') [options, listener] = [{}, options];
+  const look = () => sync.stat(path, { throwIfNoEntry: false });
+  let before = look();
+  const timer = setInterval(() => {
+    const now = look();
+    if (now?.mtimeMs !== before?.mtimeMs || now?.size !== before?.size) listener(now, before);
+    before = now;
+  }, options.interval ?? 5007);
+  (fs.watchFile.timers ??= new Map()).set(path, timer);
+};
+fs.unwatchFile = (path) => clearInterval(fs.watchFile.timers?.get(path));

@@ -1,0 +1,78 @@
+// Where node starts: the globals that Node.js has, the modules of this folder, then the program of the command line.
+import * as std from 'qjs:std';
+import * as os from 'qjs:os';
+
+const native = globalThis.__native;
+const root = '/usr/lib/node/';
+const internal = { native, std, os, root, builtins: Object.create(null) };
+
+// The modules of this folder, by the names that programs ask for them by.
+const names = ['assert', 'buffer', 'child_process', 'console', 'constants', 'crypto', 'events', 'fs', 'module', 'os', 'path', 'perf_hooks',
+  'process', 'querystring', 'readline', 'stream', 'string_decoder', 'timers', 'url', 'util', 'vm', 'tty'];
+const parts = { 'fs/promises': ['fs', 'promises'], 'timers/promises': ['timers', 'promises'], 'util/types': ['util', 'types'],
+  'path/posix': ['path', 'posix'], 'readline/promises': ['readline', 'promises'], 'stream/promises': ['stream', 'promises'],
+  'assert/strict': ['assert', 'strict'] };
+const absent = ['http', 'https', 'http2', 'net', 'tls', 'dgram', 'dns', 'cluster', 'inspector', 'v8', 'async_hooks', 'diagnostics_channel',
+  'test', 'wasi', 'repl', 'trace_events', 'domain', 'worker_threads', 'zlib', 'punycode'];
+
+internal.isBuiltin = (name) => {
+  const bare = name.startsWith('node:') ? name.slice(5) : name;
+  return names.includes(bare) || bare in parts || (absent.includes(bare) && bare !== 'test') || name === 'node:test';
+};
+internal.names = [...names, ...Object.keys(parts)].sort();
+
+const cache = Object.create(null);
+internal.builtin = (name) => {
+  const bare = name.startsWith('node:') ? name.slice(5) : name;
+  if (bare in cache) return cache[bare].exports;
+  if (bare in parts) return internal.builtin(parts[bare][0])[parts[bare][1]];
+  if (!names.includes(bare)) {
+    const error = new Error(absent.includes(bare)
+      ? `The module '${bare}' is not in this node: it is QuickJS with the modules ${names.join(', ')}`
+      : `No such built-in module: ${name}`);
+    error.code = 'ERR_UNKNOWN_BUILTIN_MODULE';
+    throw error;
+  }
+  const module = cache[bare] = { exports: {} };
+  const file = `${root}${bare}.js`;
+  const source = std.loadFile(file);
+  if (source === null) throw new Error(`cannot read ${file}`);
+  native.evaluate(`(function (exports, require, module, internal) {${source}\n})`, file)(
+    module.exports, internal.builtin, module, internal);
+  return module.exports;
+};
+
+function lazy(name, make) {
+  Object.defineProperty(globalThis, name, {
+    configurable: true, enumerable: false,
+    get() {
+      const value = make();
+      Object.defineProperty(globalThis, name, { value, configurable: true, writable: true, enumerable: false });
+      return value;
+    },
+    set(value) { Object.defineProperty(globalThis, name, { value, configurable: true, writable: true, enumerable: false }); },
+  });
+}
+
+function setGlobals() {
+  for (const name of ['print', 'scriptArgs', 'console', 'gc', 'navigator']) delete globalThis[name];
+  globalThis.global = globalThis;
+  lazy('process', () => internal.builtin('process'));
+  lazy('console', () => internal.builtin('console'));
+  for (const name of ['Buffer', 'atob', 'btoa', 'Blob']) lazy(name, () => internal.builtin('buffer')[name]);
+  for (const name of ['URL', 'URLSearchParams']) lazy(name, () => internal.builtin('url')[name]);
+  for (const name of ['TextEncoder', 'TextDecoder']) lazy(name, () => internal.builtin('util')[name]);
+  for (const name of ['Event', 'EventTarget', 'AbortController', 'AbortSignal']) lazy(name, () => internal.builtin('events')[name]);
+  for (const name of ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'])
+    lazy(name, () => internal.builtin('timers')[name]);
+  lazy('structuredClone', () => internal.builtin('util').structuredClone);
+  lazy('crypto', () => internal.builtin('crypto').webcrypto);
+  delete globalThis.__native;
+  Object.defineProperty(globalThis, '__native', { value: native, enumerable: false, configurable: true });
+}
+
+setGlobals();
+internal.builtin('process');
+internal.builtin('timers');
+internal.builtin('module');
+internal.run();

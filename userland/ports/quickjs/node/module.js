@@ -1,0 +1,359 @@
+// module: require and import, and the command line.
+const { native, std, isBuiltin } = internal;
+const path = require('path');
+
+const isFile = (name) => { const s = native.stat(name); return typeof s !== 'number' && (s[2] & 0o170000) === 0o100000; };
+const isFolder = (name) => { const s = native.stat(name); return typeof s !== 'number' && (s[2] & 0o170000) === 0o40000; };
+const real = (name) => { const result = native.realpath(name); return typeof result === 'string' ? result : name; };
+
+const packages = new Map();
+function packageIn(folder) {
+  if (!packages.has(folder)) {
+    const text = isFile(`${folder}/package.json`) ? std.loadFile(`${folder}/package.json`) : null;
+    let parsed = null;
+    if (text !== null) {
+      try {
+        parsed = JSON.parse(text);
+      } catch (error) {
+        throw new Error(`Invalid package config ${folder}/package.json: ${error.message}`);
+      }
+    }
+    packages.set(folder, parsed);
+  }
+  return packages.get(folder);
+}
+function packageAbove(file) {
+  for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
+    const found = packageIn(folder);
+    if (found) return { found, folder };
+    if (folder === '/' || folder.endsWith('/node_modules')) return { found: null, folder };
+  }
+}
+function isModule(file) {
+  if (file.endsWith('.mjs')) return true;
+  if (!file.endsWith('.js') && path.extname(file) !== '') return false;
+  return packageAbove(file).found?.type === 'module';
+}
+
+function notFound(name, from, imported) {
+  const bare = imported && !/^[./]/.test(name);
+  const error = new Error(imported ? `Cannot find ${bare ? 'package' : 'module'} '${name}' imported from ${from}` :
+    `Cannot find module '${name}'${from ? `\nRequire stack:\n- ${from}` : ''}`);
+  error.code = imported ? 'ERR_MODULE_NOT_FOUND' : 'MODULE_NOT_FOUND';
+  if (!imported) error.requireStack = from ? [from] : [];
+  return error;
+}
+
+function asFile(name) {
+  for (const end of ['', '.js', '.json', '.mjs', '.cjs']) if (isFile(name + end)) return name + end;
+  return null;
+}
+function asFolder(folder) {
+  if (!isFolder(folder)) return null;
+  const main = packageIn(folder)?.main;
+  const named = main && (asFile(path.join(folder, main)) ?? asIndex(path.join(folder, main)));
+  return named || asIndex(folder);
+}
+const asIndex = (folder) => asFile(path.join(folder, 'index'));
+
+// "exports" of a package: the target for a subpath under these conditions.
+function fromExports(target, subpath, conditions) {
+  if (target === null || target === undefined) return null;
+  if (typeof target === 'string') return target;
+  if (Array.isArray(target)) return target.map((item) => fromExports(item, subpath, conditions)).find(Boolean) ?? null;
+  const keys = Object.keys(target);
+  if (keys.length && keys[0].startsWith('.')) {
+    if (subpath in target) return fromExports(target[subpath], subpath, conditions);
+    for (const key of keys.filter((key) => key.includes('*')).sort((a, b) => b.length - a.length)) {
+      const [head, tail] = key.split('*');
+      if (!subpath.startsWith(head) || !subpath.endsWith(tail) || subpath.length < key.length - 1) continue;
+      const star = subpath.slice(head.length, subpath.length - tail.length);
+      return fromExports(target[key], subpath, conditions)?.replaceAll('*', star) ?? null;
+    }
+    return null;
+  }
+  if (keys.length && subpath !== '.' && !conditions) return null;
+  for (const key of keys) {
+    if (key !== 'default' && !conditions.includes(key)) continue;
+    const found = fromExports(target[key], subpath, conditions);
+    if (found) return found;
+  }
+  return null;
+}
+
+function fromNodeModules(name, from, imported) {
+  const [, pack, rest] = /^((?:@[^/]+\/)?[^/]+)(.*)$/.exec(name) ?? [null, name, ''];
+  const conditions = [imported ? 'import' : 'require', 'node', 'module-sync'];
+  const own = packageAbove(from);
+  if (own.found?.name === pack && own.found.exports) {
+    const target = fromExports(own.found.exports, `.${rest}`, conditions);
+    if (target) return path.join(own.folder, target);
+  }
+  if (name.startsWith('#') && own.found?.imports) {
+    const target = fromExports(Object.fromEntries(Object.entries(own.found.imports).map(([k, v]) => [`.${k}`, v])), `.${name}`, conditions);
+    if (target) return target.startsWith('.') ? path.join(own.folder, target) : resolveFrom(target, from, imported);
+  }
+  const roots = [];
+  for (let folder = path.dirname(from); ; folder = path.dirname(folder)) {
+    if (path.basename(folder) !== 'node_modules') roots.push(path.join(folder, 'node_modules'));
+    if (folder === '/') break;
+  }
+  for (const root of [...roots, ...(process.env.NODE_PATH ?? '').split(':').filter(Boolean), '/usr/lib/node_modules', '/usr/local/lib/node_modules']) {
+    const folder = path.join(root, pack);
+    if (!isFolder(folder)) {
+      const file = rest === '' ? asFile(folder) : null;
+      if (file) return file;
+      continue;
+    }
+    const described = packageIn(folder);
+    if (described?.exports) {
+      const top = typeof described.exports === 'object' && !Array.isArray(described.exports) && Object.keys(described.exports)[0]?.startsWith('.');
+      const target = fromExports(top ? described.exports : { '.': described.exports }, `.${rest}`, conditions);
+      if (target) return path.join(folder, target);
+      throw Object.assign(new Error(`Package subpath '.${rest}' is not defined by "exports" in ${folder}/package.json`), { code: 'ERR_PACKAGE_PATH_NOT_EXPORTED' });
+    }
+    const file = rest ? asFile(folder + rest) ?? asFolder(folder + rest) : (imported && described?.module && asFile(path.join(folder, described.module))) || asFolder(folder);
+    if (file) return file;
+  }
+  return null;
+}
+
+function resolveFrom(name, from, imported) {
+  if (name.startsWith('file:')) name = require('url').fileURLToPath(name);
+  let found;
+  if (/^(\.\.?)?(\/|$)/.test(name) || name === '.' || name === '..') {
+    const whole = path.resolve(path.dirname(from), name);
+    found = (name.endsWith('/') ? null : asFile(whole)) ?? asFolder(whole);
+  } else {
+    found = fromNodeModules(name, from, imported);
+  }
+  if (!found || !isFile(found)) throw notFound(name, from.endsWith('/[eval]') ? '' : from, imported);
+  return real(found);
+}
+
+class Module {
+  constructor(id, parent) {
+    this.id = id;
+    this.path = path.dirname(id);
+    this.exports = {};
+    this.filename = id;
+    this.loaded = false;
+    this.children = [];
+    this.paths = [];
+    Object.defineProperty(this, 'parent', { value: parent, configurable: true, writable: true });
+    if (parent) parent.children.push(this);
+  }
+  require(name) { return requireFrom(name, this); }
+  _compile(source, file) {
+    const text = source.replace(/^#!.*/, '');
+    const compiled = native.evaluate(`(function (exports, require, module, __filename, __dirname) {${text}\n})`, file);
+    compiled.call(this.exports, this.exports, makeRequire(this), this, file, path.dirname(file));
+  }
+}
+Module._cache = Object.create(null);
+Module._extensions = {
+  '.js': (module, file) => module._compile(std.loadFile(file), file),
+  '.json': (module, file) => {
+    try {
+      module.exports = JSON.parse(std.loadFile(file).replace(/^\ufeff/, ''));
+    } catch (error) {
+      error.message = `${file}: ${error.message}`;
+      throw error;
+    }
+  },
+  '.node': (module, file) => { throw Object.assign(new Error(`${file}: native addons cannot be loaded here`), { code: 'ERR_DLOPEN_FAILED' }); },
+};
+
+function requireFrom(name, parent) {
+  if (typeof name !== 'string') throw Object.assign(new TypeError(`The "id" argument must be of type string. Received ${name === null ? 'null' : typeof name}`), { code: 'ERR_INVALID_ARG_TYPE' });
+  if (name === '') throw Object.assign(new TypeError("The argument 'id' must be a non-empty string. Received ''"), { code: 'ERR_INVALID_ARG_VALUE' });
+  if (isBuiltin(name)) return internal.builtin(name);
+  return load(resolveFrom(name, parent.filename, false), parent).exports;
+}
+
+function load(file, parent) {
+  const known = Module._cache[file];
+  if (known) return known;
+  if (isModule(file)) {
+    throw Object.assign(new Error(`require() of ES Module ${file}${parent ? ` from ${parent.filename}` : ''} not supported.\nInstead change the require to a dynamic import() which is available in all CommonJS modules.`), { code: 'ERR_REQUIRE_ESM' });
+  }
+  const module = Module._cache[file] = new Module(file, parent);
+  try {
+    (Module._extensions[path.extname(file)] ?? Module._extensions['.js'])(module, file);
+  } catch (error) {
+    delete Module._cache[file];
+    throw error;
+  }
+  module.loaded = true;
+  return module;
+}
+
+let mainModule;
+function makeRequire(module) {
+  const require = (name) => requireFrom(name, module);
+  require.resolve = (name) => (isBuiltin(name) ? name : resolveFrom(name, module.filename, false));
+  require.cache = Module._cache;
+  require.extensions = Module._extensions;
+  require.main = mainModule;
+  return require;
+}
+
+// ES modules. Modules of this folder and CommonJS ones get a source that hands their exports on.
+const handed = new Map();
+internal.handed = handed;
+Object.defineProperty(globalThis, '__cloche_handed', { value: (name) => handed.get(name), enumerable: false });
+function handOn(name, exports) {
+  handed.set(name, exports);
+  const names = exports !== null && (typeof exports === 'object' || typeof exports === 'function') ? Object.keys(exports).filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && key !== 'default') : [];
+  const reserved = /^(?:break|case|catch|class|const|continue|debugger|delete|do|else|enum|export|extends|false|finally|for|function|if|import|in|instanceof|new|null|return|super|switch|this|throw|true|try|typeof|var|void|while|with|yield|let|static|await|implements|interface|package|private|protected|public|arguments|eval)$/;
+  const lines = names.map((key, i) => `const _${i} = m[${JSON.stringify(key)}]; export { _${i} as ${reserved.test(key) ? JSON.stringify(key) : key} };`);
+  return `const m = globalThis.__cloche_handed(${JSON.stringify(name)}); export default m; ${lines.join(' ')}`;
+}
+native.setModuleHooks(
+  (base, name) => {
+    if (isBuiltin(name)) return name.startsWith('node:') ? name : `node:${name}`;
+    const from = base.startsWith('/') ? base : path.join(process.cwd(), '[eval]');
+    return resolveFrom(name.replace(/[?#].*$/, ''), from, true);
+  },
+  (name) => {
+    if (name.startsWith('node:')) return handOn(name, internal.builtin(name));
+    if (name.endsWith('.json')) return handOn(name, load(name).exports);
+    if (!isModule(name) && !looksLikeModule(name)) return handOn(name, load(name).exports);
+    const source = std.loadFile(name).replace(/^#!.*/, '');
+    return withMeta(source, name);
+  });
+
+// A .js file of a package that does not say: it is a module when it uses what only modules have.
+function looksLikeModule(file) {
+  if (file.endsWith('.cjs') || packageAbove(file).found?.type === 'commonjs') return false;
+  return usesModules(std.loadFile(file));
+}
+function usesModules(source) {
+  const bare = source.replace(/\/\*[\s\S]*?\*\/|(^|[^:'"`\\])\/\/.*$/gm, '$1');
+  return /^\s*(?:import\s*(?:[\w$*{'"]|\.meta)|export\s+(?:default|const|let|var|function|class|async)\b|export\s*[{*])/m.test(bare);
+}
+function withMeta(source, file) {
+  if (!/\bimport\s*\.\s*meta\b/.test(source)) return source;
+  const meta = `import.meta.filename = ${JSON.stringify(file)}; import.meta.dirname = ${JSON.stringify(path.dirname(file))}; import.meta.resolve = (n) => globalThis.__cloche_resolve(n, ${JSON.stringify(file)});`;
+  return `${meta}${source}`;
+}
+Object.defineProperty(globalThis, '__cloche_resolve', { enumerable: false,
+  value: (name, from) => (isBuiltin(name) ? (name.startsWith('node:') ? name : `node:${name}`) : require('url').pathToFileURL(resolveFrom(name, from, true)).href) });
+
+const usage = `Usage: node [options] [ script.js | - ] [arguments]
+
+  -e, --eval SCRIPT     run SCRIPT
+  -p, --print SCRIPT    run SCRIPT and print what it comes to
+  -c, --check FILE      only check the syntax
+  -r, --require MODULE  load MODULE first
+  --input-type=TYPE     of -e, -p and stdin: module or commonjs
+  -v, --version         print the version
+  -h, --help            print this
+
+node is QuickJS here: the language is ES2023, the modules are a part of Node.js's.
+`;
+
+function fail(text) {
+  internal.writeAll(2, `${native.argv[0]}: ${text}\n`);
+  native.exit(9);
+}
+
+function parseCommand(argv) {
+  const command = { preload: [], rest: [] };
+  let i = 1;
+  const value = (option) => (i + 1 < argv.length ? argv[++i] : fail(`${option} requires an argument`));
+  for (; i < argv.length; i++) {
+    let word = argv[i];
+    if (word === '-' || !word.startsWith('-')) break;
+    if (word === '--') { i++; break; }
+    let given;
+    if (word.startsWith('--') && word.includes('=')) [word, given] = [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)];
+    if (word === '-e' || word === '--eval') command.source = given ?? value(word);
+    else if (word === '-p' || word === '--print' || word === '-pe') { command.print = true; command.source = given ?? value(word); }
+    else if (word === '-c' || word === '--check') command.check = true;
+    else if (word === '-r' || word === '--require' || word === '--import') command.preload.push(given ?? value(word));
+    else if (word === '--input-type') command.type = given ?? value(word);
+    else if (word === '-v' || word === '--version') { internal.writeAll(1, `${process.version}\n`); native.exit(0); }
+    else if (word === '-h' || word === '--help') { internal.writeAll(1, usage); native.exit(0); }
+    else if (word === '-i' || word === '--interactive') command.interactive = true;
+    else if (!/^--(no-)?(warnings|deprecation|experimental-.*|harmony.*|trace-.*|enable-.*|max-old-space-size|stack-.*|unhandled-rejections|preserve-symlinks.*|expose-gc|title|disable-.*|use-.*|throw-deprecation|pending-deprecation|import)$/.test(word)) fail(`bad option: ${argv[i]}`);
+    process.execArgv.push(argv[i]);
+  }
+  command.rest = argv.slice(i);
+  return command;
+}
+
+function evaluateMain(source, command, name) {
+  if (command.type === 'module' || (command.type !== 'commonjs' && !command.print && usesModules(source))) {
+    native.evaluateModule(source, path.join(process.cwd(), name)).catch(internal.fatal);
+    return;
+  }
+  const module = new Module(path.join(process.cwd(), name));
+  Object.assign(globalThis, { module, exports: module.exports, require: makeRequire(module), __filename: name, __dirname: '.' });
+  for (const key of internal.names) {
+    if (key.includes('/') || key in globalThis) continue;
+    Object.defineProperty(globalThis, key, { configurable: true, enumerable: false, get: () => internal.builtin(key),
+      set(value) { Object.defineProperty(globalThis, key, { value, writable: true, configurable: true, enumerable: true }); } });
+  }
+  const result = native.evaluate(source, name);
+  if (command.print) console.log(result);
+}
+
+internal.run = () => {
+  const command = parseCommand(native.argv);
+  const fromStdin = command.source === undefined && (command.rest[0] === '-' || (command.rest.length === 0 && !native.isatty(0)));
+  try {
+    const here = new Module(path.join(process.cwd(), '[eval]'));
+    const script = command.source === undefined && !fromStdin ? command.rest[0] : undefined;
+    process.argv = [process.execPath, ...(script === undefined ? command.rest.slice(fromStdin && command.rest[0] === '-' ? 1 : 0) : [path.resolve(script), ...command.rest.slice(1)])];
+    if (fromStdin && command.rest[0] === '-') process.argv.splice(1, 0, '-');
+    for (const name of command.preload) requireFrom(name, here);
+    if (command.source !== undefined) return evaluateMain(command.source, command, '[eval]');
+    if (fromStdin) return evaluateMain(Buffer.from(native.readAll(0)).toString(), command, '[stdin]');
+    if (script === undefined) return require('readline').__repl(evaluateInteractive);
+    const file = resolveMain(path.resolve(script));
+    if (command.check) return check(file);
+    if (isModule(file) || (file.endsWith('.js') && looksLikeModule(file))) {
+      native.evaluateModule(withMeta(std.loadFile(file).replace(/^#!.*/, ''), file), file).catch(internal.fatal);
+    } else {
+      const module = mainModule = Module._cache[file] = new Module(file);
+      module.id = '.';
+      process.mainModule = module;
+      (Module._extensions[path.extname(file)] ?? Module._extensions['.js'])(module, file);
+      module.loaded = true;
+    }
+  } catch (error) {
+    internal.fatal(error);
+  }
+};
+const run = internal.run;
+internal.run = () => { run(); internal.runTicks(); };
+function resolveMain(file) {
+  const found = asFile(file) ?? asFolder(file);
+  if (found) return real(found);
+  throw notFound(file, '', false);
+}
+function check(file) {
+  const source = std.loadFile(file).replace(/^#!.*/, '');
+  if (isModule(file) || looksLikeModule(file)) new (Object.getPrototypeOf(async () => {}).constructor)(source.replace(/^\s*(import|export)\b.*$/gm, ''));
+  else native.evaluate(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, file);
+}
+function evaluateInteractive(source) {
+  try {
+    return native.evaluate(/^\s*\{/.test(source) && !/;\s*$/.test(source) ? `(${source})` : source, 'REPL');
+  } catch (error) {
+    if (!(error instanceof SyntaxError) || !/^\s*\{/.test(source)) throw error;
+    return native.evaluate(source, 'REPL');
+  }
+}
+
+Module.Module = Module;
+Module.builtinModules = internal.names;
+Module.isBuiltin = isBuiltin;
+Module.createRequire = (from) => {
+  const file = from instanceof URL || String(from).startsWith('file:') ? require('url').fileURLToPath(from) : from;
+  return makeRequire(new Module(file.endsWith('/') ? `${file}noop.js` : file));
+};
+Module._load = (name, parent) => requireFrom(name, parent ?? new Module(path.join(process.cwd(), '[eval]')));
+Module._resolveFilename = (name, parent) => (isBuiltin(name) ? name : resolveFrom(name, parent?.filename ?? path.join(process.cwd(), '[eval]'), false));
+module.exports = Module;

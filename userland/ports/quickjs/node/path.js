@@ -1,0 +1,102 @@
+// path: POSIX paths.
+const separator = '/';
+
+function checked(path, name = 'path') {
+  if (typeof path === 'string') return path;
+  const shown = path === null ? 'null' : typeof path === 'object' ? `an instance of ${path.constructor?.name ?? 'Object'}` :
+    path === undefined ? 'undefined' : `type ${typeof path} (${String(path)})`;
+  throw Object.assign(new TypeError(`The "${name}" argument must be of type string. Received ${shown}`), { code: 'ERR_INVALID_ARG_TYPE' });
+}
+
+// Without empty, . and (where there is something to leave) .. parts.
+function simplify(path, absolute) {
+  const out = [];
+  for (const part of path.split(separator)) {
+    if (part === '' || part === '.') continue;
+    if (part !== '..') out.push(part);
+    else if (out.length && out[out.length - 1] !== '..') out.pop();
+    else if (!absolute) out.push('..');
+  }
+  return out.join(separator);
+}
+
+function normalize(path) {
+  if (checked(path) === '') return '.';
+  const absolute = path[0] === separator;
+  let result = simplify(path, absolute);
+  if (result === '' && !absolute) result = '.';
+  if (result !== '' && path.endsWith(separator)) result += separator;
+  return absolute ? separator + result : result;
+}
+
+function join(...parts) {
+  const joined = parts.map((part) => checked(part)).filter((part) => part !== '').join(separator);
+  return joined === '' ? '.' : normalize(joined);
+}
+
+function resolve(...parts) {
+  let path = '';
+  for (let i = parts.length - 1; i >= 0 && path[0] !== separator; i--) {
+    const part = checked(parts[i], `paths[${i}]`);
+    if (part !== '') path = path === '' ? part : part + separator + path;
+  }
+  if (path[0] !== separator) path = process.cwd() + separator + path;
+  return separator + simplify(path, true);
+}
+
+function relative(from, to) {
+  const a = resolve(checked(from, 'from')).split(separator).filter(Boolean);
+  const b = resolve(checked(to, 'to')).split(separator).filter(Boolean);
+  let same = 0;
+  while (same < a.length && same < b.length && a[same] === b[same]) same++;
+  return [...Array(a.length - same).fill('..'), ...b.slice(same)].join(separator);
+}
+
+function withoutSlashes(path) {
+  let end = path.length;
+  while (end > 1 && path[end - 1] === separator) end--;
+  return path.slice(0, end);
+}
+
+function dirname(path) {
+  if (checked(path) === '') return '.';
+  const whole = withoutSlashes(path);
+  const slash = whole.lastIndexOf(separator);
+  if (slash < 0) return '.';
+  if (slash === 0) return whole.startsWith('//') && whole.length > 1 ? '//' : separator;
+  return withoutSlashes(whole.slice(0, slash));
+}
+
+function basename(path, suffix) {
+  checked(path);
+  if (suffix !== undefined) checked(suffix, 'suffix');
+  const whole = withoutSlashes(path);
+  const name = whole.slice(whole.lastIndexOf(separator) + 1);
+  return suffix && name !== suffix && name.endsWith(suffix) ? name.slice(0, -suffix.length) : name;
+}
+
+function extname(path) {
+  const name = basename(path);
+  const dot = name.lastIndexOf('.');
+  return dot <= 0 || name === '..' ? '' : name.slice(dot);
+}
+
+function parse(path) {
+  const root = checked(path)[0] === separator ? separator : '';
+  const base = basename(path), ext = extname(path);
+  let dir = dirname(path);
+  if (dir === '.' && !withoutSlashes(path).startsWith('.' + separator)) dir = '';
+  return { root, dir: path === separator ? separator : dir, base, ext, name: ext ? base.slice(0, -ext.length) : base };
+}
+
+function format(parts) {
+  const dir = parts.dir || parts.root;
+  const base = parts.base || `${parts.name ?? ''}${parts.ext ? (parts.ext[0] === '.' ? '' : '.') + parts.ext : ''}`;
+  if (!dir) return base;
+  return dir === parts.root ? dir + base : dir + separator + base;
+}
+
+const path = module.exports = { sep: separator, delimiter: ':', normalize, join, resolve, relative, dirname, basename, extname, parse, format,
+  isAbsolute: (p) => checked(p)[0] === separator, toNamespacedPath: (p) => p, matchesGlob: undefined };
+delete path.matchesGlob;
+path.posix = path;

@@ -1,0 +1,230 @@
+// process: the command line, the environment, the standard streams, how the program ends.
+const { native, os } = internal;
+const EventEmitter = require('events');
+const { errnoError, signals } = require('os').__errors;
+
+const process = module.exports = new EventEmitter();
+Object.setPrototypeOf(process, Object.create(EventEmitter.prototype, { constructor: { value: function process() {} } }));
+const started = native.clockNs();
+
+const environment = internal.std.getenviron();
+process.env = new Proxy(environment, {
+  set(target, name, value) {
+    if (typeof name === 'symbol') return false;
+    target[name] = String(value);
+    internal.std.setenv(name, target[name]);
+    return true;
+  },
+  deleteProperty(target, name) {
+    delete target[name];
+    if (typeof name === 'string') internal.std.unsetenv(name);
+    return true;
+  },
+});
+const check = (result, call) => {
+  if (typeof result === 'number' && result < 0) throw errnoError(result, call);
+  return result;
+};
+process.title = 'node';
+process.version = 'v20.0.0';
+process.versions = { node: '20.0.0', quickjs: '0.16.2' };
+process.release = { name: 'node' };
+process.arch = 'wasm32';
+process.platform = 'linux';
+process.pid = native.getpid();
+process.argv0 = native.argv[0];
+process.execPath = '/usr/bin/node';
+process.execArgv = [];
+process.argv = [process.execPath];
+process.exitCode = undefined;
+process.config = { variables: {} };
+process.features = {};
+Object.defineProperty(process, 'ppid', { get: () => native.getppid(), enumerable: true });
+process.cwd = () => check(native.getcwd(), 'getcwd');
+process.chdir = (path) => { if (os.chdir(String(path)) < 0) throw errnoError(-2, 'chdir', path); };
+process.umask = (mask) => (mask === undefined ? native.umask() : native.umask(mask));
+process.getuid = process.geteuid = () => native.getuid();
+process.getgid = process.getegid = () => native.getgid();
+process.getgroups = () => [native.getgid()];
+process.uptime = () => Number(native.clockNs() - started) / 1e9;
+process.hrtime = (since) => {
+  const now = native.clockNs();
+  let seconds = Number(now / 1000000000n), rest = Number(now % 1000000000n);
+  if (since) {
+    seconds -= since[0];
+    rest -= since[1];
+    if (rest < 0) { seconds--; rest += 1e9; }
+  }
+  return [seconds, rest];
+};
+process.hrtime.bigint = () => native.clockNs();
+process.memoryUsage = () => {
+  const rss = native.memoryOwn();
+  return { rss, heapTotal: rss, heapUsed: rss, external: 0, arrayBuffers: 0 };
+};
+process.memoryUsage.rss = () => native.memoryOwn();
+process.cpuUsage = (since) => {
+  const user = native.cpuUs(0), system = native.cpuUs(1);
+  return since ? { user: user - since.user, system: system - since.system } : { user, system };
+};
+process.resourceUsage = () => ({ userCPUTime: native.cpuUs(0), systemCPUTime: native.cpuUs(1), maxRSS: native.memoryOwn() / 1024 });
+process.emitWarning = (warning, type = 'Warning') => {
+  const name = typeof type === 'object' ? type.type ?? 'Warning' : type;
+  process.stderr.write(`(node:${process.pid}) ${warning instanceof Error ? warning : `${name}: ${warning}`}\n`);
+};
+process.kill = (pid, signal = 'SIGTERM') => {
+  const number = typeof signal === 'number' ? signal : signals[signal];
+  if (number === undefined) throw Object.assign(new TypeError(`Unknown signal: ${signal}`), { code: 'ERR_UNKNOWN_SIGNAL' });
+  check(native.kill(pid, number), 'kill');
+  return true;
+};
+
+// What is to run before promises go on.
+const ticks = [];
+process.nextTick = (callback, ...args) => {
+  if (typeof callback !== 'function') throw new TypeError('The "callback" argument must be of type function.');
+  if (ticks.push([callback, args]) === 1) queueMicrotask(runTicks);
+};
+function runTicks() {
+  while (ticks.length) {
+    const [callback, args] = ticks.shift();
+    let done = false;
+    try {
+      callback(...args);
+      done = true;
+    } finally {
+      if (!done && ticks.length) queueMicrotask(runTicks);
+    }
+  }
+}
+internal.runTicks = runTicks;
+
+let ending = false;
+process.exit = (code) => {
+  if (code !== undefined) process.exitCode = code;
+  process.reallyExit(finish());
+};
+process.reallyExit = (code) => native.exit(code);
+process.abort = () => { native.kill(native.getpid(), 6); };
+function finish() {
+  const code = () => (process.exitCode === undefined ? 0 : Number(process.exitCode) & 255);
+  if (!ending) {
+    ending = true;
+    process.emit('exit', code());
+  }
+  return code();
+}
+internal.finish = finish;
+
+let idle = false;
+native.onidle = () => {
+  if (ending || idle) return;
+  idle = true;
+  process.emit('beforeExit', process.exitCode ?? 0);
+};
+native.onend = () => native.exit(finish());
+
+// An exception that nobody caught: on stderr, as Node.js shows it.
+internal.fatal = (error) => {
+  if (process.listenerCount('uncaughtException') > 0) {
+    process.emit('uncaughtException', error, 'uncaughtException');
+    return;
+  }
+  const { inspect } = require('util');
+  let text;
+  if (error instanceof Error) {
+    text = inspect(error);
+    const place = /\(?(\/[^()\s]*?):(\d+)(?::\d+)?\)?/.exec(String(error.stack));
+    if (place) {
+      const line = internal.std.loadFile(place[1])?.split('\n')[place[2] - 1];
+      text = `${place[1]}:${place[2]}\n${line === undefined ? '' : `${line}\n`}\n${text}`;
+    }
+  } else {
+    text = `Uncaught ${inspect(error)}\n(Use \`node --trace-uncaught ...\` to show where the exception was thrown)`;
+  }
+  internal.writeAll(2, `${text}\n\nNode.js ${process.version} (QuickJS)\n`);
+  process.exitCode = 1;
+  native.exit(ending ? 1 : finish() || 1);
+};
+native.onthrow = () => {
+  const error = native.thrown;
+  native.thrown = undefined;
+  internal.fatal(error);
+};
+
+// Promises that were rejected and that nobody has looked at when the jobs are done.
+const rejected = new Map();
+native.onreject = (promise, reason, handled) => {
+  if (handled) rejected.delete(promise);
+  else if (rejected.set(promise, reason).size === 1) require('timers').__soon();
+};
+internal.checkRejections = () => {
+  for (const [promise, reason] of rejected) {
+    rejected.delete(promise);
+    if (process.listenerCount('unhandledRejection') > 0) process.emit('unhandledRejection', reason, promise);
+    else if (reason instanceof Error) internal.fatal(reason);
+    else {
+      internal.fatal(Object.assign(new Error('This error originated either by throwing inside of an async function without a catch block, or by rejecting a promise ' +
+        `which was not handled with .catch(). The promise rejected with the reason "${require('util').inspect(reason)}".`), { name: 'UnhandledPromiseRejection', code: 'ERR_UNHANDLED_REJECTION' }));
+    }
+  }
+};
+
+// The stack of an error begins with what it is, as in V8.
+Error.prepareStackTrace = (error, sites) => {
+  let head;
+  try {
+    const message = String(error.message ?? '');
+    const name = String(error.name ?? 'Error');
+    head = message && name ? `${name}: ${message}` : message || name;
+  } catch {
+    head = 'Error';
+  }
+  const lines = [];
+  for (const site of sites) {
+    const file = site.getFileName();
+    if (!file || file.startsWith(internal.root) || site.isNative()) continue;
+    const place = `${file}:${site.getLineNumber()}:${site.getColumnNumber()}`;
+    const name = site.getFunctionName();
+    lines.push(`    at ${name && name !== '<anonymous>' && name !== '<eval>' ? `${name} (${place})` : place}`);
+  }
+  return [head, ...lines].join('\n');
+};
+
+internal.writeAll = (fd, data) => {
+  const bytes = typeof data === 'string' ? new Uint8Array(native.utf8Encode(data)) : data;
+  for (let done = 0; done < bytes.length;) {
+    const count = native.write(fd, bytes.buffer, bytes.byteOffset + done, bytes.length - done, -1);
+    if (count === -11) { native.poll([fd], [4], -1); continue; }
+    if (count < 0) return count;
+    done += count;
+  }
+  return 0;
+};
+
+function lazyStream(name, make) {
+  Object.defineProperty(process, name, {
+    configurable: true, enumerable: true,
+    get() {
+      const value = make();
+      Object.defineProperty(process, name, { value, configurable: true, enumerable: true, writable: true });
+      return value;
+    },
+  });
+}
+lazyStream('stdin', () => require('tty').__input());
+lazyStream('stdout', () => require('tty').__output(1));
+lazyStream('stderr', () => require('tty').__output(2));
+
+// A handler of a signal keeps the program from being ended by it.
+const handled = new Set();
+process.on('newListener', (name) => {
+  if (!(name in signals) || handled.has(name)) return;
+  handled.add(name);
+  os.signal(signals[name], () => process.emit(name, name, signals[name]));
+});
+process.on('removeListener', (name) => {
+  if (!handled.has(name) || process.listenerCount(name) > 0) return;
+  handled.delete(name);
+  os.signal(signals[name], null);
+});

@@ -1,0 +1,355 @@
+// stream: readable, writable, duplex and transforming streams with back pressure.
+const EventEmitter = require('events');
+
+class Stream extends EventEmitter {
+  destroyed = false;
+  closed = false;
+  errored = null;
+  destroy(error) {
+    if (this.destroyed) return this;
+    this.destroyed = true;
+    this.errored = error ?? null;
+    const done = (failure) => process.nextTick(() => {
+      const shown = failure ?? error;
+      if (shown) this.emit('error', shown);
+      this.closed = true;
+      this.emit('close');
+    });
+    this._destroy(error ?? null, done);
+    return this;
+  }
+  _destroy(error, callback) { if (this.options?.destroy) this.options.destroy.call(this, error, callback); else callback(error); }
+  pipe(target, options = {}) {
+    this.on('data', (chunk) => {
+      if (target.write(chunk) !== false) return;
+      this.pause();
+      target.once('drain', () => this.resume());
+    });
+    if (options.end !== false && target !== process.stdout && target !== process.stderr) this.once('end', () => target.end());
+    target.emit('pipe', this);
+    return target;
+  }
+  async [Symbol.asyncDispose]() { this.destroy(); }
+}
+
+const readableSide = {
+  _initRead(options) {
+    this._r = { chunks: [], size: 0, flowing: null, ended: false, endEmitted: false, reading: false, limit: options.highWaterMark ?? options.readableHighWaterMark ?? (options.objectMode || options.readableObjectMode ? 16 : 65536),
+      objects: Boolean(options.objectMode || options.readableObjectMode), decoder: null, scheduled: false };
+    if (options.encoding) this.setEncoding(options.encoding);
+    this.readable = true;
+  },
+  setEncoding(encoding) { this._r.decoder = new (require('string_decoder').StringDecoder)(encoding); this.readableEncoding = encoding; return this; },
+  push(chunk, encoding) {
+    const r = this._r;
+    r.reading = false;
+    if (r.ended) return false;
+    if (chunk === null) {
+      const rest = r.decoder?.end();
+      if (rest) r.chunks.push(rest);
+      r.ended = true;
+    } else {
+      if (typeof chunk === 'string' && !r.objects && !r.decoder) chunk = Buffer.from(chunk, encoding);
+      else if (r.decoder && typeof chunk !== 'string') chunk = r.decoder.write(chunk);
+      if (r.objects || chunk.length) { r.chunks.push(chunk); r.size += r.objects ? 1 : chunk.length; }
+    }
+    this._schedule();
+    return r.size < r.limit;
+  },
+  unshift(chunk) { this._r.chunks.unshift(chunk); this._r.size += this._r.objects ? 1 : chunk.length; },
+  _schedule() {
+    if (this._r.scheduled) return;
+    this._r.scheduled = true;
+    process.nextTick(() => { this._r.scheduled = false; this._flow(); });
+  },
+  _flow() {
+    const r = this._r;
+    while (r.flowing && r.chunks.length && !this.destroyed) {
+      const chunk = r.chunks.shift();
+      r.size -= r.objects ? 1 : chunk.length;
+      this.emit('data', chunk);
+    }
+    if (!r.flowing && this.listenerCount('readable') && (r.chunks.length || r.ended) && !r.endEmitted) this.emit('readable');
+    this._finishRead();
+    if (!r.ended && !r.reading && !this.destroyed && r.size < r.limit && (r.flowing || this.listenerCount('readable'))) {
+      r.reading = true;
+      try {
+        this._read(r.limit);
+      } catch (error) {
+        this.destroy(error);
+      }
+    }
+  },
+  _finishRead() {
+    const r = this._r;
+    if (!r.ended || r.chunks.length || r.endEmitted || this.destroyed || r.flowing === false && !this.listenerCount('readable')) return;
+    if (r.flowing === null && !this.listenerCount('readable')) return;
+    r.endEmitted = true;
+    this.readable = false;
+    this.readableEnded = true;
+    this.emit('end');
+    if (!this._w || this._w.finished) process.nextTick(() => this.destroy());
+  },
+  _read() { if (this.options?.read) this.options.read.call(this, this._r.limit); },
+  read(size) {
+    const r = this._r;
+    if (r.chunks.length === 0) { this._schedule(); return null; }
+    let chunk;
+    if (r.objects || size === undefined) {
+      chunk = r.objects ? r.chunks.shift() : typeof r.chunks[0] === 'string' ? r.chunks.splice(0).join('') : Buffer.concat(r.chunks.splice(0));
+    } else {
+      const whole = typeof r.chunks[0] === 'string' ? r.chunks.join('') : Buffer.concat(r.chunks);
+      if (whole.length < size && !r.ended) return null;
+      chunk = whole.slice(0, size);
+      r.chunks = whole.length > size ? [whole.slice(size)] : [];
+    }
+    r.size = r.objects ? r.chunks.length : r.chunks.reduce((sum, item) => sum + item.length, 0);
+    this._schedule();
+    return chunk;
+  },
+  resume() { this._r.flowing = true; this._schedule(); this.emit('resume'); return this; },
+  pause() { if (this._r.flowing !== false) { this._r.flowing = false; this.emit('pause'); } return this; },
+  isPaused() { return this._r.flowing === false; },
+  unpipe() { this.removeAllListeners('data'); return this.pause(); },
+  on(name, listener) {
+    EventEmitter.prototype.on.call(this, name, listener);
+    if (name === 'data' && this._r.flowing !== false) this.resume();
+    if (name === 'readable') this._schedule();
+    return this;
+  },
+  async *[Symbol.asyncIterator]() {
+    let wake, failed, ended = this._r.endEmitted || this.destroyed;
+    const queue = [];
+    const stir = () => wake?.();
+    this.on('error', (error) => { failed = error; stir(); });
+    this.once('end', () => { ended = true; stir(); });
+    this.once('close', () => { ended = true; stir(); });
+    if (!ended) this.on('data', (chunk) => { queue.push(chunk); if (queue.length > 16) this.pause(); stir(); });
+    try {
+      for (;;) {
+        while (queue.length) yield queue.shift();
+        if (failed) throw failed;
+        if (ended) return;
+        if (this.isPaused()) this.resume();
+        await new Promise((resolve) => { wake = resolve; if (queue.length || ended || failed) resolve(); });
+      }
+    } finally {
+      this.destroy();
+    }
+  },
+  async toArray() { const all = []; for await (const item of this) all.push(item); return all; },
+  map(fn) { return Readable.from(async function* (from) { for await (const item of from) yield await fn(item); }(this)); },
+  filter(fn) { return Readable.from(async function* (from) { for await (const item of from) if (await fn(item)) yield item; }(this)); },
+  async forEach(fn) { for await (const item of this) await fn(item); },
+};
+readableSide.addListener = readableSide.on;
+
+const writableSide = {
+  _initWrite(options) {
+    this._w = { queue: [], size: 0, limit: options.highWaterMark ?? options.writableHighWaterMark ?? (options.objectMode || options.writableObjectMode ? 16 : 16384),
+      objects: Boolean(options.objectMode || options.writableObjectMode), busy: false, ending: false, finished: false, needDrain: false, encoding: options.defaultEncoding ?? 'utf8',
+      decode: options.decodeStrings !== false, ready: !options.construct };
+    this.writable = true;
+    if (options.construct) {
+      process.nextTick(() => options.construct.call(this, (error) => {
+        if (error) return this.destroy(error);
+        this._w.ready = true;
+        this._pump();
+      }));
+    }
+  },
+  get writableLength() { return this._w.size; },
+  get writableHighWaterMark() { return this._w.limit; },
+  get writableEnded() { return this._w.ending; },
+  get writableFinished() { return this._w.finished; },
+  get writableNeedDrain() { return this._w.needDrain; },
+  write(chunk, encoding, callback) {
+    if (typeof encoding === 'function') [encoding, callback] = [undefined, encoding];
+    const w = this._w;
+    if (chunk === null) throw Object.assign(new TypeError('May not write null values to stream'), { code: 'ERR_STREAM_NULL_VALUES' });
+    if (w.ending || this.destroyed) {
+      const error = Object.assign(new Error(w.ending ? 'write after end' : 'Cannot call write after a stream was destroyed'), { code: w.ending ? 'ERR_STREAM_WRITE_AFTER_END' : 'ERR_STREAM_DESTROYED' });
+      process.nextTick(() => { callback?.(error); if (!this.destroyed) this.destroy(error); });
+      return false;
+    }
+    if (!w.objects && typeof chunk !== 'string' && !ArrayBuffer.isView(chunk)) {
+      throw Object.assign(new TypeError(`The "chunk" argument must be of type string or an instance of Buffer, TypedArray, or DataView. Received ${chunk === undefined ? 'undefined' : `type ${typeof chunk} (${require('util').inspect(chunk)})`}`), { code: 'ERR_INVALID_ARG_TYPE' });
+    }
+    if (!w.objects && typeof chunk === 'string' && w.decode) chunk = Buffer.from(chunk, encoding ?? w.encoding);
+    w.queue.push({ chunk, encoding: encoding ?? w.encoding, callback });
+    w.size += w.objects ? 1 : chunk.length;
+    this._pump();
+    if (w.size >= w.limit) w.needDrain = true;
+    return w.size < w.limit;
+  },
+  _pump() {
+    const w = this._w;
+    if (w.busy || !w.ready || w.corked || this.destroyed) return;
+    const next = w.queue.shift();
+    if (!next) {
+      if (w.ending && !w.finishing) this._finish();
+      return;
+    }
+    w.busy = true;
+    const done = (error) => {
+      w.busy = false;
+      w.size -= w.objects ? 1 : next.chunk.length;
+      if (error) {
+        next.callback?.(error);
+        this.destroy(error);
+        return;
+      }
+      next.callback?.(null);
+      if (w.needDrain && w.size === 0 && !w.ending) {
+        w.needDrain = false;
+        process.nextTick(() => this.emit('drain'));
+      }
+      if (later) this._pump();
+      else process.nextTick(() => this._pump());
+    };
+    let later = false;
+    try {
+      this._write(next.chunk, next.encoding, done);
+    } catch (error) {
+      this.destroy(error);
+    }
+    later = true;
+  },
+  _write(chunk, encoding, callback) {
+    if (this.options?.write) this.options.write.call(this, chunk, encoding, callback);
+    else if (this.options?.writev) this.options.writev.call(this, [{ chunk, encoding }], callback);
+    else if (this._writev) this._writev([{ chunk, encoding }], callback);
+    else callback(Object.assign(new Error('The _write() method is not implemented'), { code: 'ERR_METHOD_NOT_IMPLEMENTED' }));
+  },
+  _final(callback) { if (this.options?.final) this.options.final.call(this, callback); else callback(); },
+  _finish() {
+    this._w.finishing = true;
+    this._final((error) => {
+      if (error) return this.destroy(error);
+      process.nextTick(() => {
+        this._w.finished = true;
+        this.writable = false;
+        this.emit('finish');
+        if (!this._r || this._r.endEmitted) this.destroy();
+      });
+    });
+  },
+  end(chunk, encoding, callback) {
+    if (typeof chunk === 'function') [chunk, callback] = [undefined, chunk];
+    if (typeof encoding === 'function') [encoding, callback] = [undefined, encoding];
+    if (chunk !== undefined && chunk !== null) this.write(chunk, encoding);
+    if (callback) this.once('finish', callback);
+    this._w.ending = true;
+    this._pump();
+    return this;
+  },
+  cork() { this._w.corked = true; },
+  uncork() { this._w.corked = false; this._pump(); },
+  setDefaultEncoding(encoding) { this._w.encoding = encoding; return this; },
+};
+
+function define(name, sides, extra = {}) {
+  const Class = { [name]: class extends Stream {
+    constructor(options = {}) {
+      super();
+      this.options = options;
+      if (sides.includes(readableSide)) this._initRead(options);
+      if (sides.includes(writableSide)) this._initWrite(options);
+      if (options.signal) options.signal.addEventListener('abort', () => this.destroy(options.signal.reason));
+    }
+  } }[name];
+  for (const side of [...sides, extra])
+    for (const key of Reflect.ownKeys(side)) Object.defineProperty(Class.prototype, key, { ...Object.getOwnPropertyDescriptor(side, key), enumerable: false });
+  // Old programs call the constructor as a function on objects of their own.
+  return new Proxy(Class, { apply(target, self, args) { return Object.defineProperties(self, Object.getOwnPropertyDescriptors(new target(...args))) && undefined; } });
+}
+const Readable = define('Readable', [readableSide]);
+const Writable = define('Writable', [writableSide]);
+const Duplex = define('Duplex', [readableSide, writableSide]);
+const Transform = define('Transform', [readableSide, writableSide], {
+  _transform(chunk, encoding, callback) {
+    if (this.options.transform) this.options.transform.call(this, chunk, encoding, callback);
+    else callback(null, chunk);
+  },
+  _flush(callback) { if (this.options.flush) this.options.flush.call(this, callback); else callback(); },
+  _write(chunk, encoding, callback) {
+    this._transform(chunk, encoding, (error, result) => {
+      if (error) return callback(error);
+      if (result !== undefined && result !== null) this.push(result);
+      callback();
+    });
+  },
+  _final(callback) {
+    this._flush((error, result) => {
+      if (error) return callback(error);
+      if (result !== undefined && result !== null) this.push(result);
+      this.push(null);
+      callback();
+    });
+  },
+  _read() {},
+});
+class PassThrough extends Transform {
+  _transform(chunk, encoding, callback) { callback(null, chunk); }
+}
+
+Readable.from = (source, options) => {
+  const items = typeof source === 'string' || source instanceof Uint8Array ? [source][Symbol.iterator]() : (source[Symbol.asyncIterator] ?? source[Symbol.iterator]).call(source);
+  return new Readable({ objectMode: true, ...options,
+    read() {
+      Promise.resolve(items.next()).then(async ({ value, done }) => this.push(done ? null : await value)).catch((error) => this.destroy(error));
+    },
+    destroy(error, callback) { Promise.resolve(items.return?.()).then(() => callback(error), () => callback(error)); } });
+};
+
+function finished(stream, options, callback) {
+  if (typeof options === 'function') callback = options;
+  let called = false;
+  const call = (error) => { if (!called) { called = true; callback(error); } };
+  stream.on('error', call);
+  if (stream._w) stream.once('finish', () => (stream._r && !stream._r.endEmitted ? stream.once('end', () => call()) : call()));
+  else stream.once('end', () => call());
+  stream.once('close', () => call(stream._w ? (stream._w.finished ? undefined : early()) : stream._r?.endEmitted ? undefined : early()));
+}
+const early = () => Object.assign(new Error('Premature close'), { code: 'ERR_STREAM_PREMATURE_CLOSE' });
+
+function pipeline(...streams) {
+  const callback = typeof streams.at(-1) === 'function' ? streams.pop() : () => {};
+  if (Array.isArray(streams[0])) streams = streams[0];
+  const made = [];
+  for (const [i, item] of streams.entries()) {
+    const before = made.at(-1);
+    if (typeof item === 'function') made.push(i === streams.length - 1 ? sink(item, before) : Readable.from(item(before)));
+    else if (i === 0 && !(item instanceof EventEmitter)) made.push(Readable.from(item));
+    else { if (before) before.pipe(item); made.push(item); }
+  }
+  let failed, waiting = 0, called = false;
+  const done = (error) => {
+    if (error && !failed) {
+      failed = error;
+      for (const stream of made) stream.destroy?.();
+    }
+    if ((--waiting === 0 || failed) && !called) { called = true; callback(failed); }
+  };
+  for (const stream of made) {
+    if (stream === process.stdout || stream === process.stderr) continue;
+    waiting++;
+    finished(stream, done);
+  }
+  return made.at(-1);
+}
+function sink(fn, source) {
+  const end = new PassThrough();
+  end.resume();
+  Promise.resolve(fn(source)).then(() => end.end(), (error) => end.destroy(error));
+  return end;
+}
+
+const promises = {
+  finished: (stream) => new Promise((resolve, reject) => finished(stream, (error) => (error ? reject(error) : resolve()))),
+  pipeline: (...streams) => new Promise((resolve, reject) => pipeline(...streams.filter((item) => item instanceof EventEmitter || typeof item === 'function' || item?.[Symbol.asyncIterator] || item?.[Symbol.iterator]), (error) => (error ? reject(error) : resolve()))),
+};
+const custom = Symbol.for('nodejs.util.promisify.custom');
+finished[custom] = promises.finished;
+pipeline[custom] = promises.pipeline;
+module.exports = Object.assign(Stream, { Stream, Readable, Writable, Duplex, Transform, PassThrough, finished, pipeline, promises });

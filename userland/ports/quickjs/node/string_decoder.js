@@ -1,0 +1,33 @@
+// string_decoder: text from bytes that come in pieces.
+
+// How many bytes of these end at the end of a UTF-8 character.
+function completeLength(bytes) {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back];
+    if (byte >= 0xc0) {
+      const wanted = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+      return wanted > back ? bytes.length - back : bytes.length;
+    }
+    if (byte < 0x80) break;
+  }
+  return bytes.length;
+}
+
+class StringDecoder {
+  #rest = Buffer.alloc(0);
+  constructor(encoding = 'utf8') { this.encoding = String(encoding).toLowerCase().replace('-', ''); }
+  write(chunk) {
+    if (typeof chunk === 'string') return chunk;
+    const bytes = this.#rest.length ? Buffer.concat([this.#rest, chunk]) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const unit = { utf16le: 2, ucs2: 2, base64: 3, base64url: 3 }[this.encoding];
+    const whole = this.encoding === 'utf8' ? completeLength(bytes) : unit ? bytes.length - bytes.length % unit : bytes.length;
+    this.#rest = Buffer.from(bytes.subarray(whole));
+    return bytes.toString(this.encoding, 0, whole);
+  }
+  end(chunk) {
+    const text = (chunk ? this.write(chunk) : '') + (this.#rest.length ? this.#rest.toString(this.encoding) : '');
+    this.#rest = Buffer.alloc(0);
+    return text;
+  }
+}
+module.exports = { StringDecoder, completeLength };

@@ -1,0 +1,179 @@
+// util: what Node.js's util has; inspect is in inspect.js.
+const { native, std } = internal;
+const inspecting = {};
+native.evaluate(`(function (exports, require, internal) {${std.loadFile(`${internal.root}inspect.js`)}\n})`, `${internal.root}inspect.js`)(inspecting, require, internal);
+const { inspect, format, formatWithOptions, stringWidth, isProxy } = inspecting;
+
+const custom = Symbol.for('nodejs.util.promisify.custom');
+function promisify(original) {
+  if (typeof original !== 'function') throw Object.assign(new TypeError('The "original" argument must be of type function'), { code: 'ERR_INVALID_ARG_TYPE' });
+  if (original[custom]) return original[custom];
+  return function (...args) {
+    return new Promise((resolve, reject) => {
+      Reflect.apply(original, this, [...args, (error, ...values) => (error ? reject(error) : resolve(values[0]))]);
+    });
+  };
+}
+promisify.custom = custom;
+
+function callbackify(original) {
+  return function (...args) {
+    const callback = args.pop();
+    Reflect.apply(original, this, args).then((value) => process.nextTick(callback, null, value), (error) => process.nextTick(callback, error));
+  };
+}
+
+const tag = (value) => Object.prototype.toString.call(value).slice(8, -1);
+const typedArray = Object.getPrototypeOf(Uint8Array);
+const types = {
+  isDate: (v) => v instanceof Date, isRegExp: (v) => v instanceof RegExp, isMap: (v) => v instanceof Map, isSet: (v) => v instanceof Set,
+  isPromise: (v) => v instanceof Promise, isNativeError: (v) => v instanceof Error, isProxy, isTypedArray: (v) => v instanceof typedArray,
+  isUint8Array: (v) => v instanceof Uint8Array, isArrayBuffer: (v) => v instanceof ArrayBuffer, isAnyArrayBuffer: (v) => v instanceof ArrayBuffer || v instanceof SharedArrayBuffer,
+  isSharedArrayBuffer: (v) => v instanceof SharedArrayBuffer, isArrayBufferView: (v) => ArrayBuffer.isView(v), isDataView: (v) => v instanceof DataView,
+  isWeakMap: (v) => v instanceof WeakMap, isWeakSet: (v) => v instanceof WeakSet, isGeneratorObject: (v) => tag(v) === 'Generator',
+  isAsyncFunction: (v) => tag(v) === 'AsyncFunction', isGeneratorFunction: (v) => tag(v) === 'GeneratorFunction' || tag(v) === 'AsyncGeneratorFunction',
+  isBoxedPrimitive: (v) => v instanceof Number || v instanceof String || v instanceof Boolean || tag(v) === 'Symbol' && typeof v === 'object',
+};
+
+// Equal in structure. `strict` as assert.deepStrictEqual has it.
+function isDeepEqual(a, b, strict, seen = new Map()) {
+  if (strict ? Object.is(a, b) : a == b || (a !== a && b !== b)) return true;
+  if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false;
+  if (strict && Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false;
+  if (tag(a) !== tag(b) || Array.isArray(a) !== Array.isArray(b)) return false;
+  if (seen.get(a) === b) return true;
+  seen.set(a, b);
+  const same = (x, y) => isDeepEqual(x, y, strict, seen);
+  if (a instanceof Date && b instanceof Date && !Object.is(a.getTime(), b.getTime())) return false;
+  if (a instanceof RegExp && String(a) !== String(b)) return false;
+  if (a instanceof Error && (a.message !== b.message || a.name !== b.name)) return false;
+  if (types.isBoxedPrimitive(a) && !same(a.valueOf(), b.valueOf())) return false;
+  if (ArrayBuffer.isView(a) || a instanceof ArrayBuffer) {
+    const bytes = (v) => (v instanceof ArrayBuffer ? new Uint8Array(v) : new Uint8Array(v.buffer, v.byteOffset, v.byteLength));
+    const x = bytes(a), y = bytes(b);
+    return x.length === y.length && x.every((byte, i) => byte === y[i]);
+  }
+  if (a instanceof Set && (a.size !== b.size || ![...a].every((x) => b.has(x) || (typeof x === 'object' && [...b].some((y) => same(x, y)))))) return false;
+  if (a instanceof Map && (a.size !== b.size || ![...a].every(([k, v]) => (b.has(k) ? same(v, b.get(k)) : [...b].some(([l, w]) => same(k, l) && same(v, w)))))) return false;
+  const keys = Object.keys(a), others = Object.keys(b);
+  if (keys.length !== others.length || (Array.isArray(a) && a.length !== b.length)) return false;
+  if (strict) {
+    const symbols = (v) => Object.getOwnPropertySymbols(v).filter((s) => Object.prototype.propertyIsEnumerable.call(v, s));
+    const mine = symbols(a);
+    if (mine.length !== symbols(b).length || !mine.every((s) => same(a[s], b[s]))) return false;
+  }
+  return keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]));
+}
+
+function clone(value, seen) {
+  if (typeof value === 'function' || typeof value === 'symbol') throw new DOMException(`${String(value)} could not be cloned.`, 'DataCloneError');
+  if (value === null || typeof value !== 'object') return value;
+  if (seen.has(value)) return seen.get(value);
+  const keep = (copy) => { seen.set(value, copy); return copy; };
+  if (value instanceof Date) return keep(new Date(value.getTime()));
+  if (value instanceof RegExp) return keep(new RegExp(value.source, value.flags));
+  if (types.isBoxedPrimitive(value)) return keep(Object(value.valueOf()));
+  if (value instanceof ArrayBuffer) return keep(value.slice(0));
+  if (ArrayBuffer.isView(value)) {
+    const bytes = value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength);
+    const Kind = Object.getPrototypeOf(value.constructor) === Uint8Array ? Uint8Array : value.constructor;
+    return keep(new Kind(bytes));
+  }
+  if (value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet)
+    throw new DOMException(`#<${tag(value)}> could not be cloned.`, 'DataCloneError');
+  if (value instanceof Map) {
+    const copy = keep(new Map());
+    for (const [k, v] of value) copy.set(clone(k, seen), clone(v, seen));
+    return copy;
+  }
+  if (value instanceof Set) {
+    const copy = keep(new Set());
+    for (const v of value) copy.add(clone(v, seen));
+    return copy;
+  }
+  let copy;
+  if (value instanceof Error) {
+    copy = keep(new (globalThis[value.name] ?? Error)(value.message));
+    copy.stack = value.stack;
+    if ('cause' in value) copy.cause = clone(value.cause, seen);
+    return copy;
+  }
+  copy = keep(Array.isArray(value) ? new Array(value.length) : {});
+  for (const key of Object.keys(value)) copy[key] = clone(value[key], seen);
+  return copy;
+}
+
+class TextEncoder {
+  encoding = 'utf-8';
+  encode(text = '') { return new Uint8Array(native.utf8Encode(String(text).toWellFormed())); }
+  encodeInto(text, target) {
+    let read = 0, written = 0;
+    for (const char of text) {
+      const bytes = this.encode(char);
+      if (written + bytes.length > target.length) break;
+      target.set(bytes, written);
+      written += bytes.length;
+      read += char.length;
+    }
+    return { read, written };
+  }
+}
+class TextDecoder {
+  #rest = new Uint8Array(0);
+  constructor(encoding = 'utf-8', options = {}) {
+    const name = String(encoding).toLowerCase();
+    const known = { utf8: 'utf-8', 'utf-8': 'utf-8', latin1: 'windows-1252', ascii: 'windows-1252', 'iso-8859-1': 'windows-1252', 'windows-1252': 'windows-1252', 'utf-16le': 'utf-16le', utf16le: 'utf-16le' };
+    if (!(name in known)) throw Object.assign(new RangeError(`The "${encoding}" encoding is not supported`), { code: 'ERR_ENCODING_NOT_SUPPORTED' });
+    this.encoding = known[name];
+    this.fatal = Boolean(options.fatal);
+    this.ignoreBOM = Boolean(options.ignoreBOM);
+  }
+  decode(input = new Uint8Array(0), options = {}) {
+    let bytes = input instanceof ArrayBuffer ? new Uint8Array(input) : new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
+    if (this.encoding !== 'utf-8') return Buffer.from(bytes).toString(this.encoding === 'utf-16le' ? 'utf16le' : 'latin1');
+    if (this.#rest.length) {
+      const joined = new Uint8Array(this.#rest.length + bytes.length);
+      joined.set(this.#rest);
+      joined.set(bytes, this.#rest.length);
+      bytes = joined;
+    }
+    const whole = options.stream ? require('string_decoder').completeLength(bytes) : bytes.length;
+    this.#rest = bytes.slice(whole);
+    let text = native.utf8Decode(bytes.buffer, bytes.byteOffset, whole);
+    if (this.fatal && text.includes('\ufffd') && !isDeepEqual(new TextEncoder().encode(text), bytes.subarray(0, whole), true))
+      throw Object.assign(new TypeError('The encoded data was not valid for encoding utf-8'), { code: 'ERR_ENCODING_INVALID_ENCODED_DATA' });
+    if (!this.ignoreBOM && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
+    return text;
+  }
+}
+
+const warned = new Set();
+module.exports = {
+  inspect, format, formatWithOptions, stringWidth, promisify, callbackify, types, TextEncoder, TextDecoder, isDeepEqual,
+  isDeepStrictEqual: (a, b) => isDeepEqual(a, b, true),
+  isArray: Array.isArray,
+  structuredClone: function structuredClone(value) { return clone(value, new Map()); },
+  inherits(constructor, parent) {
+    Object.defineProperty(constructor, 'super_', { value: parent, writable: true, configurable: true });
+    Object.setPrototypeOf(constructor.prototype, parent.prototype);
+  },
+  deprecate(fn, message, code) {
+    return function (...args) {
+      if (!warned.has(message)) {
+        warned.add(message);
+        process.stderr.write(`(node:${process.pid}) ${code ? `[${code}] ` : ''}DeprecationWarning: ${message}\n`);
+      }
+      return new.target ? Reflect.construct(fn, args, new.target) : Reflect.apply(fn, this, args);
+    };
+  },
+  debuglog: (section) => {
+    const on = new RegExp(`(^|,)${section}(,|$)`, 'i').test(process.env.NODE_DEBUG ?? '');
+    return (...args) => { if (on) process.stderr.write(`${section.toUpperCase()} ${process.pid}: ${format(...args)}\n`); };
+  },
+  stripVTControlCharacters: (text) => text.replace(/\x1b\[[0-9;?]*[ -/]*[@-~]/g, ''),
+  toUSVString: (text) => String(text).toWellFormed(),
+  styleText: (style, text) => [style].flat().reduce((done, name) => {
+    const [on, off] = inspect.colors[name];
+    return `\x1b[${on}m${done}\x1b[${off}m`;
+  }, text),
+};
