@@ -1,7 +1,8 @@
 # Everything that stands on the whole library and is no layer: tests/*_test.cc (contract, hostile),
 # bench/*.cc, fuzz/*_fuzz.cc, examples/*.cc. A folder with nothing in it yet adds nothing.
 
-set(all_layers cloche_sandbox cloche_cli cloche_packages cloche_python cloche_kernel cloche_vfs
+set(all_layers cloche_cli cloche_serve cloche_rest cloche_ssh cloche_steps cloche_http cloche_session
+    cloche_sandbox cloche_packages cloche_python cloche_kernel cloche_vfs
     cloche_wasm cloche_base)
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*.cc)

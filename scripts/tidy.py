@@ -129,7 +129,7 @@ def rule_layers(_):
                 if path.startswith("cloche/"):
                     # base has some public headers; the rest are the sandbox's.
                     header = line.partition("cloche/")[2].partition('"')[0]
-                    ok = name in ("sandbox", "cli") or f"src/base/{header}" in FILES
+                    ok = name == "sandbox" or "sandbox" in below or f"src/base/{header}" in FILES
                 else:
                     ok = any(path.startswith(a + "/") for a in allowed)
                 if not ok:

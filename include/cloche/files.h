@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@ namespace cloche {
 namespace detail {
 class SandboxState;
 }
+
+class OpenFile;
+struct OpenMode;
 
 enum class FileKind : std::uint8_t { file, directory, symlink, other };
 
@@ -40,6 +44,8 @@ class Files {
   // Makes or overwrites the file, and the folders that lead to it.
   Result<void> write(std::string_view path, std::string_view content, std::uint32_t mode = 0644);
   Result<void> append(std::string_view path, std::string_view content);
+  // See cloche/open_file.h. The folders that lead to it must be there; EISDIR for one.
+  Result<std::unique_ptr<OpenFile>> open(std::string_view path, const OpenMode& mode);
   // By name, without "." and "..".
   Result<std::vector<FileInfo>> list(std::string_view path) const;
   Result<FileInfo> stat(std::string_view path) const;       // follows symbolic links
@@ -52,6 +58,9 @@ class Files {
   Result<void> remove_all(std::string_view path);
   Result<void> rename(std::string_view from, std::string_view to);
   Result<void> change_mode(std::string_view path, std::uint32_t mode);
+  // Follows symbolic links.
+  Result<void> set_times(std::string_view path, std::int64_t accessed_ns,
+                         std::int64_t modified_ns);
   Result<void> make_symlink(std::string_view target, std::string_view path);
   // '*', '?', '[...]', and '**' for any number of folders; sorted.
   Result<std::vector<std::string>> glob(std::string_view pattern) const;

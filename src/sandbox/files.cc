@@ -1,5 +1,6 @@
 #include "cloche/files.h"
 
+#include "sandbox/file_info.h"
 #include "sandbox/sandbox_state.h"
 
 namespace cloche {
@@ -17,7 +18,9 @@ FileKind kind_of(vfs::FileType type) {
   }
 }
 
-FileInfo info_of(const vfs::FileInfo& info) {
+}  // namespace
+
+FileInfo detail::info_of(const vfs::FileInfo& info) {
   return {.name = info.name,
           .kind = kind_of(info.stat.type),
           .size_bytes = info.stat.type == vfs::FileType::directory ? 0 : info.stat.size,
@@ -26,6 +29,10 @@ FileInfo info_of(const vfs::FileInfo& info) {
           .created_ns = info.stat.btime.s * ns_per_s + info.stat.btime.ns,
           .target = info.target};
 }
+
+namespace {
+
+using detail::info_of;
 
 Result<FileInfo> info_at(vfs::FileOps& ops, std::string_view path, vfs::Follow follow) {
   CLOCHE_ASSIGN(const vfs::FileInfo info, ops.stat(path, follow));

@@ -133,6 +133,32 @@ Result<void> FileOps::write_file(std::string_view path, std::string_view content
   return {};
 }
 
+Result<std::unique_ptr<NodeIo>> FileOps::open_file(std::string_view path, Access access,
+                                                   std::optional<std::uint32_t> create_mode,
+                                                   Existing existing) {
+  CLOCHE_ASSIGN(Resolved found, space_.resolve(start_, path, Follow::yes, cred_));
+  Node node;
+  if (found.target) {
+    if (existing == Existing::error) return Errno::exist;
+    node = *found.target;
+    CLOCHE_ASSIGN(const Stat st, node.stat());
+    if (st.type == FileType::directory) return Errno::isdir;
+    if (st.type != FileType::regular) return Errno::nxio;
+    if (found.trailing_slash) return Errno::notdir;
+  } else {
+    if (!create_mode) return Errno::noent;
+    if (found.trailing_slash) return Errno::isdir;
+    CLOCHE_ASSIGN(node, create(found.parent, found.name, FileType::regular, *create_mode, cred_));
+  }
+  return open(node, access, cred_);
+}
+
+Result<void> FileOps::set_times(std::string_view path, Timestamp accessed, Timestamp modified) {
+  CLOCHE_ASSIGN(const Node node, space_.lookup(start_, path, Follow::yes, cred_));
+  using Kind = TimeChange::Kind;
+  return vfs::set_times(node, {Kind::at, accessed}, {Kind::at, modified}, {}, cred_);
+}
+
 Result<std::vector<FileInfo>> FileOps::list(std::string_view path, std::size_t entries_max) {
   CLOCHE_ASSIGN(const Node dir, space_.lookup(start_, path, Follow::yes, cred_));
   CLOCHE_ASSIGN(const auto entries, entries_of(dir, cred_, entries_max));

@@ -3,6 +3,8 @@
 // thread-safe: under the kernel's lock.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,12 +20,14 @@ struct FileInfo {
 };
 
 enum class Parents : std::uint8_t { must_exist, make };
+enum class Existing : std::uint8_t { fine, error };
 enum class WriteMode : std::uint8_t { replace, append };
 
 class FileOps {
  public:
   // Acts as `cred`, relative paths start at `start`. The namespace outlives this.
   FileOps(Namespace& space, Node start, Credentials cred);
+  const Credentials& user() const noexcept { return cred_; }
 
   // The whole file; EFBIG when it is larger than `size_max`. EISDIR, ENXIO for devices and fifos.
   Result<std::string> read_file(std::string_view path, std::uint64_t size_max);
@@ -33,6 +37,11 @@ class FileOps {
   Result<void> write_file(std::string_view path, std::string_view content,
                           std::uint32_t mode = 0644, Parents parents = Parents::must_exist,
                           WriteMode write_mode = WriteMode::replace);
+  // A regular file; where it is not there and `create` is, a new one of that mode. EISDIR, ENXIO for
+  // what is none.
+  Result<std::unique_ptr<NodeIo>> open_file(std::string_view path, Access access,
+                                            std::optional<std::uint32_t> create_mode,
+                                            Existing existing);
   // Entries by name, without "." and ".."; EFBIG when there are more than `entries_max`.
   Result<std::vector<FileInfo>> list(std::string_view path, std::size_t entries_max);
   Result<FileInfo> stat(std::string_view path, Follow follow = Follow::yes);
@@ -44,6 +53,7 @@ class FileOps {
   Result<void> remove_all(std::string_view path);
   Result<void> rename(std::string_view from, std::string_view to);
   Result<void> chmod(std::string_view path, std::uint32_t mode);
+  Result<void> set_times(std::string_view path, Timestamp accessed, Timestamp modified);
   Result<void> symlink(std::string_view target, std::string_view path);
   // Paths that match: '*', '?', '[...]', and '**' for any number of directories; sorted. EFBIG over
   // `matches_max`.

@@ -1,0 +1,93 @@
+#include "doors/http/log.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "doors/http/date.h"
+#include "doors/http/message.h"
+
+namespace cloche::http {
+namespace {
+
+constexpr std::size_t value_max_bytes = 300;
+
+std::string_view name_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::info: return "INFO";
+    case LogLevel::warning: return "WARNING";
+    case LogLevel::error: return "ERROR";
+  }
+  return "INFO";
+}
+
+bool is_plain(std::string_view text) {
+  if (text.empty()) return false;
+  for (const char c : text) {
+    if (c <= ' ' || c == '"' || c == '\\' || c == '=' || c == 0x7f) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string json_string(std::string_view text) {
+  std::string json = "\"";
+  for (const char c : valid_utf8(text)) {
+    switch (c) {
+      case '"': json += "\\\""; break;
+      case '\\': json += "\\\\"; break;
+      case '\n': json += "\\n"; break;
+      case '\r': json += "\\r"; break;
+      case '\t': json += "\\t"; break;
+      case '\b': json += "\\b"; break;
+      case '\f': json += "\\f"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          fmt::format_to(std::back_inserter(json), "\\u{:04x}", static_cast<unsigned>(c));
+        } else {
+          json += c;
+        }
+    }
+  }
+  json += '"';
+  return json;
+}
+
+std::string Log::line(LogFormat format, LogLevel level, std::string_view name,
+                      std::initializer_list<Detail> details, std::string_view timestamp) {
+  std::string line;
+  if (format == LogFormat::json) {
+    line = fmt::format(R"({{"time":"{}","level":"{}","event":{})", timestamp, name_of(level),
+                       json_string(name));
+    for (const auto& [key, value] : details) {
+      line += fmt::format(",{}:{}", json_string(key),
+                          json_string(std::string_view(value).substr(0, value_max_bytes)));
+    }
+    line += "}";
+  } else {
+    line = fmt::format("{} {} {}", timestamp, name_of(level), name);
+    for (const auto& [key, value] : details) {
+      const std::string_view part = std::string_view(value).substr(0, value_max_bytes);
+      line += fmt::format(" {}={}", key, is_plain(part) ? std::string(part) : json_string(part));
+    }
+  }
+  line += '\n';
+  return line;
+}
+
+void Log::event(LogLevel level, std::string_view name, std::initializer_list<Detail> details) {
+  const std::string text =
+      line(format_, level, name, details, iso_timestamp(std::chrono::system_clock::now()));
+  const std::lock_guard lock(mutex_);
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(fd_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;  // nobody reads the log: that is no reason to stop
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace cloche::http

@@ -1,0 +1,36 @@
+// Log: one line an event, on standard error, as text or as JSON. Thread-safe; a line is never torn.
+#pragma once
+
+#include <initializer_list>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cloche::http {
+
+enum class LogFormat { text, json };
+enum class LogLevel { info, warning, error };
+
+class Log {
+ public:
+  // Writes to `fd`, which stays the caller's.
+  explicit Log(LogFormat format, int fd = 2) : format_(format), fd_(fd) {}
+
+  using Detail = std::pair<std::string_view, std::string>;
+  // 2026-01-02T03:04:05.678Z INFO session_created session_id=...; values are cut at 300 bytes.
+  void event(LogLevel level, std::string_view name, std::initializer_list<Detail> details);
+
+  static std::string line(LogFormat format, LogLevel level, std::string_view name,
+                          std::initializer_list<Detail> details, std::string_view timestamp);
+
+ private:
+  const LogFormat format_;
+  const int fd_;
+  std::mutex mutex_;
+};
+
+// A JSON string with its quotes. Bytes that are not UTF-8 are replaced.
+std::string json_string(std::string_view text);
+
+}  // namespace cloche::http

@@ -1,0 +1,49 @@
+// Requests and answers of HTTP as values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cloche::http {
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+struct Request {
+  std::string method;
+  std::string target;  // as it was sent
+  std::string path;    // its part before '?', as it was sent
+  std::string query;   // what comes after '?'
+  Fields fields;
+  std::string body;
+  std::string peer;  // address:port of the client
+  bool secure = false;
+
+  // The value of the first field of that name, in any case; empty when there is none.
+  std::string_view field(std::string_view name) const;
+};
+
+struct Response {
+  int status = 200;
+  Fields fields;  // besides Date, Server, Content-Length and Connection
+  std::string body;
+};
+
+Response text_response(int status, std::string text);
+Response json_response(int status, std::string json);
+
+// "%41b+c" is "Ab+c"; a broken escape stays as it is. `plus` says what '+' means.
+enum class Plus { itself, space };
+std::string percent_decode(std::string_view text, Plus plus = Plus::itself);
+
+// The pairs of "a=1&b=%20", decoded, in order.
+std::vector<std::pair<std::string, std::string>> query_pairs(std::string_view query);
+
+bool same_text(std::string_view a, std::string_view b);  // but for the case of ASCII letters
+
+// The text with every byte that is not UTF-8 replaced by U+FFFD, as Python's `replace` does it.
+std::string valid_utf8(std::string_view text);
+bool is_utf8(std::string_view text);
+
+}  // namespace cloche::http

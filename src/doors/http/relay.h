@@ -1,0 +1,76 @@
+// Relay: passes bytes both ways between a client's stream and a descriptor, until both ways have
+// ended.
+#pragma once
+
+#include <array>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/write.hpp>
+#include <memory>
+#include <string>
+
+#include "base/unique_fd.h"
+
+namespace cloche::http {
+
+template <typename Owner, typename Stream>
+class Relay : public std::enable_shared_from_this<Relay<Owner, Stream>> {
+ public:
+  Relay(std::shared_ptr<Owner> owner, Stream& stream, UniqueFd fd, std::string first)
+      : owner_(std::move(owner)),
+        stream_(stream),
+        inside_(stream.get_executor(), boost::asio::local::stream_protocol(), fd.release()),
+        first_(std::move(first)) {}
+
+  void start() {
+    boost::asio::async_write(
+        inside_, boost::asio::buffer(first_),
+        [self = this->shared_from_this()](boost::system::error_code error, std::size_t) {
+          if (!error) self->inward();
+        });
+    outward();
+  }
+
+ private:
+  using Error = boost::system::error_code;
+
+  void inward() {
+    stream_.async_read_some(boost::asio::buffer(in_), [self = this->shared_from_this()](
+                                                          Error error, std::size_t bytes) {
+      if (error) {
+        Error ignored;
+        self->inside_.shutdown(boost::asio::socket_base::shutdown_send, ignored);
+        return;
+      }
+      boost::asio::async_write(self->inside_, boost::asio::buffer(self->in_.data(), bytes),
+                               [self](Error failed, std::size_t) {
+                                 if (!failed) self->inward();
+                               });
+    });
+  }
+
+  void outward() {
+    inside_.async_read_some(boost::asio::buffer(out_), [self = this->shared_from_this()](
+                                                           Error error, std::size_t bytes) {
+      if (error) return self->owner_->end_now();
+      boost::asio::async_write(self->stream_, boost::asio::buffer(self->out_.data(), bytes),
+                               [self](Error failed, std::size_t) {
+                                 if (!failed) self->outward();
+                               });
+    });
+  }
+
+  const std::shared_ptr<Owner> owner_;  // of the stream
+  Stream& stream_;
+  boost::asio::local::stream_protocol::socket inside_;
+  std::string first_;  // what the client had sent before
+  std::array<char, 32768> in_;
+  std::array<char, 32768> out_;
+};
+
+template <typename Owner, typename Stream>
+void start_relay(std::shared_ptr<Owner> owner, Stream& stream, UniqueFd fd, std::string first) {
+  std::make_shared<Relay<Owner, Stream>>(std::move(owner), stream, std::move(fd), std::move(first))
+      ->start();
+}
+
+}  // namespace cloche::http

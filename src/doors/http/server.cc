@@ -1,0 +1,172 @@
+#include "doors/http/server.h"
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "base/host_error.h"
+#include "doors/http/connection.h"
+
+namespace cloche::http {
+
+namespace asio = boost::asio;
+using Tcp = asio::ip::tcp;
+
+class Server::Impl final : public Host {
+ public:
+  Impl(const ServerOptions& options, Application& application)
+      : options_(options), application_(application), acceptor_(asio::make_strand(context_)) {
+    if (!options_.tls_certificate.empty()) use_certificate();
+    listen();
+    asio::post(acceptor_.get_executor(), [this] { accept(); });
+    for (std::size_t i = 0; i < std::max<std::size_t>(options_.threads, 1); ++i)
+      threads_.emplace_back([this] { context_.run(); });
+  }
+
+  ~Impl() override {
+    drain(std::chrono::milliseconds(0));
+    for (const auto& connection : all()) connection->end_now();
+    // Each connection goes with its last operation; what is left then has no operation.
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, std::chrono::seconds(5), [this] { return connections_.empty(); });
+    }
+    context_.stop();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  const ServerOptions& options() const override { return options_; }
+  Application& application() override { return application_; }
+  bool draining() const override { return draining_; }
+
+  void ended(Connection* connection) override {
+    const std::lock_guard lock(mutex_);
+    connections_.erase(connection);
+    changed_.notify_all();
+  }
+
+  std::uint16_t port() const noexcept { return port_; }
+
+  std::size_t connections() const {
+    const std::lock_guard lock(mutex_);
+    return connections_.size();
+  }
+
+  void drain(std::chrono::milliseconds patience) {
+    draining_ = true;
+    asio::post(acceptor_.get_executor(), [this] {
+      boost::system::error_code ignored;
+      acceptor_.close(ignored);
+    });
+    for (const auto& connection : all()) connection->end_soon();
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, patience, [this] { return connections_.empty(); });
+  }
+
+ private:
+  void use_certificate() {
+    tls_.emplace(asio::ssl::context::tls_server);
+    tls_->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
+                      asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
+                      asio::ssl::context::no_tlsv1_1);
+    boost::system::error_code error;
+    tls_->use_certificate_chain_file(options_.tls_certificate, error);
+    if (error) {
+      throw HostError("cannot use the certificate " + options_.tls_certificate + ": " +
+                      error.message());
+    }
+    tls_->use_private_key_file(options_.tls_key, asio::ssl::context::pem, error);
+    if (error) throw HostError("cannot use the key " + options_.tls_key + ": " + error.message());
+  }
+
+  void listen() {
+    const std::string place = options_.host + ":" + std::to_string(options_.port);
+    boost::system::error_code error;
+    const auto found = Tcp::resolver(context_).resolve(options_.host, std::to_string(options_.port),
+                                                       Tcp::resolver::passive, error);
+    if (error || found.empty()) throw HostError("there is no address " + options_.host);
+    const Tcp::endpoint endpoint = found.begin()->endpoint();
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(4096, error);
+    if (error) throw HostError("cannot listen on " + place + ": " + error.message());
+    port_ = acceptor_.local_endpoint().port();
+  }
+
+  void accept() {
+    acceptor_.async_accept(
+        asio::make_strand(context_), [this](boost::system::error_code error, Tcp::socket socket) {
+          if (!acceptor_.is_open()) return;
+          if (!error) {
+            serve(std::move(socket));
+          } else if (error == asio::error::no_descriptors || error == asio::error::no_memory) {
+            return pause_accepting();
+          }
+          accept();
+        });
+  }
+
+  // The host is out of something: that does not get better by asking again at once.
+  void pause_accepting() {
+    pause_.expires_after(std::chrono::milliseconds(50));
+    pause_.async_wait([this](boost::system::error_code) {
+      asio::post(acceptor_.get_executor(), [this] {
+        if (acceptor_.is_open()) accept();
+      });
+    });
+  }
+
+  void serve(Tcp::socket socket) {
+    if (connections() >= options_.connection_limit) return;  // closed
+    const std::shared_ptr<Connection> connection =
+        tls_ ? make_tls_connection(*this, std::move(socket), *tls_)
+             : make_plain_connection(*this, std::move(socket));
+    {
+      const std::lock_guard lock(mutex_);
+      connections_.emplace(connection.get(), connection);
+    }
+    connection->start();
+  }
+
+  std::vector<std::shared_ptr<Connection>> all() {
+    std::vector<std::shared_ptr<Connection>> found;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, connection] : connections_) {
+      if (auto alive = connection.lock()) found.push_back(std::move(alive));
+    }
+    return found;
+  }
+
+  const ServerOptions options_;
+  Application& application_;
+  std::optional<asio::ssl::context> tls_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::unordered_map<Connection*, std::weak_ptr<Connection>> connections_;
+  std::atomic<bool> draining_ = false;
+  std::uint16_t port_ = 0;
+  asio::io_context context_;
+  Tcp::acceptor acceptor_;
+  asio::steady_timer pause_{context_};
+  std::vector<std::thread> threads_;
+};
+
+Server::Server(const ServerOptions& options, Application& application)
+    : impl_(std::make_shared<Impl>(options, application)) {}
+Server::~Server() = default;
+
+std::uint16_t Server::port() const noexcept { return impl_->port(); }
+std::size_t Server::connections() const { return impl_->connections(); }
+void Server::drain(std::chrono::milliseconds patience) { impl_->drain(patience); }
+
+}  // namespace cloche::http

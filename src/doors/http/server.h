@@ -1,0 +1,88 @@
+// Server: HTTP/1.1 over TCP or TLS, asynchronous: some threads serve all connections, and a
+// connection that waits costs memory only.
+//
+// What comes in is bounded: the head, the body (by what the application admits), the number of
+// connections, and the time that each part may take. A client that is too slow, or never reads,
+// loses its connection.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "doors/http/message.h"
+
+namespace cloche::http {
+
+// The answer to one request. Thread-safe; it may be given from any thread, at any time, also when
+// the client is gone. One that is destroyed without an answer answers 500.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+
+  virtual void send(Response response) = 0;
+
+  // Says that the answer may take long. Where it is not there after `interval` a head with status
+  // 200 goes out, then a blank after each `interval`; the answer's body follows them, its status is
+  // lost. For bodies before which blanks mean nothing, such as JSON.
+  virtual void send_blanks_until_answer(std::chrono::milliseconds interval) = 0;
+
+  // Instead, for CONNECT: answers 200 and hands over the connection when the client has sent its
+  // first byte: `opened` owns the descriptor, a stream socket that does not block. Not called when
+  // the client goes away before. Called on a thread of the server: it must not wait.
+  virtual void open_tunnel(std::function<void(int fd)> opened) = 0;
+};
+
+// What the application says to a request's head, before there is a body.
+struct Admission {
+  std::uint64_t body_limit_bytes = 1 << 20;
+  std::optional<Response> refusal;  // sent instead of reading the body
+};
+
+class Application {
+ public:
+  virtual ~Application() = default;
+  // Both are called on threads of the server, and must not wait.
+  virtual Admission admit(const Request& head) = 0;
+  virtual void handle(Request request, std::shared_ptr<Exchange> exchange) = 0;
+  // The answer to what is no HTTP: 400, 408, 413 or 431.
+  virtual Response reject(int status, std::string_view reason) = 0;
+};
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 0;       // 0: one that is free
+  std::string tls_certificate;  // PEM files; both or none
+  std::string tls_key;
+  std::size_t threads = 2;
+  std::size_t connection_limit = 4096;
+  std::uint32_t head_limit_bytes = 32 << 10;
+  std::chrono::seconds head_timeout{15};
+  std::chrono::seconds idle_timeout{75};   // between requests
+  std::chrono::seconds stall_timeout{30};  // of a body, either way, besides a second per 64 KiB
+};
+
+class Server {
+ public:
+  // Listens, and serves from now on. Throws HostError with one sentence. `application` outlives it.
+  Server(const ServerOptions& options, Application& application);
+  ~Server();  // closes all connections
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  std::uint16_t port() const noexcept;
+  std::size_t connections() const;
+
+  // Takes no more connections and no more requests; returns when all requests in progress have been
+  // answered, or after `patience`.
+  void drain(std::chrono::milliseconds patience);
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace cloche::http

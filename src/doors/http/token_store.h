@@ -1,0 +1,43 @@
+// TokenStore: who may use the server. It holds hashes, never tokens. Thread-safe, as it never
+// changes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cloche::http {
+
+class TokenStore {
+ public:
+  // The tokens themselves, and a file with one token a line: NAME SHA256-IN-HEX; '#' begins a
+  // comment. Throws HostError with one sentence for a file that cannot be read, or a line that says
+  // nothing.
+  TokenStore(const std::vector<std::string>& tokens, const std::string& file);
+
+  // With none, everybody is the same owner and needs no token.
+  bool empty() const noexcept { return entries_.empty(); }
+  std::size_t size() const noexcept { return entries_.size(); }
+
+  // The owner that a token stands for; nothing for a token that there is not. The time it takes
+  // does not depend on the token.
+  std::optional<std::string> owner_of(std::string_view token) const;
+  // The same for "Bearer TOKEN".
+  std::optional<std::string> owner_of_header(std::string_view value) const;
+
+ private:
+  using Digest = std::array<unsigned char, 32>;
+  struct Entry {
+    Digest digest;
+    std::string owner;
+  };
+  static Digest digest_of(std::string_view text);
+  void read_file(const std::string& file);
+
+  std::vector<Entry> entries_;
+};
+
+}  // namespace cloche::http

@@ -1,0 +1,36 @@
+// What clients send to the REST door, read and checked.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "doors/http/message.h"
+#include "session/session_manager.h"
+
+namespace cloche::rest {
+
+template <typename T>
+using Checked = std::variant<T, http::Response>;  // or the answer that says what is wrong
+
+struct CommandBody {
+  std::string source;    // of the command or the code
+  std::string language;  // of code
+  std::chrono::seconds timeout{60};
+  std::map<std::string, std::string> environment;
+};
+
+Checked<session::SessionRequest> read_create(std::string_view body);
+Checked<CommandBody> read_command(std::string_view body);
+Checked<CommandBody> read_code(std::string_view body);
+
+struct PageQuery {
+  std::size_t limit = 50;
+  std::size_t offset = 0;
+};
+Checked<PageQuery> read_page_query(std::string_view query);
+
+}  // namespace cloche::rest

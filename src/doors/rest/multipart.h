@@ -1,0 +1,22 @@
+// The part that is a file of a multipart/form-data body (RFC 7578).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cloche::rest {
+
+struct FilePart {
+  std::string filename;
+  std::string_view content;  // a part of the body
+};
+
+// The boundary of a Content-Type; nothing when it is no multipart/form-data.
+std::optional<std::string> multipart_boundary(std::string_view content_type);
+
+// The first part called `name`. Nothing where there is none, or the body is malformed.
+std::optional<FilePart> find_part(std::string_view body, std::string_view boundary,
+                                  std::string_view name);
+
+}  // namespace cloche::rest

@@ -1,0 +1,125 @@
+#include "doors/rest/replies.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+#include <sys/random.h>
+
+#include <array>
+
+#include "cloche/check.h"
+#include "doors/http/date.h"
+#include "doors/http/log.h"
+
+namespace cloche::rest {
+namespace {
+
+using http::iso_timestamp;
+using http::json_string;
+
+std::string request_id() {
+  std::array<unsigned char, 8> bytes{};
+  CLOCHE_CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  std::string id = "req-";
+  for (const unsigned char byte : bytes) id += fmt::format("{:02x}", byte);
+  return id;
+}
+
+std::string_view name_of(session::Status status) {
+  return status == session::Status::paused ? "paused" : "running";
+}
+
+std::string_view name_of(FileKind kind) {
+  switch (kind) {
+    case FileKind::directory: return "directory";
+    case FileKind::symlink: return "symlink";
+    default: return "file";
+  }
+}
+
+std::string permissions(std::uint32_t mode) {
+  std::string text = "rwxrwxrwx";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if ((mode >> (text.size() - 1 - i) & 1) == 0) text[i] = '-';
+  }
+  return text;
+}
+
+std::string timestamp_of(std::int64_t ns) {
+  return iso_timestamp(std::chrono::system_clock::time_point(
+      std::chrono::duration_cast<std::chrono::system_clock::duration>(
+          std::chrono::nanoseconds(ns))));
+}
+
+}  // namespace
+
+http::Response error(int status, std::string_view code, std::string_view message) {
+  return http::json_response(
+      status, fmt::format(R"({{"error":"{}","message":{},"timestamp":"{}","requestId":"{}"}})",
+                          code, json_string(message),
+                          iso_timestamp(std::chrono::system_clock::now()), request_id()));
+}
+
+http::Response rate_limited(const RateLimiter::Verdict& verdict, std::string_view message) {
+  http::Response response = error(429, "RATE_LIMITED", message);
+  response.fields.emplace_back("X-RateLimit-Limit", std::to_string(verdict.limit));
+  response.fields.emplace_back("X-RateLimit-Remaining", std::to_string(verdict.remaining));
+  response.fields.emplace_back("X-RateLimit-Reset", std::to_string(verdict.reset_s));
+  return response;
+}
+
+http::Response file_error(Errno code, std::string_view path) {
+  const ErrnoInfo& info = errno_info(code);
+  const std::string message = fmt::format("{}: {}", path, info.message);
+  switch (code) {
+    case Errno::noent:
+    case Errno::notdir: return error(404, "INVALID_PARAMETER", message);
+    case Errno::nospc:
+    case Errno::dquot:
+    case Errno::fbig: return error(413, "INVALID_REQUEST", message);
+    case Errno::acces:
+    case Errno::perm:
+    case Errno::rofs: return error(403, "FORBIDDEN", message);
+    default: return error(400, "INVALID_PARAMETER", message);
+  }
+}
+
+std::string session_json(const session::Session& session) {
+  const session::Facts& facts = session.facts();
+  return fmt::format(
+      R"({{"sessionId":"{}","status":"{}","createdAt":"{}","expiresAt":"{}","lastActivityAt":"{}","metadata":{},"image":{}}})",
+      facts.id, name_of(session.status()), iso_timestamp(facts.created),
+      iso_timestamp(facts.expires), iso_timestamp(session.last_activity()), facts.metadata,
+      json_string(facts.image));
+}
+
+std::string result_json(const RunResult& result) {
+  const bool timed_out = result.status == RunStatus::timed_out;
+  std::string errors = result.stderr_data;
+  if (result.status == RunStatus::not_started) errors += result.reason + "\n";
+  return fmt::format(R"({{"status":"{}","exitCode":{},"stdout":{},"stderr":{}}})",
+                     timed_out               ? "timeout"
+                     : result.exit_code == 0 ? "completed"
+                                             : "failed",
+                     timed_out ? "null" : std::to_string(result.exit_code),
+                     json_string(result.stdout_data), json_string(errors));
+}
+
+std::string file_json(const FileInfo& info, std::string_view path, std::string_view checksum) {
+  return fmt::format(
+      R"({{"name":{},"path":{},"type":"{}","size":{},"permissions":"{}","createdAt":"{}","modifiedAt":"{}","checksum":"{}"}})",
+      json_string(info.name), json_string(path), name_of(info.kind), info.size_bytes,
+      permissions(info.mode), timestamp_of(info.created_ns), timestamp_of(info.modified_ns),
+      checksum);
+}
+
+std::string md5_hex(std::string_view content) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  if (::EVP_Digest(content.data(), content.size(), digest.data(), &size, ::EVP_md5(), nullptr) != 1)
+    return {};  // a host that forbids MD5
+  std::string hex;
+  for (unsigned i = 0; i < size; ++i) hex += fmt::format("{:02x}", digest[i]);
+  return hex;
+}
+
+}  // namespace cloche::rest

@@ -1,0 +1,239 @@
+#include "doors/rest/rest_door.h"
+
+#include <fmt/format.h>
+
+#include "doors/rest/replies.h"
+
+namespace cloche::rest {
+namespace {
+
+constexpr std::uint64_t body_max_bytes = 4ULL << 20;
+constexpr std::uint64_t multipart_extra_bytes = 64 << 10;
+constexpr std::chrono::seconds blank_interval{10};
+
+http::Response no_session() { return error(404, "SESSION_NOT_FOUND", "there is no such session"); }
+
+http::Response not_allowed() {
+  return error(405, "INVALID_REQUEST", "this address does not take that method");
+}
+
+http::Response no_such_address() {
+  return error(404, "INVALID_REQUEST", "there is nothing at this address");
+}
+
+http::Response unauthorized() {
+  http::Response response =
+      error(401, "UNAUTHORIZED", "a known bearer token is required: Authorization: Bearer TOKEN");
+  response.fields.emplace_back("WWW-Authenticate", "Bearer");
+  return response;
+}
+
+http::Response not_running(const session::Session& session) {
+  if (session.status() == session::Status::closed) return no_session();
+  return error(409, "INVALID_STATE", "the session is paused: resume it first");
+}
+
+// "/sessions/ID/ACTION"; false for another path.
+bool split(const std::string& path, std::string& id, std::string& action) {
+  static constexpr std::string_view folder = "/sessions/";
+  if (!path.starts_with(folder)) return false;
+  const std::string rest = path.substr(folder.size());
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  id = http::percent_decode(rest.substr(0, slash));
+  action = rest.substr(std::min(slash + 1, rest.size()));
+  return !id.empty();
+}
+
+}  // namespace
+
+std::optional<std::string> RestDoor::owner_of(const http::Request& request) const {
+  std::optional<std::string> owner = parts_.tokens.owner_of_header(request.field("Authorization"));
+  if (!owner && request.method == "CONNECT")
+    owner = parts_.tokens.owner_of_header(request.field("Proxy-Authorization"));
+  return owner;
+}
+
+http::Admission RestDoor::admit(const http::Request& head, const std::string& path) {
+  if (path == "/health" || path == "/metrics") return {1024, std::nullopt};
+  if (!owner_of(head)) {
+    if (head.method == "CONNECT")
+      return {0, http::text_response(401, "a bearer token is required\n")};
+    return {0, unauthorized()};
+  }
+  std::string id;
+  std::string action;
+  const bool is_upload = split(path, id, action) && action == "files" && head.method == "POST";
+  return {is_upload ? limits_.upload_bytes + multipart_extra_bytes : body_max_bytes, std::nullopt};
+}
+
+http::Response RestDoor::reject(int status, std::string_view reason) const {
+  return error(status, status >= 500 ? "INTERNAL_ERROR" : "INVALID_REQUEST", reason);
+}
+
+// Work that takes a while, or asks the sandbox.
+void RestDoor::post(const ExchangePtr& exchange, std::function<http::Response()> work) {
+  parts_.workers.post([exchange, work = std::move(work)]() mutable {
+    http::Response response = work();
+    work = nullptr;  // its use of the sandbox ends before the client is told
+    exchange->send(std::move(response));
+  });
+}
+
+void RestDoor::handle(http::Request request, ExchangePtr exchange) {
+  if (request.path == "/health") {
+    if (request.method != "GET" && request.method != "HEAD") return exchange->send(not_allowed());
+    return exchange->send(http::json_response(200, R"({"status":"healthy"})"));
+  }
+  const std::optional<std::string> owner = owner_of(request);
+  if (!owner) return exchange->send(unauthorized());
+  const RateLimiter::Verdict verdict = rates_.count(*owner, std::chrono::system_clock::now());
+  if (!verdict.allowed) {
+    return exchange->send(
+        rate_limited(verdict, fmt::format("more than {} requests in a minute", verdict.limit)));
+  }
+  if (request.method == "CONNECT") return tunnel(*owner, request, exchange);
+  if (request.path == "/sessions" || request.path == "/sessions/") {
+    if (request.method == "POST") return create(*owner, request, exchange);
+    if (request.method == "GET") return exchange->send(list(*owner, request));
+    return exchange->send(not_allowed());
+  }
+  std::string id;
+  std::string action;
+  if (!split(request.path, id, action)) return exchange->send(no_such_address());
+  handle_session(*owner, id, action, std::move(request), exchange);
+}
+
+void RestDoor::handle_session(const std::string& owner, const std::string& id,
+                              const std::string& action, http::Request request,
+                              const ExchangePtr& exchange) {
+  if (action.empty() && request.method == "DELETE") {
+    return post(exchange, [this, owner, id] {
+      if (!parts_.sessions.close(id, owner)) return no_session();
+      return http::json_response(200, R"({"message":"Session deleted successfully"})");
+    });
+  }
+  const SessionPtr session = parts_.sessions.find(id, owner);
+  if (!session) return exchange->send(no_session());
+  if (action.empty()) {
+    if (request.method != "GET") return exchange->send(not_allowed());
+    return exchange->send(http::json_response(200, session_json(*session)));
+  }
+  const bool is_post = request.method == "POST";
+  if (action == "files" && (is_post || request.method == "GET")) {
+    auto use = std::make_shared<session::Session::Use>(session::Session::use(session));
+    if (!*use) return exchange->send(not_running(*session));
+    return post(exchange, [this, use, is_post, request = std::move(request)] {
+      return is_post ? upload(**use, request) : download(**use, request);
+    });
+  }
+  const bool known = action == "commands" || action == "code" || action == "pause" ||
+                     action == "resume" || action == "files";
+  if (!known) return exchange->send(no_such_address());
+  if (!is_post) return exchange->send(not_allowed());
+  if (action == "commands") return run(Kind::command, session, request, exchange);
+  if (action == "code") return run(Kind::code, session, request, exchange);
+  post(exchange, [this, session, pause = action == "pause"] {
+    const bool done = pause ? parts_.sessions.pause(session) : parts_.sessions.resume(session);
+    if (done) return http::json_response(200, session_json(*session));
+    if (session->status() == session::Status::closed) return no_session();
+    return error(409, "INVALID_STATE",
+                 pause ? "the session is paused already" : "the session is running already");
+  });
+}
+
+void RestDoor::create(const std::string& owner, const http::Request& request,
+                      const ExchangePtr& exchange) {
+  auto checked = read_create(request.body);
+  if (auto* wrong = std::get_if<http::Response>(&checked)) return exchange->send(std::move(*wrong));
+  auto wanted = std::get<session::SessionRequest>(std::move(checked));
+  wanted.owner = owner;
+  post(exchange, [this, wanted = std::move(wanted)] {
+    const auto made = parts_.sessions.create(wanted);
+    if (const auto* refusal = std::get_if<session::Refusal>(&made)) {
+      const std::size_t count = parts_.sessions.count();
+      const auto now = std::chrono::system_clock::now() + std::chrono::seconds(60);
+      return rate_limited(
+          {.allowed = false,
+           .limit = count,
+           .remaining = 0,
+           .reset_s =
+               std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count()},
+          refusal->sentence);
+    }
+    return http::json_response(200, session_json(*std::get<SessionPtr>(made)));
+  });
+}
+
+http::Response RestDoor::list(const std::string& owner, const http::Request& request) {
+  auto checked = read_page_query(request.query);
+  if (auto* wrong = std::get_if<http::Response>(&checked)) return std::move(*wrong);
+  const PageQuery query = std::get<PageQuery>(checked);
+  const auto page = parts_.sessions.list(owner, query.limit, query.offset);
+  std::string sessions;
+  for (const SessionPtr& session : page.sessions) {
+    if (!sessions.empty()) sessions += ',';
+    sessions += session_json(*session);
+  }
+  return http::json_response(
+      200, fmt::format(R"({{"sessions":[{}],"total":{},"limit":{},"offset":{}}})", sessions,
+                       page.total, query.limit, query.offset));
+}
+
+void RestDoor::run(Kind kind, const SessionPtr& session, const http::Request& request,
+                   const ExchangePtr& exchange) {
+  auto checked = kind == Kind::command ? read_command(request.body) : read_code(request.body);
+  if (auto* wrong = std::get_if<http::Response>(&checked)) return exchange->send(std::move(*wrong));
+  auto use = std::make_shared<session::Session::Use>(session::Session::use(session));
+  if (!*use) return exchange->send(not_running(*session));
+  exchange->send_blanks_until_answer(blank_interval);
+  post(exchange, [this, kind, use, id = session->facts().id,
+                  body = std::get<CommandBody>(std::move(checked))] {
+    const RunResult result = run_in(**use, body);
+    parts_.metrics.count("cloche_commands_total");
+    parts_.log.event(
+        http::LogLevel::info, kind == Kind::command ? "command_finished" : "code_finished",
+        {{"session_id", id},
+         {"exit_code", std::to_string(result.exit_code)},
+         {"duration_ms",
+          fmt::format("{:.1f}",
+                      std::chrono::duration<double, std::milli>(result.duration).count())}});
+    return http::json_response(200, result_json(result));
+  });
+}
+
+RunResult RestDoor::run_in(Sandbox& sandbox, const CommandBody& body) {
+  RunOptions options;
+  options.environment = body.environment;
+  options.timeout = body.timeout;
+  options.output_limit_bytes = 16ULL << 20;
+  if (body.language == "python") {
+    options.argv = {"/usr/bin/python3", "-c", body.source};
+  } else if (body.language == "javascript") {
+    const char* program = sandbox.files().stat("/usr/bin/node") ? "node" : "qjs";
+    options.argv = {program, "-e", body.source};
+  } else {
+    options.argv = {"/bin/bash", "-c", body.source};
+  }
+  return sandbox.run(options);
+}
+
+void RestDoor::tunnel(const std::string& owner, const http::Request& request,
+                      const ExchangePtr& exchange) {
+  const auto refuse = [&](int status, std::string text) {
+    http::Response response = http::text_response(status, std::move(text));
+    exchange->send(std::move(response));
+  };
+  std::string id;
+  std::string action;
+  if (!split(request.path, id, action) || !(action.empty() || action == "tunnel"))
+    return refuse(404, "a tunnel goes to /sessions/ID\n");
+  const SessionPtr session = parts_.sessions.find(id, owner);
+  if (!session) return refuse(404, "there is no such session\n");
+  if (session->status() != session::Status::running)
+    return refuse(503, "the session is paused: resume it first\n");
+  if (!parts_.ssh.has_room()) return refuse(503, "there are too many SSH connections\n");
+  session->touch();
+  exchange->open_tunnel([this, session](int fd) { parts_.ssh.serve(UniqueFd(fd), session); });
+}
+
+}  // namespace cloche::rest

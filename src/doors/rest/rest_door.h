@@ -1,0 +1,68 @@
+// RestDoor: sessions by REST, and the tunnel to their SSH (contract 4).
+//
+// It translates requests to a SessionManager's sessions and back. Thread-safe.
+#pragma once
+
+#include <string>
+
+#include "doors/http/log.h"
+#include "doors/http/metrics.h"
+#include "doors/http/server.h"
+#include "doors/http/token_store.h"
+#include "doors/rest/bodies.h"
+#include "doors/rest/rate_limiter.h"
+#include "doors/ssh/ssh_door.h"
+#include "session/session_manager.h"
+#include "session/worker_pool.h"
+
+namespace cloche::rest {
+
+class RestDoor {
+ public:
+  // All of them outlive it; it must outlive the work it posts to `workers`.
+  struct Parts {
+    session::SessionManager& sessions;
+    session::WorkerPool& workers;
+    http::Log& log;
+    http::Metrics& metrics;
+    const http::TokenStore& tokens;
+    ssh::SshDoor& ssh;
+  };
+  struct Limits {
+    std::uint64_t requests_per_minute = 0;
+    std::uint64_t upload_bytes = 256ULL << 20;
+  };
+  RestDoor(Parts parts, Limits limits)
+      : parts_(parts), limits_(limits), rates_(limits.requests_per_minute) {}
+
+  // `path` is the request's without the prefix. A request without a good token is refused here, so
+  // that nobody sends a large body for nothing.
+  http::Admission admit(const http::Request& head, const std::string& path);
+  // `request.path` is without the prefix. Does not wait.
+  void handle(http::Request request, std::shared_ptr<http::Exchange> exchange);
+  http::Response reject(int status, std::string_view reason) const;
+
+ private:
+  using ExchangePtr = std::shared_ptr<http::Exchange>;
+  using SessionPtr = std::shared_ptr<session::Session>;
+  enum class Kind { command, code };
+
+  std::optional<std::string> owner_of(const http::Request& request) const;
+  void handle_session(const std::string& owner, const std::string& id, const std::string& action,
+                      http::Request request, const ExchangePtr& exchange);
+  void create(const std::string& owner, const http::Request& request, const ExchangePtr& exchange);
+  http::Response list(const std::string& owner, const http::Request& request);
+  void run(Kind kind, const SessionPtr& session, const http::Request& request,
+           const ExchangePtr& exchange);
+  RunResult run_in(Sandbox& sandbox, const CommandBody& body);
+  http::Response upload(Sandbox& sandbox, const http::Request& request);
+  http::Response download(Sandbox& sandbox, const http::Request& request);
+  void tunnel(const std::string& owner, const http::Request& request, const ExchangePtr& exchange);
+  void post(const ExchangePtr& exchange, std::function<http::Response()> work);
+
+  Parts parts_;
+  const Limits limits_;
+  RateLimiter rates_;
+};
+
+}  // namespace cloche::rest

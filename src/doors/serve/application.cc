@@ -1,0 +1,88 @@
+#include "doors/serve/application.h"
+
+#include <fmt/format.h>
+
+namespace cloche::serve {
+namespace {
+
+constexpr std::uint64_t step_body_max_bytes = 8ULL << 20;
+
+std::string_view method_label(std::string_view method) {
+  for (const std::string_view known :
+       {"GET", "POST", "DELETE", "HEAD", "PUT", "PATCH", "OPTIONS", "CONNECT"}) {
+    if (known == method) return known;
+  }
+  return "other";
+}
+
+// Passes everything on, and counts the answer.
+class Counted final : public http::Exchange {
+ public:
+  Counted(std::shared_ptr<http::Exchange> inner, http::Metrics& metrics, std::string_view method)
+      : inner_(std::move(inner)), metrics_(metrics), method_(method) {}
+
+  void send(http::Response response) override {
+    count(response.status);
+    inner_->send(std::move(response));
+  }
+  void send_blanks_until_answer(std::chrono::milliseconds interval) override {
+    inner_->send_blanks_until_answer(interval);
+  }
+  void open_tunnel(std::function<void(int fd)> opened) override {
+    count(200);
+    inner_->open_tunnel(std::move(opened));
+  }
+
+ private:
+  void count(int status) {
+    metrics_.count("cloche_http_requests_total",
+                   fmt::format(R"(method="{}",code="{}")", method_, status));
+  }
+
+  const std::shared_ptr<http::Exchange> inner_;
+  http::Metrics& metrics_;
+  const std::string_view method_;
+};
+
+}  // namespace
+
+bool Application::is_rest(const std::string& path, std::string& rest_path) const {
+  static constexpr std::string_view prefix = "/v1";
+  if (path == prefix || path.starts_with("/v1/")) {
+    rest_path = path.substr(prefix.size());
+    return true;
+  }
+  if (api_ != Api::sessions) return false;
+  rest_path = path;
+  return true;
+}
+
+http::Admission Application::admit(const http::Request& head) {
+  std::string path;
+  if (is_rest(head.path, path)) return parts_.rest.admit(head, path);
+  return {step_body_max_bytes, std::nullopt};
+}
+
+void Application::handle(http::Request request, std::shared_ptr<http::Exchange> exchange) {
+  auto counted =
+      std::make_shared<Counted>(std::move(exchange), parts_.metrics, method_label(request.method));
+  if (request.path == "/metrics" && request.method == "GET") {
+    return counted->send({200,
+                          {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
+                          parts_.metrics.page()});
+  }
+  std::string path;
+  if (is_rest(request.path, path)) {
+    request.path = std::move(path);
+    return parts_.rest.handle(std::move(request), std::move(counted));
+  }
+  parts_.steps.handle(std::move(request), std::move(counted));
+}
+
+http::Response Application::reject(int status, std::string_view reason) {
+  parts_.metrics.count("cloche_http_rejected_total", fmt::format(R"(code="{}")", status));
+  if (api_ == Api::sessions) return parts_.rest.reject(status, reason);
+  return http::json_response(status, fmt::format(R"({{"detail":{}}})", http::json_string(reason)));
+}
+
+}  // namespace cloche::serve

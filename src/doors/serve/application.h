@@ -1,0 +1,37 @@
+// Application: which door a request belongs to, and what all doors share: figures and the log of
+// requests.
+#pragma once
+
+#include "doors/http/log.h"
+#include "doors/http/metrics.h"
+#include "doors/http/server.h"
+#include "doors/rest/rest_door.h"
+#include "doors/serve/options.h"
+#include "doors/steps/step_door.h"
+
+namespace cloche::serve {
+
+class Application final : public http::Application {
+ public:
+  // All of them outlive it.
+  struct Parts {
+    steps::StepDoor& steps;
+    rest::RestDoor& rest;
+    http::Metrics& metrics;
+    http::Log& log;
+  };
+  Application(Parts parts, Api api) : parts_(parts), api_(api) {}
+
+  http::Admission admit(const http::Request& head) override;
+  void handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
+  http::Response reject(int status, std::string_view reason) override;
+
+ private:
+  // The path for the REST door where the request is its own.
+  bool is_rest(const std::string& path, std::string& rest_path) const;
+
+  Parts parts_;
+  const Api api_;
+};
+
+}  // namespace cloche::serve

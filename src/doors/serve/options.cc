@@ -1,0 +1,185 @@
+#include "doors/serve/options.h"
+
+#include <charconv>
+#include <functional>
+#include <map>
+#include <optional>
+
+namespace cloche::serve {
+namespace {
+
+constexpr const char* page = R"page(cloche serve [OPTIONS]
+
+Sandboxes for agents over HTTP: one session, one sandbox. Sessions by REST, a tunnel and SSH are at /v1 and, by --api,
+at the root; the steps of `sbs` are at the root with --api steps. It runs until it gets SIGTERM or Ctrl-C.
+
+  --api sessions|steps      what is at the root (sessions)
+  --host ADDRESS            where it listens (127.0.0.1); other than this machine only with tokens, or with --api steps
+  --port N                  (8000)
+  --tls-cert FILE --tls-key FILE
+                            HTTPS, with these PEM files
+
+  --token TOKEN             who may use /v1; may be repeated. Without any, everyone on this machine may
+  --tokens-file FILE        the same from a file that holds no token: one a line, a NAME and its SHA-256 in hex
+                            (printf %s "$TOKEN" | sha256sum)
+  --rate-limit N            requests a minute for each token (no limit)
+
+  --max-sessions N          (1000)
+  --idle-timeout SECONDS    a session that is not used that long is deleted (1800; 0: never; with --api steps: never)
+  --memory-limit BYTES      no new session while the server has more than that in memory (no limit)
+  --session-memory BYTES    of all processes of a session together (1G)
+  --session-files BYTES     that a session may write (256M)
+
+  --ssh-port N              SSH for people too: ssh -p N sandbox+SESSION@HOST
+  --ssh-host-key FILE       made when it is not there (~/.local/share/cloche/ssh_host_key)
+  --ssh-password PASSWORD   opens every session, besides keys and tokens
+
+  --log-format text|json    lines on standard error (text)
+
+BYTES may end in K, M or G. GET /metrics has figures for Prometheus, /docs the API for a person, /skill.md for an agent.
+
+  cloche serve
+  cloche serve --host 0.0.0.0 --port 8443 --tls-cert cert.pem --tls-key key.pem --tokens-file tokens --ssh-port 2222
+  curl -s -X POST localhost:8000/v1/sessions
+)page";
+
+template <typename Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+template <typename Number>
+Number need_number(const std::string& name, const std::string& text) {
+  const auto value = number_of<Number>(text);
+  if (!value) throw UsageError{name + " wants a number, not '" + text + "'"};
+  return *value;
+}
+
+std::uint64_t need_bytes(const std::string& name, const std::string& text) {
+  std::string_view digits = text;
+  int shift = 0;
+  if (!digits.empty()) {
+    static constexpr std::string_view units = "KMG";
+    const std::size_t unit = units.find(digits.back());
+    if (unit != std::string_view::npos) {
+      shift = 10 * (static_cast<int>(unit) + 1);
+      digits.remove_suffix(1);
+    }
+  }
+  const auto value = number_of<std::uint64_t>(digits);
+  if (!value || *value == 0 || *value > (UINT64_MAX >> shift))
+    throw UsageError{name + " wants a number of bytes, such as 512M or 2G; not '" + text + "'"};
+  return *value << shift;
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+void check(const Options& options) {
+  if (options.http.tls_certificate.empty() != options.http.tls_key.empty())
+    throw UsageError{"--tls-cert and --tls-key belong together"};
+  if (options.api == Api::sessions && options.tokens.empty() && options.tokens_file.empty() &&
+      !is_loopback(options.http.host)) {
+    throw UsageError{
+        "without a token only this machine may connect: say --token or --tokens-file "
+        "to listen on " +
+        options.http.host};
+  }
+}
+
+}  // namespace
+
+const char* help_page() { return page; }
+
+Options parse(const std::vector<std::string>& words, Api api) {
+  Options options;
+  options.api = api;
+  options.http.port = 8000;
+  std::optional<std::int64_t> idle_timeout_s;
+  using Setter = std::function<void(const std::string& name, const std::string& value)>;
+  const std::map<std::string, Setter> setters{
+      {"--api",
+       [&](const auto&, const auto& value) {
+         if (value != "sessions" && value != "steps")
+           throw UsageError{"--api wants sessions or steps, not '" + value + "'"};
+         options.api = value == "steps" ? Api::steps : Api::sessions;
+       }},
+      {"--host", [&](const auto&, const auto& value) { options.http.host = value; }},
+      {"--port",
+       [&](const auto& name, const auto& value) {
+         options.http.port = need_number<std::uint16_t>(name, value);
+       }},
+      {"--tls-cert", [&](const auto&, const auto& value) { options.http.tls_certificate = value; }},
+      {"--tls-key", [&](const auto&, const auto& value) { options.http.tls_key = value; }},
+      {"--token",
+       [&](const auto& name, const auto& value) {
+         if (value.empty()) throw UsageError{name + " wants a token that is not empty"};
+         options.tokens.push_back(value);
+       }},
+      {"--tokens-file", [&](const auto&, const auto& value) { options.tokens_file = value; }},
+      {"--rate-limit",
+       [&](const auto& name, const auto& value) {
+         options.requests_per_minute = need_number<std::uint64_t>(name, value);
+       }},
+      {"--max-sessions",
+       [&](const auto& name, const auto& value) {
+         options.sessions.session_limit = need_number<std::size_t>(name, value);
+       }},
+      {"--idle-timeout",
+       [&](const auto& name, const auto& value) {
+         idle_timeout_s = need_number<std::int64_t>(name, value);
+         if (*idle_timeout_s < 0 || *idle_timeout_s > 1'000'000'000)
+           throw UsageError{name + " wants seconds, 0 for no limit"};
+       }},
+      {"--memory-limit",
+       [&](const auto& name, const auto& value) {
+         options.sessions.memory_limit_bytes = need_bytes(name, value);
+       }},
+      {"--session-memory",
+       [&](const auto& name, const auto& value) {
+         options.sessions.sandbox.memory_limit_bytes = need_bytes(name, value);
+       }},
+      {"--session-files",
+       [&](const auto& name, const auto& value) {
+         options.sessions.sandbox.file_limit_bytes = need_bytes(name, value);
+       }},
+      {"--ssh-port",
+       [&](const auto& name, const auto& value) {
+         options.ssh_port = need_number<std::uint16_t>(name, value);
+         options.use_ssh_port = true;
+       }},
+      {"--ssh-host-key", [&](const auto&, const auto& value) { options.ssh_host_key = value; }},
+      {"--ssh-password", [&](const auto&, const auto& value) { options.ssh_password = value; }},
+      {"--log-format",
+       [&](const auto&, const auto& value) {
+         if (value != "text" && value != "json")
+           throw UsageError{"--log-format wants text or json, not '" + value + "'"};
+         options.log_format = value == "json" ? http::LogFormat::json : http::LogFormat::text;
+       }},
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string name = words[i];
+    std::optional<std::string> value;
+    if (const std::size_t equals = name.find('='); equals != std::string::npos) {
+      value = name.substr(equals + 1);
+      name.resize(equals);
+    }
+    const auto setter = setters.find(name);
+    if (setter == setters.end()) throw UsageError{"there is no option '" + name + "'"};
+    if (!value) {
+      if (++i == words.size()) throw UsageError{name + " wants a value"};
+      value = words[i];
+    }
+    setter->second(name, *value);
+  }
+  const std::int64_t usual_s = options.api == Api::steps ? 0 : 1800;
+  options.sessions.idle_timeout = std::chrono::seconds(idle_timeout_s.value_or(usual_s));
+  check(options);
+  return options;
+}
+
+}  // namespace cloche::serve

@@ -1,0 +1,41 @@
+// What the command line of `cloche serve` and `sbs` asks for, as a value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "doors/http/log.h"
+#include "doors/http/server.h"
+#include "session/session_manager.h"
+
+namespace cloche::serve {
+
+enum class Api { sessions, steps };  // which of the two is at the root
+
+struct Options {
+  Api api = Api::sessions;
+  http::ServerOptions http;
+  std::vector<std::string> tokens;
+  std::string tokens_file;
+  std::uint64_t requests_per_minute = 0;  // of a token; 0: any number
+  http::LogFormat log_format = http::LogFormat::text;
+  session::ManagerOptions sessions;
+  bool use_ssh_port = false;
+  std::uint16_t ssh_port = 0;
+  std::string ssh_host_key;  // a file; empty: the usual place
+  std::string ssh_password;  // one that opens every session; empty: none
+  std::chrono::milliseconds drain{3000};
+};
+
+// The line cannot be understood: one sentence.
+struct UsageError {
+  std::string sentence;
+};
+
+// Reads what follows the command's name. Throws UsageError.
+Options parse(const std::vector<std::string>& words, Api api);
+
+const char* help_page();
+
+}  // namespace cloche::serve

@@ -1,0 +1,212 @@
+#include "doors/serve/serve.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <future>
+
+#include "base/host_error.h"
+#include "cloche/engine.h"
+#include "doors/http/token_store.h"
+#include "doors/serve/application.h"
+#include "doors/ssh/ssh_door.h"
+#include "doors/steps/pages.h"
+
+namespace cloche::serve {
+namespace {
+
+constexpr int usage_status = 2;
+constexpr std::size_t worker_limit = 2048;
+
+std::string_view name_of(session::Event event) {
+  switch (event) {
+    case session::Event::created: return "session_created";
+    case session::Event::closed: return "session_closed";
+    case session::Event::expired: return "session_closed";
+    case session::Event::idled: return "session_closed";
+    case session::Event::paused: return "session_paused";
+    case session::Event::resumed: return "session_resumed";
+  }
+  return "session";
+}
+
+std::string_view reason_of(session::Event event) {
+  switch (event) {
+    case session::Event::closed: return "deleted";
+    case session::Event::expired: return "expired";
+    case session::Event::idled: return "idle";
+    default: return "asked";
+  }
+}
+
+// SIGTERM and SIGINT are waited for, not caught. Blocked before the first thread starts.
+class EndSignals {
+ public:
+  EndSignals() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGTERM);
+    sigaddset(&set_, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+  }
+  void wait() const {
+    int number = 0;
+    while (::sigwait(&set_, &number) != 0) {
+    }
+  }
+  // From here on a second signal ends the program at once.
+  void unblock() const { ::pthread_sigmask(SIG_UNBLOCK, &set_, nullptr); }
+
+ private:
+  sigset_t set_{};
+};
+
+void define_figures(http::Metrics& metrics, session::SessionManager& sessions,
+                    session::WorkerPool& workers) {
+  metrics.describe("cloche_http_requests_total", "Answered HTTP requests.");
+  metrics.describe("cloche_http_rejected_total", "What came in and was no HTTP request.");
+  metrics.describe("cloche_sessions_total", "Events of sessions.");
+  metrics.describe("cloche_steps_total", "Steps that have ended.");
+  metrics.describe("cloche_step_seconds_total", "How long steps took.");
+  metrics.describe("cloche_commands_total", "Commands and code by REST that have ended.");
+  metrics.describe("cloche_ssh_connections_total", "SSH connections that logged in, or did not.");
+  metrics.gauge("cloche_sessions", "Sessions there are.",
+                [&sessions] { return static_cast<double>(sessions.count()); });
+  metrics.gauge("cloche_worker_threads", "Threads that run something or wait for work.",
+                [&workers] { return static_cast<double>(workers.threads()); });
+}
+
+int serve(Options options) {
+  const EndSignals signals;
+  http::Log log(options.log_format);
+  http::Metrics metrics;
+  EngineOptions engine_options;
+  engine_options.progress = [&log](std::string_view line) {
+    log.event(http::LogLevel::info, "compiling", {{"message", std::string(line)}});
+  };
+  Engine engine(engine_options);
+  std::atomic<ssh::SshDoor*> tunnels = nullptr;
+  options.sessions.audit = [&](session::Event event, const session::Session& session) {
+    const bool is_there = event == session::Event::created || event == session::Event::resumed;
+    ssh::SshDoor* door = tunnels;
+    if (!is_there && door) door->drop(session.facts().id);
+    metrics.count(
+        "cloche_sessions_total",
+        fmt::format(R"(event="{}")", event == session::Event::created   ? "created"
+                                     : event == session::Event::paused  ? "paused"
+                                     : event == session::Event::resumed ? "resumed"
+                                                                        : reason_of(event)));
+    log.event(http::LogLevel::info, name_of(event),
+              {{"session_id", session.facts().id}, {"reason", std::string(reason_of(event))}});
+  };
+  const http::TokenStore tokens(options.tokens, options.tokens_file);
+  session::SessionManager sessions(engine, options.sessions);
+  ssh::SshDoor ssh({sessions, log, metrics, tokens}, {options.ssh_host_key, options.ssh_password});
+  tunnels = &ssh;
+  // What a worker uses is made before it, and so goes after it.
+  std::optional<steps::StepDoor> steps;
+  std::optional<rest::RestDoor> rest;
+  std::optional<Application> application;
+  session::WorkerPool workers(worker_limit);
+  define_figures(metrics, sessions, workers);
+  steps.emplace(steps::StepDoor::Parts{sessions, workers, log, metrics},
+                steps::step_timeout_s(std::getenv("SBS_STEP_TIMEOUT_SEC")));
+  rest.emplace(rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh},
+               rest::RestDoor::Limits{options.requests_per_minute,
+                                      options.sessions.sandbox.file_limit_bytes});
+  application.emplace(Application::Parts{*steps, *rest, metrics, log}, options.api);
+  http::Server server(options.http, *application);
+  if (options.use_ssh_port) ssh.listen(options.http.host, options.ssh_port);
+
+  log.event(http::LogLevel::info, "listening",
+            {{"url", fmt::format("{}://{}:{}", options.http.tls_key.empty() ? "http" : "https",
+                                 options.http.host, server.port())},
+             {"api", options.api == Api::steps ? "steps" : "sessions"},
+             {"tokens", tokens.empty() ? "none, so only this machine may connect"
+                                       : std::to_string(tokens.size())}});
+  // All programs are compiled by and by, so that the first steps need not wait for more than
+  // theirs.
+  std::future<void> prepared = std::async(std::launch::async, [&] {
+    try {
+      engine.prepare();
+    } catch (const std::exception& error) {
+      log.event(http::LogLevel::error, "cannot_prepare", {{"message", error.what()}});
+    }
+  });
+
+  signals.wait();
+  log.event(http::LogLevel::info, "ending", {{"sessions", std::to_string(sessions.count())}});
+  signals.unblock();
+  server.drain(options.drain);
+  ssh.stop();
+  sessions.close_all();
+  tunnels = nullptr;  // it goes before the sessions do
+  server.drain(std::chrono::seconds(2));
+  log.event(http::LogLevel::info, "ended", {});
+  // A compilation cannot be stopped, and nobody waits for it any more.
+  if (prepared.wait_for(std::chrono::seconds(0)) != std::future_status::ready) ::_exit(0);
+  return 0;
+}
+
+bool wants_help(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word == "--help" || word == "-h") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+int serve_command(const std::vector<std::string>& words) {
+  if (wants_help(words)) {
+    fmt::print("{}", help_page());
+    return 0;
+  }
+  try {
+    return serve(parse(words, Api::sessions));
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "cloche serve: {}; see cloche serve --help\n", error.sentence);
+    return usage_status;
+  }
+}
+
+int sbs_command(const std::string& name, const std::vector<std::string>& words) {
+  const std::string usage = fmt::format(
+      "usage: {0} [-h] {{run,skill}} ...\n"
+      "       {0} run [-h] [--host HOST] [--port PORT]\n",
+      name);
+  static constexpr const char* help = R"page(
+Session-based sandboxes over HTTP.
+
+  run      start the server; it also takes the options of `cloche serve`
+             --host HOST   where it listens (127.0.0.1)
+             --port PORT   (8000)
+  skill    print the page from which an agent learns to use it
+
+SBS_STEP_TIMEOUT_SEC is the time limit of a step in seconds (30). API for a person: /docs
+)page";
+  if (!words.empty() && (words[0] == "skill" || words[0] == "run") && !wants_help(words)) {
+    if (words[0] == "skill" && words.size() == 1) {
+      fmt::print("{}", steps::skill_page());
+      return 0;
+    }
+    try {
+      if (words[0] == "run") return serve(parse({words.begin() + 1, words.end()}, Api::steps));
+    } catch (const UsageError& error) {
+      fmt::print(stderr, "{}{}: error: {}\n", usage, name, error.sentence);
+      return usage_status;
+    }
+  }
+  if (wants_help(words)) {
+    fmt::print("{}{}", usage, help);
+    return 0;
+  }
+  fmt::print(stderr, "{}{}: error: {}\n", usage, name,
+             words.empty() ? "the following arguments are required: command"
+                           : "argument command: invalid choice: '" + words[0] +
+                                 "' (choose from 'run', 'skill')");
+  return usage_status;
+}
+
+}  // namespace cloche::serve

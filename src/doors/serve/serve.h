@@ -1,0 +1,17 @@
+// The server that `cloche serve` and `sbs run` are: all HTTP doors and SSH over one engine and one
+// set of sessions, until a signal ends it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cloche::serve {
+
+// `words` follow `cloche serve`. Returns the exit status; throws HostError where the host refuses
+// something, with one sentence.
+int serve_command(const std::vector<std::string>& words);
+
+// `words` follow `sbs`: run, skill. `name` is how the program was called.
+int sbs_command(const std::string& name, const std::vector<std::string>& words);
+
+}  // namespace cloche::serve

@@ -1,0 +1,205 @@
+#include "doors/ssh/connection.h"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <chrono>
+#include <string_view>
+
+#include "doors/ssh/public_key.h"
+
+namespace cloche::ssh {
+namespace {
+
+constexpr std::chrono::seconds login_patience{60};
+constexpr int failures_max = 6;
+constexpr std::size_t channels_max = 32;
+constexpr std::string_view user_name = "sandbox";
+
+// Without telling by the time it takes where they differ.
+bool is_same_secret(std::string_view a, std::string_view b) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> left;
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> right;
+  ::SHA256(reinterpret_cast<const unsigned char*>(a.data()), a.size(), left.data());
+  ::SHA256(reinterpret_cast<const unsigned char*>(b.data()), b.size(), right.data());
+  return ::CRYPTO_memcmp(left.data(), right.data(), left.size()) == 0;
+}
+
+Connection& self_of(void* data) { return *static_cast<Connection*>(data); }
+
+}  // namespace
+
+Connection::Connection(Parts parts, ssh_session handle, int socket,
+                       std::shared_ptr<session::Session> session)
+    : parts_(parts),
+      handle_(handle),
+      socket_(socket),
+      by_tunnel_(session != nullptr),
+      session_(std::move(session)) {
+  const int one = 1;
+  (void)::setsockopt(socket_, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+}
+
+Connection::~Connection() { channels_.clear(); }
+
+void Connection::run() {
+  callbacks_.userdata = this;
+  callbacks_.auth_password_function = [](ssh_session, const char* user, const char* password,
+                                         void* data) {
+    return self_of(data).check_password(user, password);
+  };
+  callbacks_.auth_pubkey_function = [](ssh_session, const char* user, ssh_key_struct* key,
+                                       char state, void* data) {
+    return self_of(data).check_key(user, key, state);
+  };
+  callbacks_.channel_open_request_session_function = [](ssh_session, void* data) {
+    return self_of(data).open_session_channel();
+  };
+  ssh_callbacks_init(&callbacks_);
+  ::ssh_set_server_callbacks(handle_, &callbacks_);
+  ::ssh_set_auth_methods(handle_, SSH_AUTH_METHOD_PASSWORD | SSH_AUTH_METHOD_PUBLICKEY);
+  ::ssh_set_message_callback(
+      handle_,
+      [](ssh_session, ssh_message message, void* data) {
+        return self_of(data).open_forward(message);
+      },
+      this);
+  const long patience_s = login_patience.count();
+  ::ssh_options_set(handle_, SSH_OPTIONS_TIMEOUT, &patience_s);
+  const bool exchanged = ::ssh_handle_key_exchange(handle_) == SSH_OK;
+  ssh_event event = exchanged ? ::ssh_event_new() : nullptr;
+  bool logged_in = false;
+  if (event) {
+    ::ssh_set_blocking(handle_, 0);
+    if (::ssh_event_add_session(event, handle_) == SSH_OK) {
+      logged_in = log_in(event);
+      if (logged_in) serve(event);
+      channels_.clear();
+      ::ssh_event_remove_session(event, handle_);
+    }
+    ::ssh_event_free(event);
+  }
+  parts_.metrics.count("cloche_ssh_connections_total",
+                       logged_in ? R"(login="yes")" : R"(login="no")");
+  ::ssh_disconnect(handle_);
+}
+
+bool Connection::log_in(ssh_event event) {
+  const auto deadline = std::chrono::steady_clock::now() + login_patience;
+  while (!authenticated_) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0 || failures_ >= failures_max) return false;
+    if (::ssh_event_dopoll(event, static_cast<int>(left.count())) == SSH_ERROR) return false;
+    if ((::ssh_get_status(handle_) & (SSH_CLOSED | SSH_CLOSED_ERROR)) != 0) return false;
+  }
+  return true;
+}
+
+void Connection::serve(ssh_event event) {
+  parts_.chosen(session_->facts().id);
+  parts_.log.event(http::LogLevel::info, "ssh_opened", {{"session_id", session_->facts().id}});
+  ::ssh_event_add_fd(
+      event, wake_.fd(), POLLIN,
+      [](socket_t, int, void* data) {
+        static_cast<const Wake*>(data)->clear();
+        return SSH_OK;
+      },
+      &wake_);
+  bool moved = true;  // the session may have ended meanwhile
+  for (;;) {
+    // What moved may have made room for more.
+    if (::ssh_event_dopoll(event, moved ? 0 : -1) == SSH_ERROR) break;
+    if ((::ssh_get_status(handle_) & (SSH_CLOSED | SSH_CLOSED_ERROR)) != 0) break;
+    if (session_->status() != session::Status::running) break;
+    moved = false;
+    for (auto it = channels_.begin(); it != channels_.end();) {
+      moved = (*it)->pump() || moved;
+      it = (*it)->done() ? channels_.erase(it) : std::next(it);
+    }
+    session_->touch();
+  }
+  ::ssh_event_remove_fd(event, wake_.fd());
+  parts_.log.event(http::LogLevel::info, "ssh_closed", {{"session_id", session_->facts().id}});
+}
+
+// By a tunnel the session is known, and the user is `sandbox`; else the name has the session's id.
+bool Connection::choose_session(const char* user) {
+  const std::string_view name = user ? user : "";
+  if (by_tunnel_) return name == user_name;
+  static constexpr std::string_view prefix = "sandbox+";
+  if (!name.starts_with(prefix)) return false;
+  session_ = parts_.sessions.find_any(name.substr(prefix.size()));
+  return session_ != nullptr;
+}
+
+int Connection::check_password(const char* user, const char* password) {
+  if (failures_ >= failures_max) return SSH_AUTH_DENIED;
+  const bool chosen = choose_session(user);
+  const std::string_view given = password ? password : "";
+  bool good = !parts_.password.empty() && is_same_secret(given, parts_.password);
+  // The bearer token of whom the session belongs to. With no tokens at all there is nothing to
+  // know.
+  const std::optional<std::string> owner = parts_.tokens.owner_of(given);
+  if (chosen && owner && *owner == session_->facts().owner) good = true;
+  if (!chosen || !good) {
+    ++failures_;
+    return SSH_AUTH_DENIED;
+  }
+  authenticated_ = true;
+  return SSH_AUTH_SUCCESS;
+}
+
+int Connection::check_key(const char* user, ssh_key key, char state) {
+  if (failures_ >= failures_max) return SSH_AUTH_DENIED;
+  const bool known = choose_session(user) && !session_->facts().ssh_public_key.empty() &&
+                     is_same_key(session_->facts().ssh_public_key, key);
+  if (known && state == SSH_PUBLICKEY_STATE_NONE) return SSH_AUTH_SUCCESS;  // "would it do?"
+  if (!known || state != SSH_PUBLICKEY_STATE_VALID) {
+    ++failures_;
+    return SSH_AUTH_DENIED;
+  }
+  authenticated_ = true;
+  return SSH_AUTH_SUCCESS;
+}
+
+ssh_channel Connection::open_session_channel() {
+  if (!authenticated_ || channels_.size() >= channels_max) return nullptr;
+  session::Session::Use use = session::Session::use(session_);
+  if (!use) return nullptr;
+  ssh_channel channel = ::ssh_channel_new(handle_);
+  if (!channel) return nullptr;
+  channels_.push_back(std::make_unique<Channel>(channel, std::move(use), wake_));
+  return channel;
+}
+
+// 0: answered here; 1: libssh says no.
+int Connection::open_forward(ssh_message message) {
+  if (::ssh_message_type(message) != SSH_REQUEST_CHANNEL_OPEN ||
+      ::ssh_message_subtype(message) != SSH_CHANNEL_DIRECT_TCPIP)
+    return 1;
+  const char* host = ::ssh_message_channel_request_open_destination(message);
+  const int port = ::ssh_message_channel_request_open_destination_port(message);
+  const std::string_view name = host ? host : "";
+  const bool own = name == "localhost" || name == "127.0.0.1" || name == "::1" || name == "cloche";
+  if (!authenticated_ || !own || port < 1 || port > 65535 || channels_.size() >= channels_max)
+    return 1;
+  session::Session::Use use = session::Session::use(session_);
+  if (!use) return 1;
+  ssh_channel channel = ::ssh_message_channel_request_open_reply_accept(message);
+  if (!channel) return 1;
+  auto forwarded = std::make_unique<Channel>(channel, std::move(use), wake_);
+  if (!forwarded->forward(static_cast<std::uint16_t>(port))) {
+    ::ssh_channel_close(channel);
+    return 0;
+  }
+  channels_.push_back(std::move(forwarded));
+  return 0;
+}
+
+}  // namespace cloche::ssh

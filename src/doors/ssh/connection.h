@@ -1,0 +1,62 @@
+// Connection: one SSH connection, from the key exchange to its end, on the thread that calls run().
+#pragma once
+
+#include <libssh/callbacks.h>
+#include <libssh/libssh.h>
+#include <libssh/server.h>
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "doors/http/log.h"
+#include "doors/http/metrics.h"
+#include "doors/http/token_store.h"
+#include "doors/ssh/channel.h"
+#include "doors/ssh/wake.h"
+#include "session/session_manager.h"
+
+namespace cloche::ssh {
+
+class Connection {
+ public:
+  struct Parts {
+    session::SessionManager& sessions;
+    http::Log& log;
+    http::Metrics& metrics;
+    const http::TokenStore& tokens;
+    const std::string& password;
+    std::function<void(const std::string& session_id)> chosen;  // told when somebody logs in
+  };
+  // `handle` has been accepted on a copy of `socket`; both stay the caller's.
+  Connection(Parts parts, ssh_session handle, int socket,
+             std::shared_ptr<session::Session> session);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void run();
+
+ private:
+  bool log_in(ssh_event event);
+  void serve(ssh_event event);
+  bool choose_session(const char* user);
+  int check_password(const char* user, const char* password);
+  int check_key(const char* user, ssh_key key, char state);
+  ssh_channel open_session_channel();
+  int open_forward(ssh_message message);
+
+  Parts parts_;
+  ssh_session handle_;
+  const int socket_;
+  const bool by_tunnel_;
+  std::shared_ptr<session::Session> session_;
+  Wake wake_;
+  bool authenticated_ = false;
+  int failures_ = 0;
+  ssh_server_callbacks_struct callbacks_{};
+  std::list<std::unique_ptr<Channel>> channels_;
+};
+
+}  // namespace cloche::ssh

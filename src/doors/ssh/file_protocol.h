@@ -1,0 +1,21 @@
+// FileProtocol: what a channel needs of SFTP and of scp: bytes in, bytes out.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cloche::ssh {
+
+class FileProtocol {
+ public:
+  virtual ~FileProtocol() = default;
+  // Takes what the client sent, and appends what it is to get. With nothing it goes on with what it
+  // has to send.
+  virtual void feed(std::string_view bytes, std::string& out) = 0;
+  // The client sends no more.
+  virtual void end_input() = 0;
+  virtual bool done() const = 0;
+  virtual int exit_code() const = 0;
+};
+
+}  // namespace cloche::ssh

@@ -1,0 +1,492 @@
+#include "doors/ssh/sftp_server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <optional>
+
+#include "doors/ssh/packet.h"
+
+namespace cloche::ssh {
+namespace {
+
+constexpr std::uint32_t packet_max_bytes = 256 << 10;
+constexpr std::size_t read_max_bytes = 128 << 10;
+constexpr std::size_t handles_max = 256;
+constexpr std::size_t entries_per_answer = 100;
+constexpr std::int64_t ns_per_s = 1'000'000'000;
+
+enum Type : std::uint8_t {
+  t_init = 1,
+  t_version = 2,
+  t_open = 3,
+  t_close = 4,
+  t_read = 5,
+  t_write = 6,
+  t_lstat = 7,
+  t_fstat = 8,
+  t_setstat = 9,
+  t_fsetstat = 10,
+  t_opendir = 11,
+  t_readdir = 12,
+  t_remove = 13,
+  t_mkdir = 14,
+  t_rmdir = 15,
+  t_realpath = 16,
+  t_stat = 17,
+  t_rename = 18,
+  t_readlink = 19,
+  t_symlink = 20,
+  t_status = 101,
+  t_handle = 102,
+  t_data = 103,
+  t_name = 104,
+  t_attrs = 105,
+  t_extended = 200,
+  t_extended_reply = 201,
+};
+
+enum Status : std::uint32_t {
+  s_ok = 0,
+  s_eof = 1,
+  s_failure = 4,
+  s_bad_message = 5,
+  s_unsupported = 8,
+};
+
+enum OpenFlag : std::uint32_t {
+  f_read = 1,
+  f_write = 2,
+  f_append = 4,
+  f_create = 8,
+  f_truncate = 16,
+  f_exclusive = 32,
+};
+
+enum AttrFlag : std::uint32_t {
+  a_size = 1,
+  a_owner = 2,
+  a_permissions = 4,
+  a_times = 8,
+  a_extended = 0x80000000,
+};
+
+struct Attributes {
+  std::optional<std::uint64_t> size;
+  std::optional<std::uint32_t> permissions;
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> times;  // access, modification
+};
+
+Attributes read_attributes(PacketReader& in) {
+  Attributes attributes;
+  const std::uint32_t flags = in.u32();
+  if (flags & a_size) attributes.size = in.u64();
+  if (flags & a_owner) {  // there is one user
+    in.u32();
+    in.u32();
+  }
+  if (flags & a_permissions) attributes.permissions = in.u32() & 07777;
+  if (flags & a_times) {
+    const std::uint32_t accessed = in.u32();
+    attributes.times = {accessed, in.u32()};
+  }
+  if (flags & a_extended) {
+    for (std::uint32_t count = in.u32(); count > 0 && in.good(); --count) {
+      in.string();
+      in.string();
+    }
+  }
+  return attributes;
+}
+
+std::uint32_t type_bits(FileKind kind) {
+  switch (kind) {
+    case FileKind::directory: return 0040000;
+    case FileKind::symlink: return 0120000;
+    case FileKind::file: return 0100000;
+    case FileKind::other: return 0010000;
+  }
+  return 0;
+}
+
+std::uint32_t seconds_of(std::int64_t ns) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ns / ns_per_s, 0, UINT32_MAX));
+}
+
+void write_attributes(PacketWriter& to, const FileInfo& info) {
+  const std::uint32_t modified = seconds_of(info.modified_ns);
+  to.u32(a_size | a_owner | a_permissions | a_times)
+      .u64(info.size_bytes)
+      .u32(1000)
+      .u32(1000)
+      .u32(type_bits(info.kind) | info.mode)
+      .u32(modified)
+      .u32(modified);
+}
+
+// A line as `ls -l` writes it, which is what version 3 has for people.
+std::string long_name(const FileInfo& info) {
+  std::string mode = "?rwxrwxrwx";
+  mode[0] = info.kind == FileKind::directory ? 'd' : info.kind == FileKind::symlink ? 'l' : '-';
+  for (std::size_t i = 0; i < 9; ++i) {
+    if ((info.mode >> (8 - i) & 1) == 0) mode[i + 1] = '-';
+  }
+  const std::time_t seconds = info.modified_ns / ns_per_s;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::array<char, 32> date{};
+  const bool recent = std::abs(std::time(nullptr) - seconds) < 180L * 24 * 3600;
+  (void)std::strftime(date.data(), date.size(), recent ? "%b %e %H:%M" : "%b %e  %Y", &parts);
+  return fmt::format("{} {:>4} {:<8} {:<8} {:>8} {} {}", mode, 1, "sandbox", "sandbox",
+                     info.size_bytes, date.data(), info.name);
+}
+
+void send(std::string& out, const PacketWriter& packet) {
+  PacketWriter length;
+  length.u32(static_cast<std::uint32_t>(packet.bytes().size()));
+  out += length.bytes();
+  out += packet.bytes();
+}
+
+void send_status(std::string& out, std::uint32_t id, std::uint32_t code, std::string_view text) {
+  send(out, PacketWriter().byte(t_status).u32(id).u32(code).string(text).string("en"));
+}
+
+void send_error(std::string& out, std::uint32_t id, Errno error) {
+  const ErrnoInfo& info = errno_info(error);
+  send_status(out, id, info.sftp == s_ok ? std::uint32_t{s_failure} : info.sftp, info.message);
+}
+
+void send_done(std::string& out, std::uint32_t id, const Result<void>& done) {
+  if (!done) return send_error(out, id, done.error());
+  send_status(out, id, s_ok, "Success");
+}
+
+void send_info(std::string& out, std::uint32_t id, const Result<FileInfo>& info) {
+  if (!info) return send_error(out, id, info.error());
+  PacketWriter answer;
+  answer.byte(t_attrs).u32(id);
+  write_attributes(answer, *info);
+  send(out, answer);
+}
+
+// Without "." and "..", as text: clients ask for this of paths that need not exist.
+std::string normal_path(std::string_view path) {
+  std::string whole = path.starts_with('/') ? std::string(path) : "/workspace/" + std::string(path);
+  std::vector<std::string_view> parts;
+  std::string_view rest = whole;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('/'), rest.size());
+    const std::string_view part = rest.substr(0, end);
+    if (part == "..") {
+      if (!parts.empty()) parts.pop_back();
+    } else if (!part.empty() && part != ".") {
+      parts.push_back(part);
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  std::string normal;
+  for (const std::string_view part : parts) normal.append("/").append(part);
+  return normal.empty() ? "/" : normal;
+}
+
+}  // namespace
+
+struct SftpServer::Handle {
+  std::unique_ptr<OpenFile> file;
+  bool appends = false;
+  // Of a folder.
+  std::vector<FileInfo> entries;
+  std::size_t next = 0;
+};
+
+SftpServer::SftpServer(Files& files) : files_(files) {}
+SftpServer::~SftpServer() = default;
+
+void SftpServer::feed(std::string_view bytes, std::string& out) {
+  if (failed_) return;
+  pending_ += bytes;
+  std::size_t at = 0;
+  while (pending_.size() - at >= 4) {
+    const std::uint32_t size = PacketReader(std::string_view(pending_).substr(at)).u32();
+    if (size == 0 || size > packet_max_bytes) {
+      failed_ = true;
+      break;
+    }
+    if (pending_.size() - at - 4 < size) break;
+    answer(std::string_view(pending_).substr(at + 4, size), out);
+    at += 4 + size;
+  }
+  pending_.erase(0, at);
+}
+
+void SftpServer::answer(std::string_view packet, std::string& out) {
+  PacketReader in(packet);
+  const std::uint8_t type = in.byte();
+  if (!started_) {
+    if (type != t_init) {
+      failed_ = true;
+      return;
+    }
+    started_ = true;
+    return send(out, PacketWriter()
+                         .byte(t_version)
+                         .u32(3)
+                         .string("posix-rename@openssh.com")
+                         .string("1")
+                         .string("fsync@openssh.com")
+                         .string("1")
+                         .string("limits@openssh.com")
+                         .string("1"));
+  }
+  const std::uint32_t id = in.u32();
+  std::string own;
+  serve(type, id, in, own);
+  // An answer to half a request would be an answer to another one.
+  if (!in.good()) {
+    own.clear();
+    send_status(own, id, s_bad_message, "Bad message");
+  }
+  out += own;
+}
+
+void SftpServer::serve(std::uint8_t type, std::uint32_t id, PacketReader& in, std::string& out) {
+  switch (type) {
+    case t_open: return open(id, in, out);
+    case t_close: return close(id, in, out);
+    case t_read: return read(id, in, out);
+    case t_write: return write(id, in, out);
+    case t_stat:
+    case t_lstat:
+    case t_fstat: return stat(type, id, in, out);
+    case t_setstat:
+    case t_fsetstat: return set_stat(type, id, in, out);
+    case t_opendir: return open_folder(id, in, out);
+    case t_readdir: return read_folder(id, in, out);
+    case t_remove:
+    case t_rmdir: return remove(type, id, in, out);
+    case t_mkdir: {
+      const std::string path(in.string());
+      const Attributes attributes = read_attributes(in);
+      if (!in.good()) return;
+      Result<void> done = files_.make_one_directory(path);
+      if (done && attributes.permissions) done = files_.change_mode(path, *attributes.permissions);
+      return send_done(out, id, done);
+    }
+    case t_realpath: return real_path(id, in, out);
+    case t_rename: return rename(id, in, out, Existing::refused);
+    case t_readlink: return read_link(id, in, out);
+    case t_symlink: {
+      // OpenSSH's order, which all servers and clients have followed: the target first.
+      const std::string_view target = in.string();
+      const std::string_view path = in.string();
+      if (!in.good()) return;
+      return send_done(out, id, files_.make_symlink(target, path));
+    }
+    case t_extended: return extended(id, in, out);
+    default: send_status(out, id, s_unsupported, "Operation unsupported");
+  }
+}
+
+SftpServer::Handle* SftpServer::find(std::string_view name) {
+  const auto it = handles_.find(name);
+  return it == handles_.end() ? nullptr : &it->second;
+}
+
+std::string SftpServer::add(Handle handle) {
+  const std::string name = std::to_string(++last_handle_);
+  handles_.emplace(name, std::move(handle));
+  return name;
+}
+
+void SftpServer::open(std::uint32_t id, PacketReader& in, std::string& out) {
+  const std::string_view path = in.string();
+  const std::uint32_t flags = in.u32();
+  const Attributes attributes = read_attributes(in);
+  if (!in.good()) return;
+  if (handles_.size() >= handles_max) return send_status(out, id, s_failure, "Too many open files");
+  const OpenMode mode{.read = (flags & f_read) != 0,
+                      .write = (flags & (f_write | f_append)) != 0,
+                      .create = (flags & f_create) != 0,
+                      .exclusive = (flags & f_exclusive) != 0,
+                      .truncate = (flags & f_truncate) != 0 && (flags & (f_write | f_append)) != 0,
+                      .mode = attributes.permissions.value_or(0644)};
+  Result<std::unique_ptr<OpenFile>> file = files_.open(path, mode);
+  if (!file) return send_error(out, id, file.error());
+  Handle handle;
+  handle.file = *std::move(file);
+  handle.appends = (flags & f_append) != 0;
+  send(out, PacketWriter().byte(t_handle).u32(id).string(add(std::move(handle))));
+}
+
+void SftpServer::close(std::uint32_t id, PacketReader& in, std::string& out) {
+  const auto it = handles_.find(in.string());
+  if (!in.good()) return;
+  if (it == handles_.end()) return send_status(out, id, s_failure, "No such handle");
+  handles_.erase(it);
+  send_status(out, id, s_ok, "Success");
+}
+
+void SftpServer::read(std::uint32_t id, PacketReader& in, std::string& out) {
+  const Handle* handle = find(in.string());
+  const std::uint64_t offset = in.u64();
+  const std::uint32_t size = in.u32();
+  if (!in.good()) return;
+  if (!handle || !handle->file) return send_status(out, id, s_failure, "No such handle");
+  const Result<std::string> data =
+      handle->file->read(offset, std::min<std::size_t>(size, read_max_bytes));
+  if (!data) return send_error(out, id, data.error());
+  if (data->empty() && size > 0) return send_status(out, id, s_eof, "End of file");
+  send(out, PacketWriter().byte(t_data).u32(id).string(*data));
+}
+
+void SftpServer::write(std::uint32_t id, PacketReader& in, std::string& out) {
+  const Handle* handle = find(in.string());
+  const std::uint64_t offset = in.u64();
+  const std::string_view data = in.string();
+  if (!in.good()) return;
+  if (!handle || !handle->file) return send_status(out, id, s_failure, "No such handle");
+  send_done(out, id,
+            handle->appends ? handle->file->append(data) : handle->file->write(offset, data));
+}
+
+void SftpServer::stat(std::uint8_t type, std::uint32_t id, PacketReader& in, std::string& out) {
+  const std::string_view name = in.string();
+  if (!in.good()) return;
+  if (type == t_stat) return send_info(out, id, files_.stat(name));
+  if (type == t_lstat) return send_info(out, id, files_.link_stat(name));
+  const Handle* handle = find(name);
+  if (!handle || !handle->file) return send_status(out, id, s_failure, "No such handle");
+  send_info(out, id, handle->file->stat());
+}
+
+void SftpServer::set_stat(std::uint8_t type, std::uint32_t id, PacketReader& in, std::string& out) {
+  const std::string_view name = in.string();
+  const Attributes wanted = read_attributes(in);
+  if (!in.good()) return;
+  OpenMode writable;
+  writable.write = true;
+  std::unique_ptr<OpenFile> opened;
+  OpenFile* file = nullptr;
+  if (type == t_fsetstat) {
+    const Handle* handle = find(name);
+    if (!handle || !handle->file) return send_status(out, id, s_failure, "No such handle");
+    file = handle->file.get();
+  } else if (wanted.size) {
+    Result<std::unique_ptr<OpenFile>> result = files_.open(name, writable);
+    if (!result) return send_error(out, id, result.error());
+    opened = *std::move(result);
+  }
+  Result<void> done;
+  if (wanted.size) done = (file ? file : opened.get())->truncate(*wanted.size);
+  if (done && wanted.permissions) {
+    done = file ? file->change_mode(*wanted.permissions)
+                : files_.change_mode(name, *wanted.permissions);
+  }
+  if (done && wanted.times) {
+    const std::int64_t accessed = wanted.times->first * ns_per_s;
+    const std::int64_t modified = wanted.times->second * ns_per_s;
+    done = file ? file->set_times(accessed, modified) : files_.set_times(name, accessed, modified);
+  }
+  if (done && !file && !wanted.size && !wanted.permissions && !wanted.times) {
+    const Result<FileInfo> there = files_.stat(name);
+    if (!there) done = there.error();
+  }
+  send_done(out, id, done);
+}
+
+void SftpServer::open_folder(std::uint32_t id, PacketReader& in, std::string& out) {
+  const std::string_view path = in.string();
+  if (!in.good()) return;
+  if (handles_.size() >= handles_max) return send_status(out, id, s_failure, "Too many open files");
+  Result<std::vector<FileInfo>> entries = files_.list(path);
+  if (!entries) return send_error(out, id, entries.error());
+  Handle handle;
+  for (const char* name : {".", ".."}) {
+    const Result<FileInfo> info = files_.stat(std::string(path) + "/" + name);
+    if (!info) continue;
+    handle.entries.push_back(*info);
+    handle.entries.back().name = name;
+  }
+  handle.entries.insert(handle.entries.end(), std::make_move_iterator(entries->begin()),
+                        std::make_move_iterator(entries->end()));
+  send(out, PacketWriter().byte(t_handle).u32(id).string(add(std::move(handle))));
+}
+
+void SftpServer::read_folder(std::uint32_t id, PacketReader& in, std::string& out) {
+  Handle* handle = find(in.string());
+  if (!in.good()) return;
+  if (!handle || handle->file) return send_status(out, id, s_failure, "No such handle");
+  const std::size_t count = std::min(entries_per_answer, handle->entries.size() - handle->next);
+  if (count == 0) return send_status(out, id, s_eof, "End of folder");
+  PacketWriter answer;
+  answer.byte(t_name).u32(id).u32(static_cast<std::uint32_t>(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    const FileInfo& info = handle->entries[handle->next++];
+    answer.string(info.name).string(long_name(info));
+    write_attributes(answer, info);
+  }
+  send(out, answer);
+}
+
+void SftpServer::real_path(std::uint32_t id, PacketReader& in, std::string& out) {
+  const std::string_view path = in.string();
+  if (!in.good()) return;
+  const std::string normal = normal_path(path);
+  send(out, PacketWriter().byte(t_name).u32(id).u32(1).string(normal).string(normal).u32(0));
+}
+
+void SftpServer::read_link(std::uint32_t id, PacketReader& in, std::string& out) {
+  const std::string_view path = in.string();
+  if (!in.good()) return;
+  const Result<FileInfo> info = files_.link_stat(path);
+  if (!info) return send_error(out, id, info.error());
+  if (info->kind != FileKind::symlink) return send_error(out, id, Errno::inval);
+  send(out,
+       PacketWriter().byte(t_name).u32(id).u32(1).string(info->target).string(info->target).u32(0));
+}
+
+void SftpServer::rename(std::uint32_t id, PacketReader& in, std::string& out, Existing existing) {
+  const std::string_view from = in.string();
+  const std::string_view to = in.string();
+  if (!in.good()) return;
+  if (existing == Existing::refused && files_.link_stat(to))
+    return send_error(out, id, Errno::exist);
+  send_done(out, id, files_.rename(from, to));
+}
+
+void SftpServer::remove(std::uint8_t type, std::uint32_t id, PacketReader& in, std::string& out) {
+  const std::string_view path = in.string();
+  if (!in.good()) return;
+  const Result<FileInfo> info = files_.link_stat(path);
+  if (!info) return send_error(out, id, info.error());
+  const bool is_folder = info->kind == FileKind::directory;
+  if (type == t_remove && is_folder) return send_error(out, id, Errno::isdir);
+  if (type == t_rmdir && !is_folder) return send_error(out, id, Errno::notdir);
+  send_done(out, id, files_.remove(path));
+}
+
+void SftpServer::extended(std::uint32_t id, PacketReader& in, std::string& out) {
+  const std::string_view name = in.string();
+  if (name == "posix-rename@openssh.com") return rename(id, in, out, Existing::replaced);
+  if (name == "fsync@openssh.com") {
+    const Handle* handle = find(in.string());
+    if (!in.good()) return;
+    return handle ? send_status(out, id, s_ok, "Success")
+                  : send_status(out, id, s_failure, "No such handle");
+  }
+  if (name == "limits@openssh.com") {
+    return send(out, PacketWriter()
+                         .byte(t_extended_reply)
+                         .u32(id)
+                         .u64(packet_max_bytes)
+                         .u64(read_max_bytes)
+                         .u64(packet_max_bytes - 1024)
+                         .u64(handles_max));
+  }
+  send_status(out, id, s_unsupported, "Operation unsupported");
+}
+
+}  // namespace cloche::ssh

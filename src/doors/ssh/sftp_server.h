@@ -1,0 +1,69 @@
+// SftpServer: the SFTP protocol, version 3 (draft-ietf-secsh-filexfer-02), over the files of a
+// sandbox. Bytes in, bytes out: it knows nothing of SSH.
+//
+// Requests are answered in their order. What a client may hold is bounded: the size of a request,
+// the number of handles, what a read or a listing returns. A client that breaks the framing is told
+// nothing more, and is done.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cloche/open_file.h"
+#include "doors/ssh/file_protocol.h"
+
+namespace cloche::ssh {
+
+class PacketReader;
+
+class SftpServer final : public FileProtocol {
+ public:
+  // `files` outlives it. Relative paths start in the home folder.
+  explicit SftpServer(Files& files);
+  ~SftpServer() override;
+  SftpServer(const SftpServer&) = delete;
+  SftpServer& operator=(const SftpServer&) = delete;
+
+  // In pieces of any size.
+  void feed(std::string_view bytes, std::string& out) override;
+  void end_input() override { ended_ = true; }
+  bool done() const override { return failed_ || ended_; }
+  int exit_code() const override { return failed_ ? 1 : 0; }
+
+ private:
+  struct Handle;
+  enum class Existing : std::uint8_t { refused, replaced };
+
+  void answer(std::string_view packet, std::string& out);
+  void serve(std::uint8_t type, std::uint32_t id, PacketReader& in, std::string& out);
+  void open(std::uint32_t id, PacketReader& in, std::string& out);
+  void close(std::uint32_t id, PacketReader& in, std::string& out);
+  void read(std::uint32_t id, PacketReader& in, std::string& out);
+  void write(std::uint32_t id, PacketReader& in, std::string& out);
+  void stat(std::uint8_t type, std::uint32_t id, PacketReader& in, std::string& out);
+  void set_stat(std::uint8_t type, std::uint32_t id, PacketReader& in, std::string& out);
+  void open_folder(std::uint32_t id, PacketReader& in, std::string& out);
+  void read_folder(std::uint32_t id, PacketReader& in, std::string& out);
+  void real_path(std::uint32_t id, PacketReader& in, std::string& out);
+  void read_link(std::uint32_t id, PacketReader& in, std::string& out);
+  void rename(std::uint32_t id, PacketReader& in, std::string& out, Existing existing);
+  void remove(std::uint8_t type, std::uint32_t id, PacketReader& in, std::string& out);
+  void extended(std::uint32_t id, PacketReader& in, std::string& out);
+
+  Handle* find(std::string_view name);
+  std::string add(Handle handle);
+
+  Files& files_;
+  std::string pending_;
+  std::map<std::string, Handle, std::less<>> handles_;
+  std::uint64_t last_handle_ = 0;
+  bool started_ = false;
+  bool ended_ = false;
+  bool failed_ = false;
+};
+
+}  // namespace cloche::ssh

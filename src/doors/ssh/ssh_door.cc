@@ -1,0 +1,194 @@
+#include "doors/ssh/ssh_door.h"
+
+#include <fcntl.h>
+#include <libssh/libssh.h>
+#include <libssh/server.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "base/host_error.h"
+#include "doors/ssh/connection.h"
+
+namespace cloche::ssh {
+namespace {
+
+constexpr std::size_t connections_max = 1024;
+
+std::string usual_key_file() {
+  if (const char* data = std::getenv("XDG_DATA_HOME"); data && *data)
+    return std::string(data) + "/cloche/ssh_host_key";
+  const char* home = std::getenv("HOME");
+  if (!home || !*home)
+    throw HostError("there is no HOME to keep the SSH host key in: say --ssh-host-key");
+  return std::string(home) + "/.local/share/cloche/ssh_host_key";
+}
+
+// A whole key or none: another server may make one at the same time.
+void make_key(const std::string& file) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(file).parent_path(), error);
+  ssh_key key = nullptr;
+  if (::ssh_pki_generate(SSH_KEYTYPE_ED25519, 0, &key) != SSH_OK)
+    throw HostError("cannot make an SSH host key");
+  const std::string part = file + "." + std::to_string(::getpid());
+  const mode_t mask = ::umask(077);
+  const int written = ::ssh_pki_export_privkey_file(key, nullptr, nullptr, nullptr, part.c_str());
+  ::umask(mask);
+  ::ssh_key_free(key);
+  if (written != SSH_OK || ::chmod(part.c_str(), 0600) != 0 ||
+      (::link(part.c_str(), file.c_str()) != 0 && errno != EEXIST)) {
+    ::unlink(part.c_str());
+    throw HostError("cannot write the SSH host key " + file);
+  }
+  ::unlink(part.c_str());
+}
+
+}  // namespace
+
+SshDoor::SshDoor(Parts parts, const SshOptions& options)
+    : parts_(parts), password_(options.password) {
+  ::ssh_init();
+  const std::string file = options.host_key.empty() ? usual_key_file() : options.host_key;
+  if (!std::filesystem::exists(file)) make_key(file);
+  bind_ = ::ssh_bind_new();
+  if (!bind_) throw HostError("there is no memory for SSH");
+  const bool no_config = false;
+  ::ssh_bind_options_set(bind_, SSH_BIND_OPTIONS_PROCESS_CONFIG, &no_config);
+  ssh_key key = nullptr;
+  const int read = ::ssh_pki_import_privkey_file(file.c_str(), nullptr, nullptr, nullptr, &key);
+  // The bind owns the key from here on.
+  if (read != SSH_OK || ::ssh_bind_options_set(bind_, SSH_BIND_OPTIONS_IMPORT_KEY, key) != SSH_OK) {
+    ::ssh_bind_free(bind_);
+    throw HostError("cannot use the SSH host key " + file);
+  }
+  ::ssh_bind_options_set(bind_, SSH_BIND_OPTIONS_BANNER, "cloche");
+}
+
+SshDoor::~SshDoor() {
+  stop();
+  ::ssh_bind_free(bind_);
+}
+
+void SshDoor::listen(const std::string& host, std::uint16_t port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0)
+    throw HostError("there is no address " + host);
+  listener_.reset(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int one = 1;
+  (void)::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  const bool bound = listener_ && ::bind(listener_.get(), found->ai_addr, found->ai_addrlen) == 0 &&
+                     ::listen(listener_.get(), 256) == 0;
+  const int error = errno;
+  ::freeaddrinfo(found);
+  if (!bound)
+    throw HostError::from_errno("cannot listen for SSH on port " + std::to_string(port), error);
+  stop_listening_.reset(::eventfd(0, EFD_CLOEXEC));
+  acceptor_ = std::thread([this] { accept_all(); });
+}
+
+void SshDoor::accept_all() {
+  for (;;) {
+    std::array<pollfd, 2> wanted{pollfd{listener_.get(), POLLIN, 0},
+                                 pollfd{stop_listening_.get(), POLLIN, 0}};
+    if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR) return;
+    if (wanted[1].revents != 0) return;
+    if (wanted[0].revents == 0) continue;
+    UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!fd) {
+      // The host is out of descriptors: that does not get better by asking again at once.
+      ::poll(&wanted[1], 1, 50);
+      continue;
+    }
+    const int one = 1;
+    (void)::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    serve(std::move(fd), nullptr);
+  }
+}
+
+bool SshDoor::has_room() const { return connections() < connections_max; }
+
+std::size_t SshDoor::connections() const {
+  const std::lock_guard lock(mutex_);
+  return sockets_.size();
+}
+
+void SshDoor::serve(UniqueFd fd, std::shared_ptr<session::Session> session) {
+  const int number = fd.get();
+  const std::lock_guard lock(mutex_);
+  if (stopping_ || sockets_.size() >= connections_max) return;
+  sockets_.emplace(number, session ? session->facts().id : std::string());
+  try {
+    std::thread([this, number, session = std::move(session)] { run(number, session); }).detach();
+    (void)fd.release();
+  } catch (const std::system_error&) {
+    sockets_.erase(number);
+  }
+}
+
+void SshDoor::run(int fd, std::shared_ptr<session::Session> session) {
+  std::unique_lock lock(mutex_, std::defer_lock);
+  {
+    // libssh closes the one that it is given; this one stays, so that stop() can shut it down.
+    UniqueFd kept(fd);
+    ssh_session handle = ::ssh_new();
+    const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    bool accepted = false;
+    if (handle && own >= 0) {
+      const std::lock_guard bind_lock(bind_mutex_);
+      accepted = ::ssh_bind_accept_fd(bind_, handle, own) == SSH_OK;
+    }
+    if (accepted) {
+      const auto chosen = [&](const std::string& id) {
+        const std::lock_guard chosen_lock(mutex_);
+        sockets_[fd] = id;
+      };
+      Connection connection(
+          {parts_.sessions, parts_.log, parts_.metrics, parts_.tokens, password_, chosen}, handle,
+          fd, std::move(session));
+      connection.run();
+    } else if (own >= 0) {
+      ::close(own);
+    }
+    if (handle) ::ssh_free(handle);
+    // Closed under the lock: the number may be another connection's as soon as it is.
+    lock.lock();
+    sockets_.erase(fd);
+  }
+  ended_.notify_all();
+}
+
+void SshDoor::drop(const std::string& session_id) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [fd, id] : sockets_) {
+    if (id == session_id) ::shutdown(fd, SHUT_RDWR);
+  }
+}
+
+void SshDoor::stop() {
+  if (acceptor_.joinable()) {
+    const std::uint64_t one = 1;
+    while (::write(stop_listening_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+    }
+    acceptor_.join();
+  }
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  for (const auto& [fd, there] : sockets_) ::shutdown(fd, SHUT_RDWR);
+  ended_.wait(lock, [this] { return sockets_.empty(); });
+}
+
+}  // namespace cloche::ssh

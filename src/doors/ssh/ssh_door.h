@@ -1,0 +1,76 @@
+// SshDoor: SSH and SFTP to sessions, in this process, on libssh.
+//
+// A connection has one thread while it lasts; nothing else costs. Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/unique_fd.h"
+#include "doors/http/log.h"
+#include "doors/http/metrics.h"
+#include "doors/http/token_store.h"
+#include "session/session_manager.h"
+
+struct ssh_bind_struct;
+
+namespace cloche::ssh {
+
+struct SshOptions {
+  std::string
+      host_key;  // a file, made when it is not there; empty: ~/.local/share/cloche/ssh_host_key
+  std::string password;  // opens every session; empty: none
+};
+
+class SshDoor {
+ public:
+  // All of them outlive it.
+  struct Parts {
+    session::SessionManager& sessions;
+    http::Log& log;
+    http::Metrics& metrics;
+    const http::TokenStore& tokens;
+  };
+  // Throws HostError when there is no host key, and none can be made.
+  SshDoor(Parts parts, const SshOptions& options);
+  ~SshDoor();  // stop()
+  SshDoor(const SshDoor&) = delete;
+  SshDoor& operator=(const SshDoor&) = delete;
+
+  // Serves SSH on a connected stream socket. `session` is the one that a tunnel led to; null: the
+  // user name says it, sandbox+ID. Does not wait.
+  void serve(UniqueFd fd, std::shared_ptr<session::Session> session);
+  // Another door: SSH without a tunnel. Throws HostError.
+  void listen(const std::string& host, std::uint16_t port);
+
+  // Ends the connections to a session that is no more.
+  void drop(const std::string& session_id);
+  bool has_room() const;
+  std::size_t connections() const;
+  // Ends all connections and takes no more.
+  void stop();
+
+ private:
+  void accept_all();
+  void run(int fd, std::shared_ptr<session::Session> session);
+
+  Parts parts_;
+  const std::string password_;
+  ssh_bind_struct* bind_ = nullptr;  // under bind_mutex_
+  std::mutex bind_mutex_;
+  mutable std::mutex mutex_;
+  std::condition_variable ended_;
+  // Of the connections that there are; the session's id, once it is known.
+  std::map<int, std::string> sockets_;
+  bool stopping_ = false;
+  UniqueFd listener_;
+  UniqueFd stop_listening_;
+  std::thread acceptor_;
+};
+
+}  // namespace cloche::ssh

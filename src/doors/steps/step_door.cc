@@ -1,0 +1,178 @@
+#include "doors/steps/step_door.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include "doors/steps/pages.h"
+#include "doors/steps/step_request.h"
+
+namespace cloche::steps {
+namespace {
+
+constexpr double timeout_default_s = 30;
+constexpr double timeout_max_s = 1e6;
+constexpr int code_timed_out = 124;
+constexpr int code_killed = -9;
+constexpr std::uint64_t output_limit_bytes = 16ULL << 20;
+
+http::Response detail(int status, std::string_view text) {
+  return http::json_response(status, fmt::format(R"({{"detail":{}}})", http::json_string(text)));
+}
+
+http::Response not_allowed(std::string_view allowed) {
+  http::Response response = detail(405, "Method Not Allowed");
+  response.fields.emplace_back("Allow", allowed);
+  return response;
+}
+
+// As Python prints a float: 2.0, 0.5, 1e+16.
+std::string seconds_text(double seconds) {
+  std::string text = fmt::format("{}", seconds);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+// 128 + N by a shell's count; the negative number by subprocess's.
+int exit_code_of(const RunResult& result) {
+  switch (result.status) {
+    case RunStatus::signaled: return -result.signal;
+    case RunStatus::killed: return code_killed;
+    case RunStatus::timed_out: return code_timed_out;
+    default: return result.exit_code;
+  }
+}
+
+std::string_view name_of(Language language) {
+  return language == Language::bash ? "bash" : "python";
+}
+
+}  // namespace
+
+double step_timeout_s(const char* text) {
+  if (!text || !*text) return timeout_default_s;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  while (*end == ' ') ++end;
+  if (*end != '\0' || std::isnan(seconds)) return timeout_default_s;
+  return std::min(std::max(seconds, 1.0), timeout_max_s);
+}
+
+struct StepDoor::StepRun {
+  std::string id;
+  StepRequest request;
+  session::Session::Use sandbox;
+};
+
+void StepDoor::handle(http::Request request, std::shared_ptr<http::Exchange> exchange) {
+  const std::string path = http::percent_decode(request.path);
+  if (path == "/sessions") {
+    if (request.method != "POST") return exchange->send(not_allowed("POST"));
+    return create(exchange);
+  }
+  if (std::optional<Page> page = find_page(path)) {
+    if (request.method != "GET" && request.method != "HEAD")
+      return exchange->send(not_allowed("GET, HEAD"));
+    return exchange->send(
+        {200,
+         {{"Content-Type", std::string(page->type)}, {"Cache-Control", "max-age=300"}},
+         std::string(page->content)});
+  }
+  static constexpr std::string_view folder = "/sessions/";
+  if (path.starts_with(folder)) {
+    std::string_view rest = std::string_view(path).substr(folder.size());
+    if (rest.ends_with('/') && rest.size() > 1 && rest[rest.size() - 2] != '/') {
+      // FastAPI's way with a slash too many.
+      return exchange->send(
+          {307, {{"Location", request.path.substr(0, request.path.size() - 1)}}, {}});
+    }
+    const std::size_t slash = rest.find('/');
+    const std::string id(rest.substr(0, slash));
+    if (slash == std::string_view::npos && !id.empty()) {
+      if (request.method != "DELETE") return exchange->send(not_allowed("DELETE"));
+      return remove(id, exchange);
+    }
+    if (!id.empty() && rest.substr(slash) == "/step") {
+      if (request.method != "POST") return exchange->send(not_allowed("POST"));
+      return step(id, request, exchange);
+    }
+    if (rest.empty()) return exchange->send({307, {{"Location", "/sessions"}}, {}});
+  }
+  exchange->send(detail(404, "Not Found"));
+}
+
+void StepDoor::create(const std::shared_ptr<http::Exchange>& exchange) {
+  parts_.workers.post([this, exchange] {
+    const auto made = parts_.sessions.create({});
+    if (const auto* refusal = std::get_if<session::Refusal>(&made))
+      return exchange->send(detail(503, refusal->sentence));
+    const auto& session = std::get<std::shared_ptr<session::Session>>(made);
+    exchange->send(
+        http::json_response(200, fmt::format(R"({{"session_id":"{}"}})", session->facts().id)));
+  });
+}
+
+void StepDoor::remove(const std::string& id, const std::shared_ptr<http::Exchange>& exchange) {
+  parts_.workers.post([this, id, exchange] {
+    if (!parts_.sessions.close(id, {})) return exchange->send(detail(404, "session not found"));
+    exchange->send({204, {{"Content-Type", "application/json"}}, {}});
+  });
+}
+
+void StepDoor::step(const std::string& id, const http::Request& request,
+                    const std::shared_ptr<http::Exchange>& exchange) {
+  auto parsed = parse_step(request.field("Content-Type"), request.body);
+  if (auto* refusal = std::get_if<http::Response>(&parsed))
+    return exchange->send(std::move(*refusal));
+  auto run = std::make_shared<StepRun>();
+  run->request = std::get<StepRequest>(std::move(parsed));
+  const std::shared_ptr<session::Session> session = parts_.sessions.find(id, {});
+  if (session) run->sandbox = session::Session::use(session);
+  if (!run->sandbox) return exchange->send(detail(404, "session not found"));
+  if (run->request.sandbox_id != id)
+    return exchange->send(detail(422, "sandbox_id must match session_id"));
+  run->id = id;
+  parts_.log.event(http::LogLevel::info, "step_received",
+                   {{"session_id", id}, {"type", std::string(name_of(run->request.language))}});
+  parts_.workers.post([this, run, exchange] {
+    http::Response response = this->run(*run);
+    run->sandbox = {};  // after a DELETE the sandbox is gone before its last step answers
+    exchange->send(std::move(response));
+  });
+}
+
+http::Response StepDoor::run(const StepRun& step) {
+  const std::string language(name_of(step.request.language));
+  parts_.log.event(http::LogLevel::info, "step_started",
+                   {{"session_id", step.id}, {"type", language}});
+  RunOptions options;
+  const char* program = step.request.language == Language::bash ? "/bin/bash" : "/usr/bin/python3";
+  options.argv = {program, "-c", step.request.source};
+  options.timeout = std::chrono::milliseconds(std::llround(timeout_s_ * 1000));
+  options.output_limit_bytes = output_limit_bytes;
+  const RunResult result = step.sandbox->run(options);
+
+  const int code = exit_code_of(result);
+  std::string error = http::valid_utf8(result.stderr_data);
+  if (result.status == RunStatus::timed_out)
+    error = "execution timed out after " + seconds_text(timeout_s_) + " seconds";
+  const bool failed = result.status == RunStatus::not_started;
+  if (failed) error += result.reason + "\n";
+  const double duration_s = std::chrono::duration<double>(result.duration).count();
+  parts_.log.event(failed ? http::LogLevel::error : http::LogLevel::info,
+                   failed ? "execution_failed" : "step_finished",
+                   {{"session_id", step.id},
+                    {"type", language},
+                    {"exit_code", std::to_string(code)},
+                    {"duration_ms", fmt::format("{:.1f}", duration_s * 1000)}});
+  const std::string label = fmt::format(R"(type="{}")", language);
+  parts_.metrics.count("cloche_steps_total", label);
+  parts_.metrics.count("cloche_step_seconds_total", label, duration_s);
+  return http::json_response(
+      200, fmt::format(R"({{"output":{},"error":{},"exit_code":{}}})",
+                       http::json_string(result.stdout_data), http::json_string(error), code));
+}
+
+}  // namespace cloche::steps

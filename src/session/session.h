@@ -1,0 +1,90 @@
+// Session: a client's handle on one sandbox, with a lifetime.
+//
+// Thread-safe. The sandbox lives as long as the session is open, and as long as a Use of it: what
+// runs when a session is closed is killed, and its caller still gets the result.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cloche/sandbox.h"
+
+namespace cloche::session {
+
+using WallTime = std::chrono::system_clock::time_point;
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+enum class Status : std::uint8_t { running, paused, closed };
+
+// What the client said when it made the session; never changes.
+struct Facts {
+  std::string id;        // a random UUID
+  std::string owner;     // who may see it; empty where nobody is told apart
+  std::string metadata;  // JSON text, echoed
+  std::string image;
+  std::string ssh_public_key;  // an OpenSSH line, or empty
+  WallTime created;
+  WallTime expires;  // WallTime::max(): never
+  std::uint64_t sequence = 0;
+};
+
+class Session {
+ public:
+  Session(Facts facts, std::unique_ptr<Sandbox> sandbox, SteadyTime deadline);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const Facts& facts() const noexcept { return facts_; }
+  Status status() const;
+  WallTime last_activity() const;
+
+  // Keeps the sandbox there and the session from being idle. Empty when it is paused or closed.
+  class Use {
+   public:
+    Use() = default;
+    Use(Use&&) noexcept = default;
+    Use& operator=(Use&& other) noexcept;
+    ~Use();
+    explicit operator bool() const noexcept { return sandbox_ != nullptr; }
+    Sandbox& operator*() const noexcept { return *sandbox_; }
+    Sandbox* operator->() const noexcept { return sandbox_.get(); }
+
+   private:
+    friend class Session;
+    Use(std::shared_ptr<Session> session, std::shared_ptr<Sandbox> sandbox);
+    std::shared_ptr<Session> session_;
+    std::shared_ptr<Sandbox> sandbox_;
+  };
+  static Use use(const std::shared_ptr<Session>& session);
+
+  void touch();
+
+  // False when it is not running (not paused). A paused session keeps files, packages, environment
+  // and a live Python; its processes end.
+  bool pause();
+  bool resume();
+
+  // When it is due to be closed, as far as one can say now. No use of it counts as idle.
+  SteadyTime due(std::chrono::milliseconds idle_timeout) const;
+
+ private:
+  friend class SessionManager;
+  // Kills what runs, and lets go of the sandbox. False when that was done before.
+  bool close();
+  void release();
+
+  const Facts facts_;
+  const SteadyTime deadline_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<Sandbox> sandbox_;
+  Status status_ = Status::running;
+  std::size_t uses_ = 0;
+  WallTime last_activity_;
+  SteadyTime last_activity_steady_;
+};
+
+}  // namespace cloche::session

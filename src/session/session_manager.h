@@ -1,0 +1,108 @@
+// SessionManager: all sessions of a server: makes, finds, lists and closes them, by request, by age
+// and by idleness. One session has one sandbox, and no sandbox belongs to two.
+//
+// Thread-safe. Finding costs a hash lookup; a page of a list costs its offset and its length, in
+// the order of creation, newest first, which never changes while sessions come and go. It has one
+// thread, which sleeps until the next session is due.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <queue>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "cloche/engine.h"
+#include "session/session.h"
+
+namespace cloche::session {
+
+enum class Event : std::uint8_t { created, closed, expired, idled, paused, resumed };
+
+struct ManagerOptions {
+  std::size_t session_limit = 1000;
+  std::size_t session_limit_per_owner = 0;  // 0: only the limit of all
+  std::uint64_t memory_limit_bytes =
+      0;  // of this process, asked for before a session is made; 0: none
+  std::chrono::milliseconds idle_timeout{0};  // 0: none
+  SandboxOptions sandbox;                     // of every session
+  // The audit: told after each event, on any thread, without a lock held.
+  std::function<void(Event event, const Session& session)> audit;
+};
+
+struct SessionRequest {
+  std::string owner;
+  std::chrono::seconds ttl{0};  // 0: for ever
+  std::string metadata = "{}";
+  std::string image;
+  std::string ssh_public_key;
+};
+
+// Why there is no session: too many, or no memory. One sentence.
+struct Refusal {
+  std::string sentence;
+};
+
+class SessionManager {
+ public:
+  // `engine` outlives it, and so do the options' callbacks.
+  SessionManager(Engine& engine, ManagerOptions options);
+  ~SessionManager();  // closes all
+  SessionManager(const SessionManager&) = delete;
+  SessionManager& operator=(const SessionManager&) = delete;
+
+  std::variant<std::shared_ptr<Session>, Refusal> create(const SessionRequest& request);
+
+  // Null when there is none, or it belongs to somebody else.
+  std::shared_ptr<Session> find(std::string_view id, std::string_view owner);
+  // Whoever owns it.
+  std::shared_ptr<Session> find_any(std::string_view id);
+
+  struct Page {
+    std::vector<std::shared_ptr<Session>> sessions;
+    std::size_t total = 0;
+  };
+  Page list(const std::string& owner, std::size_t limit, std::size_t offset);
+
+  // False when there is none of that owner (any more). What runs in it is killed before this
+  // returns.
+  bool close(std::string_view id, std::string_view owner);
+  void close_all();
+
+  bool pause(const std::shared_ptr<Session>& session);
+  bool resume(const std::shared_ptr<Session>& session);
+
+  std::size_t count() const;
+
+ private:
+  using ByAge = std::map<std::uint64_t, std::shared_ptr<Session>, std::greater<>>;
+  struct Due {
+    SteadyTime when;
+    std::weak_ptr<Session> session;
+    bool operator<(const Due& other) const { return when > other.when; }
+  };
+
+  std::shared_ptr<Session> take_out(std::string_view id, const std::string_view* owner);
+  void tell(Event event, const Session& session) const;
+  void reap();
+
+  Engine& engine_;
+  const ManagerOptions options_;
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<Session>> sessions_;
+  std::unordered_map<std::string, ByAge> owners_;
+  std::size_t being_made_ = 0;
+  std::uint64_t last_sequence_ = 0;
+  std::priority_queue<Due> due_;
+  std::condition_variable due_changed_;
+  bool closing_ = false;
+  std::thread reaper_;
+};
+
+}  // namespace cloche::session
