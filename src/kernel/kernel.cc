@@ -3,6 +3,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/host_error.h"
 #include "kernel/dev_layout.h"
@@ -213,8 +214,17 @@ void Kernel::ended(Process& process, WaitStatus status) {
   process.state = ProcessState::zombie;
   const ProcessPtr keep = process.shared_from_this();
 
+  // A group is orphaned by this end when it was this process that tied it to another group of the
+  // session: as the parent, or as the child, of what lies on the other side.
+  const auto tied = [](const Process& one, const Process& other) {
+    return one.session == other.session && one.pgid != other.pgid;
+  };
+  std::set<Pid> untied;
+  if (const ProcessPtr parent = find(process.ppid); parent && tied(*parent, process))
+    untied.insert(process.pgid);
   for (const auto& [pid, other] : std::map(processes_)) {
     if (other->ppid != process.pid()) continue;
+    if (tied(*other, process)) untied.insert(other->pgid);
     other->ppid = init_pid;
     if (other->state == ProcessState::zombie) reap(*other);
   }
@@ -222,7 +232,8 @@ void Kernel::ended(Process& process, WaitStatus status) {
     const auto terminal = std::exchange(process.session->terminal, nullptr);
     terminal->session_ended(*this);
   }
-  if (group_is_orphaned(process.pgid)) wake_orphaned_group(process.pgid);
+  for (const Pid pgid : untied)
+    if (group_is_orphaned(pgid)) wake_orphaned_group(pgid);
 
   const ProcessPtr parent = find(process.ppid);
   process.ended.wake_all();
