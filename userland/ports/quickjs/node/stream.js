@@ -341,7 +341,12 @@ function pipeline(...streams) {
 function sink(fn, source) {
   const end = new PassThrough();
   end.resume();
-  Promise.resolve(fn(source)).then(() => end.end(), (error) => end.destroy(error));
+  const run = async () => {
+    const result = fn(source);
+    if (!result?.[Symbol.asyncIterator]) return result;
+    for await (const item of result) void item;
+  };
+  run().then(() => end.end(), (error) => end.destroy(error));
   return end;
 }
 
