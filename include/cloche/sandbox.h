@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "cloche/files.h"
+#include "cloche/network.h"
 #include "cloche/live_run.h"
 #include "cloche/run.h"
 
@@ -44,6 +45,7 @@ struct SandboxOptions {
   std::map<std::string, std::string> environment;  // added to the usual one
   std::vector<std::string> packages;               // Python packages, importable from the start
   std::vector<Mount> mounts;
+  NetworkOptions network;  // none, unless something is allowed
   // Guest programs of the host: NAME.wasm in this folder is the command NAME, before one of the
   // system of that name. Empty: none.
   std::filesystem::path program_folder;

@@ -1,6 +1,7 @@
 #include "sandbox/sandbox_state.h"
 
 #include "base/host_error.h"
+#include "kernel/sockets/socket_table.h"
 #include "kernel/statistics.h"
 #include "vfs/hostfs.h"
 
@@ -30,37 +31,53 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
     : engine_(engine),
       options_(std::move(options)),
       environment_(usual_environment()),
-      root_(vfs::make_fs<vfs::MemFs>(engine.base(), quota_of(options_), vfs::host_clock())) {
+      root_(vfs::make_fs<vfs::MemFs>(engine.base(), quota_of(options_), vfs::host_clock())),
+      secrets_(std::make_shared<net::SecretStore>(options_.network.secrets)) {
+  for (const auto& secret : secrets_->entries()) environment_[secret.name] = secret.placeholder;
   for (const auto& [name, value] : options_.environment) environment_[name] = value;
   std::string message;
   if (!engine_.python().install(*root_, options_.packages, &message)) throw HostError(message);
+  if (!options_.packages.empty()) engine_.python().prepare(*root_);
   if (!options_.program_folder.empty())
     engine_.program_folders().install(*root_, options_.program_folder);
   auto space = std::make_unique<vfs::Namespace>(root_);
   mount_host_folders(*space);
   kernel_ = make_kernel(std::move(space));
+  start_network();
   python_ = std::make_unique<KeptPython>(*this);
   shell_ = std::make_unique<KeptShell>(*this);
 }
 
 SandboxState::SandboxState(EngineState& engine, SandboxOptions options,
                            std::map<std::string, std::string> environment,
-                           std::unique_ptr<vfs::Namespace> space, vfs::TypedFsRef<vfs::MemFs> root)
+                           std::unique_ptr<vfs::Namespace> space, vfs::TypedFsRef<vfs::MemFs> root,
+                           std::shared_ptr<const net::SecretStore> secrets)
     : engine_(engine),
       options_(std::move(options)),
       environment_(std::move(environment)),
       root_(std::move(root)),
+      secrets_(std::move(secrets)),
       kernel_(make_kernel(std::move(space))),
       python_(std::make_unique<KeptPython>(*this)),
-      shell_(std::make_unique<KeptShell>(*this)) {}
+      shell_(std::make_unique<KeptShell>(*this)) {
+  start_network();
+}
 
 SandboxState::~SandboxState() {
   // Files are referred to by processes: those end first.
   shell_.reset();
   python_.reset();
   kernel_->kill_job(0);
+  if (network_) network_->stop();
   const std::lock_guard lock(kernel_->mutex());
   root_ = {};
+}
+
+void SandboxState::start_network() {
+  if (options_.network.allow.empty()) return;
+  network_ = std::make_shared<net::Network>(*kernel_, options_.network, secrets_);
+  const std::lock_guard lock(kernel_->mutex());
+  kernel_->sockets().set_outbound(network_);
 }
 
 std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
@@ -110,7 +127,7 @@ std::unique_ptr<SandboxState> SandboxState::fork() {
     vfs::TypedFsRef<vfs::MemFs> root(static_cast<vfs::MemFs*>(&space->root().fs()));
     root->drop_orphans();  // no descriptor of the parent is carried over
     twin.reset(new SandboxState(engine_, options_, std::move(environment), std::move(space),
-                                std::move(root)));
+                                std::move(root), secrets_));
   }
   twin->python_->go_on_from(*python_);
   twin->shell_->go_on_from(*shell_);

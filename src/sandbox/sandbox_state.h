@@ -9,6 +9,7 @@
 
 #include "cloche/sandbox.h"
 #include "kernel/kernel.h"
+#include "net/network.h"
 #include "sandbox/engine_state.h"
 #include "sandbox/kept_python.h"
 #include "sandbox/kept_shell.h"
@@ -64,7 +65,9 @@ class SandboxState {
  private:
   SandboxState(EngineState& engine, SandboxOptions options,
                std::map<std::string, std::string> environment,
-               std::unique_ptr<vfs::Namespace> space, vfs::TypedFsRef<vfs::MemFs> root);
+               std::unique_ptr<vfs::Namespace> space, vfs::TypedFsRef<vfs::MemFs> root,
+               std::shared_ptr<const net::SecretStore> secrets);
+  void start_network();
   std::unique_ptr<kernel::Kernel> make_kernel(std::unique_ptr<vfs::Namespace> space) const;
   void mount_host_folders(vfs::Namespace& space) const;
 
@@ -75,8 +78,10 @@ class SandboxState {
   std::map<std::string, std::string> environment_;
   std::uint64_t cancellations_ = 0;
 
-  vfs::TypedFsRef<vfs::MemFs> root_;  // under the kernel lock
+  vfs::TypedFsRef<vfs::MemFs> root_;                 // under the kernel lock
+  std::shared_ptr<const net::SecretStore> secrets_;  // the same in forks
   std::unique_ptr<kernel::Kernel> kernel_;
+  std::shared_ptr<net::Network> network_;  // null: there is none
   std::unique_ptr<KeptPython> python_;
   std::unique_ptr<KeptShell> shell_;
 };

@@ -1,7 +1,9 @@
 """Pickles what a session's code has defined itself: functions, classes, lambdas, closures go by value, whatever can be imported by
 name. What is made again belongs to the session that restores it: its functions have that session's __main__ as their globals.
 """
+import annotationlib
 import enum
+import functools
 import importlib
 import io
 import marshal
@@ -12,7 +14,11 @@ import typing
 
 _MAIN = "__main__"
 _SKIPPED_ATTRIBUTES = {"__dict__", "__weakref__", "__module__", "_abc_impl", "__abstractmethods__", "__static_attributes__",
-                       "__firstlineno__", "__annotate_func__", "__annotations_cache__"}
+                       "__firstlineno__", "__annotate__", "__annotate_func__", "__annotations__",
+                       "__annotations_cache__"}
+
+
+_main = None  # while something is pickled
 
 
 class TooLarge(Exception):
@@ -33,8 +39,15 @@ class _Bounded(io.BytesIO):
 
 
 def dumps(value, limit=sys.maxsize):
+    global _main
     out = _Bounded(limit)
-    Pickler(out, protocol=5).dump(value)
+    main = _main = sys.modules[_MAIN]
+    # Nothing may go by its name in __main__: it would not be there when it is wanted.
+    sys.modules[_MAIN] = types.ModuleType(_MAIN)
+    try:
+        Pickler(out, protocol=5).dump(value)
+    finally:
+        sys.modules[_MAIN] = main
     return out.getvalue()
 
 
@@ -78,11 +91,11 @@ def _reduce_function(function):
 
 def _home_of(function):
     """The module whose names the function uses."""
-    for name in (_MAIN, function.__globals__.get("__name__")):
-        module = sys.modules.get(name)
-        if module is not None and module.__dict__ is function.__globals__:
-            return name
-    return None
+    if function.__globals__ is _main.__dict__:
+        return _MAIN
+    name = function.__globals__.get("__name__")
+    module = sys.modules.get(name)
+    return name if module is not None and module.__dict__ is function.__globals__ else None
 
 
 def _global_names(code):
@@ -155,24 +168,27 @@ def _reduce_type(kind):
                 None, None, _fill_class)
     slots = kind.__dict__.get("__slots__")
     basics = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
-    if slots is not None:
-        basics["__slots__"] = slots
+    for name in ("__slots__", "__orig_bases__", "__type_params__"):
+        if name in kind.__dict__:
+            basics[name] = kind.__dict__[name]
     slot_names = (slots,) if isinstance(slots, str) else tuple(slots or ())
     private = {f"_{kind.__name__.lstrip('_')}{name}" for name in slot_names if name.startswith("__")}
     state = {name: value for name, value in kind.__dict__.items()
              if name not in _SKIPPED_ATTRIBUTES and name not in basics and name not in slot_names and name not in private
              and not isinstance(value, types.GetSetDescriptorType)}
-    if (annotate := _annotate_of(kind)) is not None:
-        state.pop("__annotations__", None)
-        state["__annotate__"] = annotate
+    if annotations := _annotations_of(kind):
+        state["__annotations__"] = annotations
     return _make_class, (type(kind), kind.__name__, kind.__bases__, basics), state, None, None, _fill_class
 
 
-def _annotate_of(kind):
-    try:
-        return type.__getattribute__(kind, "__annotate__")
-    except AttributeError:
-        return None
+def _annotations_of(kind):
+    """Evaluated, or as text where that does not work: the function that makes them holds all of the class's names."""
+    for form in (annotationlib.Format.VALUE, annotationlib.Format.STRING):
+        try:
+            return annotationlib.get_annotations(kind, format=form)
+        except Exception:
+            continue
+    return None
 
 
 def _make_class(meta, name, bases, basics):
@@ -227,7 +243,26 @@ def _make_type_var(name, constraints, bound, covariant, contravariant):
     return typing.TypeVar(name, bound=bound, covariant=covariant, contravariant=contravariant)
 
 
+def _reduce_cached(function):
+    wrapped = function.__wrapped__
+    if _is_importable(function, function.__module__, function.__qualname__):
+        return NotImplemented
+    return _make_cached, (function.cache_parameters(), wrapped)
+
+
+def _make_cached(parameters, wrapped):
+    return functools.lru_cache(**parameters)(wrapped)
+
+
+def _reduce_new_type(value):
+    if _is_importable(value, value.__module__, value.__qualname__):
+        return NotImplemented
+    return typing.NewType, (value.__name__, value.__supertype__)
+
+
 _REDUCERS = {
+    functools._lru_cache_wrapper: _reduce_cached,
+    typing.NewType: _reduce_new_type,
     types.CellType: _reduce_cell,
     types.CodeType: _reduce_code,
     types.ModuleType: _reduce_module,

@@ -40,6 +40,7 @@ def build(options=""):
     streams.open_streams(False)
     imports.install()
     threads.install()
+    _replace_sockets()
     for name in COMMON + options.split():
         __import__(name)
     loop.install()
@@ -57,6 +58,22 @@ def build(options=""):
     _make_immortal()
     gc.collect()
     gc.freeze()
+
+
+def _replace_sockets():
+    """The interpreter has a module `_socket` of its own, which knows WASI's sockets only."""
+    from importlib.machinery import SourceFileLoader
+    from importlib.util import module_from_spec, spec_from_loader
+    loader = SourceFileLoader("_socket", LIBRARY + "/_socket.py")
+    module = module_from_spec(spec_from_loader("_socket", loader))
+    loader.exec_module(module)
+    sys.modules["_socket"] = module
+    if (old := sys.modules.get("socket")) is not None:
+        # In place, for those who have it already.
+        import importlib
+        for name in [name for name in vars(old) if not name.startswith("__")]:
+            delattr(old, name)
+        importlib.reload(old)
 
 
 def _rehearse(start):

@@ -1,0 +1,97 @@
+// Connection: one TCP connection of a sandbox to the world outside, plain or with TLS. All but
+// stream_changed, start_tls and the constructor is for the network's thread, without the kernel
+// lock.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/unique_fd.h"
+#include "kernel/sockets/outbound.h"
+#include "net/network.h"
+#include "net/secrets.h"
+#include "net/tls.h"
+
+namespace cloche::net {
+
+class Connection final : public kernel::StreamListener {
+ public:
+  struct Far {
+    kernel::InetAddress to;
+    std::string host;  // canonical; empty: none
+  };
+
+  // `fd`: a non-blocking socket on its way to the far end. Kernel lock held.
+  Connection(Network& network, UniqueFd fd, Far far,
+             std::shared_ptr<kernel::StreamConnection> stream,
+             std::weak_ptr<kernel::OutboundAttempt> attempt, const NetworkOptions& options);
+  ~Connection() override;
+
+  void stream_changed() noexcept override { network_.wake(*this); }
+
+  // Kernel lock held.
+  const kernel::StreamConnection& stream() const noexcept { return *stream_; }
+  Result<void> start_tls(TlsRequest request);
+  // The last thing that happens to it.
+  void drop_stream() noexcept { stream_.reset(); }
+
+  // Does what can be done now; false when the connection has ended.
+  bool serve();
+  // Its time is over, or the network's.
+  void abort(Errno error);
+  // When serve wants to be called at the latest.
+  std::optional<std::chrono::steady_clock::time_point> deadline() const;
+
+ private:
+  using End = kernel::StreamConnection::End;
+  enum class State : std::uint8_t { connecting, open, ended };
+  static constexpr End own_end = End::second;
+
+  bool finish_connect();
+  void begin_tls();
+  bool shake_hands();
+  bool take_from_guest();
+  bool send_to_host();
+  bool read_from_host();
+  bool give_to_guest();
+  void settle();
+  void end(Errno error);
+  void watch();
+  void touched(std::size_t bytes);
+
+  Network& network_;
+  UniqueFd fd_;
+  const Far far_;
+  std::shared_ptr<kernel::StreamConnection> stream_;
+  const std::weak_ptr<kernel::OutboundAttempt> attempt_;
+  const std::chrono::milliseconds connect_timeout_;
+  const std::chrono::milliseconds idle_timeout_;
+  State state_ = State::connecting;
+  std::chrono::steady_clock::time_point last_activity_ = std::chrono::steady_clock::now();
+
+  std::string to_host_;
+  std::size_t sent_ = 0;  // of to_host_
+  std::string from_host_;
+  std::size_t given_ = 0;  // of from_host_
+  bool guest_ended_ = false;
+  bool guest_end_told_ = false;
+  bool host_ended_ = false;
+  bool host_end_told_ = false;
+  bool over_limit_ = false;
+
+  std::optional<TlsRequest> tls_request_;  // kernel lock held
+  std::size_t plain_left_ = 0;  // bytes that the guest wrote before TLS; kernel lock held
+  bool tls_asked_ = false;      // kernel lock held
+  std::unique_ptr<TlsSession> tls_;
+  bool shaking_hands_ = false;
+  bool tls_wants_read_ = false;
+  bool tls_wants_write_ = false;
+  std::unique_ptr<RequestRewriter> rewriter_;
+
+  std::uint32_t watched_ = 0;  // events that epoll knows
+  bool in_epoll_ = false;
+};
+
+}  // namespace cloche::net

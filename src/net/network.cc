@@ -1,0 +1,324 @@
+#include "net/network.h"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/host_error.h"
+#include "net/address_class.h"
+#include "net/connection.h"
+#include "net/dns.h"
+
+namespace cloche::net {
+namespace {
+
+constexpr std::size_t max_names = 4096;
+constexpr std::size_t max_events = 4096;
+
+UniqueFd must(int fd, const char* what) {
+  if (fd < 0) throw HostError::from_errno(what, errno);
+  return UniqueFd(fd);
+}
+
+struct HostAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+
+  explicit HostAddress(const kernel::InetAddress& to) {
+    if (to.ip.is_v4()) {
+      auto& in = reinterpret_cast<sockaddr_in&>(storage);
+      in.sin_family = AF_INET;
+      in.sin_port = htons(to.port);
+      std::memcpy(&in.sin_addr, to.ip.bytes.data() + 12, 4);
+      size = sizeof in;
+    } else {
+      auto& in = reinterpret_cast<sockaddr_in6&>(storage);
+      in.sin6_family = AF_INET6;
+      in.sin6_port = htons(to.port);
+      std::memcpy(&in.sin6_addr, to.ip.bytes.data(), 16);
+      size = sizeof in;
+    }
+  }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+std::optional<TlsRequest> read_request(std::string_view text) {
+  constexpr std::size_t max_text = 16384;
+  if (text.size() > max_text || std::ranges::count(text, '[') > 4) return std::nullopt;
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  const auto host = json.find("host");
+  if (host == json.end() || !host->is_string()) return std::nullopt;
+  TlsRequest request{host->get<std::string>(), {}, false};
+  if (const auto alpn = json.find("alpn"); alpn != json.end() && alpn->is_array()) {
+    for (const auto& protocol : *alpn) {
+      if (!protocol.is_string()) return std::nullopt;
+      request.alpn.push_back(protocol.get<std::string>());
+    }
+  }
+  if (const auto least = json.find("minimum"); least != json.end() && *least == "TLSv1.3")
+    request.only_tls_1_3 = true;
+  return request;
+}
+
+}  // namespace
+
+Network::Network(kernel::Kernel& kernel, const NetworkOptions& options,
+                 std::shared_ptr<const SecretStore> secrets, Resolver::Lookup lookup)
+    : kernel_(kernel),
+      options_(options),
+      policy_(options),
+      secrets_(std::move(secrets)),
+      epoll_(must(epoll_create1(EPOLL_CLOEXEC), "the host gives no epoll")),
+      wake_(must(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "the host gives no eventfd")),
+      resolver_(std::move(lookup)) {
+  if (!options.trusted_certificates.empty())
+    tls_ = std::make_unique<TlsContext>(options.trusted_certificates);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) != 0)
+    throw HostError::from_errno("the host's epoll takes no descriptor", errno);
+}
+
+Network::~Network() { CLOCHE_CHECK(!thread_.joinable()); }
+
+void Network::stop() {
+  {
+    const std::lock_guard lock(kernel_.mutex());
+    stopping_ = true;
+    const std::uint64_t one = 1;
+    (void)!write(wake_.get(), &one, sizeof one);
+  }
+  if (thread_.joinable()) thread_.join();
+  Connections rest;
+  {
+    const std::lock_guard lock(kernel_.mutex());
+    rest.swap(connections_);
+    woken_.clear();
+  }
+  for (const auto& connection : rest) connection->abort(Errno::netdown);
+  const std::lock_guard lock(kernel_.mutex());
+  for (const auto& connection : rest) connection->drop_stream();
+}
+
+const TlsContext& Network::tls() {
+  if (!tls_) tls_ = std::make_unique<TlsContext>(std::string());
+  return *tls_;
+}
+
+// --- What the kernel asks; its lock is held
+// -------------------------------------------------------------------------
+
+std::set<std::string> Network::names_of(const kernel::IpAddress& address) const {
+  const auto found = names_.find(address);
+  return found == names_.end() ? std::set<std::string>() : found->second;
+}
+
+void Network::note(NetworkEvent event) {
+  if (!options_.audit || events_.size() >= max_events || !ensure_thread()) return;
+  events_.push_back(std::move(event));
+  const std::uint64_t one = 1;
+  (void)!write(wake_.get(), &one, sizeof one);
+}
+
+bool Network::ensure_thread() {
+  if (stopping_) return false;
+  if (thread_.joinable()) return true;
+  try {
+    thread_ = std::thread([this] { run(); });
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+void Network::wake(Connection& connection) noexcept {
+  try {
+    if (!woken_.insert(&connection).second) return;
+  } catch (const std::bad_alloc&) {
+    return;  // the next wake tries again
+  }
+  const std::uint64_t one = 1;
+  (void)!write(wake_.get(), &one, sizeof one);
+}
+
+bool Network::count(std::uint64_t bytes) {
+  const std::lock_guard lock(kernel_.mutex());
+  bytes_ += bytes;
+  return options_.max_bytes == 0 || bytes_ <= options_.max_bytes;
+}
+
+Result<void> Network::connect(const kernel::InetAddress& to,
+                              std::shared_ptr<kernel::StreamConnection> stream,
+                              std::weak_ptr<kernel::OutboundAttempt> attempt) {
+  if (stopping_) return Errno::netdown;
+  Verdict verdict = policy_.judge(to.ip, to.port, names_of(to.ip));
+  if (verdict.allowed && connections_.size() >= options_.max_connections)
+    verdict = {false, fmt::format("{} connections are open already", connections_.size()),
+               verdict.host};
+  if (verdict.allowed && total_connections_ >= options_.max_total_connections)
+    verdict = {false, fmt::format("all {} connections are used up", total_connections_),
+               verdict.host};
+  if (verdict.allowed && options_.max_bytes != 0 && bytes_ >= options_.max_bytes)
+    verdict = {false, fmt::format("all {} bytes are used up", options_.max_bytes), verdict.host};
+  note({NetworkEvent::Kind::connect, verdict.allowed, verdict.host, to.ip.text(), to.port,
+        verdict.reason});
+  if (!verdict.allowed) return Errno::acces;
+  if (!ensure_thread()) return Errno::nobufs;
+  const HostAddress address(to);
+  UniqueFd fd(socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return errno_from_host(errno);
+  const int on = 1;
+  (void)setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (::connect(fd.get(), address.get(), address.size) != 0 && errno != EINPROGRESS)
+    return errno_from_host(errno);
+  ++total_connections_;
+  connections_.push_back(
+      std::make_shared<Connection>(*this, std::move(fd), Connection::Far{to, verdict.host},
+                                   std::move(stream), std::move(attempt), options_));
+  wake(*connections_.back());
+  return {};
+}
+
+bool Network::has_loopback(const kernel::InetAddress& to) const {
+  return !stopping_ && class_of(to.ip) == AddressClass::loopback &&
+         policy_.judge(to.ip, to.port, names_of(to.ip)).allowed;
+}
+
+void Network::query(std::vector<std::byte> packet, NameReply reply) {
+  const std::optional<DnsQuery> query = parse_dns_query(packet);
+  if (!query || stopping_) return;
+  const Verdict verdict = policy_.judge_name(query->name);
+  if (!verdict.allowed) {
+    note({NetworkEvent::Kind::resolve, false, query->name, {}, 0, verdict.reason});
+    reply(dns_reply(*query, DnsAnswer::refused, {}));
+    return;
+  }
+  const bool asked = resolver_.ask(
+      query->name,
+      [this, query = *query, reply, rule = verdict.reason](const Resolver::Found& found) {
+        const std::lock_guard lock(kernel_.mutex());
+        if (stopping_) return;
+        std::string addresses;
+        for (const kernel::IpAddress& address : found.addresses) {
+          if (names_.size() < max_names || names_.contains(address))
+            names_[address].insert(query.name);
+          addresses += (addresses.empty() ? "" : " ") + address.text();
+        }
+        note({NetworkEvent::Kind::resolve, true, query.name, addresses, 0, rule});
+        const DnsAnswer answer = found.failed   ? DnsAnswer::server_failure
+                                 : found.exists ? DnsAnswer::success
+                                                : DnsAnswer::no_such_name;
+        reply(dns_reply(query, answer, found.addresses));
+      });
+  if (!asked) reply(dns_reply(*query, DnsAnswer::server_failure, {}));
+}
+
+Result<void> Network::start_tls(const kernel::StreamConnection& stream, std::string_view text) {
+  const auto found = std::ranges::find_if(
+      connections_, [&](const auto& connection) { return &connection->stream() == &stream; });
+  if (found == connections_.end()) return Errno::notsup;
+  std::optional<TlsRequest> request = read_request(text);
+  if (!request) return Errno::inval;
+  return (*found)->start_tls(*std::move(request));
+}
+
+// --- The thread
+// ------------------------------------------------------------------------------------------------------
+
+std::chrono::milliseconds Network::next_deadline() const {
+  auto next = std::chrono::milliseconds(-1);
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& connection : connections_) {
+    const auto deadline = connection->deadline();
+    if (!deadline) continue;
+    const auto left = std::max(std::chrono::milliseconds(0),
+                               std::chrono::ceil<std::chrono::milliseconds>(*deadline - now));
+    if (next.count() < 0 || left < next) next = left;
+  }
+  return next;
+}
+
+void Network::run() noexcept {
+  std::array<epoll_event, 64> events;
+  for (;;) {
+    std::chrono::milliseconds timeout{};
+    {
+      const std::lock_guard lock(kernel_.mutex());
+      if (stopping_) return;
+      timeout = woken_.empty() ? next_deadline() : std::chrono::milliseconds(0);
+    }
+    const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
+                                 static_cast<int>(timeout.count()));
+    std::set<Connection*> ready;
+    for (int i = 0; i < count; ++i) {
+      auto* connection = static_cast<Connection*>(events[static_cast<std::size_t>(i)].data.ptr);
+      if (connection != nullptr) {
+        ready.insert(connection);
+      } else {
+        std::uint64_t wakes = 0;
+        (void)!read(wake_.get(), &wakes, sizeof wakes);
+      }
+    }
+    serve(ready);
+    tell_events();
+  }
+}
+
+void Network::serve(const std::set<Connection*>& ready) {
+  Connections to_serve;
+  Connections overdue;
+  {
+    const std::lock_guard lock(kernel_.mutex());
+    const auto now = std::chrono::steady_clock::now();
+    for (const auto& connection : connections_) {
+      const auto deadline = connection->deadline();
+      if (ready.contains(connection.get()) || woken_.contains(connection.get())) {
+        to_serve.push_back(connection);
+      } else if (deadline && *deadline <= now) {
+        overdue.push_back(connection);
+      }
+    }
+    woken_.clear();
+  }
+  std::set<const Connection*> ended;
+  for (const auto& connection : to_serve) {
+    if (!connection->serve()) ended.insert(connection.get());
+  }
+  for (const auto& connection : overdue) {
+    connection->abort(Errno::timedout);
+    ended.insert(connection.get());
+  }
+  if (ended.empty()) return;
+  Connections gone;  // their descriptors are closed without the lock
+  const std::lock_guard lock(kernel_.mutex());
+  std::erase_if(connections_, [&](const auto& connection) {
+    if (!ended.contains(connection.get())) return false;
+    woken_.erase(connection.get());
+    connection->drop_stream();
+    gone.push_back(connection);
+    return true;
+  });
+}
+
+void Network::tell_events() {
+  std::vector<NetworkEvent> events;
+  {
+    const std::lock_guard lock(kernel_.mutex());
+    events.swap(events_);
+  }
+  if (!options_.audit) return;
+  for (const NetworkEvent& event : events) options_.audit(event);
+}
+
+}  // namespace cloche::net

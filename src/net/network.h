@@ -1,0 +1,92 @@
+// Network: the world outside of one sandbox: makes the TCP connections that its policy allows, and
+// answers its queries for names. One thread of the host moves the bytes of all connections; it
+// starts with the first of them.
+//
+// Lifetime: stop() is called, without the kernel lock, before the kernel ends.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "cloche/network.h"
+#include "kernel/kernel.h"
+#include "kernel/sockets/outbound.h"
+#include "net/policy.h"
+#include "net/resolver.h"
+#include "net/secrets.h"
+#include "net/tls.h"
+
+namespace cloche::net {
+
+class Connection;
+
+class Network final : public kernel::Outbound {
+ public:
+  // Throws std::invalid_argument with one sentence for options that make no sense, HostError when
+  // the host gives no descriptor.
+  Network(kernel::Kernel& kernel, const NetworkOptions& options,
+          std::shared_ptr<const SecretStore> secrets,
+          Resolver::Lookup lookup = Resolver::look_up_on_host);
+  ~Network() override;
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+
+  // Ends all connections; nothing works any more. No kernel lock held.
+  void stop();
+
+  const SecretStore& secrets() const noexcept { return *secrets_; }
+
+  Result<void> connect(const kernel::InetAddress& to,
+                       std::shared_ptr<kernel::StreamConnection> stream,
+                       std::weak_ptr<kernel::OutboundAttempt> attempt) override;
+  bool has_loopback(const kernel::InetAddress& to) const override;
+  void query(std::vector<std::byte> packet, NameReply reply) override;
+  Result<void> start_tls(const kernel::StreamConnection& stream, std::string_view request) override;
+
+  // For Connection.
+  kernel::Kernel& kernel() noexcept { return kernel_; }
+  int epoll() const noexcept { return epoll_.get(); }
+  const TlsContext& tls();
+  // Counts bytes; false when there may be no more.
+  bool count(std::uint64_t bytes);
+  // Kernel lock held.
+  void wake(Connection& connection) noexcept;
+  void note(NetworkEvent event);
+
+ private:
+  using Connections = std::vector<std::shared_ptr<Connection>>;
+
+  bool ensure_thread();
+  void run() noexcept;
+  void serve(const std::set<Connection*>& ready);
+  std::chrono::milliseconds next_deadline() const;
+  void tell_events();
+  std::set<std::string> names_of(const kernel::IpAddress& address) const;
+
+  kernel::Kernel& kernel_;
+  const NetworkOptions options_;
+  const Policy policy_;
+  const std::shared_ptr<const SecretStore> secrets_;
+  UniqueFd epoll_;
+  UniqueFd wake_;  // eventfd
+  Resolver resolver_;
+  std::unique_ptr<TlsContext> tls_;  // made when it is first wanted; the thread's own
+
+  // Under the kernel lock.
+  Connections connections_;
+  std::set<Connection*> woken_;
+  std::map<kernel::IpAddress, std::set<std::string>> names_;
+  std::vector<NetworkEvent> events_;
+  std::uint64_t total_connections_ = 0;
+  std::uint64_t bytes_ = 0;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace cloche::net

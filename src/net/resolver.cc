@@ -1,0 +1,125 @@
+#include "net/resolver.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace cloche::net {
+
+Resolver::Found Resolver::look_up_on_host(const std::string& name) {
+  Found found;
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  const int error = getaddrinfo(name.c_str(), nullptr, &hints, &list);
+  if (error != 0) {
+    found.failed = error != EAI_NONAME;
+#ifdef EAI_NODATA
+    found.exists = error == EAI_NODATA;
+    found.failed = found.failed && error != EAI_NODATA;
+#endif
+    return found;
+  }
+  found.exists = true;
+  for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
+    kernel::IpAddress address;
+    if (one->ai_family == AF_INET) {
+      std::array<std::uint8_t, 4> octets{};
+      std::memcpy(octets.data(), &reinterpret_cast<const sockaddr_in*>(one->ai_addr)->sin_addr,
+                  octets.size());
+      address = kernel::IpAddress::v4(octets);
+    } else if (one->ai_family == AF_INET6) {
+      std::memcpy(address.bytes.data(),
+                  &reinterpret_cast<const sockaddr_in6*>(one->ai_addr)->sin6_addr,
+                  address.bytes.size());
+    } else {
+      continue;
+    }
+    if (std::ranges::find(found.addresses, address) == found.addresses.end())
+      found.addresses.push_back(address);
+  }
+  freeaddrinfo(list);
+  return found;
+}
+
+struct Resolver::State {
+  static constexpr std::size_t max_waiting = 256;
+  static constexpr std::size_t max_threads = 8;
+
+  struct Query {
+    std::string name;
+    Answer answer;
+  };
+
+  Lookup lookup;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Query> queries;
+  std::size_t threads = 0;
+  std::size_t idle = 0;
+  std::size_t answering = 0;
+  bool ending = false;
+};
+
+Resolver::Resolver(Lookup lookup) : state_(std::make_shared<State>()) {
+  state_->lookup = std::move(lookup);
+}
+
+Resolver::~Resolver() {
+  std::unique_lock lock(state_->mutex);
+  state_->ending = true;
+  state_->queries.clear();
+  state_->changed.notify_all();
+  state_->changed.wait(lock, [this] { return state_->answering == 0; });
+}
+
+bool Resolver::ask(std::string name, Answer answer) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->ending || state_->queries.size() >= State::max_waiting) return false;
+  state_->queries.push_back({std::move(name), std::move(answer)});
+  if (state_->idle < state_->queries.size() && state_->threads < State::max_threads) {
+    try {
+      std::thread([state = state_] { work(state); }).detach();
+      ++state_->threads;
+    } catch (const std::system_error&) {
+      if (state_->threads == 0) {
+        state_->queries.pop_back();
+        return false;
+      }
+    }
+  }
+  state_->changed.notify_all();
+  return true;
+}
+
+void Resolver::work(const std::shared_ptr<State>& state) {
+  std::unique_lock lock(state->mutex);
+  for (;;) {
+    ++state->idle;
+    state->changed.wait(lock, [&] { return state->ending || !state->queries.empty(); });
+    --state->idle;
+    if (state->ending) return;
+    State::Query query = std::move(state->queries.front());
+    state->queries.pop_front();
+    lock.unlock();
+    Found found = state->lookup(query.name);
+    lock.lock();
+    if (state->ending) return;
+    ++state->answering;
+    lock.unlock();
+    query.answer(std::move(found));
+    query = {};
+    lock.lock();
+    --state->answering;
+    state->changed.notify_all();
+  }
+}
+
+}  // namespace cloche::net

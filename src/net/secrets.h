@@ -1,0 +1,67 @@
+// Secrets: values that stand in the guest as placeholders, and how they get into what leaves it.
+//
+// SecretStore: the placeholders of one sandbox; immutable, thread-safe. RequestRewriter: what one
+// connection sends, as HTTP/1.1 requests: placeholders in their heads become values when the
+// connection's host is one that the secret is for. What is no HTTP passes as it is.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cloche/network.h"
+
+namespace cloche::net {
+
+class SecretStore {
+ public:
+  struct Entry {
+    std::string name;
+    std::string placeholder;
+    std::string value;
+    std::vector<std::string> hosts;
+  };
+
+  // Placeholders are drawn at random, and keep the length class of an ordinary token. Throws
+  // std::invalid_argument with one sentence: no host, a value with a line break.
+  explicit SecretStore(const std::map<std::string, Secret>& secrets);
+
+  const std::vector<Entry>& entries() const noexcept { return entries_; }
+  bool empty() const noexcept { return entries_.empty(); }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+class RequestRewriter {
+ public:
+  // `host`: canonical, the name that the connection was made to, and TLS has checked where there is
+  // TLS; empty: there is none. `used` is told the name of each secret that was put in, or, with
+  // false, kept back.
+  RequestRewriter(const SecretStore& secrets, std::string host,
+                  std::function<void(const std::string& name, bool allowed)> used);
+
+  // What is to be sent for these bytes, in order; may be held back until a head is whole.
+  std::string take(std::string_view bytes);
+  // The end of what the guest sends: the rest.
+  std::string finish();
+
+ private:
+  enum class State : std::uint8_t { head, body, chunk_size, chunk, chunk_end, trailer, raw };
+
+  // A step; false when more bytes are needed.
+  bool step(std::string& out);
+  void read_head(std::string& out, std::string head);
+  std::string rewrite(std::string head);
+
+  const SecretStore& secrets_;
+  const std::string host_;
+  const std::function<void(const std::string&, bool)> used_;
+  State state_ = State::head;
+  std::string waiting_;
+  std::uint64_t left_ = 0;  // of the body or chunk
+};
+
+}  // namespace cloche::net

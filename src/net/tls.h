@@ -1,0 +1,74 @@
+// TLS as a client, by the host's OpenSSL: the server's certificate is always checked, and its name.
+//
+// TlsContext: trusted certificates; immutable, thread-safe. TlsSession: one connection, over a
+// non-blocking descriptor that it does not own; for one thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+struct ssl_ctx_st;
+struct ssl_st;
+
+namespace cloche::net {
+
+class TlsContext {
+ public:
+  // `trusted_certificates`: PEM; empty: the system's. Throws HostError with one sentence.
+  explicit TlsContext(const std::string& trusted_certificates);
+  ~TlsContext();
+  TlsContext(const TlsContext&) = delete;
+  TlsContext& operator=(const TlsContext&) = delete;
+
+  ssl_ctx_st* get() const noexcept { return context_; }
+
+ private:
+  ssl_ctx_st* context_;
+};
+
+struct TlsRequest {
+  std::string host;  // a name, or an address
+  std::vector<std::string> alpn;
+  bool only_tls_1_3 = false;
+};
+
+enum class TlsProgress : std::uint8_t { done, wants_read, wants_write, closed, failed };
+
+class TlsSession {
+ public:
+  // Null when the host has no memory for it or the request makes no sense.
+  static std::unique_ptr<TlsSession> start(const TlsContext& context, int fd,
+                                           const TlsRequest& request);
+  ~TlsSession();
+  TlsSession(const TlsSession&) = delete;
+  TlsSession& operator=(const TlsSession&) = delete;
+
+  TlsProgress handshake();
+  // `count` is what was done, with TlsProgress::done.
+  TlsProgress read(std::span<std::byte> to, std::size_t& count);
+  TlsProgress write(std::span<const std::byte> from, std::size_t& count);
+  // close_notify; nothing more is written.
+  void close();
+  // Decrypted bytes wait inside, which no descriptor tells of.
+  bool has_pending() const;
+
+  // After a handshake, for the guest: JSON. Where it failed it has "error" and "reason".
+  std::string describe() const;
+  std::string problem() const;
+
+ private:
+  explicit TlsSession(ssl_st* session, std::string host)
+      : session_(session), host_(std::move(host)) {}
+  TlsProgress judge(int result);
+
+  ssl_st* session_;
+  std::string host_;
+  std::string problem_;
+  std::string reason_;
+};
+
+}  // namespace cloche::net

@@ -1,0 +1,751 @@
+"""The sockets of CPython's C module `_socket`, over the kernel's calls: TCP and UDP of the sandbox's own loopback, unix sockets, and
+TCP to the world outside as far as the sandbox's network policy goes. Names are resolved by a query to the loopback's port 53.
+"""
+import errno as _errno
+import os
+import struct as _struct
+import time as _time
+
+from _cloche import door as _door
+from _cloche.door import Frame as _Frame, call as _call, call_data as _call_data, raw as _raw
+
+error = OSError
+timeout = TimeoutError
+
+
+class herror(OSError):
+    pass
+
+
+class gaierror(OSError):
+    pass
+
+
+has_ipv6 = True
+AF_UNSPEC, AF_UNIX, AF_INET, AF_INET6 = 0, 1, 2, 10
+SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET = 1, 2, 5
+SOCK_CLOEXEC, SOCK_NONBLOCK = 0o2000000, 0o4000
+SOL_SOCKET, SOL_IP, SOL_TCP, SOL_UDP = 1, 0, 6, 17
+SO_REUSEADDR, SO_TYPE, SO_ERROR, SO_DONTROUTE, SO_BROADCAST, SO_SNDBUF, SO_RCVBUF, SO_KEEPALIVE, SO_OOBINLINE = range(2, 11)
+SO_PRIORITY, SO_LINGER, SO_REUSEPORT, SO_PASSCRED, SO_PEERCRED, SO_RCVLOWAT = 12, 13, 15, 16, 17, 18
+SO_RCVTIMEO, SO_SNDTIMEO, SO_ACCEPTCONN, SO_PROTOCOL, SO_DOMAIN = 66, 67, 30, 38, 39
+SOMAXCONN = 4096
+SHUT_RD, SHUT_WR, SHUT_RDWR = 0, 1, 2
+MSG_OOB, MSG_PEEK, MSG_DONTROUTE, MSG_CTRUNC, MSG_TRUNC, MSG_DONTWAIT, MSG_EOR, MSG_WAITALL = 1, 2, 4, 8, 0x20, 0x40, 0x80, 0x100
+MSG_NOSIGNAL, MSG_MORE, MSG_CMSG_CLOEXEC = 0x4000, 0x8000, 0x40000000
+IPPROTO_IP, IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_IPV6, IPPROTO_RAW = 0, 1, 6, 17, 41, 255
+IP_TOS, IP_TTL, IPV6_UNICAST_HOPS, IPV6_V6ONLY, IPV6_TCLASS = 1, 2, 16, 26, 67
+TCP_NODELAY, TCP_CORK, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT, TCP_QUICKACK, TCP_USER_TIMEOUT = 1, 3, 4, 5, 6, 12, 18
+INADDR_ANY, INADDR_LOOPBACK, INADDR_BROADCAST, INADDR_NONE = 0, 0x7F000001, 0xFFFFFFFF, 0xFFFFFFFF
+AI_PASSIVE, AI_CANONNAME, AI_NUMERICHOST, AI_V4MAPPED, AI_ALL, AI_ADDRCONFIG, AI_NUMERICSERV = 1, 2, 4, 8, 0x10, 0x20, 0x400
+NI_NUMERICHOST, NI_NUMERICSERV, NI_NOFQDN, NI_NAMEREQD, NI_DGRAM, NI_MAXHOST, NI_MAXSERV = 1, 2, 4, 8, 16, 1025, 32
+EAI_BADFLAGS, EAI_NONAME, EAI_AGAIN, EAI_FAIL, EAI_NODATA, EAI_FAMILY, EAI_SOCKTYPE, EAI_SERVICE = -1, -2, -3, -4, -5, -6, -7, -8
+EAI_ADDRFAMILY, EAI_MEMORY, EAI_SYSTEM = -9, -10, -11
+CAPI = None
+_GAI_TEXTS = {
+    EAI_BADFLAGS: "Bad value for ai_flags", EAI_NONAME: "Name or service not known",
+    EAI_AGAIN: "Temporary failure in name resolution", EAI_FAIL: "Non-recoverable failure in name resolution",
+    EAI_NODATA: "No address associated with hostname", EAI_FAMILY: "ai_family not supported",
+    EAI_SOCKTYPE: "ai_socktype not supported", EAI_SERVICE: "Servname not supported for ai_socktype",
+    EAI_ADDRFAMILY: "Address family for hostname not supported",
+}
+_F_GETFL, _F_SETFL, _F_GETFD, _F_SETFD, _F_DUPFD_CLOEXEC = 3, 4, 1, 2, 1030
+_POLLIN, _POLLOUT = 1, 4
+_LINUX_AGAIN, _LINUX_INPROGRESS, _LINUX_INTR = 11, 115, 4
+_default_timeout = None
+
+
+def getdefaulttimeout():
+    return _default_timeout
+
+
+def setdefaulttimeout(timeout, /):
+    global _default_timeout
+    _default_timeout = _check_timeout(timeout)
+
+
+def _check_timeout(value):
+    if value is None:
+        return None
+    value = float(value)
+    if value != value:
+        raise ValueError("Invalid value NaN (not a number)")
+    if value < 0:
+        raise ValueError("Timeout value out of range")
+    return value
+
+
+# --- addresses ---------------------------------------------------------------------------------------------------
+
+def inet_aton(text, /):
+    if not isinstance(text, str):
+        raise TypeError(f"inet_aton() argument 1 must be str, not {type(text).__name__}")
+    parts = text.split(".")
+    try:
+        numbers = [int(part, 16 if part[:2].lower() == "0x" else 8 if part[:1] == "0" and len(part) > 1 else 10) for part in parts]
+        if not 1 <= len(numbers) <= 4 or any(n > 255 for n in numbers[:-1]) or numbers[-1] >= 256 ** (5 - len(numbers)):
+            raise ValueError
+    except ValueError:
+        raise OSError("illegal IP address string passed to inet_aton") from None
+    return bytes(numbers[:-1]) + numbers[-1].to_bytes(5 - len(numbers), "big")
+
+
+def inet_ntoa(packed, /):
+    packed = bytes(packed)
+    if len(packed) != 4:
+        raise OSError("packed IP wrong length")
+    return "%d.%d.%d.%d" % tuple(packed)
+
+
+def inet_pton(family, text, /):
+    if family == AF_INET:
+        parts = text.split(".")
+        if len(parts) == 4 and all(p.isascii() and p.isdigit() and len(p) <= 3 and int(p) < 256 for p in parts):
+            return bytes(map(int, parts))
+    elif family == AF_INET6:
+        try:
+            return _parse_v6(text)
+        except ValueError:
+            pass
+    else:
+        raise OSError(_errno.EAFNOSUPPORT, "unknown address family")
+    raise OSError("illegal IP address string passed to inet_pton")
+
+
+def _parse_v6(text):
+    head, double, tail = text.partition("::")
+    if double and "::" in tail:
+        raise ValueError
+
+    def groups(part):
+        words = []
+        items = part.split(":") if part else []
+        for i, item in enumerate(items):
+            if "." in item:
+                if i != len(items) - 1:
+                    raise ValueError
+                try:
+                    words += _struct.unpack(">HH", inet_pton(AF_INET, item))
+                except OSError:
+                    raise ValueError from None
+            elif 1 <= len(item) <= 4 and item.isascii():
+                words.append(int(item, 16))
+            else:
+                raise ValueError
+        return words
+
+    first, last = groups(head), groups(tail)
+    missing = 8 - len(first) - len(last)
+    if missing < 0 or (missing > 0) != bool(double) and not (double and missing >= 1):
+        raise ValueError
+    return _struct.pack(">8H", *first, *[0] * missing, *last)
+
+
+def inet_ntop(family, packed, /):
+    packed = bytes(packed)
+    if family == AF_INET:
+        if len(packed) != 4:
+            raise ValueError("invalid length of packed IP address string")
+        return inet_ntoa(packed)
+    if family != AF_INET6:
+        raise OSError(_errno.EAFNOSUPPORT, f"unknown address family {family}")
+    if len(packed) != 16:
+        raise ValueError("invalid length of packed IP address string")
+    if packed[:12] == bytes(10) + b"\xff\xff":
+        return "::ffff:" + inet_ntoa(packed[12:])
+    words = _struct.unpack(">8H", packed)
+    best, length, i = -1, 1, 0
+    while i < 8:
+        j = i
+        while j < 8 and words[j] == 0:
+            j += 1
+        if j - i > length:
+            best, length = i, j - i
+        i = max(j, i + 1)
+    if best < 0:
+        return ":".join("%x" % word for word in words)
+    return ":".join("%x" % w for w in words[:best]) + "::" + ":".join("%x" % w for w in words[best + length:])
+
+
+def htons(value, /): return _swap(value, 2)
+def ntohs(value, /): return _swap(value, 2)
+def htonl(value, /): return _swap(value, 4)
+def ntohl(value, /): return _swap(value, 4)
+
+
+def _swap(value, size):
+    return int.from_bytes(value.to_bytes(size, "little"), "big")
+
+
+def _pack(family, address, name):
+    if family == AF_UNIX:
+        path = address.encode("utf-8", "surrogateescape") if isinstance(address, str) else bytes(address)
+        if len(path) > 108 or path[:1] != b"\0" and len(path) > 107:
+            raise OSError("AF_UNIX path too long")
+        return _struct.pack("<H", AF_UNIX) + path + (b"" if path[:1] == b"\0" else b"\0")
+    if not isinstance(address, tuple):
+        raise TypeError(f"{name}(): AF_INET{'6' if family == AF_INET6 else ''} address must be tuple, not {type(address).__name__}")
+    if family == AF_INET:
+        if len(address) != 2:
+            raise TypeError(f"{name}(): AF_INET address must be a pair (host, port)")
+        host, port = address
+        return _struct.pack("<H", AF_INET) + _port(port, name) + _host(AF_INET, host) + bytes(8)
+    if not 2 <= len(address) <= 4:
+        raise TypeError(f"{name}(): AF_INET6 address must be a tuple (host, port[, flowinfo[, scopeid]])")
+    host, port, flow, scope = (*address, 0, 0)[:4]
+    return _struct.pack("<H", AF_INET6) + _port(port, name) + _struct.pack(">I", flow) + _host(AF_INET6, host) + _struct.pack("<I", scope)
+
+
+def _port(port, name):
+    if not isinstance(port, int):
+        raise TypeError(f"'{type(port).__name__}' object cannot be interpreted as an integer")
+    if not 0 <= port <= 0xFFFF:
+        raise OverflowError(f"{name}(): port must be 0-65535.")
+    return port.to_bytes(2, "big")
+
+
+def _host(family, host):
+    if isinstance(host, (bytes, bytearray)):
+        host = host.decode("ascii")
+    if not isinstance(host, str):
+        raise TypeError(f"str, bytes or bytearray expected, not {type(host).__name__}")
+    if host == "":
+        return bytes(4 if family == AF_INET else 16)
+    if family == AF_INET and host == "<broadcast>":
+        return b"\xff" * 4
+    try:
+        return inet_pton(family, host.partition("%")[0])
+    except OSError:
+        return inet_pton(family, getaddrinfo(host, 0, family, SOCK_STREAM)[0][4][0])
+
+
+def _unpack(data):
+    if len(data) < 2:
+        return None
+    family = _struct.unpack_from("<H", data)[0]
+    if family == AF_UNIX:
+        name = bytes(data[2:])
+        if name[:1] == b"\0":
+            return name
+        return name.split(b"\0")[0].decode("utf-8", "surrogateescape")
+    if family == AF_INET:
+        return inet_ntoa(data[4:8]), int.from_bytes(data[2:4], "big")
+    if family == AF_INET6:
+        return (inet_ntop(AF_INET6, data[8:24]), int.from_bytes(data[2:4], "big"), int.from_bytes(data[4:8], "big"),
+                _struct.unpack_from("<I", data, 24)[0])
+    return family, bytes(data[2:])
+
+
+# --- sockets -----------------------------------------------------------------------------------------------------
+
+class socket:
+    """socket(family=AF_INET, type=SOCK_STREAM, proto=0) -> a socket; see the module `socket`."""
+
+    __slots__ = ("_fd", "_family", "_type", "proto", "_timeout")
+    family = property(lambda self: self._family)
+    type = property(lambda self: self._type)
+
+    def __init__(self, family=-1, type=-1, proto=-1, fileno=None):
+        self._fd = -1
+        if fileno is not None:
+            if isinstance(fileno, float) or not isinstance(fileno, int):
+                raise TypeError(f"'{fileno.__class__.__name__}' object cannot be interpreted as an integer")
+            if fileno < 0:
+                raise ValueError("negative file descriptor")
+            family = _get_number(fileno, SOL_SOCKET, SO_DOMAIN) if family == -1 else family
+            type = _get_number(fileno, SOL_SOCKET, SO_TYPE) if type == -1 else type
+            proto = _get_number(fileno, SOL_SOCKET, SO_PROTOCOL) if proto == -1 else proto
+            self._fd = fileno
+        else:
+            family = AF_INET if family == -1 else int(family)
+            type = SOCK_STREAM if type == -1 else int(type)
+            proto = 0 if proto == -1 else proto
+            self._fd = _call("socket", family, type | SOCK_CLOEXEC, proto)
+        self._family, self.proto = family, proto
+        self._type = type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)
+        self._timeout = 0.0 if type & SOCK_NONBLOCK else None
+        if not type & SOCK_NONBLOCK and _default_timeout is not None:
+            self.settimeout(_default_timeout)
+
+    def __del__(self):
+        fd, self._fd = getattr(self, "_fd", -1), -1
+        if fd >= 0:
+            import warnings
+            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self)
+            _raw("close", fd)
+
+    def __repr__(self):
+        return f"<socket object, fd={self._fd}, family={self._family}, type={self._type}, proto={self.proto}>"
+
+    def fileno(self):
+        return self._fd
+
+    def detach(self):
+        fd, self._fd = self._fd, -1
+        return fd
+
+    def close(self):
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            result, _ = _raw("close", fd)
+            if result < 0 and result != -104:
+                raise _door.error(-result)
+
+    # timeouts
+
+    def settimeout(self, timeout, /):
+        self._timeout = _check_timeout(timeout)
+        flags = _call("fcntl", self._fd, _F_GETFL)
+        wanted = flags & ~SOCK_NONBLOCK if timeout is None else flags | SOCK_NONBLOCK
+        if wanted != flags:
+            _call("fcntl", self._fd, _F_SETFL, wanted)
+
+    def gettimeout(self):
+        return self._timeout
+
+    @property
+    def timeout(self):
+        return self._timeout
+
+    def setblocking(self, flag, /):
+        self.settimeout(None if flag else 0.0)
+
+    def getblocking(self):
+        return self._timeout is None or self._timeout > 0
+
+    def _perform(self, events, name, *words, frame=None):
+        """A call, again while it would block and there is time: (result, data area)."""
+        deadline = None
+        while True:
+            result, buffer = _raw(name, self._fd, *words, frame=frame)
+            if result >= 0:
+                return result, memoryview(buffer)[_door.HEADER_SIZE:]
+            if result == -_LINUX_AGAIN and self._timeout:
+                now = _time.monotonic()
+                deadline = now + self._timeout if deadline is None else deadline
+                if not self._wait(events, deadline - now):
+                    raise TimeoutError("timed out")
+            elif result != -_LINUX_INTR:
+                raise _door.error(-result)
+
+    def _wait(self, events, seconds):
+        end = None if seconds is None else _time.monotonic() + seconds
+        while True:
+            left = None if end is None else end - _time.monotonic()
+            if left is not None and left <= 0:
+                left = 0.0
+            frame = _Frame()
+            polled = frame.data(_struct.pack("<iHH", self._fd, events, 0))
+            moment = 0 if left is None else frame.data(_struct.pack("<qq", int(left), int(left % 1 * 1e9)))
+            result, _ = _raw("ppoll", polled, 1, moment, 0, 0, frame=frame)
+            if result == -_LINUX_INTR:
+                continue
+            if result < 0:
+                raise _door.error(-result)
+            return result > 0
+
+    # connections
+
+    def bind(self, address, /):
+        packed = _pack(self._family, address, "bind")
+        frame = _Frame()
+        _call("bind", self._fd, frame.data(packed), len(packed), frame=frame)
+
+    def listen(self, backlog=128, /):
+        _call("listen", self._fd, max(backlog, 0))
+
+    def _accept(self):
+        frame = _Frame()
+        fd, _ = self._perform(_POLLIN, "accept4", 0, 0, SOCK_CLOEXEC, frame=frame)
+        return fd, _name("getpeername", fd)
+
+    def _connect(self, address):
+        packed = _pack(self._family, address, "connect")
+        frame = _Frame()
+        at = frame.data(packed)
+        while True:
+            result, _ = _raw("connect", self._fd, at, len(packed), frame=frame)
+            if result == -_LINUX_INPROGRESS or result == -_LINUX_INTR:
+                if self._timeout == 0:
+                    return _LINUX_INPROGRESS
+                if not self._wait(_POLLOUT, self._timeout):
+                    raise TimeoutError("timed out")
+                return _get_number(self._fd, SOL_SOCKET, SO_ERROR)
+            return -result
+
+    def connect(self, address, /):
+        failed = self._connect(address)
+        if failed:
+            raise _door.error(failed)
+
+    def connect_ex(self, address, /):
+        try:
+            failed = self._connect(address)
+        except TimeoutError:
+            return _errno.EAGAIN
+        return _door.error(failed).errno if failed else 0
+
+    def shutdown(self, how, /):
+        _call("shutdown", self._fd, how)
+
+    def getsockname(self):
+        return _name("getsockname", self._fd)
+
+    def getpeername(self):
+        return _name("getpeername", self._fd)
+
+    # data
+
+    def send(self, data, flags=0, /):
+        frame = _Frame()
+        at = frame.data(memoryview(data).cast("B"))
+        return self._perform(_POLLOUT, "sendto", at, len(memoryview(data).cast("B")), flags | MSG_NOSIGNAL, 0, 0, frame=frame)[0]
+
+    def sendall(self, data, flags=0, /):
+        view = memoryview(data).cast("B")
+        sent = 0
+        while sent < len(view):
+            sent += self.send(view[sent:sent + 262144], flags)
+
+    def sendto(self, data, *arguments):
+        if not 1 <= len(arguments) <= 2:
+            raise TypeError(f"sendto() takes 2 or 3 arguments ({len(arguments) + 1} given)")
+        flags, address = (0, *arguments)[-2:]
+        packed = _pack(self._family, address, "sendto")
+        view = memoryview(data).cast("B")
+        frame = _Frame()
+        body, to = frame.data(view), frame.data(packed)
+        return self._perform(_POLLOUT, "sendto", body, len(view), flags | MSG_NOSIGNAL, to, len(packed), frame=frame)[0]
+
+    def sendmsg(self, buffers, ancdata=(), flags=0, address=None, /):
+        if ancdata:
+            raise OSError(_errno.EOPNOTSUPP, "ancillary data is not supported")
+        data = b"".join(buffers)
+        return self.send(data, flags) if address is None else self.sendto(data, flags, address)
+
+    def recv(self, size, flags=0, /):
+        if size < 0:
+            raise ValueError("negative buffersize in recv")
+        frame = _Frame()
+        at = frame.space(size)
+        count, data = self._perform(_POLLIN, "recvfrom", at, size, flags, 0, 0, frame=frame)
+        return bytes(data[:min(count, size)])
+
+    def recv_into(self, buffer, nbytes=0, flags=0):
+        view = memoryview(buffer).cast("B")
+        if nbytes < 0:
+            raise ValueError("negative buffersize in recv_into")
+        data = self.recv(min(nbytes, len(view)) if nbytes else len(view), flags)
+        view[:len(data)] = data
+        return len(data)
+
+    def recvfrom(self, size, flags=0, /):
+        if size < 0:
+            raise ValueError("negative buffersize in recvfrom")
+        frame = _Frame()
+        at, room = frame.space(size), frame.space(128)
+        length_at = frame.data(_struct.pack("<I", 128))
+        count, data = self._perform(_POLLIN, "recvfrom", at, size, flags, room, length_at, frame=frame)
+        length = _struct.unpack_from("<I", data, length_at)[0]
+        return bytes(data[:min(count, size)]), _unpack(bytes(data[room:room + min(length, 128)]))
+
+    def recvfrom_into(self, buffer, nbytes=0, flags=0):
+        view = memoryview(buffer).cast("B")
+        data, address = self.recvfrom(nbytes or len(view), flags)
+        view[:len(data)] = data
+        return len(data), address
+
+    def recvmsg(self, size, ancbufsize=0, flags=0, /):
+        data, address = self.recvfrom(size, flags)
+        return data, [], 0, address
+
+    def recvmsg_into(self, buffers, ancbufsize=0, flags=0, /):
+        views = [memoryview(buffer).cast("B") for buffer in buffers]
+        data, address = self.recvfrom(sum(map(len, views)), flags)
+        left = memoryview(data)
+        for view in views:
+            count = min(len(view), len(left))
+            view[:count] = left[:count]
+            left = left[count:]
+        return len(data), [], 0, address
+
+    # options
+
+    def setsockopt(self, level, name, value, optlen=None, /):
+        data = value.to_bytes(4, "little", signed=True) if isinstance(value, int) else bytes(optlen) if value is None else bytes(value)
+        frame = _Frame()
+        _call("setsockopt", self._fd, level, name, frame.data(data), len(data), frame=frame)
+
+    def getsockopt(self, level, name, buflen=0, /):
+        if not buflen:
+            return _get_number(self._fd, level, name)
+        return _get_option(self._fd, level, name, buflen)
+
+    def _start_tls(self, request):
+        """See `ssl`: the host speaks TLS on this connection from here on."""
+        self.setsockopt(0x1000, 1, request)
+
+
+SocketType = socket
+
+
+def _name(which, fd):
+    frame = _Frame()
+    room = frame.space(128)
+    length_at = frame.data(_struct.pack("<I", 128))
+    _, data = _call_data(which, fd, room, length_at, frame=frame)
+    length = _struct.unpack_from("<I", data, length_at)[0]
+    return _unpack(bytes(data[room:room + min(length, 128)])) if length > 2 else ""
+
+
+def _get_option(fd, level, name, size):
+    frame = _Frame()
+    room = frame.space(size)
+    length_at = frame.data(_struct.pack("<i", size))
+    _, data = _call_data("getsockopt", fd, level, name, room, length_at, frame=frame)
+    return bytes(data[room:room + _struct.unpack_from("<i", data, length_at)[0]])
+
+
+def _get_number(fd, level, name):
+    return int.from_bytes(_get_option(fd, level, name, 4), "little", signed=True)
+
+
+def socketpair(family=AF_UNIX, type=SOCK_STREAM, proto=0, /):
+    frame = _Frame()
+    room = frame.space(8)
+    _, data = _call_data("socketpair", int(family), int(type) | SOCK_CLOEXEC, proto, room, frame=frame)
+    first, second = _struct.unpack_from("<ii", data)
+    return socket(family, type, proto, first), socket(family, type, proto, second)
+
+
+def close(fd, /):
+    _call("close", fd)
+
+
+def dup(fd, /):
+    return _call("fcntl", fd, _F_DUPFD_CLOEXEC, 0)
+
+
+# --- names -------------------------------------------------------------------------------------------------------
+
+_SERVICES = {"ftp": 21, "ssh": 22, "telnet": 23, "smtp": 25, "domain": 53, "http": 80, "pop3": 110, "ntp": 123, "imap": 143,
+             "https": 443, "smtps": 465, "submission": 587, "imaps": 993, "pop3s": 995}
+
+
+def _gai(code, text=None):
+    return gaierror(code, text or _GAI_TEXTS[code])
+
+
+def getservbyname(name, proto=None, /):
+    try:
+        return _SERVICES[name]
+    except KeyError:
+        raise OSError("service/proto not found") from None
+
+
+def getservbyport(port, proto=None, /):
+    for name, number in _SERVICES.items():
+        if number == port:
+            return name
+    raise OSError("port/proto not found")
+
+
+def getprotobyname(name, /):
+    try:
+        return {"ip": 0, "icmp": 1, "tcp": 6, "udp": 17, "ipv6": 41}[name]
+    except KeyError:
+        raise OSError("protocol not found") from None
+
+
+def gethostname():
+    from _cloche import state
+    return state.host_name
+
+
+def sethostname(name, /):
+    raise PermissionError(_errno.EPERM, os.strerror(_errno.EPERM))
+
+
+def _literal(host):
+    for family in (AF_INET, AF_INET6):
+        try:
+            return family, inet_ntop(family, inet_pton(family, host))
+        except OSError:
+            continue
+    return None
+
+
+def _hosts_file(name):
+    found = []
+    try:
+        with open("/etc/hosts", encoding="utf-8", errors="replace") as file:
+            for line in file:
+                words = line.partition("#")[0].split()
+                if name in words[1:] and (literal := _literal(words[0])):
+                    found.append(literal)
+    except OSError:
+        pass
+    return found
+
+
+def _query(name, kind, number):
+    labels = [label.encode("ascii") for label in name.rstrip(".").split(".")]
+    if any(not 1 <= len(label) <= 63 for label in labels):
+        raise _gai(EAI_NONAME)
+    question = b"".join(bytes([len(label)]) + label for label in labels) + _struct.pack(">xHH", kind, 1)
+    return _struct.pack(">HHHHHH", number, 0x0100, 1, 0, 0, 0) + question
+
+
+def _read_answer(packet, kind):
+    """The code of the answer and its addresses."""
+    flags, _, count = _struct.unpack_from(">HHH", packet, 2)
+    at = 12
+    while packet[at]:
+        at += packet[at] + 1
+    at += 5
+    found = []
+    for _ in range(count):
+        at += 2
+        got, _, _, length = _struct.unpack_from(">HHIH", packet, at)
+        at += 10
+        if got == kind:
+            found.append(packet[at:at + length])
+        at += length
+    return flags & 15, found
+
+
+def _resolve(name, families):
+    """Addresses of a name: [(family, text)]."""
+    if found := [entry for entry in _hosts_file(name) if entry[0] in families]:
+        return found
+    if name == "localhost":
+        return [(family, "127.0.0.1" if family == AF_INET else "::1") for family in families]
+    kinds = {AF_INET: 1, AF_INET6: 28}
+    asker = socket(AF_INET, SOCK_DGRAM)
+    try:
+        asker.settimeout(30)
+        try:
+            asker.connect(("127.0.0.1", 53))
+            wanted = {}
+            for i, family in enumerate(families):
+                wanted[i + 1] = family
+                asker.send(_query(name, kinds[family], i + 1))
+            results, codes = {}, set()
+            while len(results) < len(wanted):
+                packet = asker.recv(4096)
+                number = int.from_bytes(packet[:2], "big")
+                family = wanted.get(number)
+                if family is not None and family not in results:
+                    code, addresses = _read_answer(packet, kinds[family])
+                    results[family] = [(family, inet_ntop(family, address)) for address in addresses]
+                    codes.add(code)
+        except UnicodeError:
+            raise _gai(EAI_NONAME) from None
+        except TimeoutError:
+            raise _gai(EAI_AGAIN) from None
+        except ConnectionRefusedError:
+            raise _gai(EAI_AGAIN, "Temporary failure in name resolution: this sandbox has no network") from None
+    finally:
+        asker.close()
+    found = [entry for family in families for entry in results[family]]
+    if found:
+        return found
+    if 5 in codes:
+        raise _gai(EAI_FAIL, f"{name} is not permitted by the network policy of this sandbox")
+    raise _gai(EAI_NONAME if 3 in codes else EAI_AGAIN if 2 in codes else EAI_NODATA)
+
+
+def getaddrinfo(host, port, family=0, type=0, proto=0, flags=0):
+    if isinstance(host, (bytes, bytearray)):
+        host = host.decode("ascii")
+    if host is not None and not isinstance(host, str):
+        raise TypeError("getaddrinfo() argument 1 must be string or None")
+    if isinstance(port, (bytes, bytearray)):
+        port = port.decode("ascii")
+    if host is None and port is None:
+        raise _gai(EAI_NONAME)
+    if family not in (AF_UNSPEC, AF_INET, AF_INET6):
+        raise _gai(EAI_FAMILY)
+    families = [AF_INET, AF_INET6] if family == AF_UNSPEC else [int(family)]
+    kinds = [(kind, number) for kind, number in ((SOCK_STREAM, IPPROTO_TCP), (SOCK_DGRAM, IPPROTO_UDP))
+             if type in (0, kind) and proto in (0, number)]
+    if not kinds:
+        raise _gai(EAI_SOCKTYPE)
+    if port is None or port == "":
+        number = 0
+    elif isinstance(port, int):
+        number = port & 0xFFFF
+    elif port.isascii() and port.isdigit():
+        number = int(port) & 0xFFFF
+    elif flags & AI_NUMERICSERV or port not in _SERVICES:
+        raise _gai(EAI_SERVICE)
+    else:
+        number = _SERVICES[port]
+    canonical = ""
+    if host is None or host == "":
+        any_host = {AF_INET: "0.0.0.0", AF_INET6: "::"} if flags & AI_PASSIVE else {AF_INET: "127.0.0.1", AF_INET6: "::1"}
+        found = [(one, any_host[one]) for one in families]
+    elif literal := _literal(host.partition("%")[0]):
+        if literal[0] not in families:
+            raise _gai(EAI_ADDRFAMILY)
+        found = [literal]
+    elif flags & AI_NUMERICHOST:
+        raise _gai(EAI_NONAME)
+    else:
+        try:
+            name = host if host.isascii() else host.encode("idna").decode()
+        except UnicodeError:
+            raise _gai(EAI_NONAME) from None
+        found = _resolve(name.lower(), families)
+        canonical = name if flags & AI_CANONNAME else ""
+    return [(one, kind, protocol, canonical, (text, number) if one == AF_INET else (text, number, 0, 0))
+            for one, text in found for kind, protocol in kinds]
+
+
+def gethostbyname(name, /):
+    return getaddrinfo(name, 0, AF_INET, SOCK_STREAM)[0][4][0]
+
+
+def gethostbyname_ex(name, /):
+    return name, [], [entry[4][0] for entry in getaddrinfo(name, 0, AF_INET, SOCK_STREAM)]
+
+
+def gethostbyaddr(address, /):
+    for name in ("localhost",):
+        if address in ("127.0.0.1", "::1", name):
+            return name, [], [gethostbyname(name)]
+    raise herror(1, "Unknown host")
+
+
+def getnameinfo(address, flags, /):
+    host, port = address[:2]
+    literal = _literal(host)
+    if literal is None:
+        host = getaddrinfo(host, port)[0][4][0]
+    if flags & NI_NAMEREQD and host not in ("127.0.0.1", "::1"):
+        raise _gai(EAI_NONAME)
+    if not flags & NI_NUMERICHOST and host in ("127.0.0.1", "::1"):
+        host = "localhost"
+    service = str(port)
+    if not flags & NI_NUMERICSERV:
+        service = next((name for name, number in _SERVICES.items() if number == port), service)
+    return host, service
+
+
+def if_nameindex():
+    return [(1, "lo")]
+
+
+def if_nametoindex(name, /):
+    if name == "lo":
+        return 1
+    raise OSError(_errno.ENODEV, os.strerror(_errno.ENODEV))
+
+
+def if_indextoname(index, /):
+    if index == 1:
+        return "lo"
+    raise OSError(_errno.ENXIO, os.strerror(_errno.ENXIO))
+
+
+__all__ = [name for name in dir() if not name.startswith("_")]
