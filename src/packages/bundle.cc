@@ -35,6 +35,7 @@ BundledPackage package_of(const Json& json) {
   package.home_page = json.value("home_page", "");
   package.requires_names = json.at("requires");
   package.provides = json.at("provides");
+  package.preload = json.value("preload", "");
   package.builtin = json.value("builtin", false);
   package.first = json.at("first");
   package.count = json.at("count");

@@ -21,6 +21,7 @@ struct BundledPackage {
   std::string home_page;
   std::vector<std::string> requires_names;
   std::vector<std::string> provides;  // top-level import names
+  std::string preload;                // what boot images import of it, with blanks between
   bool builtin = false;               // in the standard library: always there
   std::uint64_t first = 0;            // its files
   std::uint64_t count = 0;

@@ -289,6 +289,14 @@ bool PackageRegistry::is_installed(vfs::MemFs& files, const BundledPackage& pack
   return packages && files.lookup(*packages, package.name);
 }
 
+std::vector<const BundledPackage*> PackageRegistry::preloaded(vfs::MemFs& files) const {
+  std::vector<const BundledPackage*> found;
+  for (const BundledPackage& package : bundle_.packages()) {
+    if (!package.preload.empty() && is_installed(files, package)) found.push_back(&package);
+  }
+  return found;
+}
+
 std::string PackageRegistry::names() const {
   std::string text;
   for (const BundledPackage* package : available()) {

@@ -30,15 +30,14 @@ struct PythonSession::Shared {
 
   // What the first code of this session's forks writes; they learn it together.
   std::shared_ptr<HotPages> fork_pages = std::make_shared<HotPages>();
-  // The same for this session itself, shared with the other forks of its parent; null for one that
-  // is no fork.
-  std::shared_ptr<HotPages> own_pages;
+  // The same for this session itself, shared with all that start from the same image.
+  std::shared_ptr<HotPages> own_pages = std::make_shared<HotPages>();
   wasm::Outcome outcome;  // of the turn
   Errno capture_error = Errno::io;
   kernel::WaitQueue asked;   // the process sleeps here
   kernel::WaitQueue answer;  // the session sleeps here
 
-  HotPages& hot_pages() const { return own_pages ? *own_pages : runtime->session_pages(); }
+  HotPages& hot_pages() const { return *own_pages; }
   wasm::Outcome serve(kernel::Task& task);
   wasm::Outcome begin(kernel::Task& task);
   wasm::Outcome take_requests(kernel::Task& task);
@@ -72,8 +71,13 @@ wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
   wasm::Outcome failed;
   failed.ending = wasm::Ending::trapped;
   failed.trap = wasm::Trap::other;
-  if (!image) image = runtime->boot_image(&failed.message);
-  if (!image) return failed;
+  std::shared_ptr<BootImage> boot;
+  if (!image) {
+    boot = runtime->boot_image_for(task.kernel(), &failed.message);
+    if (!boot) return failed;
+    image = boot->memory;
+    own_pages = std::shared_ptr<HotPages>(boot, &boot->session_pages);
+  }
   if (!image->map_into(task.instance())) return failed;
   // A session is likely to be forked, with much state.
   if (!wasm::prepare_for_capture(task.instance())) return failed;
@@ -178,7 +182,7 @@ Result<std::unique_ptr<PythonSession>> PythonSession::start_from(
   auto shared = std::make_shared<Shared>();
   shared->image = std::move(image);
   shared->is_fork = true;
-  shared->own_pages = std::move(hot_pages);
+  if (hot_pages) shared->own_pages = std::move(hot_pages);
   return spawn(runtime, kernel, options, std::move(shared));
 }
 

@@ -14,6 +14,13 @@ PythonParts::PythonParts(kernel::KernelServices services, const EngineOptions& o
   runtime.cache_folder = options.cache_folder / "images";
   runtime.library_id = registry_->bundle().id();
   runtime.progress = options.progress;
+  runtime.preload = [this](vfs::Namespace& files) {
+    return preload_of(static_cast<vfs::MemFs&>(files.root().fs()));
+  };
+  runtime.install = [this](vfs::MemFs& files, const std::vector<std::string>& names) {
+    std::string message;
+    return install(files, names, &message) ? Result<void>() : Errno::noent;
+  };
   runtime_ = std::make_unique<python::PythonRuntime>(services, std::move(runtime));
   runtime_->add_program(builder);
 }
@@ -23,7 +30,23 @@ void PythonParts::set_base(const vfs::Frozen& base) {
 }
 
 void PythonParts::prepare() {
-  if (runtime_) (void)runtime_->boot_image();
+  if (runtime_) (void)runtime_->prepare({});
+}
+
+void PythonParts::prepare(vfs::MemFs& files) {
+  if (!runtime_) return;
+  const python::Preload preload = preload_of(files);
+  if (!preload.modules.empty()) (void)runtime_->prepare(preload);
+}
+
+python::Preload PythonParts::preload_of(vfs::MemFs& files) const {
+  python::Preload preload;
+  for (const packages::BundledPackage* package : registry_->preloaded(files)) {
+    if (!preload.modules.empty()) preload.modules += ' ';
+    preload.modules += package->preload;
+    preload.packages.push_back(package->name);
+  }
+  return preload;
 }
 
 bool PythonParts::install(vfs::MemFs& files, const std::vector<std::string>& names,

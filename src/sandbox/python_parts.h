@@ -27,6 +27,9 @@ class PythonParts {
   void set_base(const vfs::Frozen& base);
   // The boot image, made when it is not there yet.
   void prepare();
+  // The same with the modules of the packages that are installed there, before a kernel has the
+  // files.
+  void prepare(vfs::MemFs& files);
 
   // Packages with what they depend on, into a sandbox's files. Kernel lock held. False and a
   // sentence on failure.
@@ -41,6 +44,8 @@ class PythonParts {
   python::PythonRuntime* runtime() noexcept { return runtime_.get(); }
 
  private:
+  python::Preload preload_of(vfs::MemFs& files) const;
+
   std::unique_ptr<packages::PackageRegistry> registry_;
   std::unique_ptr<python::PythonRuntime> runtime_;
 };

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import bundle
 import guest_patch
-from distributions import BUILTIN, LEFT_OUT, TOP_LEVEL
+from distributions import BUILTIN, LEFT_OUT, PRELOAD, TOP_LEVEL
 
 HERE = Path(__file__).resolve().parent
 BUILT_AS = b"/usr/local/lib/python315.zip/"
@@ -124,7 +124,8 @@ def described(name: str, metadata, provides: list[str], files: dict[str, bytes])
         "name": name, "version": metadata["Version"], "summary": metadata["Summary"] or "",
         "license": metadata["License-Expression"] or (metadata["License"] or "").split("\n")[0][:80],
         "home_page": metadata["Home-page"] or "", "requires": requirements(metadata),
-        "requires_dist": metadata.get_all("Requires-Dist") or [], "provides": provides, "files": files,
+        "requires_dist": metadata.get_all("Requires-Dist") or [], "provides": provides, "preload": PRELOAD.get(name, ""),
+        "files": files,
     }
 
 

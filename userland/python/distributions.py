@@ -56,6 +56,13 @@ TOP_LEVEL = {
     "xmltodict": ["xmltodict"],
 }
 
+# What the boot image of a sandbox with the package has imported: what programs start with, and what takes long to import.
+PRELOAD = {
+    "beautifulsoup4": "bs4", "matplotlib": "matplotlib.pyplot", "numpy": "numpy", "openpyxl": "openpyxl", "pandas": "pandas",
+    "pillow": "PIL.Image", "requests": "requests", "scikit-learn": "sklearn.linear_model sklearn.model_selection", "scipy": "scipy.stats",
+    "seaborn": "seaborn", "sympy": "sympy", "networkx": "networkx", "statsmodels": "statsmodels.api",
+}
+
 # Packages by name that the standard library has: installing them is allowed and does nothing.
 BUILTIN = [{"name": "sqlite3", "version": "3.54.1", "summary": "SQL database, a part of the standard library", "provides": ["sqlite3"]}]
 

@@ -19,15 +19,15 @@ COMMON = """
 """.split()
 
 
-def build(options=""):
-    """`options`: modules to import beside the common ones."""
+def build(modules=""):
+    """`modules`: of packages, to import beside the common ones."""
     _identity()
     _relocate()
     from . import linux_errors, posix_calls, posix_processes
     linux_errors.install()
     posix_calls.install()
     posix_processes.install()
-    from . import imports, interactive, loop, program, state, streams, threads, trip
+    from . import figures, imports, interactive, loop, program, state, streams, threads, trip
     trip.learn()
     from . import interrupts, session, start  # noqa: F401
     interrupts.install()
@@ -41,8 +41,10 @@ def build(options=""):
     imports.install()
     threads.install()
     _replace_sockets()
-    for name in COMMON + options.split():
+    for name in COMMON:
         __import__(name)
+    figures.install()
+    _import_packages(modules.split())
     loop.install()
     _adapt()
     _quiet()
@@ -74,6 +76,20 @@ def _replace_sockets():
         for name in [name for name in vars(old) if not name.startswith("__")]:
             delattr(old, name)
         importlib.reload(old)
+
+
+def _import_packages(modules):
+    """One that cannot be imported is left to the program that wants it."""
+    if modules:
+        from . import program
+        sys.path.append(program.SITE)
+        for name in modules:
+            try:
+                __import__(name)
+            except Exception as error:
+                print(f"{name} is not in the image: {error!r}", file=sys.stderr)
+        from . import figures
+        figures.forget()
 
 
 def _rehearse(start):
@@ -181,7 +197,6 @@ def _adapt():
     import platform
     import subprocess
     import sysconfig
-    import time
     platform._uname_cache = None
     # Built without fork: what it finds now exists.
     subprocess._USE_VFORK = False
@@ -190,8 +205,6 @@ def _adapt():
         stdlib=LIBRARY, platstdlib=LIBRARY, purelib=LIBRARY + "/site-packages", platlib=LIBRARY + "/site-packages")
     os.environ._data.clear()
     os.defpath = "/usr/local/bin:/usr/bin:/bin"
-    from . import posix_calls
-    time.sleep = posix_calls.sleep
 
 
 def _quiet():

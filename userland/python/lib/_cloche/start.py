@@ -10,7 +10,7 @@ import os
 import posix
 import sys
 
-from . import execution, options, port, program, session, snapshot, state, trip
+from . import execution, figures, options, port, program, session, snapshot, state, trip
 
 _chdir = posix.chdir
 _SESSION_TURNS = {b"N": snapshot.take, b"R": snapshot.restore, b"C": snapshot.clear, b"Z": lambda _: execution.settle()}
@@ -67,6 +67,7 @@ def _adopt(frame):
     sys.executable = sys._base_executable = state.executable
     if argv and ("/" in argv[0] or "VIRTUAL_ENV" in os.environ):
         _find_prefix(argv[0])
+    figures.adopt()
     reseed()
     return argv
 

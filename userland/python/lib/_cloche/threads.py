@@ -17,7 +17,9 @@ import threading
 import time
 from collections import deque
 
-_real_sleep = time.sleep
+from . import posix_calls
+
+_real_sleep = posix_calls.sleep
 _allocate_lock = _thread.allocate_lock
 _SLICE = 0.05  # seconds between looks at what a signal's handler may have changed
 _PATIENCE = 3  # sleeps of one thread after which it is taken to poll for what a job would do

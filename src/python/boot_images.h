@@ -1,0 +1,90 @@
+// BootImages: the memory of interpreters that have started already, with the library's common
+// modules imported, and with those of a sandbox's packages.
+//
+// An image is made once per machine: in a private kernel over the pristine base layer, where no
+// sandbox can touch it. It is kept in the cache folder under a name made of the module's digest,
+// the library's and what else was imported.
+//
+// Thread-safe. Lives as long as the kernels that run Python.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "kernel/kernel.h"
+#include "python/hot_pages.h"
+#include "vfs/memfs.h"
+#include "wasm/memory_image.h"
+
+namespace cloche::python {
+
+// What an image has beside the common modules.
+struct Preload {
+  std::string modules;                // as `import` names them, with blanks between; empty: nothing
+  std::vector<std::string> packages;  // that have them
+};
+
+struct BootImage {
+  std::shared_ptr<const wasm::MemoryImage> memory;
+  HotPages process_pages;  // of processes that start from it
+  HotPages session_pages;  // of sessions, up to the end of their first code
+};
+
+class BootImages {
+ public:
+  struct Options {
+    std::filesystem::path cache_folder;  // empty: nothing is kept
+    std::string library_id;  // of the library in the base layer: another one has other images
+    std::string program_path;
+    // Puts packages into the files in which an image is made. May be empty.
+    std::function<Result<void>(vfs::MemFs& files, const std::vector<std::string>& packages)>
+        install;
+    // Told when an image is made; may be empty.
+    std::function<void(std::string_view line)> progress;
+  };
+
+  BootImages(kernel::KernelServices services, Options options)
+      : services_(services), options_(std::move(options)) {}
+
+  // The finished base layer, in which images are made. Before the first process starts.
+  void set_base(vfs::Frozen base) { base_ = std::move(base); }
+
+  enum class Making : std::uint8_t {
+    only_the_common_one,  // another one is used where it is there already
+    all,
+  };
+  // From memory, from disk, or made now (some tenths of a second and more, after the compiler's
+  // minute). Null, and a sentence in `message`, when it cannot be made. Not with a kernel's lock
+  // held.
+  std::shared_ptr<BootImage> get(kernel::ProgramTag tag, const Preload& preload, Making making,
+                                 std::string* message);
+
+  // Whether this is the kernel in which an image is being made; then run() makes it.
+  bool is_builder(const kernel::Kernel& kernel) const noexcept { return &kernel == builder_; }
+  wasm::Outcome run(kernel::Task& task);
+
+ private:
+  using Memory = std::shared_ptr<const wasm::MemoryImage>;
+  Memory load(const wasm::Module& module, const Preload& preload) const;
+  Memory build(const Preload& preload, std::string* message);
+  void keep(const wasm::Module& module, const Preload& preload, Memory& memory) const;
+  std::filesystem::path file(const wasm::Module& module, const Preload& preload) const;
+
+  kernel::KernelServices services_;
+  Options options_;
+  vfs::Frozen base_;
+
+  std::mutex mutex_;  // held while an image is made, so that concurrent first starts wait for one
+  std::map<std::string, std::shared_ptr<BootImage>> images_;  // by Preload::modules
+  std::atomic<const kernel::Kernel*> builder_{nullptr};
+  std::string build_code_;  // what the builder runs
+  Memory built_;            // by its task, for who waits for its end
+};
+
+}  // namespace cloche::python
