@@ -20,12 +20,25 @@ extern pid_t make_child_fn PARAMS((char *, int, int (*) (void *), void *));
 after("jobs.c", '#include "jobs.h"\n', "#include <cloche.h>\n", WHY)
 replace("jobs.c", "pid_t\nmake_child (command, flags)\n     char *command;\n     int flags;\n{\n", """struct child_start {
   int flags;
+  int outermost;	/* is started by the command of -c itself, not by a subshell of it */
   int (*fn) (void *);
   void *arg;
 };
 
 /* Not null in a new child, until make_child_fn has set it up. */
 static struct child_start *child_resume;
+
+/* In a clone: its first frame, and a place in that to jump to.  A jump buffer begins with an address in the frame that it leads to. */
+static char *clone_frame;
+static procenv_t clone_top_level;
+
+/* What unwinding brings back may lead to a frame that only the parent has. */
+void
+keep_top_level_in_clone ()
+{
+  if (clone_frame && *(char **)&top_level > clone_frame)
+    COPY_PROCENV (clone_top_level, top_level);
+}
 
 /* The frames above this one are not in a clone, so jumps to the top level and returns from a function end here. */
 static int
@@ -35,11 +48,16 @@ start_child (p)
   struct child_start start = *(struct child_start *)p;
   int code;
 
+  clone_frame = (char *)&start;
   code = setjmp_nosigs (top_level);
+  COPY_PROCENV (top_level, clone_top_level);
   if (code)
     {
+      /* As run_one_command says it. */
       if (code == DISCARD)
 	last_command_exit_value = EXECUTION_FAILURE;
+      else if (code == FORCE_EOF && start.outermost)
+	last_command_exit_value = 127;
       exit_shell (last_command_exit_value);
     }
   if (return_catch_flag && setjmp_nosigs (return_catch))
@@ -57,7 +75,8 @@ make_child_fn (command, flags, fn, arg)
      int (*fn) (void *);
      void *arg;
 {
-  struct child_start start = { flags, fn, arg };
+  struct child_start start = {
+    flags, command_execution_string && (subshell_environment & (SUBSHELL_PAREN|SUBSHELL_COMSUB)) == 0, fn, arg };
 """, WHY)
 before("jobs.c", "  sigemptyset (&oset_copy);\n  sigprocmask (SIG_BLOCK, (sigset_t *)NULL, &oset_copy);\n", """  if (child_resume)
     {
@@ -71,6 +90,12 @@ before("jobs.c", "  sigemptyset (&oset_copy);\n  sigprocmask (SIG_BLOCK, (sigset
 replace("jobs.c", "  while ((pid = fork ()) < 0 && errno == EAGAIN", "  while ((pid = cloche_clone (start_child, &start)) < 0 && errno == EAGAIN",
         WHY)
 before("jobs.c", "  if (pid == 0)\n    {\n      /* In the child.  Give this child the right process group, set the\n", "forked:\n", WHY)
+
+replace("sig.c", "  sh_longjmp (top_level, value);\n",
+        "  extern void keep_top_level_in_clone PARAMS((void));\n  keep_top_level_in_clone ();\n  sh_longjmp (top_level, value);\n", WHY)
+# The slot before the array happens to be empty where bash is usually built.
+replace("builtins/jobs.def", "jobs == 0 || get_job_by_jid (job) == 0)", "jobs == 0 || INVALID_JOB (job))",
+        "does not look in front of the jobs for one of an ambiguous name")
 
 # --- execute_cmd.c: ( list ), and compound commands in pipes and in the background ----------------------------------------
 WHY = "runs a subshell in a clone"
