@@ -1,4 +1,5 @@
 // cloche_differential [--jobs N] [--show] [--list] FILE.cases [CASE...]
+// cloche_differential --random COUNT [--seed N] [--jobs N] [--show]
 //
 // Runs the cases of a file by the machine's programs and in sandboxes, and prints what differs.
 // Status 0: nothing that intended.cases does not tell; 77: every case was skipped.
@@ -15,6 +16,7 @@
 
 #include "case_file.h"
 #include "compare.h"
+#include "random_script.h"
 #include "side.h"
 
 namespace cloche::differential {
@@ -31,6 +33,8 @@ struct Options {
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
   bool show = false;
   bool list = false;
+  std::uint64_t random = 0;  // so many random scripts, instead of a file
+  std::uint64_t seed = 1;
 };
 
 struct Job {
@@ -47,6 +51,10 @@ Options options_of(const std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (words[i] == "--jobs" && i + 1 < words.size()) {
       options.jobs = std::max<std::size_t>(1, std::strtoul(words[++i].c_str(), nullptr, 10));
+    } else if (words[i] == "--random" && i + 1 < words.size()) {
+      options.random = std::strtoull(words[++i].c_str(), nullptr, 10);
+    } else if (words[i] == "--seed" && i + 1 < words.size()) {
+      options.seed = std::strtoull(words[++i].c_str(), nullptr, 10);
     } else if (words[i] == "--show") {
       options.show = true;
     } else if (words[i] == "--list") {
@@ -57,10 +65,32 @@ Options options_of(const std::vector<std::string>& words) {
       options.names.insert(words[i]);
     }
   }
-  if (options.file.empty())
+  if (options.file.empty() == (options.random == 0)) {
     throw std::runtime_error(
-        "cloche_differential [--jobs N] [--show] [--list] FILE.cases [CASE...]");
+        "cloche_differential [--jobs N] [--show] [--list] FILE.cases [CASE...]\n"
+        "cloche_differential --random COUNT [--seed N] [--jobs N] [--show]");
+  }
   return options;
+}
+
+// Two scripts of each seed: a program, and tokens in disorder.
+std::vector<Job> random_jobs(const Options& options) {
+  std::vector<Job> work;
+  for (std::uint64_t i = 0; i < options.random; ++i) {
+    for (const bool program : {true, false}) {
+      Job job;
+      job.test.file = "random";
+      job.test.name = fmt::format("seed {}", options.seed + i);
+      job.test.script =
+          program ? random_program(options.seed + i) : random_tokens(options.seed + i);
+      job.test.needs.push_back({.command = "bash", .at_least = "", .prefix = "5.2"});
+      // Process numbers, in what a shell tells of a job and in $! and $$.
+      job.test.replacements.push_back(
+          {.pattern = "(line [0-9]+: +|process )[0-9]+", .text = "$1N"});
+      work.push_back(std::move(job));
+    }
+  }
+  return work;
 }
 
 // "shell/quoting" of ".../shell/quoting.cases".
@@ -131,8 +161,13 @@ bool report(const Options& options, const Job& job) {
                job.native.out, job.native.err, job.ours.status, job.ours.out, job.ours.err);
   }
   if (text.empty()) return true;
-  fmt::print("{}:{}: {}\n{}  again: {} {} '{}'\n", job.test.file.string(), job.test.line,
-             job.test.name, text, options.program.string(), options.file.string(), job.test.name);
+  if (options.random > 0) {
+    fmt::print("{}\n{}{}  again: {} --random 1 --{}\n", job.test.name, job.test.script, text,
+               options.program.string(), job.test.name);
+  } else {
+    fmt::print("{}:{}: {}\n{}  again: {} {} '{}'\n", job.test.file.string(), job.test.line,
+               job.test.name, text, options.program.string(), options.file.string(), job.test.name);
+  }
   return false;
 }
 
@@ -168,7 +203,7 @@ std::vector<Job> jobs_of(const Options& options, const std::vector<Intended>& in
 int run(const Options& options) {
   const std::vector<Intended> intended =
       read_intended(std::filesystem::path(CLOCHE_SOURCE_DIR) / "tests/differential/intended.cases");
-  std::vector<Job> work = jobs_of(options, intended);
+  std::vector<Job> work = options.random > 0 ? random_jobs(options) : jobs_of(options, intended);
   if (options.list) {
     for (const Job& job : work) fmt::print("{}\n", job.test.name);
     return 0;
@@ -198,8 +233,9 @@ int run(const Options& options) {
       ++different;
     }
   }
-  fmt::print("{}: {} cases: {} as native, {} different, {} skipped\n", short_name(options.file),
-             work.size(), same, different, skipped);
+  fmt::print("{}: {} cases: {} as native, {} different, {} skipped\n",
+             options.random > 0 ? std::string("random") : short_name(options.file), work.size(),
+             same, different, skipped);
   if (different > 0) return status_different;
   return skipped == work.size() ? status_skipped : 0;
 }

@@ -102,7 +102,7 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  fs::path directory() const { return path_ / "work"; }
+  fs::path directory() const { return path_ / "workspace"; }
   fs::path programs() const { return path_ / "bin"; }
 
   static void own(const fs::path& path) {
