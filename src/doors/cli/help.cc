@@ -7,6 +7,8 @@ constexpr const char* general_page =
     R"page(cloche - a private computer for an agent, ready in a millisecond
 
   cloche run 'SCRIPT' [ARG ...]   run a shell command in a fresh sandbox
+  cloche serve [OPTIONS]          sessions for agents over HTTP and SSH; see cloche serve --help
+  cloche sbs run                  the same with the steps of session-based-sandbox at the root
   cloche prepare                  compile all programs of the sandbox now, once
   cloche help [COMMAND]           this page, or a command's
   cloche --version

@@ -1,17 +1,37 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "doors/cli/commands.h"
 #include "doors/cli/options.h"
+#include "doors/serve/serve.h"
 
 namespace {
 
 constexpr int failure = 2;
 
+// The server has options of its own; by the names of `sbs` the program is that.
+std::optional<int> run_server(int argc, char** argv) {
+  const std::string_view path = argc > 0 ? argv[0] : "";
+  const std::string name(path.substr(path.rfind('/') + 1));
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (name == "sbs" || name == "session-based-sandbox")
+    return cloche::serve::sbs_command(name, words);
+  if (words.empty() || (words[0] != "serve" && words[0] != "sbs")) return std::nullopt;
+  const bool is_sbs = words[0] == "sbs";
+  words.erase(words.begin());
+  return is_sbs ? cloche::serve::sbs_command("sbs", words) : cloche::serve::serve_command(words);
+}
+
 int run(int argc, char** argv) {
   using namespace cloche::cli;
+  if (const std::optional<int> status = run_server(argc, argv)) return *status;
   const Options options = parse(argc, argv);
   switch (options.command) {
     case Command::run: return run_command(options);

@@ -114,6 +114,7 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
   }
   const SessionPtr session = parts_.sessions.find(id, owner);
   if (!session) return exchange->send(no_session());
+  session->touch();
   if (action.empty()) {
     if (request.method != "GET") return exchange->send(not_allowed());
     return exchange->send(http::json_response(200, session_json(*session)));

@@ -1,0 +1,128 @@
+// Sessions: limits, lists, lifetimes, what runs when one is closed.
+#include <atomic>
+#include <future>
+#include <set>
+#include <thread>
+
+#include "sandbox_testing.h"
+#include "session/session_manager.h"
+#include "session/worker_pool.h"
+
+namespace cloche::testing {
+namespace {
+
+using session::Event;
+using session::Session;
+using session::SessionManager;
+using SessionPtr = std::shared_ptr<Session>;
+
+SessionPtr must_create(SessionManager& manager, const session::SessionRequest& request = {}) {
+  auto made = manager.create(request);
+  EXPECT_TRUE(std::holds_alternative<SessionPtr>(made));
+  return std::get<SessionPtr>(made);
+}
+
+TEST(Sessions, AreFoundByTheirOwner) {
+  SessionManager manager(engine(), {});
+  const SessionPtr session = must_create(manager, {.owner = "a"});
+  EXPECT_EQ(manager.find(session->facts().id, "a"), session);
+  EXPECT_EQ(manager.find(session->facts().id, "b"), nullptr);
+  EXPECT_EQ(manager.find("nonesuch", "a"), nullptr);
+  EXPECT_FALSE(manager.close(session->facts().id, "b"));
+  EXPECT_TRUE(manager.close(session->facts().id, "a"));
+  EXPECT_FALSE(manager.close(session->facts().id, "a"));
+  EXPECT_FALSE(Session::use(session));
+}
+
+TEST(Sessions, HaveLimits) {
+  SessionManager manager(engine(), {.session_limit = 3, .session_limit_per_owner = 2});
+  must_create(manager, {.owner = "a"});
+  const SessionPtr second = must_create(manager, {.owner = "a"});
+  EXPECT_TRUE(std::holds_alternative<session::Refusal>(manager.create({.owner = "a"})));
+  must_create(manager, {.owner = "b"});
+  EXPECT_TRUE(std::holds_alternative<session::Refusal>(manager.create({.owner = "b"})));
+  EXPECT_TRUE(manager.close(second->facts().id, "a"));
+  must_create(manager, {.owner = "b"});
+}
+
+TEST(Sessions, AreListedNewestFirst) {
+  SessionManager manager(engine(), {});
+  std::vector<std::string> ids;
+  for (int i = 0; i < 5; ++i) ids.push_back(must_create(manager, {.owner = "a"})->facts().id);
+  must_create(manager, {.owner = "b"});
+  auto page = manager.list("a", 2, 1);
+  EXPECT_EQ(page.total, 5U);
+  ASSERT_EQ(page.sessions.size(), 2U);
+  EXPECT_EQ(page.sessions[0]->facts().id, ids[3]);
+  EXPECT_EQ(page.sessions[1]->facts().id, ids[2]);
+  EXPECT_TRUE(manager.list("a", 10, 5).sessions.empty());
+  EXPECT_EQ(manager.list("c", 10, 0).total, 0U);
+}
+
+TEST(Sessions, ClosingOneEndsWhatRunsInIt) {
+  SessionManager manager(engine(), {});
+  const SessionPtr session = must_create(manager);
+  std::promise<void> begun;
+  auto result = std::async(std::launch::async, [&] {
+    const Session::Use use = Session::use(session);
+    return use->run({.script = "echo begun; sleep 1000",
+                     .output = [&, told = false](Stream, std::string_view) mutable {
+                       if (!std::exchange(told, true)) begun.set_value();
+                     }});
+  });
+  begun.get_future().wait();
+  EXPECT_TRUE(manager.close(session->facts().id, ""));
+  EXPECT_EQ(result.get().status, RunStatus::killed);
+}
+
+TEST(Sessions, EndWhenTheyAreIdleOrOld) {
+  std::atomic<int> idled = 0;
+  std::promise<void> first_gone;
+  SessionManager manager(engine(), {.idle_timeout = std::chrono::milliseconds(50),
+                                    .audit = [&](Event event, const Session&) {
+                                      if (event == Event::idled && idled++ == 0)
+                                        first_gone.set_value();
+                                    }});
+  const SessionPtr used = must_create(manager);
+  const Session::Use use = Session::use(used);
+  const SessionPtr unused = must_create(manager);
+  first_gone.get_future().wait();
+  EXPECT_EQ(unused->status(), session::Status::closed);
+  EXPECT_EQ(manager.find(unused->facts().id, ""), nullptr);
+  EXPECT_EQ(manager.find(used->facts().id, ""), used);
+}
+
+TEST(Sessions, APausedOneKeepsItsFilesAndNoProcess) {
+  SessionManager manager(engine(), {});
+  const SessionPtr session = must_create(manager);
+  Session::use(session)->run({.script = "echo kept > f; sleep 1000 &"});
+  EXPECT_TRUE(manager.pause(session));
+  EXPECT_FALSE(manager.pause(session));
+  EXPECT_FALSE(Session::use(session));
+  EXPECT_TRUE(manager.resume(session));
+  EXPECT_FALSE(manager.resume(session));
+  EXPECT_EQ(Session::use(session)->run({.script = "cat f; pgrep sleep"}).stdout_data, "kept\n");
+}
+
+TEST(Sessions, TenThousandAreListedInOrder) {
+  SessionManager manager(engine(), {.session_limit = 10'000});
+  for (int i = 0; i < 10'000; ++i) must_create(manager);
+  std::set<std::string> seen;
+  for (std::size_t offset = 0; offset < 10'000; offset += 100) {
+    for (const SessionPtr& session : manager.list("", 100, offset).sessions)
+      seen.insert(session->facts().id);
+  }
+  EXPECT_EQ(seen.size(), 10'000U);
+}
+
+TEST(WorkerPool, DoesAllWorkBeforeItIsGone) {
+  std::atomic<int> done = 0;
+  {
+    session::WorkerPool pool(4);
+    for (int i = 0; i < 100; ++i) pool.post([&] { ++done; });
+  }
+  EXPECT_EQ(done, 100);
+}
+
+}  // namespace
+}  // namespace cloche::testing
