@@ -43,7 +43,7 @@ def show(*args, **kwargs):
         if figure.stale or not getattr(figure, "_cloche_shown", False):
             os.makedirs(FOLDER, exist_ok=True)
             figure.savefig(_free_name())
-            figure._cloche_shown = True
+            figure._cloche_shown, figure.stale = True, False
 
 
 def _free_name():

@@ -27,7 +27,7 @@ def build(modules=""):
     linux_errors.install()
     posix_calls.install()
     posix_processes.install()
-    from . import figures, imports, interactive, loop, program, state, streams, threads, trip
+    from . import figures, imports, interactive, loop, loop_signals, polling, program, state, streams, threads, trip
     trip.learn()
     from . import interrupts, session, start  # noqa: F401
     interrupts.install()
@@ -46,6 +46,8 @@ def build(modules=""):
     figures.install()
     _import_packages(modules.split())
     loop.install()
+    polling.install()
+    loop_signals.install()
     _adapt()
     _quiet()
     state.image_modules = frozenset(sys.modules)

@@ -1,0 +1,30 @@
+"""sqlite3: schema, transactions, row factories, window functions, full-text, an error."""
+import sqlite3
+
+db = sqlite3.connect("shop.db")
+db.row_factory = sqlite3.Row
+with db:
+    db.executescript("""
+        create table customer(id integer primary key, name text not null unique);
+        create table purchase(id integer primary key, customer references customer(id), day text, amount real check(amount > 0));
+    """)
+    db.executemany("insert into customer(name) values(?)", [("Ann",), ("Bob",), ("Cyd",)])
+    db.executemany("insert into purchase(customer, day, amount) values(?, ?, ?)",
+                   [(1, "2024-01-01", 10.5), (2, "2024-01-02", 3.25), (1, "2024-01-05", 7), (2, "2024-02-01", 1)])
+for row in db.execute("""select name, count(p.id) as n, coalesce(sum(amount), 0) as total from customer c
+                         left join purchase p on p.customer = c.id group by c.id order by total desc"""):
+    print(dict(row))
+print([tuple(r) for r in db.execute("select day, sum(amount) over (order by day rows unbounded preceding) from purchase")])
+try:
+    with db:
+        db.execute("insert into purchase(customer, day, amount) values(1, 'x', 5)")
+        db.execute("insert into purchase(customer, day, amount) values(1, 'x', -5)")
+except sqlite3.IntegrityError as error:
+    print("IntegrityError:", error)
+print(db.execute("select count(*) from purchase").fetchone()[0], "rows after the rollback")
+db.create_function("double", 1, lambda x: x * 2)
+db.create_aggregate("joined", 1, type("Joined", (), {"__init__": lambda s: setattr(s, "v", []), "step": lambda s, x: s.v.append(x),
+                                                    "finalize": lambda s: "+".join(s.v)}))
+print(tuple(db.execute("select double(21), joined(name) from customer").fetchone()))
+print([r[0] for r in db.execute("select value from json_each('[1, 2, 3]')")], db.execute("select json_extract('{\"a\": [5]}', '$.a[0]')").fetchone()[0])
+db.close()

@@ -1,0 +1,83 @@
+"""What asyncio's loop learns by signals: the ends of its children, and what add_signal_handler asks for. A handler of ours runs when
+the loop's wait is interrupted, and the loop takes a turn after that.
+"""
+import os
+import signal
+from asyncio import events, unix_events
+
+_watched = {}  # pid -> (loop, callback, arguments)
+_before = None  # the handler of SIGCHLD that was there
+
+
+def _add_child_handler(self, pid, callback, *args):
+    """Child watchers' add_child_handler."""
+    global _before
+    if not _watched:
+        _before = signal.signal(signal.SIGCHLD, _on_child)
+    _watched[pid] = (events.get_running_loop(), callback, args)
+    _look(pid)
+
+
+def _look(pid):
+    """Tells the loop when the child has ended."""
+    global _before
+    try:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        code = os.waitstatus_to_exitcode(status) if ended else None
+    except ChildProcessError:
+        ended, code = pid, 255  # somebody else has waited for it
+    if not ended:
+        return
+    loop, callback, args = _watched.pop(pid)
+    if not loop.is_closed():
+        loop.call_soon(callback, pid, code, *args)
+    if not _watched:
+        before, _before = _before, None
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL if before is None else before)
+
+
+def _on_child(number, frame):
+    before = _before
+    for pid in list(_watched):
+        _look(pid)
+    if callable(before):
+        before(number, frame)
+
+
+def _add_signal_handler(self, sig, callback, *args):
+    self._check_signal(sig)
+    self._check_closed()
+    handle = events.Handle(callback, args, self, None)
+    self._signal_handlers[sig] = handle
+    try:
+        signal.signal(sig, lambda number, frame: self._handle_signal(number))
+    except OSError as error:
+        del self._signal_handlers[sig]
+        raise RuntimeError(f"sig {sig} cannot be caught") from error
+
+
+def _handle_signal(self, sig):
+    handle = self._signal_handlers.get(sig)
+    if handle is None:
+        return
+    if handle._cancelled:
+        self.remove_signal_handler(sig)
+    else:
+        self._ready.append(handle)
+
+
+def _remove_signal_handler(self, sig):
+    self._check_signal(sig)
+    if self._signal_handlers.pop(sig, None) is None:
+        return False
+    signal.signal(sig, signal.default_int_handler if sig == signal.SIGINT else signal.SIG_DFL)
+    return True
+
+
+def install():
+    for name in ("_ThreadedChildWatcher", "ThreadedChildWatcher"):
+        watcher = getattr(unix_events, name, None)
+        if watcher is not None:
+            watcher.add_child_handler = _add_child_handler
+    loop = unix_events._UnixSelectorEventLoop
+    loop.add_signal_handler, loop._handle_signal, loop.remove_signal_handler = _add_signal_handler, _handle_signal, _remove_signal_handler
