@@ -75,11 +75,11 @@ wasm::Outcome ShellProcess::Shared::begin(kernel::Task& task) {
   {
     const std::lock_guard lock(task.kernel().mutex());
     kernel::Process& process = task.process();
+    process.memory = from->map;
     process.signals = from->signals;
     process.umask = from->umask;
     process.nice = from->nice;
     process.limits = from->limits;
-    process.memory.grown(task.instance().memory().size());
     if (!task.account_memory(task.instance().memory().size())) return failure("out of memory");
   }
   return task.instance().call("cloche_shell_resume");
@@ -123,6 +123,8 @@ std::optional<wasm::Outcome> ShellProcess::Shared::run_handlers(
 void ShellProcess::Shared::copy(kernel::Task& task, std::unique_lock<std::mutex>& lock) {
   kernel::Process& process = task.process();
   auto next = std::make_shared<ShellImage>();
+  next->map = process.memory;
+  next->map.forget_shared();
   next->signals = process.signals.for_child();
   next->umask = process.umask;
   next->nice = process.nice;

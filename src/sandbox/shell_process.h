@@ -24,6 +24,7 @@ namespace cloche::detail {
 // beyond descriptors 0 to 2 are not in it.
 struct ShellImage {
   std::shared_ptr<const wasm::MemoryImage> memory;
+  kernel::MemoryMap map;
   kernel::SignalState signals;
   std::uint32_t umask = 022;
   int nice = 0;

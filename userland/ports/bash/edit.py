@@ -430,3 +430,6 @@ replace("builtins/source.def", "add_unwind_protect ((Function *)maybe_pop_dollar
 WHY = "writes a line of stderr by one call, so that lines of two processes do not mix"
 replace("lib/sh/setlinebuf.c", "#if defined (USING_BASH_MALLOC)\n  if (stream == stdout", "#if 1\n  if (stream == stdout", WHY)
 replace("lib/sh/setlinebuf.c", "#  define LBUF_BUFSIZE	BUFSIZ\n", "#  define LBUF_BUFSIZE	4096\n", WHY)
+
+# --- the shell that a sandbox keeps ---------------------------------------------------------------------------------------
+import edit_kept  # noqa: E402, F401
