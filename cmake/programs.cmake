@@ -15,6 +15,7 @@ if(test_sources)
 endif()
 
 add_subdirectory(tests/differential)
+add_subdirectory(tests/http)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*.cc)
 if(bench_sources)

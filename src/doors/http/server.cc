@@ -1,6 +1,7 @@
 #include "doors/http/server.h"
 
 #include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
@@ -156,6 +157,8 @@ class Server::Impl final : public Host {
   std::atomic<bool> draining_ = false;
   std::uint16_t port_ = 0;
   asio::io_context context_;
+  // A connection whose answer is being made has no operation: the threads stay for it.
+  asio::executor_work_guard<asio::io_context::executor_type> guard_{context_.get_executor()};
   Tcp::acceptor acceptor_;
   asio::steady_timer pause_{context_};
   std::vector<std::thread> threads_;

@@ -1,0 +1,101 @@
+"""A `cloche` server for the tests of this folder, and what they ask of it."""
+import contextlib
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PROGRAM = os.environ["CLOCHE_PROGRAM"]
+PATIENCE_S = 60  # that a hang is; nothing takes that long
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+class Server:
+    def __init__(self, *words: str, env=None, ssh: bool = False):
+        self.port = free_port()
+        self.ssh_port = free_port() if ssh else 0
+        self.folder = tempfile.TemporaryDirectory()
+        more = ["--ssh-port", str(self.ssh_port)] if ssh else []
+        self.log_path = Path(self.folder.name) / "log"
+        with open(self.log_path, "w") as log:
+            self.process = subprocess.Popen(
+                [PROGRAM, *words, "--port", str(self.port), *more,
+                 "--ssh-host-key", self.folder.name + "/key"],
+                stderr=log, env={**os.environ, **(env or {})})
+        deadline = time.monotonic() + PATIENCE_S
+        while "listening" not in self.log():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError("the server does not start:\n" + self.log())
+            time.sleep(0.01)
+
+    def log(self) -> str:
+        return self.log_path.read_text()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(PATIENCE_S)
+        return status
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def connection(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+
+    def ask(self, method: str, path: str, body=None, token=None, headers=None, connection=None):
+        """(status, headers, body as bytes)"""
+        own = connection or self.connection()
+        sent = {"Content-Type": "application/json", **(headers or {})}
+        if token:
+            sent["Authorization"] = f"Bearer {token}"
+        if isinstance(body, (dict, list)):
+            body = json.dumps(body)
+        own.request(method, path, body, sent)
+        answer = own.getresponse()
+        content = answer.read()
+        if not connection:
+            own.close()
+        return answer.status, answer.headers, content
+
+    def json(self, *args, **kwargs):
+        status, _, content = self.ask(*args, **kwargs)
+        return status, json.loads(content) if content.strip() else None
+
+    def descriptors(self) -> int:
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def threads(self) -> int:
+        return len(os.listdir(f"/proc/{self.process.pid}/task"))
+
+    def resident_mb(self) -> float:
+        text = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", text)[1]) / 1024
+
+
+def until(condition, what: str):
+    """Waits until it holds: for what ends soon after an answer, such as a thread."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError("still not: " + what)
+        time.sleep(0.02)
