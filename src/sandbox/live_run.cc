@@ -182,7 +182,9 @@ Result<std::size_t> LiveRunState::take_input(std::span<const std::byte> bytes) {
 
 bool LiveRunState::has_room() const {
   if (terminal_) return (terminal_->terminal()->poll_master() & kernel::pollout) != 0;
-  return input_->pipe().has_room() || input_->pipe().readers() == 0;
+  // Half of it: told at each page that the command reads, the two sides would take turns with little.
+  const kernel::Pipe& pipe = input_->pipe();
+  return pipe.room() >= pipe.capacity() / 2 || pipe.readers() == 0;
 }
 
 kernel::WaitQueue& LiveRunState::port_changed() {
