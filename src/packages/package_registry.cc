@@ -289,10 +289,11 @@ bool PackageRegistry::is_installed(vfs::MemFs& files, const BundledPackage& pack
   return packages && files.lookup(*packages, package.name);
 }
 
-std::vector<const BundledPackage*> PackageRegistry::preloaded(vfs::MemFs& files) const {
+std::vector<const BundledPackage*> PackageRegistry::installed(vfs::MemFs& files) const {
   std::vector<const BundledPackage*> found;
   for (const BundledPackage& package : bundle_.packages()) {
-    if (!package.preload.empty() && is_installed(files, package)) found.push_back(&package);
+    if (is_listed(package) && !package.builtin && is_installed(files, package))
+      found.push_back(&package);
   }
   return found;
 }

@@ -62,8 +62,8 @@ class PackageRegistry {
   // ENOENT when it is not installed. Kernel lock held.
   Result<void> uninstall(vfs::MemFs& files, const BundledPackage& package);
   bool is_installed(vfs::MemFs& files, const BundledPackage& package) const;
-  // Those of the installed packages that boot images import; by name. Kernel lock held.
-  std::vector<const BundledPackage*> preloaded(vfs::MemFs& files) const;
+  // By name. Kernel lock held.
+  std::vector<const BundledPackage*> installed(vfs::MemFs& files) const;
 
   // "numpy, pandas, ...": for messages.
   std::string names() const;

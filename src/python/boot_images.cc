@@ -27,10 +27,18 @@ std::uint64_t hash_of(std::string_view text) {
 
 }  // namespace
 
+std::string Preload::key() const {
+  if (empty()) return {};
+  std::string key = modules;
+  for (const std::string& package : packages) key += "," + package;
+  return key;
+}
+
 std::shared_ptr<BootImage> BootImages::get(kernel::ProgramTag tag, const Preload& preload,
                                            Making making, std::string* message) {
   const std::lock_guard lock(mutex_);
-  if (const auto it = images_.find(preload.modules); it != images_.end()) return it->second;
+  const std::string key = preload.key();
+  if (const auto it = images_.find(key); it != images_.end()) return it->second;
   const auto program = services_.programs.load(tag);
   if (!program) {
     if (message) *message = "its WebAssembly file is absent or damaged";
@@ -39,20 +47,19 @@ std::shared_ptr<BootImage> BootImages::get(kernel::ProgramTag tag, const Preload
   const wasm::Module& module = (*program)->module->module();
   Memory memory = load(module, preload);
   if (!memory) {
-    if (making == Making::only_the_common_one && !preload.modules.empty()) return nullptr;
+    if (making == Making::only_the_common_one && !preload.empty()) return nullptr;
     memory = build(preload, message);
     if (!memory) return nullptr;
     keep(module, preload, memory);
   }
   auto image = std::make_shared<BootImage>();
   image->memory = std::move(memory);
-  images_[preload.modules] = image;
+  images_[key] = image;
   return image;
 }
 
 std::filesystem::path BootImages::file(const wasm::Module& module, const Preload& preload) const {
-  const std::string more =
-      preload.modules.empty() ? "" : fmt::format("-{:016x}", hash_of(preload.modules));
+  const std::string more = preload.empty() ? "" : fmt::format("-{:016x}", hash_of(preload.key()));
   return options_.cache_folder / fmt::format("python-{:.16}-{:.16}{}.image",
                                              wasm::to_hex(module.info().digest),
                                              options_.library_id, more);
@@ -89,13 +96,12 @@ wasm::Outcome BootImages::run(kernel::Task& task) {
 
 BootImages::Memory BootImages::build(const Preload& preload, std::string* message) {
   if (options_.progress) {
-    options_.progress(preload.modules.empty()
+    options_.progress(preload.empty()
                           ? "preparing python3, once ..."
                           : fmt::format("preparing python3 with {}, once ...", preload.modules));
   }
   const auto root = vfs::make_fs<vfs::MemFs>(base_, vfs::Quota{}, vfs::host_clock());
-  if (!preload.packages.empty() &&
-      (!options_.install || !options_.install(*root, preload.packages))) {
+  if (!preload.empty() && (!options_.install || !options_.install(*root, preload.packages))) {
     if (message) *message = "its packages cannot be installed";
     return nullptr;
   }

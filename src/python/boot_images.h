@@ -26,8 +26,12 @@ namespace cloche::python {
 
 // What an image has beside the common modules.
 struct Preload {
-  std::string modules;                // as `import` names them, with blanks between; empty: nothing
-  std::vector<std::string> packages;  // that have them
+  std::string modules;  // as `import` names them, with blanks between; empty: nothing
+  // All that the sandbox has, by name: a module looks for others when it is imported.
+  std::vector<std::string> packages;
+
+  bool empty() const noexcept { return modules.empty(); }
+  std::string key() const;
 };
 
 struct BootImage {
@@ -81,7 +85,7 @@ class BootImages {
   vfs::Frozen base_;
 
   std::mutex mutex_;  // held while an image is made, so that concurrent first starts wait for one
-  std::map<std::string, std::shared_ptr<BootImage>> images_;  // by Preload::modules
+  std::map<std::string, std::shared_ptr<BootImage>> images_;  // by Preload::key
   std::atomic<const kernel::Kernel*> builder_{nullptr};
   std::string build_code_;  // what the builder runs
   Memory built_;            // by its task, for who waits for its end

@@ -49,7 +49,7 @@ std::shared_ptr<BootImage> PythonRuntime::boot_image_for(kernel::Kernel& kernel,
     preload = options_.preload(kernel.files());
   }
   constexpr auto making = BootImages::Making::only_the_common_one;
-  if (!preload.modules.empty()) {
+  if (!preload.empty()) {
     if (auto image = images_.get(tag_, preload, making, message)) return image;
   }
   return images_.get(tag_, {}, making, message);

@@ -36,13 +36,13 @@ void PythonParts::prepare() {
 void PythonParts::prepare(vfs::MemFs& files) {
   if (!runtime_) return;
   const python::Preload preload = preload_of(files);
-  if (!preload.modules.empty()) (void)runtime_->prepare(preload);
+  if (!preload.empty()) (void)runtime_->prepare(preload);
 }
 
 python::Preload PythonParts::preload_of(vfs::MemFs& files) const {
   python::Preload preload;
-  for (const packages::BundledPackage* package : registry_->preloaded(files)) {
-    if (!preload.modules.empty()) preload.modules += ' ';
+  for (const packages::BundledPackage* package : registry_->installed(files)) {
+    if (!package->preload.empty() && !preload.empty()) preload.modules += ' ';
     preload.modules += package->preload;
     preload.packages.push_back(package->name);
   }

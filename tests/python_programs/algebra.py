@@ -1,4 +1,4 @@
-# packages: sympy networkx
+# packages: sympy networkx scipy
 """Symbols, equations, series; and a graph."""
 import networkx as nx
 from sympy import Eq, Matrix, Rational, diff, expand, factor, integrate, limit, oo, pi, series, sin, solve, symbols

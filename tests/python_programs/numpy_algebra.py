@@ -5,7 +5,7 @@ import numpy as np
 a = np.arange(12, dtype=float).reshape(3, 4)
 print(a.sum(axis=0), a.mean(), a.T.shape, (a * [1, 0, 0, 2]).tolist()[1])
 m = np.array([[4.0, 1.0], [2.0, 3.0]])
-print(np.linalg.solve(m, [1, 2]).round(6), np.linalg.det(m).round(6), np.sort(np.linalg.eigvals(m)).round(6))
+print(np.linalg.solve(m, [1, 2]).round(6), np.linalg.det(m).round(6), np.sort(np.linalg.eigvals(m).real).round(6))
 print(np.allclose(m @ np.linalg.inv(m), np.eye(2)), np.linalg.norm(a).round(4))
 print(a[a % 2 == 0].tolist(), np.where(a > 5, a, -1)[2].tolist(), np.clip(a, 2, 7)[0].tolist())
 print(np.abs(np.fft.fft([1, 0, 0, 0])).tolist(), np.convolve([1, 2, 3], [0, 1, 0.5]).tolist())
@@ -22,5 +22,5 @@ try:
     a @ a
 except ValueError as error:
     print("ValueError:", str(error)[:40])
-print(np.float32(0.1) + np.float32(0.2), np.uint8(250) + np.uint8(10), np.iinfo("int64").max)
+print(np.float32(0.1) + np.float32(0.2), np.array([250], np.uint8) + np.uint8(10), np.iinfo("int64").max)
 print(np.einsum("ij,kj->ik", a, a).tolist()[0], np.percentile(a, [25, 50]).tolist())

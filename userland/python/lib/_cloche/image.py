@@ -27,10 +27,11 @@ def build(modules=""):
     linux_errors.install()
     posix_calls.install()
     posix_processes.install()
-    from . import figures, imports, interactive, loop, loop_signals, polling, program, state, streams, threads, trip
+    from . import figures, imports, interactive, loop, loop_signals, polling, program, signal_calls, state, streams, threads, trip
     trip.learn()
     from . import interrupts, session, start  # noqa: F401
     interrupts.install()
+    signal_calls.install()
     import site
     site.ENABLE_USER_SITE = True
     site.PREFIXES = ["/usr"]

@@ -45,8 +45,7 @@ class Console(code.InteractiveInterpreter):
                 lines = []
                 continue
             if not line:
-                if sys.stderr.isatty():
-                    sys.stderr.write("\n")
+                sys.stderr.write("\n")
                 if lines:
                     self.runsource("\n".join(lines) + "\n", "<stdin>", "exec")
                 return

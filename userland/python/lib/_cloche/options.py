@@ -158,7 +158,7 @@ def parse(argv):
                 name = _SIMPLE[letter]
                 options.counts[name] = options.counts.get(name, 0) + 1
             elif letter != "R":
-                raise UsageError(f"unknown option -{letter}")
+                raise UsageError(f"Unknown option: -{letter}")
     if options.kind in ("version", "help"):
         return options
     if at < len(argv):

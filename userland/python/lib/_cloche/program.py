@@ -10,7 +10,7 @@ import warnings
 from _frozen_importlib import BuiltinImporter
 from _frozen_importlib_external import SourceFileLoader, SourcelessFileLoader
 
-from . import door, state, streams, threads
+from . import door, state, streams, threads, trip
 
 LIBRARY = "/usr/lib/python3.15"
 SITE = "/usr/lib/python3.15/site-packages"
@@ -124,23 +124,23 @@ def _run_script(options, main):
         import runpy
         sys.path[0] = path
         return runpy._run_module_as_main("__main__", alter_argv=False)
-    main.__file__ = path
+    main.__file__ = full = os.path.abspath(path)
     main.__cached__ = None
     try:
         with io.open_code(path) as file:
             source = file.read()
     except OSError as error:
-        print(f"{sys.orig_argv[0]}: can't open file {os.path.join(os.getcwd(), path)!r}: [Errno {error.errno}] {error.strerror}",
+        print(f"{sys.orig_argv[0]}: can't open file {full!r}: [Errno {error.errno}] {error.strerror}",
               file=sys.stderr)
         raise SystemExit(2) from None
     if path.endswith(".pyc"):
-        main.__loader__ = SourcelessFileLoader("__main__", path)
+        main.__loader__ = SourcelessFileLoader("__main__", full)
         code = main.__loader__.get_code("__main__")
     else:
         if options.skip_first_line:
             source = b"\n" + source.partition(b"\n")[2]
-        main.__loader__ = SourceFileLoader("__main__", path)
-        code = compile(source, path, "exec", dont_inherit=True, optimize=_optimize(options))
+        main.__loader__ = SourceFileLoader("__main__", full)
+        code = compile(source, full, "exec", dont_inherit=True, optimize=_optimize(options))
     exec(code, main.__dict__)
 
 
@@ -176,6 +176,7 @@ def _guarded(body, options, main):
         report(error)
         if isinstance(error, KeyboardInterrupt):
             streams.flush()
+            trip.set_action(2, 0)
             door.raw("kill", state.pid, 2)  # so that the parent sees a death by SIGINT
             return 130
         return 1

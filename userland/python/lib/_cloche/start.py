@@ -10,7 +10,7 @@ import os
 import posix
 import sys
 
-from . import execution, figures, options, port, program, session, snapshot, state, trip
+from . import execution, figures, options, port, program, session, signal_calls, snapshot, state, trip
 
 _chdir = posix.chdir
 _SESSION_TURNS = {b"N": snapshot.take, b"R": snapshot.restore, b"C": snapshot.clear, b"Z": lambda _: execution.settle()}
@@ -63,6 +63,7 @@ def _adopt(frame):
             data[name] = value
             posix.putenv(name, value)
     trip.register()
+    signal_calls.start_process()
     sys.orig_argv = argv
     sys.executable = sys._base_executable = state.executable
     if argv and ("/" in argv[0] or "VIRTUAL_ENV" in os.environ):
@@ -104,6 +105,7 @@ def resume(frame):
     """A live session, now in another process: all that it was stays, but who it is and what it draws."""
     _place(frame)
     trip.register()
+    signal_calls.start_process()
     port.start_over()
     session.attach()
     gc.freeze()  # a collection would write to every object that this process shares with the one it comes from
