@@ -6,6 +6,7 @@
 namespace cloche::cli {
 
 int run_command(const Options& options);
+int shell_command(const Options& options);
 int prepare_command();
 
 }  // namespace cloche::cli

@@ -7,6 +7,7 @@ constexpr const char* general_page =
     R"page(cloche - a private computer for an agent, ready in a millisecond
 
   cloche run 'SCRIPT' [ARG ...]   run a shell command in a fresh sandbox
+  cloche shell                    an interactive shell in a fresh sandbox
   cloche serve [OPTIONS]          sessions for agents over HTTP and SSH; see cloche serve --help
   cloche sbs run                  the same with the steps of session-based-sandbox at the root
   cloche prepare                  compile all programs of the sandbox now, once
@@ -23,7 +24,7 @@ no network. All that runs in it is WebAssembly. When the command has ended the s
 
 constexpr const char* run_page = R"page(cloche run [OPTIONS] [--] 'SCRIPT' [ARG ...]
 
-Runs SCRIPT with `sh -c` in a fresh sandbox: the first ARG is $0, the next ones $1, $2 ... The command's output, errors and exit
+Runs SCRIPT with `bash -c` in a fresh sandbox: the first ARG is $0, the next ones $1, $2 ... The command's output, errors and exit
 status are those of cloche.
 
   --timeout MS              wall clock of the command (30000; 0: no limit); over it: exit status 124
@@ -43,8 +44,23 @@ Exit status: the command's own; 124 over its time; 128 + N ended by signal N; 2 
 sentence on standard error.
 )page";
 
+constexpr const char* shell_page = R"page(cloche shell [OPTIONS] [--] [ARG ...]
+
+bash in a fresh sandbox. On a terminal it is interactive, with history, completion and job control; Ctrl-D or `exit` ends it, and the
+sandbox is gone then. Without a terminal it reads its script from standard input. Each ARG is one of bash: cloche shell -- -x
+
+  echo 'echo $((6 * 7))' | cloche shell
+
+The options are those of cloche run (see cloche run --help) but --stdin; without --timeout there is no time limit. The exit status is
+that of the shell.
+)page";
+
 }  // namespace
 
-const char* help_page(const std::string& topic) { return topic == "run" ? run_page : general_page; }
+const char* help_page(const std::string& topic) {
+  if (topic == "run") return run_page;
+  if (topic == "shell") return shell_page;
+  return general_page;
+}
 
 }  // namespace cloche::cli

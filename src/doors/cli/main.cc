@@ -35,6 +35,7 @@ int run(int argc, char** argv) {
   const Options options = parse(argc, argv);
   switch (options.command) {
     case Command::run: return run_command(options);
+    case Command::shell: return shell_command(options);
     case Command::prepare: return prepare_command();
     case Command::version: fmt::print("cloche {}\n", CLOCHE_VERSION); return 0;
     case Command::help: break;

@@ -145,9 +145,9 @@ std::vector<std::string> own_part(int argc, const char* const* argv,
   return own;
 }
 
-Options run_options(const RunArguments& given, std::vector<std::string> script) {
+// All but the command itself.
+Options sandbox_options(const RunArguments& given) {
   Options options;
-  options.command = Command::run;
   if (given.timeout_ms < 0) throw UsageError{"--timeout wants milliseconds, 0 for no limit"};
   options.sandbox.timeout = std::chrono::milliseconds(given.timeout_ms);
   if (!given.memory.empty())
@@ -163,6 +163,12 @@ Options run_options(const RunArguments& given, std::vector<std::string> script) 
   for (const std::string& text : given.copies) options.copies.push_back(copy_option(text));
   options.trace_syscalls = given.trace;
   options.run.cwd = given.cwd;
+  return options;
+}
+
+Options run_options(const RunArguments& given, std::vector<std::string> script) {
+  Options options = sandbox_options(given);
+  options.command = Command::run;
   options.run.stdin_fd = given.use_stdin ? 0 : -1;
   if (script.empty()) throw UsageError{"run wants a command: cloche run 'echo hello'"};
   options.run.script = std::move(script.front());
@@ -171,9 +177,25 @@ Options run_options(const RunArguments& given, std::vector<std::string> script) 
   return options;
 }
 
+// `cloche shell [OPTIONS] [ARG ...]`: the words are bash's own arguments.
+Options shell_options(const RunArguments& given, std::vector<std::string> words) {
+  if (given.use_stdin) throw UsageError{"shell reads standard input as it is: leave --stdin out"};
+  Options options = sandbox_options(given);
+  options.command = Command::shell;
+  options.run.timeout = options.sandbox.timeout;
+  if (words.empty()) return options;
+  options.run.argv = {"bash"};
+  options.run.argv.insert(options.run.argv.end(), std::make_move_iterator(words.begin()),
+                          std::make_move_iterator(words.end()));
+  return options;
+}
+
+// `run` and `shell`, which have the same options.
 Options parse_run(int argc, const char* const* argv) {
+  const std::string command = argv[1];
   CLI::App run;
   RunArguments given;
+  if (command == "shell") given.timeout_ms = 0;
   define_run(run, given);
   std::vector<std::string> script;
   std::vector<std::string> own = own_part(argc, argv, script);
@@ -181,13 +203,14 @@ Options parse_run(int argc, const char* const* argv) {
   try {
     run.parse(own);
   } catch (const CLI::ParseError& error) {
-    throw UsageError{std::string(error.what()) + "; see cloche run --help"};
+    throw UsageError{std::string(error.what()) + "; see cloche " + command + " --help"};
   }
   if (given.help) {
     Options options;
-    options.help_topic = "run";
+    options.help_topic = command;
     return options;
   }
+  if (command == "shell") return shell_options(given, std::move(script));
   return run_options(given, std::move(script));
 }
 
@@ -196,7 +219,7 @@ Options parse_run(int argc, const char* const* argv) {
 Options parse(int argc, const char* const* argv) {
   Options options;
   const std::string command = argc > 1 ? argv[1] : "--help";
-  if (command == "run") return parse_run(argc, argv);
+  if (command == "run" || command == "shell") return parse_run(argc, argv);
   if (command == "help" || command == "--help" || command == "-h") {
     if (command == "help" && argc > 2) options.help_topic = argv[2];
     return options;

@@ -11,7 +11,7 @@
 
 namespace cloche::cli {
 
-enum class Command : std::uint8_t { run, prepare, help, version };
+enum class Command : std::uint8_t { run, shell, prepare, help, version };
 
 // A file to copy out of the sandbox when the command has ended.
 struct CopyOut {

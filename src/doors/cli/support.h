@@ -1,0 +1,26 @@
+// What several commands of `cloche` need.
+#pragma once
+
+#include <string_view>
+
+#include "cloche/engine.h"
+#include "doors/cli/options.h"
+
+namespace cloche::cli {
+
+// The exit status where cloche cannot do what is asked.
+inline constexpr int failure = 2;
+
+// All of it, whatever the descriptor is; false when nobody reads any more.
+bool write_all(int fd, std::string_view data);
+
+// Those of a command line: progress goes to standard error.
+EngineOptions engine_options();
+// Where the options ask for it the trace of system calls goes there too.
+SandboxOptions sandbox_options(const Options& options);
+
+// The files that are to be copied out of the sandbox; false, and a sentence on standard error, when
+// one of them cannot be.
+bool copy_out_all(Sandbox& sandbox, const Options& options);
+
+}  // namespace cloche::cli
