@@ -22,7 +22,6 @@ class SessionsClient:
         self.timeout = timeout
         self.verify_ssl = verify_ssl
         self._http = requests.Session()
-        self._http.verify = verify_ssl
         self._http.headers["Content-Type"] = "application/json"
         if self.bearer_token:
             self._http.headers["Authorization"] = f"Bearer {self.bearer_token}"
@@ -77,7 +76,9 @@ class SessionsClient:
 
     def _ask(self, method: str, path: str, **more: Any) -> Dict[str, Any]:
         try:
-            answer = self._http.request(method, self.api_url + path, timeout=self.timeout, **more)
+            # Said with each request: of a session, the environment's would go first.
+            answer = self._http.request(method, self.api_url + path, timeout=self.timeout,
+                                        verify=self.verify_ssl, **more)
         except requests.RequestException as error:
             raise wrap(SandboxConnectionError, f"cannot reach {self.api_url}", error) from error
         try:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from . import settings
 from .errors import SandboxConnectionError, SandboxOperationError, from_response, wrap
+from .pump import plain_end
 
 HEAD_MAX_BYTES = 64 << 10
 
@@ -109,6 +110,8 @@ class HTTPConnectTunnel:
             if status != 200:
                 raise refusal(status, headers, self._read_body(made, headers))
             made.settimeout(None)
+            if isinstance(made, ssl.SSLSocket):
+                made = plain_end(made)
         except OSError as error:
             made.close()
             raise wrap(SandboxConnectionError, "the tunnel broke", error) from error
