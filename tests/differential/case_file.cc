@@ -82,6 +82,8 @@ class Builder {
       made_.ignored[*part] = reason;
     } else if (word == "sort" && rest == "stdout") {
       made_.sorted_out = true;
+    } else if (word == "sort" && rest == "stderr") {
+      made_.sorted_err = true;
     } else if (word == "timeout") {
       const auto seconds = number_of(rest, 10);
       if (!seconds) fail_at(made_.file, line, "@timeout SECONDS");

@@ -54,6 +54,7 @@ struct Case {
   std::vector<Replacement> replacements;
   std::map<Part, std::string> ignored;  // with the reason
   bool sorted_out = false;              // the order of the lines is chance
+  bool sorted_err = false;
   std::chrono::seconds timeout{30};
 };
 

@@ -66,7 +66,10 @@ std::map<Part, Compared> compared_parts(const Case& each, const Outcome& native,
     const std::string text = replaced(each, side.out);
     return each.sorted_out ? sorted_lines(text) : text;
   };
-  const auto err = [&](const Outcome& side) { return replaced(each, without_folders(side.err)); };
+  const auto err = [&](const Outcome& side) {
+    const std::string text = replaced(each, without_folders(side.err));
+    return each.sorted_err ? sorted_lines(text) : text;
+  };
   const auto status = [](const Outcome& side) {
     return side.timed_out ? std::string("did not end in time\n") : fmt::format("{}\n", side.status);
   };

@@ -83,6 +83,7 @@ std::vector<Job> random_jobs(const Options& options) {
       job.test.name = fmt::format("seed {}", options.seed + i);
       job.test.script =
           program ? random_program(options.seed + i) : random_tokens(options.seed + i);
+      job.test.sorted_err = true;  // the processes of a pipeline write at the same time
       job.test.needs.push_back({.command = "bash", .at_least = "", .prefix = "5.2"});
       // Process numbers, in what a shell tells of a job and in $! and $$.
       job.test.replacements.push_back(

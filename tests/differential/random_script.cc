@@ -40,7 +40,7 @@ constexpr std::array<std::string_view, 8> patterns{"a*", "?",   "[0-9]*", "*b*",
 constexpr std::array<std::string_view, 7> filters{"cat",
                                                   "tr a-c A-C",
                                                   "sort",
-                                                  "head -n 2",
+                                                  "sed -n 1,2p",
                                                   "wc -l | tr -d ' '",
                                                   "{ read -r l; echo \"l=$l\"; cat; }",
                                                   "while IFS= read -r l; do echo \"<$l>\"; done"};
@@ -172,10 +172,10 @@ class Writer {
       case 1: return fmt::format("if {}; then{}else{}fi", condition(), body(depth), body(depth));
       case 2: return fmt::format("for i in{}; do{}done", words(3), body(depth) + "echo \"i=$i\"\n");
       case 3:
-        return fmt::format("for ((i{0}=0; i{0}<{1}; i{0}++)); do{2}done", depth, dice_.below(4),
+        return fmt::format("for ((i{0}=0; i{0}<{1}; i{0}++)); do{2}done", ++made_, dice_.below(4),
                            body(depth));
       case 4:
-        return fmt::format("w{0}={1}; while ((w{0}-- > 0)); do{2}{3}done", depth, dice_.below(4),
+        return fmt::format("w{0}={1}; while ((w{0}-- > 0)); do{2}{3}done", ++made_, dice_.below(4),
                            body(depth), dice_.one_in(3) ? condition() + " && break\n" : "");
       case 5: {
         std::string text = "case " + word() + " in";
@@ -191,11 +191,11 @@ class Writer {
       case 9: return fmt::format("{} | {}", simple(), dice_.of(filters));
       case 10: return fmt::format("{{{}}} | {}", body(depth), dice_.of(filters));
       case 11: return fmt::format("cat <<E\n$a ${{b}} $((n+1)) {}\nE", dice_.of(literals));
-      case 12: return fmt::format("{} > out; cat out", simple());
+      case 12: return fmt::format("{0} > out{1}; cat out{1}", simple(), ++made_);
       case 13: return fmt::format("{} >> log; wc -l < log | tr -d ' '", simple());
       case 14: return fmt::format("cat <<< {}", word());
       case 15: return fmt::format("{} 2>&1 | cat; echo \"${{PIPESTATUS[*]}}\"", simple());
-      case 16: return in_body_ ? "set --" + words(3) : "shift; echo $#";
+      case 16: return in_body_ ? "set --" + words(3) + "; set -- \"${@:1:5}\"" : "shift; echo $#";
       case 17: return "for k in \"${!arr[@]}\"; do echo \"$k=${arr[k]}\"; done";
       case 18: return "declare -p arr n";
       case 19: return fmt::format("{} & wait $!; echo $?", simple());
@@ -204,6 +204,7 @@ class Writer {
   }
 
   Dice dice_;
+  unsigned made_ = 0;     // loops and files so far, which get names of their own
   bool in_body_ = false;  // functions do not call each other: they would have no end
 };
 

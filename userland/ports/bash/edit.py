@@ -17,10 +17,10 @@ after("jobs.h", "extern pid_t make_child PARAMS((char *, int));\n", """
    pid in the parent; returns 0 only where FN asks for it, see start_child. */
 extern pid_t make_child_fn PARAMS((char *, int, int (*) (void *), void *));
 """, WHY)
+after("jobs.h", "extern pid_t make_child_fn PARAMS((char *, int, int (*) (void *), void *));\n", "extern int in_subshell_function;\n", WHY)
 after("jobs.c", '#include "jobs.h"\n', "#include <cloche.h>\n", WHY)
 replace("jobs.c", "pid_t\nmake_child (command, flags)\n     char *command;\n     int flags;\n{\n", """struct child_start {
   int flags;
-  int outermost;	/* is started by the command of -c itself, not by a subshell of it */
   int (*fn) (void *);
   void *arg;
 };
@@ -31,6 +31,9 @@ static struct child_start *child_resume;
 /* In a clone: its first frame, and a place in that to jump to.  A jump buffer begins with an address in the frame that it leads to. */
 static char *clone_frame;
 static procenv_t clone_top_level;
+
+/* Set in clones whose functions catch jumps to the top level themselves, and in all that they start. */
+int in_subshell_function;
 
 /* What unwinding brings back may lead to a frame that only the parent has. */
 void
@@ -56,7 +59,7 @@ start_child (p)
       /* As run_one_command says it. */
       if (code == DISCARD)
 	last_command_exit_value = EXECUTION_FAILURE;
-      else if (code == FORCE_EOF && start.outermost)
+      else if (code == FORCE_EOF && command_execution_string && in_subshell_function == 0)
 	last_command_exit_value = 127;
       exit_shell (last_command_exit_value);
     }
@@ -75,8 +78,7 @@ make_child_fn (command, flags, fn, arg)
      int (*fn) (void *);
      void *arg;
 {
-  struct child_start start = {
-    flags, command_execution_string && (subshell_environment & (SUBSHELL_PAREN|SUBSHELL_COMSUB)) == 0, fn, arg };
+  struct child_start start = { flags, fn, arg };
 """, WHY)
 before("jobs.c", "  sigemptyset (&oset_copy);\n  sigprocmask (SIG_BLOCK, (sigset_t *)NULL, &oset_copy);\n", """  if (child_resume)
     {
@@ -113,6 +115,7 @@ command_child (v)
      void *v;
 {
   struct command_fork *f = command_resume = v;
+  in_subshell_function = 1;
   return (execute_command_internal (f->command, f->asynchronous, f->pipe_in, f->pipe_out, f->fds_to_close));
 }
 
@@ -155,6 +158,7 @@ coproc_child (v)
      void *v;
 {
   struct coproc_fork *f = coproc_resume = v;
+  in_subshell_function = 1;
   return (execute_coproc (f->command, f->pipe_in, f->pipe_out, f->fds_to_close));
 }
 
@@ -320,6 +324,7 @@ procsub_child (v)
      void *v;
 {
   struct procsub_fork *f = procsub_resume = v;
+  in_subshell_function = 1;
   process_substitute (f->string, f->open_for_read_in_child);
   return (EXECUTION_FAILURE);
 }
@@ -360,6 +365,7 @@ comsub_child (v)
      void *v;
 {
   struct comsub_fork *f = comsub_resume = v;
+  in_subshell_function = 1;
   command_substitute (f->string, f->quoted, f->flags);
   return (EXECUTION_FAILURE);
 }
