@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cloche/engine.h"
+#include "shell_rows.h"
 #include "table.h"
 
 namespace cloche::bench {
@@ -48,8 +49,9 @@ class Promises {
   }
 
   void measure() {
-    print_rows({create(), create_echo(), create_python(), warm_echo(), warm_python(), pipeline(),
-                fork_python(), after_fork(), command_line()});
+    print_rows({create(), create_echo(), create_python(), warm_python(), pipeline(), fork_python(),
+                after_fork(), command_line()});
+    print_rows(shell_rows(*warm_));
     print_figures({lives(), idle_shell(), idle_python(), overshoot(), syscall()});
   }
 
@@ -88,17 +90,6 @@ class Promises {
             },
         .native = [] { return milliseconds_of([] { run_native({"python3", "-c", "print(1)"}); }); },
         .native_name = "python3 -c 'print(1)'"};
-  }
-
-  Row warm_echo() {
-    return {.name = "warm `echo hi`",
-            .target = "0.05",
-            .ours =
-                [this] {
-                  return milliseconds_of([&] { must(warm_->run({.script = "echo hi"}), "hi\n"); });
-                },
-            .native = [] { return milliseconds_of([] { run_native({"bash", "-c", "echo hi"}); }); },
-            .native_name = "bash -c 'echo hi'"};
   }
 
   Row warm_python() {
