@@ -2,37 +2,13 @@
 import os
 import sys
 
+from . import imports
+
 FOLDER = "/workspace/.cloche/figures"
-_WATCHED = "matplotlib.backends.backend_agg"
 
 
-class _Loader:
-    """Loads as the module's own loader does, then puts our `show` in place."""
-
-    def __init__(self, loader):
-        self._loader = loader
-
-    def __getattr__(self, name):
-        return getattr(self._loader, name)
-
-    def exec_module(self, module):
-        self._loader.exec_module(module)
-        module.__loader__ = module.__spec__.loader = self._loader
-        module.show = show
-
-
-class Finder:
-    """Comes first on sys.meta_path, and speaks up for one module only."""
-
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name != _WATCHED:
-            return None
-        from importlib.machinery import PathFinder
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
-        return spec
+def _adopt_backend(module):
+    module.show = show
 
 
 def show(*args, **kwargs):
@@ -73,4 +49,4 @@ def forget():
 
 
 def install():
-    sys.meta_path.insert(0, Finder)
+    imports.after("matplotlib.backends.backend_agg", _adopt_backend)

@@ -194,8 +194,34 @@ def _relocate():
                 _imp._fix_co_filename(code, _moved(code.co_filename).removesuffix("c"))
 
 
+def _pbkdf2_hmac(hash_name, password, salt, iterations, dklen=None):
+    """hashlib.pbkdf2_hmac, which the library takes from OpenSSL."""
+    import hmac
+    if iterations < 1:
+        raise ValueError("iteration value must be greater than 0.")
+    start = hmac.new(bytes(password), None, hash_name)
+    length = start.digest_size if dklen is None else dklen
+    if length < 1:
+        raise ValueError("key length must be greater than 0.")
+    key = b""
+    for number in range(1, -(-length // start.digest_size) + 1):
+        step = start.copy()
+        step.update(bytes(salt) + number.to_bytes(4, "big"))
+        last = step.digest()
+        total = int.from_bytes(last, "big")
+        for _ in range(iterations - 1):
+            step = start.copy()
+            step.update(last)
+            last = step.digest()
+            total ^= int.from_bytes(last, "big")
+        key += total.to_bytes(start.digest_size, "big")
+    return key[:length]
+
+
 def _adapt():
     """Where the library asks which platform this is, and the answer here is another than its guess."""
+    import hashlib
+    import locale
     import os
     import platform
     import subprocess
@@ -208,6 +234,10 @@ def _adapt():
         stdlib=LIBRARY, platstdlib=LIBRARY, purelib=LIBRARY + "/site-packages", platlib=LIBRARY + "/site-packages")
     os.environ._data.clear()
     os.defpath = "/usr/local/bin:/usr/bin:/bin"
+    platform.libc_ver = lambda *_, **__: ("musl", "1.2.5")
+    locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
+    if not hasattr(hashlib, "pbkdf2_hmac"):
+        hashlib.pbkdf2_hmac = _pbkdf2_hmac
 
 
 def _quiet():

@@ -36,7 +36,45 @@ class Hint:
         raise ModuleNotFoundError(f"No module named {name!r} (it is available: pip install {distribution})", name=name)
 
 
+class _Loader:
+    """Loads as the module's own loader does, then calls our function with the module."""
+
+    def __init__(self, loader, function):
+        self._loader, self._function = loader, function
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def exec_module(self, module):
+        self._loader.exec_module(module)
+        module.__loader__ = module.__spec__.loader = self._loader
+        self._function(module)
+
+
+class AfterImport:
+    """Comes first on sys.meta_path, and speaks up for the modules that we change when they are imported."""
+
+    functions = {}
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        function = cls.functions.get(name)
+        if function is None:
+            return None
+        from importlib.machinery import PathFinder
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader, function)
+        return spec
+
+
+def after(name, function):
+    """Calls `function` with the module whenever it is imported."""
+    AfterImport.functions[name] = function
+
+
 def install():
+    sys.meta_path.insert(0, AfterImport)
     # The import system leaves frames of its own out of such an error's traceback.
     function = Hint.__dict__["find_spec"].__func__
     function.__code__ = function.__code__.replace(co_filename="<frozen importlib._bootstrap>")

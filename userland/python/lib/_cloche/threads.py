@@ -17,7 +17,7 @@ import threading
 import time
 from collections import deque
 
-from . import posix_calls
+from . import imports, posix_calls
 
 _real_sleep = posix_calls.sleep
 _allocate_lock = _thread.allocate_lock
@@ -425,8 +425,15 @@ def done(self):
     return _done(self)
 
 
+def _adopt_pool(module):
+    """multiprocessing.pool: its ThreadPool over jobs; pools of processes are none of ours."""
+    from . import thread_pool
+    module.ThreadPool = thread_pool.ThreadPool
+
+
 def install():
     import _threading_local
+    imports.after("multiprocessing.pool", _adopt_pool)
     _thread.start_new_thread = _thread.start_new = threading._start_new_thread = start_new_thread
     _thread.start_joinable_thread = threading._start_joinable_thread = start_joinable_thread
     _thread.get_ident = threading.get_ident = get_ident

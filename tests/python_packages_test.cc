@@ -1,0 +1,193 @@
+// Contract 3: packages are there once they are installed, by create or by pip, and gone when they
+// are uninstalled; wheels come from files.
+#include <gmock/gmock.h>
+
+#include <set>
+#include <sstream>
+
+#include "sandbox_testing.h"
+
+namespace cloche::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+RunResult run(Sandbox& sandbox, const std::string& script) {
+  return sandbox.run({.script = script});
+}
+
+TEST(Pip, InstallsWithDependenciesAndUninstalls) {
+  const auto sandbox = make_sandbox();
+  const auto before = sandbox->figures().file_bytes;
+  const RunResult installed = run(*sandbox, "pip install python-dateutil");
+  EXPECT_EQ(installed.exit_code, 0) << installed.stderr_data;
+  EXPECT_THAT(installed.stdout_data, HasSubstr("Successfully installed six-"));
+  EXPECT_EQ(sandbox->figures().file_bytes, before);  // files are shared, so they cost no quota
+  EXPECT_EQ(run(*sandbox, "python3 -c 'import dateutil, six; print(six.__name__)'").stdout_data,
+            "six\n");
+  EXPECT_THAT(
+      run(*sandbox, "pip install python_dateutil; python3 -m pip install -q six").stdout_data,
+      StartsWith("Requirement already satisfied"));
+  EXPECT_THAT(run(*sandbox, "pip freeze").stdout_data, HasSubstr("python-dateutil=="));
+  EXPECT_THAT(run(*sandbox, "pip uninstall -y six && pip check").stdout_data,
+              HasSubstr("requires six, which is not installed"));
+  const RunResult gone = run(*sandbox, "python3 -c 'import six'");
+  EXPECT_THAT(gone.stderr_data, HasSubstr("ModuleNotFoundError: No module named 'six'"));
+  EXPECT_THAT(gone.stderr_data, HasSubstr("pip install six"));
+  EXPECT_THAT(gone.stderr_data, Not(HasSubstr("_cloche")));
+}
+
+TEST(Pip, SaysWhatThereIs) {
+  const auto sandbox = make_sandbox({.packages = {"six"}});
+  const RunResult unknown = run(*sandbox, "pip install nonesuch");
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_THAT(unknown.stderr_data, HasSubstr("\nPackage not found. Available: attrs, "));
+  const std::string list = run(*sandbox, "pip list").stdout_data;
+  EXPECT_THAT(list, StartsWith("Package Version\n"));
+  EXPECT_THAT(list, HasSubstr("\nsix     1."));
+  EXPECT_THAT(list, HasSubstr("Available (pip install NAME):"));
+  EXPECT_THAT(run(*sandbox, "pip list --format json").stdout_data,
+              StartsWith(R"([{"name": "six", )"));
+  EXPECT_THAT(run(*sandbox, "pip show SIX").stdout_data, StartsWith("Name: six\nVersion: 1."));
+  EXPECT_THAT(run(*sandbox, "pip --version").stdout_data, HasSubstr("(python 3.15)"));
+  EXPECT_EQ(run(*sandbox, "pip check").stdout_data, "No broken requirements found.\n");
+  const RunResult download = run(*sandbox, "pip download six");
+  EXPECT_EQ(download.exit_code, 1);
+  EXPECT_THAT(download.stderr_data, HasSubstr("no network"));
+}
+
+TEST(Pip, UnderstandsVersionsExtrasNamesAndFiles) {
+  const auto sandbox = make_sandbox();
+  const RunResult version = run(*sandbox, "pip install 'six==0.1'");
+  EXPECT_EQ(version.exit_code, 1);
+  EXPECT_THAT(version.stderr_data, HasSubstr("No matching distribution found for six==0.1"));
+  const RunResult file = run(*sandbox,
+                             "printf 'six>=1.10,<2  # comment\\nPyYAML; python_version > \"3\"\\n"
+                             "nope; sys_platform == \"win32\"\\n' > r.txt && pip install -r r.txt");
+  EXPECT_EQ(file.exit_code, 0) << file.stderr_data;
+  EXPECT_THAT(file.stdout_data, HasSubstr("pyyaml-"));
+  EXPECT_EQ(run(*sandbox, "pip install bs4 'requests[socks]'").exit_code, 1);  // wants pysocks
+  EXPECT_EQ(run(*sandbox, "pip install bs4 requests sqlite3").exit_code, 0);
+  EXPECT_EQ(
+      run(*sandbox, "python3 -c 'import bs4, requests, sqlite3, yaml; print(requests.__name__)'")
+          .stdout_data,
+      "requests\n");
+}
+
+// A wheel, and wheels that are to be refused.
+constexpr const char* make_wheels = R"(
+python3 - <<'END'
+import base64, hashlib, os, zipfile
+def wheel(name, files):
+    info = "tiny_pack-1.2.dist-info"
+    files = {**files, f"{info}/METADATA": "Metadata-Version: 2.1\nName: tiny-pack\nVersion: 1.2\nRequires-Dist: six\n",
+             f"{info}/WHEEL": "Wheel-Version: 1.0\n", f"{info}/entry_points.txt": "[console_scripts]\ntiny = tiny_pack:main\n"}
+    digest = lambda t: base64.urlsafe_b64encode(hashlib.sha256(t.encode()).digest()).rstrip(b"=").decode()
+    record = "".join(f"{n},sha256={digest(t)},{len(t)}\n" for n, t in files.items()) + f"{info}/RECORD,,\n"
+    os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+    with zipfile.ZipFile(name, "w") as box:
+        for n, t in files.items():
+            box.writestr(n, t if "damaged" not in name else t + " ")
+        box.writestr(f"{info}/RECORD", record)
+body = {"tiny_pack/__init__.py": "def main(): print('tiny runs')\n"}
+wheel("wheels/tiny_pack-1.2-py3-none-any.whl", body)
+wheel("tiny_pack-1.2-cp312-cp312-manylinux_2_17_x86_64.whl", body)
+wheel("damaged/tiny_pack-1.2-py3-none-any.whl", body)
+wheel("evil/tiny_pack-1.2-py3-none-any.whl", {"../../../../../escaped.py": "x = 1\n"})
+END
+)";
+
+TEST(Pip, InstallsWheelsFromFiles) {
+  const auto sandbox = make_sandbox();
+  ASSERT_EQ(run(*sandbox, make_wheels).exit_code, 0);
+  const RunResult foreign =
+      run(*sandbox, "pip install ./tiny_pack-1.2-cp312-cp312-manylinux_2_17_x86_64.whl");
+  EXPECT_EQ(foreign.exit_code, 1);
+  EXPECT_THAT(foreign.stderr_data, HasSubstr("native code for cp312-cp312-manylinux_2_17_x86_64"));
+  for (const std::string folder : {"damaged", "evil"}) {
+    const RunResult refused = run(*sandbox, "pip install --no-deps " + folder + "/*.whl");
+    EXPECT_EQ(refused.exit_code, 1) << folder;
+    EXPECT_EQ(
+        run(*sandbox, "find /workspace /tmp -name 'escaped.py' -o -path '*site-packages/tiny*'")
+            .stdout_data,
+        "");
+  }
+  const RunResult installed =
+      run(*sandbox, "pip install --find-links wheels tiny-pack && tiny && pip freeze");
+  EXPECT_EQ(installed.exit_code, 0) << installed.stderr_data;
+  EXPECT_THAT(installed.stdout_data, HasSubstr("tiny runs\nsix==1."));
+  EXPECT_THAT(installed.stdout_data, HasSubstr("tiny-pack==1.2\n"));
+  EXPECT_THAT(run(*sandbox, "pip install wheels/*.whl").stdout_data,
+              HasSubstr("Requirement already satisfied: tiny-pack"));
+  EXPECT_EQ(run(*sandbox, "pip uninstall -y tiny-pack >/dev/null; find .local -type f").stdout_data,
+            "");
+}
+
+TEST(Pip, InstallsProjectsAlsoInVirtualEnvironments) {
+  const auto sandbox = make_sandbox();
+  const RunResult result = run(*sandbox, R"(
+mkdir -p proj/src/mine && echo 'def main(): print("one")' > proj/src/mine/__init__.py
+printf '[project]\nname = "my-proj"\nversion = "0.3"\ndependencies = ["six"]\n[project.scripts]\nmine = "mine:main"\n' > proj/pyproject.toml
+pip install -q -e proj && mine && sed -i s/one/two/ proj/src/mine/__init__.py && mine && pip uninstall -y my-proj >/dev/null
+python3 -m venv env && . env/bin/activate && pip install -q ./proj && mine && python -c 'import sys, six; print(sys.prefix)'
+deactivate; python3 -c 'import mine')");
+  EXPECT_EQ(result.stdout_data, "one\ntwo\ntwo\n/workspace/env\n") << result.stderr_data;
+  EXPECT_THAT(result.stderr_data, HasSubstr("No module named 'mine'"));
+}
+
+TEST(Packages, AreGivenAtCreation) {
+  const auto sandbox = make_sandbox({.packages = {"PyYAML>=5", "six"}});
+  EXPECT_EQ(
+      run(*sandbox, "python3 -c 'import yaml, six; print(yaml.safe_load(\"a: 1\"))'").stdout_data,
+      "{'a': 1}\n");
+  const auto fork = sandbox->fork();
+  EXPECT_EQ(
+      run(*fork, "pip uninstall -y six >/dev/null; pip list --format freeze | wc -l").stdout_data,
+      "1\n");
+  EXPECT_EQ(run(*sandbox, "pip list --format freeze | wc -l").stdout_data, "2\n");
+  try {
+    (void)make_sandbox({.packages = {"nonesuch"}});
+    FAIL() << "an unknown package was accepted";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), StartsWith("Package not found. Available: attrs, "));
+  }
+}
+
+TEST(Packages, ForksAndSandboxesNeverDrawTheSameNumbers) {
+  const std::string draw =
+      "import random, uuid, numpy as np; print(random.random(), uuid.uuid4(), np.random.rand(), "
+      "np.random.default_rng().random())";
+  const auto sandbox = make_sandbox({.packages = {"numpy"}});
+  const auto other = make_sandbox({.packages = {"numpy"}});
+  ASSERT_EQ(sandbox->run_python(draw).exit_code, 0);
+  const auto fork = sandbox->fork();
+  std::set<std::string> seen;
+  std::size_t numbers = 0;
+  const auto note = [&](const RunResult& result) {
+    std::istringstream words(result.stdout_data);
+    for (std::string word; words >> word; ++numbers) seen.insert(word);
+  };
+  for (Sandbox* one : {sandbox.get(), other.get(), fork.get()}) {
+    note(one->run_python(draw));
+    note(one->run({.argv = {"python3", "-c", draw}}));
+  }
+  EXPECT_EQ(numbers, 24U);
+  EXPECT_EQ(seen.size(), numbers);
+}
+
+TEST(Figures, AreFilesForTheHost) {
+  const auto sandbox =
+      make_sandbox({.timeout = std::chrono::minutes(4), .packages = {"matplotlib"}});
+  const RunResult result = run(*sandbox,
+                               "python3 -c 'import matplotlib.pyplot as p; p.plot([1, 2]); "
+                               "p.show(); p.show(); p.figure(); p.show()'");
+  EXPECT_EQ(result.exit_code, 0) << result.stderr_data;
+  EXPECT_EQ(
+      run(*sandbox, "cd .cloche/figures && ls && head -c 4 figure-1.png | tail -c 3").stdout_data,
+      "figure-1.png\nfigure-2.png\nPNG");
+}
+
+}  // namespace
+}  // namespace cloche::testing

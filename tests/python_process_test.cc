@@ -1,0 +1,164 @@
+// python3 as a process: its command line, signals, threads, asyncio, numbers of errors.
+#include <gmock/gmock.h>
+
+#include "sandbox_testing.h"
+
+namespace cloche::testing {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+std::string python(const std::string& program) {
+  const RunResult result = make_sandbox()->run({.argv = {"python3", "-c", program}});
+  EXPECT_EQ(result.stderr_data, "") << program;
+  EXPECT_EQ(result.exit_code, 0) << program << "\n" << result.reason;
+  return result.stdout_data;
+}
+
+TEST(PythonErrors, HaveLinuxNumbersAndTexts) {
+  EXPECT_EQ(python(R"(
+import errno, os
+def tell(f, *a):
+    try: f(*a)
+    except OSError as e: print(type(e).__name__, e.errno == getattr(errno, errno.errorcode[e.errno]), e)
+tell(open, '/none'); tell(open, '/usr/x', 'w'); tell(os.mkdir, '/tmp'); tell(os.rmdir, '/none')
+tell(open, '/tmp'); tell(os.read, 99, 1); tell(open, '/' + 'a' * 300); tell(os.listdir, '/etc/passwd')
+print(type(OSError(2, 'x')).__name__, os.strerror(13), errno.EAGAIN, errno.ENOTSUP))"),
+            "FileNotFoundError True [Errno 2] No such file or directory: '/none'\n"
+            "PermissionError True [Errno 13] Permission denied: '/usr/x'\n"
+            "FileExistsError True [Errno 17] File exists: '/tmp'\n"
+            "FileNotFoundError True [Errno 2] No such file or directory: '/none'\n"
+            "IsADirectoryError True [Errno 21] Is a directory: '/tmp'\n"
+            "OSError True [Errno 9] Bad file descriptor\n"
+            "OSError True [Errno 36] File name too long: '/" +
+                std::string(300, 'a') +
+                "'\n"
+                "NotADirectoryError True [Errno 20] Not a directory: '/etc/passwd'\n"
+                "FileNotFoundError Permission denied 11 95\n");
+}
+
+TEST(PythonSignals, FromElsewhereReachHandlers) {
+  const auto sandbox = make_sandbox();
+  const RunResult result = sandbox->run({.script = R"(
+cat > h.py <<'END'
+import signal, sys, time
+def handler(number, frame):
+    print("got", signal.Signals(number).name, flush=True)
+    if number == signal.SIGTERM: sys.exit(7)
+for s in (signal.SIGUSR1, signal.SIGTERM): signal.signal(s, handler)
+print("ready", flush=True)
+while True: pass
+END
+mkfifo up; python3 h.py > up & child=$!
+{ read line; echo $line; kill -USR1 $child; read line; echo $line; kill -TERM $child; read line; echo $line; } < up
+wait $child; echo $?)"});
+  EXPECT_EQ(result.stdout_data, "ready\ngot SIGUSR1\ngot SIGTERM\n7\n") << result.stderr_data;
+}
+
+TEST(PythonSignals, KeyboardInterruptAndTimers) {
+  EXPECT_EQ(python(R"(
+import signal
+signal.signal(signal.SIGALRM, lambda *_: print('alarm'))
+signal.setitimer(signal.ITIMER_REAL, 0.01); signal.pause(); print(signal.alarm(0))
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.01)
+try:
+    while True: pass
+except KeyboardInterrupt: print('interrupted'))"),
+            "alarm\n0\ninterrupted\n");
+  const RunResult result = make_sandbox()->run(
+      {.argv = {"python3", "-c",
+                "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(9)"}});
+  EXPECT_EQ(result.exit_code, 130);
+  EXPECT_THAT(result.stderr_data, EndsWith("KeyboardInterrupt\n"));
+}
+
+TEST(PythonSignals, APipeThatNobodyReadsIsAnError) {
+  const RunResult result = make_sandbox()->run({.script = R"(python3 -c '
+import sys
+try:
+    while True: print(1)
+except BrokenPipeError as e:
+    print(e, file=sys.stderr)
+    sys.stdout = None' | head -1)"});
+  EXPECT_EQ(result.stderr_data, "[Errno 32] Broken pipe\n");
+}
+
+TEST(PythonCommandLine, HasTheUsualOptions) {
+  EXPECT_EQ(output_of(R"(
+python3 -O -c 'assert False; print(__debug__)'; python -W ignore -c 'import warnings; warnings.warn("x")'
+python3.15 -I -c 'import sys; print(sys.flags.isolated, "" in sys.path)')"),
+            "False\n1 False\n");
+  EXPECT_EQ(output_of(R"(
+mkdir p; echo 'import sys; print(__name__, sys.argv[1:])' > p/__main__.py; python3 -m p a
+echo 'print(__file__)' > s.py; python3 s.py; printf '#!/usr/bin/env python3\nprint(1)\n' > x; chmod +x x; ./x
+echo 'import sys; print(sys.argv)' | python3 - b; echo 'x + 1' | python3 -q -i -c 'x = 5' 2>/dev/null)"),
+            "__main__ ['a']\n/workspace/s.py\n1\n['-', 'b']\n6\n");
+}
+
+TEST(PythonThreads, AtTheLatestRunWhenSomebodyWaits) {
+  EXPECT_EQ(python(R"(
+import threading, queue, time
+q, out = queue.Queue(maxsize=1), []
+def consume():
+    while (x := q.get()) is not None: out.append(x); q.task_done()
+def produce():
+    for i in range(4): q.put(i)
+ts = [threading.Thread(target=f, daemon=True) for f in (consume, produce)]
+for t in ts: t.start()
+ts[1].join(); q.join(); q.put(None); ts[0].join(); print(out, ts[0].is_alive())
+done = []
+threading.Thread(target=lambda: done.append(1)).start()
+while not done: time.sleep(0.001)
+b = threading.Barrier(3); ts = [threading.Thread(target=b.wait) for _ in range(3)]
+for t in ts: t.start()
+for t in ts: t.join()
+lock = threading.Lock(); print(lock.acquire(), lock.acquire(timeout=0.01))
+threading.Thread(target=print, args=('last',)).start(); print('main ends'))"),
+            "[0, 1, 2, 3] False\nTrue False\nmain ends\nlast\n");
+}
+
+TEST(PythonThreads, ADeadlockIsAnErrorAndNotAHang) {
+  const RunResult result =
+      make_sandbox()->run({.argv = {"python3", "-c", "import queue; queue.Queue().get()"}});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.stderr_data, HasSubstr("RuntimeError: deadlock"));
+}
+
+TEST(PythonAsyncio, HasChildrenStreamsAndSignals) {
+  EXPECT_EQ(python(R"(
+import asyncio, os, signal
+async def echo(r, w):
+    w.write((await r.readline()).upper()); await w.drain(); w.close()
+async def main():
+    server = await asyncio.start_unix_server(echo, '/tmp/s')
+    r, w = await asyncio.open_unix_connection('/tmp/s')
+    w.write(b'hello\n'); print(await r.read()); w.close(); server.close()
+    p = await asyncio.create_subprocess_exec('cat', stdin=-1, stdout=-1)
+    print(await p.communicate(b'x'), p.returncode)
+    event = asyncio.Event(); asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, event.set)
+    os.kill(os.getpid(), signal.SIGUSR1); await asyncio.wait_for(event.wait(), 5); print('signal')
+asyncio.run(main()))"),
+            "b'HELLO\\n'\n(b'x', None) 0\nsignal\n");
+}
+
+TEST(PythonLacks, AreHonestErrors) {
+  const auto sandbox = make_sandbox();
+  for (const auto& [program, words] : std::map<std::string, std::string>{
+           {"import multiprocessing as m; m.Process(target=print).start()", "in this sandbox"},
+           {"import multiprocessing as m; m.Pool(2)", "ThreadPoolExecutor"},
+           {"from concurrent.futures import ProcessPoolExecutor as P; P()", "NotImplementedError"},
+           {"import ctypes; ctypes.CDLL('libc.so.6')", "ctypes is unavailable"},
+           {"import os; os.fork()", "no attribute 'fork'"}}) {
+    const RunResult result = sandbox->run({.argv = {"python3", "-c", program}});
+    EXPECT_EQ(result.exit_code, 1) << program;
+    EXPECT_THAT(result.stderr_data, HasSubstr(words)) << program;
+  }
+  EXPECT_EQ(python("from multiprocessing.pool import ThreadPool\n"
+                   "with ThreadPool(3) as p: print(p.map(abs, [-1, 2]), p.starmap(max, [(1, 2)]))"),
+            "[1, 2] [2]\n");
+}
+
+}  // namespace
+}  // namespace cloche::testing
