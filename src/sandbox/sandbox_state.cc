@@ -1,5 +1,7 @@
 #include "sandbox/sandbox_state.h"
 
+#include <stdexcept>
+
 #include "base/host_error.h"
 #include "kernel/sockets/socket_table.h"
 #include "kernel/statistics.h"
@@ -25,6 +27,14 @@ vfs::Quota quota_of(const SandboxOptions& options) {
   return {options.file_limit_bytes, options.file_limit_inodes};
 }
 
+std::shared_ptr<const net::SecretStore> make_secrets(const NetworkOptions& options) {
+  try {
+    return std::make_shared<net::SecretStore>(options.secrets);
+  } catch (const std::invalid_argument& problem) {
+    throw HostError(problem.what());
+  }
+}
+
 }  // namespace
 
 SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
@@ -32,7 +42,7 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
       options_(std::move(options)),
       environment_(usual_environment()),
       root_(vfs::make_fs<vfs::MemFs>(engine.base(), quota_of(options_), vfs::host_clock())),
-      secrets_(std::make_shared<net::SecretStore>(options_.network.secrets)) {
+      secrets_(make_secrets(options_.network)) {
   for (const auto& secret : secrets_->entries()) environment_[secret.name] = secret.placeholder;
   for (const auto& [name, value] : options_.environment) environment_[name] = value;
   std::string message;
@@ -75,7 +85,11 @@ SandboxState::~SandboxState() {
 
 void SandboxState::start_network() {
   if (options_.network.allow.empty()) return;
-  network_ = std::make_shared<net::Network>(*kernel_, options_.network, secrets_);
+  try {
+    network_ = std::make_shared<net::Network>(*kernel_, options_.network, secrets_);
+  } catch (const std::invalid_argument& problem) {
+    throw HostError(problem.what());
+  }
   const std::lock_guard lock(kernel_->mutex());
   kernel_->sockets().set_outbound(network_);
 }

@@ -35,6 +35,8 @@ status are those of cloche.
   --packages A,B            Python packages it can import
   --stdin                   gives it the standard input of cloche (else it is empty)
   --mount HOST:GUEST[:ro]   a folder of this machine in the sandbox, writable unless :ro; may be repeated
+  --net RULE                what of the network it may reach: HOST, HOST:PORT, *.example.com, 10.0.0.0/8, localhost:8080; may be
+                            repeated; none without it (docs/network.md)
   --out GUEST:HOST          copies a file out of the sandbox when the command has ended; may be repeated
   --trace-syscalls          writes each system call of the guests to standard error
 

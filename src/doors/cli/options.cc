@@ -97,6 +97,7 @@ struct RunArguments {
   std::vector<std::string> environment;
   std::vector<std::string> packages;
   std::vector<std::string> mounts;
+  std::vector<std::string> network;
   std::vector<std::string> copies;
   std::vector<std::string> words;
   bool use_stdin = false;
@@ -113,6 +114,7 @@ void define_run(CLI::App& run, RunArguments& to) {
   run.add_option("--env", to.environment)->expected(1)->take_all();
   run.add_option("--packages", to.packages)->expected(1)->take_all();
   run.add_option("--mount", to.mounts)->expected(1)->take_all();
+  run.add_option("--net", to.network)->expected(1)->take_all();
   run.add_option("--out", to.copies)->expected(1)->take_all();
   run.add_flag("--stdin", to.use_stdin);
   run.add_flag("--trace-syscalls", to.trace);
@@ -127,7 +129,8 @@ void define_run(CLI::App& run, RunArguments& to) {
 std::vector<std::string> own_part(int argc, const char* const* argv,
                                   std::vector<std::string>& script) {
   static const std::vector<std::string> with_value{
-      "--timeout", "--memory", "--fs-limit", "--cwd", "--env", "--packages", "--mount", "--out"};
+      "--timeout", "--memory", "--fs-limit", "--cwd", "--env", "--packages", "--mount", "--net",
+      "--out"};
   std::vector<std::string> own;
   int i = 2;
   for (; i < argc; ++i) {
@@ -160,6 +163,7 @@ Options sandbox_options(const RunArguments& given) {
     for (std::string& name : split_list(text)) options.sandbox.packages.push_back(std::move(name));
   }
   for (const std::string& text : given.mounts) options.sandbox.mounts.push_back(mount_option(text));
+  options.sandbox.network.allow = given.network;
   for (const std::string& text : given.copies) options.copies.push_back(copy_option(text));
   options.trace_syscalls = given.trace;
   options.run.cwd = given.cwd;
