@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "promises.h"
+#include "python_rows.h"
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--micro") {
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
   }
   try {
     cloche::bench::measure_promises();
+    cloche::bench::measure_python();
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "cloche_bench: {}\n", error.what());
