@@ -85,6 +85,22 @@ def lay_over(tree):
     for header, last in (("setjmp.h", "cloche_setjmp.h"), ("unistd.h", "cloche_vfork.h")):
         with open(tree / "include" / header, "a") as f:
             f.write(f"\n#include <bits/{last}>\n")
+    _edit(tree / "src" / "malloc" / "lite_malloc.c",
+          ("static void *default_malloc(size_t n)\n{\n\treturn __libc_malloc_impl(n);",
+           "hidden void *__cloche_malloc(size_t);\nstatic void *default_malloc(size_t n)\n{\n\treturn __cloche_malloc(n);"))
+    # C.UTF-8 is the name of all categories, as programs see it that choose their formats and words by it; but for the order of texts,
+    # which is that of the bytes: sort compares those when it is told so.
+    _edit(tree / "src" / "locale" / "locale_map.c",
+          ("if (cat == LC_CTYPE && val[1]=='.')", "if (cat != LC_COLLATE && val[1]=='.')"))
+    # A text that has no number in it is no error of the call: programs look at errno afterwards.
+    _edit(tree / "src" / "internal" / "intscan.c",
+          ("\t\t\tshlim(f, 0);\n\t\t\terrno = EINVAL;\n", "\t\t\tshlim(f, 0);\n"))
+    _edit(tree / "src" / "internal" / "floatscan.c",
+          ("\t\terrno = EINVAL;\n", ""))
+    # These names have rules in the zone files, as everywhere; as a POSIX text they have none.
+    _edit(tree / "src" / "time" / "__tz.c",
+          ("\tif (*s != ':') {\n", "\tif (*s != ':' && strcmp(s, \"EST5EDT\") && strcmp(s, \"CST6CDT\") "
+           "&& strcmp(s, \"MST7MDT\") && strcmp(s, \"PST8PDT\")) {\n"))
     _edit(tree / "include" / "stdio.h", ("#define BUFSIZ 1024", "#define BUFSIZ 8192"))
     _word_options_as_gnu(tree / "src" / "misc")
     math = tree / "src" / "math" / "wasm32"

@@ -3,7 +3,7 @@
 All programs that fork do so to execute something: build.sh calls fork vfork. What is here are the other cases.
 """
 
-from edits import before, replace
+from edits import replace
 
 replace("src/sort.c", "static pid_t\npipe_fork (",
         "static inline __attribute__ ((__always_inline__, __returns_twice__)) pid_t\npipe_fork (",
@@ -15,3 +15,5 @@ replace("src/stdbuf.c", "  set_LD_PRELOAD ();\n", "", "needs no library to prelo
 replace("configure", "\nstdbuf_supported=no\n", "\nstdbuf_supported=yes\n", "builds stdbuf")
 replace("configure", "  *' stdbuf '*) pkglibexec_PROGRAMS=", "  *' no library '*) pkglibexec_PROGRAMS=",
         "builds stdbuf without its library")
+replace("src/timeout.c", "      return exit_status;\n", "      _exit (exit_status);\n",
+        "ends the child by _exit: a vforked one cannot return from main")

@@ -5,4 +5,3 @@ export mf_cv_fpe_sigs=no cf_cv_func_srandom=yes
 make -j"$JOBS" mawk
 install -m 755 mawk "$OUT/usr/bin/mawk"
 $STRIP "$OUT/usr/bin/mawk"
-ln -s mawk "$OUT/usr/bin/awk"
