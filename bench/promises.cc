@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cloche/engine.h"
+#include "session_rows.h"
 #include "shell_rows.h"
 #include "table.h"
 
@@ -52,6 +53,7 @@ class Promises {
     print_rows({create(), create_echo(), create_python(), warm_python(), pipeline(), fork_python(),
                 after_fork(), command_line()});
     print_rows(shell_rows(*warm_));
+    print_rows(session_rows(engine_));
     print_figures({lives(), idle_shell(), idle_python(), overshoot(), syscall()});
   }
 

@@ -131,6 +131,10 @@ struct StateResult {
 struct PythonSessionOptions {
   std::vector<Callback> callbacks;
   unsigned callback_threads = 64;  // at most; for handlers that are not asynchronous
+  // A file that PythonSession::checkpoint wrote, which the interpreter starts from, at first and
+  // whenever it starts afresh: imports and set-up done once. The sandbox needs the packages that it
+  // had there.
+  std::filesystem::path image;
 };
 
 class PythonSession {

@@ -57,6 +57,7 @@ SessionState::SessionState(std::unique_ptr<Sandbox> own, Sandbox& sandbox, Sandb
       sandbox_(sandbox),
       state_(state),
       callback_threads_(options.callback_threads),
+      image_file_(options.image),
       callbacks_(state.kernel().services().timers, options.callback_threads) {
   for (const Callback& callback : options.callbacks) callbacks_.add(callback);
 }
@@ -95,6 +96,11 @@ void SessionState::connect(python::SessionOptions& options) {
 
 std::string SessionState::start() {
   if (interpreter_) return {};
+  if (!image_file_.empty()) {
+    auto image = read_image(image_file_);
+    if (!image) return no_image(image_file_);
+    return start_from(*std::move(image), nullptr);
+  }
   // Made before the clock of an execution runs: it takes its time once per machine.
   python::PythonRuntime* runtime = state_.engine().python().runtime();
   if (runtime != nullptr) (void)runtime->prepare({});
@@ -365,6 +371,7 @@ std::unique_ptr<SessionState> SessionState::fork(std::unique_ptr<Sandbox> twin,
   PythonSessionOptions options;
   options.callbacks = callbacks_.callbacks();
   options.callback_threads = callback_threads_;
+  options.image = image_file_;
   Sandbox& sandbox = *twin;
   auto state = std::make_unique<SessionState>(std::move(twin), sandbox, twin_state, options);
   if (!interpreter_) return state;
@@ -388,15 +395,23 @@ void SessionState::save_image(const std::filesystem::path& file) {
   (*image)->save(file);
 }
 
+Result<std::shared_ptr<const wasm::MemoryImage>> SessionState::read_image(
+    const std::filesystem::path& file) {
+  python::PythonRuntime* runtime = state_.engine().python().runtime();
+  if (runtime == nullptr) return Errno::noent;
+  return runtime->load_session(file);
+}
+
+std::string SessionState::no_image(const std::filesystem::path& file) {
+  return fmt::format("{} is no checkpoint of a session of this build, or is damaged",
+                     file.string());
+}
+
 void SessionState::load_image(const std::filesystem::path& file) {
   const Use use(*this);
   if (!use) throw HostError(Use::refusal);
-  python::PythonRuntime* runtime = state_.engine().python().runtime();
-  if (runtime == nullptr) throw HostError("this system has no Python");
-  auto image = runtime->load_session(file);
-  if (!image)
-    throw HostError(fmt::format("{} is no checkpoint of a session of this build, or is damaged",
-                                file.string()));
+  auto image = read_image(file);
+  if (!image) throw HostError(no_image(file));
   drop();
   if (const std::string problem = start_from(*std::move(image), nullptr); !problem.empty())
     throw HostError(problem);

@@ -33,6 +33,7 @@ class SessionState {
   StateResult restore(std::string_view bytes);
   StateResult clear();
   void save_image(const std::filesystem::path& file);
+  // Throws HostError with one sentence.
   void load_image(const std::filesystem::path& file);
 
   python::CallbackHost& callbacks() noexcept { return callbacks_; }
@@ -56,6 +57,8 @@ class SessionState {
   std::string start();
   std::string start_from(std::shared_ptr<const wasm::MemoryImage> image,
                          std::shared_ptr<python::HotPages> hot_pages);
+  Result<std::shared_ptr<const wasm::MemoryImage>> read_image(const std::filesystem::path& file);
+  static std::string no_image(const std::filesystem::path& file);
   void connect(python::SessionOptions& options);
   void drop();
   std::string head_of(const ExecuteOptions& options);
@@ -67,6 +70,7 @@ class SessionState {
   Sandbox& sandbox_;
   SandboxState& state_;
   const unsigned callback_threads_;
+  const std::filesystem::path image_file_;  // to start from; empty: the boot image
   std::atomic<bool> busy_ = false;
 
   std::mutex mail_mutex_;
