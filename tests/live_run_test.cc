@@ -129,7 +129,7 @@ TEST(LiveRun, ATerminalHasAnInteractiveShell) {
   EXPECT_TRUE(screen.shows("132"));
   // Ctrl-C ends the job and not the shell.
   ASSERT_TRUE(live->write("echo before; sleep 100\r"));
-  EXPECT_TRUE(screen.shows("\r\nbefore"));
+  EXPECT_TRUE(screen.shows("\rbefore\r\n"));
   ASSERT_TRUE(live->write("\x03"));
   EXPECT_TRUE(screen.shows("$ "));
   ASSERT_TRUE(live->write("echo status $?\r"));
@@ -178,7 +178,8 @@ TEST(LiveRun, KillAndTimeLimitAreTold) {
 }
 
 TEST(LiveRun, WhatCannotStartHasEnded) {
-  const auto live = make_sandbox()->start({.command = {.argv = {"nonesuch"}}});
+  const auto sandbox = make_sandbox();
+  const auto live = sandbox->start({.command = {.argv = {"nonesuch"}}});
   EXPECT_EQ(live->wait().status, RunStatus::not_started);
   EXPECT_EQ(live->wait().exit_code, 127);
   EXPECT_EQ(live->write("x").error(), Errno::pipe);

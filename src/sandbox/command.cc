@@ -37,6 +37,15 @@ Result<std::string> find_in_path(SandboxState& state, const std::string& name) {
   });
 }
 
+// wasmtime's words on a trap without the list of functions that it came through.
+std::string_view trap_words(std::string_view message) {
+  constexpr std::string_view mark = "wasm trap: ";
+  if (const std::size_t at = message.rfind(mark); at != std::string_view::npos)
+    message.remove_prefix(at + mark.size());
+  const std::size_t end = message.find_last_not_of(" \n");
+  return end == std::string_view::npos ? std::string_view() : message.substr(0, end + 1);
+}
+
 }  // namespace
 
 std::string directory_of(const std::string& cwd) {
@@ -125,7 +134,7 @@ void set_ended(RunResult& result, kernel::WaitStatus status, const kernel::Proce
                   : process.end_message.empty()
                       ? fmt::format("the command was ended by signal {}", result.signal)
                       : fmt::format("the command was ended by signal {}: {}", result.signal,
-                                    process.end_message);
+                                    trap_words(process.end_message));
 }
 
 }  // namespace cloche::detail
