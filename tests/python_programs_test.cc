@@ -50,7 +50,7 @@ TEST_P(PythonProgram, PrintsWhatANativePythonPrints) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Folder, PythonProgram, ::testing::ValuesIn(programs()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& program) { return program.param; });
 
 }  // namespace
 }  // namespace cloche::testing
