@@ -80,10 +80,24 @@ wasm::Outcome PythonRuntime::run(kernel::Task& task) {
   return outcome;
 }
 
+// A copy that nobody else can reach is what is mapped: a file that is cut short while a session
+// runs from it would end this process.
 Result<std::shared_ptr<const wasm::MemoryImage>> PythonRuntime::load_session(
     const std::filesystem::path& file) const {
   CLOCHE_ASSIGN(const auto program, services_.programs.load(tag_));
-  return wasm::MemoryImage::load(file, program->module->module());
+  const wasm::Module& module = program->module->module();
+  if (options_.cache_folder.empty()) return wasm::MemoryImage::load(file, module);
+  std::string folder = (options_.cache_folder / "session-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) return errno_from_host(errno);
+  const std::filesystem::path copy = std::filesystem::path(folder) / "image";
+  std::error_code failed;
+  std::filesystem::copy_file(file, copy, failed);
+  if (!failed)
+    std::filesystem::copy_file(file.string() + ".record", copy.string() + ".record", failed);
+  Result<std::shared_ptr<const wasm::MemoryImage>> image = Errno::noent;
+  if (!failed) image = wasm::MemoryImage::load(copy, module);
+  std::filesystem::remove_all(folder, failed);
+  return image;
 }
 
 }  // namespace cloche::python

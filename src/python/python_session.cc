@@ -53,7 +53,8 @@ constexpr std::int32_t asked_to_exit = 256;  // + its status, in Shared::outcome
 // long without hearing is in a long operation of C, and cannot be stopped.
 constexpr std::chrono::milliseconds cpu_to_hear{3};
 // Wall clock: until it hears, where it does not compute; until it is out, once it has heard.
-constexpr std::chrono::milliseconds grace{200};
+constexpr std::chrono::milliseconds to_hear{200};
+constexpr std::chrono::milliseconds to_leave{1000};
 
 }  // namespace
 
@@ -310,6 +311,7 @@ bool PythonSession::wait_within(const TurnLimits& limits) {
     if (shared_->stop_wanted != StopReason::none) {
       const bool deaf =
           !shared_->stop_acknowledged && cpu_time() - shared_->cpu_at_stop >= cpu_to_hear;
+      const std::chrono::milliseconds grace = shared_->stop_acknowledged ? to_leave : to_hear;
       if (deaf || now - shared_->stopped_at >= grace) return false;
       wake = now + look_again;
     }

@@ -56,10 +56,12 @@ def _perform(source, name, options):
         for part in (code, last):
             if part is not None:
                 tracing.remember(part)
+        own = loop.session_loop()
+        asyncio.set_event_loop(own)
         interrupts.armed = True
         if options.get("trace") or options.get("steps"):
             tracing.start(options.get("trace"), options.get("steps"))
-        value = run(code, last, sys.modules["__main__"].__dict__)
+        value = run(code, last, sys.modules["__main__"].__dict__, own)
         options["dropped"] = tracing.stop()
         record = None if value is None else _describe(value)
         interrupts.armed = False
@@ -92,10 +94,8 @@ def compile_source(text, name):
     return body, value
 
 
-def run(body, last, names):
-    """The value of the last expression."""
-    own = loop.session_loop()
-    asyncio.set_event_loop(own)
+def run(body, last, names, own):
+    """The value of the last expression; what awaits does so in the loop `own`."""
     if any(code is not None and code.co_flags & _COROUTINE for code in (body, last)):
         task = own.create_task(_await_all(body, last, names), context=_context)
         try:

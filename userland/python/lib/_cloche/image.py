@@ -27,6 +27,7 @@ def build(modules=""):
     linux_errors.install()
     posix_calls.install()
     posix_processes.install()
+    _replace_sockets()
     from . import figures, imports, interactive, loop, loop_signals, polling, program, signal_calls, state, streams, threads, trip
     trip.learn()
     from . import interrupts, session, start  # noqa: F401
@@ -41,7 +42,6 @@ def build(modules=""):
     streams.open_streams(False)
     imports.install()
     threads.install()
-    _replace_sockets()
     for name in COMMON:
         __import__(name)
     figures.install()

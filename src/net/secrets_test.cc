@@ -1,0 +1,92 @@
+#include "net/secrets.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace cloche::net {
+namespace {
+
+class Rewriting : public ::testing::Test {
+ protected:
+  SecretStore store_{{{"KEY", {"value", {"api.example.com", "*.trusted.org"}}}}};
+  std::string placeholder_ = store_.entries()[0].placeholder;
+  std::vector<std::pair<std::string, bool>> used_;
+
+  RequestRewriter rewriter(std::string host) {
+    return RequestRewriter(store_, std::move(host), [this](const std::string& name, bool allowed) {
+      used_.emplace_back(name, allowed);
+    });
+  }
+  std::string request(const std::string& host, const std::string& more = {}) const {
+    return "GET / HTTP/1.1\r\nHost: " + host + "\r\nAuthorization: Bearer " + placeholder_ +
+           "\r\n" + more + "\r\n";
+  }
+};
+
+TEST_F(Rewriting, puts_values_into_heads_for_their_hosts) {
+  EXPECT_NE(rewriter("api.example.com").take(request("api.example.com")).find("Bearer value\r\n"),
+            std::string::npos);
+  EXPECT_NE(rewriter("a.trusted.org").take(request("A.trusted.org:443")).find("Bearer value\r\n"),
+            std::string::npos);
+  EXPECT_EQ(rewriter("evil.com").take(request("evil.com")), request("evil.com"));
+  EXPECT_EQ(rewriter("evil.com").take(request("api.example.com")), request("api.example.com"));
+  EXPECT_EQ(rewriter("api.example.com").take(request("evil.com")), request("evil.com"));
+  EXPECT_EQ(rewriter("").take(request("api.example.com")), request("api.example.com"));
+  EXPECT_EQ(used_.size(), 6U);
+  EXPECT_TRUE(used_[0].second);
+  EXPECT_FALSE(used_[2].second);
+}
+
+TEST_F(Rewriting, does_every_request_of_a_connection_byte_by_byte) {
+  const std::string body = "12345" + placeholder_;
+  const std::string first =
+      request("api.example.com", "Content-Length: " + std::to_string(body.size()) + "\r\n");
+  const std::string chunked = request("api.example.com", "Transfer-Encoding: chunked\r\n");
+  const std::string chunks = "5;x=y\r\nabc\r\n\r\n0\r\nTrailer: 1\r\n\r\n";
+  const std::string all = first + body + chunked + chunks + request("api.example.com");
+  RequestRewriter rewriting = rewriter("api.example.com");
+  std::string out;
+  for (const char c : all) out += rewriting.take(std::string(1, c));
+  out += rewriting.finish();
+  EXPECT_EQ(used_.size(), 3U);
+  EXPECT_NE(out.find("\r\n\r\n12345" + placeholder_), std::string::npos);
+  EXPECT_NE(out.find(chunks), std::string::npos);
+  std::size_t values = 0;
+  for (std::size_t at = out.find("Bearer value"); at != std::string::npos;
+       at = out.find("Bearer value", at + 1))
+    ++values;
+  EXPECT_EQ(values, 3U);
+}
+
+TEST_F(Rewriting, reads_basic_credentials) {
+  // "user:" and a placeholder, in base64, as a library writes them.
+  SecretStore store({{"P", {"pw", {"h"}}}});
+  RequestRewriter rewriting(store, "h", [](const std::string&, bool) {});
+  EXPECT_EQ(rewriting.take("GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Basic dTpw\r\n\r\n"),
+            "GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Basic dTpw\r\n\r\n");
+}
+
+TEST_F(Rewriting, leaves_what_is_no_http) {
+  RequestRewriter rewriting = rewriter("api.example.com");
+  const std::string binary("\x16\x03\x01 anything", 12);
+  EXPECT_EQ(rewriting.take(binary), binary);
+  EXPECT_EQ(rewriting.take(request("api.example.com")), request("api.example.com"));
+  RequestRewriter upgraded = rewriter("api.example.com");
+  (void)upgraded.take(request("api.example.com", "Upgrade: websocket\r\n"));
+  EXPECT_EQ(upgraded.take(placeholder_), placeholder_);
+  RequestRewriter short_one = rewriter("api.example.com");
+  EXPECT_EQ(short_one.take("GE"), "");
+  EXPECT_EQ(short_one.finish(), "GE");
+}
+
+TEST(secret_store, refuses_what_is_dangerous) {
+  EXPECT_THROW(SecretStore({{"K", {"v", {}}}}), std::invalid_argument);
+  EXPECT_THROW(SecretStore({{"K", {"v\r\nX: 1", {"h"}}}}), std::invalid_argument);
+  const SecretStore a({{"K", {"v", {"h"}}}});
+  const SecretStore b({{"K", {"v", {"h"}}}});
+  EXPECT_NE(a.entries()[0].placeholder, b.entries()[0].placeholder);
+}
+
+}  // namespace
+}  // namespace cloche::net

@@ -1,0 +1,52 @@
+// LoopbackServer: an HTTP server on the loopback of this machine, for tests of the network: plain,
+// or with TLS under a certificate for `localhost` of an authority of its own.
+//
+// It answers each request with the request's own head and body as text, so that a test sees what
+// left the sandbox. /slow waits 200 ms first; /big?N answers with N bytes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cloche::testing {
+
+class LoopbackServer {
+ public:
+  enum class Speaks : std::uint8_t { http, https };
+
+  explicit LoopbackServer(Speaks speaks);
+  ~LoopbackServer();
+  LoopbackServer(const LoopbackServer&) = delete;
+  LoopbackServer& operator=(const LoopbackServer&) = delete;
+
+  std::uint16_t port() const noexcept { return port_; }
+  // "localhost:PORT"
+  std::string rule() const { return "localhost:" + std::to_string(port_); }
+  // Of the authority, PEM; empty for plain HTTP.
+  const std::string& authority() const noexcept { return authority_; }
+  int connections() const noexcept { return connections_; }
+
+ private:
+  struct Tls;
+
+  void accept_all();
+  void serve(int fd);
+
+  int listener_;
+  std::uint16_t port_ = 0;
+  std::string authority_;
+  std::unique_ptr<Tls> tls_;
+  std::atomic<int> connections_ = 0;
+  std::atomic<bool> ending_ = false;
+  std::mutex mutex_;
+  std::vector<int> open_;
+  std::vector<std::thread> serving_;
+  std::thread accepting_;
+};
+
+}  // namespace cloche::testing

@@ -1,0 +1,579 @@
+// PythonSession: executions, callbacks, limits, tracing, state.
+#include "cloche/python_session.h"
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include <unistd.h>
+
+#include "sandbox_testing.h"
+
+namespace cloche::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+PythonSession new_session(PythonSessionOptions options = {}, const SandboxOptions& sandbox = {}) {
+  return PythonSession(engine(), sandbox, std::move(options));
+}
+
+std::string printed(PythonSession& session, std::string_view code) {
+  const ExecuteResult result = session.execute(code);
+  EXPECT_EQ(result.status, ExecuteStatus::ok)
+      << code << "\n"
+      << result.reason << (result.error ? result.error->traceback : "");
+  return result.stdout_data;
+}
+
+std::string value_of(PythonSession& session, std::string_view code) {
+  const ExecuteResult result = session.execute(code);
+  EXPECT_EQ(result.status, ExecuteStatus::ok)
+      << code << "\n"
+      << result.reason << (result.error ? result.error->traceback : "");
+  return result.result_repr.value_or("");
+}
+
+Callback echo(std::string name) {
+  Callback callback;
+  callback.name = std::move(name);
+  callback.handler = [](CallbackCall& call) { return call.arguments(); };
+  return callback;
+}
+
+// --- Execution
+
+TEST(PythonSession, KeepsNamesAndGivesTheLastValue) {
+  PythonSession session = new_session();
+  EXPECT_EQ(printed(session, "x = 20\nprint('made')"), "made\n");
+  const ExecuteResult result = session.execute("x += 1\n{'x': x * 2, 'none': None}");
+  EXPECT_EQ(result.result_repr, "{'x': 42, 'none': None}");
+  EXPECT_EQ(result.result_json, R"({"x": 42, "none": null})");
+  EXPECT_EQ(result.stdout_data, "");
+  const ExecuteResult object = session.execute("object");
+  EXPECT_TRUE(object.result_repr);
+  EXPECT_FALSE(object.result_json);
+  EXPECT_FALSE(session.execute("None").result_repr);
+  EXPECT_EQ(value_of(session, "__name__"), "'__main__'");
+}
+
+TEST(PythonSession, AwaitsAtTheTopLevel) {
+  PythonSession session = new_session();
+  EXPECT_EQ(printed(session,
+                    "import asyncio\n"
+                    "async def later(n):\n    await asyncio.sleep(0.001)\n    return n\n"
+                    "async def numbers():\n    yield 4\n"
+                    "print(await later(1), await asyncio.gather(later(2), later(3)))\n"
+                    "async for i in numbers(): print(i)\n"
+                    "task = asyncio.create_task(later(5))"),
+            "1 [2, 3]\n4\n");
+  EXPECT_EQ(value_of(session, "await task"), "5");
+  // In code without await nothing runs that keeps asyncio.run from it.
+  EXPECT_EQ(value_of(session, "asyncio.run(later(6))"), "6");
+}
+
+TEST(PythonSession, ErrorsSayWhatAndWhereAndKeepWhatWasPrinted) {
+  PythonSession session = new_session();
+  const ExecuteResult result = session.execute(
+      "import sys\ndef f():\n    print('before')\n    print('err', file=sys.stderr)\n"
+      "    raise ValueError('no good')\n\nf()");
+  EXPECT_EQ(result.status, ExecuteStatus::error);
+  EXPECT_EQ(result.stdout_data, "before\n");
+  EXPECT_EQ(result.stderr_data, "err\n");
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(result.error->type, "ValueError");
+  EXPECT_EQ(result.error->message, "no good");
+  EXPECT_EQ(result.error->line, 5);
+  EXPECT_NE(result.error->traceback.find("line 7, in <module>"), std::string::npos);
+  EXPECT_NE(result.error->traceback.find("raise ValueError('no good')"), std::string::npos);
+  EXPECT_EQ(result.error->traceback.find("_cloche"), std::string::npos) << result.error->traceback;
+  const ExecuteResult syntax = session.execute("x = 1\nif x\n    pass");
+  EXPECT_EQ(syntax.error->type, "SyntaxError");
+  EXPECT_EQ(syntax.error->line, 2);
+  const ExecuteResult awaited = session.execute(
+      "import asyncio\nasync def g():\n    await asyncio.sleep(0)\n    1 / 0\nawait g()");
+  EXPECT_EQ(awaited.error->line, 4);
+  EXPECT_EQ(awaited.error->traceback.find("asyncio"), awaited.error->traceback.rfind("asyncio"));
+  const ExecuteResult exited = session.execute("import sys; print('bye'); sys.exit(3)");
+  EXPECT_EQ(exited.status, ExecuteStatus::exited);
+  EXPECT_EQ(exited.exit_code, 3);
+  EXPECT_EQ(exited.stdout_data, "bye\n");
+  EXPECT_EQ(printed(session, "f = None; print('alive')"), "alive\n");
+}
+
+TEST(PythonSession, MainIsTheUsersNamespace) {
+  PythonSession session = new_session();
+  EXPECT_EQ(value_of(session,
+                     "import pickle, typing\n"
+                     "class A:\n    def __init__(self): self.x = 1\n"
+                     "def f(a: 'A') -> int: ...\n"
+                     "pickle.loads(pickle.dumps(A())).x, typing.get_type_hints(f)['a'] is A"),
+            "(1, True)");
+}
+
+TEST(PythonSession, OutputComesInOrderFromAllWhoWrite) {
+  PythonSession session = new_session();
+  std::string seen;
+  ExecuteOptions options;
+  options.output = [&](Stream stream, std::string_view data) {
+    seen += stream == Stream::out ? "o" : "e";
+    seen += data;
+  };
+  const ExecuteResult result = session.execute(
+      "import os, subprocess, sys\n"
+      "print('one'); os.write(1, b'two\\n'); print('three', file=sys.stderr)\n"
+      "subprocess.run('echo four; echo five >&2', shell=True)\n"
+      "print('six', end='')",
+      options);
+  EXPECT_EQ(result.status, ExecuteStatus::ok);
+  EXPECT_EQ(seen, "oone\notwo\nethree\nofour\nefive\nosix");
+  EXPECT_EQ(result.stdout_data, "");
+}
+
+// --- Callbacks
+
+TEST(PythonSessionCallbacks, HaveAllTheirForms) {
+  Callback add;
+  add.name = "add";
+  add.description = "Adds.";
+  add.parameters_schema =
+      R"({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+          "required": ["a", "b"], "additionalProperties": false})";
+  add.handler = [](CallbackCall& call) { return call.arguments(); };
+  PythonSession session =
+      new_session({.callbacks = {add, echo("http.get"), echo("deep.er.still")}});
+  EXPECT_EQ(printed(session,
+                    "print(await invoke('add', '{\"a\": 1, \"b\": 2}'))\n"
+                    "print(await invoke('add', a=1, b=2), await invoke('add', {'a': 1}, b=2))\n"
+                    "print(await add(a=1, b=2), await add(1, 2), await add(1, b=2))\n"
+                    "print(await http.get(url='u'), await deep.er.still())\n"
+                    "print([(c['name'], c['description']) for c in list_callbacks()])\n"
+                    "print(list_callbacks()[0]['parameters_schema']['required'])\n"
+                    "from cloche import invoke_sync\nprint(invoke_sync('http.get', x=[1, None]))"),
+            "{\"a\": 1, \"b\": 2}\n"
+            "{'a': 1, 'b': 2} {'a': 1, 'b': 2}\n"
+            "{'a': 1, 'b': 2} {'a': 1, 'b': 2} {'a': 1, 'b': 2}\n"
+            "{'url': 'u'} {}\n"
+            "[('add', 'Adds.'), ('deep.er.still', ''), ('http.get', '')]\n"
+            "['a', 'b']\n"
+            "{'x': [1, None]}\n");
+}
+
+TEST(PythonSessionCallbacks, WrongArgumentsAreTypeErrorsAndNeverArrive) {
+  std::atomic<int> arrived = 0;
+  Callback callback;
+  callback.name = "f";
+  callback.parameters_schema =
+      R"({"properties": {"n": {"type": "integer", "minimum": 1}}, "required": ["n"], "additionalProperties": false})";
+  callback.handler = [&](CallbackCall&) {
+    ++arrived;
+    return std::string("1");
+  };
+  PythonSession session = new_session({.callbacks = {callback}});
+  EXPECT_EQ(
+      printed(session,
+              "for arguments in ({}, {'n': 'x'}, {'n': 0}, {'n': 1, 'm': 2}, {'n': object()}):\n"
+              "    try: await f(**arguments)\n"
+              "    except TypeError as error: print('TypeError', error)\n"
+              "try: await f(1, 2)\nexcept TypeError as error: print(error)\n"
+              "try: await invoke('f', '[1]')\nexcept TypeError as error: print(error)\n"
+              "try: await invoke('nonesuch')\nexcept LookupError as error: print(error)"),
+      "TypeError f(): the argument 'n' is missing\n"
+      "TypeError f(): n: \"x\" is not of type integer\n"
+      "TypeError f(): n: 0 is less than 1\n"
+      "TypeError f(): there is no argument 'm'\n"
+      "TypeError f(): object is no value that JSON has\n"
+      "f() takes 1 positional arguments but 2 were given\n"
+      "f(): the arguments are no JSON object\n"
+      "there is no callback 'nonesuch'\n");
+  EXPECT_EQ(arrived, 0);
+}
+
+TEST(PythonSessionCallbacks, RunInParallelAndAnswerInOrder) {
+  std::atomic<int> running = 0;
+  std::atomic<int> most = 0;
+  Callback slow;
+  slow.name = "slow";
+  slow.handler = [&](CallbackCall& call) {
+    const int now = ++running;
+    int before = most;
+    while (before < now && !most.compare_exchange_weak(before, now)) {
+    }
+    // Nobody goes on before all ten are here.
+    while (most < 10) std::this_thread::yield();
+    --running;
+    return call.arguments();
+  };
+  PythonSession session = new_session({.callbacks = {slow}});
+  const ExecuteResult result = session.execute(
+      "import asyncio\n[r['i'] for r in await asyncio.gather(*[slow(i=i) for i in range(10)])]");
+  EXPECT_EQ(result.result_repr, "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]");
+  EXPECT_EQ(result.callback_count, 10U);
+  EXPECT_EQ(most, 10);
+}
+
+TEST(PythonSessionCallbacks, ErrorsTimeoutsAndCancellation) {
+  Callback bad;
+  bad.name = "bad";
+  bad.handler = [](CallbackCall&) -> std::string { throw std::runtime_error("the host's reason"); };
+  std::mutex mutex;
+  std::vector<std::shared_ptr<CallbackCall>> waiting;
+  Callback never;
+  never.name = "never";
+  never.timeout = milliseconds(20);
+  never.async_handler = [&](std::shared_ptr<CallbackCall> call) {
+    const std::lock_guard lock(mutex);
+    waiting.push_back(std::move(call));
+  };
+  std::atomic<int> told = 0;
+  Callback patient;
+  patient.name = "patient";
+  patient.async_handler = [&](std::shared_ptr<CallbackCall> call) {
+    call->on_cancel([&] { ++told; });
+  };
+  Callback odd;
+  odd.name = "odd";
+  odd.handler = [](CallbackCall&) { return std::string("no JSON"); };
+  PythonSession session = new_session({.callbacks = {bad, never, patient, odd}});
+  EXPECT_EQ(
+      printed(
+          session,
+          "import asyncio, traceback\n"
+          "try: await bad()\nexcept Exception as error: print(type(error).__name__, error)\n"
+          "try: await never()\nexcept TimeoutError as error: print(error)\n"
+          "try: await asyncio.wait_for(patient(), 0.02)\nexcept TimeoutError: print('gave up')\n"
+          "try: await odd()\nexcept Exception as error: print(error)"),
+      "CallbackError the host's reason\n"
+      "never did not answer within 20 ms\n"
+      "gave up\n"
+      "the callback gave a result that is no JSON\n");
+  EXPECT_EQ(told, 1);
+  ASSERT_EQ(waiting.size(), 1U);
+  EXPECT_TRUE(waiting[0]->cancelled());
+  waiting[0]->reply("1");  // nobody hears it
+  EXPECT_EQ(session.execute("await bad()").error->traceback.find("_cloche"), std::string::npos);
+}
+
+TEST(PythonSessionCallbacks, ACallbackCannotUseItsSession) {
+  PythonSession* own = nullptr;
+  ExecuteResult inner;
+  Callback reenter;
+  reenter.name = "reenter";
+  reenter.handler = [&](CallbackCall&) {
+    inner = own->execute("1");
+    return std::string("null");
+  };
+  PythonSession session = new_session({.callbacks = {reenter}});
+  own = &session;
+  EXPECT_EQ(session.execute("await reenter()").status, ExecuteStatus::ok);
+  EXPECT_EQ(inner.status, ExecuteStatus::busy);
+  EXPECT_NE(inner.reason.find("callback"), std::string::npos);
+}
+
+TEST(PythonSessionCallbacks, ComeAndGoWhileTheSessionLives) {
+  PythonSession session = new_session();
+  EXPECT_EQ(session.execute("await later()").error->type, "NameError");
+  session.add_callback(echo("later"));
+  EXPECT_EQ(value_of(session, "await later(a=1)"), "{'a': 1}");
+  EXPECT_TRUE(session.remove_callback("later"));
+  EXPECT_FALSE(session.remove_callback("later"));
+  EXPECT_EQ(session.execute("await later()").error->type, "NameError");
+  Callback none;
+  none.name = "none";
+  EXPECT_THROW(session.add_callback(none), std::invalid_argument);
+  Callback schema = echo("schema");
+  schema.parameters_schema = "[]";
+  EXPECT_THROW(session.add_callback(schema), std::invalid_argument);
+  EXPECT_THROW(session.add_callback(echo("two words")), std::invalid_argument);
+}
+
+// --- Limits
+
+ExecuteResult execute_within(PythonSession& session, std::string_view code,
+                             const ExecuteLimits& limits) {
+  ExecuteOptions options;
+  options.limits = limits;
+  return session.execute(code, options);
+}
+
+TEST(PythonSessionLimits, TimeStopsCodeAndTheSessionGoesOn) {
+  PythonSession session = new_session();
+  (void)printed(session, "x = 1");
+  for (const char* code : {"while True: pass", "import time\ntime.sleep(60)",
+                           "import asyncio\nawait asyncio.sleep(60)",
+                           "import subprocess\nsubprocess.run(['sleep', '60'])"}) {
+    const ExecuteResult result = execute_within(session, code, {.timeout = milliseconds(50)});
+    EXPECT_EQ(result.status, ExecuteStatus::limit) << code;
+    EXPECT_EQ(result.limit, Limit::time) << code;
+    EXPECT_EQ(result.error ? result.error->type : "", "TimeLimitExceeded") << code;
+    EXPECT_TRUE(result.session_alive) << code << result.reason;
+  }
+  EXPECT_EQ(value_of(session, "x"), "1");
+}
+
+TEST(PythonSessionLimits, AnOperationThatDoesNotListenEndsTheSession) {
+  PythonSession session = new_session();
+  (void)printed(session, "x = 1");
+  const ExecuteResult result =
+      execute_within(session, "print('said'); sum(range(10**15))", {.timeout = milliseconds(50)});
+  EXPECT_EQ(result.limit, Limit::time);
+  EXPECT_FALSE(result.session_alive);
+  EXPECT_EQ(result.stdout_data, "said\n");
+  EXPECT_EQ(session.execute("x").error->type, "NameError");
+}
+
+TEST(PythonSessionLimits, EachSaysWhich) {
+  PythonSession session = new_session({.callbacks = {echo("f")}});
+  const ExecuteResult steps = execute_within(session, "i = 0\nwhile True: i += 1", {.steps = 1000});
+  EXPECT_EQ(steps.limit, Limit::steps);
+  const std::string first = value_of(session, "i");
+  EXPECT_EQ(execute_within(session, "i = 0\nwhile True: i += 1", {.steps = 1000}).limit,
+            Limit::steps);
+  EXPECT_EQ(value_of(session, "i"), first);
+  EXPECT_EQ(execute_within(session, "while True: pass", {.cpu_time = milliseconds(20)}).limit,
+            Limit::cpu_time);
+  const ExecuteResult calls =
+      execute_within(session, "for i in range(9): await f()", {.callbacks = 3});
+  EXPECT_EQ(calls.limit, Limit::callbacks);
+  EXPECT_EQ(value_of(session, "i"), "3");
+  const ExecuteResult memory =
+      execute_within(session, "b = bytearray(500_000_000)", {.memory_bytes = 200'000'000});
+  EXPECT_EQ(memory.limit, Limit::memory);
+  EXPECT_EQ(memory.error->type, "MemoryError");
+  ExecuteOptions quiet;
+  quiet.limits.output_bytes = 1000;
+  const ExecuteResult dropped = session.execute("print('x' * 5000)", quiet);
+  EXPECT_EQ(dropped.status, ExecuteStatus::ok);
+  EXPECT_TRUE(dropped.stdout_truncated);
+  EXPECT_EQ(dropped.stdout_data.size(), 1000U);
+  quiet.on_output_limit = OutputLimitAction::stop;
+  const ExecuteResult stopped = session.execute("while True: print('x' * 100)", quiet);
+  EXPECT_EQ(stopped.limit, Limit::output);
+  EXPECT_TRUE(stopped.session_alive);
+  EXPECT_EQ(value_of(session, "i"), "3");
+}
+
+TEST(PythonSessionLimits, CancelStopsFromAnotherThread) {
+  std::atomic<bool> begun = false;
+  Callback begin;
+  begin.name = "begin";
+  begin.handler = [&](CallbackCall&) {
+    begun = true;
+    return std::string("null");
+  };
+  PythonSession session = new_session({.callbacks = {begin}});
+  session.cancel();  // nothing is in progress
+  std::thread other([&] {
+    while (!begun) std::this_thread::yield();
+    session.cancel();
+  });
+  const ExecuteResult result = session.execute(
+      "x = 5\nawait begin()\ntry:\n    while True: pass\nfinally: print('cleaned')");
+  other.join();
+  EXPECT_EQ(result.status, ExecuteStatus::cancelled);
+  EXPECT_EQ(result.error->type, "ExecutionCancelled");
+  EXPECT_EQ(result.stdout_data, "cleaned\n");
+  EXPECT_EQ(value_of(session, "x"), "5");
+}
+
+TEST(PythonSessionLimits, SessionsHaveTheirOwnClocks) {
+  std::vector<std::unique_ptr<PythonSession>> sessions;
+  for (int i = 0; i < 8; ++i)
+    sessions.push_back(std::make_unique<PythonSession>(engine(), SandboxOptions{}));
+  std::vector<std::thread> threads;
+  std::atomic<int> stopped = 0;
+  std::atomic<int> finished = 0;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      const ExecuteLimits limits{.timeout = milliseconds(i % 2 == 0 ? 40 : 60'000)};
+      const ExecuteResult result =
+          execute_within(*sessions[static_cast<std::size_t>(i)],
+                         i % 2 == 0 ? "while True: pass" : "import time\ntime.sleep(0.1)", limits);
+      if (result.limit == Limit::time && result.session_alive) ++stopped;
+      if (result.status == ExecuteStatus::ok) ++finished;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(stopped, 4);
+  EXPECT_EQ(finished, 4);
+}
+
+// --- Tracing
+
+TEST(PythonSessionTracing, TellsWhatHappensAndNothingOfTheRuntime) {
+  PythonSession session = new_session({.callbacks = {echo("f")}});
+  std::vector<std::string> told;
+  std::string contexts;
+  ExecuteOptions options;
+  options.trace.sink = [&](const TraceEvent& event) {
+    EXPECT_EQ(event.event.find("_cloche"), std::string::npos);
+    const std::size_t at = event.event.find("\"type\": \"") + 9;
+    told.push_back(std::to_string(event.line) + " " +
+                   event.event.substr(at, event.event.find('"', at) - at));
+    contexts += event.context;
+  };
+  const ExecuteResult result = session.execute(
+      "def g(a):\n"
+      "    return a\n"
+      "async def h():\n"
+      "    await f()\n"
+      "    g(3)\n"
+      "await h()\n"
+      "try: 1 / 0\n"
+      "except ZeroDivisionError: pass",
+      options);
+  EXPECT_EQ(result.status, ExecuteStatus::ok);
+  const std::vector<std::string> expected{
+      "1 call",           "1 line",    "3 line",    "6 line",   "3 call",   "4 line",
+      "4 callback_start", "4 suspend", "6 suspend", "6 resume", "4 resume", "4 callback_end",
+      "5 line",           "1 call",    "2 line",    "2 return", "5 return", "7 line",
+      "7 exception",      "8 line",    "8 return"};
+  EXPECT_EQ(told, expected);
+  EXPECT_NE(contexts.find("{\"arguments\": {\"a\": \"3\"}}"), std::string::npos) << contexts;
+  told.clear();
+  (void)session.execute("g(1)");
+  EXPECT_TRUE(told.empty());
+  options.trace.max_events_per_second = 10;
+  const ExecuteResult many = session.execute("for i in range(1000):\n    g(i)", options);
+  EXPECT_LE(told.size(), 30U);
+  EXPECT_GT(many.trace_events_dropped, 1000U);
+}
+
+// --- State
+
+constexpr std::string_view definitions = R"(
+import dataclasses, enum, math
+from functools import lru_cache
+class Base:
+    unit = 2
+    def twice(self, x): return x * self.unit
+class Derived(Base):
+    def twice(self, x): return super().twice(x) + 1
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: int = 0
+class Color(enum.Enum):
+    RED = 1
+    def shout(self): return self.name + '!'
+def counter():
+    n = 10
+    def step(by=1):
+        nonlocal n
+        n += by
+        return n
+    return step
+def fact(n): return 1 if n < 2 else n * fact(n - 1)
+square = lambda x: x * x
+@lru_cache
+def cached(x): return x
+step = counter(); step()
+nothing = None
+shared = [1]; alias = shared
+d, p, c = Derived(), Point(1), Color.RED
+)";
+constexpr std::string_view question =
+    "alias.append(2)\n"
+    "[d.twice(2), p, c.shout(), step(5), fact(5), square(3), cached(7), nothing, shared, math.pi > "
+    "3, isinstance(d, Base)]";
+constexpr std::string_view answer =
+    "[5, Point(x=1, y=0), 'RED!', 16, 120, 9, 7, None, [1, 2], True, True]";
+
+TEST(PythonSessionState, GoesToAnotherSession) {
+  PythonSession session = new_session();
+  (void)printed(session, definitions);
+  const StateResult state = session.snapshot_state();
+  ASSERT_TRUE(state) << state.error;
+  EXPECT_EQ(value_of(session, question), answer);
+  PythonSession other = new_session();
+  (void)printed(other, "mine = 1");
+  const StateResult restored = other.restore_state(state.bytes);
+  ASSERT_TRUE(restored) << restored.error;
+  EXPECT_EQ(value_of(other, question), answer);
+  EXPECT_EQ(value_of(other, "mine"), "1");
+  ASSERT_TRUE(other.clear_state());
+  EXPECT_EQ(other.execute("mine").error->type, "NameError");
+  // Again, from what was restored.
+  ASSERT_TRUE(session.restore_state(session.snapshot_state().bytes));
+  EXPECT_EQ(value_of(session, "c is Color.RED, fact(4)"), "(True, 24)");
+}
+
+TEST(PythonSessionState, NamesWhatCannotGo) {
+  PythonSession session = new_session();
+  (void)printed(session, "good = 1\nfile = open('f', 'w')\ngenerator = (i for i in 'ab')");
+  const StateResult refused = session.snapshot_state();
+  EXPECT_FALSE(refused);
+  EXPECT_NE(refused.error.find("file cannot be saved"), std::string::npos) << refused.error;
+  EXPECT_NE(refused.error.find("generator cannot be saved"), std::string::npos);
+  const StateResult state =
+      session.snapshot_state({.on_unpicklable = SnapshotOptions::OnUnpicklable::leave_out});
+  ASSERT_TRUE(state) << state.error;
+  ASSERT_EQ(state.left_out.size(), 2U);
+  EXPECT_EQ(state.left_out[0].name, "file");
+  PythonSession other = new_session();
+  ASSERT_TRUE(other.restore_state(state.bytes));
+  EXPECT_EQ(value_of(other, "good"), "1");
+  (void)printed(session, "del file, generator\nlarge = 'x' * 1000");
+  const StateResult small = session.snapshot_state({.max_bytes = 500});
+  EXPECT_NE(small.error.find("larger than 500 bytes"), std::string::npos) << small.error;
+}
+
+TEST(PythonSessionState, DamagedBytesAreErrors) {
+  PythonSession session = new_session();
+  (void)printed(session, "x = list(range(100))");
+  const std::string good = session.snapshot_state().bytes;
+  for (const std::string& bad :
+       {std::string(), std::string("CLPYST1"), std::string(1000, 'x'),
+        good.substr(0, good.size() - 1), good + "x", "CLPYST9" + good.substr(7)}) {
+    const StateResult result = session.restore_state(bad);
+    EXPECT_FALSE(result);
+    EXPECT_NE(result.error, "");
+  }
+  for (std::size_t at = 8; at < good.size(); at += 37) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x20);
+    EXPECT_FALSE(session.restore_state(bad)) << at;
+  }
+  EXPECT_EQ(value_of(session, "len(x)"), "100");
+}
+
+TEST(PythonSessionState, AForkGoesOnByItself) {
+  PythonSession session = new_session({.callbacks = {echo("f")}});
+  (void)printed(
+      session,
+      "import random\nx = [1]\nasync def g(): return await f(a=1)\nopen('file', 'w').write('old')");
+  const std::unique_ptr<PythonSession> twin = session.fork();
+  EXPECT_EQ(value_of(*twin, "x.append(2)\nopen('file', 'w').write('new')\nx"), "[1, 2]");
+  EXPECT_EQ(value_of(session, "x, open('file').read()"), "([1], 'old')");
+  EXPECT_EQ(value_of(*twin, "await g(), open('file').read()"), "({'a': 1}, 'new')");
+  EXPECT_NE(value_of(*twin, "random.random()"), value_of(session, "random.random()"));
+}
+
+TEST(PythonSessionState, ACheckpointIsTheWholeInterpreter) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("checkpoint-" + std::to_string(getpid()));
+  {
+    PythonSession session = new_session();
+    (void)printed(
+        session,
+        "import decimal\ngenerator = (i * i for i in range(5))\nnext(generator), next(generator)");
+    session.checkpoint(file);
+    EXPECT_EQ(value_of(session, "next(generator)"), "4");
+  }
+  PythonSession other = new_session({.callbacks = {echo("f")}});
+  other.restore(file);
+  EXPECT_EQ(value_of(other, "next(generator), await f()"), "(4, {})");
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  EXPECT_THROW(other.restore(file), std::runtime_error);
+  EXPECT_EQ(value_of(other, "next(generator)"), "9");
+  for (const auto& entry : std::filesystem::directory_iterator(file.parent_path())) {
+    if (entry.path().filename().string().starts_with(file.filename().string()))
+      std::filesystem::remove(entry.path());
+  }
+}
+
+}  // namespace
+}  // namespace cloche::testing
