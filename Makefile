@@ -34,6 +34,11 @@ test: guests-ready ## run all tests; TEST=regex runs some
 bench: guests-ready ## measure against native processes of this machine
 	@$(build)/bin/cloche_bench
 
+# Machine code for other machines is compiled at the first time, which takes a minute or two.
+.PHONY: wheel
+wheel: all ## build the Python wheel: build/dist/cloche-*.whl, which needs nothing else
+	@CLOCHE_BUILD=$(build) python3 sdk/python/wheel_backend.py $(build)/dist
+
 .PHONY: tidy
 tidy: all ## format, clang-tidy and the rules of scripts/tidy.py
 	@python3 scripts/tidy.py --jobs $(JOBS) $(TIDY)

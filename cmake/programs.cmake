@@ -1,7 +1,7 @@
 # Everything that stands on the whole library and is no layer: tests/*_test.cc (contract, hostile),
 # bench/*.cc, fuzz/*_fuzz.cc, examples/*.cc. A folder with nothing in it yet adds nothing.
 
-set(all_layers cloche_cli cloche_serve cloche_rest cloche_ssh cloche_steps cloche_http cloche_session
+set(all_layers cloche_cli cloche_rpc cloche_serve cloche_rest cloche_ssh cloche_steps cloche_http cloche_session
     cloche_sandbox cloche_packages cloche_python cloche_kernel cloche_vfs
     cloche_wasm cloche_base)
 
@@ -16,6 +16,7 @@ if(test_sources)
 endif()
 
 add_subdirectory(tests/differential)
+add_subdirectory(tests/rpc)
 add_subdirectory(tests/http)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*.cc)

@@ -7,6 +7,7 @@ namespace cloche::cli {
 
 int run_command(const Options& options);
 int shell_command(const Options& options);
-int prepare_command();
+int prepare_command(const Options& options);
+int rpc_command(const Options& options);
 
 }  // namespace cloche::cli

@@ -8,9 +8,11 @@ constexpr const char* general_page =
 
   cloche run 'SCRIPT' [ARG ...]   run a shell command in a fresh sandbox
   cloche shell                    an interactive shell in a fresh sandbox
+  cloche rpc                      serve a program: JSON-RPC 2.0 on standard input and output
   cloche serve [OPTIONS]          sessions for agents over HTTP and SSH; see cloche serve --help
   cloche sbs run                  the same with the steps of session-based-sandbox at the root
-  cloche prepare                  compile all programs of the sandbox now, once
+  cloche prepare                  compile all programs of the sandbox now, once; with --ship FOLDER
+                                  for other machines too, into FOLDER (to lie beside the system's)
   cloche help [COMMAND]           this page, or a command's
   cloche --version
 
@@ -46,6 +48,16 @@ Exit status: the command's own; 124 over its time; 128 + N ended by signal N; 2 
 sentence on standard error.
 )page";
 
+constexpr const char* rpc_page = R"page(cloche rpc [--parent PID]
+
+Serves one client with JSON-RPC 2.0, one object a line: requests on standard input, answers on standard output; log lines go to
+standard error. It ends at the end of input, when nobody reads its output any more, by the method kill, and with the process PID.
+docs/rpc.md has the methods.
+
+  {"jsonrpc":"2.0","id":1,"method":"create"}
+  {"jsonrpc":"2.0","id":2,"method":"run","params":{"command":"echo hello"}}
+)page";
+
 constexpr const char* shell_page = R"page(cloche shell [OPTIONS] [--] [ARG ...]
 
 bash in a fresh sandbox. On a terminal it is interactive, with history, completion and job control; Ctrl-D or `exit` ends it, and the
@@ -62,6 +74,7 @@ that of the shell.
 const char* help_page(const std::string& topic) {
   if (topic == "run") return run_page;
   if (topic == "shell") return shell_page;
+  if (topic == "rpc") return rpc_page;
   return general_page;
 }
 

@@ -36,7 +36,8 @@ int run(int argc, char** argv) {
   switch (options.command) {
     case Command::run: return run_command(options);
     case Command::shell: return shell_command(options);
-    case Command::prepare: return prepare_command();
+    case Command::prepare: return prepare_command(options);
+    case Command::rpc: return rpc_command(options);
     case Command::version: fmt::print("cloche {}\n", CLOCHE_VERSION); return 0;
     case Command::help: break;
   }

@@ -220,6 +220,30 @@ Options parse_run(int argc, const char* const* argv) {
 
 }  // namespace
 
+namespace {
+
+Options parse_rpc(int argc, const char* const* argv) {
+  Options options;
+  options.command = Command::rpc;
+  const std::vector<std::string> words(argv + 2, argv + argc);
+  if (words.empty()) return options;
+  if (words.size() == 1 && (words[0] == "--help" || words[0] == "-h")) {
+    options.command = Command::help;
+    options.help_topic = "rpc";
+    return options;
+  }
+  if (words[0] != "--parent" || words.size() != 2)
+    throw UsageError{"rpc takes --parent PID and nothing else; see cloche rpc --help"};
+  const std::string& pid = words[1];
+  const auto [end, error] =
+      std::from_chars(pid.data(), pid.data() + pid.size(), options.parent_pid);
+  if (error != std::errc() || end != pid.data() + pid.size() || options.parent_pid <= 0)
+    throw UsageError{"--parent wants the number of a process; not '" + pid + "'"};
+  return options;
+}
+
+}  // namespace
+
 Options parse(int argc, const char* const* argv) {
   Options options;
   const std::string command = argc > 1 ? argv[1] : "--help";
@@ -232,8 +256,13 @@ Options parse(int argc, const char* const* argv) {
     options.command = Command::version;
     return options;
   }
+  if (command == "rpc") return parse_rpc(argc, argv);
   if (command == "prepare") {
-    if (argc > 2) throw UsageError{"prepare takes no arguments"};
+    if (argc == 4 && std::string_view(argv[2]) == "--ship") {
+      options.ship_folder = argv[3];
+    } else if (argc > 2) {
+      throw UsageError{"prepare takes --ship FOLDER and nothing else"};
+    }
     options.command = Command::prepare;
     return options;
   }

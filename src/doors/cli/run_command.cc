@@ -24,7 +24,11 @@ int run_command(const Options& given) {
   return !copy_out_all(*sandbox, options) && result.exit_code == 0 ? failure : result.exit_code;
 }
 
-int prepare_command() {
+int prepare_command(const Options& options) {
+  if (!options.ship_folder.empty()) {
+    Engine::ship(engine_options(), options.ship_folder);
+    return 0;
+  }
   Engine engine(engine_options());
   engine.prepare();
   return 0;

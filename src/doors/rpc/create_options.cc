@@ -37,6 +37,38 @@ void set_limits(SandboxOptions& options, const Json& given) {
   small("openFiles", options.open_file_limit);
 }
 
+// A list of rules, or an object with all that there is to say; false is none.
+NetworkOptions network_of(const Json& given) {
+  NetworkOptions network;
+  if (given.is_boolean() && !given.get<bool>()) return network;
+  if (given.is_array()) {
+    const Json named = {{"allow", given}};
+    network.allow = Params(named).words("allow");
+    return network;
+  }
+  if (!given.is_object()) {
+    throw RpcError{code::invalid_params,
+                   "'network' must be false, a list of rules, or an object with 'allow'"};
+  }
+  const Params params(given);
+  network.allow = params.words("allow");
+  network.deny = params.words("deny");
+  if (const auto count = params.optional_count("maxConnections"))
+    network.max_connections = static_cast<std::uint32_t>(std::min<std::uint64_t>(*count, 65535));
+  network.max_bytes = params.optional_count("maxBytes").value_or(network.max_bytes);
+  network.connect_timeout =
+      params.optional_ms("connectTimeoutMs").value_or(network.connect_timeout);
+  network.trusted_certificates = params.optional_text("trustedCertificates").value_or("");
+  if (const Json* secrets = params.find("secrets")) {
+    if (!secrets->is_object()) throw RpcError{code::invalid_params, "'secrets' must be an object"};
+    for (const auto& [name, secret] : secrets->items()) {
+      const Params about(secret);
+      network.secrets[name] = {.value = about.word("value"), .hosts = about.words("hosts")};
+    }
+  }
+  return network;
+}
+
 }  // namespace
 
 SandboxOptions sandbox_options(const Params& params) {
@@ -48,6 +80,7 @@ SandboxOptions sandbox_options(const Params& params) {
   options.packages = params.words("packages");
   for (const Json& mount : params.objects("mounts")) options.mounts.push_back(mount_of(mount));
   if (const Json* limits = params.find("limits")) set_limits(options, *limits);
+  if (const Json* network = params.find("network")) options.network = network_of(*network);
   if (const auto folder = params.optional_word("wasmDir")) {
     std::error_code error;
     if (!std::filesystem::is_directory(*folder, error))

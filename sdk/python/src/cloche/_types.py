@@ -70,13 +70,19 @@ class PythonResult(CommandResult):
     """How Python code ended, what it printed, and the figures that it drew."""
 
     figures: list[Figure] = field(default_factory=list)
+    result: Optional[str] = None
+    """The repr of the last expression, if it has a value."""
+    error_type: Optional[str] = None
+    """The class of the exception that ended the code."""
 
     def _repr_html_(self) -> str:
         pictures = "".join(
             f'<img src="data:{f.mime_type};base64,{base64.b64encode(f.data).decode()}">'
             for f in self.figures)
-        text = super()._repr_html_() if self.stdout or self.stderr or not pictures else ""
-        return text + pictures
+        value = f"<pre>{html.escape(self.result)}</pre>" if self.result is not None else ""
+        shown = pictures + value
+        text = super()._repr_html_() if self.stdout or self.stderr or not shown else ""
+        return text + shown
 
 
 @dataclass
@@ -149,7 +155,9 @@ def python_result(reply: dict[str, Any], stdout: str | None = None,
                   stderr: str | None = None) -> PythonResult:
     """The result of `python.execute`."""
     figures = [Figure(base64.b64decode(f["data"]), f["mimeType"]) for f in reply.get("figures", [])]
-    return PythonResult(**_common(reply, stdout, stderr), figures=figures)
+    error = reply.get("error") or {}
+    return PythonResult(**_common(reply, stdout, stderr), figures=figures, result=reply.get("result"),
+                        error_type=error.get("type"))
 
 
 def _common(reply: dict[str, Any], stdout: str | None, stderr: str | None) -> dict[str, Any]:

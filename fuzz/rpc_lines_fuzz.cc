@@ -1,0 +1,61 @@
+// Lines of a client that is broken or hostile, to the JSON-RPC door: whatever they are, it answers
+// in whole lines of valid JSON and goes on. There is no sandbox behind it, so that a search is
+// fast.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "base/unique_fd.h"
+#include "doors/rpc/connection.h"
+
+namespace {
+
+using cloche::rpc::Connection;
+using cloche::rpc::Json;
+
+// Each line is an object with an id, and a result or an error.
+void check_answers(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) std::abort();
+    const Json answer = Json::parse(text.substr(0, end), nullptr, false);
+    if (!answer.is_object() || !answer.contains("id") ||
+        answer.contains("result") == answer.contains("error"))
+      std::abort();
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string all_of(int fd) {
+  const off_t size = ::lseek(fd, 0, SEEK_END);
+  std::string text(static_cast<std::size_t>(size), '\0');
+  if (::pread(fd, text.data(), text.size(), 0) != size) std::abort();
+  return text;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const cloche::UniqueFd file(::memfd_create("answers", MFD_CLOEXEC));
+  cloche::rpc::Output output(file.get());
+  {
+    Connection connection(output, [](Connection&) -> std::unique_ptr<cloche::Engine> {
+      throw std::runtime_error("there is no engine here");
+    });
+    std::string_view text(reinterpret_cast<const char*>(data), size);
+    while (!text.empty() && !connection.is_over()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      connection.take(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+  check_answers(all_of(file.get()));
+  return 0;
+}

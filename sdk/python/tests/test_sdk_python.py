@@ -1,0 +1,114 @@
+"""Python in a sandbox, from the SDK. Needs a build with Python."""
+import asyncio
+import os
+import unittest
+from pathlib import Path
+
+import cloche
+from cloche import aio
+
+ROOTFS = os.environ.get("CLOCHE_ROOTFS", "")
+
+
+@unittest.skipUnless(not ROOTFS or Path(ROOTFS, "python.wasm").exists(), "this system has no Python")
+class Python(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.sbx = cloche.Sandbox(timeout_ms=600_000)
+        cls.addClassCleanup(cls.sbx.kill)
+
+    def test_names_stay(self) -> None:
+        self.sbx.python.execute("x = 6", check=True)
+        result = self.sbx.python.execute("print(x * 7)")
+        self.assertEqual((result.stdout, result.exit_code), ("42\n", 0))
+        with self.sbx.fork() as twin:
+            twin.python.execute("x = 1")
+            self.assertEqual(self.sbx.python.execute("print(x)").stdout, "6\n")
+
+    def test_errors(self) -> None:
+        result = self.sbx.python.execute("def f():\n    raise KeyError('k')\nf()")
+        self.assertEqual(result.exit_code, 1)
+        self.assertIn("KeyError: 'k'", result.stderr)
+        with self.assertRaises(cloche.CommandError):
+            self.sbx.python.execute("1/0", check=True)
+        self.assertEqual(self.sbx.python.execute("print('on')").stdout, "on\n")
+
+    def test_the_last_expression(self) -> None:
+        self.assertEqual(self.sbx.python.execute("[1, 2]").result, "[1, 2]")
+        self.assertIsNone(self.sbx.python.execute("None").result)
+
+    def test_streaming(self) -> None:
+        parts = []
+        self.sbx.python.execute("for i in range(3):\n    print(i)", on_stdout=parts.append)
+        self.assertEqual("".join(parts), "0\n1\n2\n")
+
+    def test_callbacks(self) -> None:
+        def add(a: int, b: int = 1) -> int:
+            """Adds."""
+            return a + b
+
+        def fail() -> None:
+            raise ValueError("no")
+
+        async def later(text: str) -> dict:
+            await asyncio.sleep(0.01)
+            return {"text": text.upper()}
+
+        result = self.sbx.python.execute(
+            "print(await add(a=2), await add(a=2, b=5), await later(text='x'))\n"
+            "try:\n    await fail()\nexcept Exception as error:\n    print(error)\n",
+            callbacks=[add, fail, later])
+        self.assertEqual((result.stdout, result.stderr), ("3 7 {'text': 'X'}\nno\n", ""))
+
+    def test_a_function_that_calls_the_sandbox(self) -> None:
+        with cloche.Sandbox() as other:
+            result = self.sbx.python.execute(
+                "print(await shell(command='echo inner'))",
+                callbacks={"shell": lambda command: other.commands.run(command).stdout})
+            self.assertEqual(result.stdout, "inner\n\n")
+
+    def test_time_limit_keeps_the_server(self) -> None:
+        self.assertEqual(self.sbx.python.execute("while True: pass", timeout_ms=300).exit_code, 124)
+        self.assertEqual(self.sbx.python.execute("print('on')").stdout, "on\n")
+
+    def test_packages(self) -> None:
+        listed = self.sbx.packages.list()
+        self.assertIn("numpy", listed.available)
+        with self.assertRaises(RuntimeError):
+            self.sbx.packages.install("nonesuch")
+        self.sbx.packages.install("numpy")
+        self.assertIn("numpy", self.sbx.packages.list().installed)
+        self.assertEqual(self.sbx.python.execute("import numpy; print(numpy.arange(3).sum())").stdout, "3\n")
+
+    def test_figures_are_pictures(self) -> None:
+        with cloche.Sandbox(packages=["matplotlib"], timeout_ms=600_000) as sbx:
+            result = sbx.python.execute("import matplotlib.pyplot as plt\nplt.plot([1, 4, 2]);", check=True)
+            self.assertEqual(len(result.figures), 1)
+            self.assertTrue(result.figures[0].data.startswith(b"\x89PNG"))
+            self.assertIn("image/png", result.figures[0]._repr_mimebundle_())
+            self.assertIn("<img", result._repr_html_())
+            self.assertEqual(sbx.python.execute("1").figures, [])
+
+
+@unittest.skipUnless(not ROOTFS or Path(ROOTFS, "python.wasm").exists(), "this system has no Python")
+class AsyncPython(unittest.IsolatedAsyncioTestCase):
+    async def test_callbacks_run_side_by_side_in_the_loop(self) -> None:
+        at_once = most = 0
+
+        async def slow(i: int) -> int:
+            nonlocal at_once, most
+            at_once += 1
+            most = max(most, at_once)
+            await asyncio.sleep(0.2)
+            at_once -= 1
+            return i
+
+        async with aio.Sandbox(timeout_ms=600_000) as sbx:
+            result = await sbx.python.execute(
+                "import asyncio\nprint(await asyncio.gather(*[slow(i=i) for i in range(5)]))", callbacks=[slow])
+            self.assertEqual((result.stdout, result.stderr), ("[0, 1, 2, 3, 4]\n", ""))
+            self.assertGreater(most, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,309 @@
+"""The API that waits, against a real server."""
+import dataclasses
+import gc
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import cloche
+import wasmsand
+from cloche import Mount, Sandbox, _server
+
+
+class Contract(unittest.TestCase):
+    def test_as_the_contract_shows_it(self) -> None:
+        with wasmsand.Sandbox(timeout_ms=60_000, fs_limit_bytes=512 * 1024 * 1024) as sbx:
+            r = sbx.commands.run("echo hello | tr a-z A-Z")
+            self.assertIsInstance(r, wasmsand.CommandResult)
+            self.assertEqual((r.stdout, r.stderr, r.exit_code), ("HELLO\n", "", 0))
+            self.assertIsInstance(r.execution_time_ms, float)
+            sbx.files.write("/tmp/a.txt", "str or bytes")
+            self.assertEqual(sbx.files.read("/tmp/a.txt"), b"str or bytes")
+            sbx.files.mkdir("/tmp/d")
+            self.assertEqual(sbx.files.list("/tmp"), [wasmsand.FileInfo("a.txt", "file", 12),
+                                                      wasmsand.FileInfo("d", "dir", 0)])
+            self.assertEqual(sbx.files.stat("/tmp/a.txt"), wasmsand.FileInfo("a.txt", "file", 12))
+            sbx.files.rm("/tmp/a.txt")
+            with self.assertRaises(FileNotFoundError):
+                sbx.files.stat("/tmp/a.txt")
+        sbx.kill()
+        with self.assertRaises(RuntimeError):
+            sbx.commands.run("true")
+
+    def test_the_values_are_dataclasses(self) -> None:
+        self.assertEqual([f.name for f in dataclasses.fields(wasmsand.CommandResult)][:4],
+                         ["stdout", "stderr", "exit_code", "execution_time_ms"])
+        self.assertEqual([f.name for f in dataclasses.fields(wasmsand.FileInfo)], ["name", "type", "size"])
+        self.assertEqual(wasmsand.CommandResult("a", "b", 1, 2.0), wasmsand.CommandResult("a", "b", 1, 2.0))
+
+    def test_an_exception_in_the_block_cleans_up(self) -> None:
+        with self.assertRaises(ZeroDivisionError):
+            with Sandbox() as sbx:
+                1 / 0
+        self.assertFalse(sbx.is_alive)
+
+    def test_a_server_that_is_not_there_or_broken(self) -> None:
+        for program, words in (("/nonesuch/cloche", "no program"), ("/bin/false", "ended"), ("/bin/cat", "")):
+            with mock.patch.dict(os.environ, CLOCHE_BINARY=program):
+                with self.assertRaisesRegex(RuntimeError, words):
+                    Sandbox()
+
+    def test_arguments_are_named(self) -> None:
+        with self.assertRaises(TypeError):
+            Sandbox(30_000)  # type: ignore[misc]
+        with self.assertRaises(TypeError):
+            Sandbox(limits={"nonesuch": 1})
+
+
+class Shared(unittest.TestCase):
+    """A sandbox for all tests of a class."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.sbx = Sandbox()
+        cls.addClassCleanup(cls.sbx.kill)
+
+
+class Commands(Shared):
+    def test_options(self) -> None:
+        result = self.sbx.commands.run("cat; pwd; echo $A", stdin="in\n", cwd="/tmp", env={"A": "b"})
+        self.assertEqual(result.stdout, "in\n/tmp\nb\n")
+        self.assertEqual(self.sbx.commands.run("wc -c", stdin=b"\0\xff").stdout.strip(), "2")
+
+    def test_time(self) -> None:
+        result = self.sbx.commands.run("sleep 100", timeout_ms=200)
+        self.assertEqual((result.exit_code, result.status), (124, "timedOut"))
+        self.assertIn("time limit", result.reason)
+
+    def test_check(self) -> None:
+        with self.assertRaises(cloche.CommandError) as caught:
+            self.sbx.commands.run("echo no >&2; exit 3", check=True)
+        self.assertEqual(caught.exception.result.exit_code, 3)
+        self.assertIn("no", str(caught.exception))
+
+    def test_streaming(self) -> None:
+        out, err = [], []
+        result = self.sbx.commands.run("for i in 1 2 3; do echo $i; echo e$i >&2; done; printf 'é'",
+                                       on_stdout=out.append, on_stderr=err.append)
+        self.assertEqual("".join(out), "1\n2\n3\né")
+        self.assertEqual("".join(err), "e1\ne2\ne3\n")
+        self.assertEqual((result.stdout, result.stderr), ("1\n2\n3\né", "e1\ne2\ne3\n"))
+
+    def test_a_handler_that_raises_stops_the_command(self) -> None:
+        def refuse(text: str) -> None:
+            raise ValueError(text)
+        with self.assertRaises(ValueError):
+            self.sbx.commands.run("echo x; sleep 1000", on_stdout=refuse, timeout_ms=0)
+        self.assertEqual(self.sbx.commands.run("echo on").stdout, "on\n")
+
+    def test_cancel_from_another_thread(self) -> None:
+        started = threading.Event()
+        results = []
+        thread = threading.Thread(target=lambda: results.append(self.sbx.commands.run(
+            "echo up; sleep 1000", timeout_ms=0, on_stdout=lambda _: started.set())))
+        thread.start()
+        self.assertTrue(started.wait(60))
+        self.sbx.cancel()
+        thread.join()
+        self.assertEqual(results[0].exit_code, 137)
+
+    def test_history(self) -> None:
+        self.sbx.commands.run("echo remembered")
+        self.assertEqual(self.sbx.commands.history()[-1].command, "echo remembered")
+
+    def test_notebooks_show_results(self) -> None:
+        self.assertIn("&lt;b&gt;", self.sbx.commands.run("echo '<b>'")._repr_html_())
+
+
+class Files(Shared):
+    def test_large_ones_go_in_parts(self) -> None:
+        data = os.urandom(20_000_000)
+        self.sbx.files.write("/tmp/big", data)
+        self.assertEqual(self.sbx.files.read("/tmp/big"), data)
+        self.assertEqual(self.sbx.files.read("/tmp/big", offset=8 << 20, length=10), data[8 << 20:][:10])
+        self.sbx.files.rm("/tmp/big")
+
+    def test_all_operations(self) -> None:
+        files = self.sbx.files
+        files.write("/tmp/o/a", b"1")
+        files.write("/tmp/o/a", b"2", append=True, mode=0o600)
+        files.rename("/tmp/o/a", "/tmp/o/b")
+        files.symlink("b", "/tmp/o/c")
+        files.chmod("/tmp/o/b", 0o640)
+        self.assertEqual(files.read_text("/tmp/o/c"), "12")
+        self.assertEqual(files.glob("/tmp/o/*"), ["/tmp/o/b", "/tmp/o/c"])
+        self.assertEqual((files.lstat("/tmp/o/c").type, files.lstat("/tmp/o/c").target), ("symlink", "b"))
+        self.assertEqual(files.list_details("/tmp/o")[0].mode, 0o640)
+        self.assertTrue(files.exists("/tmp/o"))
+        files.mkdir("/tmp/o/x/y", parents=True)
+        files.mkdir("/tmp/o/x/y", parents=True, exist_ok=True)
+        with self.assertRaises(FileExistsError):
+            files.mkdir("/tmp/o/x/y")
+        files.rm("/tmp/o", recursive=True)
+        self.assertFalse(files.exists("/tmp/o"))
+        with self.assertRaises(PermissionError):
+            files.write("/etc/passwd", "")
+        with self.assertRaises(IsADirectoryError):
+            files.read("/tmp")
+
+    def test_upload_and_download(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            tree = Path(folder, "tree")
+            (tree / "sub").mkdir(parents=True)
+            (tree / "run.sh").write_text("echo ran")
+            (tree / "run.sh").chmod(0o755)
+            (tree / "sub" / "data").write_bytes(b"\0\xff")
+            self.sbx.files.upload(tree, "/tmp/tree")
+            self.assertEqual(self.sbx.commands.run("cd /tmp/tree; ./run.sh; stat -c %U sub; ln -s /etc/passwd out;"
+                                                   " ln -s run.sh in; cd - >/dev/null").stdout, "ran\nsandbox\n")
+            self.sbx.files.download("/tmp/tree", Path(folder, "back"))
+            self.assertEqual(Path(folder, "back/sub/data").read_bytes(), b"\0\xff")
+            self.assertTrue(os.access(Path(folder, "back/run.sh"), os.X_OK))
+            self.assertFalse(os.path.lexists(Path(folder, "back/out")))
+            self.assertTrue(os.path.islink(Path(folder, "back/in")))
+            self.sbx.files.upload(tree / "sub" / "data", "/tmp/one")
+            self.sbx.files.download("/tmp/one", Path(folder))
+            self.assertEqual(Path(folder, "one").read_bytes(), b"\0\xff")
+
+
+class State(Shared):
+    def test_environment(self) -> None:
+        self.sbx.env["A_NAME"] = "value"
+        self.assertEqual(self.sbx.env["A_NAME"], "value")
+        self.assertEqual(self.sbx.commands.run("echo $A_NAME").stdout, "value\n")
+        self.assertIsNone(self.sbx.env.get("NONESUCH"))
+        self.assertIn("A_NAME", self.sbx.env)
+        self.assertNotIn("NONESUCH", self.sbx.env)
+        self.assertEqual(dict(self.sbx.env.all())["A_NAME"], "value")
+
+    def test_fork_and_snapshot(self) -> None:
+        self.sbx.files.write("/tmp/state", "one")
+        moment = self.sbx.snapshot()
+        with self.sbx.fork() as twin:
+            twin.files.write("/tmp/state", "two")
+            self.assertEqual(self.sbx.files.read("/tmp/state"), b"one")
+        self.sbx.files.rm("/tmp/state")
+        self.sbx.restore(moment)
+        self.assertEqual(self.sbx.files.read("/tmp/state"), b"one")
+        moment.delete()
+
+    def test_export(self) -> None:
+        self.sbx.files.write("kept", "text")
+        with tempfile.TemporaryDirectory() as folder:
+            image = os.path.join(folder, "image")
+            self.assertIsNone(self.sbx.export(image))
+            with Sandbox(image=image) as other:
+                self.assertEqual(other.files.read("kept"), b"text")
+                other.files.write("kept", "changed")
+                other.load(self.sbx.export())
+                self.assertEqual(other.files.read("kept"), b"text")
+                with self.assertRaises(ValueError):
+                    other.load(b"nonsense")
+
+    def test_usage(self) -> None:
+        self.sbx.files.write("/tmp/used", b"x" * 10_000)
+        self.assertGreaterEqual(self.sbx.usage().file_bytes, 10_000)
+
+    def test_mounts_and_limits(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "f").write_text("host")
+            with Sandbox(mounts=[Mount(folder, "/data", read_only=True)], env={"E": "1"},
+                         limits={"processes": 8}) as sbx:
+                self.assertEqual(sbx.commands.run("cat /data/f; echo $E").stdout, "host1\n")
+                self.assertNotEqual(sbx.commands.run("echo x > /data/g").exit_code, 0)
+
+
+class Processes(unittest.TestCase):
+    def test_one_server_for_all_and_none_in_the_end(self) -> None:
+        first = Sandbox()
+        pid = first._link.server.pid
+        second = Sandbox()
+        self.assertEqual(second._link.server.pid, pid)
+        first.kill()
+        self.assertEqual(second.commands.run("echo on").stdout, "on\n")
+        second.kill()
+        self.assertFalse(os.path.exists(f"/proc/{pid}"))
+
+    def test_a_sandbox_that_nobody_refers_to_ends(self) -> None:
+        with Sandbox() as keeper:
+            forgotten = Sandbox()
+            name = forgotten.id
+            del forgotten
+            gc.collect()
+            listed = keeper._link.server.call("sandbox.list", {})["sandboxes"]
+            self.assertNotIn(name, [one["sandboxId"] for one in listed])
+
+    def test_a_server_that_is_killed_is_a_clear_error(self) -> None:
+        sbx = Sandbox()
+        os.kill(sbx._link.server.pid, 9)
+        with self.assertRaisesRegex(RuntimeError, "ended"):
+            for _ in range(100):
+                sbx.commands.run("true")
+        sbx.kill()
+        with Sandbox() as next_one:
+            self.assertEqual(next_one.commands.run("echo on").stdout, "on\n")
+
+    def test_the_server_ends_with_its_client(self) -> None:
+        program = ("import cloche, time\ns = cloche.Sandbox()\nprint(s._link.server.pid, flush=True)\n"
+                   "s.commands.run('sleep 1000', timeout_ms=0)\n")
+        client = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+        pid = int(client.stdout.readline())
+        client.kill()
+        client.wait()
+        client.stdout.close()
+        for _ in range(600):
+            if not os.path.exists(f"/proc/{pid}"):
+                return
+            threading.Event().wait(0.1)
+        self.fail("the server is still there")
+
+    def test_a_process_that_forgets_to_kill_leaves_nothing(self) -> None:
+        program = "import cloche\ns = cloche.Sandbox()\nprint(s._link.server.pid)\n"
+        done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stderr, "")
+        self.assertFalse(os.path.exists(f"/proc/{int(done.stdout)}"))
+
+    def test_a_forked_child_has_a_server_of_its_own(self) -> None:
+        with Sandbox() as sbx:
+            queue = multiprocessing.get_context("fork").SimpleQueue()
+            child = multiprocessing.get_context("fork").Process(target=_in_child, args=(sbx, queue))
+            child.start()
+            child.join()
+            self.assertEqual(child.exitcode, 0)
+            self.assertEqual(queue.get(), ("child\n", True))
+            self.assertEqual(sbx.commands.run("echo parent").stdout, "parent\n")
+            queue.close()
+
+    def test_many_threads(self) -> None:
+        with Sandbox() as sbx:
+            outputs = []
+            def work(i: int) -> None:
+                with sbx.fork() as twin:
+                    outputs.append(twin.commands.run(f"echo {i}").stdout)
+            threads = [threading.Thread(target=work, args=(i,)) for i in range(20)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(sorted(outputs, key=int), [f"{i}\n" for i in range(20)])
+        self.assertIsNone(_server._shared)
+
+
+def _in_child(sbx: Sandbox, queue: object) -> None:
+    try:
+        sbx.commands.run("true")
+        refused = False
+    except RuntimeError:
+        refused = True
+    with Sandbox() as own:
+        queue.put((own.commands.run("echo child").stdout, refused))
+
+
+if __name__ == "__main__":
+    unittest.main()

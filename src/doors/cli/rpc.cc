@@ -1,0 +1,15 @@
+#include <fmt/core.h>
+
+#include "doors/cli/commands.h"
+#include "doors/rpc/server.h"
+
+namespace cloche::cli {
+
+int rpc_command(const Options& options) {
+  rpc::ServerOptions server;
+  server.parent_pid = options.parent_pid;
+  server.engine.progress = [](std::string_view line) { fmt::print(stderr, "cloche: {}\n", line); };
+  return rpc::serve(server);
+}
+
+}  // namespace cloche::cli
