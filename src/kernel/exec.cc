@@ -2,17 +2,24 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <functional>
+#include <thread>
 
 #include "kernel/file_ops.h"
 #include "kernel/kernel.h"
 #include "kernel/process_timers.h"
+#include "kernel/task.h"
 #include "vfs/ops.h"
 
 namespace cloche::kernel {
 namespace {
 
 constexpr int max_interpreters = 4;
+constexpr long max_user_loads = 2;
+// How often one who waits for the compiler looks whether he is to end.
+constexpr std::chrono::milliseconds load_look{10};
 constexpr std::size_t head_bytes = 256;  // as much of a #! line as Linux looks at
 constexpr std::array<std::byte, 4> wasm_magic{std::byte{0}, std::byte{'a'}, std::byte{'s'},
                                               std::byte{'m'}};
@@ -67,10 +74,35 @@ Result<std::vector<std::byte>> read_whole(vfs::NodeIo& io, std::uint64_t size) {
   return content;
 }
 
-Result<std::shared_ptr<const Program>> load_user_program(Kernel& kernel, vfs::NodeIo& io) {
+// Sleeps without the lock, for a moment. EINTR when the task is to end.
+Result<void> pause(Kernel& kernel, Task& task, const std::function<void()>& sleep) {
+  kernel.mutex().unlock();
+  sleep();
+  kernel.mutex().lock();
+  if (task.attend() && task.unwinding()) return Errno::intr;
+  return {};
+}
+
+// As long as it takes, or until the task is to end. A sandbox has few loads at a time, those that
+// nobody waits for any more included.
+Result<std::shared_ptr<const Program>> load_while_alive(Kernel& kernel, Task& task,
+                                                        std::vector<std::byte> content) {
+  while (kernel.user_loads() >= max_user_loads) {
+    CLOCHE_TRY(pause(kernel, task, [] { std::this_thread::sleep_for(load_look); }));
+  }
+  const auto load =
+      kernel.services().programs.begin_load(std::move(content), kernel.user_load_ticket());
+  std::optional<ProgramLoad::Outcome> outcome;
+  while (!outcome) CLOCHE_TRY(pause(kernel, task, [&] { outcome = load->wait_for(load_look); }));
+  return *std::move(outcome);
+}
+
+Result<std::shared_ptr<const Program>> load_user_program(Kernel& kernel, vfs::NodeIo& io,
+                                                         Task* task) {
   CLOCHE_ASSIGN(const vfs::Stat stat, io.stat());
   if (stat.size > kernel.limits().program_bytes) return Errno::noexec;
-  CLOCHE_ASSIGN(const std::vector<std::byte> content, read_whole(io, stat.size));
+  CLOCHE_ASSIGN(std::vector<std::byte> content, read_whole(io, stat.size));
+  if (task != nullptr) return load_while_alive(kernel, *task, std::move(content));
   kernel.mutex().unlock();
   Result<std::shared_ptr<const Program>> program = kernel.services().programs.load_bytes(content);
   kernel.mutex().lock();
@@ -90,7 +122,8 @@ std::string base_name(std::string_view path) {
 
 }  // namespace
 
-Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecRequest request) {
+Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecRequest request,
+                                   Task* task) {
   std::size_t total = 0;
   for (const auto* list : {&request.argv, &request.environment}) {
     for (const std::string& text : *list) total += text.size() + 1 + sizeof(std::uint32_t);
@@ -113,7 +146,7 @@ Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecR
     const std::string_view text(reinterpret_cast<const char*>(head.data()), got);
     if (got >= wasm_magic.size() &&
         std::equal(wasm_magic.begin(), wasm_magic.end(), head.begin())) {
-      CLOCHE_ASSIGN(std::shared_ptr<const Program> program, load_user_program(kernel, *io));
+      CLOCHE_ASSIGN(std::shared_ptr<const Program> program, load_user_program(kernel, *io, task));
       return LoadedProgram{std::move(program), std::move(image)};
     }
     if (!text.starts_with("#!")) return Errno::noexec;

@@ -37,7 +37,10 @@ struct LoadedProgram {
 
 // Finds, checks and loads; nothing of `process` changes. Errors are those of execve(2). Kernel lock
 // held; it is released while a program is compiled, so `process` may have been killed in between.
-Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecRequest request);
+// `task`, when given, is the caller's: told to end, it stops waiting for a program that the user
+// brought (EINTR), and the compiler goes on alone.
+Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecRequest request,
+                                   Task* task = nullptr);
 
 // The point of no return: names, close-on-exec, signal dispositions, memory map.
 void apply_exec(Process& process, ExecImage image);

@@ -87,6 +87,9 @@ class Kernel {
   const KernelLimits& limits() const noexcept { return options_.limits; }
   const KernelOptions& options() const noexcept { return options_; }
   KernelServices& services() noexcept { return services_; }
+  // Programs that users of this sandbox brought and that are being loaded, and what each holds.
+  long user_loads() const noexcept { return user_loads_.use_count() - 1; }
+  std::shared_ptr<const void> user_load_ticket() const { return user_loads_; }
 
   // Starts a process as leader of a new session and job. Errors are those of execve.
   Result<ProcessPtr> spawn(const SpawnRequest& request);
@@ -162,6 +165,7 @@ class Kernel {
 
   std::mutex mutex_;
   KernelServices services_;
+  std::shared_ptr<const int> user_loads_ = std::make_shared<const int>();
   KernelOptions options_;
   FileLocks locks_;  // before everything that holds files: their ends look here
   const Process* acting_ = nullptr;

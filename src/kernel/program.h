@@ -2,11 +2,15 @@
 // how it starts. ProgramStore: the programs of one host process, shared by all its kernels.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +45,20 @@ struct Program {
   Startup startup;
 };
 
+// A program that is being loaded on a thread of its own. Thread-safe.
+class ProgramLoad {
+ public:
+  using Outcome = Result<std::shared_ptr<const Program>>;
+  // What came of it; nothing when it is still under way after that time.
+  std::optional<Outcome> wait_for(std::chrono::milliseconds time);
+
+ private:
+  friend class ProgramStore;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Outcome> outcome_;
+};
+
 // Identifies a program of the base layer: what vfs::BaseBuilder::add_program is given, and exec
 // finds at the inode.
 using ProgramTag = std::uint64_t;
@@ -50,6 +68,8 @@ class ProgramStore {
  public:
   ProgramStore(wasm::ModuleStore& modules, wasm::Linker& linker)
       : modules_(modules), linker_(linker) {}
+  // Waits for the loads under way.
+  ~ProgramStore();
 
   // Names a wasm file of the host as a program of base layers. Nothing is read before its first
   // exec.
@@ -64,6 +84,10 @@ class ProgramStore {
   // The program in bytes that a user brought. ENOEXEC when they are not a program that can run
   // here.
   Result<std::shared_ptr<const Program>> load_bytes(std::span<const std::byte> bytes);
+  // The same on another thread: compiling cannot be stopped, but who waits for it can. `ticket` is
+  // kept until it is done, so that its owner can count.
+  std::shared_ptr<ProgramLoad> begin_load(std::vector<std::byte> bytes,
+                                          std::shared_ptr<const void> ticket);
 
  private:
   Result<std::shared_ptr<const Program>> link(std::shared_ptr<const wasm::Module> module,
@@ -78,6 +102,8 @@ class ProgramStore {
     std::shared_ptr<const Program> program;
   };
   std::vector<Entry> entries_;  // tag - 1
+  std::condition_variable load_done_;
+  std::size_t loads_under_way_ = 0;
 };
 
 }  // namespace cloche::kernel

@@ -13,6 +13,7 @@
 #include "base/host_error.h"
 #include "wasm/cache_folder.h"
 #include "wasm/module_info.h"
+#include "wasm/module_limits.h"
 #include "wasm/native.h"
 #include "wasm/trusted_file.h"
 
@@ -133,6 +134,10 @@ Result<std::shared_ptr<const Module>> ModuleStore::load(std::span<const std::byt
   if (wasm.size() > max_guest_module_bytes) {
     reason = fmt::format("{} is too big for a program", name);
     return Errno::fbig;
+  }
+  if (const auto problem = beyond_limits(wasm)) {
+    reason = fmt::format("{} is too big for a program: {}", name, *problem);
+    return Errno::noexec;
   }
   return get({sha256(wasm), wasm.size(), std::string(name), [wasm] { return wasm; }, false},
              reason);

@@ -63,13 +63,14 @@ class ModuleStore {
   Result<std::shared_ptr<const Module>> load(const std::filesystem::path& path,
                                              std::string* message = nullptr);
 
-  // The program in these bytes (a guest's file). `name` is for on_compile. Errors: ENOEXEC; EFBIG
-  // beyond max_guest_module_bytes. The store keeps the last few of these.
+  // The program in these bytes (a guest's file). `name` is for on_compile. Errors: ENOEXEC (also
+  // for what module_limits.h says is too big); EFBIG beyond max_guest_module_bytes. The store keeps
+  // the last few of these.
   Result<std::shared_ptr<const Module>> load(std::span<const std::byte> wasm, std::string_view name,
                                              std::string* message = nullptr);
 
-  // Writes the machine code of a program of the host into `folder`, for the shipped_folder of stores
-  // elsewhere. For a store with a portable engine. Throws HostError.
+  // Writes the machine code of a program of the host into `folder`, for the shipped_folder of
+  // stores elsewhere. For a store with a portable engine. Throws HostError.
   void ship(const std::filesystem::path& program, const std::filesystem::path& folder);
 
   Engine& engine() const noexcept { return engine_; }

@@ -7,6 +7,8 @@ import pathlib
 import shutil
 import tempfile
 
+import libcxx
+import musl
 from common import USERLAND
 
 # The files of the system that no program brings: who there is, what it is called.
@@ -43,6 +45,17 @@ def _program(port):
             "recipe": f"userland/ports/{port.folder.name}", "patches": patches}
 
 
+def _libraries():
+    """What is linked into programs beside their own sources."""
+    llvm = {"kind": "debian", "package": "libclang-rt-22-dev-wasm32"}
+    return [
+        {"name": "musl", "version": "1.2.5", "licence": "MIT", "source": musl.SOURCE},
+        {"name": "compiler-rt", "version": "22", "licence": "Apache-2.0 WITH LLVM-exception", "source": llvm},
+        {"name": "libc++, libc++abi, libunwind", "version": libcxx.SOURCE["version"],
+         "licence": "Apache-2.0 WITH LLVM-exception", "source": libcxx.SOURCE},
+    ]
+
+
 def make_manifest(built_ports):
     """The manifest over (port, built folder) pairs, and where each file of it comes from."""
     entries, origin = {}, {}
@@ -55,7 +68,8 @@ def make_manifest(built_ports):
             entries[path] = _describe(path, source, program)
             origin[path] = source
     manifest = {"format": 1, "entries": [entries[path] for path in sorted(entries)],
-                "programs": [_program(port) for port, _ in sorted(built_ports, key=lambda pair: pair[0].name)]}
+                "programs": [_program(port) for port, _ in sorted(built_ports, key=lambda pair: pair[0].name)],
+                "libraries": _libraries()}
     return manifest, origin
 
 

@@ -33,7 +33,8 @@ SysResult exec_program(Call& call, ExecRequest request, std::uint32_t argv, std:
   std::size_t budget = call.kernel.limits().argument_bytes;
   CLOCHE_ASSIGN(request.argv, read_strings(call.memory, argv, budget));
   CLOCHE_ASSIGN(request.environment, read_strings(call.memory, envp, budget));
-  CLOCHE_ASSIGN(LoadedProgram loaded, load_program(call.kernel, call.process, std::move(request)));
+  CLOCHE_ASSIGN(LoadedProgram loaded,
+                load_program(call.kernel, call.process, std::move(request), &call.task));
   // Killed while it was compiled: the exec does not happen.
   if (call.task.attend() && call.task.unwinding()) return Errno::intr;
   const ProcessPtr process = call.process.shared_from_this();
