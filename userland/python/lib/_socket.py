@@ -7,6 +7,7 @@ import struct as _struct
 import time as _time
 
 from _cloche import door as _door
+from _cloche.names import literal as _literal, resolve as _resolve_name
 from _cloche.door import Frame as _Frame, call as _call, call_data as _call_data, raw as _raw
 
 error = OSError
@@ -566,95 +567,6 @@ def sethostname(name, /):
     raise PermissionError(_errno.EPERM, os.strerror(_errno.EPERM))
 
 
-def _literal(host):
-    for family in (AF_INET, AF_INET6):
-        try:
-            return family, inet_ntop(family, inet_pton(family, host))
-        except OSError:
-            continue
-    return None
-
-
-def _hosts_file(name):
-    found = []
-    try:
-        with open("/etc/hosts", encoding="utf-8", errors="replace") as file:
-            for line in file:
-                words = line.partition("#")[0].split()
-                if name in words[1:] and (literal := _literal(words[0])):
-                    found.append(literal)
-    except OSError:
-        pass
-    return found
-
-
-def _query(name, kind, number):
-    labels = [label.encode("ascii") for label in name.rstrip(".").split(".")]
-    if any(not 1 <= len(label) <= 63 for label in labels):
-        raise _gai(EAI_NONAME)
-    question = b"".join(bytes([len(label)]) + label for label in labels) + _struct.pack(">xHH", kind, 1)
-    return _struct.pack(">HHHHHH", number, 0x0100, 1, 0, 0, 0) + question
-
-
-def _read_answer(packet, kind):
-    """The code of the answer and its addresses."""
-    flags, _, count = _struct.unpack_from(">HHH", packet, 2)
-    at = 12
-    while packet[at]:
-        at += packet[at] + 1
-    at += 5
-    found = []
-    for _ in range(count):
-        at += 2
-        got, _, _, length = _struct.unpack_from(">HHIH", packet, at)
-        at += 10
-        if got == kind:
-            found.append(packet[at:at + length])
-        at += length
-    return flags & 15, found
-
-
-def _resolve(name, families):
-    """Addresses of a name: [(family, text)]."""
-    if found := [entry for entry in _hosts_file(name) if entry[0] in families]:
-        return found
-    if name == "localhost":
-        return [(family, "127.0.0.1" if family == AF_INET else "::1") for family in families]
-    kinds = {AF_INET: 1, AF_INET6: 28}
-    asker = socket(AF_INET, SOCK_DGRAM)
-    try:
-        asker.settimeout(30)
-        try:
-            asker.connect(("127.0.0.1", 53))
-            wanted = {}
-            for i, family in enumerate(families):
-                wanted[i + 1] = family
-                asker.send(_query(name, kinds[family], i + 1))
-            results, codes = {}, set()
-            while len(results) < len(wanted):
-                packet = asker.recv(4096)
-                number = int.from_bytes(packet[:2], "big")
-                family = wanted.get(number)
-                if family is not None and family not in results:
-                    code, addresses = _read_answer(packet, kinds[family])
-                    results[family] = [(family, inet_ntop(family, address)) for address in addresses]
-                    codes.add(code)
-        except UnicodeError:
-            raise _gai(EAI_NONAME) from None
-        except TimeoutError:
-            raise _gai(EAI_AGAIN) from None
-        except ConnectionRefusedError:
-            raise _gai(EAI_AGAIN, "Temporary failure in name resolution: this sandbox has no network") from None
-    finally:
-        asker.close()
-    found = [entry for family in families for entry in results[family]]
-    if found:
-        return found
-    if 5 in codes:
-        raise _gai(EAI_FAIL, f"{name} is not permitted by the network policy of this sandbox")
-    raise _gai(EAI_NONAME if 3 in codes else EAI_AGAIN if 2 in codes else EAI_NODATA)
-
-
 def getaddrinfo(host, port, family=0, type=0, proto=0, flags=0):
     if isinstance(host, (bytes, bytearray)):
         host = host.decode("ascii")
@@ -696,7 +608,7 @@ def getaddrinfo(host, port, family=0, type=0, proto=0, flags=0):
             name = host if host.isascii() else host.encode("idna").decode()
         except UnicodeError:
             raise _gai(EAI_NONAME) from None
-        found = _resolve(name.lower(), families)
+        found = _resolve_name(name.lower(), families)
         canonical = name if flags & AI_CANONNAME else ""
     return [(one, kind, protocol, canonical, (text, number) if one == AF_INET else (text, number, 0, 0))
             for one, text in found for kind, protocol in kinds]

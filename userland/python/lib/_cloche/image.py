@@ -12,7 +12,7 @@ COMMON = """
     contextlib contextvars copy csv dataclasses datetime decimal difflib email.message enum errno fnmatch fractions functools
     getopt getpass glob gzip hashlib heapq hmac html html.parser importlib importlib.metadata importlib.resources
     importlib.util inspect io ipaddress itertools json keyword linecache locale logging math mimetypes numbers operator os
-    os.path pathlib pickle pkgutil platform posixpath pprint queue random re reprlib runpy sched secrets select selectors
+    os.path pathlib pickle pip._cli pip._install pip._show pkgutil platform posixpath pprint queue random re reprlib runpy sched secrets select selectors
     shlex shutil signal site socket sqlite3 statistics stat string struct subprocess sysconfig tempfile textwrap threading
     time timeit token tokenize tomllib traceback types typing unicodedata unittest urllib.error urllib.parse
     urllib.request uuid warnings weakref xml.etree.ElementTree zipfile zlib zoneinfo
@@ -220,6 +220,7 @@ def _pbkdf2_hmac(hash_name, password, salt, iterations, dklen=None):
 
 def _adapt():
     """Where the library asks which platform this is, and the answer here is another than its guess."""
+    import asyncio
     import hashlib
     import locale
     import os
@@ -236,6 +237,10 @@ def _adapt():
     os.defpath = "/usr/local/bin:/usr/bin:/bin"
     platform.libc_ver = lambda *_, **__: ("musl", "1.2.5")
     locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
+    for name, module in list(sys.modules.items()):
+        if name.startswith("asyncio."):  # what its modules have since there are Unix sockets
+            for public in getattr(module, "__all__", ()):
+                vars(asyncio).setdefault(public, getattr(module, public))
     if not hasattr(hashlib, "pbkdf2_hmac"):
         hashlib.pbkdf2_hmac = _pbkdf2_hmac
 

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import shutil
+import sys
 import zipfile
 
 from ._errors import PipError
@@ -153,7 +154,7 @@ class _Unpacking:
             self._write(self.target, rest, content)
         elif kind == "scripts":
             if content.startswith(b"#!python"):
-                content = b"#!/usr/bin/python3" + content[content.find(b"\n"):]
+                content = b"#!" + interpreter().encode() + content[content.find(b"\n"):]
             self._write(self.scripts, rest, content, executable=True)
         elif kind == "data":
             self._write(os.path.dirname(self.scripts), rest, content, executable)
@@ -182,12 +183,17 @@ class _Unpacking:
         return script_targets(text)
 
 
-_LAUNCHER = """#!/usr/bin/python3
+_LAUNCHER = """#!{python}
 import sys
 from {module} import {first}
 if __name__ == "__main__":
     sys.exit({call}())
 """
+
+
+def interpreter():
+    """What a script of this environment starts with."""
+    return sys.executable if sys.prefix != sys.base_prefix else "/usr/bin/python3"
 
 
 def script_targets(text):
@@ -201,7 +207,7 @@ def script_targets(text):
             module, _, call = target.split("[")[0].strip().partition(":")
             call = call.strip()
             if module and call and "/" not in name:
-                found.append((name, {"module": module.strip(), "first": call.split(".")[0], "call": call}))
+                found.append((name, {"python": interpreter(), "module": module.strip(), "first": call.split(".")[0], "call": call}))
     return found
 
 
