@@ -13,6 +13,7 @@ constexpr const char* general_page =
   cloche sbs run                  the same with the steps of session-based-sandbox at the root
   cloche prepare                  compile all programs of the sandbox now, once; with --ship FOLDER
                                   for other machines too, into FOLDER (to lie beside the system's)
+  cloche licenses [--json]        the programs of the sandbox, with version, licence and source
   cloche help [COMMAND]           this page, or a command's
   cloche --version
 
@@ -37,6 +38,7 @@ status are those of cloche.
   --packages A,B            Python packages it can import
   --stdin                   gives it the standard input of cloche (else it is empty)
   --mount HOST:GUEST[:ro]   a folder of this machine in the sandbox, writable unless :ro; may be repeated
+  --wasm-dir DIR            a folder of WebAssembly programs of this machine: NAME.wasm is the command NAME in the sandbox
   --net RULE                what of the network it may reach: HOST, HOST:PORT, *.example.com, 10.0.0.0/8, localhost:8080; may be
                             repeated; none without it (docs/network.md)
   --out GUEST:HOST          copies a file out of the sandbox when the command has ended; may be repeated

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "doors/cli/commands.h"
+#include "doors/cli/licenses.h"
 #include "doors/cli/options.h"
 #include "doors/serve/serve.h"
 
@@ -37,6 +38,7 @@ int run(int argc, char** argv) {
     case Command::run: return run_command(options);
     case Command::shell: return shell_command(options);
     case Command::prepare: return prepare_command(options);
+    case Command::licenses: return licenses_command(options.list_format);
     case Command::rpc: return rpc_command(options);
     case Command::version: fmt::print("cloche {}\n", CLOCHE_VERSION); return 0;
     case Command::help: break;

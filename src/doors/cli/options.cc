@@ -94,6 +94,7 @@ struct RunArguments {
   std::string memory;
   std::string file_limit;
   std::string cwd;
+  std::string program_folder;
   std::vector<std::string> environment;
   std::vector<std::string> packages;
   std::vector<std::string> mounts;
@@ -111,6 +112,7 @@ void define_run(CLI::App& run, RunArguments& to) {
   run.add_option("--memory", to.memory);
   run.add_option("--fs-limit", to.file_limit);
   run.add_option("--cwd", to.cwd);
+  run.add_option("--wasm-dir", to.program_folder);
   run.add_option("--env", to.environment)->expected(1)->take_all();
   run.add_option("--packages", to.packages)->expected(1)->take_all();
   run.add_option("--mount", to.mounts)->expected(1)->take_all();
@@ -128,9 +130,9 @@ void define_run(CLI::App& run, RunArguments& to) {
 // The first word that is no option begins the script: all from there on is passed to it as it is.
 std::vector<std::string> own_part(int argc, const char* const* argv,
                                   std::vector<std::string>& script) {
-  static const std::vector<std::string> with_value{
-      "--timeout", "--memory", "--fs-limit", "--cwd", "--env", "--packages", "--mount", "--net",
-      "--out"};
+  static const std::vector<std::string> with_value{"--timeout", "--memory",   "--fs-limit", "--cwd",
+                                                   "--env",     "--packages", "--mount",    "--net",
+                                                   "--out",     "--wasm-dir"};
   std::vector<std::string> own;
   int i = 2;
   for (; i < argc; ++i) {
@@ -167,6 +169,7 @@ Options sandbox_options(const RunArguments& given) {
   for (const std::string& text : given.copies) options.copies.push_back(copy_option(text));
   options.trace_syscalls = given.trace;
   options.run.cwd = given.cwd;
+  options.sandbox.program_folder = given.program_folder;
   return options;
 }
 
@@ -257,6 +260,13 @@ Options parse(int argc, const char* const* argv) {
     return options;
   }
   if (command == "rpc") return parse_rpc(argc, argv);
+  if (command == "licenses") {
+    options.command = Command::licenses;
+    if (argc > 3 || (argc == 3 && std::string_view(argv[2]) != "--json"))
+      throw UsageError{"licenses takes --json and nothing else"};
+    if (argc == 3) options.list_format = ListFormat::json;
+    return options;
+  }
   if (command == "prepare") {
     if (argc == 4 && std::string_view(argv[2]) == "--ship") {
       options.ship_folder = argv[3];

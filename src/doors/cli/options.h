@@ -8,10 +8,11 @@
 
 #include "cloche/run.h"
 #include "cloche/sandbox.h"
+#include "doors/cli/licenses.h"
 
 namespace cloche::cli {
 
-enum class Command : std::uint8_t { run, shell, prepare, rpc, help, version };
+enum class Command : std::uint8_t { run, shell, prepare, licenses, rpc, help, version };
 
 // A file to copy out of the sandbox when the command has ended.
 struct CopyOut {
@@ -26,8 +27,9 @@ struct Options {
   RunOptions run;
   std::vector<CopyOut> copies;
   bool trace_syscalls = false;
+  ListFormat list_format = ListFormat::text;  // of `licenses`
   std::string ship_folder;  // of `prepare`: where portable machine code goes; empty: nowhere
-  int parent_pid = 0;       // of `rpc`: the process with which it ends; 0: none
+  int parent_pid = 0;  // of `rpc`: the process with which it ends; 0: none
 };
 
 // The line cannot be understood: one sentence that says why and what to do. The exit status is 2.
