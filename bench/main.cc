@@ -9,6 +9,7 @@
 #include "promises.h"
 #include "python_rows.h"
 #include "rpc_rows.h"
+#include "tool_rows.h"
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--micro") {
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
     cloche::bench::measure_promises();
     cloche::bench::measure_python();
     cloche::bench::measure_rpc();
+    cloche::bench::measure_tools();
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "cloche_bench: {}\n", error.what());
