@@ -14,6 +14,7 @@ from .door import Frame, call, call_data, raw
 AT_FDCWD = -100
 _F_DUPFD_CLOEXEC, _F_GETFD, _F_SETFD, _FD_CLOEXEC = 1030, 1, 2, 1
 _O_CLOEXEC, _O_NONBLOCK = 0o2000000, 0o4000
+O_NOCTTY = 1 << 29  # a bit that the C library has no use for
 _TIOCGWINSZ = 0x5413
 
 
@@ -200,7 +201,7 @@ def openpty():
     frame = Frame()
     unlock = frame.data(struct.pack("<i", 0))
     call("ioctl", master, 0x40045431, unlock, frame=frame)  # TIOCSPTLCK
-    return master, os.open(f"/dev/pts/{number}", os.O_RDWR | getattr(os, "O_NOCTTY", 0))
+    return master, open(f"/dev/pts/{number}", posix.O_RDWR | O_NOCTTY)
 
 
 def tcgetpgrp(fd, /):
@@ -420,6 +421,8 @@ def linux_open_flags(flags):
     """Linux's open flags for the C library's own."""
     access_mode = flags & (posix.O_RDONLY | posix.O_WRONLY | posix.O_RDWR)
     linux = 2 if access_mode == posix.O_RDWR else 1 if access_mode == posix.O_WRONLY else 0
+    if flags & O_NOCTTY:
+        linux |= 0o400
     for name, value in (("O_CREAT", 0o100), ("O_EXCL", 0o200), ("O_TRUNC", 0o1000), ("O_APPEND", 0o2000),
                         ("O_NONBLOCK", 0o4000), ("O_DIRECTORY", 0o200000), ("O_NOFOLLOW", 0o400000)):
         if flags & getattr(posix, name):
@@ -449,4 +452,5 @@ def publish(module, constants=()):
 def install():
     publish(sys.modules[__name__])
     os.DirEntry = DirEntry
+    os.O_NOCTTY = posix.O_NOCTTY = O_NOCTTY
     os.PRIO_PROCESS, os.PRIO_PGRP, os.PRIO_USER = 0, 1, 2
