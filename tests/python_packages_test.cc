@@ -2,6 +2,10 @@
 // are uninstalled; wheels come from files.
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -154,6 +158,25 @@ TEST(Packages, AreGivenAtCreation) {
   } catch (const std::runtime_error& error) {
     EXPECT_THAT(error.what(), StartsWith("Package not found. Available: attrs, "));
   }
+}
+
+TEST(Packages, ComeFromTheOperatorsWheels) {
+  const auto maker = make_sandbox();
+  ASSERT_EQ(run(*maker, make_wheels).exit_code, 0);
+  const std::string name = "tiny_pack-1.2-py3-none-any.whl";
+  const auto wheel = maker->files().read("/workspace/wheels/" + name);
+  ASSERT_TRUE(wheel);
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / ("wheels-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / name, std::ios::binary) << *wheel;
+  SandboxOptions options{.packages = {"tiny-pack", "pyyaml"}};
+  options.mounts.push_back({folder, "/usr/share/wheels", Mount::Access::read_only});
+  EXPECT_EQ(run(*make_sandbox(options), "tiny; python3 -c 'import six, yaml'").stdout_data,
+            "tiny runs\n");
+  options.packages = {"nonesuch"};
+  EXPECT_THROW((void)make_sandbox(options), std::runtime_error);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Packages, ForksAndSandboxesNeverDrawTheSameNumbers) {

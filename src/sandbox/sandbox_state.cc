@@ -2,9 +2,13 @@
 
 #include <stdexcept>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "base/host_error.h"
 #include "kernel/sockets/socket_table.h"
 #include "kernel/statistics.h"
+#include "sandbox/run.h"
 #include "vfs/hostfs.h"
 
 namespace cloche::detail {
@@ -35,6 +39,19 @@ std::shared_ptr<const net::SecretStore> make_secrets(const NetworkOptions& optio
   }
 }
 
+// Where pip in a sandbox looks for the operator's wheels (userland/python/lib/pip/_sources.py).
+constexpr std::string_view wheels_path = "/usr/share/wheels";
+
+// The folder of $CLOCHE_WHEELS, unless a mount says another one.
+void add_wheels(std::vector<Mount>& mounts) {
+  const char* folder = std::getenv("CLOCHE_WHEELS");
+  const bool there = std::any_of(mounts.begin(), mounts.end(), [](const Mount& mount) {
+    return mount.guest_path == wheels_path;
+  });
+  if (folder != nullptr && *folder != '\0' && !there)
+    mounts.push_back({folder, std::string(wheels_path), Mount::Access::read_only});
+}
+
 }  // namespace
 
 SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
@@ -45,8 +62,10 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
       secrets_(make_secrets(options_.network)) {
   for (const auto& secret : secrets_->entries()) environment_[secret.name] = secret.placeholder;
   for (const auto& [name, value] : options_.environment) environment_[name] = value;
+  add_wheels(options_.mounts);
+  const auto [of_registry, of_wheels] = split_packages(options_.packages);
   std::string message;
-  if (!engine_.python().install(*root_, options_.packages, &message)) throw HostError(message);
+  if (!engine_.python().install(*root_, of_registry, &message)) throw HostError(message);
   if (!options_.packages.empty()) engine_.python().prepare(*root_);
   if (!options_.program_folder.empty())
     engine_.program_folders().install(*root_, options_.program_folder);
@@ -56,6 +75,36 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
   start_network();
   python_ = std::make_unique<KeptPython>(*this);
   shell_ = std::make_unique<KeptShell>(*this);
+  if (!install_wheels(of_wheels, &message)) throw HostError(message);
+}
+
+std::pair<std::vector<std::string>, std::vector<std::string>> SandboxState::split_packages(
+    const std::vector<std::string>& wishes) const {
+  const packages::PackageRegistry* registry = engine_.python().registry();
+  const auto& mounts = options_.mounts;
+  const bool has_wheels = std::any_of(mounts.begin(), mounts.end(), [](const Mount& mount) {
+    return mount.guest_path == wheels_path;
+  });
+  if (registry == nullptr || !has_wheels) return {wishes, {}};
+  std::pair<std::vector<std::string>, std::vector<std::string>> split;
+  for (const std::string& text : wishes) {
+    const auto wish = packages::parse_wish(text);
+    (wish && registry->find(wish->name) == nullptr ? split.second : split.first).push_back(text);
+  }
+  return split;
+}
+
+bool SandboxState::install_wheels(const std::vector<std::string>& wishes, std::string* message) {
+  if (wishes.empty()) return true;
+  RunOptions pip;
+  pip.argv = {"python3", "-m", "pip", "install", "-q"};
+  pip.argv.insert(pip.argv.end(), wishes.begin(), wishes.end());
+  const RunResult result = run(*this, pip);
+  if (result.exit_code != 0 && message != nullptr) {
+    *message = result.stderr_data.empty() ? result.reason : result.stderr_data;
+    while (message->ends_with('\n')) message->pop_back();
+  }
+  return result.exit_code == 0;
 }
 
 SandboxState::SandboxState(EngineState& engine, SandboxOptions options,
@@ -178,8 +227,12 @@ void SandboxState::set_environment(const std::string& name, const std::string& v
 }
 
 bool SandboxState::install_packages(const std::vector<std::string>& names, std::string* message) {
-  const std::lock_guard lock(kernel_->mutex());
-  return engine_.python().install(*root_, names, message);
+  const auto [of_registry, of_wheels] = split_packages(names);
+  {
+    const std::lock_guard lock(kernel_->mutex());
+    if (!engine_.python().install(*root_, of_registry, message)) return false;
+  }
+  return install_wheels(of_wheels, message);
 }
 
 std::uint64_t SandboxState::cancellations() const {

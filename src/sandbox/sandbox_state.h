@@ -53,6 +53,11 @@ class SandboxState {
     return std::forward<Body>(body)(ops);
   }
 
+  // Output of the sandbox as its owner is to see it: without secrets.
+  std::string scrub(std::string text) const {
+    return secrets_->empty() ? std::move(text) : secrets_->scrub(std::move(text));
+  }
+
   // See Sandbox::install_packages.
   bool install_packages(const std::vector<std::string>& names, std::string* message);
 
@@ -68,6 +73,10 @@ class SandboxState {
                std::unique_ptr<vfs::Namespace> space, vfs::TypedFsRef<vfs::MemFs> root,
                std::shared_ptr<const net::SecretStore> secrets);
   void start_network();
+  // What the registry has, and what is left to pip, where the operator gave wheels.
+  std::pair<std::vector<std::string>, std::vector<std::string>> split_packages(
+      const std::vector<std::string>& wishes) const;
+  bool install_wheels(const std::vector<std::string>& wishes, std::string* message);
   std::unique_ptr<kernel::Kernel> make_kernel(std::unique_ptr<vfs::Namespace> space) const;
   void mount_host_folders(vfs::Namespace& space) const;
 

@@ -36,6 +36,7 @@ status are those of cloche.
   --cwd DIR                 where it starts (/workspace)
   --env NAME=VALUE          a variable of its environment; may be repeated
   --packages A,B            Python packages it can import
+  --wheels DIR              a folder of pure-Python wheels that it may install, also by --packages
   --stdin                   gives it the standard input of cloche (else it is empty)
   --mount HOST:GUEST[:ro]   a folder of this machine in the sandbox, writable unless :ro; may be repeated
   --wasm-dir DIR            a folder of WebAssembly programs of this machine: NAME.wasm is the command NAME in the sandbox

@@ -95,6 +95,7 @@ struct RunArguments {
   std::string file_limit;
   std::string cwd;
   std::string program_folder;
+  std::string wheel_folder;
   std::vector<std::string> environment;
   std::vector<std::string> packages;
   std::vector<std::string> mounts;
@@ -113,6 +114,7 @@ void define_run(CLI::App& run, RunArguments& to) {
   run.add_option("--fs-limit", to.file_limit);
   run.add_option("--cwd", to.cwd);
   run.add_option("--wasm-dir", to.program_folder);
+  run.add_option("--wheels", to.wheel_folder);
   run.add_option("--env", to.environment)->expected(1)->take_all();
   run.add_option("--packages", to.packages)->expected(1)->take_all();
   run.add_option("--mount", to.mounts)->expected(1)->take_all();
@@ -132,7 +134,7 @@ std::vector<std::string> own_part(int argc, const char* const* argv,
                                   std::vector<std::string>& script) {
   static const std::vector<std::string> with_value{"--timeout", "--memory",   "--fs-limit", "--cwd",
                                                    "--env",     "--packages", "--mount",    "--net",
-                                                   "--out",     "--wasm-dir"};
+                                                   "--out",     "--wasm-dir", "--wheels"};
   std::vector<std::string> own;
   int i = 2;
   for (; i < argc; ++i) {
@@ -165,6 +167,10 @@ Options sandbox_options(const RunArguments& given) {
     for (std::string& name : split_list(text)) options.sandbox.packages.push_back(std::move(name));
   }
   for (const std::string& text : given.mounts) options.sandbox.mounts.push_back(mount_option(text));
+  if (!given.wheel_folder.empty()) {  // where pip looks for them
+    options.sandbox.mounts.push_back(
+        {given.wheel_folder, "/usr/share/wheels", Mount::Access::read_only});
+  }
   options.sandbox.network.allow = given.network;
   for (const std::string& text : given.copies) options.copies.push_back(copy_option(text));
   options.trace_syscalls = given.trace;
