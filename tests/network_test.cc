@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "cloche/python_session.h"
 #include "loopback_server_testing.h"
 #include "sandbox_testing.h"
 
@@ -56,7 +57,7 @@ TEST(Network, ARuleOpensWhatItNamesAndNothingElse) {
   const LoopbackServer server(Speaks::http);
   const LoopbackServer other(Speaks::http);
   Audit audit;
-  const auto sandbox =
+  auto sandbox =
       make_sandbox({.network = {.allow = {server.rule()}, .audit = [&](const NetworkEvent& event) {
                                   const std::lock_guard lock(audit.mutex);
                                   audit.events.push_back(event);
@@ -90,6 +91,7 @@ except socket.gaierror as error:
             "PermissionError\nexample.com is not permitted by the network policy of this sandbox\n")
       << result.stderr_data;
   EXPECT_EQ(other.connections(), 0);
+  sandbox.reset();  // the last events have been told then
   EXPECT_TRUE(audit.has(NetworkEvent::Kind::connect, true, server.rule()));
   EXPECT_TRUE(audit.has(NetworkEvent::Kind::connect, false, "link-local"));
   EXPECT_TRUE(audit.has(NetworkEvent::Kind::resolve, false, "no rule allows this name"));
@@ -208,6 +210,16 @@ print(ask(http.client.HTTPConnection("127.0.0.1", )" + std::to_string(other.port
 )",
                                                           server.port()));
   EXPECT_EQ(result.stdout_data, "False\nTrue True False\nFalse\n") << result.stderr_data;
+}
+
+TEST(Network, SecretsAreScrubbedFromWhatASessionSays) {
+  const auto sandbox = make_sandbox(
+      {.network = {.secrets = {{"API_KEY", {.value = "the real value", .hosts = {"localhost"}}}}}});
+  PythonSession session(*sandbox);
+  const ExecuteResult result = session.execute(
+      "import os\nprint(os.environ['API_KEY'], 'the real value')\nos.environ['API_KEY']");
+  EXPECT_EQ(result.stdout_data, "[API_KEY] [API_KEY]\n");
+  EXPECT_EQ(result.result_repr, "'[API_KEY]'");
 }
 
 }  // namespace

@@ -114,6 +114,38 @@ TEST(PythonSession, MainIsTheUsersNamespace) {
             "(1, True)");
 }
 
+TEST(PythonSession, HandlersRunForSignalsFromElsewhere) {
+  PythonSession session = new_session();
+  EXPECT_EQ(value_of(session,
+                     "import os, signal, subprocess, time\nseen = []\n"
+                     "signal.signal(signal.SIGUSR1, lambda number, frame: seen.append(number))\n"
+                     "subprocess.run(['sh', '-c', f'kill -USR1 {os.getpid()}'])\n"
+                     "child = subprocess.Popen(['sh', '-c', f'kill -USR1 {os.getpid()}'])\n"
+                     "while len(seen) < 2: pass\n"
+                     "child.wait(), len(seen)"),
+            "(0, 2)");
+}
+
+TEST(PythonSession, StartsFromACheckpoint) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("image-" + std::to_string(getpid()));
+  {
+    PythonSession session = new_session();
+    (void)printed(session, "import colorsys\nprepared = [1, 2, 3]");
+    session.checkpoint(file);
+  }
+  PythonSession session = new_session({.image = file});
+  EXPECT_EQ(value_of(session, "prepared, colorsys.__name__"), "([1, 2, 3], 'colorsys')");
+  ExecuteOptions options;
+  options.limits.timeout = milliseconds(30);
+  EXPECT_FALSE(session.execute("del prepared\nsum(range(10**15))", options).session_alive);
+  EXPECT_EQ(value_of(session, "prepared"), "[1, 2, 3]");
+  std::filesystem::remove(file);
+  std::filesystem::remove(file.string() + ".record");
+  PythonSession none = new_session({.image = file});
+  EXPECT_EQ(none.execute("1").status, ExecuteStatus::ended);
+}
+
 TEST(PythonSession, OutputComesInOrderFromAllWhoWrite) {
   PythonSession session = new_session();
   std::string seen;

@@ -100,6 +100,7 @@ void Network::stop() {
     (void)!write(wake_.get(), &one, sizeof one);
   }
   if (thread_.joinable()) thread_.join();
+  tell_events();
   Connections rest;
   {
     const std::lock_guard lock(kernel_.mutex());

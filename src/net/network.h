@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/network.h"
 #include "base/unique_fd.h"
-#include "cloche/network.h"
 #include "kernel/kernel.h"
 #include "kernel/sockets/outbound.h"
 #include "net/policy.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cloche/network.h"
+#include "base/network.h"
 #include "net/rule.h"
 
 namespace cloche::net {

@@ -102,6 +102,15 @@ SecretStore::SecretStore(const std::map<std::string, Secret>& secrets) {
   }
 }
 
+std::string SecretStore::scrub(std::string text) const {
+  for (const Entry& secret : entries_) {
+    const std::string name = "[" + secret.name + "]";
+    replace_all(text, secret.placeholder, name);
+    if (!secret.value.empty()) replace_all(text, secret.value, name);
+  }
+  return text;
+}
+
 RequestRewriter::RequestRewriter(const SecretStore& secrets, std::string host,
                                  std::function<void(const std::string&, bool)> used)
     : secrets_(secrets), host_(std::move(host)), used_(std::move(used)) {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cloche/network.h"
+#include "base/network.h"
 
 namespace cloche::net {
 
@@ -30,6 +30,8 @@ class SecretStore {
 
   const std::vector<Entry>& entries() const noexcept { return entries_; }
   bool empty() const noexcept { return entries_.empty(); }
+  // The text with "[NAME]" in place of values and placeholders; for what leaves the sandbox.
+  std::string scrub(std::string text) const;
 
  private:
   std::vector<Entry> entries_;

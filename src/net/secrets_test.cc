@@ -80,6 +80,12 @@ TEST_F(Rewriting, leaves_what_is_no_http) {
   EXPECT_EQ(short_one.finish(), "GE");
 }
 
+TEST(secret_store, scrubs_what_leaves) {
+  const SecretStore store({{"KEY", {"the value", {"h"}}}});
+  EXPECT_EQ(store.scrub("a the value b " + store.entries()[0].placeholder + " c"),
+            "a [KEY] b [KEY] c");
+}
+
 TEST(secret_store, refuses_what_is_dangerous) {
   EXPECT_THROW(SecretStore({{"K", {"v", {}}}}), std::invalid_argument);
   EXPECT_THROW(SecretStore({{"K", {"v\r\nX: 1", {"h"}}}}), std::invalid_argument);

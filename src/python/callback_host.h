@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cloche/callback.h"
+#include "base/callback.h"
 #include "kernel/timer_thread.h"
 #include "python/json_schema.h"
 

@@ -91,7 +91,7 @@ RunResult KeptPython::run(std::string_view source, const PythonOptions& options)
   const auto take = [&](kernel::CaptureFile& file, std::string& text, bool& truncated) {
     kernel::CaptureFile::Output output = file.take();
     truncated = output.truncated() || output.bytes.size() > options.output_limit_bytes;
-    text = std::move(output.bytes);
+    text = state_.scrub(std::move(output.bytes));
     if (text.size() > options.output_limit_bytes)
       text.resize(static_cast<std::size_t>(options.output_limit_bytes));
   };

@@ -244,7 +244,9 @@ ExecuteResult SessionState::execute(std::string_view code, const ExecuteOptions&
   const auto plan_for = [&](Stream stream) {
     python::SessionOutput::Plan plan{.limit_bytes = options.limits.output_bytes};
     if (options.output) {
-      plan.sink = [&options, stream](std::string_view data) { options.output(stream, data); };
+      plan.sink = [&, stream](std::string_view data) {
+        options.output(stream, state_.scrub(std::string(data)));
+      };
     }
     if (options.on_output_limit == OutputLimitAction::stop) {
       plan.over_limit = [this] { interpreter_->stop(python::StopReason::output); };
@@ -270,8 +272,8 @@ ExecuteResult SessionState::execute(std::string_view code, const ExecuteOptions&
   const python::TurnResult turn = interpreter_->take(python::Turn::evaluate, frame, limits);
   python::SessionOutput::Written out = out_->take();
   python::SessionOutput::Written err = err_->take();
-  result.stdout_data = std::move(out.bytes);
-  result.stderr_data = std::move(err.bytes);
+  result.stdout_data = state_.scrub(std::move(out.bytes));
+  result.stderr_data = state_.scrub(std::move(err.bytes));
   result.stdout_truncated = out.truncated;
   result.stderr_truncated = err.truncated;
   result.callback_count = callbacks_.calls();
@@ -286,7 +288,7 @@ void SessionState::conclude(const python::TurnResult& turn, const ExecuteOptions
   std::string text;
   {
     const std::lock_guard lock(mail_mutex_);
-    text = std::move(mail_.record);
+    text = state_.scrub(std::move(mail_.record));
     mail_ = {};
   }
   const std::optional<Json> read = python::read_json(text);

@@ -1,0 +1,4 @@
+// The public header, for the layers.
+#pragma once
+
+#include "cloche/network.h"  // IWYU pragma: export
