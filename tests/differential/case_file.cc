@@ -4,6 +4,8 @@
 
 #include <array>
 #include <charconv>
+#include <fstream>
+#include <iterator>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -129,7 +131,8 @@ class Builder {
     made_.needs.push_back(std::move(need));
   }
 
-  void replacement(int line, const std::string& rest) {
+  void replacement(int line, std::string rest) {
+    if (rest.ends_with(" =>")) rest += ' ';  // by nothing: a line's end has no blanks
     const std::size_t arrow = rest.find(" => ");
     if (arrow == std::string::npos) fail_at(made_.file, line, "@replace REGEX => TEXT");
     Replacement replacement{.pattern = rest.substr(0, arrow), .text = rest.substr(arrow + 4)};
@@ -156,6 +159,19 @@ const char* name_of(Part part) {
   for (const PartName& each : part_names)
     if (part == each.part) return each.name;
   return "";
+}
+
+std::vector<GivenFile> read_folder(const std::filesystem::path& folder) {
+  std::vector<GivenFile> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    files.push_back({.path = entry.path().lexically_relative(folder).string(),
+                     .content = std::string(std::istreambuf_iterator<char>(in),
+                                            std::istreambuf_iterator<char>()),
+                     .mode = static_cast<std::uint32_t>(entry.status().permissions()) & 0777U});
+  }
+  return files;
 }
 
 std::vector<Case> read_cases(const std::filesystem::path& file) {

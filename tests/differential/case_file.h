@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,7 @@ struct Case {
   std::vector<std::string> run{"bash", "-c", "SCRIPT"};
   std::string input;
   std::vector<GivenFile> given;
+  std::shared_ptr<const std::vector<GivenFile>> folder;  // more of them, the same for all cases
   std::map<std::string, std::string> environment;
   std::vector<Need> needs;
   std::map<std::string, std::string> native_commands;  // name in the script -> the machine's name
@@ -57,6 +59,9 @@ struct Case {
   bool sorted_err = false;
   std::chrono::seconds timeout{30};
 };
+
+// All files below a folder, by their paths in it.
+std::vector<GivenFile> read_folder(const std::filesystem::path& folder);
 
 std::vector<Case> read_cases(const std::filesystem::path& file);
 

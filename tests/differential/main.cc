@@ -1,4 +1,5 @@
 // cloche_differential [--jobs N] [--show] [--list] FILE.cases [CASE...]
+// cloche_differential --folder FOLDER FILE.cases ...: each case finds the files of FOLDER
 // cloche_differential --random COUNT [--seed N] [--jobs N] [--show]
 //
 // Runs the cases of a file by the machine's programs and in sandboxes, and prints what differs.
@@ -31,6 +32,7 @@ struct Options {
   std::filesystem::path file;
   std::set<std::string> names;  // empty: all
   std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
+  std::filesystem::path folder;
   bool show = false;
   bool list = false;
   std::uint64_t random = 0;  // so many random scripts, instead of a file
@@ -51,6 +53,8 @@ Options options_of(const std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (words[i] == "--jobs" && i + 1 < words.size()) {
       options.jobs = std::max<std::size_t>(1, std::strtoul(words[++i].c_str(), nullptr, 10));
+    } else if (words[i] == "--folder" && i + 1 < words.size()) {
+      options.folder = words[++i];
     } else if (words[i] == "--random" && i + 1 < words.size()) {
       options.random = std::strtoull(words[++i].c_str(), nullptr, 10);
     } else if (words[i] == "--seed" && i + 1 < words.size()) {
@@ -176,9 +180,12 @@ std::vector<Job> jobs_of(const Options& options, const std::vector<Intended>& in
   std::vector<Job> work;
   std::set<std::string> missing = options.names;
   std::set<const Intended*> used;
+  const auto folder = std::make_shared<const std::vector<GivenFile>>(
+      options.folder.empty() ? std::vector<GivenFile>() : read_folder(options.folder));
   for (Case& each : read_cases(options.file)) {
     Job job;
     job.test = std::move(each);
+    job.test.folder = folder;
     missing.erase(job.test.name);
     for (const Intended& one : intended) {
       if (one.case_file == short_name(options.file) && one.case_name == job.test.name) {

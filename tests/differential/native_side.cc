@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -276,14 +277,16 @@ void leave_network() {
 Outcome native_outcome(const Case& each, const fs::path& parent) {
   const Scratch scratch(parent);
   Command command = command_of(each);
-  for (const GivenFile& given : command.given) {
+  const auto give = [&](const GivenFile& given) {
     const fs::path path = scratch.directory() / given.path;
     fs::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << given.content;
     ::chmod(path.c_str(), given.mode);
     for (fs::path own = path; own != scratch.directory(); own = own.parent_path())
       Scratch::own(own);
-  }
+  };
+  if (each.folder) std::ranges::for_each(*each.folder, give);
+  std::ranges::for_each(command.given, give);
   std::map<std::string, std::string> commands = each.native_commands;
   commands.try_emplace("sh", "bash");
   for (const auto& [name, machines] : commands)
@@ -339,7 +342,8 @@ Outcome native_outcome(const Case& each, const fs::path& parent) {
   int status = 0;
   if (::waitpid(pid, &status, 0) != pid) fail("waitpid");
   outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  outcome.files = list_text(entries_in(scratch.directory()));
+  if (!each.ignored.contains(Part::files))
+    outcome.files = list_text(entries_in(scratch.directory()));
   for (std::string* text : {&outcome.out, &outcome.err, &outcome.files}) {
     replace_all(*text, scratch.directory(), home);
     replace_all(*text, scratch.programs().string() + ":", "");

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <stdexcept>
 
 #include "side.h"
@@ -42,19 +43,23 @@ Outcome sandbox_outcome(const Case& each, Engine& engine) {
   for (const auto& [name, value] : each.environment) options.environment[name] = value;
   const std::unique_ptr<Sandbox> sandbox = engine.create(options);
   Command command = command_of(each);
-  for (const GivenFile& given : command.given) {
+  const auto give = [&](const GivenFile& given) {
     if (!sandbox->files().write(given.path, given.content, given.mode))
       throw std::runtime_error("cannot put " + given.path + " into the sandbox");
-  }
+  };
+  if (each.folder) std::ranges::for_each(*each.folder, give);
+  std::ranges::for_each(command.given, give);
   const RunResult result = sandbox->run({.argv = command.argv, .stdin_data = command.input});
   Outcome outcome;
   outcome.timed_out = result.status == RunStatus::timed_out;
   outcome.status = result.exit_code;
   outcome.out = result.stdout_data;
   outcome.err = result.stderr_data;
-  std::map<std::string, Entry> entries;
-  add_entries(*sandbox, home, "", entries);
-  outcome.files = list_text(entries);
+  if (!each.ignored.contains(Part::files)) {
+    std::map<std::string, Entry> entries;
+    add_entries(*sandbox, home, "", entries);
+    outcome.files = list_text(entries);
+  }
   return outcome;
 }
 
