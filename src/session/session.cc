@@ -50,6 +50,11 @@ void Session::release() {
   last_activity_steady_ = std::chrono::steady_clock::now();
 }
 
+std::shared_ptr<Sandbox> Session::sandbox() const {
+  const std::lock_guard lock(mutex_);
+  return sandbox_;
+}
+
 void Session::touch() {
   const std::lock_guard lock(mutex_);
   last_activity_ = std::chrono::system_clock::now();

@@ -4,6 +4,7 @@
 // runs when a session is closed is killed, and its caller still gets the result.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -76,6 +77,7 @@ class Session {
   // Kills what runs, and lets go of the sandbox. False when that was done before.
   bool close();
   void release();
+  std::shared_ptr<Sandbox> sandbox() const;
 
   const Facts facts_;
   const SteadyTime deadline_;
@@ -85,6 +87,10 @@ class Session {
   std::size_t uses_ = 0;
   WallTime last_activity_;
   SteadyTime last_activity_steady_;
+
+  std::mutex save_mutex_;  // one save at a time, none after the close; of saved_
+  std::atomic<std::uint64_t> changes_ = 0;
+  std::uint64_t saved_ = 0;
 };
 
 }  // namespace cloche::session

@@ -39,7 +39,13 @@ std::uint64_t resident_bytes() {
 }  // namespace
 
 SessionManager::SessionManager(Engine& engine, ManagerOptions options)
-    : engine_(engine), options_(std::move(options)), reaper_([this] { reap(); }) {}
+    : engine_(engine), options_(std::move(options)) {
+  if (!options_.state_folder.empty()) {
+    store_ = std::make_unique<StateStore>(options_.state_folder);
+    restore_all();
+  }
+  reaper_ = std::thread([this] { reap(); });
+}
 
 SessionManager::~SessionManager() {
   {
@@ -48,7 +54,7 @@ SessionManager::~SessionManager() {
     due_changed_.notify_all();
   }
   reaper_.join();
-  close_all();
+  end();
 }
 
 std::variant<std::shared_ptr<Session>, Refusal> SessionManager::create(
@@ -97,17 +103,23 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::create(
     --being_made_;
     facts.sequence = ++last_sequence_;
     session = std::make_shared<Session>(std::move(facts), std::move(sandbox), deadline);
-    sessions_.emplace(session->facts().id, session);
-    owners_[session->facts().owner].emplace(session->facts().sequence, session);
-    const SteadyTime when = session->due(options_.idle_timeout);
-    if (when != SteadyTime::max()) {
-      const bool first = due_.empty() || when < due_.top().when;
-      due_.push({when, session});
-      if (first) due_changed_.notify_one();
-    }
+    add(session);
   }
+  if (store_ && !store_->save(session->facts(), Status::running, {}))
+    complain("cannot save session " + session->facts().id);
   tell(Event::created, *session);
   return session;
+}
+
+// Under the lock.
+void SessionManager::add(const std::shared_ptr<Session>& session) {
+  sessions_.emplace(session->facts().id, session);
+  owners_[session->facts().owner].emplace(session->facts().sequence, session);
+  const SteadyTime when = session->due(options_.idle_timeout);
+  if (when == SteadyTime::max()) return;
+  const bool first = due_.empty() || when < due_.top().when;
+  due_.push({when, session});
+  if (first) due_changed_.notify_one();
 }
 
 std::shared_ptr<Session> SessionManager::find_any(std::string_view id) {
@@ -155,8 +167,25 @@ bool SessionManager::close(std::string_view id, std::string_view owner) {
   const std::shared_ptr<Session> session = take_out(id, &owner);
   if (!session) return false;
   session->close();
+  forget(*session);
   tell(Event::closed, *session);
   return true;
+}
+
+void SessionManager::end() {
+  if (!store_) return close_all();
+  std::vector<std::shared_ptr<Session>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [id, session] : sessions_) all.push_back(std::move(session));
+    sessions_.clear();
+    owners_.clear();
+  }
+  for (const auto& session : all) {
+    save(session);
+    session->close();
+    tell(Event::closed, *session);
+  }
 }
 
 void SessionManager::close_all() {
@@ -169,18 +198,21 @@ void SessionManager::close_all() {
   }
   for (const auto& session : all) {
     session->close();
+    forget(*session);
     tell(Event::closed, *session);
   }
 }
 
 bool SessionManager::pause(const std::shared_ptr<Session>& session) {
   if (!session->pause()) return false;
+  save(session);
   tell(Event::paused, *session);
   return true;
 }
 
 bool SessionManager::resume(const std::shared_ptr<Session>& session) {
   if (!session->resume()) return false;
+  save(session);
   {
     // The idle time counts again.
     const std::lock_guard lock(mutex_);
@@ -197,6 +229,10 @@ bool SessionManager::resume(const std::shared_ptr<Session>& session) {
 std::size_t SessionManager::count() const {
   const std::lock_guard lock(mutex_);
   return sessions_.size();
+}
+
+void SessionManager::complain(const std::string& sentence) const {
+  if (options_.trouble) options_.trouble(sentence);
 }
 
 void SessionManager::tell(Event event, const Session& session) const {
@@ -227,6 +263,7 @@ void SessionManager::reap() {
     lock.unlock();
     if (take_out(session->facts().id, nullptr)) {
       session->close();
+      forget(*session);
       tell(std::chrono::system_clock::now() >= session->facts().expires ? Event::expired
                                                                         : Event::idled,
            *session);

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <queue>
 #include <string>
@@ -20,10 +21,11 @@
 
 #include "cloche/engine.h"
 #include "session/session.h"
+#include "session/state_store.h"
 
 namespace cloche::session {
 
-enum class Event : std::uint8_t { created, closed, expired, idled, paused, resumed };
+enum class Event : std::uint8_t { created, restored, closed, expired, idled, paused, resumed };
 
 struct ManagerOptions {
   std::size_t session_limit = 1000;
@@ -31,7 +33,10 @@ struct ManagerOptions {
   std::uint64_t memory_limit_bytes =
       0;  // of this process, asked for before a session is made; 0: none
   std::chrono::milliseconds idle_timeout{0};  // 0: none
+  std::string state_folder;                   // where sessions survive the server; empty: nowhere
   SandboxOptions sandbox;                     // of every session
+  // Told one sentence where a session cannot be saved, or restored. Any thread.
+  std::function<void(const std::string& sentence)> trouble;
   // The audit: told after each event, on any thread, without a lock held.
   std::function<void(Event event, const Session& session)> audit;
 };
@@ -51,9 +56,10 @@ struct Refusal {
 
 class SessionManager {
  public:
-  // `engine` outlives it, and so do the options' callbacks.
+  // `engine` outlives it, and so do the options' callbacks. Restores what the state folder has.
+  // Throws HostError when that cannot be used.
   SessionManager(Engine& engine, ManagerOptions options);
-  ~SessionManager();  // closes all
+  ~SessionManager();  // end()
   SessionManager(const SessionManager&) = delete;
   SessionManager& operator=(const SessionManager&) = delete;
 
@@ -75,6 +81,12 @@ class SessionManager {
   bool close(std::string_view id, std::string_view owner);
   void close_all();
 
+  // Everything that has been done in the session up to now survives the server, once this returns;
+  // for before the client is told that it is done. Nothing without a state folder.
+  void save(const std::shared_ptr<Session>& session);
+  // As close_all, but where there is a state folder the sessions are there again at the next start.
+  void end();
+
   bool pause(const std::shared_ptr<Session>& session);
   bool resume(const std::shared_ptr<Session>& session);
 
@@ -89,11 +101,16 @@ class SessionManager {
   };
 
   std::shared_ptr<Session> take_out(std::string_view id, const std::string_view* owner);
+  void add(const std::shared_ptr<Session>& session);
+  void restore_all();
+  void forget(Session& session);
   void tell(Event event, const Session& session) const;
+  void complain(const std::string& sentence) const;
   void reap();
 
   Engine& engine_;
   const ManagerOptions options_;
+  std::unique_ptr<StateStore> store_;
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<Session>> sessions_;
   std::unordered_map<std::string, ByAge> owners_;

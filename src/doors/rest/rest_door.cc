@@ -123,8 +123,11 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
   if (action == "files" && (is_post || request.method == "GET")) {
     auto use = std::make_shared<session::Session::Use>(session::Session::use(session));
     if (!*use) return exchange->send(not_running(*session));
-    return post(exchange, [this, use, is_post, request = std::move(request)] {
-      return is_post ? upload(**use, request) : download(**use, request);
+    return post(exchange, [this, use, session, is_post, request = std::move(request)] {
+      if (!is_post) return download(**use, request);
+      http::Response response = upload(**use, request);
+      parts_.sessions.save(session);
+      return response;
     });
   }
   const bool known = action == "commands" || action == "code" || action == "pause" ||
@@ -187,13 +190,13 @@ void RestDoor::run(Kind kind, const SessionPtr& session, const http::Request& re
   auto use = std::make_shared<session::Session::Use>(session::Session::use(session));
   if (!*use) return exchange->send(not_running(*session));
   exchange->send_blanks_until_answer(blank_interval);
-  post(exchange, [this, kind, use, id = session->facts().id,
-                  body = std::get<CommandBody>(std::move(checked))] {
+  post(exchange, [this, kind, use, session, body = std::get<CommandBody>(std::move(checked))] {
     const RunResult result = run_in(**use, body);
+    parts_.sessions.save(session);
     parts_.metrics.count("cloche_commands_total");
     parts_.log.event(
         http::LogLevel::info, kind == Kind::command ? "command_finished" : "code_finished",
-        {{"session_id", id},
+        {{"session_id", session->facts().id},
          {"exit_code", std::to_string(result.exit_code)},
          {"duration_ms",
           fmt::format("{:.1f}",

@@ -27,6 +27,8 @@ at the root; the steps of `sbs` are at the root with --api steps. It runs until 
   --max-sessions N          (1000)
   --idle-timeout SECONDS    a session that is not used that long is deleted (1800; 0: never; with --api steps: never)
   --memory-limit BYTES      no new session while the server has more than that in memory (no limit)
+  --state-dir FOLDER        sessions survive the server there, also when it is killed: files, packages and environment of
+                            what has been answered. Without it they end with the server
   --session-memory BYTES    of all processes of a session together (1G)
   --session-files BYTES     that a session may write (256M)
 
@@ -36,7 +38,8 @@ at the root; the steps of `sbs` are at the root with --api steps. It runs until 
 
   --log-format text|json    lines on standard error (text)
 
-BYTES may end in K, M or G. GET /metrics has figures for Prometheus, /docs the API for a person, /skill.md for an agent.
+BYTES may end in K, M or G. GET /metrics has figures for Prometheus; with --api steps /docs has the API for a person,
+/skill.md for an agent.
 
   cloche serve
   cloche serve --host 0.0.0.0 --port 8443 --tls-cert cert.pem --tls-key key.pem --tokens-file tokens --ssh-port 2222
@@ -146,6 +149,11 @@ Options parse(const std::vector<std::string>& words, Api api) {
       {"--session-files",
        [&](const auto& name, const auto& value) {
          options.sessions.sandbox.file_limit_bytes = need_bytes(name, value);
+       }},
+      {"--state-dir",
+       [&](const auto& name, const auto& value) {
+         if (value.empty()) throw UsageError{name + " wants a folder"};
+         options.sessions.state_folder = value;
        }},
       {"--ssh-port",
        [&](const auto& name, const auto& value) {

@@ -23,6 +23,7 @@ constexpr std::size_t worker_limit = 2048;
 std::string_view name_of(session::Event event) {
   switch (event) {
     case session::Event::created: return "session_created";
+    case session::Event::restored: return "session_restored";
     case session::Event::closed: return "session_closed";
     case session::Event::expired: return "session_closed";
     case session::Event::idled: return "session_closed";
@@ -100,6 +101,9 @@ int serve(Options options) {
     log.event(http::LogLevel::info, name_of(event),
               {{"session_id", session.facts().id}, {"reason", std::string(reason_of(event))}});
   };
+  options.sessions.trouble = [&log](const std::string& sentence) {
+    log.event(http::LogLevel::error, "state_trouble", {{"message", sentence}});
+  };
   const http::TokenStore tokens(options.tokens, options.tokens_file);
   session::SessionManager sessions(engine, options.sessions);
   ssh::SshDoor ssh({sessions, log, metrics, tokens}, {options.ssh_host_key, options.ssh_password});
@@ -140,7 +144,7 @@ int serve(Options options) {
   signals.unblock();
   server.drain(options.drain);
   ssh.stop();
-  sessions.close_all();
+  sessions.end();
   tunnels = nullptr;  // it goes before the sessions do
   server.drain(std::chrono::seconds(2));
   log.event(http::LogLevel::info, "ended", {});

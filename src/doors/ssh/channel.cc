@@ -54,8 +54,12 @@ Channel& self_of(void* data) { return *static_cast<Channel*>(data); }
 
 }  // namespace
 
-Channel::Channel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake)
-    : handle_(handle), sandbox_(std::move(sandbox)), wake_(wake) {
+Channel::Channel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
+                 std::function<void()> before_end)
+    : handle_(handle),
+      sandbox_(std::move(sandbox)),
+      wake_(wake),
+      before_end_(std::move(before_end)) {
   set_callbacks();
 }
 
@@ -315,6 +319,7 @@ bool Channel::pump_output() {
 
 void Channel::finish() {
   finished_ = true;
+  before_end_();
   ::ssh_channel_send_eof(handle_);
   if (files_) {
     ::ssh_channel_request_send_exit_status(handle_, files_->exit_code());

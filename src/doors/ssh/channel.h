@@ -8,6 +8,7 @@
 #include <libssh/libssh.h>
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -25,7 +26,9 @@ class Channel {
  public:
   // Takes over `handle`. `sandbox` is a use of its own; `wake` is of the connection, and outlives
   // it.
-  Channel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake);
+  // `before_end` is called before the client is told that what it started has ended.
+  Channel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
+          std::function<void()> before_end);
   ~Channel();  // kills what runs in it
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
@@ -60,6 +63,7 @@ class Channel {
   ssh_channel handle_;
   session::Session::Use sandbox_;
   const Wake& wake_;
+  const std::function<void()> before_end_;
   ssh_channel_callbacks_struct callbacks_{};
 
   std::map<std::string, std::string> environment_;

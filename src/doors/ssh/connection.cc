@@ -174,7 +174,8 @@ ssh_channel Connection::open_session_channel() {
   if (!use) return nullptr;
   ssh_channel channel = ::ssh_channel_new(handle_);
   if (!channel) return nullptr;
-  channels_.push_back(std::make_unique<Channel>(channel, std::move(use), wake_));
+  channels_.push_back(std::make_unique<Channel>(channel, std::move(use), wake_,
+                                                [this] { parts_.sessions.save(session_); }));
   return channel;
 }
 
@@ -193,7 +194,8 @@ int Connection::open_forward(ssh_message message) {
   if (!use) return 1;
   ssh_channel channel = ::ssh_message_channel_request_open_reply_accept(message);
   if (!channel) return 1;
-  auto forwarded = std::make_unique<Channel>(channel, std::move(use), wake_);
+  auto forwarded = std::make_unique<Channel>(channel, std::move(use), wake_,
+                                             [this] { parts_.sessions.save(session_); });
   if (!forwarded->forward(static_cast<std::uint16_t>(port))) {
     ::ssh_channel_close(channel);
     return 0;

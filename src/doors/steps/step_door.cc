@@ -63,6 +63,7 @@ double step_timeout_s(const char* text) {
 struct StepDoor::StepRun {
   std::string id;
   StepRequest request;
+  std::shared_ptr<session::Session> session;
   session::Session::Use sandbox;
 };
 
@@ -134,6 +135,7 @@ void StepDoor::step(const std::string& id, const http::Request& request,
   if (run->request.sandbox_id != id)
     return exchange->send(detail(422, "sandbox_id must match session_id"));
   run->id = id;
+  run->session = session;
   parts_.log.event(http::LogLevel::info, "step_received",
                    {{"session_id", id}, {"type", std::string(name_of(run->request.language))}});
   parts_.workers.post([this, run, exchange] {
@@ -153,6 +155,7 @@ http::Response StepDoor::run(const StepRun& step) {
   options.timeout = std::chrono::milliseconds(std::llround(timeout_s_ * 1000));
   options.output_limit_bytes = output_limit_bytes;
   const RunResult result = step.sandbox->run(options);
+  parts_.sessions.save(step.session);
 
   const int code = exit_code_of(result);
   std::string error = http::valid_utf8(result.stderr_data);

@@ -80,13 +80,13 @@ constexpr std::
                 R"~({"detail":[{"type":"union_tag_invalid","loc":["body"],"msg":"Input tag '1' found using 'type' does not match any of the expected tags: 'bash', 'python'","input":{"sandbox_id":"SID","type":1,"payload":{"cmd":"echo"}},"ctx":{"discriminator":"'type'","tag":"1","expected_tags":"'bash', 'python'"}}]})~"},
             Case{
                 R"~({"sandbox_id":"SID","type":"bash","payload":{"cmd":"echo a"},})~",
-                R"~({"detail":[{"type":"json_invalid","loc":["body",94],"msg":"JSON decode error","input":{},"ctx":{"error":"Expecting property name enclosed in double quotes"}}]})~"},
+                R"~({"detail":[{"type":"json_invalid","loc":["body",61],"msg":"JSON decode error","input":{},"ctx":{"error":"Expecting property name enclosed in double quotes"}}]})~"},
             Case{
                 R"~({"sandbox_id" "SID"})~",
                 R"~({"detail":[{"type":"json_invalid","loc":["body",14],"msg":"JSON decode error","input":{},"ctx":{"error":"Expecting ':' delimiter"}}]})~"},
             Case{
                 R"~({"sandbox_id":"SID" "x"})~",
-                R"~({"detail":[{"type":"json_invalid","loc":["body",53],"msg":"JSON decode error","input":{},"ctx":{"error":"Expecting ',' delimiter"}}]})~"},
+                R"~({"detail":[{"type":"json_invalid","loc":["body",20],"msg":"JSON decode error","input":{},"ctx":{"error":"Expecting ',' delimiter"}}]})~"},
             Case{
                 R"~({"a":tru})~",
                 R"~({"detail":[{"type":"json_invalid","loc":["body",5],"msg":"JSON decode error","input":{},"ctx":{"error":"Expecting value"}}]})~"},
