@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -30,9 +29,11 @@ void explain(std::string* message, const char* what, const RunResult& result) {
 }
 
 Result<std::string> run_tar(Sandbox& sandbox, std::vector<std::string> argv,
-                            std::uint64_t limit_bytes, std::string* message) {
+                            std::uint64_t limit_bytes, std::string* message,
+                            std::string input = {}) {
   RunOptions options;
   options.argv = std::move(argv);
+  options.stdin_data = std::move(input);
   options.output_limit_bytes = limit_bytes;
   const RunResult result = sandbox.run(options);
   if (result.stdout_truncated) {
@@ -51,8 +52,19 @@ std::string check_of(std::string_view bytes) {
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-// What is in the archive of a state: the folders that belong to the user.
-constexpr std::array<const char*, 4> user_folders{"workspace", "tmp", "var/tmp", "run/user"};
+// What is in the archive of a state: what belongs to the user, each name ended by a NUL. Of folders
+// that are everybody's it is what they hold: nobody but their owner may unpack those themselves.
+std::string user_files(Sandbox& sandbox) {
+  std::string names;
+  for (const char* folder : {"workspace", "run/user"}) names.append(folder).push_back('\0');
+  for (const char* folder : {"tmp", "var/tmp"}) {
+    const auto entries = sandbox.files().list("/" + std::string(folder));
+    if (!entries) continue;
+    for (const FileInfo& entry : *entries)
+      names.append(folder).append("/").append(entry.name).push_back('\0');
+  }
+  return names;
+}
 
 std::vector<std::string> installed_packages(Sandbox& sandbox) {
   std::vector<std::string> names;
@@ -128,9 +140,9 @@ Result<std::string> export_state(Sandbox& sandbox, std::uint64_t limit_bytes,
   std::vector<std::string> argv{tar_program, "-cf", "-"};
   for (const Mount& mount : sandbox.options().mounts)
     argv.push_back("--exclude=" + mount.guest_path.substr(1));
-  argv.insert(argv.end(), {"-C", "/"});
-  argv.insert(argv.end(), user_folders.begin(), user_folders.end());
-  CLOCHE_ASSIGN(const std::string tar, run_tar(sandbox, std::move(argv), limit_bytes, message));
+  argv.insert(argv.end(), {"-C", "/", "--null", "-T", "-"});
+  CLOCHE_ASSIGN(const std::string tar,
+                run_tar(sandbox, std::move(argv), limit_bytes, message, user_files(sandbox)));
   const Json header = {{"environment", sandbox.environment()},
                        {"packages", installed_packages(sandbox)}};
   std::string state(first_line);

@@ -116,7 +116,7 @@ void Connection::serve(const Method& method, const std::shared_ptr<Seat>& seat, 
   } catch (const std::exception& problem) {
     line = error_response(id, {code::sandbox_error, fmt::format("EIO: {}", problem.what())});
   }
-  if (method.serve == sandboxes::kill) {
+  if (is_over() && method.serve == sandboxes::kill) {
     output_.send_last(std::move(line));
   } else {
     output_.send(std::move(line));

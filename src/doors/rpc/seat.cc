@@ -100,11 +100,9 @@ void Seat::stop_running(std::uint64_t serial) {
   pool_.post([self = shared_from_this(), serial, runs = runs_] {
     std::unique_lock lock(self->mutex_);
     while (self->running_ && self->serial_ == serial) {
-      const Place place = self->place_;
-      lock.unlock();
-      if (place && runs == Runs::commands) place.sandbox->cancel();
-      if (place && runs == Runs::python) place.python->cancel();
-      lock.lock();
+      // Under the lock, so that the next request has not begun.
+      if (self->place_ && runs == Runs::commands) self->place_.sandbox->cancel();
+      if (self->place_ && runs == Runs::python) self->place_.python->cancel();
       self->changed_.wait_for(lock, cancel_again,
                               [&] { return !self->running_ || self->serial_ != serial; });
     }

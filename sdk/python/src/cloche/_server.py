@@ -77,8 +77,9 @@ class Server:
         self._ended: Optional[str] = None
         self._users = 0
         self.progress = Progress()
+        binary = find_binary()
         self._log: IO[bytes] = tempfile.TemporaryFile()
-        self._process = self._start(find_binary())
+        self._process = self._start(binary)
         self._reader = threading.Thread(target=self._read, name="cloche reader", daemon=True)
         self._reader.start()
 
