@@ -11,7 +11,7 @@ import libcxx
 import musl
 from common import USERLAND
 
-# The files of the system that no program brings: who there is, what it is called.
+# The files of the system that are no port's: who there is, what it is called, small scripts. They win over a port's.
 BASE = USERLAND / "base"
 
 # As on Debian: everything is in usr.
@@ -61,8 +61,8 @@ def make_manifest(built_ports):
     entries, origin = {}, {}
     for link, target in LINKS.items():
         entries[link] = {"path": link, "type": "symlink", "target": target}
-    folders = [("cloche", BASE)]
-    folders += [(port.name, built) for port, built in sorted(built_ports, key=lambda pair: pair[0].priority)]
+    folders = [(port.name, built) for port, built in sorted(built_ports, key=lambda pair: pair[0].priority)]
+    folders.append(("cloche", BASE))
     for program, folder in folders:
         for path, source in _entries_of(folder):
             entries[path] = _describe(path, source, program)
