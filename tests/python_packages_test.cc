@@ -201,6 +201,14 @@ TEST(Packages, ForksAndSandboxesNeverDrawTheSameNumbers) {
   EXPECT_EQ(seen.size(), numbers);
 }
 
+TEST(Packages, ADatabaseIsSharedWithTheSqliteCommand) {
+  EXPECT_EQ(output_of(R"(
+python3 -c 'import sqlite3 as s; d = s.connect("s.db"); d.execute("create table t(a)"); d.execute("insert into t values(7)"); d.commit()'
+sqlite3 s.db 'select a + 1 from t; insert into t values(9)'
+python3 -c 'import sqlite3 as s; print(s.connect("s.db").execute("select sum(a) from t").fetchone())')"),
+            "8\n(16,)\n");
+}
+
 TEST(Figures, AreFilesForTheHost) {
   const auto sandbox =
       make_sandbox({.timeout = std::chrono::minutes(4), .packages = {"matplotlib"}});
