@@ -63,12 +63,12 @@ void Seat::serve() {
   Place dropped;
   std::map<std::string, Place> snapshots;
   if (closed_) {
-    dropped = std::exchange(place_, {});
+    dropped = std::exchange(place_, Place());
     snapshots = std::move(snapshots_);
   }
   lock.unlock();
   snapshots.clear();
-  dropped = {};
+  dropped = Place();
   lock.lock();
   // A request that came meanwhile starts the next turn.
   active_ = !queue_.empty();

@@ -32,6 +32,17 @@ struct HistoryEntry {
 
 // A sandbox and its Python. Copies share both.
 struct Place {
+  Place() = default;
+  Place(const Place&) = default;
+  Place(Place&&) noexcept = default;
+  // What was here goes by the destructor: member by member the sandbox would go first.
+  Place& operator=(Place other) noexcept {
+    sandbox.swap(other.sandbox);
+    python.swap(other.python);
+    return *this;
+  }
+  ~Place() = default;
+
   std::shared_ptr<Sandbox> sandbox;
   std::shared_ptr<PythonSession> python;  // goes before the sandbox
 
