@@ -202,10 +202,10 @@ TEST(Packages, ForksAndSandboxesNeverDrawTheSameNumbers) {
 }
 
 TEST(Packages, ADatabaseIsSharedWithTheSqliteCommand) {
-  EXPECT_EQ(output_of(R"(
+  EXPECT_EQ(output_of(R"sh(
 python3 -c 'import sqlite3 as s; d = s.connect("s.db"); d.execute("create table t(a)"); d.execute("insert into t values(7)"); d.commit()'
 sqlite3 s.db 'select a + 1 from t; insert into t values(9)'
-python3 -c 'import sqlite3 as s; print(s.connect("s.db").execute("select sum(a) from t").fetchone())')"),
+python3 -c 'import sqlite3 as s; print(s.connect("s.db").execute("select sum(a) from t").fetchone())')sh"),
             "8\n(16,)\n");
 }
 
