@@ -55,8 +55,7 @@ class Wheel:
     def add(self, name: str, source: Path | bytes, executable: bool = False) -> None:
         info = zipfile.ZipInfo(name, EPOCH)
         info.compress_type = self.method
-        # A member's own level, by its name before and since Python 3.13.
-        info._compresslevel = info.compress_level = self.level
+        info._compresslevel = self.level
         info.external_attr = (0o100755 if executable else 0o100644) << 16
         digest, size = hashlib.sha256(), 0
         stream = io.BytesIO(source) if isinstance(source, bytes) else open(source, "rb")

@@ -118,7 +118,8 @@ class Run(WireTest):
         self.assertEqual(message["id"], number)
 
     def test_cancel_overtakes(self) -> None:
-        running = self.wire.send("run", {"command": "sleep 100"})
+        running = self.wire.send("run", {"command": "echo up; sleep 100", "stream": True})
+        self.assertEqual(self.wire.read()["params"]["data"], "up\n")
         waiting = self.wire.send("run", {"command": "echo never"})
         cancel = self.wire.send("cancel", {"id": waiting})
         answers = {answer["id"]: answer for answer in (self.wire.read(), self.wire.read())}
