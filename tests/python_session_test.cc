@@ -289,6 +289,23 @@ TEST(PythonSessionCallbacks, ErrorsTimeoutsAndCancellation) {
   EXPECT_EQ(session.execute("await bad()").error->traceback.find("_cloche"), std::string::npos);
 }
 
+TEST(PythonSessionCallbacks, APortThatIsFloodedRefuses) {
+  PythonSession session = new_session({.callbacks = {echo("f")}});
+  EXPECT_EQ(
+      printed(
+          session,
+          "import os, struct\n"
+          "for frame in (b'C', b'C1234', b'Zxyz', b'X12', b'C' + bytes(17 << 20)):\n"
+          "    try: os.write(201, frame)\n"
+          "    except OSError: print('refused')\n"
+          "try:\n"
+          "    for i in range(10 ** 6): os.write(201, b'C' + struct.pack('<I', i) + b'g\\0{}')\n"
+          "except OSError: print('refused', i)\n"
+          "while i > 0: i -= os.read(201, 1 << 20).count(b'not_found')\n"
+          "print(await f(a=1))"),
+      "refused\nrefused\nrefused\nrefused\nrefused\nrefused 65536\n{'a': 1}\n");
+}
+
 TEST(PythonSessionCallbacks, ACallbackCannotUseItsSession) {
   PythonSession* own = nullptr;
   ExecuteResult inner;

@@ -32,6 +32,7 @@ struct CallbackHost::Gate {
   std::mutex mutex;
   Reply reply;
   std::unordered_map<std::uint32_t, std::shared_ptr<Call>> in_progress;
+  std::size_t bytes = 0;  // of their arguments
 };
 
 class CallbackHost::Call final : public CallbackCall, public std::enable_shared_from_this<Call> {
@@ -131,6 +132,7 @@ class CallbackHost::Call final : public CallbackCall, public std::enable_shared_
     const auto own = gate_->in_progress.find(number_);
     if (own == gate_->in_progress.end() || own->second.get() != this) return;
     disarm();
+    gate_->bytes -= arguments_.size();
     if (gate_->reply) gate_->reply(number_, kind, payload);
     gate_->in_progress.erase(own);
   }
@@ -239,11 +241,13 @@ bool CallbackHost::call(std::uint32_t number, std::string_view payload) {
   bool full = false;
   {
     const std::lock_guard lock(gate_->mutex);
-    full = gate_->in_progress.size() >= max_in_progress;
+    full = gate_->in_progress.size() >= max_in_progress ||
+           gate_->bytes + payload.size() > max_bytes_in_progress;
     if (!gate_->in_progress.emplace(number, call).second) return false;
+    gate_->bytes += call->arguments().size();
   }
   if (full) {
-    call->fail_with("limit", fmt::format("{} calls are in progress already", max_in_progress));
+    call->fail_with("limit", "too many calls are in progress already");
     return true;
   }
   if (const std::string kind = begin_call(call); !kind.empty()) {
@@ -332,6 +336,7 @@ void CallbackHost::cancel(std::uint32_t number) {
     if (found == gate_->in_progress.end()) return;
     call = std::move(found->second);
     call->disarm();
+    gate_->bytes -= call->arguments().size();
     gate_->in_progress.erase(found);
   }
   call->cancel();
@@ -342,6 +347,7 @@ void CallbackHost::cancel_all() {
   {
     const std::lock_guard lock(gate_->mutex);
     calls.swap(gate_->in_progress);
+    gate_->bytes = 0;
   }
   for (const auto& [number, call] : calls) call->cancel();
 }

@@ -25,8 +25,9 @@ namespace cloche::python {
 
 class CallbackHost {
  public:
-  // At most so many calls are in progress; one more fails.
+  // At most so many calls, with so many bytes of arguments, are in progress; one more fails.
   static constexpr std::size_t max_in_progress = 4096;
+  static constexpr std::size_t max_bytes_in_progress = std::size_t{256} << 20;
 
   CallbackHost(kernel::TimerThread& timers, unsigned threads);
   // Cancels what is in progress, and waits for handlers that run.

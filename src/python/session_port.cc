@@ -21,6 +21,7 @@ void SessionPort::post(std::uint32_t number, char kind, std::string_view payload
   reply.back() = kind;
   reply.append(payload);
   const std::lock_guard lock(kernel_.mutex());
+  unread_bytes_ += reply.size();
   replies_.push_back(std::move(reply));
   changed_.wake_all();
 }
@@ -29,6 +30,7 @@ void SessionPort::clear() {
   const std::lock_guard lock(kernel_.mutex());
   replies_.clear();
   taken_ = 0;
+  unread_bytes_ = 0;
 }
 
 Result<std::size_t> SessionPort::read(kernel::Task& task, std::span<std::byte> to) {
@@ -44,6 +46,7 @@ Result<std::size_t> SessionPort::read(kernel::Task& task, std::span<std::byte> t
     count += some;
     taken_ += some;
     if (taken_ < first.size()) break;
+    unread_bytes_ -= first.size();
     replies_.pop_front();
     taken_ = 0;
   }
@@ -52,6 +55,7 @@ Result<std::size_t> SessionPort::read(kernel::Task& task, std::span<std::byte> t
 
 Result<std::size_t> SessionPort::write(kernel::Task&, std::span<const std::byte> from) {
   if (from.size() > max_frame_bytes) return Errno::msgsize;
+  if (replies_.size() >= max_unread || unread_bytes_ >= max_unread_bytes) return Errno::nobufs;
   const std::string frame(reinterpret_cast<const char*>(from.data()), from.size());
   kernel_.mutex().unlock();
   const bool taken = listener_(frame);

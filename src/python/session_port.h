@@ -24,6 +24,9 @@ class SessionPort final : public kernel::File {
  public:
   static constexpr std::int32_t descriptor = 201;
   static constexpr std::size_t max_frame_bytes = std::size_t{16} << 20;
+  // A guest that has not read so many answers may not ask for more: ENOBUFS.
+  static constexpr std::size_t max_unread = 65536;
+  static constexpr std::size_t max_unread_bytes = std::size_t{64} << 20;
 
   // Gets each frame on the guest's thread, without the kernel lock; the guest waits for it. It must
   // not throw. False: the frame is none, which is EINVAL for the guest.
@@ -49,6 +52,7 @@ class SessionPort final : public kernel::File {
   std::uint64_t id_ = 0;
   std::deque<std::string> replies_;
   std::size_t taken_ = 0;  // of the first
+  std::size_t unread_bytes_ = 0;
   kernel::WaitQueue changed_;
 };
 
