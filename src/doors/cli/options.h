@@ -29,7 +29,7 @@ struct Options {
   bool trace_syscalls = false;
   ListFormat list_format = ListFormat::text;  // of `licenses`
   std::string ship_folder;  // of `prepare`: where portable machine code goes; empty: nowhere
-  int parent_pid = 0;  // of `rpc`: the process with which it ends; 0: none
+  int parent_pid = 0;       // of `rpc`: the process with which it ends; 0: none
 };
 
 // The line cannot be understood: one sentence that says why and what to do. The exit status is 2.
