@@ -206,6 +206,12 @@ TEST_F(KeptShell, RandomNumbersDiffer) {
   EXPECT_EQ(seen.size(), 10U);
 }
 
+TEST_F(KeptShell, WhatASubstitutionStillWritesIsInTheResult) {
+  EXPECT_EQ(out("exec > >(tee /tmp/log); echo seen"), "seen\n");
+  EXPECT_EQ(out("cat /tmp/log"), "seen\n");
+  EXPECT_EQ(sandbox_->run({.script = "exec > >(tee log); echo fresh"}).stdout_data, "fresh\n");
+}
+
 TEST_F(KeptShell, MuchOutputAndInput) {
   const RunResult result =
       run_with({.script = "head -c 100000000 /dev/zero | tr '\\0' x; x=$(head -c "

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <thread>
+
+#include "kernel/task.h"
 #include "sandbox/sandbox_state.h"
 
 namespace cloche::detail {
@@ -93,6 +97,25 @@ std::shared_ptr<kernel::CaptureFile> make_output(kernel::Kernel& kernel, const R
   }
   return std::make_shared<kernel::CaptureFile>(
       kernel, options.output ? 0 : options.output_limit_bytes, std::move(sink));
+}
+
+void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& outputs) {
+  constexpr int most_rounds = 50;
+  constexpr int quiet_rounds = 5;
+  constexpr std::chrono::milliseconds round{1};
+  int quiet = 0;
+  for (int i = 0; i < most_rounds && quiet < quiet_rounds; ++i) {
+    {
+      const std::lock_guard lock(kernel.mutex());
+      if (outputs.out.use_count() <= 1 && outputs.err.use_count() <= 1) return;
+      const bool busy = std::ranges::any_of(kernel.processes(), [job](const auto& entry) {
+        const kernel::Process& process = *entry.second;
+        return process.job == job && process.task != nullptr && !process.task->sleeping();
+      });
+      quiet = busy ? 0 : quiet + 1;
+    }
+    std::this_thread::sleep_for(round);
+  }
 }
 
 void take_output(kernel::Kernel& kernel, std::shared_ptr<kernel::CaptureFile>& file,

@@ -35,6 +35,15 @@ Result<kernel::ProcessPtr> spawn(kernel::Kernel& kernel, kernel::SpawnRequest re
 // Where a stream of the command goes: kept, or passed on when there is a callback.
 std::shared_ptr<kernel::CaptureFile> make_output(kernel::Kernel& kernel, const RunOptions& options,
                                                  Stream stream);
+// The two streams of a command that write to files of the host.
+struct Outputs {
+  std::shared_ptr<kernel::CaptureFile> out;
+  std::shared_ptr<kernel::CaptureFile> err;
+};
+// After the end of the command: a moment for what it has left behind and still writes, such as the
+// tee of `exec > >(tee log)`. Processes that only wait, and those that write elsewhere, hold
+// nothing up.
+void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& outputs);
 // What was kept goes to the result; from then on what processes of the background write is dropped.
 void take_output(kernel::Kernel& kernel, std::shared_ptr<kernel::CaptureFile>& file,
                  const RunOptions& options, std::string& text, bool& truncated);

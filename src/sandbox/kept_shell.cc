@@ -34,8 +34,8 @@ std::string frame_of(const RunOptions& options, const std::map<std::string, std:
 class Ports {
  public:
   Ports(kernel::Kernel& kernel, const RunOptions& options) : kernel_(kernel), options_(options) {
-    out_ = make_output(kernel, options, Stream::out);
-    err_ = make_output(kernel, options, Stream::err);
+    outputs_.out = make_output(kernel, options, Stream::out);
+    outputs_.err = make_output(kernel, options, Stream::err);
     if (options.stdin_fd >= 0)
       input_ = std::make_unique<kernel::HostPipe>(kernel, kernel::HostPipe::Flow::to_guest);
   }
@@ -43,7 +43,7 @@ class Ports {
   std::array<kernel::FilePtr, 3> files() {
     kernel::FilePtr in = input_ ? input_->guest_end()
                                 : std::make_shared<kernel::BytesFile>(kernel_, options_.stdin_data);
-    return {std::move(in), out_, err_};
+    return {std::move(in), outputs_.out, outputs_.err};
   }
 
   void start_input() {
@@ -52,18 +52,18 @@ class Ports {
     pump_ = std::make_unique<InputPump>(options_.stdin_fd, *input_);
   }
 
-  void collect(RunResult& result) {
+  void collect(RunResult& result, kernel::JobId job) {
+    let_settle(kernel_, job, outputs_);
     pump_.reset();
     input_.reset();
-    take_output(kernel_, out_, options_, result.stdout_data, result.stdout_truncated);
-    take_output(kernel_, err_, options_, result.stderr_data, result.stderr_truncated);
+    take_output(kernel_, outputs_.out, options_, result.stdout_data, result.stdout_truncated);
+    take_output(kernel_, outputs_.err, options_, result.stderr_data, result.stderr_truncated);
   }
 
  private:
   kernel::Kernel& kernel_;
   const RunOptions& options_;
-  std::shared_ptr<kernel::CaptureFile> out_;
-  std::shared_ptr<kernel::CaptureFile> err_;
+  Outputs outputs_;
   std::unique_ptr<kernel::HostPipe> input_;
   std::unique_ptr<InputPump> pump_;
 };
@@ -165,7 +165,7 @@ RunResult KeptShell::run_now(const RunOptions& options, std::uint64_t cancellati
           end.replaced ? "replaced the shell by another program (exec)" : "ended the shell");
     }
   }
-  ports.collect(result);
+  ports.collect(result, end.job);
   return result;
 }
 

@@ -1,5 +1,6 @@
 #include "sandbox/live_run.h"
 
+#include <algorithm>
 #include <array>
 
 #include "kernel/pipe.h"
@@ -12,6 +13,7 @@ namespace {
 
 // How long a command whose terminal or input is gone may take to end by itself.
 constexpr std::chrono::milliseconds farewell{500};
+constexpr std::chrono::milliseconds room_check{20};
 constexpr char end_of_file = 4;  // Ctrl-D
 
 kernel::tty::WindowSize window_of(const TerminalSize& size) {
@@ -75,11 +77,11 @@ Result<void> LiveRunState::make_ports(kernel::SpawnRequest& request) {
     return {};
   }
   input_ = std::make_unique<kernel::HostPipe>(kernel_, kernel::HostPipe::Flow::to_guest);
-  out_ = make_output(kernel_, options_.command, Stream::out);
-  err_ = make_output(kernel_, options_.command, Stream::err);
+  outputs_.out = make_output(kernel_, options_.command, Stream::out);
+  outputs_.err = make_output(kernel_, options_.command, Stream::err);
   request.files[0] = input_->guest_end();
-  request.files[1] = out_;
-  request.files[2] = err_;
+  request.files[1] = outputs_.out;
+  request.files[2] = outputs_.err;
   return {};
 }
 
@@ -93,8 +95,8 @@ void LiveRunState::release_guest_ends() {
 void LiveRunState::drive() {
   if (process_) {
     watch();
-    // What is a process of the group no longer: it is told apart by the kernel already.
     const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process_, std::nullopt);
+    let_settle(kernel_, process_->job, outputs_);
     const bool cancelled = killed_ || state_.cancellations() != cancellations_;
     set_ended(result_, *status, *process_, cancelled ? Cancelled::yes : Cancelled::no);
     if (timed_out_) set_timed_out(result_, *options_.command.timeout);
@@ -109,7 +111,13 @@ void LiveRunState::watch() {
   for (;;) {
     if (pass_on_screen(lock) || tell_of_room(lock)) continue;
     if (process_->status) return;
-    if (waiter.sleep(kernel_.mutex(), queues, timed_out_ ? std::nullopt : deadline_)) continue;
+    // Who is owed room is not left to a single wake.
+    const kernel::Deadline limit = timed_out_ ? std::nullopt : deadline_;
+    const kernel::SteadyTime soon = std::chrono::steady_clock::now() + room_check;
+    const kernel::Deadline until =
+        starved_ ? kernel::Deadline(limit ? std::min(*limit, soon) : soon) : limit;
+    if (waiter.sleep(kernel_.mutex(), queues, until)) continue;
+    if (!limit || std::chrono::steady_clock::now() < *limit) continue;
     timed_out_ = true;
     lock.unlock();
     kernel_.signal_job(process_->job, kernel::sigkill);
@@ -152,8 +160,10 @@ bool LiveRunState::tell_of_room(std::unique_lock<std::mutex>& lock) {
 }
 
 void LiveRunState::finish() {
-  take_output(kernel_, out_, options_.command, result_.stdout_data, result_.stdout_truncated);
-  take_output(kernel_, err_, options_.command, result_.stderr_data, result_.stderr_truncated);
+  take_output(kernel_, outputs_.out, options_.command, result_.stdout_data,
+              result_.stdout_truncated);
+  take_output(kernel_, outputs_.err, options_.command, result_.stderr_data,
+              result_.stderr_truncated);
   result_.duration = std::chrono::steady_clock::now() - begin_;
   if (options_.on_end) options_.on_end(result_);
   const std::lock_guard lock(end_mutex_);
@@ -182,7 +192,8 @@ Result<std::size_t> LiveRunState::take_input(std::span<const std::byte> bytes) {
 
 bool LiveRunState::has_room() const {
   if (terminal_) return (terminal_->terminal()->poll_master() & kernel::pollout) != 0;
-  // Half of it: told at each page that the command reads, the two sides would take turns with little.
+  // Half of it: told at each page that the command reads, the two sides would take turns with
+  // little.
   const kernel::Pipe& pipe = input_->pipe();
   return pipe.room() >= pipe.capacity() / 2 || pipe.readers() == 0;
 }

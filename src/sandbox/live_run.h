@@ -58,8 +58,7 @@ class LiveRunState {
 
   std::unique_ptr<kernel::HostTerminal> terminal_;  // or the three streams
   std::unique_ptr<kernel::HostPipe> input_;
-  std::shared_ptr<kernel::CaptureFile> out_;
-  std::shared_ptr<kernel::CaptureFile> err_;
+  Outputs outputs_;
 
   // Under the kernel lock.
   bool input_closed_ = false;

@@ -35,16 +35,16 @@ class Run {
  private:
   Result<kernel::ProcessPtr> start_process() {
     CLOCHE_ASSIGN(kernel::SpawnRequest request, command_request(state_, options_));
-    out_ = make_output(kernel_, options_, Stream::out);
-    err_ = make_output(kernel_, options_, Stream::err);
+    outputs_.out = make_output(kernel_, options_, Stream::out);
+    outputs_.err = make_output(kernel_, options_, Stream::err);
     if (options_.stdin_fd >= 0) {
       input_ = std::make_unique<kernel::HostPipe>(kernel_, kernel::HostPipe::Flow::to_guest);
       request.files[0] = input_->guest_end();
     } else {
       request.files[0] = std::make_shared<kernel::BytesFile>(kernel_, options_.stdin_data);
     }
-    request.files[1] = out_;
-    request.files[2] = err_;
+    request.files[1] = outputs_.out;
+    request.files[2] = outputs_.err;
     Result<kernel::ProcessPtr> process = spawn(kernel_, std::move(request));
     if (input_) input_->release_guest_end();
     if (process && input_) pump_ = std::make_unique<InputPump>(options_.stdin_fd, *input_);
@@ -63,6 +63,7 @@ class Run {
       set_timed_out(result, limit);
       return;
     }
+    let_settle(kernel_, process->job, outputs_);
     set_ended(result, *status, *process,
               state_.cancellations() != cancellations_ ? Cancelled::yes : Cancelled::no);
   }
@@ -70,16 +71,15 @@ class Run {
   void collect(RunResult& result) {
     pump_.reset();
     input_.reset();
-    take_output(kernel_, out_, options_, result.stdout_data, result.stdout_truncated);
-    take_output(kernel_, err_, options_, result.stderr_data, result.stderr_truncated);
+    take_output(kernel_, outputs_.out, options_, result.stdout_data, result.stdout_truncated);
+    take_output(kernel_, outputs_.err, options_, result.stderr_data, result.stderr_truncated);
   }
 
   SandboxState& state_;
   kernel::Kernel& kernel_;
   const RunOptions& options_;
   const std::uint64_t cancellations_;
-  std::shared_ptr<kernel::CaptureFile> out_;
-  std::shared_ptr<kernel::CaptureFile> err_;
+  Outputs outputs_;
   std::unique_ptr<kernel::HostPipe> input_;
   std::unique_ptr<InputPump> pump_;
 };

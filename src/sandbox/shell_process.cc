@@ -156,6 +156,8 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(kernel::Kernel& kernel
   if (tag == 0) return Errno::noexec;
   CLOCHE_ASSIGN(const std::shared_ptr<const kernel::Program> bash,
                 kernel.services().programs.load(tag));
+  // A bash of the user's own, mounted over ours, is none that can be kept.
+  if (!bash->module->module().info().has_export("cloche_shell_turn")) return Errno::noexec;
   auto shared = std::make_shared<Shared>();
   shared->image = from;
   auto program = std::make_shared<kernel::Program>(*bash);
@@ -216,6 +218,7 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline) {
   std::unique_lock lock(kernel_.mutex());
   const kernel::JobId own_job = process_->job;
   const kernel::JobId job = kernel_.new_job();
+  result.job = job;
   shared_->answered = false;
   if (!shared_->gone) {
     process_->job = job;

@@ -43,6 +43,7 @@ struct ShellTurnResult {
   std::optional<int> exit_code;
   // Else the shell is gone: how, and whether the deadline was the reason, or an exec.
   kernel::WaitStatus status = kernel::WaitStatus::signaled(kernel::sigkill);
+  kernel::JobId job = 0;  // of what the script has left in the background
   bool overdue = false;
   bool replaced = false;
 };
