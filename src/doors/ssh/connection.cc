@@ -192,14 +192,14 @@ int Connection::open_forward(ssh_message message) {
     return 1;
   session::Session::Use use = session::Session::use(session_);
   if (!use) return 1;
-  ssh_channel channel = ::ssh_message_channel_request_open_reply_accept(message);
+  ssh_channel channel = ::ssh_channel_new(handle_);
   if (!channel) return 1;
   auto forwarded = std::make_unique<Channel>(channel, std::move(use), wake_,
                                              [this] { parts_.sessions.save(session_); });
-  if (!forwarded->forward(static_cast<std::uint16_t>(port))) {
-    ::ssh_channel_close(channel);
-    return 0;
-  }
+  // Connected before the client is told so.
+  if (!forwarded->forward(static_cast<std::uint16_t>(port)) ||
+      ::ssh_message_channel_request_open_reply_accept_channel(message, channel) != SSH_OK)
+    return 1;
   channels_.push_back(std::move(forwarded));
   return 0;
 }
