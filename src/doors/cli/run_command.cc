@@ -5,11 +5,9 @@
 #include "doors/cli/support.h"
 
 namespace cloche::cli {
+
 int run_command(const Options& given) {
   Options options = given;
-  if (options.trace_syscalls) {
-    options.sandbox.trace = [](std::string_view line) { fmt::print(stderr, "{}\n", line); };
-  }
   Engine engine(engine_options());
   const std::unique_ptr<Sandbox> sandbox = engine.create(sandbox_options(options));
   bool reader_gone = false;
