@@ -32,7 +32,7 @@ TEST_P(GuestSystem, PrintsWhatItShould) {
 INSTANTIATE_TEST_SUITE_P(Userland, GuestSystem,
                          ::testing::Values("clone", "mmap", "setjmp", "signals", "terminal",
                                            "vfork"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& chosen) { return chosen.param; });
 
 }  // namespace
 }  // namespace cloche::testing
