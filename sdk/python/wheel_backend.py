@@ -7,8 +7,11 @@ glibc does not bring, the guests' system, and machine code for it. Settings, by 
     CLOCHE_BUILD         the build folder with bin/cloche (build/ of the source tree)
     CLOCHE_ROOTFS        the guests' system (rootfs/ of the build folder)
     CLOCHE_CODE          machine code for it, by `cloche prepare --ship`; "none" for a wheel without;
-                         made in the build folder when absent
-    CLOCHE_WHEEL_LEVEL   how much to compress, 0 to 9 (6)
+                         absent: what `make wheel` left in the build folder, if anything
+    CLOCHE_WHEEL_LEVEL   how much to compress, 0 to 9 (1)
+
+`make wheel` is `wheel_backend.py FOLDER`: it makes the machine code first, which takes minutes, and
+compresses more.
 """
 from __future__ import annotations
 
@@ -113,20 +116,26 @@ def strip(source: Path, folder: Path) -> Path:
     return target
 
 
-def shipped_code(build: Path, rootfs: Path, settings: dict | None) -> Path | None:
-    """The folder of machine code for the system; made when it is older than that."""
+def shipped_code(build: Path, settings: dict | None) -> Path | None:
+    """The folder of machine code for the system."""
     given = setting("CLOCHE_CODE", settings)
     if given == "none":
         return None
     if given:
         return Path(given)
     code = build / "wheel-code"
-    index = code / "index"
+    return code if (code / "index").exists() else None
+
+
+def make_code() -> None:
+    """Compiles what the build folder's machine code lacks."""
+    build = Path(setting("CLOCHE_BUILD", None) or ROOT / "build").resolve()
+    rootfs = Path(setting("CLOCHE_ROOTFS", None) or build / "rootfs").resolve()
+    index = build / "wheel-code/index"
     newest = max(p.stat().st_mtime for p in (rootfs / "manifest.json", build / "bin/cloche"))
     if not index.exists() or index.stat().st_mtime < newest:
-        subprocess.run([build / "bin/cloche", "prepare", "--ship", code], check=True,
+        subprocess.run([build / "bin/cloche", "prepare", "--ship", index.parent], check=True,
                        env={**os.environ, "CLOCHE_ROOTFS": str(rootfs)})
-    return code
 
 
 def add_runtime(wheel: Wheel, settings: dict | None) -> str:
@@ -147,7 +156,7 @@ def add_runtime(wheel: Wheel, settings: dict | None) -> str:
     files |= {path.name for path in rootfs.iterdir() if path.is_file() and not path.is_symlink()}
     for name in sorted(files):
         wheel.add(f"{RUNTIME}/rootfs/{name}", rootfs / name)
-    code = shipped_code(build, rootfs, settings)
+    code = shipped_code(build, settings)
     for path in sorted(code.iterdir()) if code else []:
         wheel.add(f"{RUNTIME}/code/{path.name}", path)
     major, minor = least_glibc([program, *libraries.values()])
@@ -185,7 +194,7 @@ def add_info(wheel: Wheel, tag: str) -> None:
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     part = Path(wheel_directory) / f".{NAME}-{os.getpid()}.part"
     begin = time.monotonic()
-    wheel = Wheel(part, int(setting("CLOCHE_WHEEL_LEVEL", config_settings) or 6))
+    wheel = Wheel(part, int(setting("CLOCHE_WHEEL_LEVEL", config_settings) or 1))
     try:
         add_packages(wheel)
         tag = add_runtime(wheel, config_settings)
@@ -221,4 +230,7 @@ def get_requires_for_build_editable(config_settings=None):
 if __name__ == "__main__":
     import sys
     os.makedirs(sys.argv[1], exist_ok=True)
+    os.environ.setdefault("CLOCHE_WHEEL_LEVEL", "6")
+    if "CLOCHE_CODE" not in os.environ:
+        make_code()
     build_wheel(sys.argv[1])

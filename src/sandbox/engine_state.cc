@@ -61,9 +61,14 @@ void ship_code(const EngineOptions& given, const std::filesystem::path& folder) 
   options.code_folder.clear();
   wasm::Engine engine(wasm::Cpu::portable);
   wasm::ModuleStore modules(engine, store_options(options));
-  std::filesystem::remove_all(folder);
+  // Complete or not at all.
+  std::filesystem::path part = folder;
+  part += ".part";
+  std::filesystem::remove_all(part);
   for (const std::filesystem::path& program : programs_of_system(options.system_folder))
-    modules.ship(program, folder);
+    modules.ship(program, part);
+  std::filesystem::remove_all(folder);
+  std::filesystem::rename(part, folder);
 }
 
 }  // namespace cloche::detail
