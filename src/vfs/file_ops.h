@@ -37,8 +37,8 @@ class FileOps {
   Result<void> write_file(std::string_view path, std::string_view content,
                           std::uint32_t mode = 0644, Parents parents = Parents::must_exist,
                           WriteMode write_mode = WriteMode::replace);
-  // A regular file; where it is not there and `create` is, a new one of that mode. EISDIR, ENXIO for
-  // what is none.
+  // A regular file; where it is not there and `create_mode` is, a new one of that mode.
+  // EISDIR, ENXIO for what is none.
   Result<std::unique_ptr<NodeIo>> open_file(std::string_view path, Access access,
                                             std::optional<std::uint32_t> create_mode,
                                             Existing existing);
