@@ -56,7 +56,8 @@ void EngineState::prepare() {
   python_->prepare();
 }
 
-void ship_code(const EngineOptions& given, const std::filesystem::path& folder) {
+void ship_code(const EngineOptions& given, const std::filesystem::path& target) {
+  const std::filesystem::path folder = target.has_filename() ? target : target.parent_path();
   EngineOptions options = with_defaults(given);
   options.code_folder.clear();
   wasm::Engine engine(wasm::Cpu::portable);
