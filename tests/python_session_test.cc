@@ -420,7 +420,7 @@ TEST(PythonSessionLimits, CancelStopsFromAnotherThread) {
     session.cancel();
   });
   const ExecuteResult result = session.execute(
-      "x = 5\nawait begin()\ntry:\n    while True: pass\nfinally: print('cleaned')");
+      "x = 5\ntry:\n    await begin()\n    while True: pass\nfinally: print('cleaned')");
   other.join();
   EXPECT_EQ(result.status, ExecuteStatus::cancelled);
   EXPECT_EQ(result.error->type, "ExecutionCancelled");

@@ -53,7 +53,7 @@ constexpr std::int32_t asked_to_exit = 256;  // + its status, in Shared::outcome
 // long without hearing is in a long operation of C, and cannot be stopped.
 constexpr std::chrono::milliseconds cpu_to_hear{3};
 // Wall clock: until it hears, where it does not compute; until it is out, once it has heard.
-constexpr std::chrono::milliseconds to_hear{200};
+constexpr std::chrono::milliseconds to_hear{1000};
 constexpr std::chrono::milliseconds to_leave{1000};
 
 }  // namespace
