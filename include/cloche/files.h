@@ -51,7 +51,7 @@ class Files {
   Result<FileInfo> stat(std::string_view path) const;       // follows symbolic links
   Result<FileInfo> link_stat(std::string_view path) const;  // does not
   Result<void> make_directory(
-      std::string_view path);                  // with its parents; one that is there is fine
+      std::string_view path);  // with its parents; one that is there is fine
   // EEXIST when anything is there, ENOENT when its parent is not.
   Result<void> make_one_directory(std::string_view path);
   Result<void> remove(std::string_view path);  // a file, a link or an empty folder
@@ -59,8 +59,8 @@ class Files {
   Result<void> rename(std::string_view from, std::string_view to);
   Result<void> change_mode(std::string_view path, std::uint32_t mode);
   // Follows symbolic links.
-  Result<void> set_times(std::string_view path, std::int64_t accessed_ns,
-                         std::int64_t modified_ns);
+  // Times are since 1970, UTC.
+  Result<void> set_times(std::string_view path, std::int64_t accessed_ns, std::int64_t modified_ns);
   Result<void> make_symlink(std::string_view target, std::string_view path);
   // '*', '?', '[...]', and '**' for any number of folders; sorted.
   Result<std::vector<std::string>> glob(std::string_view pattern) const;
