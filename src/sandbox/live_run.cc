@@ -13,7 +13,7 @@ namespace {
 
 // How long a command whose terminal or input is gone may take to end by itself.
 constexpr std::chrono::milliseconds farewell{500};
-constexpr std::chrono::milliseconds room_check{20};
+constexpr std::chrono::milliseconds room_check{1};
 constexpr char end_of_file = 4;  // Ctrl-D
 
 kernel::tty::WindowSize window_of(const TerminalSize& size) {
@@ -111,11 +111,13 @@ void LiveRunState::watch() {
   for (;;) {
     if (pass_on_screen(lock) || tell_of_room(lock)) continue;
     if (process_->status) return;
-    // Who is owed room is not left to a single wake.
+    // A pipe wakes its writer when a page of it is free, and `has_room` wants more: that is looked
+    // for while the command reads.
+    const bool draining = starved_ && input_ && input_->pipe().has_room();
     const kernel::Deadline limit = timed_out_ ? std::nullopt : deadline_;
     const kernel::SteadyTime soon = std::chrono::steady_clock::now() + room_check;
     const kernel::Deadline until =
-        starved_ ? kernel::Deadline(limit ? std::min(*limit, soon) : soon) : limit;
+        draining ? kernel::Deadline(limit ? std::min(*limit, soon) : soon) : limit;
     if (waiter.sleep(kernel_.mutex(), queues, until)) continue;
     if (!limit || std::chrono::steady_clock::now() < *limit) continue;
     timed_out_ = true;
