@@ -128,7 +128,7 @@ TEST(LiveRun, ATerminalHasAnInteractiveShell) {
   EXPECT_TRUE(screen.shows("50 132"));
   EXPECT_TRUE(screen.shows("132"));
   // Ctrl-C ends the job and not the shell.
-  ASSERT_TRUE(live->write("echo before; sleep 100\r"));
+  ASSERT_TRUE(live->write("bash -c 'echo before; sleep 100'\r"));
   EXPECT_TRUE(screen.shows("\rbefore\r\n"));
   ASSERT_TRUE(live->write("\x03"));
   EXPECT_TRUE(screen.shows("$ "));

@@ -106,8 +106,8 @@ TEST_F(ShellTerminal, AnInteractiveSession) {
   ASSERT_EQ(::ioctl(master_.get(), TIOCSWINSZ, &window), 0);
   type("until [ \"$(stty size)\" = '40 120' ]; do sleep 0.01; done; echo resized $COLUMNS\r");
   EXPECT_TRUE(shows("\rresized "));
-  type("sleep 1000\r");
-  EXPECT_TRUE(shows("sleep 1000\r\n"));
+  type("bash -c 'echo ready; sleep 1000'\r");
+  EXPECT_TRUE(shows("\rready\r\n"));
   type("\x03");
   EXPECT_TRUE(shows("$ "));
   type("echo st=$?; for i in 1 2; do\r");
