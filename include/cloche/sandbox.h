@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "cloche/files.h"
-#include "cloche/network.h"
 #include "cloche/live_run.h"
+#include "cloche/network.h"
 #include "cloche/run.h"
 
 namespace cloche {
