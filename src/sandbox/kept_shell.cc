@@ -94,7 +94,7 @@ RunResult KeptShell::run(const RunOptions& options) {
   const Place place(*this);
   const auto begin = std::chrono::steady_clock::now();
   RunResult result;
-  if (state_.cancellations() != cancellations) {
+  if (state_.cancelled_since(cancellations)) {
     result.status = RunStatus::killed;
     result.exit_code = status_killed;
     result.signal = kernel::sigkill;
@@ -158,7 +158,7 @@ RunResult KeptShell::run_now(const RunOptions& options, std::uint64_t cancellati
     set_timed_out(result, limit);
   } else {
     set_ended(result, end.status, *process_->process(),
-              state_.cancellations() != cancellations ? Cancelled::yes : Cancelled::no);
+              state_.cancelled_since(cancellations) ? Cancelled::yes : Cancelled::no);
     if (result.status == RunStatus::exited) {
       result.reason = fmt::format(
           "the script {}; the next one has the shell as it was before",

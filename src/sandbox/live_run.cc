@@ -97,7 +97,7 @@ void LiveRunState::drive() {
     watch();
     const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process_, std::nullopt);
     let_settle(kernel_, process_->job, outputs_);
-    const bool cancelled = killed_ || state_.cancellations() != cancellations_;
+    const bool cancelled = killed_ || state_.cancelled_since(cancellations_);
     set_ended(result_, *status, *process_, cancelled ? Cancelled::yes : Cancelled::no);
     if (timed_out_) set_timed_out(result_, *options_.command.timeout);
   }

@@ -65,7 +65,7 @@ class Run {
     }
     let_settle(kernel_, process->job, outputs_);
     set_ended(result, *status, *process,
-              state_.cancellations() != cancellations_ ? Cancelled::yes : Cancelled::no);
+              state_.cancelled_since(cancellations_) ? Cancelled::yes : Cancelled::no);
   }
 
   void collect(RunResult& result) {

@@ -240,12 +240,20 @@ std::uint64_t SandboxState::cancellations() const {
   return cancellations_;
 }
 
+bool SandboxState::cancelled_since(std::uint64_t number) const {
+  const std::lock_guard lock(mutex_);
+  return cancellations_ != number || cancels_in_progress_ != 0;
+}
+
 void SandboxState::cancel() {
-  {
+  const auto count = [this](int in_progress) {
     const std::lock_guard lock(mutex_);
     ++cancellations_;
-  }
+    cancels_in_progress_ += in_progress;
+  };
+  count(1);
   kernel_->kill_job(0);
+  count(-1);
 }
 
 SandboxFigures SandboxState::figures() {

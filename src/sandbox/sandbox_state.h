@@ -61,8 +61,10 @@ class SandboxState {
   // See Sandbox::install_packages.
   bool install_packages(const std::vector<std::string>& names, std::string* message);
 
-  // Runs that begin note the number; when it has changed at their end they were cancelled.
+  // Runs that begin note the number, and ask at their end. A cancel that is in progress kills what
+  // begins meanwhile too.
   std::uint64_t cancellations() const;
+  bool cancelled_since(std::uint64_t number) const;
   void cancel();
 
   SandboxFigures figures();
@@ -86,6 +88,7 @@ class SandboxState {
   mutable std::mutex mutex_;  // of the members up to the next blank line
   std::map<std::string, std::string> environment_;
   std::uint64_t cancellations_ = 0;
+  int cancels_in_progress_ = 0;
 
   vfs::TypedFsRef<vfs::MemFs> root_;                 // under the kernel lock
   std::shared_ptr<const net::SecretStore> secrets_;  // the same in forks

@@ -71,6 +71,7 @@ struct ModuleStore::Request {
 
 ModuleStore::ModuleStore(Engine& engine, Options options)
     : engine_(engine), options_(std::move(options)) {
+  prepare_sha256();
   if (!options_.cache_folder.empty()) prepare_cache_folder(options_.cache_folder);
   if (options_.shipped_folder.empty()) return;
   std::ifstream index(options_.shipped_folder / shipped_index);

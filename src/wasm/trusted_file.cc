@@ -172,10 +172,14 @@ std::optional<std::string> read_small_file(const std::filesystem::path& path, st
   return bytes;
 }
 
-FileTag sha256(std::span<const std::byte> bytes) {
+void prepare_sha256() {
   // The host's openssl.cnf has no say here, and reading it takes a millisecond.
   static const int ready = OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
   CLOCHE_CHECK(ready == 1);
+}
+
+FileTag sha256(std::span<const std::byte> bytes) {
+  prepare_sha256();
   FileTag digest;
   unsigned size = 0;
   CLOCHE_CHECK(

@@ -63,4 +63,8 @@ std::optional<std::string> read_small_file(const std::filesystem::path& path, st
 
 FileTag sha256(std::span<const std::byte> bytes);
 
+// OpenSSL's part of sha256, once. An object whose end waits for threads that use sha256 calls this
+// at its beginning: then at exit OpenSSL ends after it, also where it is a static one.
+void prepare_sha256();
+
 }  // namespace cloche::wasm
