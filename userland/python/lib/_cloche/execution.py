@@ -149,8 +149,19 @@ def _cancel_tasks():
         except BaseException:
             pass  # it is over in any case
     for task in tasks:
-        if task.done() and not task.cancelled():
+        if not task.done():
+            _close(task)
+        elif not task.cancelled():
             task.exception()  # has been seen
+
+
+def _close(task):
+    """Ends a task that does not hear a cancel: it waits on, or a stop in the loop itself has cost it its turn."""
+    try:
+        task.get_coro().close()
+    except BaseException:
+        pass  # it is over in any case
+    task._log_destroy_pending = False
 
 
 def _describe(value):
