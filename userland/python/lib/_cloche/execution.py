@@ -138,12 +138,10 @@ async def _await_all(body, last, names):
 def _cancel_tasks():
     """What a stopped execution leaves behind in the loop does not go on in the next one."""
     own = loop.session_loop()
-    if own.is_running():
-        return
     tasks = asyncio.all_tasks(own)
     for task in tasks:
         task.cancel("the execution was stopped")
-    if tasks:
+    if tasks and not own.is_running():
         try:
             own.run_until_complete(asyncio.wait(tasks, timeout=0.05))
         except BaseException:
