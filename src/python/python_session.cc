@@ -50,8 +50,9 @@ constexpr std::int32_t turn_exited = 2;      // session.py: the code called sys.
 constexpr std::int32_t asked_to_exit = 256;  // + its status, in Shared::outcome
 
 // An interpreter that computes looks for signals all the time, so one that has computed for this
-// long without hearing is in a long operation of C, and cannot be stopped. What it does to hear runs
-// for the first time in its life and copies pages of its image: some milliseconds on a busy host.
+// long without hearing is in a long operation of C, and cannot be stopped. What it does to hear
+// runs for the first time in its life and copies pages of its image: some milliseconds on a busy
+// host.
 constexpr std::chrono::milliseconds cpu_to_hear{25};
 // Wall clock: until it hears, where it does not compute; until it is out, once it has heard.
 constexpr std::chrono::milliseconds to_hear{1000};
