@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
@@ -82,23 +81,29 @@ def locked(path):
 
 
 def run_logged(command, log, cwd, env=None):
-    """Runs a command with its output in the log; a failure names the log."""
+    """Runs a command with its output in the log; a failure names the log. The CPU seconds of it and of its children."""
     with open(log, "ab") as out:
         out.write(f"\n$ {' '.join(str(c) for c in command)}\n".encode())
         out.flush()
-        status = subprocess.run([str(c) for c in command], cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out,
-                                stderr=subprocess.STDOUT).returncode
-    if status != 0:
-        raise BuildError(f"{pathlib.Path(str(command[0])).name} failed with status {status}: see {log}")
+        process = subprocess.Popen([str(c) for c in command], cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out,
+                                   stderr=subprocess.STDOUT)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise BuildError(f"{pathlib.Path(str(command[0])).name} failed with status {process.returncode}: see {log}")
+    return used.ru_utime + used.ru_stime
 
 
 @contextlib.contextmanager
 def scratch_folder(name):
-    """A folder to build in; what a killed build has left is removed later by prune."""
-    parent = cache_root() / "scratch"
-    parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=parent) as folder:
-        yield pathlib.Path(folder)
+    """A folder to build in, always the same for a name: a compiler cache knows its paths again. Callers hold the name's lock."""
+    folder = cache_root() / "scratch" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def prune(days):

@@ -133,7 +133,8 @@ def build_cxxroot(sysroot, jobs):
                 (out / "lib").mkdir(parents=True)
                 _unpack(archive, tree)
                 _headers(tree, out)
-                env = dict(os.environ, CLOCHE_SYSROOT=str(sysroot), CLOCHE_CXXROOT=str(out),
+                (scratch / "sysroot").symlink_to(sysroot)
+                env = dict(os.environ, CLOCHE_SYSROOT=str(scratch / "sysroot"), CLOCHE_CXXROOT=str(out),
                            CLOCHE_CCACHE="ccache" if shutil.which("ccache") else "")
                 for name in LIBRARIES:
                     _compile(tree, out, name, jobs, log, env)

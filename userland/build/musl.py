@@ -97,6 +97,10 @@ def lay_over(tree):
           ("\t\t\tshlim(f, 0);\n\t\t\terrno = EINVAL;\n", "\t\t\tshlim(f, 0);\n"))
     _edit(tree / "src" / "internal" / "floatscan.c",
           ("\t\terrno = EINVAL;\n", ""))
+    _edit(tree / "src" / "process" / "execvp.c",
+          ("int __execvpe(", "hidden int __cloche_exec(const char *, char *const *, char *const *);\n\nint __execvpe("),
+          ("return execve(file, argv, envp);", "return __cloche_exec(file, argv, envp);"),
+          ("\t\texecve(b, argv, envp);", "\t\t__cloche_exec(b, argv, envp);"))
     # These names have rules in the zone files, as everywhere; as a POSIX text they have none.
     _edit(tree / "src" / "time" / "__tz.c",
           ("\tif (*s != ':') {\n", "\tif (*s != ':' && strcmp(s, \"EST5EDT\") && strcmp(s, \"CST6CDT\") "

@@ -85,7 +85,7 @@ def _environment(port, toolchain, scratch, jobs):
     keep = {name: os.environ[name] for name in ("PATH", "HOME", "CCACHE_DIR", "CLOCHE_CACHE") if name in os.environ}
     return keep | {
         "LC_ALL": "C", "TZ": "UTC", "SOURCE_DATE_EPOCH": "1",
-        "CLOCHE_SYSROOT": str(toolchain.sysroot), "CLOCHE_CXXROOT": str(toolchain.cxxroot or ""), "PORT": str(port.folder),
+        "CLOCHE_SYSROOT": str(scratch / "sysroot"), "CLOCHE_CXXROOT": str(scratch / "cxxroot"), "PORT": str(port.folder),
         "OUT": str(scratch / "out"), "EXTRA": str(scratch / "extra"), "JOBS": str(jobs),
         "HOST": HOST_TRIPLE, "CONFIG_SITE": str(CONFIG_SITE), "CC": f"{USERLAND}/cc", "CXX": f"{USERLAND}/cxx",
         "AR": tool("llvm-ar"), "RANLIB": tool("llvm-ranlib"), "NM": tool("llvm-nm"), "STRIP": tool("llvm-strip"),
@@ -115,6 +115,9 @@ def build(port, toolchain, jobs):
         with scratch_folder(port.name) as scratch:
             tree, out = scratch / "src", scratch / "out"
             (out / "usr" / "bin").mkdir(parents=True)
+            (scratch / "sysroot").symlink_to(toolchain.sysroot)
+            if toolchain.cxxroot:
+                (scratch / "cxxroot").symlink_to(toolchain.cxxroot)
             sources.unpack(archive, tree)
             for name, further in extra.items():
                 sources.unpack(further, scratch / "extra" / name)
@@ -123,9 +126,9 @@ def build(port, toolchain, jobs):
             if (port.folder / "edit.py").exists():
                 run_logged([sys.executable, "-B", port.folder / "edit.py"], log, tree,
                            dict(os.environ, PYTHONPATH=str(USERLAND / "build"), EXTRA=str(scratch / "extra")))
-            run_logged(["sh", "-eu", port.folder / "build.sh"], log, tree,
-                       _environment(port, toolchain, scratch, jobs))
+            cpu_s = run_logged(["sh", "-eu", port.folder / "build.sh"], log, tree,
+                               _environment(port, toolchain, scratch, jobs))
             _check(port, out)
             install_folder(out, final)
-        say(f"built {port.name} {port.version}")
+        say(f"built {port.name} {port.version}, {cpu_s:.0f} s of CPU")
     return final

@@ -47,6 +47,9 @@ extern volatile int __cloche_sigpending;
 
 hidden void __cloche_run_signals(void);
 
+// Executes for execvp and its like: execve, or sh where the file is a text without #!. -1 and errno.
+hidden int __cloche_exec(const char *path, char *const argv[], char *const envp[]);
+
 // The buffers of stdin, stdout and stderr as the environment asks for them.
 hidden void __cloche_stdbuf(char **envp);
 
