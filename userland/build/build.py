@@ -8,7 +8,7 @@
   build.py --list                         what there is
 
 What is built is kept under ${CLOCHE_CACHE:-~/.cache/cloche}/userland by the hash of all that goes into it. Exit status: 0, or 2
-with one sentence on stderr.
+with a sentence on stderr for each failure, and the end of its log.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import libcxx
 import musl
 import ports
 import stage
-from common import BuildError, prune, say
+from common import BuildError, prune, say, tell
 
 # Builds that other work trees or older commits may still use are kept for a while.
 KEEP_DAYS = 30
@@ -59,16 +59,17 @@ def chosen(options):
 
 
 def build_all(selected, toolchain, jobs):
-    """(port, built folder) pairs; the first failure ends it, after the ports under way."""
+    """(port, built folder) pairs. What fails keeps nothing else from being built; each failure is told, and then the build fails."""
     at_once = max(1, min(jobs, len(selected)))
+    failed = []
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
         futures = {pool.submit(ports.build, port, toolchain, max(1, jobs // at_once)): port for port in selected}
-        try:
-            for future in concurrent.futures.as_completed(futures):
-                future.result()
-        except BuildError:
-            pool.shutdown(cancel_futures=True)
-            raise
+        for future in concurrent.futures.as_completed(futures):
+            if isinstance(future.exception(), (BuildError, OSError)):
+                failed.append(futures[future].name)
+                tell(future.exception(), f"{futures[future].name} failed: ")
+        if failed:
+            raise BuildError(f"{len(failed)} of {len(selected)} ports failed: {', '.join(sorted(failed))}")
         return [(port, future.result()) for future, port in futures.items()]
 
 
@@ -95,7 +96,7 @@ def main():
     try:
         run(parse(sys.argv[1:]))
     except (BuildError, OSError) as error:
-        print(f"userland: {error}", file=sys.stderr)
+        tell(error)
         return 2
     return 0
 

@@ -15,11 +15,18 @@ import time
 USERLAND = pathlib.Path(__file__).resolve().parent.parent
 LLVM = "22"
 
+# How much of the log of what failed is shown.
+LOG_LINES = 15
+
 _print_lock = threading.Lock()
 
 
 class BuildError(Exception):
-    """A failure that the person who builds can act on: one sentence."""
+    """A failure that the person who builds can act on: one sentence; and the log whose end has the reason, where there is one."""
+
+    def __init__(self, sentence, log=None):
+        super().__init__(sentence)
+        self.log = log
 
 
 def cache_root():
@@ -32,6 +39,15 @@ def cache_root():
 def say(message):
     with _print_lock:
         print(f"userland: {message}", file=sys.stderr, flush=True)
+
+
+def tell(error, about=""):
+    """Says what failed, and the end of its log."""
+    lines = []
+    if log := getattr(error, "log", None):
+        with contextlib.suppress(OSError):
+            lines = log.read_text(errors="replace").splitlines()[-LOG_LINES:]
+    say("\n".join([f"{about}{error}"] + [f"  | {line}" for line in lines]))
 
 
 def tool(name):
@@ -90,7 +106,7 @@ def run_logged(command, log, cwd, env=None):
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise BuildError(f"{pathlib.Path(str(command[0])).name} failed with status {process.returncode}: see {log}")
+        raise BuildError(f"{pathlib.Path(str(command[0])).name} failed with status {process.returncode}: see {log}", log)
     return used.ru_utime + used.ru_stime
 
 

@@ -93,10 +93,10 @@ def _environment(port, toolchain, scratch, jobs):
     }
 
 
-def _check(port, out):
+def _check(port, out, log):
     missing = [name for name in port.commands if not os.path.lexists(out / "usr" / "bin" / name)]
     if missing:
-        raise BuildError(f"port {port.name} built, but without {', '.join(missing)}")
+        raise BuildError(f"port {port.name} built, but without {', '.join(missing)}", log)
 
 
 def build(port, toolchain, jobs):
@@ -128,7 +128,7 @@ def build(port, toolchain, jobs):
                            dict(os.environ, PYTHONPATH=str(USERLAND / "build"), EXTRA=str(scratch / "extra")))
             cpu_s = run_logged(["sh", "-eu", port.folder / "build.sh"], log, tree,
                                _environment(port, toolchain, scratch, jobs))
-            _check(port, out)
+            _check(port, out, log)
             install_folder(out, final)
         say(f"built {port.name} {port.version}, {cpu_s:.0f} s of CPU")
     return final
