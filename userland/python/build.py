@@ -38,8 +38,9 @@ GUEST = {
     "sys_platform": "linux", "extra": "",
 }
 PLOT_DATA = "matplotlib/mpl-data"
-# What pip reads versions and requirements with.
+# What pip reads versions and requirements with, and what it searches versions that fit together with (a wheel beside).
 VENDORED, VENDOR_FOLDER = "packaging", b"/usr/lib/python3.15/pip/_vendor/"
+SEARCH = "resolvelib"
 # A short string of marshal: its type (with or without the reference flag), one byte of length, the text.
 SHORT_STRING = re.compile(rb"([\xda\xfa\x5a\x7a])([\x1d-\xff])" + re.escape(BUILT_AS), re.DOTALL)
 
@@ -146,7 +147,16 @@ def registry_file(packages: list[dict]) -> bytes:
     return json.dumps([{key: package[key] for key in keys if key in package} for package in packages], separators=(",", ":")).encode()
 
 
-def standard_library(files: dict[str, bytes], version: str, packages: list[dict]) -> dict:
+def usual_index() -> bytes:
+    """The index that a pip without settings asks, which the builder's own pip knows."""
+    try:
+        from pip._internal.models.index import PyPI
+    except ImportError:
+        return b"{}"
+    return json.dumps({"url": PyPI.simple_url}).encode()
+
+
+def standard_library(files: dict[str, bytes], version: str, packages: list[dict], search: Path) -> dict:
     taken = {top for tops in TOP_LEVEL.values() for top in tops} | set(LEFT_OUT)
     own = {}
     for name, content in files.items():
@@ -161,7 +171,10 @@ def standard_library(files: dict[str, bytes], version: str, packages: list[dict]
     for name, content in files.items():
         if name.startswith(VENDORED + "/"):
             own[f"pip/_vendor/{name}"] = relocate(content, VENDOR_FOLDER) if name.endswith(".pyc") else content
+    for path in sorted((search / SEARCH).rglob("*.py")):
+        own[f"pip/_vendor/{path.relative_to(search).as_posix()}"] = path.read_bytes()
     own["pip/_vendor/__init__.py"] = b""
+    own["_cloche/index.json"] = usual_index()
     own["_cloche/registry.json"] = registry_file(packages)
     return {"name": "python", "version": version, "summary": "the standard library", "requires": [], "provides": [], "files": own}
 
@@ -222,7 +235,11 @@ def main() -> int:
     if is_fresh(target, inputs, stamp, choice):
         return 0
     files = read_wheel(archive)
-    everything = [*distributions(files), *map(pure_wheel, options.wheels)]
+    search = [wheel for wheel in options.wheels if (wheel / SEARCH).is_dir()]
+    if len(search) != 1:
+        print(f"{SEARCH}, which pip needs, is not among the wheels: run scripts/fetch.", file=sys.stderr)
+        return 2
+    everything = [*distributions(files), *(pure_wheel(wheel) for wheel in options.wheels if wheel not in search)]
     by_name = {package["name"]: package for package in everything}
     wanted = {normal(name) for name in options.packages.split(",")}
     if unknown := wanted - set(by_name) - {"all", "none"}:
@@ -239,7 +256,7 @@ def main() -> int:
         wanted |= set(by_name[name]["requires"]) - reached
     packages = [by_name[name] for name in sorted(reached)]
     packages += [{**package, "requires": [], "requires_dist": [], "builtin": True, "files": {}} for package in BUILTIN] if reached else []
-    bundle.write(target, [standard_library(files, "3.15.0", packages), time_zones(files), *packages])
+    bundle.write(target, [standard_library(files, "3.15.0", packages, search[0]), time_zones(files), *packages])
     stamp.write_text(choice)
     return 0
 

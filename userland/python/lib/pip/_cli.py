@@ -3,7 +3,7 @@ import argparse
 import os
 import sys
 
-from . import __version__
+from . import __version__, _settings
 from ._errors import PipError
 
 USAGE = """
@@ -20,9 +20,11 @@ Commands:
   index                       Tell which version of a package is available.
   help                        Show help for commands.
 
-Packages of this sandbox are installed from its own registry, at once and without a network. Pure-Python wheels are installed from files:
+Packages of this sandbox are installed from its own registry, at once and without a network. Pure-Python wheels are installed from files,
+and from an index where the network policy of the sandbox allows it:
   pip install NAME...         with ==, >=, extras, -r requirements.txt
   pip install ./NAME.whl      a wheel; --find-links FOLDER for more of them
+  pip install -i URL NAME...  from this index (also PIP_INDEX_URL, pip.conf); --extra-index-url, --no-index, --require-hashes
   pip install [-e] FOLDER     a project with a pyproject.toml
 
 General Options:
@@ -33,12 +35,11 @@ General Options:
 
 # Options of pip that make no difference here, and whether they take a value.
 _WITHOUT_EFFECT = {
-    "--no-cache-dir": 0, "--break-system-packages": 0, "--disable-pip-version-check": 0, "--no-input": 0, "--no-warn-script-location": 0,
-    "--prefer-binary": 0, "--require-hashes": 0, "--no-build-isolation": 0, "--compile": 0, "--no-compile": 0, "--no-color": 0,
+    "--break-system-packages": 0, "--disable-pip-version-check": 0, "--no-input": 0, "--no-warn-script-location": 0,
+    "--prefer-binary": 0, "--no-build-isolation": 0, "--compile": 0, "--no-compile": 0, "--no-color": 0,
     "--isolated": 0, "--use-pep517": 0, "--no-warn-conflicts": 0, "--no-python-version-warning": 0, "--require-virtualenv": 0,
-    "--debug": 0, "--no-index": 0,
-    "--index-url": 1, "-i": 1, "--extra-index-url": 1, "--trusted-host": 1, "--timeout": 1, "--default-timeout": 1, "--retries": 1,
-    "--progress-bar": 1, "--root-user-action": 1, "--only-binary": 1, "--no-binary": 1, "--cache-dir": 1, "--upgrade-strategy": 1,
+    "--debug": 0, "--trusted-host": 1,
+    "--progress-bar": 1, "--root-user-action": 1, "--only-binary": 1, "--no-binary": 1, "--upgrade-strategy": 1,
     "--use-feature": 1, "--log": 1, "--cert": 1, "--proxy": 1, "--exists-action": 1, "--src": 1, "--config-settings": 1,
     "--python": 1, "--keyring-provider": 1, "--report": 1,
 }
@@ -48,12 +49,12 @@ _COMMANDS = {
     "index": ("_show", "index"), "debug": ("_show", "environment"), "config": ("_show", "environment"),
 }
 _NOT_HERE = {
-    "download": "pip download needs an index, and this sandbox has no network for pip: packages of the registry need no download (pip install NAME)",
+    "download": "pip download is not supported here: packages of the registry are linked and need no download (pip install NAME)",
     "wheel": "pip wheel builds from sources with tools that are not here: only ready wheels can be installed",
     "search": "PyPI no longer supports searching; what this sandbox has is shown by: pip list",
     "hash": "pip hash: use sha256sum FILE",
     "lock": "pip lock is not supported here: pip freeze tells what is installed",
-    "cache": "pip keeps no cache here: packages of the registry are linked, not downloaded",
+    "cache": "pip cache is not supported here: what pip has fetched from an index is in ~/.cache/pip/cloche, and may be removed",
     "inspect": "pip inspect is not supported here: pip list --format json, pip show NAME",
     "completion": "pip completion is not supported here",
 }
@@ -81,6 +82,14 @@ def _parser(command):
     add("--dry-run", action="store_true")
     add("-t", "--target", metavar="FOLDER")
     add("--user", action="store_true")
+    add("--index-url", "--pypi-url", *(["-i"] if command in ("install", "index") else []), metavar="URL")
+    add("--extra-index-url", action="append", default=[], metavar="URL")
+    add("--no-index", action="store_true")
+    add("--require-hashes", action="store_true")
+    add("--cache-dir", metavar="FOLDER")
+    add("--no-cache-dir", action="store_true")
+    add("--timeout", "--default-timeout", default="15", metavar="SECONDS")
+    add("--retries", default="3", metavar="NUMBER")
     add("--find-links", *(["-f"] if command == "install" else []), action="append", default=[], metavar="FOLDER")
     add("--path", metavar="FOLDER", help="look there (list, freeze)")
     add("--exclude", action="append", default=[], metavar="NAME")
@@ -174,4 +183,6 @@ def _perform(command, words):
         from . import _install as home
     else:
         from . import _show as home
-    return getattr(home, function)(_parser(command).parse_intermixed_args(words))
+    parser = _parser(command)
+    parser.set_defaults(**_settings.defaults(command))
+    return getattr(home, function)(parser.parse_intermixed_args(words))

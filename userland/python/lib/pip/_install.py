@@ -2,17 +2,18 @@
 import os
 import sys
 
-from . import _site, _wheel
+from . import _settings, _site, _wheel
 from ._errors import PipError
 from ._requirements import Asked
 from ._resolve import Resolver, applies
-from ._sources import OPERATORS_WHEELS, Registry, Wheels
+from ._sources import OPERATORS_WHEELS, Registry, Wheels, is_address
 from ._vendor.packaging.version import Version
 
 
 def gather(options):
     """What the command line asks for."""
-    asked = Asked()
+    asked = Asked(_settings.fetcher(options))
+    asked.hashes.required = options.require_hashes
     for text in options.targets:
         asked.add(text)
     for path in options.editable:
@@ -29,17 +30,19 @@ def install(options):
         raise PipError('You must give at least one requirement to install (see "pip help install")')
     asked = gather(options)
     registry = Registry()
-    places = [*options.find_links, *asked.find_links, *os.environ.get("PIP_FIND_LINKS", "").split()]
-    if os.path.isdir(OPERATORS_WHEELS):
-        places.append(OPERATORS_WHEELS)
     target = os.path.abspath(options.target) if options.target else None
     installed = _site.installed([target] if target else None)
-    resolver = Resolver(registry, [registry, Wheels(places)], {} if options.ignore_installed else installed, upgrade=options.upgrade,
-                        reinstall=options.force_reinstall, with_dependencies=not options.no_deps, pre=options.pre,
-                        constraints=asked.constraints)
+    indexes, found = sources(options, asked, registry)
+    resolver = Resolver(registry, found, {} if options.ignore_installed else installed, upgrade=options.upgrade,
+                        reinstall=options.force_reinstall, with_dependencies=not options.no_deps, pre=options.pre or asked.pre,
+                        constraints=asked.constraints, hashes=asked.hashes)
     requirements = [r for r in asked.requirements if _is_meant(r, options)]
     ours, there = _standard(requirements, registry, installed)
+    asked.hashes.demand(ours, registry)
     new, have = resolver.resolve(ours, asked.pinned)
+    for index in indexes:
+        if index.problem and not index.refused:
+            print(f"WARNING: {index.problem}", file=sys.stderr)
     if not options.quiet:
         for text in there:
             print(text)
@@ -55,6 +58,12 @@ def install(options):
     if options.dry_run:
         print(f"Would install {names}")
         return 0
+    for candidate in new:
+        asked.hashes.check(candidate)
+        if candidate.yanked is not None:
+            print(f"WARNING: {candidate.name} {candidate.version} is a yanked version. Reason: {candidate.yanked or '<none given>'}", file=sys.stderr)
+        if hasattr(candidate.wheel, "local"):
+            candidate.wheel.local()  # before anything is changed
     if not options.quiet:
         print(f"Installing collected packages: {', '.join(candidate.name for candidate in new)}")
     for candidate in new:
@@ -62,6 +71,18 @@ def install(options):
     if not options.quiet:
         print(f"Successfully installed {names}")
     return 0
+
+
+def sources(options, asked, registry):
+    """(indexes and pages that are asked over the network, all sources in order of preference)."""
+    from ._index import Page
+    places = [*options.find_links, *asked.find_links]
+    if os.path.isdir(OPERATORS_WHEELS):
+        places.append(OPERATORS_WHEELS)
+    remote = [Page(place, asked.fetcher) for place in places if is_address(place)]
+    if not (options.no_index or asked.no_index):
+        remote += _settings.indexes(options, asked.fetcher, asked.index_urls)
+    return remote, [registry, Wheels([place for place in places if not is_address(place)]), *remote]
 
 
 def _is_meant(requirement, options):
@@ -82,7 +103,9 @@ def _standard(requirements, registry, installed):
     """Modules of the standard library are there already, and on no index either."""
     ours, there = [], []
     for requirement in requirements:
-        if (requirement.name in sys.stdlib_module_names and registry.find(_site.normal_name(requirement.name)) is None
+        if requirement.name == "pip":
+            there.append("Requirement already satisfied: pip is a part of this sandbox")
+        elif (requirement.name in sys.stdlib_module_names and registry.find(_site.normal_name(requirement.name)) is None
                 and _site.normal_name(requirement.name) not in installed):
             there.append(f"Requirement already satisfied: {requirement.name} is a module of the standard library")
         else:
@@ -104,7 +127,8 @@ def _put(candidate, installed, target, options):
             if target or _site.in_virtual_environment():
                 _link_into(candidate, target or _site.wheel_folder())
         else:
-            candidate.wheel.install(target or _site.wheel_folder(), os.path.join(target, "bin") if target else _site.script_folder())
+            candidate.wheel.install(target or _site.wheel_folder(), os.path.join(target, "bin") if target else _site.script_folder(),
+                                    direct=candidate.direct)
     except OSError as error:
         raise PipError(f"Could not install {candidate.name} due to an OSError: {error}") from None
 
@@ -133,7 +157,7 @@ def _take_away(distribution):
 
 
 def uninstall(options):
-    asked = Asked()
+    asked = Asked(_settings.fetcher(options))
     for path in options.requirement:
         asked.add_file(path)
     names = [_site.normal_name(text.split("=")[0].split("<")[0].split(">")[0]) for text in options.targets]

@@ -3,6 +3,7 @@ tool. Its packages are found as setuptools finds them: below src/, or the folder
 """
 import ast
 import configparser
+import email.parser
 import json
 import os
 import re
@@ -109,7 +110,8 @@ class Project:
 
     def candidate(self, editable=False):
         from ._sources import Candidate
-        requirements = [parse_requirement(text) for text in self.requires]
+        lines = email.parser.Parser().parsestr(self.metadata(), headersonly=True)
+        requirements = [parse_requirement(text) for text in lines.get_all("Requires-Dist") or []]
         made = Candidate(canonicalize_name(self.name), self.version, requirements, wheel=_Installable(self, editable))
         return made
 
@@ -121,7 +123,7 @@ class _Installable:
         self.project, self.editable = project, editable
         self.path = project.path
 
-    def install(self, target, scripts):
+    def install(self, target, scripts, direct=True):
         project, names = self.project, []
         info = f"{re.sub(r'[-_.]+', '_', project.name)}-{project.version}.dist-info"
         os.makedirs(os.path.join(target, info), exist_ok=True)

@@ -2,42 +2,69 @@
 import os
 import re
 import shlex
+import urllib.parse
 
 from . import _project
 from ._errors import PipError
+from ._hashes import Hashes, split
 from ._resolve import parse_requirement
-from ._sources import Candidate, local_path
-from ._wheel import Wheel, incompatibility
+from ._sources import Candidate, is_address, local_path
+from ._wheel import Wheel, fits, foreign, incompatibility
 
 MAX_DEPTH = 20
 _COMMENT = re.compile(r"(^|\s+)#.*$")
 
 
 class Asked:
-    """Requirements, candidates that are files or projects, and options that a file may set."""
+    """Requirements, candidates that are files or projects, and options that a file may set. `fetcher` brings what has an address."""
 
-    def __init__(self):
+    def __init__(self, fetcher=None):
         self.requirements, self.pinned, self.constraints, self.find_links = [], [], [], []
+        self.index_urls = []  # the first one in place of the usual index
+        self.no_index = self.pre = False
+        self.hashes = Hashes()
+        self.fetcher = fetcher
 
-    def add(self, text, base="."):
-        """A name with specifiers, a wheel, a project folder, or `name @ file:...`."""
+    def add(self, text, base=".", hashes=()):
+        """A name with specifiers, a wheel, a project folder, or `name @ address`."""
         name, at, address = text.partition("@")
-        if at and ("://" in address or address.strip().startswith((".", "/"))) and not text.startswith((".", "/")):
-            text = address.split(";")[0].strip()
+        if at and ("://" in address or address.strip().startswith((".", "/"))) and not text.startswith((".", "/", "http:", "https:")):
+            text = address.split(";")[0].strip() + (name.strip()[name.strip().find("["):] if "[" in name else "")
         if text.startswith(("git+", "hg+", "svn+", "bzr+")):
-            raise PipError(f"{text} cannot be reached: this sandbox has no network for pip")
-        path = os.path.join(base, local_path(re.sub(r"\[[^\]]*\]$", "", text))) if self._is_path(text) else None
-        if path is None:
-            return self.requirements.append(parse_requirement(text))
+            raise PipError(f"{text} cannot be had: version control is not a part of this sandbox")
+        if not self._is_path(text):
+            requirement = parse_requirement(text)
+            self.hashes.add(requirement.name, hashes)
+            return self.requirements.append(requirement)
+        plain, extras = _parted(re.split(r"\s+;", text)[0])
+        candidate = self._remote(plain) if is_address(plain) else self._local(os.path.join(base, local_path(plain)), text)
+        candidate.extras = extras
+        self.hashes.add(candidate.name, hashes)
+        self.pinned.append(candidate)
+
+    def _remote(self, address):
+        from ._index import Link, RemoteWheel
+        link = Link.of_address(address)
+        if not link.file_name.endswith(".whl") or self.fetcher is None:
+            raise PipError(f"{address} is no wheel: only ready wheels can be installed from an address")
+        wheel = RemoteWheel(link, self.fetcher)
+        if problem := "" if fits(wheel.tags) else foreign(wheel):
+            raise PipError(problem)
+        if problem := incompatibility(wheel.local()):
+            raise PipError(problem)
+        return Candidate(wheel.name, wheel.version, wheel.requirements, wheel=wheel, direct=True)
+
+    @staticmethod
+    def _local(path, text):
         if os.path.isdir(path):
-            return self.pinned.append(_project.Project(path).candidate())
+            return _project.Project(path).candidate()
         if path.endswith(".whl"):
             if not os.path.exists(path):
                 raise PipError(f"There is no file {text!r}")
             wheel = Wheel(path)
             if problem := incompatibility(wheel):
                 raise PipError(problem)
-            return self.pinned.append(Candidate(wheel.name, wheel.version, wheel.requirements(), wheel=wheel))
+            return Candidate(wheel.name, wheel.version, wheel.requirements(), wheel=wheel, direct=True)
         if not os.path.exists(path):
             raise PipError(f"Invalid requirement: {text!r}: there is no such file or folder")
         raise PipError(f"{os.path.basename(path)} is a source archive: only wheels and project folders can be installed here")
@@ -50,18 +77,24 @@ class Asked:
 
     def add_editable(self, path, base="."):
         if "://" in path and not path.startswith("file:"):
-            raise PipError(f"{path} cannot be reached: this sandbox has no network for pip")
-        self.pinned.append(_project.Project(os.path.join(base, local_path(re.sub(r"\[[^\]]*\]$", "", path)))).candidate(editable=True))
+            raise PipError(f"{path} cannot be had: version control is not a part of this sandbox")
+        plain, extras = _parted(path)
+        candidate = _project.Project(os.path.join(base, local_path(plain))).candidate(editable=True)
+        candidate.extras = extras
+        self.pinned.append(candidate)
 
     def add_file(self, path, constraints=False, depth=0):
         if depth > MAX_DEPTH:
             raise PipError(f"{path}: requirements files include each other")
-        try:
-            with open(path, encoding="utf-8-sig") as file:
-                text = file.read()
-        except OSError as error:
-            raise PipError(f"Could not open requirements file: [Errno {error.errno}] {error.strerror}: {path!r}") from None
-        base = os.path.dirname(path) or "."
+        if is_address(path) and self.fetcher is not None:
+            text, base = self.fetcher.page(path, "text/plain, */*;q=0.1").text, "."
+        else:
+            try:
+                with open(path, encoding="utf-8-sig") as file:
+                    text = file.read()
+            except OSError as error:
+                raise PipError(f"Could not open requirements file: [Errno {error.errno}] {error.strerror}: {path!r}") from None
+            base = os.path.dirname(path) or "."
         for line in text.replace("\\\n", " ").split("\n"):
             line = os.path.expandvars(_COMMENT.sub("", line).strip())
             if line:
@@ -69,20 +102,34 @@ class Asked:
 
     def _line(self, line, base, path, constraints, depth):
         if not line.startswith("-"):
-            line = re.split(r"\s--", line)[0].strip()  # per-requirement options such as --hash
-            return self.constraints.append(parse_requirement(line)) if constraints else self.add(line, base)
+            line, hashes = split(line)
+            return self.constraints.append(parse_requirement(line)) if constraints else self.add(line, base, hashes)
         name, _, value = line.replace("=", " ", 1).partition(" ") if line.startswith("--") else line.partition(" ")
         if len(name) > 2 and not name.startswith("--"):
             name, value = name[:2], name[2:] + value
         value = " ".join(shlex.split(value))
-        if name in ("-r", "--requirement"):
-            self.add_file(os.path.join(base, value), constraints, depth + 1)
-        elif name in ("-c", "--constraint"):
-            self.add_file(os.path.join(base, value), True, depth + 1)
+        if name in ("-r", "--requirement", "-c", "--constraint"):
+            file = value if is_address(value) else urllib.parse.urljoin(path, value) if is_address(path) else os.path.join(base, value)
+            self.add_file(file, constraints or name in ("-c", "--constraint"), depth + 1)
         elif name in ("-e", "--editable"):
             self.add_editable(value, base)
         elif name in ("-f", "--find-links"):
-            self.find_links.append(os.path.join(base, local_path(value)))
-        elif name not in ("-i", "--index-url", "--extra-index-url", "--no-index", "--pre", "--prefer-binary", "--only-binary",
-                          "--no-binary", "--trusted-host", "--require-hashes", "--use-feature"):
+            self.find_links.append(value if is_address(value) else os.path.join(base, local_path(value)))
+        elif name in ("-i", "--index-url"):
+            self.index_urls[:1] = [value]
+        elif name == "--extra-index-url":
+            self.index_urls[:] = [*(self.index_urls or [None]), value]
+        elif name in ("--no-index", "--pre"):
+            setattr(self, name[2:].replace("-", "_"), True)
+        elif name == "--require-hashes":
+            self.hashes.required = True
+        elif name not in ("--prefer-binary", "--only-binary", "--no-binary", "--trusted-host", "--use-feature"):
             raise PipError(f"{path}: no such option: {name}")
+
+
+def _parted(text):
+    """A path or address, and the extras in brackets behind it."""
+    plain, bracket, rest = text.rpartition("[")
+    if bracket and rest.endswith("]"):
+        return plain, {extra.strip() for extra in rest[:-1].split(",") if extra.strip()}
+    return text, set()

@@ -1,9 +1,13 @@
-"""Which candidates satisfy all that is asked for, and all that those require."""
+"""Which candidates satisfy all that is asked for, and all that those require: resolvelib searches, this says what there is."""
 from ._errors import NotFound, PipError
 from ._vendor.packaging.requirements import Requirement
 from ._vendor.packaging.utils import canonicalize_name
+from ._vendor.packaging.version import Version
+from ._vendor.resolvelib import AbstractProvider, BaseReporter, ResolutionImpossible, ResolutionTooDeep
+from ._vendor.resolvelib import Resolver as Search
 
-MAX_ROUNDS = 200
+MAX_ROUNDS = 20000
+MAX_LOOKS = 150  # versions of an index whose requirements are read in a search
 
 # What marks of requirements are judged by; `extra` is added.
 ENVIRONMENT = {
@@ -19,50 +23,55 @@ def applies(requirement, extras):
     return marker is None or any(marker.evaluate({**ENVIRONMENT, "extra": extra}) for extra in extras or {""})
 
 
-class Wanted:
-    """All that was asked of one name."""
+class Need:
+    """A requirement of one name, or of one name with one extra. `parent`: the name that has it, None for the user, or "a constraint"."""
 
-    def __init__(self, name):
-        self.name = name
-        self.asked = []  # (requirement, who asks: a name or None)
-        self.extras = {""}
-        self.pinned = None  # the candidate that a file or a folder is
+    def __init__(self, key, extra, requirement, parent, exactly=None):
+        self.key, self.extra, self.requirement, self.parent, self.exactly = key, extra, requirement, parent, exactly
 
-    def allows(self, version, pre):
-        if self.pinned is not None:
-            return str(version) == str(self.pinned.version)
-        return all(requirement.specifier.contains(version, prereleases=pre or None) for requirement, _ in self.asked)
+    def __repr__(self):
+        return str(self.requirement)
 
-    def text(self):
-        return ", ".join(str(requirement.specifier) for requirement, _ in self.asked if requirement.specifier)
+
+class Pick:
+    """A Candidate or an installed Distribution, or one extra of it."""
+
+    def __init__(self, key, extra, what):
+        self.key, self.extra, self.what = key, extra, what
+        self.version = Version(str(what.version))
+
+
+def _identity(thing):
+    return f"{thing.key}[{thing.extra}]" if thing.extra else thing.key
 
 
 class Resolver:
-    """`sources` in order of preference; `installed`: what is there already, and is kept where it satisfies."""
+    """`sources` in order of preference; `installed`: what is there already, and is kept where it satisfies. A source that is
+    `remote` is asked for what the others do not have, and where the newest is wanted.
+    """
 
-    def __init__(self, registry, sources, installed, upgrade=False, reinstall=False, with_dependencies=True, pre=False, constraints=()):
+    def __init__(self, registry, sources, installed, upgrade=False, reinstall=False, with_dependencies=True, pre=False, constraints=(),
+                 hashes=None):
         self.registry, self.sources, self.installed = registry, sources, installed
         self.upgrade, self.reinstall, self.with_dependencies, self.pre = upgrade, reinstall, with_dependencies, pre
-        self.constraints = constraints
-        self.named = set()
+        self.constraints, self.hashes = constraints, hashes
+        self.named, self.pinned, self.limits, self.looked_at = set(), {}, {}, set()
 
     def resolve(self, requirements, pinned=()):
         """(candidates to install, dependencies first; distributions that satisfy already). `pinned`: candidates that are files."""
-        asked = [(requirement, None) for requirement in requirements]
         self.named = {self._key(requirement.name) for requirement in requirements} | {candidate.name for candidate in pinned}
-        chosen = None
-        for _ in range(MAX_ROUNDS):
-            wanted = self._collect(asked, pinned)
-            picked = {name: self._pick(entry) for name, entry in wanted.items()}
-            versions = {name: (str(picked[name].version), sorted(wanted[name].extras)) for name in picked}
-            if versions == chosen:
-                return self._order(wanted, picked)
-            chosen = versions
-            asked = [pair for pair in asked if pair[1] is None]
-            if self.with_dependencies:
-                for name, candidate in picked.items():
-                    asked += [(requirement, name) for requirement in self._requirements(candidate, wanted[name].extras)]
-        raise PipError("Cannot find versions that fit together: " + ", ".join(sorted(wanted)))
+        self.pinned = {candidate.name: candidate for candidate in pinned}
+        for constraint in self.constraints:
+            self.limits.setdefault(self._key(constraint.name), []).append(Need(self._key(constraint.name), None, constraint, "a constraint"))
+        needs = [need for requirement in requirements for need in self._needs(requirement, None)]
+        needs += [need for candidate in pinned for need in self._needs(Requirement(candidate.name + _extras_text(candidate)), None)]
+        try:
+            result = Search(_Provider(self), BaseReporter()).resolve(needs, max_rounds=MAX_ROUNDS)
+        except ResolutionImpossible as error:
+            self._fail([cause.requirement for cause in error.causes])
+        except ResolutionTooDeep:
+            raise PipError("Cannot find versions that fit together: there are too many ways to try") from None
+        return self._order(result.mapping)
 
     def _key(self, name):
         key = canonicalize_name(name)
@@ -71,80 +80,179 @@ class Resolver:
         entry = self.registry.find(key)
         return entry["name"] if entry else key
 
-    def _collect(self, asked, pinned):
-        wanted = {}
-        for candidate in pinned:
-            entry = wanted.setdefault(candidate.name, Wanted(candidate.name))
-            entry.pinned = candidate
-        for requirement, parent in asked:
-            key = self._key(requirement.name)
-            entry = wanted.setdefault(key, Wanted(key))
-            entry.asked.append((requirement, parent))
-            entry.extras |= requirement.extras
-        for constraint in self.constraints:
-            key = self._key(constraint.name)
-            if key in wanted:
-                wanted[key].asked.append((constraint, "a constraint"))
-        return wanted
+    def _needs(self, requirement, parent):
+        key = self._key(requirement.name)
+        return [Need(key, None, requirement, parent)] + [Need(key, extra, requirement, parent) for extra in sorted(requirement.extras)]
 
-    def _pick(self, wanted):
-        """A candidate, or the installed Distribution."""
-        have = self.installed.get(wanted.name)
-        if wanted.pinned is not None:
-            if not all(r.specifier.contains(wanted.pinned.version, prereleases=True) for r, _ in wanted.asked):
-                raise PipError(f"Cannot install {wanted.name} {wanted.pinned.version} because it is required as {wanted.text()}")
-            same = have is not None and have.version == str(wanted.pinned.version) and not self.reinstall
-            return have if same and getattr(wanted.pinned.wheel, "editable", None) is None else wanted.pinned
-        again = self.reinstall and wanted.name in self.named
-        newer = self.upgrade and wanted.name in self.named
-        if have is not None and not again and not newer and wanted.allows(have.version, True):
-            return have
-        found = [candidate for source in self.sources for candidate in source.candidates(wanted.name)]
-        fit = [candidate for candidate in found if wanted.allows(candidate.version, self.pre)]
-        if fit:
-            best = max(fit, key=lambda candidate: candidate.version)
-            if have is not None and not again and str(best.version) == have.version:
-                return have
-            return best
-        if have is not None and not again and wanted.allows(have.version, True):
-            return have
-        return self._fail(wanted, found)
+    def matches(self, key, needs):
+        """What satisfies all these, the best first, found as far as it is asked for."""
+        needs = [*needs, *self.limits.get(key, ())]
+        pinned = self.pinned.get(key)
+        have = self.installed.get(key)
+        if pinned is not None:
+            if all(self.allows(need, pinned.version, True) for need in needs):
+                same = have is not None and have.version == str(pinned.version) and not self.reinstall
+                yield have if same and getattr(pinned.wheel, "editable", None) is None else pinned
+            return
+        if have is not None and not all(self.allows(need, Version(have.version), True) for need in needs):
+            have = None
+        again = self.reinstall and key in self.named
+        newest = self.upgrade and key in self.named
+        given = set()
+        if have is not None and not again and not newest:
+            given.add(have.version)
+            yield have
+        remote = [source for source in self.sources if getattr(source, "remote", False)]
+        local = [source for source in self.sources if source not in remote]
+        for group in [[*local, *remote]] if newest else [local, remote]:
+            best = self._fit([candidate for source in group for candidate in source.candidates(key)], needs)
+            for what in sorted([*best, *([have] if have is not None and newest and not again else [])], key=_newness, reverse=True):
+                if str(what.version) not in given:
+                    given.add(str(what.version))
+                    yield what
+        if have is not None and not given:
+            yield have
 
-    def _fail(self, wanted, found):
-        name = wanted.asked[0][0].name
-        parent = next((who for _, who in wanted.asked if who), None)
-        because = f" (required by {parent})" if parent else ""
-        for source in self.sources:
-            if not found and (problem := getattr(source, "unfit", {}).get(wanted.name)):
-                raise PipError(problem)
-        if not found and wanted.name not in self.installed:
-            available = ", ".join(self.registry.names()) or "none: this build ships no packages"
-            raise NotFound(f"ERROR: No matching distribution found for {name}{because}\nPackage not found. Available: {available}")
-        versions = ", ".join(sorted({str(candidate.version) for candidate in found})) or "none"
-        text = f"{name}{wanted.text().replace(' ', '')}"
-        raise PipError(f"Could not find a version that satisfies the requirement {text}{because} (from versions: {versions})\n"
-                       f"ERROR: No matching distribution found for {text}")
+    def _fit(self, found, needs):
+        """The newest first. Without other choice also versions that are no releases, and, asked for by ==, ones that were taken back."""
+        exact = any(s.operator == "===" or (s.operator == "==" and "*" not in s.version) for need in needs for s in need.requirement.specifier)
+        ready = [c for c in found if all(self.allows(need, c.version, self.pre or bool(need.requirement.specifier.prereleases)) for need in needs)]
+        fit = ready or [c for c in found if all(self.allows(need, c.version, True) for need in needs)]
+        fit = [c for c in fit if c.yanked is None] or (fit if exact else [])
+        if self.hashes is not None:
+            fit = self.hashes.choose(fit)
+        return sorted(fit, key=lambda candidate: candidate.version, reverse=True)
 
-    def _requirements(self, candidate, extras):
-        requirements = candidate.requirements
+    @staticmethod
+    def allows(need, version, pre):
+        if need.exactly is not None:
+            return Version(str(version)) == need.exactly
+        return need.requirement.specifier.contains(version, prereleases=pre)
+
+    def requirements(self, what, extras):
+        requirements = what.requirements
+        if callable(requirements) and hasattr(getattr(what, "wheel", None), "link"):
+            self.looked_at.add(what.wheel.file_name)
+            if len(self.looked_at) > MAX_LOOKS:
+                unfit = [text for source in self.sources for text in getattr(source, "unfit", {}).values()]
+                raise PipError("Gave up searching versions that fit together." + "".join(f"\nERROR: {text}" for text in unfit[:5]))
         return [r for r in (requirements() if callable(requirements) else requirements) if applies(r, extras)]
 
-    def _order(self, wanted, picked):
+    def _fail(self, needs):
+        needs = [need for need in needs if need.exactly is None] or needs
+        for need in needs:
+            if need.key in self.pinned or need.key in self.installed:
+                continue
+            found = [candidate for source in self.sources for candidate in source.candidates(need.key)]
+            if not found:
+                self._not_found(need)
+            if not self._fit(found, [need, *self.limits.get(need.key, ())]):
+                self._no_version(need, found)
+        if len(needs) == 1 and needs[0].key not in self.pinned:
+            self._no_version(needs[0], [candidate for source in self.sources for candidate in source.candidates(needs[0].key)])
+        lines = [f"  {need.parent} requires {need.requirement}" if need.parent else f"  The user requested {need.requirement}"
+                 for need in needs] + [f"  {need.key} {self.pinned[need.key].version} is what was given" for need in needs if need.key in self.pinned]
+        lines += [f"  The user requested (constraint) {limit.requirement}" for need in needs for limit in self.limits.get(need.key, ())]
+        names = " and ".join(dict.fromkeys(str(need.parent or need.requirement) for need in needs))
+        raise PipError(f"Cannot install {names} because these package versions have conflicting dependencies.\n\nThe conflict is caused by:\n"
+                       + "\n".join(dict.fromkeys(lines)) + "\nERROR: ResolutionImpossible: no versions fit together")
+
+    def _not_found(self, need):
+        name = need.requirement.name
+        because = f" (required by {need.parent})" if need.parent else ""
+        for source in self.sources:
+            if problem := getattr(source, "unfit", {}).get(need.key):
+                raise PipError(problem)
+        asked = [f"ERROR: {source.problem}\n" for source in self.sources if getattr(source, "problem", "")]
+        available = ", ".join(self.registry.names()) or "none: this build ships no packages"
+        raise NotFound(f"{''.join(dict.fromkeys(asked))}ERROR: No matching distribution found for {name}{because}\n"
+                       f"Package not found. Available: {available}")
+
+    def _no_version(self, need, found):
+        versions = ", ".join(map(str, sorted({candidate.version for candidate in found}))) or "none"
+        because = f" (required by {need.parent})" if need.parent else ""
+        limits = "".join(f",{limit.requirement.specifier}" for limit in self.limits.get(need.key, ()) if limit.requirement.specifier)
+        text = f"{need.requirement.name}{need.requirement.specifier}{limits}"
+        asked = [f"{source.problem}\nERROR: " for source in self.sources if getattr(source, "problem", "")]
+        raise PipError(f"{''.join(dict.fromkeys(asked))}Could not find a version that satisfies the requirement {text}{because} "
+                       f"(from versions: {versions})\nERROR: No matching distribution found for {text}")
+
+    def _order(self, mapping):
+        """What is to be done, and what is there, each after what it requires."""
+        picks = {identity: pick for identity, pick in mapping.items() if pick.extra is None}
+        extras = {}
+        for pick in mapping.values():
+            extras.setdefault(pick.key, {""}).add(pick.extra or "")
         order, seen = [], set()
 
-        def visit(name):
-            if name in seen or name not in picked:
+        def visit(key):
+            if key in seen or key not in picks:
                 return
-            seen.add(name)
+            seen.add(key)
             if self.with_dependencies:
-                for requirement in self._requirements(picked[name], wanted[name].extras):
+                for requirement in self.requirements(picks[key].what, extras[key]):
                     visit(self._key(requirement.name))
-            order.append(picked[name])
+            order.append(picks[key].what)
 
-        for name in picked:
-            visit(name)
+        for key in picks:
+            visit(key)
         have = set(map(id, self.installed.values()))
         return [c for c in order if id(c) not in have], [c for c in order if id(c) in have]
+
+
+class _Provider(AbstractProvider):
+    """What resolvelib asks."""
+
+    def __init__(self, resolver):
+        self.resolver = resolver
+
+    def identify(self, requirement_or_candidate):
+        return _identity(requirement_or_candidate)
+
+    def get_preference(self, identifier, resolutions, candidates, information, backtrack_causes):
+        needs = [one.requirement for one in information[identifier]]
+        exact = any(need.exactly is not None or any(s.operator in ("==", "===") for s in need.requirement.specifier) for need in needs)
+        limited = any(need.requirement.specifier for need in needs)
+        blamed = any(_identity(cause.requirement) == identifier for cause in backtrack_causes)
+        return (not exact, not blamed, not limited, all(need.parent for need in needs), identifier)
+
+    def find_matches(self, identifier, requirements, incompatibilities):
+        needs = list(requirements[identifier])
+        extra = needs[0].extra if needs else None
+        key = needs[0].key if needs else identifier
+        if extra and key in requirements:
+            needs += requirements[key]
+        out = {str(pick.version) for pick in incompatibilities[identifier]}
+
+        def found():
+            for what in self.resolver.matches(key, needs):
+                if str(Version(str(what.version))) not in out:
+                    yield Pick(key, extra, what)
+        return found
+
+    def is_satisfied_by(self, requirement, candidate):
+        return self.resolver.allows(requirement, candidate.version, True)
+
+    def get_dependencies(self, candidate):
+        if not self.resolver.with_dependencies and not candidate.extra:
+            return []
+        found = []
+        if candidate.extra:
+            exactly = Requirement(f"{candidate.key}=={candidate.version}")
+            found.append(Need(candidate.key, None, exactly, candidate.key, exactly=candidate.version))
+        if self.resolver.with_dependencies:
+            for requirement in self.resolver.requirements(candidate.what, {candidate.extra or ""}):
+                found += self.resolver._needs(requirement, candidate.key)
+        return found
+
+
+def _newness(what):
+    """What is installed comes before the same version from elsewhere."""
+    return Version(str(what.version)), not hasattr(what, "wheel")
+
+
+def _extras_text(candidate):
+    return f"[{','.join(sorted(candidate.extras))}]" if getattr(candidate, "extras", None) else ""
 
 
 def parse_requirement(text):

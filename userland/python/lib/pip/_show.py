@@ -3,7 +3,7 @@ import json
 import os
 import sys
 
-from . import _site
+from . import _settings, _site
 from ._errors import PipError
 from ._resolve import applies
 from ._sources import Registry
@@ -119,19 +119,27 @@ def index(options):
     """pip index versions NAME"""
     if len(options.targets) != 2 or options.targets[0] != "versions":
         raise PipError("Need an action (versions) and a package name.")
+    from . import _install, _requirements
     registry = Registry()
-    entry = registry.find(_site.normal_name(options.targets[1]))
-    if entry is None:
-        raise PipError(f"No matching distribution found for {options.targets[1]}")
-    print(f"{entry['name']} ({entry['version']})\nAvailable versions: {entry['version']}")
-    have = _site.installed().get(entry["name"])
-    if have:
+    name = _site.normal_name(options.targets[1])
+    entry = registry.find(name)
+    name = entry["name"] if entry else name
+    remote, sources = _install.sources(options, _requirements.Asked(_settings.fetcher(options)), registry)
+    found = {c.version for source in sources for c in source.candidates(name)
+             if c.yanked is None and (options.pre or not c.version.is_prerelease or c.entry)}
+    if not found:
+        asked = "".join(f"{source.problem}\nERROR: " for source in remote if source.problem)
+        raise PipError(f"{asked}No matching distribution found for {options.targets[1]}")
+    versions = [str(version) for version in sorted(found, reverse=True)]
+    print(f"{name} ({versions[0]})\nAvailable versions: {', '.join(versions)}")
+    if have := _site.installed().get(name):
         print(f"  INSTALLED: {have.version}")
     return 0
 
 
 def environment(options):
-    """pip debug, pip config, pip cache: what there is to say."""
+    """pip debug, pip config: what there is to say."""
     print(f"Python {sys.version}\nsys.executable: {sys.executable}\nwheels go to: {_site.wheel_folder()}\n"
-          f"registry: {len(Registry().entries)} packages\nPIP_FIND_LINKS: {os.environ.get('PIP_FIND_LINKS', '')}")
+          f"registry: {len(Registry().entries)} packages\nindex: {options.index_url or _settings.usual_index() or 'none'}\n"
+          f"PIP_FIND_LINKS: {os.environ.get('PIP_FIND_LINKS', '')}")
     return 0

@@ -1,4 +1,4 @@
-"""Where distributions come from. A source answers `candidates(name)`; an index through the host would be one more of them."""
+"""Where distributions come from: a source answers `candidates(name)`. Those that need the network are in _index.py."""
 import json
 import os
 import sys
@@ -15,10 +15,13 @@ OPERATORS_WHEELS = "/usr/share/wheels"  # what the operator of this sandbox prov
 
 
 class Candidate:
-    """Something that can be installed: `name` (canonical), `version`, `requirements`, and how."""
+    """Something that can be installed: `name` (canonical), `version`, `requirements` (a list, or a function of one), and how."""
 
-    def __init__(self, name, version, requirements, wheel=None, entry=None):
+    def __init__(self, name, version, requirements, wheel=None, entry=None, yanked=None, extras=(), direct=False):
         self.name, self.version = name, Version(version)
+        self.yanked = yanked  # why its index takes it back; None: it does not
+        self.extras = extras  # what a file was asked for with
+        self.direct = direct  # named as a file, not found by its name
         self.requirements = requirements
         self.wheel = wheel  # a Wheel, for one that is a file
         self.entry = entry  # the registry's entry, for one that is linked
@@ -71,7 +74,7 @@ class Wheels:
                         self._add(os.path.join(path, name))
             elif path.endswith(".whl"):
                 self._add(path)
-            else:
+            elif place:
                 print(f"WARNING: Location '{place}' is ignored: it is neither a folder nor a wheel.", file=sys.stderr)
         for file in files:
             self._add(file, named=True)
@@ -95,9 +98,12 @@ class Wheels:
         return [Candidate(wheel.name, wheel.version, wheel.requirements(), wheel=wheel) for wheel in self.wheels.get(name, [])]
 
 
+def is_address(place):
+    """Whether it is to be fetched."""
+    return place.startswith(("http://", "https://"))
+
+
 def local_path(place):
     """A folder or file of this machine, also as a file: address."""
     parts = urllib.parse.urlsplit(place)
-    if parts.scheme in ("http", "https"):
-        raise PipError(f"{place} cannot be reached: this sandbox has no network for pip. What it has: pip list")
     return urllib.parse.unquote(parts.path) if parts.scheme == "file" else os.path.expanduser(place)

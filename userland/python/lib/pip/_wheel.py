@@ -21,10 +21,11 @@ _INTERPRETERS = {"py2.py3", "py3"} | {f"{kind}3{minor}" for kind in ("py", "cp")
 
 
 class Wheel:
-    """A wheel file on disk."""
+    """A wheel file on disk. `origin`: the address that it came from."""
 
-    def __init__(self, path):
+    def __init__(self, path, origin=None):
         self.path = path
+        self.origin = origin or "file://" + os.path.abspath(path)
         self.file_name = os.path.basename(path)
         try:
             self.name, version, _, self.tags = parse_wheel_filename(self.file_name)
@@ -72,20 +73,30 @@ class Wheel:
         with open(self.path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
-    def install(self, target, scripts):
-        """Unpacks it; the files of an installation that fails are removed."""
+    def install(self, target, scripts, direct=False):
+        """Unpacks it; the files of an installation that fails are removed. `direct`: named as a file, which is noted."""
         with self._open() as box:
-            _Unpacking(self, box, target, scripts).run()
+            _Unpacking(self, box, target, scripts, direct).run()
+
+
+def fits(tags):
+    """Whether a wheel with these tags is pure Python for this interpreter."""
+    return any(tag.abi == "none" and tag.platform == "any" and tag.interpreter in _INTERPRETERS for tag in tags)
+
+
+def foreign(wheel):
+    """Why one that does not fit cannot be used, one sentence."""
+    kinds = ", ".join(sorted(str(tag) for tag in wheel.tags)[:3])
+    if all(tag.platform == "any" and tag.abi == "none" for tag in wheel.tags):
+        return f"{wheel.file_name} is for another Python ({kinds}); this one is {PYTHON}."
+    return (f"{wheel.file_name} is not a supported wheel on this platform: it has native code for {kinds}, and only pure-Python "
+            "wheels (...-none-any.whl) can be installed here.")
 
 
 def incompatibility(wheel):
     """Why it cannot be used here, one sentence; empty when it can."""
-    if not any(tag.abi == "none" and tag.platform == "any" and tag.interpreter in _INTERPRETERS for tag in wheel.tags):
-        kinds = ", ".join(sorted(str(tag) for tag in wheel.tags)[:3])
-        if all(tag.platform == "any" and tag.abi == "none" for tag in wheel.tags):
-            return f"{wheel.file_name} is for another Python ({kinds}); this one is {PYTHON}."
-        return (f"{wheel.file_name} is not a supported wheel on this platform: it has native code for {kinds}, and only pure-Python "
-                "wheels (...-none-any.whl) can be installed here.")
+    if not fits(wheel.tags):
+        return foreign(wheel)
     wanted = wheel.metadata["Requires-Python"]
     try:
         if wanted and not SpecifierSet(wanted).contains(PYTHON, prereleases=True):
@@ -96,8 +107,8 @@ def incompatibility(wheel):
 
 
 class _Unpacking:
-    def __init__(self, wheel, box, target, scripts):
-        self.wheel, self.box, self.target, self.scripts = wheel, box, target, scripts
+    def __init__(self, wheel, box, target, scripts, direct):
+        self.wheel, self.box, self.target, self.scripts, self.direct = wheel, box, target, scripts, direct
         self.info = wheel.info_folder(box)
         self.rows = []
         self.made = []
@@ -126,8 +137,9 @@ class _Unpacking:
         for name, target in self._entry_points():
             self._write(self.scripts, name, _LAUNCHER.format(**target).encode(), executable=True)
         self._write(self.target, f"{self.info}/INSTALLER", b"pip\n")
-        self._write(self.target, f"{self.info}/direct_url.json", json.dumps(
-            {"archive_info": {"hashes": {"sha256": self.wheel.sha256()}}, "url": "file://" + os.path.abspath(self.wheel.path)}).encode())
+        if self.direct:
+            self._write(self.target, f"{self.info}/direct_url.json", json.dumps(
+                {"archive_info": {"hashes": {"sha256": self.wheel.sha256()}}, "url": self.wheel.origin}).encode())
         out = io.StringIO()
         csv.writer(out, lineterminator="\n").writerows([*self.rows, (f"{self.info}/RECORD", "", "")])
         self._write(self.target, f"{self.info}/RECORD", out.getvalue().encode())
