@@ -176,6 +176,11 @@ void LoopbackServer::serve(int fd) {
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     if (const std::size_t at = head.find(" /big?"); at != std::string::npos)
       body.assign(static_cast<std::size_t>(std::atoi(head.c_str() + at + 6)), 'x');
+    {
+      const std::string path = head.substr(4, head.find(' ', 4) - 4);
+      const std::lock_guard lock(mutex_);
+      if (const auto page = pages_.find(path); page != pages_.end()) body = page->second;
+    }
     write_all("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: " +
               std::to_string(body.size()) + "\r\n\r\n" + body);
     if (head.find("Connection: close") != std::string::npos) break;

@@ -2,11 +2,13 @@
 // or with TLS under a certificate for `localhost` of an authority of its own.
 //
 // It answers each request with the request's own head and body as text, so that a test sees what
-// left the sandbox. /slow waits 200 ms first; /big?N answers with N bytes.
+// left the sandbox. /slow waits 200 ms first; /big?N answers with N bytes; a path that serves() was
+// told of answers with that.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -30,6 +32,11 @@ class LoopbackServer {
   // Of the authority, PEM; empty for plain HTTP.
   const std::string& authority() const noexcept { return authority_; }
   int connections() const noexcept { return connections_; }
+  // What a GET of this path is answered with from now on.
+  void serves(const std::string& path, std::string body) {
+    const std::lock_guard lock(mutex_);
+    pages_[path] = std::move(body);
+  }
 
  private:
   struct Tls;
@@ -45,6 +52,7 @@ class LoopbackServer {
   std::atomic<bool> ending_ = false;
   std::mutex mutex_;
   std::vector<int> open_;
+  std::map<std::string, std::string> pages_;
   std::vector<std::thread> serving_;
   std::thread accepting_;
 };

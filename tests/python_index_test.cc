@@ -1,0 +1,127 @@
+// pip and indexes: what it takes from one, where the policy lets it, and what it refuses.
+#include <gmock/gmock.h>
+
+#include "loopback_server_testing.h"
+#include "sandbox_testing.h"
+
+namespace cloche::testing {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+// An index of wheels, made by a program in a sandbox: `index.py` makes the files and then serves
+// them inside the sandbox, which needs no policy.
+constexpr const char* index_program = R"py(
+import base64, hashlib, http.server, json, sys, zipfile
+pages, files = {}, {}
+def digest(data): return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+def add(name, version, requires=(), tag="py3-none-any", head="", meta=False, **fields):
+    info, file = f"{name}-{version}.dist-info", f"{name}-{version}-{tag}.whl"
+    text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{head}" + "".join(f"Requires-Dist: {r}\n" for r in requires)
+    parts = {f"{name}/__init__.py": f"version = {version!r}\n", f"{info}/METADATA": text, f"{info}/WHEEL": "Wheel-Version: 1.0\n"}
+    with zipfile.ZipFile(file, "w") as box:
+        for part, content in parts.items(): box.writestr(part, content)
+        box.writestr(f"{info}/RECORD", "".join(f"{p},sha256={digest(c.encode())},{len(c)}\n" for p, c in parts.items()) + f"{info}/RECORD,,\n")
+    data = files[file] = open(file, "rb").read()
+    entry = {"filename": file, "url": f"../../f/{file}", "hashes": {"sha256": hashlib.sha256(data).hexdigest()}, **fields}
+    if meta:
+        files[file + ".metadata"] = text.encode()
+        entry["core-metadata"] = {"sha256": hashlib.sha256(text.encode()).hexdigest()}
+    pages.setdefault(name, []).append(entry)
+add("app", "1.0", ["lib<2"], meta=True)
+add("app", "2.0", ["lib>=2", "other[fast]; python_version > '3'", "nope; sys_platform == 'win32'"], meta=True)
+add("other", "1.0", ["six", "speedy; extra == 'fast'"], head="Provides-Extra: fast\n")
+for version in "1.0", "1.5", "2.0", "3.0a1": add("lib", version)
+add("lib", "2.1", yanked="it is broken"); add("lib", "9.0", **{"requires-python": ">=3.99"})
+add("speedy", "0.1"); add("native", "1.0", tag="cp312-cp312-manylinux_2_17_x86_64")
+add("bad", "1.0", hashes={"sha256": "0" * 64}); pages["source"] = [{"filename": "source-1.0.tar.gz", "url": "s"}]
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        word = self.path.strip("/").split("/")
+        if word[0] == "f": body = files.get(word[1])
+        else: body = json.dumps({"meta": {"api-version": "1.1"}, "files": pages[word[1]]}).encode() if word[1] in pages else None
+        self.send_response(404 if body is None else 200)
+        self.send_header("Content-Type", "application/vnd.pypi.simple.v1+json")
+        self.send_header("Content-Length", str(len(body or b""))); self.end_headers(); self.wfile.write(body or b"")
+    def log_message(self, *_): print(self.path, file=sys.stderr, flush=True)
+if len(sys.argv) > 1:
+    server = http.server.HTTPServer(("127.0.0.1", 8080), Handler)
+    print("ready", flush=True)
+    server.serve_forever()
+)py";
+
+TEST(PipIndex, ResolvesChecksAndKeepsWhatItFetches) {
+  const auto sandbox = make_sandbox({.environment = {
+                                         {"PIP_INDEX_URL", "http://127.0.0.1:8080/simple"},
+                                         {"PIP_RETRIES", "0"},
+                                     }});
+  ASSERT_TRUE(sandbox->files().write("/workspace/index.py", index_program));
+  const RunResult result = sandbox->run({.script = R"sh(
+mkfifo up; mkdir w; (cd w; exec python3 ../index.py serve) >up 2>log & read line <up
+versions() { python3 -c 'import sys
+for n in sys.argv[1:]: print(n, __import__(n).version, end=" ")
+print()' "$@"; }
+pip install -q app && versions app lib other speedy
+pip uninstall -qy app other speedy >/dev/null; pip install -q app 'lib<2' && versions app lib
+pip install -q --pre -U lib && versions lib; pip install -q lib==2.1 && versions lib
+before=$(grep -c /f/ log); pip install -q --force-reinstall 'lib==1.5'; echo $(($(grep -c /f/ log) - before)) fetched
+for what in 'lib>=9' native source bad 'lib>=2 app==1.0'; do pip install $what; done
+sum=$(sha256sum w/lib-2.0-py3-none-any.whl); echo "lib==2.0 --hash=sha256:${sum%% *}" > r.txt
+pip install -q -r r.txt && versions lib
+echo "lib==1.0 --hash=sha256:${sum%% *}" > r.txt; pip install -r r.txt; pip install --require-hashes -q lib
+pip index versions lib; pip install --no-index speedy | cat; kill %1)sh"});
+  EXPECT_EQ(result.stdout_data,
+            "app 2.0 lib 2.0 other 1.0 speedy 0.1 \napp 1.0 lib 1.5 \nlib 3.0a1 \nlib 2.1 \n"
+            "0 fetched\n  Downloading bad-1.0-py3-none-any.whl\nlib 2.0 \n"
+            "  Downloading lib-1.0-py3-none-any.whl\nCollecting lib\nlib (2.0)\n"
+            "Available versions: 2.0, 1.5, 1.0\n  INSTALLED: 2.0\n")
+      << result.stderr_data;
+  for (const char* words :
+       {"WARNING: lib 2.1 is a yanked version. Reason: it is broken",
+        "satisfies the requirement lib>=9 (from versions: 1.0, 1.5, 2.0, 2.1, 3.0a1)",
+        "native code for cp312-cp312-manylinux_2_17_x86_64", "only source archives",
+        "bad-1.0-py3-none-any.whl is damaged", "app requires lib<2", "DO NOT MATCH THE HASHES",
+        "have their versions pinned with ==", "\nPackage not found. Available: "}) {
+    EXPECT_THAT(result.stderr_data, HasSubstr(words));
+  }
+}
+
+TEST(PipIndex, IsReachedWhereThePolicyAllowsIt) {
+  const auto maker = make_sandbox();
+  ASSERT_TRUE(maker->files().write("/workspace/index.py", index_program));
+  const std::string name = "speedy-0.1-py3-none-any.whl";
+  const RunResult made =
+      maker->run({.script = "python3 index.py && sha256sum " + name + " | cut -d' ' -f1"});
+  ASSERT_EQ(made.exit_code, 0) << made.stderr_data;
+  const auto wheel = maker->files().read("/workspace/" + name);
+  ASSERT_TRUE(wheel);
+  LoopbackServer server(LoopbackServer::Speaks::https);
+  const std::string sum = made.stdout_data.substr(0, 64);
+  server.serves("/simple/speedy/", "<a href='../../" + name + "#sha256=" + sum + "'>a file</a>");
+  server.serves("/" + name, std::string(wheel->begin(), wheel->end()));
+  const std::string url = "https://localhost:" + std::to_string(server.port()) + "/simple";
+  SandboxOptions options{
+      .environment = {{"PIP_INDEX_URL", url}},
+      .packages = {"speedy", "six"},
+      .network = {.allow = {server.rule()}, .trusted_certificates = server.authority()}};
+  EXPECT_EQ(make_sandbox(options)
+                ->run({.script = "python3 -c 'import speedy, six; print(speedy.version)'"})
+                .stdout_data,
+            "0.1\n");
+  const int connections = server.connections();
+  const RunResult refused = make_sandbox({.environment = {{"PIP_INDEX_URL", url}}})
+                                ->run({.script = "pip install speedy"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.stderr_data, HasSubstr("\nPackage not found. Available: "));
+  const RunResult elsewhere =
+      make_sandbox({.network = {.allow = {server.rule()}}})
+          ->run({.script = "pip install -i http://packages.invalid/simple speedy"});
+  EXPECT_THAT(elsewhere.stderr_data,
+              HasSubstr("policy of this sandbox does not allow packages.invalid:80"));
+  EXPECT_EQ(server.connections(), connections);
+}
+
+}  // namespace
+}  // namespace cloche::testing
