@@ -27,7 +27,7 @@ def _wait(wanted, seconds, once=False):
     entries = b"".join(_ENTRY.pack(fd, events, 0) for fd, events in wanted.items())
     while True:
         frame = Frame()
-        table = frame.data(entries)
+        table = frame.data(entries or bytes(8))  # an address has to be inside of the data
         limit = 0
         if end is not None:
             left = max(0.0, end - time.monotonic())
