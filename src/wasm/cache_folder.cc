@@ -33,6 +33,12 @@ FileTag check_of(const KnownRecord& record) {
   return sha256(std::as_bytes(std::span(&record, 1)).first(offsetof(KnownRecord, check)));
 }
 
+// Its time is that of the code's last use: the code's own time says whether it is the file that was
+// written.
+std::filesystem::path record_path(const std::filesystem::path& code) {
+  return std::filesystem::path(code) += ".record";
+}
+
 std::filesystem::path known_path(const std::filesystem::path& folder, const FileTag& key) {
   return folder / (to_hex(key).substr(0, 32) + ".known");
 }
@@ -74,7 +80,10 @@ void prune_cache_folder(const std::filesystem::path& folder, std::uint64_t limit
   std::uint64_t total = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".code") continue;
-    codes.push_back({entry.path(), entry.file_size(), entry.last_write_time()});
+    std::error_code no_record;
+    auto used = std::filesystem::last_write_time(record_path(entry.path()), no_record);
+    if (no_record) used = entry.last_write_time();
+    codes.push_back({entry.path(), entry.file_size(), used});
     total += codes.back().bytes;
   }
   std::ranges::sort(codes, {}, &Code::time);
@@ -82,21 +91,27 @@ void prune_cache_folder(const std::filesystem::path& folder, std::uint64_t limit
     if (total <= limit_bytes) break;
     if (code.path == kept) continue;
     std::filesystem::remove(code.path);
-    std::filesystem::remove(std::filesystem::path(code.path) += ".record");
+    std::filesystem::remove(record_path(code.path));
     total -= code.bytes;
   }
 } catch (const std::exception&) {
   // Another process may prune too; what is left over goes the next time.
 }
 
-UniqueFd lock_cached_file(const std::filesystem::path& path) {
-  const auto name = std::filesystem::path(path) += ".lock";
-  UniqueFd fd(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) return fd;
-  while (flock(fd.get(), LOCK_EX) != 0) {
-    if (errno != EINTR) return {};
+void note_use(const std::filesystem::path& code) noexcept {
+  utimensat(AT_FDCWD, record_path(code).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
+
+CachedFileLock::CachedFileLock(const std::filesystem::path& path)
+    : name_(std::filesystem::path(path) += ".lock"),
+      fd_(open(name_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) {
+  while (fd_ && flock(fd_.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) fd_ = UniqueFd();
   }
-  return fd;
+}
+
+CachedFileLock::~CachedFileLock() {
+  if (fd_) unlink(name_.c_str());
 }
 
 std::optional<KnownProgram> find_known_program(const std::filesystem::path& folder,

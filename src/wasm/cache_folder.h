@@ -14,14 +14,29 @@ namespace cloche::wasm {
 // HostError.
 void prepare_cache_folder(const std::filesystem::path& folder);
 
-// Removes the oldest code until what is left has at most `limit_bytes`; `kept` stays. Code that a
-// process has mapped works on.
+// Removes the code that was not used for the longest time until what is left has at most
+// `limit_bytes`; `kept` stays. Code that a process has mapped works on. Folders in it are apart.
 void prune_cache_folder(const std::filesystem::path& folder, std::uint64_t limit_bytes,
                         const std::filesystem::path& kept) noexcept;
 
-// One process at a time holds the lock of a file. Waits. Empty when the folder cannot be written;
-// then go on without.
-UniqueFd lock_cached_file(const std::filesystem::path& path);
+// Remembers for prune_cache_folder that this code was used now.
+void note_use(const std::filesystem::path& code) noexcept;
+
+// One process at a time holds the lock of a file. Waits. False when the folder cannot be written;
+// then go on without. The lock's file goes with it: who waited for it looks again whether the work
+// is done, and so does who comes later.
+class CachedFileLock {
+ public:
+  explicit CachedFileLock(const std::filesystem::path& path);
+  ~CachedFileLock();
+  CachedFileLock(const CachedFileLock&) = delete;
+  CachedFileLock& operator=(const CachedFileLock&) = delete;
+  explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
+
+ private:
+  std::filesystem::path name_;
+  UniqueFd fd_;
+};
 
 // Which program was in a file of the host when it was last read: so that an unchanged file need not
 // be read to know its digest.

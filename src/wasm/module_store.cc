@@ -22,6 +22,9 @@ namespace {
 
 constexpr std::size_t recent_guest_modules = 32;
 
+// In the cache folder, for the code of programs that guests bring.
+constexpr const char* guest_folder = "guests";
+
 // A line for each program in a folder of shipped code: its digest, and the size of its code, so
 // that a file that was cut short is not used.
 constexpr const char* shipped_index = "index";
@@ -72,7 +75,10 @@ struct ModuleStore::Request {
 ModuleStore::ModuleStore(Engine& engine, Options options)
     : engine_(engine), options_(std::move(options)) {
   prepare_sha256();
-  if (!options_.cache_folder.empty()) prepare_cache_folder(options_.cache_folder);
+  if (!options_.cache_folder.empty()) {
+    prepare_cache_folder(options_.cache_folder);
+    prepare_cache_folder(options_.cache_folder / guest_folder);
+  }
   if (options_.shipped_folder.empty()) return;
   std::ifstream index(options_.shipped_folder / shipped_index);
   std::string digest;
@@ -81,10 +87,14 @@ ModuleStore::ModuleStore(Engine& engine, Options options)
 
 ModuleStore::~ModuleStore() = default;
 
-std::filesystem::path ModuleStore::code_path(const Digest& digest) const {
+std::string ModuleStore::code_name(const Digest& digest) const {
   std::string key = to_hex(digest) + " " + engine_.fingerprint();
-  return options_.cache_folder /
-         (to_hex(sha256(std::as_bytes(std::span(key)))).substr(0, 40) + ".code");
+  return to_hex(sha256(std::as_bytes(std::span(key)))).substr(0, 40) + ".code";
+}
+
+std::filesystem::path ModuleStore::code_path(const Request& request) const {
+  const std::filesystem::path& folder = options_.cache_folder;
+  return (request.from_host ? folder : folder / guest_folder) / code_name(request.digest);
 }
 
 Result<std::shared_ptr<const Module>> ModuleStore::load(const std::filesystem::path& path,
@@ -170,13 +180,21 @@ Result<std::shared_ptr<const Module>> ModuleStore::get(const Request& request,
     }
     if (request.from_host) entry->kept = module;
   }
-  if (!request.from_host) {
-    const std::lock_guard lock(mutex_);
-    std::erase(recent_guest_modules_, module);
-    recent_guest_modules_.push_back(module);
-    if (recent_guest_modules_.size() > recent_guest_modules) recent_guest_modules_.pop_front();
-  }
+  if (!request.from_host) keep_recent(module);
   return module;
+}
+
+void ModuleStore::keep_recent(const std::shared_ptr<const Module>& module) {
+  const std::lock_guard lock(mutex_);
+  auto& recent = recent_guest_modules_;
+  std::erase(recent, module);
+  recent.push_back(module);
+  std::uint64_t bytes = 0;
+  for (const auto& one : recent) bytes += one->info().wasm_bytes;
+  while (recent.size() > recent_guest_modules || bytes > max_guest_module_bytes) {
+    bytes -= recent.front()->info().wasm_bytes;
+    recent.pop_front();
+  }
 }
 
 Result<std::shared_ptr<const Module>> ModuleStore::get_from_disk_or_compile(const Request& request,
@@ -187,7 +205,7 @@ Result<std::shared_ptr<const Module>> ModuleStore::get_from_disk_or_compile(cons
   }
   if (auto cached = open_cached(request)) return cached;
   if (auto shipped = open_shipped(request)) return shipped;
-  const UniqueFd lock = lock_cached_file(code_path(request.digest));
+  const CachedFileLock lock(code_path(request));
   if (lock) {
     if (auto cached = open_cached(request)) return cached;  // another process made it meanwhile
   }
@@ -201,16 +219,24 @@ Result<std::shared_ptr<const Module>> ModuleStore::get_from_disk_or_compile(cons
 }
 
 std::shared_ptr<const Module> ModuleStore::open_cached(const Request& request) {
-  const auto file = open_trusted(code_path(request.digest), request.digest);
+  auto module = open_code(code_path(request), request.digest);
+  if (module || request.from_host) return module;
+  // A copy of one of the host's programs.
+  return open_code(options_.cache_folder / code_name(request.digest), request.digest);
+}
+
+std::shared_ptr<const Module> ModuleStore::open_code(const std::filesystem::path& path,
+                                                     const Digest& digest) {
+  const auto file = open_trusted(path, digest);
   if (!file) return nullptr;
+  note_use(path);
   // By descriptor: what was checked is what is mapped.
-  const std::string path = fmt::format("/proc/self/fd/{}", file->fd.get());
+  const std::string checked = fmt::format("/proc/self/fd/{}", file->fd.get());
   wasmtime_module_t* native = nullptr;
   const Native<wasmtime_error_t> error(
-      wasmtime_module_deserialize_file(engine_.native(), path.c_str(), &native));
+      wasmtime_module_deserialize_file(engine_.native(), checked.c_str(), &native));
   if (error) return nullptr;  // of another wasmtime or CPU
-  return std::make_shared<const Module>(native,
-                                        describe_module(native, request.digest, file->note));
+  return std::make_shared<const Module>(native, describe_module(native, digest, file->note));
 }
 
 std::shared_ptr<const Module> ModuleStore::open_shipped(const Request& request) {
@@ -273,7 +299,10 @@ bool ModuleStore::keep(const Request& request, const Module& module) {
   ByteVec code;
   const Native<wasmtime_error_t> error(wasmtime_module_serialize(module.native(), &code));
   if (error) return false;
-  const auto path = code_path(request.digest);
+  const std::uint64_t limit_bytes =
+      request.from_host ? options_.cache_limit_bytes : options_.guest_cache_limit_bytes;
+  if (!request.from_host && code.size > limit_bytes) return false;
+  const auto path = code_path(request);
   try {
     save_trusted(path, request.digest, request.wasm_bytes, [&](int fd) {
       return write_fully(fd, std::as_bytes(std::span(code.data, code.size)));
@@ -281,7 +310,7 @@ bool ModuleStore::keep(const Request& request, const Module& module) {
   } catch (const HostError&) {
     return false;
   }
-  prune_cache_folder(options_.cache_folder, options_.cache_limit_bytes, path);
+  prune_cache_folder(path.parent_path(), limit_bytes, path);
   return true;
 }
 

@@ -11,7 +11,8 @@
 // configuration or CPU is rebuilt, silently.
 //
 // Bytes may come from a guest. What is not a valid program is ENOEXEC with a sentence that says
-// why; nothing here aborts on it.
+// why; nothing here aborts on it. Code of such programs has a folder and a limit of its own, so
+// that a guest that brings many of them drives out no more than other guests' ones.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +46,11 @@ class ModuleStore {
     // Told the name of a program, and how big it is, when it must be compiled (seconds, for a big
     // one). Any thread.
     std::function<void(std::string_view name, std::uint64_t wasm_bytes)> on_compile;
-    // The oldest files of the cache are removed beyond this.
+    // What was not used for the longest time is removed from the cache beyond this.
     std::uint64_t cache_limit_bytes = std::uint64_t{4} << 30;
+    // The same for the code of programs that guests bring, which is counted apart. A single one
+    // beyond it is not kept.
+    std::uint64_t guest_cache_limit_bytes = std::uint64_t{256} << 20;
   };
 
   // Throws HostError when the cache folder cannot be made or is not this user's alone. The engine
@@ -65,7 +69,7 @@ class ModuleStore {
 
   // The program in these bytes (a guest's file). `name` is for on_compile. Errors: ENOEXEC (also
   // for what module_limits.h says is too big); EFBIG beyond max_guest_module_bytes. The store keeps
-  // the last few of these.
+  // the last few of these, of max_guest_module_bytes together.
   Result<std::shared_ptr<const Module>> load(std::span<const std::byte> wasm, std::string_view name,
                                              std::string* message = nullptr);
 
@@ -83,10 +87,13 @@ class ModuleStore {
   Result<std::shared_ptr<const Module>> get_from_disk_or_compile(const Request& request,
                                                                  std::string& message);
   std::shared_ptr<const Module> open_cached(const Request& request);
+  std::shared_ptr<const Module> open_code(const std::filesystem::path& path, const Digest& digest);
+  void keep_recent(const std::shared_ptr<const Module>& module);
   std::shared_ptr<const Module> open_shipped(const Request& request);
   Result<std::shared_ptr<const Module>> compile(const Request& request, std::string& message);
   bool keep(const Request& request, const Module& module);
-  std::filesystem::path code_path(const Digest& digest) const;
+  std::string code_name(const Digest& digest) const;
+  std::filesystem::path code_path(const Request& request) const;
 
   Engine& engine_;
   Options options_;

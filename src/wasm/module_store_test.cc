@@ -34,14 +34,15 @@ class ModuleStoreTest : public testing::Test {
 
   std::vector<std::filesystem::path> cached(std::string_view extension) const {
     std::vector<std::filesystem::path> found;
-    for (const auto& entry : std::filesystem::directory_iterator(cache)) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(cache)) {
       if (entry.path().extension() == extension) found.push_back(entry.path());
     }
     return found;
   }
 
-  std::filesystem::path write_program(std::string_view wat) {
-    const auto path = folder / "program.wasm";
+  std::filesystem::path write_program(std::string_view wat,
+                                      std::string_view name = "program.wasm") {
+    const auto path = folder / name;
     const auto bytes = from_wat(wat);
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()),
@@ -183,7 +184,7 @@ TEST_F(ModuleStoreTest, CodeThatTheEngineRefusesIsRebuilt) {
 TEST_F(ModuleStoreTest, AMovedCacheIsChecked) {
   load_anew(program).ok();
   const auto moved = folder / "moved";
-  std::filesystem::copy(cache, moved);
+  std::filesystem::copy(cache, moved, std::filesystem::copy_options::recursive);
   ASSERT_EQ(chmod(moved.c_str(), 0700), 0);
   cache = moved;
   EXPECT_TRUE(works(load_anew(program)));
@@ -223,15 +224,73 @@ TEST_F(ModuleStoreTest, StoresShareTheWorkThroughTheFolder) {
   EXPECT_EQ(compiled, 1);
 }
 
-TEST_F(ModuleStoreTest, TheOldestCodeGoesWhenTheCacheIsFull) {
+// Programs that differ, whose code has the same size.
+std::string numbered(int number) {
+  return "(module (func (export \"f\") (result i32) (i32.const " + std::to_string(1000 + number) +
+         ")))";
+}
+
+TEST_F(ModuleStoreTest, OldCodeGoesWhenTheCacheIsFull) {
   for (int i = 0; i < 5; ++i) {
     ModuleStore::Options small = options();
     small.cache_limit_bytes = 1;
     ModuleStore store(test_engine(), small);
-    ASSERT_TRUE(
-        store.load(from_wat("(module (func (export \"f" + std::to_string(i) + "\")))"), "test"));
+    ASSERT_TRUE(store.load(write_program(numbered(i))));
     EXPECT_EQ(cached(".code").size(), 1U);
   }
+}
+
+TEST_F(ModuleStoreTest, GuestsDriveOutGuestsOnly) {
+  ModuleStore::Options small = options();
+  const auto host_program = write_program(numbered(100));
+  ASSERT_TRUE(ModuleStore(test_engine(), small).load(host_program));
+  const std::uint64_t one = std::filesystem::file_size(cached(".code").front());
+  small.cache_limit_bytes = one;  // the guests' code does not count
+  small.guest_cache_limit_bytes = 2 * one + one / 2;
+  for (int i = 0; i < 5; ++i)
+    ASSERT_TRUE(ModuleStore(test_engine(), small).load(from_wat(numbered(i)), "guest"));
+  EXPECT_EQ(cached(".code").size(), 3U);
+  compiled = 0;
+  EXPECT_TRUE(ModuleStore(test_engine(), small).load(host_program));
+  // A guest's copy of it is the same program.
+  EXPECT_TRUE(ModuleStore(test_engine(), small).load(from_wat(numbered(100)), "guest"));
+  EXPECT_EQ(compiled, 0);
+}
+
+TEST_F(ModuleStoreTest, GuestCodeBeyondTheLimitIsNotKept) {
+  ModuleStore::Options small = options();
+  small.guest_cache_limit_bytes = 1;
+  EXPECT_TRUE(works(ModuleStore(test_engine(), small).load(from_wat(program), "guest")));
+  EXPECT_TRUE(cached(".code").empty());
+}
+
+TEST_F(ModuleStoreTest, WhatWasUsedLastStays) {
+  const auto now = std::filesystem::file_time_type::clock::now();
+  const auto load = [&](int number, std::uint64_t limit_bytes) {
+    ModuleStore::Options small = options();
+    small.guest_cache_limit_bytes = limit_bytes;
+    ASSERT_TRUE(ModuleStore(test_engine(), small).load(from_wat(numbered(number)), "guest"));
+  };
+  constexpr std::uint64_t enough = 1 << 20;
+  load(1, enough);
+  const auto first = cached(".record").front();
+  load(2, enough);
+  for (const auto& record : cached(".record"))
+    std::filesystem::last_write_time(record, now - std::chrono::hours(record == first ? 2 : 1));
+  load(1, enough);
+  load(3, std::filesystem::file_size(cached(".code").front()) * 5 / 2);
+  compiled = 0;
+  load(1, enough);
+  load(3, enough);
+  EXPECT_EQ(compiled, 0);
+  load(2, enough);
+  EXPECT_EQ(compiled, 1);
+}
+
+TEST_F(ModuleStoreTest, LocksAreNotLeftBehind) {
+  EXPECT_TRUE(load_anew(program));
+  EXPECT_FALSE(ModuleStore(test_engine(), options()).load(std::as_bytes(std::span("no")), "bad"));
+  EXPECT_TRUE(cached(".lock").empty());
 }
 
 TEST_F(ModuleStoreTest, LoadsFilesAndSeesTheirChange) {
