@@ -1,9 +1,10 @@
-// cloche_differential [--jobs N] [--show] [--list] FILE.cases [CASE...]
+// cloche_differential [--jobs N] [--attempts N] [--show] [--list] FILE.cases [CASE...]
 // cloche_differential --folder FOLDER FILE.cases ...: each case finds the files of FOLDER
-// cloche_differential --random COUNT [--seed N] [--jobs N] [--show]
+// cloche_differential --random COUNT [--seed N] [--jobs N] [--attempts N] [--show]
 //
-// Runs the cases of a file by the machine's programs and in sandboxes, and prints what differs.
-// Status 0: nothing that intended.cases does not tell; 77: every case was skipped.
+// Runs the cases of a file by the machine's programs and in sandboxes, and prints what differs. A
+// case that differs is run again, both sides, and alone: it counts when it differs in every
+// attempt. Status 0: nothing that intended.cases does not tell; 77: every case was skipped.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -35,6 +36,7 @@ struct Options {
   std::filesystem::path folder;
   bool show = false;
   bool list = false;
+  int attempts = 3;
   std::uint64_t random = 0;  // so many random scripts, instead of a file
   std::uint64_t seed = 1;
 };
@@ -45,6 +47,8 @@ struct Job {
   std::string skipped;  // why
   Outcome native;
   Outcome ours;
+  int attempts = 0;
+  std::string difference;  // of the last attempt
 };
 
 Options options_of(const std::vector<std::string>& words) {
@@ -53,6 +57,8 @@ Options options_of(const std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (words[i] == "--jobs" && i + 1 < words.size()) {
       options.jobs = std::max<std::size_t>(1, std::strtoul(words[++i].c_str(), nullptr, 10));
+    } else if (words[i] == "--attempts" && i + 1 < words.size()) {
+      options.attempts = std::max(1, std::atoi(words[++i].c_str()));
     } else if (words[i] == "--folder" && i + 1 < words.size()) {
       options.folder = words[++i];
     } else if (words[i] == "--random" && i + 1 < words.size()) {
@@ -71,8 +77,8 @@ Options options_of(const std::vector<std::string>& words) {
   }
   if (options.file.empty() == (options.random == 0)) {
     throw std::runtime_error(
-        "cloche_differential [--jobs N] [--show] [--list] FILE.cases [CASE...]\n"
-        "cloche_differential --random COUNT [--seed N] [--jobs N] [--show]");
+        "cloche_differential [--jobs N] [--attempts N] [--show] [--list] FILE.cases [CASE...]\n"
+        "cloche_differential --random COUNT [--seed N] [--jobs N] [--attempts N] [--show]");
   }
   return options;
 }
@@ -141,8 +147,8 @@ class ScratchFolder {
   std::filesystem::path path;
 };
 
-// Prints what is wrong with a case; true when nothing is.
-bool report(const Options& options, const Job& job) {
+// What is wrong with a case, for people; empty: nothing.
+std::string difference(const Job& job) {
   std::string text;
   for (const auto& [part, both] : compared_parts(job.test, job.native, job.ours)) {
     const bool told = job.intended != nullptr && job.intended->parts.contains(part);
@@ -160,20 +166,27 @@ bool report(const Options& options, const Job& job) {
                           diff_text(both.native, both.ours));
     }
   }
+  return text;
+}
+
+// Prints what is wrong with a case.
+void report(const Options& options, const Job& job) {
   if (options.show) {
     fmt::print("{}:{}: {}\n  native: status {}\n{}{}  ours: status {}\n{}{}",
                job.test.file.string(), job.test.line, job.test.name, job.native.status,
                job.native.out, job.native.err, job.ours.status, job.ours.out, job.ours.err);
   }
-  if (text.empty()) return true;
+  if (job.difference.empty()) return;
+  const std::string luck =
+      job.attempts > 1 ? fmt::format("  {} attempts; the last one:\n", job.attempts) : "";
   if (options.random > 0) {
-    fmt::print("{}\n{}{}  again: {} --random 1 --{}\n", job.test.name, job.test.script, text,
-               options.program.string(), job.test.name);
+    fmt::print("{}\n{}{}{}  again: {} --random 1 --{}\n", job.test.name, job.test.script, luck,
+               job.difference, options.program.string(), job.test.name);
   } else {
-    fmt::print("{}:{}: {}\n{}  again: {} {} '{}'\n", job.test.file.string(), job.test.line,
-               job.test.name, text, options.program.string(), options.file.string(), job.test.name);
+    fmt::print("{}:{}: {}\n{}{}  again: {} {} '{}'\n", job.test.file.string(), job.test.line,
+               job.test.name, luck, job.difference, options.program.string(), options.file.string(),
+               job.test.name);
   }
-  return false;
 }
 
 std::vector<Job> jobs_of(const Options& options, const std::vector<Intended>& intended) {
@@ -208,6 +221,46 @@ std::vector<Job> jobs_of(const Options& options, const std::vector<Intended>& in
   return work;
 }
 
+// Runs both sides of what has not agreed yet. The native sides come first: without an Engine and
+// its mappings fork is cheap.
+void attempt(std::vector<Job>& work, std::size_t threads) {
+  const auto open = [&](const std::function<void(Job&)>& act) {
+    for_all(work, threads, [&](Job& job) {
+      if (job.attempts == 0 || !job.difference.empty()) act(job);
+    });
+  };
+  {
+    const ScratchFolder scratch;
+    open([&](Job& job) { job.native = native_outcome(job.test, scratch.path); });
+  }
+  const char* rootfs = std::getenv("CLOCHE_ROOTFS");
+  Engine engine({.system_folder = rootfs != nullptr ? rootfs : CLOCHE_ROOTFS_DIR});
+  open([&](Job& job) {
+    job.ours = sandbox_outcome(job.test, engine);
+    job.difference = difference(job);
+    ++job.attempts;
+  });
+}
+
+// All at once; what differs again one by one, so that no case disturbs another. What agrees only
+// then is told, for it may be a race that wants a look.
+void run_all(const Options& options, std::vector<Job>& work) {
+  attempt(work, options.jobs);
+  const auto differs = [](const Job& job) { return !job.difference.empty(); };
+  for (int i = 1; i < options.attempts && std::ranges::any_of(work, differs); ++i) {
+    std::vector<Job*> again;
+    for (Job& job : work) {
+      if (!differs(job)) continue;
+      fmt::print("attempt {} of {} differs:\n{}", i, job.test.name, job.difference);
+      again.push_back(&job);
+    }
+    attempt(work, 1);
+    for (const Job* job : again) {
+      if (!differs(*job)) fmt::print("attempt {} of {} agrees\n", job->attempts, job->test.name);
+    }
+  }
+}
+
 int run(const Options& options) {
   const std::vector<Intended> intended =
       read_intended(std::filesystem::path(CLOCHE_SOURCE_DIR) / "tests/differential/intended.cases");
@@ -218,32 +271,25 @@ int run(const Options& options) {
   }
   for (Job& job : work) job.skipped = missing_need(job.test);
   leave_network();
-  {
-    const ScratchFolder scratch;
-    for_all(work, options.jobs,
-            [&](Job& job) { job.native = native_outcome(job.test, scratch.path); });
-  }
-  {
-    const char* rootfs = std::getenv("CLOCHE_ROOTFS");
-    Engine engine({.system_folder = rootfs != nullptr ? rootfs : CLOCHE_ROOTFS_DIR});
-    for_all(work, options.jobs, [&](Job& job) { job.ours = sandbox_outcome(job.test, engine); });
-  }
+  run_all(options, work);
   std::size_t same = 0;
+  std::size_t later = 0;
   std::size_t different = 0;
   std::size_t skipped = 0;
   for (const Job& job : work) {
     if (!job.skipped.empty()) {
       ++skipped;
       fmt::print("skipped: {}: {}\n", job.test.name, job.skipped);
-    } else if (report(options, job)) {
-      ++same;
-    } else {
-      ++different;
+      continue;
     }
+    report(options, job);
+    ++(job.difference.empty() ? same : different);
+    if (job.difference.empty() && job.attempts > 1) ++later;
   }
-  fmt::print("{}: {} cases: {} as native, {} different, {} skipped\n",
+  fmt::print("{}: {} cases: {} as native{}, {} different, {} skipped\n",
              options.random > 0 ? std::string("random") : short_name(options.file), work.size(),
-             same, different, skipped);
+             same, later > 0 ? fmt::format(" ({} of them not at once)", later) : "", different,
+             skipped);
   if (different > 0) return status_different;
   return skipped == work.size() ? status_skipped : 0;
 }

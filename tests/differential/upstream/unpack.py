@@ -54,6 +54,13 @@ for name; do
   printf '%s\n' "${!name}"
 done
 """,
+    # Half as long: the scripts look at which of their sleeps ends first, and do little else for minutes.
+    "sleep": r"""#!/bin/bash
+case $1 in
+*[!0-9]* | '') exec /usr/bin/sleep "$@" ;;
+*) exec /usr/bin/sleep $(($1 / 2)).$(($1 % 2 * 5)) ;;
+esac
+""",
     # Standard input in upper (-u) or lower (-l) case.
     "xcase": r"""#!/bin/bash
 while getopts lnu option; do way=${option/n/$way}; done
