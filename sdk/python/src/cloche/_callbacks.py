@@ -14,7 +14,7 @@ _SCHEMA_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"
                  "bool": "boolean", "list": "array", "dict": "object"}
 
 
-def schema_of(function: Callable[..., Any]) -> dict:
+def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
     """A JSON Schema of a function's keyword arguments, from its signature."""
     properties: dict[str, Any] = {}
     required = []
@@ -50,7 +50,7 @@ class Callbacks:
              "parametersSchema": getattr(function, "parameters_schema", None) or schema_of(function)}
             for name, function in named.items()]
 
-    def answer(self, method: str, params: dict, reply: Callable[[Any], None],
+    def answer(self, method: str, params: dict[str, Any], reply: Callable[[Any], None],
                fail: Callable[[str, str], None]) -> None:
         """Calls a function, not on the thread that asks. A coroutine function runs in the loop of
         who executes, where that has one."""
@@ -65,7 +65,7 @@ class Callbacks:
             workers().submit(_answer, function, arguments, reply, fail)
 
 
-def _answer(function: Callable[..., Any], arguments: dict, reply: Callable[[Any], None],
+def _answer(function: Callable[..., Any], arguments: dict[str, Any], reply: Callable[[Any], None],
             fail: Callable[[str, str], None]) -> None:
     try:
         result = function(**arguments)
@@ -76,7 +76,8 @@ def _answer(function: Callable[..., Any], arguments: dict, reply: Callable[[Any]
         fail(str(error), type(error).__name__)
 
 
-async def _answer_async(function: Callable[..., Any], arguments: dict, reply: Callable[[Any], None],
+async def _answer_async(function: Callable[..., Any], arguments: dict[str, Any],
+                        reply: Callable[[Any], None],
                         fail: Callable[[str, str], None]) -> None:
     try:
         if inspect.iscoroutinefunction(function):

@@ -9,23 +9,23 @@ import io
 import os
 import tarfile
 from pathlib import Path
-from typing import Any, Generator, Iterable, Mapping, Optional, Sequence, Tuple, TypeVar, Union
+from typing import Any, Dict, Generator, Iterable, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
 from ._errors import SandboxError
 from ._server import from_base64, to_base64
 from ._types import FileDetails, FileInfo, HistoryEntry, Mount, Packages, Usage
 
 T = TypeVar("T")
-Operation = Generator[Tuple[str, dict], Any, T]
+Operation = Generator[Tuple[str, Dict[str, Any]], Any, T]
 StrPath = Union[str, "os.PathLike[str]"]
 
 CHUNK_BYTES = 8 << 20
 
 
 def create_params(timeout_ms: float, fs_limit_bytes: int, packages: Iterable[str],
-                  env: Optional[Mapping[str, str]], mounts: Iterable[Union[Mount, tuple]],
+                  env: Optional[Mapping[str, str]], mounts: Iterable[Union[Mount, Tuple[Any, ...]]],
                   network: Any, image: Optional[StrPath], wasm_dir: Optional[StrPath],
-                  limits: Optional[Mapping[str, int]]) -> dict:
+                  limits: Optional[Mapping[str, int]]) -> dict[str, Any]:
     """The parameters of `sandbox.create`."""
     params: dict[str, Any] = {"timeoutMs": timeout_ms, "fsLimitBytes": fs_limit_bytes, "progress": True}
     if isinstance(packages, str):
@@ -55,7 +55,8 @@ def create_params(timeout_ms: float, fs_limit_bytes: int, packages: Iterable[str
 
 
 def run_params(command: str, timeout_ms: Optional[float], cwd: Optional[str],
-               env: Optional[Mapping[str, str]], stdin: Union[str, bytes, None], stream: bool) -> dict:
+               env: Optional[Mapping[str, str]], stdin: Union[str, bytes, None],
+               stream: bool) -> dict[str, Any]:
     """The parameters of `run`."""
     if not isinstance(command, str):
         raise TypeError("a command is a string")
@@ -107,7 +108,7 @@ def list_folder(path: str) -> Operation[list[FileInfo]]:
     return [FileInfo(**entry) for entry in reply["entries"]]
 
 
-def _details(entry: dict) -> FileDetails:
+def _details(entry: dict[str, Any]) -> FileDetails:
     return FileDetails(entry["name"], entry["type"], entry["size"], entry["mode"], entry["modifiedMs"],
                        entry["createdMs"], entry.get("target"))
 
@@ -154,7 +155,8 @@ def simple(method: str, **params: Any) -> Operation[None]:
 
 
 def glob(pattern: str) -> Operation[list[str]]:
-    return (yield "files.glob", {"pattern": pattern})["paths"]
+    reply = yield "files.glob", {"pattern": pattern}
+    return list(reply["paths"])
 
 
 def upload(local: StrPath, remote: str) -> Operation[None]:
@@ -243,11 +245,13 @@ def _extract(tar: tarfile.TarFile, target: Path) -> None:
 
 
 def env_get(name: str) -> Operation[Optional[str]]:
-    return (yield "env.get", {"name": name})["value"]
+    reply = yield "env.get", {"name": name}
+    return None if reply["value"] is None else str(reply["value"])
 
 
 def env_all() -> Operation[dict[str, str]]:
-    return (yield "env.list", {})["env"]
+    reply = yield "env.list", {}
+    return dict(reply["env"])
 
 
 def packages() -> Operation[Packages]:
@@ -270,7 +274,8 @@ def usage() -> Operation[Usage]:
 
 
 def create_snapshot() -> Operation[str]:
-    return (yield "snapshot.create", {})["id"]
+    reply = yield "snapshot.create", {}
+    return str(reply["id"])
 
 
 def export(path: Optional[StrPath]) -> Operation[Optional[bytes]]:

@@ -15,7 +15,7 @@ import tempfile
 import threading
 import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import IO, Any, Callable, Optional
+from typing import IO, Any, Callable, Dict, Optional
 
 from ._binary import find_binary
 from ._errors import SandboxError, ServerError, error_of
@@ -23,7 +23,7 @@ from ._progress import Progress
 
 OutputHandler = Callable[[str, str], None]
 """Told (stream, data) on the thread that reads; stream is "stdout" or "stderr"."""
-QuestionHandler = Callable[[str, dict, "Callable[[Any], None]", "Callable[[str, str], None]"], None]
+QuestionHandler = Callable[[str, Dict[str, Any], "Callable[[Any], None]", "Callable[[str, str], None]"], None]
 """Told (method, params, reply, fail) on the thread that reads; answers by one of both, later."""
 
 _END_SECONDS = 5
@@ -33,14 +33,15 @@ class _Pending:
     __slots__ = ("future", "on_output")
 
     def __init__(self, on_output: Optional[OutputHandler]) -> None:
-        self.future: Future = Future()
+        self.future: "Future[Any]" = Future()
         self.on_output = on_output
 
 
 class Request:
     """One request on its way: its answer, and the way to cancel it."""
 
-    def __init__(self, server: "Server", number: int, sandbox_id: Optional[str], future: Future) -> None:
+    def __init__(self, server: "Server", number: int, sandbox_id: Optional[str],
+                 future: "Future[Any]") -> None:
         self._server = server
         self._number = number
         self._sandbox_id = sandbox_id
@@ -56,7 +57,7 @@ class Request:
 
     def cancel(self) -> None:
         """Takes the request back, or stops what it started; does not wait."""
-        params: dict = {"id": self._number}
+        params: dict[str, Any] = {"id": self._number}
         if self._sandbox_id is not None:
             params["sandboxId"] = self._sandbox_id
         try:
@@ -83,7 +84,7 @@ class Server:
         self._reader = threading.Thread(target=self._read, name="cloche reader", daemon=True)
         self._reader.start()
 
-    def _start(self, binary: str) -> subprocess.Popen:
+    def _start(self, binary: str) -> "subprocess.Popen[bytes]":
         try:
             return subprocess.Popen(
                 [binary, "rpc", "--parent", str(os.getpid())], stdin=subprocess.PIPE,
@@ -102,7 +103,8 @@ class Server:
         """Whether it takes requests."""
         return self._ended is None
 
-    def submit(self, method: str, params: dict, on_output: Optional[OutputHandler] = None) -> Request:
+    def submit(self, method: str, params: dict[str, Any],
+               on_output: Optional[OutputHandler] = None) -> Request:
         """Sends a request; its answer comes as the request's future."""
         pending = _Pending(on_output)
         with self._lock:
@@ -121,7 +123,7 @@ class Server:
             raise
         return Request(self, number, params.get("sandboxId"), pending.future)
 
-    def call(self, method: str, params: dict) -> Any:
+    def call(self, method: str, params: dict[str, Any]) -> Any:
         """Sends a request and waits for the answer."""
         return self.submit(method, params).result()
 
@@ -133,7 +135,7 @@ class Server:
             else:
                 self._questions[sandbox_id] = handler
 
-    def _send(self, message: dict) -> None:
+    def _send(self, message: dict[str, Any]) -> None:
         # Lone surrogates are no text that the other side could take.
         line = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n"
         stdin = self._process.stdin
@@ -153,7 +155,7 @@ class Server:
         self._process.wait()
         self._end()
 
-    def _take(self, message: dict) -> None:
+    def _take(self, message: dict[str, Any]) -> None:
         method = message.get("method")
         if method is None:
             self._answer(message)
@@ -168,7 +170,7 @@ class Server:
         elif "id" in message:
             self._ask(message)
 
-    def _answer(self, message: dict) -> None:
+    def _answer(self, message: dict[str, Any]) -> None:
         with self._lock:
             pending = self._pending.pop(message.get("id") or 0, None)
             idle = not self._pending
@@ -182,7 +184,7 @@ class Server:
         else:
             pending.future.set_exception(error_of(error["code"], error["message"]))
 
-    def _ask(self, message: dict) -> None:
+    def _ask(self, message: dict[str, Any]) -> None:
         number, params = message["id"], message.get("params", {})
 
         def reply(result: Any) -> None:
@@ -199,7 +201,7 @@ class Server:
         else:
             handler(message["method"], params, reply, fail)
 
-    def _try_send(self, message: dict) -> None:
+    def _try_send(self, message: dict[str, Any]) -> None:
         try:
             self._send(message)
         except (OSError, ValueError):

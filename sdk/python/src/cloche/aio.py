@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import weakref
-from typing import (Any, Awaitable, Callable, Iterable, List, Mapping, Optional, Sequence, TypeVar, Union)
+from typing import (Any, Awaitable, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple,
+                    TypeVar, Union)
 
 from . import _operations as ops
 from . import _server
@@ -29,7 +30,7 @@ __all__ = ["Sandbox", "Snapshot", "Commands", "Files", "Environment", "Python", 
 class _AsyncLink(_Link):
     """A sandbox's end of the server, for one that awaits."""
 
-    async def ask(self, method: str, params: dict,
+    async def ask(self, method: str, params: dict[str, Any],
                   on_output: Optional[_server.OutputHandler] = None) -> Any:
         request = self.submit(method, params, on_output)
         try:
@@ -52,8 +53,8 @@ class _AsyncLink(_Link):
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
 
-    async def stream_async(self, method: str, params: dict, on_stdout: Optional[OnOutput],
-                           on_stderr: Optional[OnOutput]) -> tuple[dict, Optional[str], Optional[str]]:
+    async def stream_async(self, method: str, params: dict[str, Any], on_stdout: Optional[OnOutput],
+                           on_stderr: Optional[OnOutput]) -> tuple[dict[str, Any], Optional[str], Optional[str]]:
         if on_stdout is None and on_stderr is None:
             return await self.ask(method, params), None, None
         loop = asyncio.get_running_loop()
@@ -279,7 +280,7 @@ class Sandbox:
 
     def __init__(self, *, timeout_ms: float = 30_000, fs_limit_bytes: int = 256 * 1024 * 1024,
                  packages: Iterable[str] = (), env: Optional[Mapping[str, str]] = None,
-                 mounts: Iterable[Union[Mount, tuple]] = (), network: Any = None,
+                 mounts: Iterable[Union[Mount, Tuple[Any, ...]]] = (), network: Any = None,
                  image: Optional[ops.StrPath] = None, wasm_dir: Optional[ops.StrPath] = None,
                  limits: Optional[Mapping[str, int]] = None) -> None:
         self._params = ops.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network,

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import queue
 import weakref
-from typing import (Any, Callable, Iterable, Iterator, List, Mapping, Optional, Sequence, TypeVar, Union)
+from typing import (Any, Callable, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple,
+                    TypeVar, Union)
 
 from . import _operations as ops
 from . import _server
@@ -25,7 +26,7 @@ class _Link:
         self.sandbox_id = sandbox_id
         self.open = True
 
-    def submit(self, method: str, params: dict,
+    def submit(self, method: str, params: dict[str, Any],
                on_output: Optional[_server.OutputHandler] = None) -> _server.Request:
         if not self.open:
             raise ServerError("the sandbox has ended: kill() was called")
@@ -45,8 +46,8 @@ class _Link:
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
 
-    def stream(self, method: str, params: dict, on_stdout: Optional[OnOutput],
-               on_stderr: Optional[OnOutput]) -> tuple[dict, Optional[str], Optional[str]]:
+    def stream(self, method: str, params: dict[str, Any], on_stdout: Optional[OnOutput],
+               on_stderr: Optional[OnOutput]) -> tuple[dict[str, Any], Optional[str], Optional[str]]:
         """A request whose output goes to callbacks as it comes, on the thread that waits."""
         if on_stdout is None and on_stderr is None:
             return self.submit(method, params).result(), None, None
@@ -176,7 +177,7 @@ class Files:
 
 
 class Environment:
-    """Variables of the commands that follow, as a mapping."""
+    """Variables of the commands that follow, as a mapping; what commands have exported is there too."""
 
     def __init__(self, link: _Link) -> None:
         self._link = link
@@ -315,7 +316,8 @@ class Sandbox:
         env: variables of its commands.
         mounts: folders of this machine in it: `Mount(host, guest, read_only)`, or such tuples.
         network: what it may reach; nothing when absent.
-        image: a file that `export` wrote, to go on from.
+        image: a file to go on from: one that `export` wrote, or one of `cloche image build`, from which
+            Python starts with all that was imported there.
         wasm_dir: a folder of programs: NAME.wasm is the command NAME.
         limits: `memory_bytes`, `processes`, `files`, `open_files`.
 
@@ -325,7 +327,7 @@ class Sandbox:
 
     def __init__(self, *, timeout_ms: float = 30_000, fs_limit_bytes: int = 256 * 1024 * 1024,
                  packages: Iterable[str] = (), env: Optional[Mapping[str, str]] = None,
-                 mounts: Iterable[Union[Mount, tuple]] = (), network: Any = None,
+                 mounts: Iterable[Union[Mount, Tuple[Any, ...]]] = (), network: Any = None,
                  image: Optional[ops.StrPath] = None, wasm_dir: Optional[ops.StrPath] = None,
                  limits: Optional[Mapping[str, int]] = None) -> None:
         params = ops.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network, image,
