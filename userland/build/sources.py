@@ -162,4 +162,17 @@ def _fetch_crate(source, scratch):
     return shutil.copy(archive, scratch)
 
 
-_FETCHERS = {"debian": _fetch_debian, "pypi": _fetch_pypi, "crate": _fetch_crate}
+def _fetch_npm(source, scratch):
+    try:
+        done = subprocess.run(["npm", "pack", "--silent", f"{source['package']}@{source['version']}"], cwd=scratch,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise BuildError("npm is not installed: run scripts/setup") from None
+    path = scratch / source["file"]
+    if not path.exists():
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise BuildError(f"npm could not fetch {source['file']}: {reason}")
+    return path
+
+
+_FETCHERS = {"debian": _fetch_debian, "pypi": _fetch_pypi, "crate": _fetch_crate, "npm": _fetch_npm}
