@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures the doors of `cloche serve`: steps against the Python package session-based-sandbox, SSH against
-OpenSSH's own sshd, both in the same run where they are installed.
+"""Measures the steps of `cloche sbs` against the Python package session-based-sandbox, where that is installed, in
+the same run. SSH and SFTP: bench/ssh.py.
 
     bench/sessions.py PROGRAM [--sbs COMMAND] [--seconds N]
 
@@ -20,7 +20,6 @@ import selectors
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
@@ -163,44 +162,6 @@ def step_rows(seconds: float) -> dict:
             "python step": row(1, {"code": "print(1)"}, "python")}
 
 
-def ssh_times(words: list, folder: str) -> dict:
-    """`words`: ssh's options and the destination. Seconds."""
-    def timed(*command, data=None):
-        start = time.monotonic()
-        subprocess.run(command, input=data, check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
-        return time.monotonic() - start
-
-    timed("ssh", *words, "true")
-    return {"ssh host true (ms)": min(timed("ssh", *words, "true") for _ in range(10)) * 1000,
-            "ssh host 'head -c 256M /dev/zero' (MB/s)":
-                268.4 / timed("ssh", *words, "head -c 268435456 /dev/zero")}
-
-
-def ssh_options(key: str, port: int) -> list:
-    return ["-F", "none", "-p", str(port), "-i", key, "-o", "IdentitiesOnly=yes", "-o",
-            "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"]
-
-
-def compare_steps(options, table: dict) -> None:
-    with contextlib.ExitStack() as stack:
-        servers = {}
-        for name, words in [("cloche", [options.program, "sbs"]),
-                            ("session-based-sandbox", [options.sbs] if options.sbs else None)]:
-            if words:
-                port = free_port()
-                servers[name] = stack.enter_context(Program([*words, "run", "--port", str(port)], port))
-        for row, act in step_rows(options.seconds).items():
-            for name, server in servers.items():
-                rate, cpu = act(server)
-                table.setdefault(row + " (1/s)", {})[name] = rate
-                table.setdefault(row + " (ms of CPU)", {})[name] = cpu
-    for values in table.values():
-        if len(values) == 2:
-            ours, theirs = values.values()
-            values["ratio"] = max(ours / theirs, theirs / ours)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -210,34 +171,6 @@ def main() -> None:
     options = parser.parse_args()
     table = {}
     compare_steps(options, table)
-    with tempfile.TemporaryDirectory() as folder:
-        key = folder + "/key"
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
-        public = Path(key + ".pub").read_text().strip()
-        port, ssh_port = free_port(), free_port()
-        with Program([options.program, "serve", "--port", str(port), "--ssh-port", str(ssh_port),
-                      "--ssh-host-key", folder + "/host"], port):
-            connection = Connection(port)
-            start = time.monotonic()
-            for _ in range(100):
-                session = ask(connection, "POST", "/sessions", {"sshPublicKey": public})["sessionId"]
-            table["session create to SSH-ready (ms)"] = {"cloche": (time.monotonic() - start) * 10}
-            words = [*ssh_options(key, ssh_port), f"sandbox+{session}@127.0.0.1"]
-            for row, value in ssh_times(words, folder).items():
-                table.setdefault(row, {})["cloche"] = value
-        sshd = "/usr/sbin/sshd"
-        if os.path.exists(sshd):
-            os.chmod(folder, 0o755)
-            ssh_port = free_port()
-            Path(folder, "authorized").write_text(public + "\n")
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder + "/native"],
-                           check=True)
-            with Program([sshd, "-D", "-f", "/dev/null", "-p", str(ssh_port), "-h",
-                          folder + "/native", "-o", f"AuthorizedKeysFile={folder}/authorized", "-o",
-                          "StrictModes=no", "-o", "PidFile=none"], ssh_port):
-                for row, value in ssh_times([*ssh_options(key, ssh_port), "127.0.0.1"],
-                                            folder).items():
-                    table.setdefault(row, {})["sshd"] = value
     for row, values in table.items():
         print(f"{row:52}", "  ".join(f"{name} {value:9.2f}" for name, value in values.items()))
 
