@@ -162,6 +162,25 @@ def step_rows(seconds: float) -> dict:
             "python step": row(1, {"code": "print(1)"}, "python")}
 
 
+def compare_steps(options, table: dict) -> None:
+    with contextlib.ExitStack() as stack:
+        servers = {}
+        for name, words in [("cloche", [options.program, "sbs"]),
+                            ("session-based-sandbox", [options.sbs] if options.sbs else None)]:
+            if words:
+                port = free_port()
+                servers[name] = stack.enter_context(Program([*words, "run", "--port", str(port)], port))
+        for row, act in step_rows(options.seconds).items():
+            for name, server in servers.items():
+                rate, cpu = act(server)
+                table.setdefault(row + " (1/s)", {})[name] = rate
+                table.setdefault(row + " (ms of CPU)", {})[name] = cpu
+    for values in table.values():
+        if len(values) == 2:
+            ours, theirs = values.values()
+            values["ratio"] = max(ours / theirs, theirs / ours)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
