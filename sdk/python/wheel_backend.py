@@ -19,7 +19,6 @@ import base64
 import csv
 import hashlib
 import io
-import json
 import os
 import platform
 import re
@@ -132,7 +131,7 @@ def make_code() -> None:
     build = Path(setting("CLOCHE_BUILD", None) or ROOT / "build").resolve()
     rootfs = Path(setting("CLOCHE_ROOTFS", None) or build / "rootfs").resolve()
     index = build / "wheel-code/index"
-    newest = max(p.stat().st_mtime for p in (rootfs / "manifest.json", build / "bin/cloche"))
+    newest = max(p.stat().st_mtime for p in (rootfs / "system.index", build / "bin/cloche"))
     if not index.exists() or index.stat().st_mtime < newest:
         subprocess.run([build / "bin/cloche", "prepare", "--ship", index.parent], check=True,
                        env={**os.environ, "CLOCHE_ROOTFS": str(rootfs)})
@@ -151,8 +150,8 @@ def add_runtime(wheel: Wheel, settings: dict | None) -> str:
     libraries = libraries_of(binary)
     for name, path in sorted(libraries.items()):
         wheel.add(f"{RUNTIME}/lib/{name}", path.resolve())
-    manifest = json.loads((rootfs / "manifest.json").read_text())
-    files = {entry["path"] for entry in manifest["entries"] if entry["type"] not in ("directory", "symlink")}
+    index = [line.split("\t") for line in (rootfs / "system.index").read_text().splitlines()]
+    files = {fields[-1] for fields in index if fields[0] == "p"}
     files |= {path.name for path in rootfs.iterdir() if path.is_file() and not path.is_symlink()}
     for name in sorted(files):
         wheel.add(f"{RUNTIME}/rootfs/{name}", rootfs / name)

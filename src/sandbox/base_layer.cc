@@ -1,68 +1,50 @@
 #include "sandbox/base_layer.h"
 
-#include <array>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <string>
 
+#include "base/check.h"
 #include "base/host_error.h"
 #include "kernel/dev_layout.h"
+#include "sandbox/system_folder.h"
+#include "vfs/shared_bytes.h"
 
 namespace cloche::detail {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr int manifest_format = 1;
+constexpr const char* pack_name = "files.pack";
 constexpr std::uint32_t user_id = 1000;
 
-Json read_manifest(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / "manifest.json";
-  std::ifstream file(path);
-  if (!file)
-    throw HostError("cannot read " + path.string() + ": run `make` to build the guests' system");
-  Json manifest = Json::parse(file, nullptr, false);
-  if (!manifest.is_object() || manifest.value("format", 0) != manifest_format ||
-      !manifest["entries"].is_array()) {
-    throw HostError(path.string() +
-                    " is damaged or of another version: remove its folder and run `make`");
+vfs::SharedBytes part_of(const vfs::SharedBytes& pack, const SystemEntry& entry,
+                         const std::filesystem::path& folder) {
+  if (entry.offset > pack.size() || entry.size > pack.size() - entry.offset) {
+    throw HostError((folder / pack_name).string() +
+                    " is cut short: remove its folder and run `make`");
   }
-  return manifest;
+  return pack.part(entry.offset, entry.size);
 }
 
-bool is_wasm(std::span<const std::byte> content) {
-  constexpr std::array magic{std::byte{0}, std::byte{'a'}, std::byte{'s'}, std::byte{'m'}};
-  return content.size() >= magic.size() && std::equal(magic.begin(), magic.end(), content.begin());
-}
-
-std::uint32_t mode_of(const Json& entry, std::uint32_t otherwise) {
-  const std::string text = entry.value("mode", std::string());
-  return text.empty() ? otherwise : static_cast<std::uint32_t>(std::stoul(text, nullptr, 8));
-}
-
-void must(const Result<void>& result, const std::string& path) {
+void must(const Result<void>& result, std::string_view path) {
   if (!result) {
-    throw HostError("the guests' system cannot hold " + path + ": " +
+    throw HostError("the guests' system cannot hold " + std::string(path) + ": " +
                     std::string(errno_info(result.error()).message));
   }
 }
 
-void add_entry(vfs::BaseBuilder& builder, kernel::ProgramStore& programs,
-               const std::filesystem::path& folder, const Json& entry) {
-  const std::string path = entry.at("path");
-  const std::string type = entry.at("type");
-  if (type == "directory") {
-    must(builder.add_dir(path, {.mode = mode_of(entry, 0755)}), path);
-  } else if (type == "symlink") {
-    must(builder.add_symlink(path, entry.at("target").get<std::string>()), path);
-  } else {
-    const std::filesystem::path file = folder / path;
-    vfs::SharedBytes content = vfs::SharedBytes::map_file(file.string());
-    const bool program = is_wasm(content.bytes());
-    const vfs::BaseAttr attr{.mode = mode_of(entry, program ? 0755 : 0644)};
-    must(program ? builder.add_program(path, programs.add(file), std::move(content), attr)
-                 : builder.add_file(path, std::move(content), attr),
-         path);
+Result<void> add_entry(vfs::BaseBuilder& builder, kernel::ProgramStore& programs,
+                       const std::filesystem::path& folder, const vfs::SharedBytes& pack,
+                       const SystemEntry& entry) {
+  switch (entry.kind) {
+    case SystemEntry::Kind::directory: return builder.add_dir(entry.path, {.mode = entry.mode});
+    case SystemEntry::Kind::symlink: return builder.add_symlink(entry.path, entry.target);
+    case SystemEntry::Kind::file:
+      return builder.add_file(entry.path, part_of(pack, entry, folder), {.mode = entry.mode});
+    case SystemEntry::Kind::program: {
+      const std::filesystem::path file = folder / entry.path;
+      return builder.add_program(entry.path, programs.add(file),
+                                 vfs::SharedBytes::map_file(file.string()), {.mode = entry.mode});
+    }
   }
+  CLOCHE_CHECK(false);
 }
 
 // What belongs to the user, or to everyone.
@@ -83,32 +65,21 @@ void add_user_folders(vfs::BaseBuilder& builder) {
 
 void add_system(vfs::BaseBuilder& builder, kernel::ProgramStore& programs,
                 const std::filesystem::path& folder) {
-  const Json manifest = read_manifest(folder);
-  try {
-    add_user_folders(builder);
-    for (const Json& entry : manifest["entries"]) add_entry(builder, programs, folder, entry);
-  } catch (const Json::exception&) {
-    throw HostError((folder / "manifest.json").string() +
-                    " is damaged: remove its folder and run `make`");
-  }
+  add_user_folders(builder);
+  vfs::SharedBytes pack;
+  for_each_entry(folder, [&](const SystemEntry& entry) {
+    if (entry.kind == SystemEntry::Kind::file && pack.empty())
+      pack = vfs::SharedBytes::map_file((folder / pack_name).string());
+    must(add_entry(builder, programs, folder, pack, entry), entry.path);
+  });
   kernel::add_devices(builder);
 }
 
 std::vector<std::filesystem::path> programs_of_system(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> programs;
-  const Json manifest = read_manifest(folder);
-  try {
-    for (const Json& entry : manifest["entries"]) {
-      const std::string type = entry.at("type");
-      if (type == "directory" || type == "symlink") continue;
-      std::filesystem::path file = folder / entry.at("path").get<std::string>();
-      if (is_wasm(vfs::SharedBytes::map_file(file.string()).bytes()))
-        programs.push_back(std::move(file));
-    }
-  } catch (const Json::exception&) {
-    throw HostError((folder / "manifest.json").string() +
-                    " is damaged: remove its folder and run `make`");
-  }
+  for_each_entry(folder, [&](const SystemEntry& entry) {
+    if (entry.kind == SystemEntry::Kind::program) programs.push_back(folder / entry.path);
+  });
   if (std::filesystem::exists(folder / "python.wasm")) programs.push_back(folder / "python.wasm");
   return programs;
 }

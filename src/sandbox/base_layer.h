@@ -10,9 +10,9 @@
 
 namespace cloche::detail {
 
-// Adds what manifest.json in `folder` lists: folders, links, files, and wasm files as programs of
-// `programs`; and the folders that belong to the user. Throws HostError with one sentence when the
-// folder is not a whole system.
+// Adds the tree of the system in `folder` (system_folder.h), its programs to `programs` too, and
+// the folders that belong to the user. Throws HostError with one sentence when the folder is not a
+// whole system.
 void add_system(vfs::BaseBuilder& builder, kernel::ProgramStore& programs,
                 const std::filesystem::path& folder);
 

@@ -27,7 +27,7 @@ std::filesystem::path default_system_folder() {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::filesystem::path prefix = program.parent_path().parent_path();
   for (const auto& candidate : {prefix / "rootfs", prefix / "share" / "cloche" / "rootfs"}) {
-    if (std::filesystem::exists(candidate / "manifest.json", error)) return candidate;
+    if (std::filesystem::exists(candidate / "system.index", error)) return candidate;
   }
   throw HostError(
       "the guests' system is not found beside this program: run `make`, or set CLOCHE_ROOTFS to "

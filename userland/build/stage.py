@@ -1,6 +1,5 @@
-"""The staging folder: what all built ports bring, as one file tree with a manifest."""
+"""The staging folder: what all built ports bring, laid out as src/sandbox/system_folder.h says."""
 
-import hashlib
 import json
 import os
 import pathlib
@@ -9,13 +8,15 @@ import tempfile
 
 import libcxx
 import musl
-from common import USERLAND
+from common import USERLAND, BuildError
 
 # The files of the system that are no port's: who there is, what it is called, small scripts. They win over a port's.
 BASE = USERLAND / "base"
 
 # As on Debian: everything is in usr.
 LINKS = {"bin": "usr/bin", "sbin": "usr/bin"}
+
+WASM_MAGIC = b"\0asm"
 
 
 def _entries_of(root):
@@ -26,14 +27,31 @@ def _entries_of(root):
             yield str(path.relative_to(root)), path
 
 
-def _describe(path, source, program):
+def _is_program(source):
+    with source.open("rb") as file:
+        return file.read(len(WASM_MAGIC)) == WASM_MAGIC
+
+
+def _write_entry(path, source, index, pack, folder):
+    """A line of system.index, and the bytes that go with it."""
+    mode = f"{0o755 if os.access(source, os.X_OK) else 0o644:o}"
     if source.is_symlink():
-        return {"path": path, "type": "symlink", "target": os.readlink(source), "program": program}
-    if source.is_dir():
-        return {"path": path, "type": "directory", "mode": "0755"}
-    executable = os.access(source, os.X_OK)
-    return {"path": path, "type": "file", "mode": "0755" if executable else "0644", "size": source.stat().st_size,
-            "sha256": hashlib.sha256(source.read_bytes()).hexdigest(), "program": program}
+        fields = ["l", os.readlink(source)]
+    elif source.is_dir():
+        fields = ["d", "755"]
+    elif _is_program(source):
+        fields = ["p", mode]
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    else:
+        content = source.read_bytes()
+        fields = ["f", mode, str(pack.tell()), str(len(content))]
+        pack.write(content)
+    line = "\t".join([*fields, path])
+    if line.count("\t") != len(fields) or "\n" in line:
+        raise BuildError(f"{path!r}: a path of the system has no tabs or line ends")
+    index.write(line + "\n")
 
 
 def _program(port):
@@ -56,39 +74,31 @@ def _libraries():
     ]
 
 
-def make_manifest(built_ports):
-    """The manifest over (port, built folder) pairs, and where each file of it comes from."""
-    entries, origin = {}, {}
-    for link, target in LINKS.items():
-        entries[link] = {"path": link, "type": "symlink", "target": target}
-    folders = [(port.name, built) for port, built in sorted(built_ports, key=lambda pair: pair[0].priority)]
-    folders.append(("cloche", BASE))
-    for program, folder in folders:
-        for path, source in _entries_of(folder):
-            entries[path] = _describe(path, source, program)
-            origin[path] = source
-    manifest = {"format": 1, "entries": [entries[path] for path in sorted(entries)],
-                "programs": [_program(port) for port, _ in sorted(built_ports, key=lambda pair: pair[0].name)],
-                "libraries": _libraries()}
-    return manifest, origin
+def _tree(built_ports):
+    """Every path of the system and where it comes from; of two ports that bring the same the one of higher priority wins."""
+    tree = {}
+    for folder in [built for _, built in sorted(built_ports, key=lambda pair: pair[0].priority)] + [BASE]:
+        tree.update(_entries_of(folder))
+    return tree
+
+
+def _manifest(built_ports):
+    return {"programs": [_program(port) for port, _ in sorted(built_ports, key=lambda pair: pair[0].name)],
+            "libraries": _libraries()}
 
 
 def stage(built_ports, out):
-    """Makes the folder `out` anew: the tree, and manifest.json beside it. Never half-made."""
-    manifest, origin = make_manifest(built_ports)
+    """Makes the folder `out` anew. Never half-made."""
     out = pathlib.Path(out).absolute()
     out.parent.mkdir(parents=True, exist_ok=True)
     made = pathlib.Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    for entry in manifest["entries"]:
-        target = made / entry["path"]
-        if entry["type"] == "directory":
-            target.mkdir(exist_ok=True)
-        elif entry["type"] == "symlink":
-            target.symlink_to(entry["target"])
-        else:
-            shutil.copyfile(origin[entry["path"]], target)
-            target.chmod(int(entry["mode"], 8))
-    (made / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+    with (made / "system.index").open("w") as index, (made / "files.pack").open("wb") as pack:
+        index.write("cloche-system 2\n")
+        for link, target in LINKS.items():
+            index.write(f"l\t{target}\t{link}\n")
+        for path, source in sorted(_tree(built_ports).items()):
+            _write_entry(path, source, index, pack, made)
+    (made / "manifest.json").write_text(json.dumps(_manifest(built_ports), indent=1) + "\n")
     made.chmod(0o755)
     shutil.rmtree(out, ignore_errors=True)
     os.rename(made, out)

@@ -51,7 +51,7 @@ class WheelTest(unittest.TestCase):
         with zipfile.ZipFile(self.wheel) as wheel:
             names = wheel.namelist()
         for name in ("cloche/_runtime/bin/cloche", "cloche/_runtime/lib/libwasmtime.so", "cloche/py.typed",
-                     "wasmsand/__init__.py", "cloche/_runtime/rootfs/manifest.json"):
+                     "wasmsand/__init__.py", "cloche/_runtime/rootfs/manifest.json", "cloche/_runtime/rootfs/files.pack"):
             self.assertIn(name, names)
         self.assertNotIn("cloche/_runtime/lib/libc.so.6", names)
 
