@@ -143,6 +143,40 @@ asyncio.run(main()))"),
             "b'HELLO\\n'\n(b'x', None) 0\nsignal\n");
 }
 
+TEST(PythonAsyncio, WaitsForAChildWithoutPipes) {
+  EXPECT_EQ(python(R"(
+import asyncio
+async def main():
+    p = await asyncio.create_subprocess_exec('sleep', '600')
+    try: await asyncio.wait_for(p.wait(), 0.01)
+    except TimeoutError: p.kill()
+    print(await p.wait(), await (await asyncio.create_subprocess_exec('true')).wait())
+asyncio.run(main()))"),
+            "-9 0\n");
+}
+
+// What CPython's own test modules found, each as it is on Linux.
+TEST(PythonOs, AsCPythonsOwnTestsExpectIt) {
+  EXPECT_EQ(python(R"(
+import os, shutil, signal, subprocess, select
+def told(f):
+    try: return f()
+    except Exception as e: return type(e).__name__
+sh = lambda text, f: subprocess.run(text, shell=True, preexec_fn=f, capture_output=True, text=True).stdout.strip()
+print(sh('pwd', lambda: os.chdir('/tmp')), os.getcwd(), sh('umask', lambda: os.umask(0o77)), os.umask(0o22),
+      sh('kill -INT $$; echo alive', lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)), signal.getsignal(2) is signal.default_int_handler,
+      told(lambda: sh('true', lambda: 1 / 0)), told(lambda: sh('a\0b', None)))
+os.chdir('/tmp'); os.symlink('x', 'l'); shutil.copy2('l', 'l2', follow_symlinks=False); print(os.readlink('l2'))
+os.mkdir('d'); os.symlink('../x', 'd/l'); shutil.copytree('d', 'd2', symlinks=True); print(os.readlink('d2/l'))
+print(told(lambda: os.chmod('l', 0o600, follow_symlinks=False)), told(lambda: select.select([object()], [], [], 0)))
+got = []; signal.signal(signal.SIGUSR1, lambda *_: got.append(1))
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1]); os.kill(os.getpid(), signal.SIGUSR1); print(got)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1]); print(got)
+print(os.sysconf('SC_OPEN_MAX'), os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') == 1 << 30))"),
+            "/tmp /workspace 0077 18 alive True SubprocessError ValueError\nx\n../x\n"
+            "NotImplementedError TypeError\n[]\n[1]\n1024 True\n");
+}
+
 TEST(PythonLacks, AreHonestErrors) {
   const auto sandbox = make_sandbox();
   for (const auto& [program, words] : std::map<std::string, std::string>{

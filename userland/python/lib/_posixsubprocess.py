@@ -3,7 +3,9 @@ import os
 import signal
 import sys
 
-from _cloche import door, posix_processes
+import _signal
+
+from _cloche import door, posix_calls, posix_processes, state
 from _cloche.door import call, raw
 
 _F_SETFD = 2
@@ -12,8 +14,8 @@ _F_SETFD = 2
 def fork_exec(args, executables, close_fds, pass_fds, cwd, env, p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite,
               errpipe_read, errpipe_write, restore_signals, start_new_session, process_group, gid, extra_groups, uid, umask,
               preexec_fn, /):
-    if preexec_fn is not None:
-        raise RuntimeError("preexec_fn is not supported: the child has no interpreter before its exec")
+    if any(b"\0" in os.fsencode(word) for words in (args, executables, env or ()) for word in words):
+        raise ValueError("embedded null byte")
     stage = ["noexec"]
 
     def prepare():
@@ -49,6 +51,8 @@ def fork_exec(args, executables, close_fds, pass_fds, cwd, env, p2cread, p2cwrit
             call("setgid", gid)
         if uid is not None:
             call("setuid", uid)
+        if preexec_fn is not None:
+            _in_child(preexec_fn)
         if close_fds:
             low = 3
             for fd in sorted(fd for fd in pass_fds if fd >= 3):
@@ -61,13 +65,39 @@ def fork_exec(args, executables, close_fds, pass_fds, cwd, env, p2cread, p2cwrit
 
     if env is None:
         env = [key + b"=" + value for key, value in os.environb.items()]
-    pid, failed = posix_processes.start_child(executables, args, env, prepare)
+    try:
+        pid, failed = posix_processes.start_child(executables, args, env, prepare)
+    except _PreexecError:
+        os.write(errpipe_write, b"SubprocessError:0:Exception occurred in preexec_fn.")
+        return _ended_child()
     if failed:
         # As the child would have told it: subprocess makes the exception of this.
         message = stage[0] if stage[0] != "noexec" else ""
         os.write(errpipe_write, f"OSError:{failed:X}:{message}".encode())
         return _ended_child()
     return pid
+
+
+class _PreexecError(Exception):
+    """preexec_fn has failed."""
+
+
+def _in_child(function):
+    """Calls preexec_fn. What it asks of the kernel happens to the child; memory is the parent's, as after vfork. What this
+    interpreter knows of the process it runs in is put back afterwards."""
+    handlers = {number: _signal.getsignal(number) for number in signal.valid_signals()}
+    folder, own = posix_calls.libc_cwd(), state.pid
+    state.pid = call("getpid")
+    try:
+        function()
+    except BaseException as error:
+        raise _PreexecError from error
+    finally:
+        state.pid = own
+        posix_calls.set_libc_cwd(folder)
+        for number, handler in handlers.items():
+            if handler is not None and _signal.getsignal(number) is not handler:
+                posix_processes.own_set_handler(number, handler)
 
 
 def _default(number):

@@ -37,11 +37,14 @@ _REASONS = {
     62: (BudgetExceeded, "the execution was stopped at the limit of its computing time"),
     63: (OutputLimitExceeded, "the execution was stopped at the limit of its output"),
 }
-armed = False  # while code of the user runs
+armed = False  # while code of the user runs, and it has not been stopped
 
 
 def _stop(signal, frame):
+    """The host says it again and again until it is heard: before the code has begun, nothing is to be stopped."""
+    global armed
     if armed:
+        armed = False
         port.send(b"K")
         kind, message = _REASONS[signal]
         raise kind(message)

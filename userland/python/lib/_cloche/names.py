@@ -43,6 +43,9 @@ def _query(name, kind, number):
     return struct.pack(">HHHHHH", number, 0x0100, 1, 0, 0, 0) + question
 
 
+_NOT_PERMITTED, _NO_NETWORK = 0x40, 0x10  # why there is no such name: DnsAnswer of src/net/dns.h
+
+
 def _read_answer(packet, kind):
     """The code of the answer and its addresses."""
     flags, _, count = struct.unpack_from(">HHH", packet, 2)
@@ -58,7 +61,7 @@ def _read_answer(packet, kind):
         if got == kind:
             found.append(packet[at:at + length])
         at += length
-    return flags & 15, found
+    return flags & (15 | _NOT_PERMITTED | _NO_NETWORK), found
 
 
 def resolve(name, families):
@@ -97,6 +100,9 @@ def resolve(name, families):
     found = [entry for family in families for entry in results[family]]
     if found:
         return found
-    if 5 in codes:
+    code = max(codes)
+    if code & _NO_NETWORK:
+        raise _s._gai(_s.EAI_AGAIN, "Temporary failure in name resolution: this sandbox has no network")
+    if code & _NOT_PERMITTED:
         raise _s._gai(_s.EAI_FAIL, f"{name} is not permitted by the network policy of this sandbox")
     raise _s._gai(_s.EAI_NONAME if 3 in codes else _s.EAI_AGAIN if 2 in codes else _s.EAI_NODATA)

@@ -15,7 +15,14 @@ _ENTRY = struct.Struct("<ihh")
 
 
 def _number(fd):
-    number = fd if isinstance(fd, int) else fd.fileno()
+    number = fd
+    if not isinstance(fd, int):
+        fileno = getattr(fd, "fileno", None)
+        if fileno is None:
+            raise TypeError("argument must be an int, or have a fileno() method.")
+        number = fileno()
+        if not isinstance(number, int):
+            raise TypeError("fileno() returned a non-integer")
     if number < 0:
         raise ValueError(f"file descriptor cannot be a negative integer ({number})")
     return number

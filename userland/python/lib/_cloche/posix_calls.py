@@ -102,6 +102,25 @@ def umask(mask):
     return call("umask", mask)
 
 
+_sysconf = posix.sysconf
+
+
+def sysconf(name, /):
+    """What the C library does not know, from the kernel."""
+    number = os.sysconf_names.get(name, name) if isinstance(name, str) else name
+    if number == os.sysconf_names.get("SC_OPEN_MAX"):
+        import resource
+        return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if number in (os.sysconf_names.get("SC_PHYS_PAGES"), os.sysconf_names.get("SC_AVPHYS_PAGES")):
+        frame = Frame()
+        room = frame.space(64)
+        _, data = call_data("sysinfo", room, frame=frame)
+        total, free = struct.unpack_from("<II", data, 16)
+        unit = struct.unpack_from("<I", data, 52)[0] or 1
+        return (total if number == os.sysconf_names["SC_PHYS_PAGES"] else free) * unit // _sysconf("SC_PAGESIZE")
+    return _sysconf(name)
+
+
 def uname():
     frame = Frame()
     room = frame.space(6 * 65)
@@ -245,6 +264,17 @@ def fchdir(fd):
     _chdir(kernel_cwd())
 
 
+libc_cwd = posix.getcwd  # before it is the kernel's
+
+
+def set_libc_cwd(path):
+    """Only the C library's directory: the kernel's stays as it is."""
+    try:
+        _chdir(path)
+    except OSError:
+        pass  # a folder that was removed: relative paths fail, as they do elsewhere
+
+
 def kernel_cwd():
     frame = Frame()
     room = frame.space(4096)
@@ -263,15 +293,13 @@ def _named(name, path, *words, dir_fd=None):
 def chmod(path, mode, *, dir_fd=None, follow_symlinks=True):
     if isinstance(path, int):
         return fchmod(path, mode)
-    _named("fchmodat", path, mode, 0 if follow_symlinks else 0x100, dir_fd=dir_fd)
+    if not follow_symlinks:
+        raise NotImplementedError("chmod: follow_symlinks unavailable on this platform")
+    _named("fchmodat", path, mode, 0, dir_fd=dir_fd)
 
 
 def fchmod(fd, mode):
     call("fchmod", fd, mode)
-
-
-def lchmod(path, mode):
-    chmod(path, mode, follow_symlinks=False)
 
 
 def chown(path, uid, gid, *, dir_fd=None, follow_symlinks=True):
@@ -432,7 +460,8 @@ def linux_open_flags(flags):
 
 # Imports go by `posix`, whose own functions are quicker and tell all that they need.
 _OF_OS_ONLY = {"stat", "lstat", "fstat", "open", "mkdir", "scandir"}
-_OUR_OWN = {"install", "sleep", "publish", "kernel_cwd", "linux_open_flags", "start_child", "find_program", "set_signal"}
+_OUR_OWN = {"install", "sleep", "publish", "kernel_cwd", "linux_open_flags", "start_child", "find_program", "set_signal", "libc_cwd",
+            "set_libc_cwd", "own_set_handler"}
 
 
 def publish(module, constants=()):
@@ -449,8 +478,21 @@ def publish(module, constants=()):
             os.__all__.append(name)
 
 
+# Which of the functions take what: os.supports_follow_symlinks and the like, which `shutil` goes by.
+_SUPPORTS = {
+    "supports_follow_symlinks": "access chown link stat utime",
+    "supports_dir_fd": "access chmod chown lstat mkdir mkfifo mknod open readlink rename rmdir stat symlink unlink utime",
+    "supports_fd": "chdir chmod chown pathconf stat truncate utime",
+    "supports_effective_ids": "access",
+}
+
+
 def install():
     publish(sys.modules[__name__])
+    if hasattr(os, "lchmod"):
+        del os.lchmod  # Linux has none
+    for name, functions in _SUPPORTS.items():
+        setattr(os, name, {getattr(os, function) for function in functions.split() if hasattr(os, function)})
     os.DirEntry = DirEntry
     os.O_NOCTTY = posix.O_NOCTTY = O_NOCTTY
     os.PRIO_PROCESS, os.PRIO_PGRP, os.PRIO_USER = 0, 1, 2

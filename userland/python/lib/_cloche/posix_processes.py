@@ -20,13 +20,20 @@ CLD_EXITED, CLD_KILLED, CLD_DUMPED, CLD_TRAPPED, CLD_STOPPED, CLD_CONTINUED = ra
 
 
 def kill(pid, signal, /):
-    if pid == state.pid and callable(_signal.getsignal(signal) if signal else None):
-        _signal.raise_signal(signal)  # the kernel knows no handlers of this guest, the interpreter does
+    if pid == state.pid and callable(_signal.getsignal(signal) if signal else None) and not _is_blocked(signal):
+        _signal.raise_signal(signal)  # the handler has run when this returns
     else:
         call("kill", pid, signal)
 
 
-_set_handler = _signal.signal
+def _is_blocked(signal):
+    frame = Frame()
+    room = frame.space(8)
+    _, data = call_data("rt_sigprocmask", 0, 0, room, 8, frame=frame)
+    return int.from_bytes(data[int(room):int(room) + 8], "little") >> signal - 1 & 1
+
+
+own_set_handler = _set_handler = _signal.signal  # the interpreter's own, of which the kernel hears nothing
 
 
 def set_signal(signal, handler, /):

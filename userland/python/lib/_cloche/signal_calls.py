@@ -1,5 +1,6 @@
 """What the interpreter's `signal` lacks: timers, masks, waiting."""
 import _signal
+import enum
 import os
 import signal
 import struct
@@ -131,8 +132,12 @@ _PUBLIC = ("ITIMER_REAL ITIMER_VIRTUAL ITIMER_PROF SIG_BLOCK SIG_UNBLOCK SIG_SET
 
 
 def install():
+    signal.Sigmasks = enum.IntEnum("Sigmasks", {name: globals()[name] for name in ("SIG_BLOCK", "SIG_UNBLOCK", "SIG_SETMASK")},
+                                   module="signal")
     for name in _PUBLIC:
-        value = globals()[name]
+        value = getattr(signal.Sigmasks, name, globals()[name])
+        if hasattr(value, "__code__"):
+            value.__module__ = "signal"
         setattr(signal, name, value)
         if not hasattr(_signal, name):
             setattr(_signal, name, value)

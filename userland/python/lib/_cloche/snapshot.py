@@ -12,7 +12,7 @@ import pickle
 import sys
 import types
 
-from . import by_value, loop, port, program
+from . import by_value, interrupts, loop, port, program
 
 _MAGIC = b"CLPYST1\0"
 _DIGEST = 32
@@ -32,9 +32,13 @@ def _names():
 def _answer(action, *arguments):
     record = {"left_out": []}
     try:
-        action(record, *arguments)
-        status = 0
-    except _Failed as failure:
+        try:
+            interrupts.armed = True  # pickling runs code of the user
+            action(record, *arguments)
+            status = 0
+        finally:
+            interrupts.armed = False
+    except (_Failed, interrupts.ExecutionStopped) as failure:
         record["error"], status = str(failure), 1
     except Exception as error:
         record["error"], status = f"{type(error).__name__}: {error}"[:_REASON_MAX], 1

@@ -1,7 +1,8 @@
 """The entry of the interpreter, called by the host with one frame of bytes.
 
 The first byte says what for: `P` starts a process (and is its only call), `I` runs code while a boot image is made, `S` makes
-this instance a session, `X` runs code in it, `Q` asks for the status of its last sys.exit, `F` tells a fork of a session who it is.
+this instance a session, `X` runs code in it, `Q` asks for the status of its last sys.exit, `F` tells a fork of a session who it is,
+and `G` a session that starts from an image of the user's.
 `E`, `N`, `R`, `C` and `Z` are turns of a session with a port: execution.py and snapshot.py.
 A process frame holds strings that end in a null: numbers, current directory, host name, program, then argv and the environment.
 """
@@ -34,6 +35,8 @@ def enter(frame):
         return session.open()
     if kind == b"F":
         return resume(frame)
+    if kind == b"G":
+        return join(frame)
     exec(compile(frame[1:], "<image>", "exec"), {"__name__": "_cloche.image_code", "__builtins__": __builtins__})
     return 0
 
@@ -55,13 +58,8 @@ def _adopt(frame):
     """Makes the interpreter, as it came out of the boot image, this process. Returns argv."""
     fields, argc, envc = _place(frame)
     argv = [os.fsdecode(field) for field in fields[4:4 + argc]]
-    data = os.environ._data
-    data.clear()
-    for entry in fields[4 + argc:4 + argc + envc]:
-        name, equals, value = entry.partition(b"=")
-        if equals and name:
-            data[name] = value
-            posix.putenv(name, value)
+    os.environ._data.clear()
+    _set_environment(fields[4 + argc:4 + argc + envc])
     trip.register()
     signal_calls.start_process()
     sys.orig_argv = argv
@@ -71,6 +69,15 @@ def _adopt(frame):
     figures.adopt()
     reseed()
     return argv
+
+
+def _set_environment(entries):
+    data = os.environ._data
+    for entry in entries:
+        name, equals, value = entry.partition(b"=")
+        if equals and name:
+            data[name] = value
+            posix.putenv(name, value)
 
 
 def _find_prefix(name):
@@ -111,6 +118,13 @@ def resume(frame):
     gc.freeze()  # a collection would write to every object that this process shares with the one it comes from
     reseed()
     return 0
+
+
+def join(frame):
+    """The same in another sandbox: its environment comes to what the image has set."""
+    fields, argc, envc = _place(frame)
+    _set_environment(fields[4 + argc:4 + argc + envc])
+    return resume(frame)
 
 
 def process(frame):
