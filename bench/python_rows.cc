@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 
@@ -50,9 +51,16 @@ void must_print_one(const RunResult& result) {
   }
 }
 
-// Not a version manager's shim, which costs more than Python itself.
+// $CLOCHE_BENCH_PYTHON, such as one with numpy; else not a version manager's shim, which costs more
+// than Python itself.
 std::string native_python() {
+  if (const char* chosen = std::getenv("CLOCHE_BENCH_PYTHON")) return chosen;
   return std::filesystem::exists("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
+}
+
+bool native_has(const std::string& module) {
+  const std::string ask = fmt::format("'{}' -c 'import {}' 2>/dev/null", native_python(), module);
+  return std::system(ask.c_str()) == 0;
 }
 
 Row row(Sandbox& sandbox, const Program& program) {
@@ -69,14 +77,21 @@ void measure_python() {
   const auto bare = engine.create({});
   const auto equipped = engine.create({.packages = {"pandas"}});
   std::vector<Row> rows;
-  for (const Program& program : plain) {
-    rows.push_back(row(*bare, program));
+  const auto compare = [&rows](const Program& program) {
     rows.back().native = [program] {
       return milliseconds([&] { run_native({native_python(), "-c", program.source}); });
     };
     rows.back().native_name = "python3 of this machine";
+  };
+  for (const Program& program : plain) {
+    rows.push_back(row(*bare, program));
+    compare(program);
   }
-  for (const Program& program : with_packages) rows.push_back(row(*equipped, program));
+  const bool has_packages = native_has("numpy, pandas");
+  for (const Program& program : with_packages) {
+    rows.push_back(row(*equipped, program));
+    if (has_packages) compare(program);
+  }
   // pip changes the set of packages: no image has that one, so everything is imported.
   const auto cold = engine.create({});
   must_print_one(cold->run({.script = "pip install -q pandas tabulate && echo 1"}));

@@ -13,7 +13,10 @@ _FLOCK = struct.Struct("<hhiqqii")  # type, whence, pad, start, length, pid, pad
 
 
 def _number(fd):
-    return fd if isinstance(fd, int) else fd.fileno()
+    number = fd if isinstance(fd, int) else fd.fileno()
+    if number < 0:
+        raise ValueError(f"file descriptor cannot be a negative integer ({number})")
+    return number
 
 
 def fcntl(fd, cmd, arg=0, /):
