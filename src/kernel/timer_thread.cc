@@ -36,10 +36,9 @@ TimerThread::Id TimerThread::add(Time when, const void* owner, std::function<voi
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   const Id id = ++last_id_;
-  const bool earliest = order_.empty() || when < order_.begin()->first;
   timers_.emplace(id, Timer{owner, std::move(callback), when});
   order_.emplace(when, id);
-  if (earliest) changed_.notify_one();
+  if (when < sleeping_until_) changed_.notify_one();
   return id;
 }
 
@@ -91,13 +90,17 @@ void TimerThread::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     if (order_.empty()) {
+      sleeping_until_ = Time::max();
       changed_.wait(lock);
+      sleeping_until_ = Time::min();
       continue;
     }
     const auto next = order_.begin();
     if (next->first > std::chrono::steady_clock::now()) {
       const Time when = next->first;
+      sleeping_until_ = when;
       changed_.wait_until(lock, when);
+      sleeping_until_ = Time::min();
       continue;
     }
     const auto timer = timers_.find(next->second);

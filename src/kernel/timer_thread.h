@@ -55,6 +55,8 @@ class TimerThread {
   std::multimap<Time, Id> order_;
   std::unordered_map<Id, Timer> timers_;
   Id last_id_ = 0;
+  Time sleeping_until_ =
+      Time::min();  // min(): it is awake, and looks at the order before it sleeps
   const void* running_owner_ = nullptr;
   bool running_ = false;
   bool stopping_ = false;

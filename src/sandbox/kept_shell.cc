@@ -129,7 +129,19 @@ Result<void> KeptShell::ensure_process() {
   return {};
 }
 
-KeptShell::Environment KeptShell::environment() const {
+void KeptShell::forget(const std::string& name) {
+  const std::lock_guard lock(forgotten_mutex_);
+  forgotten_.insert(name);
+}
+
+void KeptShell::drop_forgotten() {
+  const std::lock_guard lock(forgotten_mutex_);
+  for (const std::string& name : forgotten_) applied_.erase(name);
+  forgotten_.clear();
+}
+
+KeptShell::Environment KeptShell::environment() {
+  drop_forgotten();
   Environment environment;
   environment.current = state_.environment();
   for (const auto& [name, value] : environment.current) {
@@ -172,6 +184,7 @@ RunResult KeptShell::run_now(const RunOptions& options, std::uint64_t cancellati
 void KeptShell::go_on_from(KeptShell& other) {
   const Place place(other);
   image_ = other.process_ ? other.process_->image() : other.image_;
+  other.drop_forgotten();
   if (image_) applied_ = other.applied_;
 }
 

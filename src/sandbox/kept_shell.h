@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "cloche/run.h"
@@ -24,6 +25,10 @@ class KeptShell {
 
   RunResult run(const RunOptions& options);
 
+  // A variable of the sandbox's environment was set: the next run sets it in the shell, also where
+  // it has the value that the shell was given before. Thread-safe.
+  void forget(const std::string& name);
+
   // Takes the other's shell as it is, where it has one; waits for the run that is in progress in
   // it.
   void go_on_from(KeptShell& other);
@@ -36,7 +41,8 @@ class KeptShell {
     std::map<std::string, std::string> to_set;
     std::map<std::string, std::string> current;
   };
-  Environment environment() const;
+  Environment environment();
+  void drop_forgotten();
   Result<void> check_directory(const RunOptions& options) const;
   Result<void> ensure_process();
   RunResult run_now(const RunOptions& options, std::uint64_t cancellations);
@@ -52,6 +58,9 @@ class KeptShell {
   std::unique_ptr<ShellProcess> process_;
   std::shared_ptr<const ShellImage> image_;     // when there is no process
   std::map<std::string, std::string> applied_;  // of the sandbox's environment
+
+  std::mutex forgotten_mutex_;
+  std::set<std::string> forgotten_;  // of what is applied
 };
 
 }  // namespace cloche::detail

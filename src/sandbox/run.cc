@@ -1,9 +1,16 @@
 #include "sandbox/run.h"
 
+#include <atomic>
+
+#include "base/host_error.h"
 #include "kernel/host_ports.h"
+#include "kernel/kernel.h"
+#include "kernel/signal.h"
+#include "kernel/timer_thread.h"
 #include "sandbox/command.h"
 #include "sandbox/input_pump.h"
 #include "sandbox/sandbox_state.h"
+#include "wasm/run_here.h"
 
 namespace cloche::detail {
 namespace {
@@ -21,9 +28,12 @@ class Run {
   RunResult perform() {
     const auto start = std::chrono::steady_clock::now();
     RunResult result;
+    wasm::RunHere here;
     const Result<kernel::ProcessPtr> process = start_process();
     if (!process) {
       result = not_started(options_, process.error());
+    } else if (here.caught()) {
+      be_the_process(here, *process, start, result);
     } else {
       wait(*process, start, result);
     }
@@ -53,7 +63,7 @@ class Run {
 
   void wait(const kernel::ProcessPtr& process, std::chrono::steady_clock::time_point start,
             RunResult& result) {
-    const std::chrono::milliseconds limit = options_.timeout.value_or(state_.options().timeout);
+    const std::chrono::milliseconds limit = time_limit();
     const kernel::Deadline deadline =
         limit.count() > 0 ? kernel::Deadline(start + limit) : std::nullopt;
     const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process, deadline);
@@ -63,8 +73,47 @@ class Run {
       set_timed_out(result, limit);
       return;
     }
+    set_done(process, *status, result);
+  }
+
+  // This thread executes the process by itself: a timer stands in for it at the time limit.
+  void be_the_process(wasm::RunHere& here, const kernel::ProcessPtr& process,
+                      std::chrono::steady_clock::time_point start, RunResult& result) {
+    const std::chrono::milliseconds limit = time_limit();
+    const auto over = std::make_shared<std::atomic<bool>>(false);
+    const auto end_job = [&kernel = kernel_, job = process->job, over] {
+      *over = true;
+      kernel.signal_job(job, kernel::sigkill);
+    };
+    kernel::TimerThread& timers = kernel_.services().timers;
+    kernel::TimerThread::Id timer = 0;
+    bool guarded = true;
+    try {
+      if (limit.count() > 0) timer = timers.add(start + limit, &kernel_, end_job);
+    } catch (const HostError&) {
+      guarded = false;
+      end_job();
+    }
+    here.run();
+    if (timer != 0) (void)timers.cancel(timer);
+    const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process, std::nullopt);
+    if (*over) kernel_.kill_job(process->job);
+    if (!guarded) {
+      result = not_started(options_, Errno::again);
+    } else if (*over) {
+      set_timed_out(result, limit);
+    } else {
+      set_done(process, *status, result);
+    }
+  }
+
+  std::chrono::milliseconds time_limit() const {
+    return options_.timeout.value_or(state_.options().timeout);
+  }
+
+  void set_done(const kernel::ProcessPtr& process, kernel::WaitStatus status, RunResult& result) {
     let_settle(kernel_, process->job, outputs_);
-    set_ended(result, *status, *process,
+    set_ended(result, status, *process,
               state_.cancelled_since(cancellations_) ? Cancelled::yes : Cancelled::no);
   }
 

@@ -222,8 +222,11 @@ std::optional<std::string> SandboxState::environment(const std::string& name) co
 }
 
 void SandboxState::set_environment(const std::string& name, const std::string& value) {
-  const std::lock_guard lock(mutex_);
-  environment_[name] = value;
+  {
+    const std::lock_guard lock(mutex_);
+    environment_[name] = value;
+  }
+  shell_->forget(name);
 }
 
 bool SandboxState::install_packages(const std::vector<std::string>& names, std::string* message) {

@@ -1,8 +1,10 @@
 #include "session/worker_pool.h"
 
 #include <chrono>
-#include <system_error>
-#include <thread>
+#include <vector>
+
+#include "wasm/guest_threads.h"
+#include "wasm/run_here.h"
 
 namespace cloche::session {
 namespace {
@@ -11,32 +13,36 @@ constexpr std::chrono::seconds patience{5};
 
 }  // namespace
 
+// None of its threads waits there: they wait here.
+WorkerPool::WorkerPool(std::size_t thread_limit)
+    : thread_limit_(thread_limit), host_(std::make_unique<wasm::GuestThreads>(0)) {}
+
 WorkerPool::~WorkerPool() {
   std::unique_lock lock(mutex_);
   closing_ = true;
-  wake_.notify_all();
+  for (Worker* worker : idle_) worker->wake.notify_one();
   ended_.wait(lock, [this] { return threads_ == 0; });
 }
 
 void WorkerPool::post(std::function<void()> work) {
   std::unique_lock lock(mutex_);
   queue_.push_back(std::move(work));
-  if (idle_ >= queue_.size()) {
-    wake_.notify_one();
+  if (!idle_.empty()) {
+    Worker& worker = *idle_.back();
+    idle_.pop_back();
+    worker.wanted = true;
+    worker.wake.notify_one();
     return;
   }
   if (threads_ >= thread_limit_) return;
   ++threads_;
-  try {
-    std::thread([this] { serve(); }).detach();
-  } catch (const std::system_error&) {
-    --threads_;
-    if (threads_ > 0) return;
-    std::function<void()> own = std::move(queue_.back());
-    queue_.pop_back();
-    lock.unlock();
-    own();
-  }
+  if (host_->run([this] { serve(); })) return;
+  --threads_;
+  if (threads_ > 0) return;
+  std::function<void()> own = std::move(queue_.back());
+  queue_.pop_back();
+  lock.unlock();
+  own();
 }
 
 std::size_t WorkerPool::threads() const {
@@ -45,15 +51,12 @@ std::size_t WorkerPool::threads() const {
 }
 
 void WorkerPool::serve() {
+  wasm::RunHere::offer_this_thread();
+  Worker self;
   std::unique_lock lock(mutex_);
   for (;;) {
     if (queue_.empty()) {
-      if (closing_) break;
-      ++idle_;
-      const bool wanted =
-          wake_.wait_for(lock, patience, [this] { return closing_ || !queue_.empty(); });
-      --idle_;
-      if (!wanted) break;
+      if (closing_ || !wait_for_work(lock, self)) break;
       continue;
     }
     std::function<void()> work = std::move(queue_.front());
@@ -66,6 +69,16 @@ void WorkerPool::serve() {
   --threads_;
   // Under the lock: the pool may be gone as soon as it is released.
   if (threads_ == 0) ended_.notify_all();
+}
+
+// False when there was none for a while.
+bool WorkerPool::wait_for_work(std::unique_lock<std::mutex>& lock, Worker& self) {
+  self.wanted = false;
+  idle_.push_back(&self);
+  self.wake.wait_for(lock, patience, [&] { return closing_ || self.wanted; });
+  if (self.wanted) return true;
+  std::erase(idle_, &self);
+  return closing_;
 }
 
 }  // namespace cloche::session

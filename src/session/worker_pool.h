@@ -2,6 +2,9 @@
 // busy, up to a limit, and a thread that had nothing to do for some seconds ends: an idle server
 // has none. Work beyond the limit queues.
 //
+// Its threads have a guest's stack: a command that such work runs in a sandbox is executed on the
+// thread itself (wasm::RunHere).
+//
 // Thread-safe. The destructor waits for all work, queued work too.
 #pragma once
 
@@ -9,13 +12,19 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <vector>
+
+namespace cloche::wasm {
+class GuestThreads;
+}
 
 namespace cloche::session {
 
 class WorkerPool {
  public:
-  explicit WorkerPool(std::size_t thread_limit) : thread_limit_(thread_limit) {}
+  explicit WorkerPool(std::size_t thread_limit);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -27,16 +36,21 @@ class WorkerPool {
   std::size_t threads() const;
 
  private:
+  struct Worker {
+    std::condition_variable wake;
+    bool wanted = false;
+  };
   void serve();
+  bool wait_for_work(std::unique_lock<std::mutex>& lock, Worker& self);
 
   const std::size_t thread_limit_;
   mutable std::mutex mutex_;
-  std::condition_variable wake_;
   std::condition_variable ended_;
   std::deque<std::function<void()>> queue_;
   std::size_t threads_ = 0;
-  std::size_t idle_ = 0;
+  std::vector<Worker*> idle_;  // the latest last: its stack and caches are warm
   bool closing_ = false;
+  std::unique_ptr<wasm::GuestThreads> host_;
 };
 
 }  // namespace cloche::session

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "wasm/engine.h"
+#include "wasm/run_here.h"
 
 namespace cloche::wasm {
 namespace {
@@ -43,6 +44,7 @@ GuestThreads::~GuestThreads() {
 }
 
 Result<void> GuestThreads::run(std::function<void()> work) {
+  if (RunHere::take(work)) return {};
   std::unique_lock lock(mutex_);
   CLOCHE_CHECK(!stopping_ || !workers_.empty());
   reap(lock);

@@ -209,8 +209,35 @@ class Environment(WireTest):
         self.assertEqual(self.wire.call("env.get", {"name": "A"}), {"value": "1 2"})
         self.assertEqual(self.wire.run("echo $A")["stdout"], "1 2\n")
         self.assertEqual(self.wire.call("env.list")["env"]["A"], "1 2")
+        self.assertEqual(self.wire.call("env.list")["env"]["HOME"], "/workspace")
         self.assert_error(1, "EINVAL: ", "env.set", {"name": "A=B", "value": ""})
         self.assert_error(-32602, "'value' is missing", "env.set", {"name": "A"})
+
+    def get(self, name: str):
+        return self.wire.call("env.get", {"name": name})["value"]
+
+    def test_what_commands_have_exported(self) -> None:
+        self.wire.call("env.set", {"name": "A", "value": "set"})
+        self.wire.run("export A=changed 'B=two\nlines'; C=not-exported; export EMPTY=")
+        self.assertEqual([self.get(name) for name in ("A", "B", "C", "EMPTY", "no name")],
+                         ["changed", "two\nlines", None, "", None])
+        self.assertEqual(self.wire.call("env.list")["env"]["B"], "two\nlines")
+        self.wire.call("env.set", {"name": "A", "value": "set"})
+        self.assertEqual(self.wire.run("echo $A")["stdout"], "set\n")
+        self.wire.run("unset A")
+        self.assertEqual(self.get("A"), None)
+        self.assertNotIn("A", self.wire.call("env.list")["env"])
+
+    def test_to_look_changes_nothing(self) -> None:
+        self.assertEqual(self.wire.run("set -u; (exit 7)")["exitCode"], 7)
+        self.assertEqual(self.get("NONESUCH"), None)
+        self.wire.call("env.list")
+        self.assertEqual(self.wire.run("echo $?")["stdout"], "7\n")
+        self.assertEqual([e["index"] for e in self.wire.call("history.list")["entries"]], [1, 2])
+        twin = self.wire.call("sandbox.fork")["sandboxId"]
+        self.wire.run("export D=1", sandboxId=twin)
+        self.assertEqual(self.wire.call("env.get", {"name": "D", "sandboxId": twin}), {"value": "1"})
+        self.assertEqual(self.get("D"), None)
 
 
 class Ending(WireTest):

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 import unittest
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from unittest import mock
 
 import cloche
@@ -173,6 +173,30 @@ class Files(Shared):
 
 
 class State(Shared):
+    def test_arguments_that_are_wrong(self) -> None:
+        for wrong in (lambda: Sandbox(timeout_ms="5"), lambda: Sandbox(mounts="/tmp"),
+                      lambda: Sandbox(env={"A": 1}), lambda: self.sbx.commands.run("true", env={"A": 1}),
+                      lambda: self.sbx.files.write("/tmp/x", 5), lambda: self.sbx.files.read(5),
+                      lambda: self.sbx.env.set("A", 1), lambda: self.sbx.restore("1")):
+            with self.assertRaises(TypeError):
+                wrong()
+        self.assertEqual(self.sbx.commands.run("echo on").stdout, "on\n")
+
+    def test_paths_and_reprs(self) -> None:
+        path = PurePosixPath("/tmp/by/path")
+        self.sbx.files.mkdir(path.parent, parents=True)
+        self.sbx.files.write(path, "text")
+        self.assertEqual(self.sbx.files.read_text(path), "text")
+        self.assertEqual([entry.name for entry in self.sbx.files.list(path.parent)], ["path"])
+        self.assertEqual(repr(self.sbx.files), f"<Files of sandbox {self.sbx.id}>")
+
+    def test_what_does_not_fit_leaves_nothing(self) -> None:
+        with Sandbox(fs_limit_bytes=20 << 20) as small:
+            with self.assertRaises(OSError):
+                small.files.write("big", bytes(24 << 20))
+            self.assertFalse(small.files.exists("big"))
+            small.files.write("small", "x")
+
     def test_environment(self) -> None:
         self.sbx.env["A_NAME"] = "value"
         self.assertEqual(self.sbx.env["A_NAME"], "value")
@@ -181,6 +205,10 @@ class State(Shared):
         self.assertIn("A_NAME", self.sbx.env)
         self.assertNotIn("NONESUCH", self.sbx.env)
         self.assertEqual(dict(self.sbx.env.all())["A_NAME"], "value")
+        self.sbx.commands.run("export OTHER=two A_NAME=changed; NOT_EXPORTED=1")
+        self.assertEqual((self.sbx.env["OTHER"], self.sbx.env["A_NAME"]), ("two", "changed"))
+        self.assertIn("OTHER", list(self.sbx.env))
+        self.assertNotIn("NOT_EXPORTED", self.sbx.env)
 
     def test_fork_and_snapshot(self) -> None:
         self.sbx.files.write("/tmp/state", "one")

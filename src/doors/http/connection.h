@@ -1,6 +1,6 @@
 // One connection of the server, over TCP or TLS.
 //
-// Threads: everything happens on the connection's strand, except Exchange's functions, which post
+// Threads: everything happens on the connection's thread, except Exchange's functions, which post
 // to it.
 #pragma once
 

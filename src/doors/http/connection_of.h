@@ -429,7 +429,7 @@ class ConnectionOf final : public Connection,
   std::string pending_;
 };
 
-// The answer to one request: posts to the connection's strand.
+// The answer to one request: posts to the connection's thread.
 template <typename Stream>
 class ConnectionOf<Stream>::Answer final : public Exchange {
  public:

@@ -6,8 +6,8 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -25,12 +25,14 @@ using Tcp = asio::ip::tcp;
 class Server::Impl final : public Host {
  public:
   Impl(const ServerOptions& options, Application& application)
-      : options_(options), application_(application), acceptor_(asio::make_strand(context_)) {
+      : options_(options),
+        application_(application),
+        loops_(std::max<std::size_t>(options.threads, 1)),
+        acceptor_(loops_.front().context) {
     if (!options_.tls_certificate.empty()) use_certificate();
     listen();
     asio::post(acceptor_.get_executor(), [this] { accept(); });
-    for (std::size_t i = 0; i < std::max<std::size_t>(options_.threads, 1); ++i)
-      threads_.emplace_back([this] { context_.run(); });
+    for (Loop& loop : loops_) loop.thread = std::thread([&loop] { loop.context.run(); });
   }
 
   ~Impl() override {
@@ -41,8 +43,8 @@ class Server::Impl final : public Host {
       std::unique_lock lock(mutex_);
       changed_.wait_for(lock, std::chrono::seconds(5), [this] { return connections_.empty(); });
     }
-    context_.stop();
-    for (std::thread& thread : threads_) thread.join();
+    for (Loop& loop : loops_) loop.context.stop();
+    for (Loop& loop : loops_) loop.thread.join();
   }
 
   const ServerOptions& options() const override { return options_; }
@@ -92,8 +94,9 @@ class Server::Impl final : public Host {
   void listen() {
     const std::string place = options_.host + ":" + std::to_string(options_.port);
     boost::system::error_code error;
-    const auto found = Tcp::resolver(context_).resolve(options_.host, std::to_string(options_.port),
-                                                       Tcp::resolver::passive, error);
+    const auto found =
+        Tcp::resolver(loops_.front().context)
+            .resolve(options_.host, std::to_string(options_.port), Tcp::resolver::passive, error);
     if (error || found.empty()) throw HostError("there is no address " + options_.host);
     const Tcp::endpoint endpoint = found.begin()->endpoint();
     acceptor_.open(endpoint.protocol(), error);
@@ -105,8 +108,9 @@ class Server::Impl final : public Host {
   }
 
   void accept() {
+    next_loop_ = (next_loop_ + 1) % loops_.size();
     acceptor_.async_accept(
-        asio::make_strand(context_), [this](boost::system::error_code error, Tcp::socket socket) {
+        loops_[next_loop_].context, [this](boost::system::error_code error, Tcp::socket socket) {
           if (!acceptor_.is_open()) return;
           if (!error) {
             serve(std::move(socket));
@@ -156,12 +160,18 @@ class Server::Impl final : public Host {
   std::unordered_map<Connection*, std::weak_ptr<Connection>> connections_;
   std::atomic<bool> draining_ = false;
   std::uint16_t port_ = 0;
-  asio::io_context context_;
-  // A connection whose answer is being made has no operation: the threads stay for it.
-  asio::executor_work_guard<asio::io_context::executor_type> guard_{context_.get_executor()};
+  // Each connection belongs to one thread for all of its life: no locks among them, and no thread
+  // that wakes another one to take its turn at the poll.
+  struct Loop {
+    asio::io_context context{1};
+    // A connection whose answer is being made has no operation: the thread stays for it.
+    asio::executor_work_guard<asio::io_context::executor_type> guard{context.get_executor()};
+    std::thread thread;
+  };
+  std::deque<Loop> loops_;
+  std::size_t next_loop_ = 0;
   Tcp::acceptor acceptor_;
-  asio::steady_timer pause_{context_};
-  std::vector<std::thread> threads_;
+  asio::steady_timer pause_{loops_.front().context};
 };
 
 Server::Server(const ServerOptions& options, Application& application)

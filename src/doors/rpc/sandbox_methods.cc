@@ -1,8 +1,10 @@
 // Sandboxes themselves: made, forked, taken back, saved; their environment and packages.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -24,6 +26,24 @@ std::string environment_name(const Params& params) {
   if (name.empty() || name.find('=') != std::string::npos)
     throw RpcError{code::sandbox_error, fmt::format("EINVAL: '{}' is no name of a variable", name)};
   return name;
+}
+
+bool is_identifier(std::string_view name) {
+  const auto is_word = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  return !name.empty() && std::ranges::all_of(name, is_word) && !(name[0] >= '0' && name[0] <= '9');
+}
+
+// What a line says in the shell that stays, whose status it leaves as it was; nothing where the
+// shell cannot run it. What scripts have exported is known to the shell alone.
+std::optional<std::string> ask_shell(Sandbox& sandbox, std::string_view line) {
+  RunOptions options;
+  options.shell = ShellState::kept;
+  options.script = fmt::format("eval '{}; [[ '\"$?\"' == 0 ]] || (exit '\"$?\"')'", line);
+  RunResult result = sandbox.run(options);
+  if (result.status != RunStatus::exited || result.stdout_truncated) return std::nullopt;
+  return std::move(result.stdout_data);
 }
 
 const Place& snapshot(Call& call) {
@@ -92,11 +112,34 @@ Reply set_environment(Call& call) {
 }
 
 Reply get_environment(Call& call) {
-  const auto value = call.sandbox()->environment(call.params.word("name"));
+  const std::string name = call.params.word("name");
+  const std::shared_ptr<Sandbox> sandbox = call.sandbox();
+  std::optional<std::string> value = sandbox->environment(name);
+  if (is_identifier(name)) {
+    const auto told = ask_shell(*sandbox, fmt::format("if [[ -v {0} && ${{{0}@a}} == *x* ]]; then "
+                                                      "builtin printf x%s \"${0}\"; fi",
+                                                      name));
+    if (told) value = told->empty() ? std::nullopt : std::optional(told->substr(1));
+  }
   return {{"value", value ? Reply(*value) : Reply(nullptr)}};
 }
 
-Reply list_environment(Call& call) { return {{"env", call.sandbox()->environment()}}; }
+Reply list_environment(Call& call) {
+  const std::shared_ptr<Sandbox> sandbox = call.sandbox();
+  const auto told = ask_shell(*sandbox, "/usr/bin/env -0");
+  if (!told) return {{"env", sandbox->environment()}};
+  std::map<std::string, std::string> variables;
+  for (std::size_t at = 0; at < told->size();) {
+    const std::size_t end = std::min(told->find('\0', at), told->size());
+    const std::string line = told->substr(at, end - at);
+    at = end + 1;
+    const std::size_t equals = line.find('=');
+    // $_ is the command that tells.
+    if (equals == std::string::npos || line.starts_with("_=")) continue;
+    variables.emplace(line.substr(0, equals), line.substr(equals + 1));
+  }
+  return {{"env", variables}};
+}
 
 Reply install_packages(Call& call) {
   const std::vector<std::string> names = call.params.words("packages");

@@ -1,8 +1,10 @@
 #include "doors/steps/pages.h"
 
 #include <array>
+#include <string>
 #include <utility>
 
+#include "doors/http/api_pages.h"
 #include "doors/http/assets.h"
 
 namespace cloche::steps {
@@ -76,42 +78,6 @@ constexpr std::string_view openapi =
     R"json("CreateSessionResponse":{"properties":{"session_id":{"type":"string","format":"uuid","title":"Session Id"}},"additionalProperties":false,"type":"object","required":["session_id"],"title":"CreateSessionResponse"},"StepResult":{"properties":{"output":{"type":"string","title":"Output"},"error":{"type":"string","title":"Error"},"exit_code":{"type":"integer","title":"Exit Code","description":"Negative: the signal that ended it. 124: the time limit."}},"type":"object","required":["output","error","exit_code"],"title":"StepResult"},"Problem":{"properties":{"detail":{"type":"string","title":"Detail"}},"type":"object","required":["detail"],"title":"Problem"},)json"
     R"json("HTTPValidationError":{"properties":{"detail":{"items":{"$ref":"#/components/schemas/ValidationError"},"type":"array","title":"Detail"}},"type":"object","title":"HTTPValidationError"},"ValidationError":{"properties":{"loc":{"items":{"anyOf":[{"type":"string"},{"type":"integer"}]},"type":"array","title":"Location"},"msg":{"type":"string","title":"Message"},"type":{"type":"string","title":"Error Type"},"input":{"title":"Input"},"ctx":{"type":"object","title":"Context"}},"type":"object","required":["loc","msg","type"],"title":"ValidationError"}}}})json";
 
-constexpr std::string_view docs_html = R"page(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Cloche steps</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/docs/swagger-ui.css">
-</head>
-<body>
-<div id="swagger-ui"></div>
-<script src="/docs/swagger-ui-bundle.js"></script>
-<script>
-SwaggerUIBundle({url: '/openapi.json', dom_id: '#swagger-ui', deepLinking: true, tryItOutEnabled: true,
-                 presets: [SwaggerUIBundle.presets.apis], layout: 'BaseLayout'});
-</script>
-</body>
-</html>
-)page";
-
-constexpr std::string_view redoc_html = R"page(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Cloche steps</title>
-<link rel="icon" href="data:,">
-<style>body { margin: 0 }</style>
-</head>
-<body>
-<redoc spec-url="/openapi.json" disable-search="false"></redoc>
-<script src="/docs/redoc.standalone.js"></script>
-</body>
-</html>
-)page";
-
 }  // namespace
 
 std::string_view skill_page() { return skill; }
@@ -119,6 +85,8 @@ std::string_view openapi_document() { return openapi; }
 
 std::optional<Page> find_page(std::string_view path) {
   static constexpr std::string_view html = "text/html; charset=utf-8";
+  static const std::string docs_html = http::swagger_page("Cloche steps", "/openapi.json");
+  static const std::string redoc_html = http::redoc_page("Cloche steps", "/openapi.json");
   const std::array<std::pair<std::string_view, Page>, 5> pages{{
       {"/docs", {html, docs_html}},
       {"/redoc", {html, redoc_html}},

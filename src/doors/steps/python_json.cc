@@ -1,5 +1,7 @@
 #include "doors/steps/python_json.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -351,6 +353,27 @@ bool dump_to(const PyValue& value, std::string& json) {
   return false;
 }
 
+// The bytes of the character at `at` that repr() shows as an escape, and that escape; no bytes for
+// one that it prints.
+std::pair<std::size_t, std::string> repr_escape(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) {
+    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
+  };
+  switch (text[at]) {
+    case '\n': return {1, "\\n"};
+    case '\r': return {1, "\\r"};
+    case '\t': return {1, "\\t"};
+    default: break;
+  }
+  if (byte(0) < 0x20 || byte(0) == 0x7f) return {1, fmt::format("\\x{:02x}", byte(0))};
+  // U+0080 to U+00A0 and the soft hyphen.
+  if (byte(0) == 0xc2 && (byte(1) <= 0xa0 || byte(1) == 0xad))
+    return {2, fmt::format("\\x{:02x}", byte(1))};
+  if (byte(0) == 0xed && byte(1) >= 0xa0)
+    return {3, fmt::format("\\u{:04x}", 0xd000 | (byte(1) & 0x3f) << 6 | (byte(2) & 0x3f))};
+  return {0, {}};
+}
+
 std::string python_repr(const PyValue& value) {
   using Kind = PyValue::Kind;
   if (value.kind == Kind::string) {
@@ -359,14 +382,16 @@ std::string python_repr(const PyValue& value) {
             ? '"'
             : '\'';
     std::string text(1, quote);
-    for (const char c : value.text) {
-      if (c == quote || c == '\\') text += '\\';
-      switch (c) {
-        case '\n': text += "\\n"; break;
-        case '\r': text += "\\r"; break;
-        case '\t': text += "\\t"; break;
-        default: text += c;
+    for (std::size_t at = 0; at < value.text.size();) {
+      const auto [bytes, escape] = repr_escape(value.text, at);
+      if (bytes > 0) {
+        text += escape;
+        at += bytes;
+        continue;
       }
+      const char c = value.text[at++];
+      if (c == quote || c == '\\') text += '\\';
+      text += c;
     }
     return text + quote;
   }
@@ -388,6 +413,18 @@ std::string python_repr(const PyValue& value) {
   return python_str(value);
 }
 
+// UTF-8 in which surrogates may stand alone: json.loads decodes so ("surrogatepass").
+bool is_wide_utf8(std::string_view text) {
+  if (http::is_utf8(text)) return true;
+  std::string rest(text);
+  for (std::size_t at = 0; at + 2 < rest.size(); ++at) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(rest[at + i]); };
+    if (byte(0) == 0xed && (byte(1) & 0xe0) == 0xa0 && (byte(2) & 0xc0) == 0x80)
+      rest.replace(at, 3, "???");
+  }
+  return http::is_utf8(rest);
+}
+
 }  // namespace
 
 const PyValue* PyValue::find(std::string_view key) const {
@@ -399,7 +436,7 @@ const PyValue* PyValue::find(std::string_view key) const {
 
 std::variant<PyValue, PyJsonError, Unreadable> parse_python_json(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  if (!http::is_utf8(text)) return Unreadable{};
+  if (!is_wide_utf8(text)) return Unreadable{};
   return Parser(text).parse();
 }
 
@@ -419,7 +456,7 @@ std::string python_str(const PyValue& value) {
   }
 }
 
-// What came in was UTF-8, so that only an escape makes one.
+// What came in was UTF-8 but for them.
 bool has_surrogate(std::string_view text) { return !http::is_utf8(text); }
 
 }  // namespace cloche::steps

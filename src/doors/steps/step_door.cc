@@ -22,6 +22,14 @@ http::Response detail(int status, std::string_view text) {
   return http::json_response(status, fmt::format(R"({{"detail":{}}})", http::json_string(text)));
 }
 
+// FastAPI's way with a slash too many.
+http::Response redirect(const http::Request& request, std::string path) {
+  if (const std::string_view host = request.field("Host"); !host.empty())
+    path = fmt::format("{}://{}{}", request.secure ? "https" : "http", host, path);
+  if (!request.query.empty()) path += "?" + request.query;
+  return {307, {{"Location", std::move(path)}}, {}};
+}
+
 http::Response not_allowed(std::string_view allowed) {
   http::Response response = detail(405, "Method Not Allowed");
   response.fields.emplace_back("Allow", allowed);
@@ -85,9 +93,7 @@ void StepDoor::handle(http::Request request, std::shared_ptr<http::Exchange> exc
   if (path.starts_with(folder)) {
     std::string_view rest = std::string_view(path).substr(folder.size());
     if (rest.ends_with('/') && rest.size() > 1 && rest[rest.size() - 2] != '/') {
-      // FastAPI's way with a slash too many.
-      return exchange->send(
-          {307, {{"Location", request.path.substr(0, request.path.size() - 1)}}, {}});
+      return exchange->send(redirect(request, request.path.substr(0, request.path.size() - 1)));
     }
     const std::size_t slash = rest.find('/');
     const std::string id(rest.substr(0, slash));
@@ -99,27 +105,33 @@ void StepDoor::handle(http::Request request, std::shared_ptr<http::Exchange> exc
       if (request.method != "POST") return exchange->send(not_allowed("POST"));
       return step(id, request, exchange);
     }
-    if (rest.empty()) return exchange->send({307, {{"Location", "/sessions"}}, {}});
+    if (rest.empty()) return exchange->send(redirect(request, "/sessions"));
   }
   exchange->send(detail(404, "Not Found"));
 }
 
 void StepDoor::create(const std::shared_ptr<http::Exchange>& exchange) {
-  parts_.workers.post([this, exchange] {
+  // A switch of threads would take longer than the work.
+  const auto create = [this, exchange] {
     const auto made = parts_.sessions.create({});
     if (const auto* refusal = std::get_if<session::Refusal>(&made))
       return exchange->send(detail(503, refusal->sentence));
     const auto& session = std::get<std::shared_ptr<session::Session>>(made);
     exchange->send(
         http::json_response(200, fmt::format(R"({{"session_id":"{}"}})", session->facts().id)));
-  });
+  };
+  if (parts_.sessions.is_quick()) return create();
+  parts_.workers.post(create);
 }
 
 void StepDoor::remove(const std::string& id, const std::shared_ptr<http::Exchange>& exchange) {
-  parts_.workers.post([this, id, exchange] {
+  const auto close = [this, id, exchange] {
     if (!parts_.sessions.close(id, {})) return exchange->send(detail(404, "session not found"));
     exchange->send({204, {{"Content-Type", "application/json"}}, {}});
-  });
+  };
+  const std::shared_ptr<session::Session> session = parts_.sessions.find(id, {});
+  if (!session || (parts_.sessions.is_quick() && session->at_rest())) return close();
+  parts_.workers.post(close);
 }
 
 void StepDoor::step(const std::string& id, const http::Request& request,

@@ -223,6 +223,26 @@ TEST(PythonJson, NumbersArePrintedAsPythonPrintsThem) {
             "5e-324,1.7976931348623157e+308,0.1,100000000000000.5]");
 }
 
+TEST(PythonJson, TextInListsIsShownAsPythonsReprDoes) {
+  const auto shown = [](std::string_view json) {
+    return python_str(std::get<PyValue>(parse_python_json(json)));
+  };
+  EXPECT_EQ(shown(R"(["a'b", "\"'", "\\", "\n\t", "\u0000\u007f"])"),
+            R"(["a'b", '"\'', '\\', '\n\t', '\x00\x7f'])");
+  EXPECT_EQ(shown(R"(["\u00a0\u00ad\u00e9", "\ud800"])"), "['\\xa0\\xad\u00e9', '\\ud800']");
+  EXPECT_EQ(shown(R"("\u0000")"), std::string(1, '\0'));
+}
+
+TEST(PythonJson, SurrogatesMayStandAlone) {
+  for (const std::string_view json : {"\"\xed\xa0\x80\"", R"("\ud800")"}) {
+    const auto value = parse_python_json(json);
+    ASSERT_TRUE(std::holds_alternative<PyValue>(value));
+    EXPECT_EQ(dump_python_json(std::get<PyValue>(value)), std::nullopt);
+  }
+  for (const std::string_view json : {"\"\xed\xa0\"", "\"\xff\"", "\"\xed\xa0\x80\xc3\""})
+    EXPECT_TRUE(std::holds_alternative<Unreadable>(parse_python_json(json)));
+}
+
 TEST(PythonJson, OfEqualKeysTheLastIsAtTheFirstsPlace) {
   const auto parsed = parse_python_json(R"({"a":1,"b":2,"a":3})");
   ASSERT_TRUE(std::holds_alternative<PyValue>(parsed));

@@ -9,9 +9,10 @@
 
 `cloche.aio` has the same for asyncio.
 """
-from ._errors import (CancelledError, CommandError, SandboxError, SandboxFileExistsError,
-                      SandboxFileNotFoundError, SandboxFullError, SandboxIsADirectoryError,
-                      SandboxNotADirectoryError, SandboxPermissionError, SandboxValueError, ServerError)
+from ._errors import (CancelledError, CommandError, SandboxArgumentError, SandboxError,
+                      SandboxFileExistsError, SandboxFileNotFoundError, SandboxFullError,
+                      SandboxIsADirectoryError, SandboxNotADirectoryError, SandboxPermissionError,
+                      SandboxValueError, ServerError)
 from ._types import (CommandResult, Figure, FileDetails, FileInfo, HistoryEntry, Mount, Packages,
                      PythonResult, Usage)
 from .sandbox import Commands, Environment, Files, PackageSet, Python, Sandbox, Snapshot
@@ -21,7 +22,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CancelledError", "CommandError", "CommandResult", "Commands", "Environment", "Figure",
     "FileDetails", "FileInfo", "Files", "HistoryEntry", "Mount", "PackageSet", "Packages", "Python",
-    "PythonResult", "Sandbox", "SandboxError", "SandboxFileExistsError", "SandboxFileNotFoundError",
-    "SandboxFullError", "SandboxIsADirectoryError", "SandboxNotADirectoryError",
+    "PythonResult", "Sandbox", "SandboxArgumentError", "SandboxError", "SandboxFileExistsError",
+    "SandboxFileNotFoundError", "SandboxFullError", "SandboxIsADirectoryError", "SandboxNotADirectoryError",
     "SandboxPermissionError", "SandboxValueError", "ServerError", "Snapshot", "Usage", "__version__",
 ]

@@ -23,6 +23,10 @@ class ServerError(SandboxError):
     """The server is not there, did not start, has ended, or does not understand a request."""
 
 
+class SandboxArgumentError(SandboxError, TypeError, ValueError):
+    """An argument has the wrong type or value; the message names it as the wire does."""
+
+
 class CancelledError(SandboxError):
     """The request was cancelled before its turn came."""
 
@@ -77,10 +81,13 @@ _CLASSES: dict[str, type[SandboxError]] = {
 }
 
 _SANDBOX_CODE = 1
+_INVALID_PARAMS = -32602
 
 
 def error_of(code: int, message: str) -> SandboxError:
     """The exception for an error of the wire."""
+    if code == _INVALID_PARAMS:
+        return SandboxArgumentError(message)
     if code != _SANDBOX_CODE:
         return ServerError(message)
     found = re.match(r"(E[A-Z0-9]+):", message)

@@ -30,10 +30,12 @@ def create_params(timeout_ms: float, fs_limit_bytes: int, packages: Iterable[str
     params: dict[str, Any] = {"timeoutMs": timeout_ms, "fsLimitBytes": fs_limit_bytes, "progress": True}
     if isinstance(packages, str):
         raise TypeError("packages is a list of names")
+    if isinstance(mounts, (str, bytes, Mount)):
+        raise TypeError("mounts is a list of Mount(host, guest)")
     if packages:
         params["packages"] = list(packages)
     if env:
-        params["env"] = dict(env)
+        params["env"] = _variables(env)
     listed = [mount if isinstance(mount, Mount) else Mount(*mount) for mount in mounts]
     if listed:
         params["mounts"] = [{"host": os.path.abspath(m.host), "guest": m.guest, "readOnly": m.read_only}
@@ -54,6 +56,13 @@ def create_params(timeout_ms: float, fs_limit_bytes: int, packages: Iterable[str
     return params
 
 
+def _variables(env: Mapping[str, str]) -> dict[str, str]:
+    for name, value in env.items():
+        if not isinstance(value, str):
+            raise TypeError(f"the variable {name} is {type(value).__name__}, and must be a string")
+    return dict(env)
+
+
 def run_params(command: str, timeout_ms: Optional[float], cwd: Optional[str],
                env: Optional[Mapping[str, str]], stdin: Union[str, bytes, None],
                stream: bool) -> dict[str, Any]:
@@ -66,7 +75,7 @@ def run_params(command: str, timeout_ms: Optional[float], cwd: Optional[str],
     if cwd is not None:
         params["cwd"] = cwd
     if env:
-        params["env"] = dict(env)
+        params["env"] = _variables(env)
     if isinstance(stdin, str):
         params["stdin"] = stdin
     elif stdin is not None:
@@ -76,7 +85,7 @@ def run_params(command: str, timeout_ms: Optional[float], cwd: Optional[str],
     return params
 
 
-def write(path: str, data: Union[str, bytes, bytearray, memoryview], mode: Optional[int],
+def write(path: StrPath, data: Union[str, bytes, bytearray, memoryview], mode: Optional[int],
           append: bool) -> Operation[None]:
     if isinstance(data, str):
         data = data.encode("utf-8")
@@ -87,12 +96,18 @@ def write(path: str, data: Union[str, bytes, bytearray, memoryview], mode: Optio
     if mode is not None:
         params["mode"] = mode
     yield "files.write", params
-    for start in range(CHUNK_BYTES, len(view), CHUNK_BYTES):
-        part = bytes(view[start:start + CHUNK_BYTES])
-        yield "files.write", {"path": path, "data": to_base64(part), "append": True}
+    try:
+        for start in range(CHUNK_BYTES, len(view), CHUNK_BYTES):
+            part = bytes(view[start:start + CHUNK_BYTES])
+            yield "files.write", {"path": path, "data": to_base64(part), "append": True}
+    except SandboxError as error:
+        # Half a file helps nobody, and fills a sandbox that is full.
+        if error.errno_name == "ENOSPC" and not append:
+            yield "files.rm", {"path": path}
+        raise
 
 
-def read(path: str, offset: int, length: Optional[int]) -> Operation[bytes]:
+def read(path: StrPath, offset: int, length: Optional[int]) -> Operation[bytes]:
     whole = bytearray()
     while True:
         left = CHUNK_BYTES if length is None else min(CHUNK_BYTES, length - len(whole))
@@ -103,7 +118,7 @@ def read(path: str, offset: int, length: Optional[int]) -> Operation[bytes]:
             return bytes(whole)
 
 
-def list_folder(path: str) -> Operation[list[FileInfo]]:
+def list_folder(path: StrPath) -> Operation[list[FileInfo]]:
     reply = yield "files.list", {"path": path}
     return [FileInfo(**entry) for entry in reply["entries"]]
 
@@ -113,20 +128,20 @@ def _details(entry: dict[str, Any]) -> FileDetails:
                        entry["createdMs"], entry.get("target"))
 
 
-def list_details(path: str) -> Operation[list[FileDetails]]:
+def list_details(path: StrPath) -> Operation[list[FileDetails]]:
     reply = yield "files.list", {"path": path, "detail": True}
     return [_details(entry) for entry in reply["entries"]]
 
 
-def stat(path: str) -> Operation[FileInfo]:
+def stat(path: StrPath) -> Operation[FileInfo]:
     return FileInfo(**(yield "files.stat", {"path": path}))
 
 
-def lstat(path: str) -> Operation[FileDetails]:
+def lstat(path: StrPath) -> Operation[FileDetails]:
     return _details((yield "files.stat", {"path": path, "detail": True}))
 
 
-def exists(path: str) -> Operation[bool]:
+def exists(path: StrPath) -> Operation[bool]:
     try:
         yield "files.stat", {"path": path}
     except SandboxError as error:
@@ -136,10 +151,10 @@ def exists(path: str) -> Operation[bool]:
     return True
 
 
-def mkdir(path: str, parents: bool, exist_ok: bool) -> Operation[None]:
+def mkdir(path: StrPath, parents: bool, exist_ok: bool) -> Operation[None]:
     try:
         if parents:
-            parent = path.rstrip("/").rpartition("/")[0]
+            parent = os.fspath(path).rstrip("/").rpartition("/")[0]
             if parent:
                 yield "files.mkdir", {"path": parent, "parents": True}
         yield "files.mkdir", {"path": path}
@@ -159,7 +174,7 @@ def glob(pattern: str) -> Operation[list[str]]:
     return list(reply["paths"])
 
 
-def upload(local: StrPath, remote: str) -> Operation[None]:
+def upload(local: StrPath, remote: StrPath) -> Operation[None]:
     source = Path(local)
     if not source.is_dir():
         with open(source, "rb") as file:
@@ -184,7 +199,7 @@ def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
-def download(remote: str, local: StrPath) -> Operation[None]:
+def download(remote: StrPath, local: StrPath) -> Operation[None]:
     info = yield "files.stat", {"path": remote}
     target = Path(local)
     if info["type"] == "dir":

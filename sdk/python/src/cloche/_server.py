@@ -137,7 +137,8 @@ class Server:
 
     def _send(self, message: dict[str, Any]) -> None:
         # Lone surrogates are no text that the other side could take.
-        line = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n"
+        text = json.dumps(message, ensure_ascii=False, separators=(",", ":"), default=os.fspath)
+        line = text.encode("utf-8") + b"\n"
         stdin = self._process.stdin
         assert stdin is not None
         with self._write_lock:

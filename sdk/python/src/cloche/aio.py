@@ -91,11 +91,18 @@ class _AsyncLink(_Link):
         return reply, "".join(parts["stdout"]), "".join(parts["stderr"])
 
 
-class Commands:
-    """Shell commands. See `cloche.Commands`."""
+class _Part:
+    """One part of a sandbox's API."""
 
     def __init__(self, link: _AsyncLink) -> None:
         self._link = link
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of sandbox {self._link.sandbox_id}>"
+
+
+class Commands(_Part):
+    """Shell commands. See `cloche.Commands`."""
 
     async def run(self, command: str, *, on_stdout: Optional[OnOutput] = None,
                   on_stderr: Optional[OnOutput] = None, timeout_ms: Optional[float] = None,
@@ -112,54 +119,51 @@ class Commands:
         return await self._link.perform_async(ops.history())
 
 
-class Files:
+class Files(_Part):
     """Files of the sandbox. See `cloche.Files`."""
 
-    def __init__(self, link: _AsyncLink) -> None:
-        self._link = link
-
-    async def write(self, path: str, data: Data, *, mode: Optional[int] = None,
+    async def write(self, path: ops.StrPath, data: Data, *, mode: Optional[int] = None,
                     append: bool = False) -> None:
         """Makes or overwrites a file."""
         await self._link.perform_async(ops.write(path, data, mode, append))
 
-    async def read(self, path: str, *, offset: int = 0, length: Optional[int] = None) -> bytes:
+    async def read(self, path: ops.StrPath, *, offset: int = 0, length: Optional[int] = None) -> bytes:
         """The bytes of a file, or some of them."""
         return await self._link.perform_async(ops.read(path, offset, length))
 
-    async def read_text(self, path: str, *, encoding: str = "utf-8", errors: str = "strict") -> str:
+    async def read_text(self, path: ops.StrPath, *, encoding: str = "utf-8", errors: str = "strict") -> str:
         """The text of a file."""
         return (await self.read(path)).decode(encoding, errors)
 
-    async def list(self, path: str = ".") -> List[FileInfo]:
+    async def list(self, path: ops.StrPath = ".") -> List[FileInfo]:
         """What is in a folder, by name."""
         return await self._link.perform_async(ops.list_folder(path))
 
-    async def list_details(self, path: str = ".") -> List[FileDetails]:
+    async def list_details(self, path: ops.StrPath = ".") -> List[FileDetails]:
         """The same with modes, times and symbolic links."""
         return await self._link.perform_async(ops.list_details(path))
 
-    async def stat(self, path: str) -> FileInfo:
+    async def stat(self, path: ops.StrPath) -> FileInfo:
         """What is at a path."""
         return await self._link.perform_async(ops.stat(path))
 
-    async def lstat(self, path: str) -> FileDetails:
+    async def lstat(self, path: ops.StrPath) -> FileDetails:
         """All about what is at a path, a symbolic link itself included."""
         return await self._link.perform_async(ops.lstat(path))
 
-    async def exists(self, path: str) -> bool:
+    async def exists(self, path: ops.StrPath) -> bool:
         """Whether there is anything at a path."""
         return await self._link.perform_async(ops.exists(path))
 
-    async def mkdir(self, path: str, *, parents: bool = False, exist_ok: bool = False) -> None:
+    async def mkdir(self, path: ops.StrPath, *, parents: bool = False, exist_ok: bool = False) -> None:
         """Makes a folder."""
         await self._link.perform_async(ops.mkdir(path, parents, exist_ok))
 
-    async def rm(self, path: str, *, recursive: bool = False) -> None:
+    async def rm(self, path: ops.StrPath, *, recursive: bool = False) -> None:
         """Removes a file, a link, or a folder."""
         await self._link.perform_async(ops.simple("files.rm", path=path, recursive=recursive))
 
-    async def rename(self, old: str, new: str) -> None:
+    async def rename(self, old: ops.StrPath, new: ops.StrPath) -> None:
         """Moves a file or folder."""
         await self._link.perform_async(ops.simple("files.rename", **{"from": old, "to": new}))
 
@@ -167,28 +171,25 @@ class Files:
         """Paths that match."""
         return await self._link.perform_async(ops.glob(pattern))
 
-    async def chmod(self, path: str, mode: int) -> None:
+    async def chmod(self, path: ops.StrPath, mode: int) -> None:
         """Sets permission bits."""
         await self._link.perform_async(ops.simple("files.chmod", path=path, mode=mode))
 
-    async def symlink(self, target: str, path: str) -> None:
+    async def symlink(self, target: str, path: ops.StrPath) -> None:
         """Makes a symbolic link at `path` that leads to `target`."""
         await self._link.perform_async(ops.simple("files.symlink", target=target, path=path))
 
-    async def upload(self, local: ops.StrPath, remote: str) -> None:
+    async def upload(self, local: ops.StrPath, remote: ops.StrPath) -> None:
         """Copies a file or a folder of this machine into the sandbox."""
         await self._link.perform_async(ops.upload(local, remote))
 
-    async def download(self, remote: str, local: ops.StrPath) -> None:
+    async def download(self, remote: ops.StrPath, local: ops.StrPath) -> None:
         """Copies a file or a folder out of the sandbox."""
         await self._link.perform_async(ops.download(remote, local))
 
 
-class Environment:
+class Environment(_Part):
     """Variables of the commands that follow."""
-
-    def __init__(self, link: _AsyncLink) -> None:
-        self._link = link
 
     async def set(self, name: str, value: str) -> None:
         """Sets a variable."""
@@ -204,11 +205,8 @@ class Environment:
         return await self._link.perform_async(ops.env_all())
 
 
-class Python:
+class Python(_Part):
     """The sandbox's Python. See `cloche.Python`."""
-
-    def __init__(self, link: _AsyncLink) -> None:
-        self._link = link
 
     async def execute(self, code: str, *, timeout_ms: Optional[float] = None,
                       on_stdout: Optional[OnOutput] = None, on_stderr: Optional[OnOutput] = None,
@@ -236,11 +234,8 @@ class Python:
         return result
 
 
-class PackageSet:
+class PackageSet(_Part):
     """Python packages of the sandbox."""
-
-    def __init__(self, link: _AsyncLink) -> None:
-        self._link = link
 
     async def install(self, *names: Union[str, Sequence[str]]) -> None:
         """Makes packages importable, with what they depend on."""
@@ -348,6 +343,8 @@ class Sandbox:
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Takes the sandbox back to a moment."""
+        if not isinstance(snapshot, Snapshot):
+            raise TypeError("restore takes what snapshot() gave")
         await snapshot.restore()
 
     async def export(self, path: Optional[ops.StrPath] = None) -> Optional[bytes]:

@@ -72,11 +72,18 @@ class _Link:
         return request.result(), "".join(parts["stdout"]), "".join(parts["stderr"])
 
 
-class Commands:
-    """Shell commands."""
+class _Part:
+    """One part of a sandbox's API."""
 
     def __init__(self, link: _Link) -> None:
         self._link = link
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of sandbox {self._link.sandbox_id}>"
+
+
+class Commands(_Part):
+    """Shell commands."""
 
     def run(self, command: str, *, on_stdout: Optional[OnOutput] = None,
             on_stderr: Optional[OnOutput] = None, timeout_ms: Optional[float] = None,
@@ -105,53 +112,51 @@ class Commands:
         return self._link.perform(ops.history())
 
 
-class Files:
+class Files(_Part):
     """Files of the sandbox. Relative paths start in /workspace."""
 
-    def __init__(self, link: _Link) -> None:
-        self._link = link
-
-    def write(self, path: str, data: Data, *, mode: Optional[int] = None, append: bool = False) -> None:
+    def write(self, path: ops.StrPath, data: Data, *, mode: Optional[int] = None,
+              append: bool = False) -> None:
         """Makes or overwrites a file, and the folders that lead to it. Text is written as UTF-8."""
         self._link.perform(ops.write(path, data, mode, append))
 
-    def read(self, path: str, *, offset: int = 0, length: Optional[int] = None) -> bytes:
+    def read(self, path: ops.StrPath, *, offset: int = 0, length: Optional[int] = None) -> bytes:
         """The bytes of a file, or some of them."""
         return self._link.perform(ops.read(path, offset, length))
 
-    def read_text(self, path: str, *, encoding: str = "utf-8", errors: str = "strict") -> str:
+    def read_text(self, path: ops.StrPath, *, encoding: str = "utf-8", errors: str = "strict") -> str:
         """The text of a file."""
         return self.read(path).decode(encoding, errors)
 
-    def list(self, path: str = ".") -> List[FileInfo]:
+    def list(self, path: ops.StrPath = ".") -> List[FileInfo]:
         """What is in a folder, by name."""
         return self._link.perform(ops.list_folder(path))
 
-    def list_details(self, path: str = ".") -> List[FileDetails]:
+    def list_details(self, path: ops.StrPath = ".") -> List[FileDetails]:
         """The same with modes, times and symbolic links."""
         return self._link.perform(ops.list_details(path))
 
-    def stat(self, path: str) -> FileInfo:
+    def stat(self, path: ops.StrPath) -> FileInfo:
         """What is at a path."""
         return self._link.perform(ops.stat(path))
 
-    def lstat(self, path: str) -> FileDetails:
+    def lstat(self, path: ops.StrPath) -> FileDetails:
         """All about what is at a path, a symbolic link itself included."""
         return self._link.perform(ops.lstat(path))
 
-    def exists(self, path: str) -> bool:
+    def exists(self, path: ops.StrPath) -> bool:
         """Whether there is anything at a path."""
         return self._link.perform(ops.exists(path))
 
-    def mkdir(self, path: str, *, parents: bool = False, exist_ok: bool = False) -> None:
+    def mkdir(self, path: ops.StrPath, *, parents: bool = False, exist_ok: bool = False) -> None:
         """Makes a folder."""
         self._link.perform(ops.mkdir(path, parents, exist_ok))
 
-    def rm(self, path: str, *, recursive: bool = False) -> None:
+    def rm(self, path: ops.StrPath, *, recursive: bool = False) -> None:
         """Removes a file, a link, or a folder: an empty one, or with all that is in it."""
         self._link.perform(ops.simple("files.rm", path=path, recursive=recursive))
 
-    def rename(self, old: str, new: str) -> None:
+    def rename(self, old: ops.StrPath, new: ops.StrPath) -> None:
         """Moves a file or folder."""
         self._link.perform(ops.simple("files.rename", **{"from": old, "to": new}))
 
@@ -159,28 +164,25 @@ class Files:
         """Paths that match: `*`, `?`, `[...]`, and `**` for any number of folders; sorted."""
         return self._link.perform(ops.glob(pattern))
 
-    def chmod(self, path: str, mode: int) -> None:
+    def chmod(self, path: ops.StrPath, mode: int) -> None:
         """Sets permission bits."""
         self._link.perform(ops.simple("files.chmod", path=path, mode=mode))
 
-    def symlink(self, target: str, path: str) -> None:
+    def symlink(self, target: str, path: ops.StrPath) -> None:
         """Makes a symbolic link at `path` that leads to `target`."""
         self._link.perform(ops.simple("files.symlink", target=target, path=path))
 
-    def upload(self, local: ops.StrPath, remote: str) -> None:
+    def upload(self, local: ops.StrPath, remote: ops.StrPath) -> None:
         """Copies a file or a folder of this machine into the sandbox."""
         self._link.perform(ops.upload(local, remote))
 
-    def download(self, remote: str, local: ops.StrPath) -> None:
+    def download(self, remote: ops.StrPath, local: ops.StrPath) -> None:
         """Copies a file or a folder out of the sandbox. Links that lead out of it are left out."""
         self._link.perform(ops.download(remote, local))
 
 
-class Environment:
+class Environment(_Part):
     """Variables of the commands that follow, as a mapping; what commands have exported is there too."""
-
-    def __init__(self, link: _Link) -> None:
-        self._link = link
 
     def set(self, name: str, value: str) -> None:
         """Sets a variable."""
@@ -219,11 +221,8 @@ class Environment:
             self.set(name, value)
 
 
-class Python:
+class Python(_Part):
     """The sandbox's Python, which stays: names and imports last from call to call."""
-
-    def __init__(self, link: _Link) -> None:
-        self._link = link
 
     def execute(self, code: str, *, timeout_ms: Optional[float] = None,
                 on_stdout: Optional[OnOutput] = None, on_stderr: Optional[OnOutput] = None,
@@ -256,11 +255,8 @@ class Python:
         return result
 
 
-class PackageSet:
+class PackageSet(_Part):
     """Python packages of the sandbox."""
-
-    def __init__(self, link: _Link) -> None:
-        self._link = link
 
     def install(self, *names: Union[str, Sequence[str]]) -> None:
         """Makes packages importable, with what they depend on."""
@@ -374,6 +370,8 @@ class Sandbox:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Takes the sandbox back to a moment."""
+        if not isinstance(snapshot, Snapshot):
+            raise TypeError("restore takes what snapshot() gave")
         snapshot.restore()
 
     def export(self, path: Optional[ops.StrPath] = None) -> Optional[bytes]:
