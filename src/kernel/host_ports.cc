@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "kernel/devices.h"
 #include "kernel/kernel.h"
 #include "kernel/pipe.h"
 #include "kernel/task.h"
@@ -108,10 +109,19 @@ Result<std::int32_t> BytesFile::ioctl(Task&, wasm::GuestMemory& memory, std::uin
 
 Result<vfs::Stat> BytesFile::stat() {
   if (id_ == 0) id_ = kernel_.next_file_id();
-  return anonymous_stat(vfs::FileType::fifo, id_);
+  vfs::Stat stat =
+      anonymous_stat(bytes_.empty() ? vfs::FileType::character : vfs::FileType::fifo, id_);
+  if (bytes_.empty()) {
+    stat.rdev = device::null;
+    stat.mode = 0666;
+    stat.uid = stat.gid = 0;
+  }
+  return stat;
 }
 
-std::string BytesFile::description() const { return fmt::format("pipe:[{}]", id_); }
+std::string BytesFile::description() const {
+  return bytes_.empty() ? "/dev/null" : fmt::format("pipe:[{}]", id_);
+}
 
 // --- HostPipe
 // -----------------------------------------------------------------------------------------------------

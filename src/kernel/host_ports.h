@@ -67,7 +67,8 @@ class CaptureFile : public File {
   WaitQueue idle_;
 };
 
-// Input from a string. It looks like a pipe that somebody has filled and closed.
+// Input from a string. It looks like a pipe that somebody has filled and closed; an empty one like
+// /dev/null, for programs (rg, file) take what they are to read from the kind of their input.
 class BytesFile : public File {
  public:
   BytesFile(Kernel& kernel, std::string bytes)

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "kernel/devices.h"
 #include "kernel/linux/linux_puppet_testing.h"
 
 namespace cloche::kernel {
@@ -69,6 +70,16 @@ TEST(BytesFileTest, IsAPipeThatSomebodyFilled) {
     EXPECT_EQ(g.call(nr::llseek, 0, 0, 0, g.reserve(8), 0), -ESPIPE);
   });
   machine.wait(guest);
+}
+
+TEST(BytesFileTest, LooksLikeTheNullDeviceWithoutBytes) {
+  TestKernel machine;
+  BytesFile nothing(machine.kernel(), "");
+  const Result<vfs::Stat> stat = nothing.stat();
+  ASSERT_TRUE(stat.ok());
+  EXPECT_EQ(stat->type, vfs::FileType::character);
+  EXPECT_EQ(stat->rdev, device::null);
+  EXPECT_EQ(nothing.description(), "/dev/null");
 }
 
 TEST(HostPipeTest, FeedsAndDrainsAGuest) {
