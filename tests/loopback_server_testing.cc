@@ -181,6 +181,18 @@ void LoopbackServer::serve(int fd) {
       const std::lock_guard lock(mutex_);
       if (const auto page = pages_.find(path); page != pages_.end()) body = page->second;
     }
+    if (head.find(" /size") != std::string::npos)
+      body = std::to_string(body.size() - head.size()) + "\n";
+    if (head.find(" /never") != std::string::npos) {
+      while (read_some(got)) {
+      }
+      break;
+    }
+    if (const std::size_t at = head.find(" /to?"); at != std::string::npos) {
+      const std::string to = head.substr(at + 5, head.find(' ', at + 5) - at - 5);
+      write_all("HTTP/1.1 302 Found\r\nLocation: " + to + "\r\nContent-Length: 0\r\n\r\n");
+      continue;
+    }
     write_all("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: " +
               std::to_string(body.size()) + "\r\n\r\n" + body);
     if (head.find("Connection: close") != std::string::npos) break;

@@ -21,11 +21,14 @@ struct DnsQuery {
   std::vector<std::byte> question;  // as it came
 };
 
+// Bits of the reply's flags. A name that may not be asked for does not exist: any other code lets a
+// libc wait for a better answer. Two bits of no meaning in a reply tell our own clients why.
 enum class DnsAnswer : std::uint8_t {
   success = 0,
   server_failure = 2,
   no_such_name = 3,
-  refused = 5
+  not_permitted = 0x43,  // by the policy
+  no_network = 0x53,
 };
 
 // Nothing for what is no query with one question on the internet.

@@ -202,7 +202,7 @@ void Network::query(std::vector<std::byte> packet, NameReply reply) {
   const Verdict verdict = policy_.judge_name(query->name);
   if (!verdict.allowed) {
     note({NetworkEvent::Kind::resolve, false, query->name, {}, 0, verdict.reason});
-    reply(dns_reply(*query, DnsAnswer::refused, {}));
+    reply(dns_reply(*query, DnsAnswer::not_permitted, {}));
     return;
   }
   const bool asked = resolver_.ask(

@@ -100,15 +100,65 @@ SecretStore::SecretStore(const std::map<std::string, Secret>& secrets) {
       entries_.back().hosts.push_back(std::move(pattern));
     }
   }
+  for (const Entry& entry : entries_) {
+    for (const std::string& text : {entry.placeholder, entry.value}) {
+      if (!text.empty()) needles_.push_back({text, "[" + entry.name + "]"});
+    }
+  }
+  std::ranges::stable_sort(needles_, std::ranges::greater(),
+                           [](const Needle& needle) { return needle.text.size(); });
 }
 
 std::string SecretStore::scrub(std::string text) const {
-  for (const Entry& secret : entries_) {
-    const std::string name = "[" + secret.name + "]";
-    replace_all(text, secret.placeholder, name);
-    if (!secret.value.empty()) replace_all(text, secret.value, name);
+  StreamScrubber scrubber({std::shared_ptr<void>(), this});  // which does not own it
+  std::string clean = scrubber.take(text);
+  return clean += scrubber.finish();
+}
+
+std::string StreamScrubber::take(std::string_view bytes) {
+  held_ += bytes;
+  return pass_on(held_from());
+}
+
+std::string StreamScrubber::finish() {
+  std::string clean = pass_on(std::string::npos);
+  return clean += std::exchange(held_, {});
+}
+
+// From where on the text may be the beginning of a value.
+std::size_t StreamScrubber::held_from() const {
+  const std::string_view text = held_;
+  std::size_t longest = 0;
+  for (const SecretStore::Needle& needle : secrets_->needles_) {
+    for (std::size_t n = std::min(needle.text.size() - 1, text.size()); n > longest; --n) {
+      if (n >= least_held_ && text.ends_with(std::string_view(needle.text).substr(0, n)))
+        longest = n;
+    }
   }
-  return text;
+  return text.size() - longest;
+}
+
+// The text without values up to `end`, and those values that begin before it; the rest is held.
+std::string StreamScrubber::pass_on(std::size_t end) {
+  std::string clean;
+  std::size_t done = 0;
+  for (;;) {
+    std::size_t at = std::min(end, held_.size());
+    const SecretStore::Needle* first = nullptr;
+    for (const SecretStore::Needle& needle : secrets_->needles_) {
+      const std::size_t found = held_.find(needle.text, done);
+      if (found >= at) continue;
+      at = found;
+      first = &needle;
+    }
+    if (at > done) clean.append(held_, done, at - done);
+    done = std::max(done, at);
+    if (first == nullptr) break;
+    clean += first->label;
+    done = at + first->text.size();
+  }
+  held_.erase(0, done);
+  return clean;
 }
 
 RequestRewriter::RequestRewriter(const SecretStore& secrets, std::string host,

@@ -1,14 +1,17 @@
 // Secrets: values that stand in the guest as placeholders, and how they get into what leaves it.
 //
-// SecretStore: the placeholders of one sandbox; immutable, thread-safe. RequestRewriter: what one
-// connection sends, as HTTP/1.1 requests: placeholders in their heads become values when the
-// connection's host is one that the secret is for. What is no HTTP passes as it is.
+// SecretStore: the placeholders of one sandbox; immutable, thread-safe. StreamScrubber: its scrub
+// for a stream that comes in pieces. RequestRewriter: what one connection sends, as HTTP/1.1
+// requests: placeholders in their heads become values when the connection's host is one that the
+// secret is for. What is no HTTP passes as it is.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/network.h"
@@ -34,7 +37,38 @@ class SecretStore {
   std::string scrub(std::string text) const;
 
  private:
+  friend class StreamScrubber;
+  struct Needle {
+    std::string text;   // a value or a placeholder
+    std::string label;  // "[NAME]"
+  };
+
   std::vector<Entry> entries_;
+  std::vector<Needle> needles_;  // longest first
+};
+
+class StreamScrubber {
+ public:
+  // What could be the beginning of a value is held back, where that is at least so long. A terminal
+  // shows what is typed, a byte at a time, at once.
+  enum class Holding : std::size_t { all = 1, longer = 4 };
+
+  explicit StreamScrubber(std::shared_ptr<const SecretStore> secrets,
+                          Holding holding = Holding::all)
+      : secrets_(std::move(secrets)), least_held_(static_cast<std::size_t>(holding)) {}
+
+  // What of the stream may be passed on after these bytes.
+  std::string take(std::string_view bytes);
+  // The end of the stream: the rest.
+  std::string finish();
+
+ private:
+  std::size_t held_from() const;
+  std::string pass_on(std::size_t end);
+
+  const std::shared_ptr<const SecretStore> secrets_;
+  const std::size_t least_held_;
+  std::string held_;
 };
 
 class RequestRewriter {

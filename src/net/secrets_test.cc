@@ -94,5 +94,35 @@ TEST(secret_store, refuses_what_is_dangerous) {
   EXPECT_NE(a.entries()[0].placeholder, b.entries()[0].placeholder);
 }
 
+TEST(Scrubbing, finds_what_pieces_cut) {
+  const auto store = std::make_shared<const SecretStore>(std::map<std::string, Secret>{
+      {"KEY", {"sk-12345", {"a.com"}}}, {"LONG", {"sk-12345678", {"a.com"}}}});
+  const std::string text = "a sk-12345 b sk-12345678, sk-1234 s sk- sk-sk-12345s" +
+                           store->entries()[0].placeholder + ".sk";
+  const std::string clean = "a [KEY] b [LONG], sk-1234 s sk- sk-[KEY]s[KEY].sk";
+  EXPECT_EQ(store->scrub(text), clean);
+  for (std::size_t size = 1; size < 12; ++size) {
+    StreamScrubber scrubber(store);
+    std::string got;
+    for (std::size_t at = 0; at < text.size(); at += size)
+      got += scrubber.take(std::string_view(text).substr(at, size));
+    got += scrubber.finish();
+    EXPECT_EQ(got, clean) << size;
+  }
+}
+
+TEST(Scrubbing, holds_back_no_more_than_it_must) {
+  const auto store = std::make_shared<const SecretStore>(
+      std::map<std::string, Secret>{{"KEY", {"sk-12345", {"a.com"}}}});
+  StreamScrubber scrubber(store);
+  EXPECT_EQ(scrubber.take("prompt: "), "prompt: ");
+  EXPECT_EQ(scrubber.take("files"), "file");
+  EXPECT_EQ(scrubber.take("."), "s.");
+  StreamScrubber terminal(store, StreamScrubber::Holding::longer);
+  EXPECT_EQ(terminal.take("s"), "s");
+  EXPECT_EQ(terminal.take("sk-12"), "");
+  EXPECT_EQ(terminal.take("345 "), "[KEY] ");
+}
+
 }  // namespace
 }  // namespace cloche::net

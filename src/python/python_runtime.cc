@@ -24,7 +24,8 @@ PythonRuntime::PythonRuntime(kernel::KernelServices services, Options options)
                          .library_id = options_.library_id,
                          .program_path = "/" + std::string(program_path),
                          .install = options_.install,
-                         .progress = options_.progress}) {
+                         .progress = options_.progress}),
+      own_images_(options_.cache_folder, options_.library_id) {
   kernel::Startup startup;
   startup.run = [this](kernel::Task& task) { return run(task); };
   startup.preopens = {kernel::wasi::PreopenSet::root, root_fd};
@@ -43,6 +44,7 @@ void PythonRuntime::add_program(vfs::BaseBuilder& builder) const {
 
 std::shared_ptr<BootImage> PythonRuntime::boot_image_for(kernel::Kernel& kernel,
                                                          std::string* message) {
+  if (auto own = own_images_.used_by(kernel)) return own;
   Preload preload;
   if (options_.preload) {
     const std::lock_guard lock(kernel.mutex());
@@ -80,24 +82,10 @@ wasm::Outcome PythonRuntime::run(kernel::Task& task) {
   return outcome;
 }
 
-// A copy that nobody else can reach is what is mapped: a file that is cut short while a session
-// runs from it would end this process.
-Result<std::shared_ptr<const wasm::MemoryImage>> PythonRuntime::load_session(
-    const std::filesystem::path& file) const {
-  CLOCHE_ASSIGN(const auto program, services_.programs.load(tag_));
-  const wasm::Module& module = program->module->module();
-  if (options_.cache_folder.empty()) return wasm::MemoryImage::load(file, module);
-  std::string folder = (options_.cache_folder / "session-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return errno_from_host(errno);
-  const std::filesystem::path copy = std::filesystem::path(folder) / "image";
-  std::error_code failed;
-  std::filesystem::copy_file(file, copy, failed);
-  if (!failed)
-    std::filesystem::copy_file(file.string() + ".record", copy.string() + ".record", failed);
-  Result<std::shared_ptr<const wasm::MemoryImage>> image = Errno::noent;
-  if (!failed) image = wasm::MemoryImage::load(copy, module);
-  std::filesystem::remove_all(folder, failed);
-  return image;
+std::shared_ptr<OwnImage> PythonRuntime::open_image(const std::filesystem::path& file) {
+  const auto program = services_.programs.load(tag_);
+  if (!program) throw HostError("python3 is absent or damaged: run `make` to build it");
+  return own_images_.open(file, (*program)->module->module());
 }
 
 }  // namespace cloche::python

@@ -13,6 +13,7 @@
 #include "kernel/kernel.h"
 #include "kernel/program.h"
 #include "python/boot_images.h"
+#include "python/own_images.h"
 #include "python/take_turn.h"
 #include "vfs/base_builder.h"
 #include "vfs/memfs.h"
@@ -48,17 +49,17 @@ class PythonRuntime {
   // The finished base layer, in which images are made. Before the first process starts.
   void set_base(vfs::Frozen base) { images_.set_base(std::move(base)); }
 
-  // For a process of this kernel: the one with its packages imported where that is there, else the
-  // common one, which is made when it is not there. Null, and a sentence in `message`, when it
-  // cannot be made. Kernel lock not held.
+  // For a process of this kernel: the user's own, or the one with its packages imported where that
+  // is there, else the common one, which is made when it is not there. Null, and a sentence in
+  // `message`, when it cannot be made. Kernel lock not held.
   std::shared_ptr<BootImage> boot_image_for(kernel::Kernel& kernel, std::string* message = nullptr);
   // Makes the image that is not there yet; takes its time once per machine. False, and a sentence
   // in `message`, when it cannot be made. No kernel's lock held.
   bool prepare(const Preload& preload, std::string* message = nullptr);
 
-  // The image of a session that MemoryImage::save wrote; an error for any other file.
-  Result<std::shared_ptr<const wasm::MemoryImage>> load_session(
-      const std::filesystem::path& file) const;
+  // Images of the user's. `open_image` throws as OwnImages::open does.
+  OwnImages& own_images() noexcept { return own_images_; }
+  std::shared_ptr<OwnImage> open_image(const std::filesystem::path& file);
 
   kernel::ProgramTag tag() const noexcept { return tag_; }
 
@@ -69,6 +70,7 @@ class PythonRuntime {
   Options options_;
   kernel::ProgramTag tag_;
   BootImages images_;
+  OwnImages own_images_;
 };
 
 }  // namespace cloche::python

@@ -11,7 +11,7 @@ struct PythonSession::Shared {
 
   PythonRuntime* runtime = nullptr;
   std::shared_ptr<const wasm::MemoryImage> image;  // to start from; null: the boot image
-  bool is_fork = false;
+  Turn first_turn = Turn::session;
 
   Request request = Request::none;
   Turn turn = Turn::execute;
@@ -22,7 +22,7 @@ struct PythonSession::Shared {
   bool has_run = false;
   bool busy = false;  // a turn is in progress
 
-  // A turn that is being stopped.
+  // A turn that is being stopped. Where the process has not begun it yet, it never does.
   StopReason stop_wanted = StopReason::none;
   bool stop_acknowledged = false;
   kernel::SteadyTime stopped_at;
@@ -46,6 +46,7 @@ struct PythonSession::Shared {
 
 namespace {
 
+constexpr std::int32_t turn_raised = 1;      // session.py: an exception
 constexpr std::int32_t turn_exited = 2;      // session.py: the code called sys.exit
 constexpr std::int32_t asked_to_exit = 256;  // + its status, in Shared::outcome
 
@@ -53,10 +54,18 @@ constexpr std::int32_t asked_to_exit = 256;  // + its status, in Shared::outcome
 // long without hearing is in a long operation of C, and cannot be stopped. What it does to hear
 // runs for the first time in its life and copies pages of its image: some milliseconds on a busy
 // host.
-constexpr std::chrono::milliseconds cpu_to_hear{25};
-// Wall clock: until it hears, where it does not compute; until it is out, once it has heard.
-constexpr std::chrono::milliseconds to_hear{1000};
+constexpr std::chrono::milliseconds cpu_to_hear{100};
+// Wall clock: until it hears, where it does not compute, which on a busy host may be for want of a
+// core; until it is out, once it has heard.
+constexpr std::chrono::milliseconds to_hear{5000};
 constexpr std::chrono::milliseconds to_leave{1000};
+
+wasm::Outcome not_begun() {
+  wasm::Outcome outcome;
+  outcome.ending = wasm::Ending::returned;
+  outcome.result = wasm::Value::i32(turn_raised);
+  return outcome;
+}
 
 }  // namespace
 
@@ -90,8 +99,7 @@ wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
   {
     const std::lock_guard lock(task.kernel().mutex());
     if (!task.account_memory(task.instance().memory().size())) return failed;
-    frame = start_block(is_fork ? Turn::resume : Turn::session, task.process(),
-                        task.kernel().options().host_name);
+    frame = start_block(first_turn, task.process(), task.kernel().options().host_name);
   }
   return take_turn(task.instance(), frame);
 }
@@ -114,8 +122,13 @@ wasm::Outcome PythonSession::Shared::take_requests(kernel::Task& task) {
          {StopReason::cancelled, StopReason::time, StopReason::cpu, StopReason::output}) {
       task.process().signals.discard(kernel::SignalSet::of(static_cast<int>(reason)));
     }
+    const bool stopped_before = what == Request::execute && stop_wanted != StopReason::none;
     lock.unlock();
-    perform(task, what, text);
+    if (stopped_before) {
+      outcome = not_begun();
+    } else {
+      perform(task, what, text);
+    }
     lock.lock();
     answered = true;
     answer.wake_all();
@@ -181,10 +194,11 @@ Result<std::unique_ptr<PythonSession>> PythonSession::start(PythonRuntime& runti
 
 Result<std::unique_ptr<PythonSession>> PythonSession::start_from(
     PythonRuntime& runtime, kernel::Kernel& kernel, const SessionOptions& options,
-    std::shared_ptr<const wasm::MemoryImage> image, std::shared_ptr<HotPages> hot_pages) {
+    std::shared_ptr<const wasm::MemoryImage> image, Turn first,
+    std::shared_ptr<HotPages> hot_pages) {
   auto shared = std::make_shared<Shared>();
   shared->image = std::move(image);
-  shared->is_fork = true;
+  shared->first_turn = first;
   if (hot_pages) shared->own_pages = std::move(hot_pages);
   return spawn(runtime, kernel, options, std::move(shared));
 }
@@ -280,13 +294,29 @@ void PythonSession::begin_stop(StopReason reason) {
   shared_->stop_wanted = reason;
   shared_->stopped_at = std::chrono::steady_clock::now();
   shared_->cpu_at_stop = cpu_time();
-  (void)kernel_.post(*process_, {.signo = static_cast<int>(reason), .code = kernel::si_kernel});
+  tell_stop();
   shared_->answer.wake_all();
+}
+
+void PythonSession::tell_stop() {
+  // Not begun: it never does, and a process that is still starting has no handler for the signal.
+  if (shared_->request != Shared::Request::none) return;
+  const int signo = static_cast<int>(shared_->stop_wanted);
+  process_->signals.discard(kernel::SignalSet::of(signo));
+  (void)kernel_.post(*process_, {.signo = signo, .code = kernel::si_kernel});
+}
+
+bool PythonSession::does_not_stop(kernel::SteadyTime now) const {
+  const auto since = now - shared_->stopped_at;
+  if (shared_->stop_acknowledged) return since >= to_leave;
+  if (shared_->request != Shared::Request::none) return false;  // it never begins
+  return since >= to_hear || cpu_time() - shared_->cpu_at_stop >= cpu_to_hear;
 }
 
 void PythonSession::acknowledge_stop() {
   const std::lock_guard lock(kernel_.mutex());
-  shared_->stop_acknowledged = true;
+  if (!std::exchange(shared_->stop_acknowledged, true))
+    shared_->stopped_at = std::chrono::steady_clock::now();
 }
 
 std::chrono::nanoseconds PythonSession::cpu_time() const {
@@ -311,10 +341,9 @@ bool PythonSession::wait_within(const TurnLimits& limits) {
       }
     }
     if (shared_->stop_wanted != StopReason::none) {
-      const bool deaf =
-          !shared_->stop_acknowledged && cpu_time() - shared_->cpu_at_stop >= cpu_to_hear;
-      const std::chrono::milliseconds grace = shared_->stop_acknowledged ? to_leave : to_hear;
-      if (deaf || now - shared_->stopped_at >= grace) return false;
+      if (does_not_stop(now)) return false;
+      // The turn's own beginning does not listen, and may have been told.
+      if (!shared_->stop_acknowledged) tell_stop();
       wake = now + look_again;
     }
     kernel::Waiter waiter;
@@ -340,7 +369,7 @@ Result<std::shared_ptr<const wasm::MemoryImage>> PythonSession::capture() {
 Result<std::unique_ptr<PythonSession>> PythonSession::fork(kernel::Kernel& kernel,
                                                            const SessionOptions& options) {
   CLOCHE_ASSIGN(std::shared_ptr<const wasm::MemoryImage> image, capture());
-  return start_from(runtime_, kernel, options, std::move(image), shared_->fork_pages);
+  return start_from(runtime_, kernel, options, std::move(image), Turn::resume, shared_->fork_pages);
 }
 
 }  // namespace cloche::python

@@ -80,11 +80,13 @@ class PythonSession {
   // written. Descriptors beyond those of `options` are not open in it.
   Result<std::unique_ptr<PythonSession>> fork(kernel::Kernel& kernel,
                                               const SessionOptions& options);
-  // The same from an image that was captured before. Sessions from one image may share `hot_pages`,
-  // which makes the later ones start faster; null: those of a fresh session.
+  // The same from an image that was captured before; `first` is Turn::resume, or Turn::join for one
+  // of another sandbox. Sessions from one image may share `hot_pages`, which makes the later ones
+  // start faster; null: those of a fresh session.
   static Result<std::unique_ptr<PythonSession>> start_from(
       PythonRuntime& runtime, kernel::Kernel& kernel, const SessionOptions& options,
-      std::shared_ptr<const wasm::MemoryImage> image, std::shared_ptr<HotPages> hot_pages);
+      std::shared_ptr<const wasm::MemoryImage> image, Turn first,
+      std::shared_ptr<HotPages> hot_pages);
 
   const kernel::ProcessPtr& process() const noexcept { return process_; }
 
@@ -106,6 +108,9 @@ class PythonSession {
   void ask(Turn what, std::string_view payload, const TurnLimits& limits);
   TurnResult turn_result();
   void begin_stop(StopReason reason);
+  // The signal that it is stopped with.
+  void tell_stop();
+  bool does_not_stop(kernel::SteadyTime now) const;
   std::chrono::nanoseconds cpu_time() const;
 
   PythonRuntime& runtime_;

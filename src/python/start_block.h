@@ -16,6 +16,7 @@ enum class Turn : char {
   execute = 'X',      // run source text in the session
   exit_status = 'Q',  // the status that the last sys.exit of the session gave
   resume = 'F',       // be the process of the start block, as a fork of a session
+  join = 'G',         // the same from an image of the user's: another sandbox, with its environment
   image = 'I',        // run source text while a boot image is made
   evaluate = 'E',     // run source text in the session; the outcome comes through the SessionPort
   snapshot = 'N',     // send the user's names through the SessionPort

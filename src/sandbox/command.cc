@@ -87,16 +87,20 @@ Result<kernel::ProcessPtr> spawn(kernel::Kernel& kernel, kernel::SpawnRequest re
   return process;
 }
 
-std::shared_ptr<kernel::CaptureFile> make_output(kernel::Kernel& kernel, const RunOptions& options,
-                                                 Stream stream) {
+Output make_output(SandboxState& state, const RunOptions& options, Stream stream) {
+  Output output{nullptr, state.scrubber()};
   kernel::CaptureFile::Sink sink;
   if (options.output) {
-    sink = [output = options.output, stream](std::span<const std::byte> bytes) {
-      output(stream, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    sink = [pass_on = options.output, scrubber = output.scrubber,
+            stream](std::span<const std::byte> bytes) {
+      const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      if (!scrubber) return pass_on(stream, text);
+      if (const std::string clean = scrubber->take(text); !clean.empty()) pass_on(stream, clean);
     };
   }
-  return std::make_shared<kernel::CaptureFile>(
-      kernel, options.output ? 0 : options.output_limit_bytes, std::move(sink));
+  output.file = std::make_shared<kernel::CaptureFile>(
+      state.kernel(), options.output ? 0 : options.output_limit_bytes, std::move(sink));
+  return output;
 }
 
 void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& outputs) {
@@ -107,7 +111,7 @@ void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& output
   for (int i = 0; i < most_rounds && quiet < quiet_rounds; ++i) {
     {
       const std::lock_guard lock(kernel.mutex());
-      if (outputs.out.use_count() <= 1 && outputs.err.use_count() <= 1) return;
+      if (outputs.out.file.use_count() <= 1 && outputs.err.file.use_count() <= 1) return;
       const bool busy = std::ranges::any_of(kernel.processes(), [job](const auto& entry) {
         const kernel::Process& process = *entry.second;
         return process.job == job && process.task != nullptr && !process.task->sleeping();
@@ -118,16 +122,29 @@ void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& output
   }
 }
 
-void take_output(kernel::Kernel& kernel, std::shared_ptr<kernel::CaptureFile>& file,
-                 const RunOptions& options, std::string& text, bool& truncated) {
-  if (!file) return;
-  kernel::CaptureFile::Output output = file->finish();
-  if (!options.output) {
-    truncated = output.truncated();
-    text = std::move(output.bytes);
+void take_output(kernel::Kernel& kernel, Output& output, const RunOptions& options, Stream stream,
+                 RunResult& result) {
+  if (!output.file) return;
+  kernel::CaptureFile::Output written = output.file->finish();
+  if (options.output) {
+    if (output.scrubber) {
+      if (const std::string rest = output.scrubber->finish(); !rest.empty())
+        options.output(stream, rest);
+    }
+  } else {
+    const bool truncated = written.truncated();
+    std::string text = std::move(written.bytes);
+    if (output.scrubber) {
+      text = output.scrubber->take(text);
+      // What is cut off could have been the rest of a value.
+      const std::string rest = output.scrubber->finish();
+      if (!truncated) text += rest;
+    }
+    (stream == Stream::out ? result.stdout_data : result.stderr_data) = std::move(text);
+    (stream == Stream::out ? result.stdout_truncated : result.stderr_truncated) = truncated;
   }
   const std::lock_guard lock(kernel.mutex());
-  file.reset();
+  output.file.reset();
 }
 
 RunResult not_started(const RunOptions& options, Errno error) {

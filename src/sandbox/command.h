@@ -12,6 +12,7 @@
 #include "cloche/run.h"
 #include "kernel/host_ports.h"
 #include "kernel/kernel.h"
+#include "net/secrets.h"
 
 namespace cloche::detail {
 
@@ -32,21 +33,25 @@ std::string directory_of(const std::string& cwd);
 // Starts the request, and drops its files: they are referred to by the process and the ports alone.
 Result<kernel::ProcessPtr> spawn(kernel::Kernel& kernel, kernel::SpawnRequest request);
 
-// Where a stream of the command goes: kept, or passed on when there is a callback.
-std::shared_ptr<kernel::CaptureFile> make_output(kernel::Kernel& kernel, const RunOptions& options,
-                                                 Stream stream);
-// The two streams of a command that write to files of the host.
-struct Outputs {
-  std::shared_ptr<kernel::CaptureFile> out;
-  std::shared_ptr<kernel::CaptureFile> err;
+// A stream of a command that writes to a file of the host.
+struct Output {
+  std::shared_ptr<kernel::CaptureFile> file;
+  std::shared_ptr<net::StreamScrubber> scrubber;  // null: there are no secrets
 };
+struct Outputs {
+  Output out;
+  Output err;
+};
+// Where a stream of the command goes: kept, or passed on when there is a callback; in either case
+// without secrets.
+Output make_output(SandboxState& state, const RunOptions& options, Stream stream);
 // After the end of the command: a moment for what it has left behind and still writes, such as the
 // tee of `exec > >(tee log)`. Processes that only wait, and those that write elsewhere, hold
 // nothing up.
 void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& outputs);
 // What was kept goes to the result; from then on what processes of the background write is dropped.
-void take_output(kernel::Kernel& kernel, std::shared_ptr<kernel::CaptureFile>& file,
-                 const RunOptions& options, std::string& text, bool& truncated);
+void take_output(kernel::Kernel& kernel, Output& output, const RunOptions& options, Stream stream,
+                 RunResult& result);
 
 // The parts of a result that say how it ended.
 RunResult not_started(const RunOptions& options, Errno error);

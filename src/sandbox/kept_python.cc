@@ -53,7 +53,11 @@ Result<void> KeptPython::start() {
   python::PythonRuntime* runtime = state_.engine().python().runtime();
   if (runtime == nullptr) return Errno::noent;
   python::SessionOptions options = session_options();
-  auto session = python::PythonSession::start(*runtime, state_.kernel(), options);
+  const std::shared_ptr<python::OwnImage>& image = state_.image();
+  auto session = image ? python::PythonSession::start_from(
+                             *runtime, state_.kernel(), options, image->memory, python::Turn::join,
+                             std::shared_ptr<python::HotPages>(image, &image->session_pages))
+                       : python::PythonSession::start(*runtime, state_.kernel(), options);
   {
     const std::lock_guard lock(state_.kernel().mutex());
     options.files.clear();

@@ -33,17 +33,18 @@ std::string frame_of(const RunOptions& options, const std::map<std::string, std:
 // What one run gives the shell to read and to write to.
 class Ports {
  public:
-  Ports(kernel::Kernel& kernel, const RunOptions& options) : kernel_(kernel), options_(options) {
-    outputs_.out = make_output(kernel, options, Stream::out);
-    outputs_.err = make_output(kernel, options, Stream::err);
+  Ports(SandboxState& state, const RunOptions& options)
+      : kernel_(state.kernel()), options_(options) {
+    outputs_.out = make_output(state, options, Stream::out);
+    outputs_.err = make_output(state, options, Stream::err);
     if (options.stdin_fd >= 0)
-      input_ = std::make_unique<kernel::HostPipe>(kernel, kernel::HostPipe::Flow::to_guest);
+      input_ = std::make_unique<kernel::HostPipe>(kernel_, kernel::HostPipe::Flow::to_guest);
   }
 
   std::array<kernel::FilePtr, 3> files() {
     kernel::FilePtr in = input_ ? input_->guest_end()
                                 : std::make_shared<kernel::BytesFile>(kernel_, options_.stdin_data);
-    return {std::move(in), outputs_.out, outputs_.err};
+    return {std::move(in), outputs_.out.file, outputs_.err.file};
   }
 
   void start_input() {
@@ -56,8 +57,8 @@ class Ports {
     let_settle(kernel_, job, outputs_);
     pump_.reset();
     input_.reset();
-    take_output(kernel_, outputs_.out, options_, result.stdout_data, result.stdout_truncated);
-    take_output(kernel_, outputs_.err, options_, result.stderr_data, result.stderr_truncated);
+    take_output(kernel_, outputs_.out, options_, Stream::out, result);
+    take_output(kernel_, outputs_.err, options_, Stream::err, result);
   }
 
  private:
@@ -157,7 +158,7 @@ RunResult KeptShell::run_now(const RunOptions& options, std::uint64_t cancellati
   const kernel::Deadline deadline =
       limit.count() > 0 ? kernel::Deadline(std::chrono::steady_clock::now() + limit) : std::nullopt;
   Environment environment = this->environment();
-  Ports ports(state_.kernel(), options);
+  Ports ports(state_, options);
   ShellTurn turn{frame_of(options, environment.to_set), ports.files()};
   ports.start_input();
   const ShellTurnResult end = process_->run(std::move(turn), deadline);

@@ -13,7 +13,9 @@ namespace {
 
 // How long a command whose terminal or input is gone may take to end by itself.
 constexpr std::chrono::milliseconds farewell{500};
-constexpr std::chrono::milliseconds room_check{1};
+// Of input without a terminal: with a small pipe the client and the command take turns, a switch of
+// threads for each piece.
+constexpr std::uint32_t input_bytes = 1 << 20;
 constexpr char end_of_file = 4;  // Ctrl-D
 
 kernel::tty::WindowSize window_of(const TerminalSize& size) {
@@ -71,17 +73,22 @@ Result<kernel::ProcessPtr> LiveRunState::start() {
 
 Result<void> LiveRunState::make_ports(kernel::SpawnRequest& request) {
   if (options_.terminal) {
+    screen_scrubber_ = state_.scrubber(net::StreamScrubber::Holding::longer);
     CLOCHE_ASSIGN(terminal_, kernel::HostTerminal::create(kernel_, window_of(*options_.terminal)));
     request.terminal = terminal_->terminal();
     for (const std::int32_t fd : {0, 1, 2}) request.files[fd] = terminal_->guest_end();
     return {};
   }
   input_ = std::make_unique<kernel::HostPipe>(kernel_, kernel::HostPipe::Flow::to_guest);
-  outputs_.out = make_output(kernel_, options_.command, Stream::out);
-  outputs_.err = make_output(kernel_, options_.command, Stream::err);
+  {
+    const std::lock_guard lock(kernel_.mutex());
+    (void)input_->pipe().set_capacity(input_bytes);
+  }
+  outputs_.out = make_output(state_, options_.command, Stream::out);
+  outputs_.err = make_output(state_, options_.command, Stream::err);
   request.files[0] = input_->guest_end();
-  request.files[1] = outputs_.out;
-  request.files[2] = outputs_.err;
+  request.files[1] = outputs_.out.file;
+  request.files[2] = outputs_.err.file;
   return {};
 }
 
@@ -111,14 +118,8 @@ void LiveRunState::watch() {
   for (;;) {
     if (pass_on_screen(lock) || tell_of_room(lock)) continue;
     if (process_->status) return;
-    // A pipe wakes its writer when a page of it is free, and `has_room` wants more: that is looked
-    // for while the command reads.
-    const bool draining = starved_ && input_ && input_->pipe().has_room();
     const kernel::Deadline limit = timed_out_ ? std::nullopt : deadline_;
-    const kernel::SteadyTime soon = std::chrono::steady_clock::now() + room_check;
-    const kernel::Deadline until =
-        draining ? kernel::Deadline(limit ? std::min(*limit, soon) : soon) : limit;
-    if (waiter.sleep(kernel_.mutex(), queues, until)) continue;
+    if (waiter.sleep(kernel_.mutex(), queues, limit)) continue;
     if (!limit || std::chrono::steady_clock::now() < *limit) continue;
     timed_out_ = true;
     lock.unlock();
@@ -136,16 +137,25 @@ bool LiveRunState::pass_on_screen(std::unique_lock<std::mutex>& lock) {
   if (!taken) return false;
   const std::string_view shown(text.data(), *taken);
   lock.unlock();
-  if (options_.command.output) {
-    options_.command.output(Stream::out, shown);
+  if (screen_scrubber_) {
+    show(screen_scrubber_->take(shown));
   } else {
-    const std::uint64_t room = options_.command.output_limit_bytes - result_.stdout_data.size();
-    result_.stdout_data +=
-        shown.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(room, shown.size())));
-    result_.stdout_truncated |= shown.size() > room;
+    show(shown);
   }
   lock.lock();
   return true;
+}
+
+void LiveRunState::show(std::string_view text) {
+  if (text.empty()) return;
+  if (options_.command.output) {
+    options_.command.output(Stream::out, text);
+    return;
+  }
+  const std::uint64_t room = options_.command.output_limit_bytes - result_.stdout_data.size();
+  result_.stdout_data +=
+      text.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(room, text.size())));
+  result_.stdout_truncated |= text.size() > room;
 }
 
 bool LiveRunState::tell_of_room(std::unique_lock<std::mutex>& lock) {
@@ -162,10 +172,9 @@ bool LiveRunState::tell_of_room(std::unique_lock<std::mutex>& lock) {
 }
 
 void LiveRunState::finish() {
-  take_output(kernel_, outputs_.out, options_.command, result_.stdout_data,
-              result_.stdout_truncated);
-  take_output(kernel_, outputs_.err, options_.command, result_.stderr_data,
-              result_.stderr_truncated);
+  if (screen_scrubber_) show(screen_scrubber_->finish());
+  take_output(kernel_, outputs_.out, options_.command, Stream::out, result_);
+  take_output(kernel_, outputs_.err, options_.command, Stream::err, result_);
   result_.duration = std::chrono::steady_clock::now() - begin_;
   if (options_.on_end) options_.on_end(result_);
   const std::lock_guard lock(end_mutex_);
@@ -197,7 +206,7 @@ bool LiveRunState::has_room() const {
   // Half of it: told at each page that the command reads, the two sides would take turns with
   // little.
   const kernel::Pipe& pipe = input_->pipe();
-  return pipe.room() >= pipe.capacity() / 2 || pipe.readers() == 0;
+  return (pipe.half_free() && pipe.has_room()) || pipe.readers() == 0;
 }
 
 kernel::WaitQueue& LiveRunState::port_changed() {

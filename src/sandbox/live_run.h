@@ -40,6 +40,7 @@ class LiveRunState {
   void drive();
   void watch();  // until the process has ended and its output has been passed on
   bool pass_on_screen(std::unique_lock<std::mutex>& lock);
+  void show(std::string_view text);
   bool tell_of_room(std::unique_lock<std::mutex>& lock);
   void finish();
 
@@ -59,6 +60,7 @@ class LiveRunState {
   std::unique_ptr<kernel::HostTerminal> terminal_;  // or the three streams
   std::unique_ptr<kernel::HostPipe> input_;
   Outputs outputs_;
+  std::shared_ptr<net::StreamScrubber> screen_scrubber_;  // null: there are no secrets
 
   // Under the kernel lock.
   bool input_closed_ = false;

@@ -49,6 +49,10 @@ python::Preload PythonParts::preload_of(vfs::MemFs& files) const {
   return preload;
 }
 
+std::vector<std::string> PythonParts::installed(vfs::MemFs& files) const {
+  return registry_ ? preload_of(files).packages : std::vector<std::string>();
+}
+
 bool PythonParts::install(vfs::MemFs& files, const std::vector<std::string>& names,
                           std::string* message) {
   if (names.empty()) return true;

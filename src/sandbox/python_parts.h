@@ -35,6 +35,9 @@ class PythonParts {
   // sentence on failure.
   bool install(vfs::MemFs& files, const std::vector<std::string>& names, std::string* message);
 
+  // Names of the packages that are there. Kernel lock held.
+  std::vector<std::string> installed(vfs::MemFs& files) const;
+
   // What pip in a sandbox asks for: one package, without what it depends on. Kernel lock held.
   Result<void> change_package(vfs::Namespace& files, kernel::PackageChange change,
                               std::string_view name);

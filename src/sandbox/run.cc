@@ -45,16 +45,16 @@ class Run {
  private:
   Result<kernel::ProcessPtr> start_process() {
     CLOCHE_ASSIGN(kernel::SpawnRequest request, command_request(state_, options_));
-    outputs_.out = make_output(kernel_, options_, Stream::out);
-    outputs_.err = make_output(kernel_, options_, Stream::err);
+    outputs_.out = make_output(state_, options_, Stream::out);
+    outputs_.err = make_output(state_, options_, Stream::err);
     if (options_.stdin_fd >= 0) {
       input_ = std::make_unique<kernel::HostPipe>(kernel_, kernel::HostPipe::Flow::to_guest);
       request.files[0] = input_->guest_end();
     } else {
       request.files[0] = std::make_shared<kernel::BytesFile>(kernel_, options_.stdin_data);
     }
-    request.files[1] = outputs_.out;
-    request.files[2] = outputs_.err;
+    request.files[1] = outputs_.out.file;
+    request.files[2] = outputs_.err.file;
     Result<kernel::ProcessPtr> process = spawn(kernel_, std::move(request));
     if (input_) input_->release_guest_end();
     if (process && input_) pump_ = std::make_unique<InputPump>(options_.stdin_fd, *input_);
@@ -120,8 +120,8 @@ class Run {
   void collect(RunResult& result) {
     pump_.reset();
     input_.reset();
-    take_output(kernel_, outputs_.out, options_, result.stdout_data, result.stdout_truncated);
-    take_output(kernel_, outputs_.err, options_, result.stderr_data, result.stderr_truncated);
+    take_output(kernel_, outputs_.out, options_, Stream::out, result);
+    take_output(kernel_, outputs_.err, options_, Stream::err, result);
   }
 
   SandboxState& state_;

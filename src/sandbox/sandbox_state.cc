@@ -8,6 +8,7 @@
 #include "base/host_error.h"
 #include "kernel/sockets/socket_table.h"
 #include "kernel/statistics.h"
+#include "net/no_network.h"
 #include "sandbox/run.h"
 #include "vfs/hostfs.h"
 
@@ -63,15 +64,17 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
   for (const auto& secret : secrets_->entries()) environment_[secret.name] = secret.placeholder;
   for (const auto& [name, value] : options_.environment) environment_[name] = value;
   add_wheels(options_.mounts);
+  open_image();
   const auto [of_registry, of_wheels] = split_packages(options_.packages);
   std::string message;
   if (!engine_.python().install(*root_, of_registry, &message)) throw HostError(message);
-  if (!options_.packages.empty()) engine_.python().prepare(*root_);
+  if (!options_.packages.empty() && !image_) engine_.python().prepare(*root_);
   if (!options_.program_folder.empty())
     engine_.program_folders().install(*root_, options_.program_folder);
   auto space = std::make_unique<vfs::Namespace>(root_);
   mount_host_folders(*space);
   kernel_ = make_kernel(std::move(space));
+  use_image();
   start_network();
   python_ = std::make_unique<KeptPython>(*this);
   shell_ = std::make_unique<KeptShell>(*this);
@@ -85,7 +88,8 @@ std::pair<std::vector<std::string>, std::vector<std::string>> SandboxState::spli
   const bool has_wheels = std::any_of(mounts.begin(), mounts.end(), [](const Mount& mount) {
     return mount.guest_path == wheels_path;
   });
-  if (registry == nullptr || !has_wheels) return {wishes, {}};
+  // Wheels of the operator's, or an index where there is a network.
+  if (registry == nullptr || (!has_wheels && options_.network.allow.empty())) return {wishes, {}};
   std::pair<std::vector<std::string>, std::vector<std::string>> split;
   for (const std::string& text : wishes) {
     const auto wish = packages::parse_wish(text);
@@ -110,15 +114,18 @@ bool SandboxState::install_wheels(const std::vector<std::string>& wishes, std::s
 SandboxState::SandboxState(EngineState& engine, SandboxOptions options,
                            std::map<std::string, std::string> environment,
                            std::unique_ptr<vfs::Namespace> space, vfs::TypedFsRef<vfs::MemFs> root,
-                           std::shared_ptr<const net::SecretStore> secrets)
+                           std::shared_ptr<const net::SecretStore> secrets,
+                           std::shared_ptr<python::OwnImage> image)
     : engine_(engine),
       options_(std::move(options)),
       environment_(std::move(environment)),
       root_(std::move(root)),
       secrets_(std::move(secrets)),
+      image_(std::move(image)),
       kernel_(make_kernel(std::move(space))),
       python_(std::make_unique<KeptPython>(*this)),
       shell_(std::make_unique<KeptShell>(*this)) {
+  use_image();
   start_network();
 }
 
@@ -128,12 +135,37 @@ SandboxState::~SandboxState() {
   python_.reset();
   kernel_->kill_job(0);
   if (network_) network_->stop();
+  if (image_) engine_.python().runtime()->own_images().use(*kernel_, nullptr);
   const std::lock_guard lock(kernel_->mutex());
   root_ = {};
 }
 
+// Packages of the image come before those that are asked for, without duplicates: asking for
+// another version of one is an error.
+void SandboxState::open_image() {
+  if (options_.image.empty()) return;
+  python::PythonRuntime* runtime = engine_.python().runtime();
+  if (runtime == nullptr) throw HostError("this system has no Python, so it has no images of it");
+  image_ = runtime->open_image(options_.image);
+  std::vector<std::string>& wishes = options_.packages;
+  wishes.insert(wishes.begin(), image_->packages.begin(), image_->packages.end());
+}
+
+void SandboxState::use_image() {
+  if (image_) engine_.python().runtime()->own_images().use(*kernel_, image_);
+}
+
+std::vector<std::string> SandboxState::packages() {
+  const std::lock_guard lock(kernel_->mutex());
+  return engine_.python().installed(*root_);
+}
+
 void SandboxState::start_network() {
-  if (options_.network.allow.empty()) return;
+  if (options_.network.allow.empty()) {
+    const std::lock_guard lock(kernel_->mutex());
+    kernel_->sockets().set_outbound(std::make_shared<net::NoNetwork>());
+    return;
+  }
   try {
     network_ = std::make_shared<net::Network>(*kernel_, options_.network, secrets_);
   } catch (const std::invalid_argument& problem) {
@@ -190,7 +222,7 @@ std::unique_ptr<SandboxState> SandboxState::fork() {
     vfs::TypedFsRef<vfs::MemFs> root(static_cast<vfs::MemFs*>(&space->root().fs()));
     root->drop_orphans();  // no descriptor of the parent is carried over
     twin.reset(new SandboxState(engine_, options_, std::move(environment), std::move(space),
-                                std::move(root), secrets_));
+                                std::move(root), secrets_, image_));
   }
   twin->python_->go_on_from(*python_);
   twin->shell_->go_on_from(*shell_);

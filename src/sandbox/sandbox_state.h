@@ -36,6 +36,10 @@ class SandboxState {
   KeptShell& shell() noexcept { return *shell_; }
   kernel::Kernel& kernel() noexcept { return *kernel_; }
   const SandboxOptions& options() const noexcept { return options_; }
+  // That Python starts from; null: the usual one.
+  const std::shared_ptr<python::OwnImage>& image() const noexcept { return image_; }
+  // Python packages that are installed, by name.
+  std::vector<std::string> packages();
 
   // The environment of a command: the usual one, what was set, and `more`, as NAME=value.
   std::vector<std::string> environment(const std::map<std::string, std::string>& more) const;
@@ -58,6 +62,12 @@ class SandboxState {
     return secrets_->empty() ? std::move(text) : secrets_->scrub(std::move(text));
   }
 
+  // The same for a stream; null: there are no secrets.
+  std::shared_ptr<net::StreamScrubber> scrubber(
+      net::StreamScrubber::Holding holding = net::StreamScrubber::Holding::all) const {
+    return secrets_->empty() ? nullptr : std::make_shared<net::StreamScrubber>(secrets_, holding);
+  }
+
   // See Sandbox::install_packages.
   bool install_packages(const std::vector<std::string>& names, std::string* message);
 
@@ -73,7 +83,11 @@ class SandboxState {
   SandboxState(EngineState& engine, SandboxOptions options,
                std::map<std::string, std::string> environment,
                std::unique_ptr<vfs::Namespace> space, vfs::TypedFsRef<vfs::MemFs> root,
-               std::shared_ptr<const net::SecretStore> secrets);
+               std::shared_ptr<const net::SecretStore> secrets,
+               std::shared_ptr<python::OwnImage> image);
+  void open_image();
+  // For processes of the kernel.
+  void use_image();
   void start_network();
   // What the registry has, and what is left to pip, where the operator gave wheels.
   std::pair<std::vector<std::string>, std::vector<std::string>> split_packages(
@@ -92,6 +106,7 @@ class SandboxState {
 
   vfs::TypedFsRef<vfs::MemFs> root_;                 // under the kernel lock
   std::shared_ptr<const net::SecretStore> secrets_;  // the same in forks
+  std::shared_ptr<python::OwnImage> image_;          // the same in forks
   std::unique_ptr<kernel::Kernel> kernel_;
   std::shared_ptr<net::Network> network_;  // null: there is none
   std::unique_ptr<KeptPython> python_;

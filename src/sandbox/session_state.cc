@@ -22,6 +22,20 @@ std::string sentence(std::string_view what, Errno error) {
   return fmt::format("{}: {}", what, errno_info(error).message);
 }
 
+// As the interpreter's _cloche/interrupts.py has it.
+ExecutionError error_of_stop(python::StopReason why, const std::string& message) {
+  ExecutionError error;
+  switch (why) {
+    case python::StopReason::cancelled: error.type = "ExecutionCancelled"; break;
+    case python::StopReason::time: error.type = "TimeLimitExceeded"; break;
+    case python::StopReason::cpu: error.type = "BudgetExceeded"; break;
+    default: error.type = "OutputLimitExceeded"; break;
+  }
+  error.message = message;
+  error.traceback = fmt::format("cloche.{}: {}\n", error.type, message);
+  return error;
+}
+
 std::optional<std::uint32_t> number_at(std::string_view frame) {
   std::uint32_t number = 0;
   if (frame.size() < 1 + sizeof number) return std::nullopt;
@@ -94,27 +108,29 @@ void SessionState::connect(python::SessionOptions& options) {
   });
 }
 
-std::string SessionState::start() {
+std::string SessionState::start() try {
   if (interpreter_) return {};
-  if (!image_file_.empty()) {
-    auto image = read_image(image_file_);
-    if (!image) return no_image(image_file_);
-    return start_from(*std::move(image), nullptr);
-  }
+  if (!image_file_.empty()) return start_from(runtime().open_image(image_file_));
+  if (state_.image()) return start_from(state_.image());
   // Made before the clock of an execution runs: it takes its time once per machine.
-  python::PythonRuntime* runtime = state_.engine().python().runtime();
-  if (runtime != nullptr) (void)runtime->prepare({});
-  return start_from(nullptr, nullptr);
+  (void)runtime().prepare({});
+  return start_from(nullptr);
+} catch (const HostError& problem) {
+  return problem.what();
 }
 
-std::string SessionState::start_from(std::shared_ptr<const wasm::MemoryImage> image,
-                                     std::shared_ptr<python::HotPages> hot_pages) {
+python::PythonRuntime& SessionState::runtime() const {
   python::PythonRuntime* runtime = state_.engine().python().runtime();
-  if (runtime == nullptr) return "this system has no Python";
+  if (runtime == nullptr) throw HostError("this system has no Python");
+  return *runtime;
+}
+
+std::string SessionState::start_from(std::shared_ptr<python::OwnImage> image) {
   python::SessionOptions options = session_options();
-  auto session = image ? python::PythonSession::start_from(*runtime, state_.kernel(), options,
-                                                           std::move(image), std::move(hot_pages))
-                       : python::PythonSession::start(*runtime, state_.kernel(), options);
+  auto session = image ? python::PythonSession::start_from(
+                             runtime(), state_.kernel(), options, image->memory, python::Turn::join,
+                             std::shared_ptr<python::HotPages>(image, &image->session_pages))
+                       : python::PythonSession::start(runtime(), state_.kernel(), options);
   connect(options);
   if (!session) {
     drop();
@@ -194,8 +210,8 @@ void SessionState::pass_on_trace(std::string_view records) {
     if (first != std::string_view::npos && second != std::string_view::npos) {
       TraceEvent event;
       event.line = std::atoi(std::string(record.substr(0, first)).c_str());
-      event.event = record.substr(first + 1, second - first - 1);
-      event.context = record.substr(second + 1);
+      event.event = state_.scrub(std::string(record.substr(first + 1, second - first - 1)));
+      event.context = state_.scrub(std::string(record.substr(second + 1)));
       sink(event);
     }
     records.remove_prefix(std::min(end + 1, records.size()));
@@ -241,11 +257,16 @@ ExecuteResult SessionState::execute(std::string_view code, const ExecuteOptions&
     return result;
   }
   output_over_ = false;
+  const auto scrub_out = state_.scrubber();
+  const auto scrub_err = state_.scrubber();
   const auto plan_for = [&](Stream stream) {
     python::SessionOutput::Plan plan{.limit_bytes = options.limits.output_bytes};
     if (options.output) {
-      plan.sink = [&, stream](std::string_view data) {
-        options.output(stream, state_.scrub(std::string(data)));
+      const auto& scrubber = stream == Stream::out ? scrub_out : scrub_err;
+      plan.sink = [&options, scrubber, stream](std::string_view data) {
+        if (!scrubber) return options.output(stream, data);
+        if (const std::string clean = scrubber->take(data); !clean.empty())
+          options.output(stream, clean);
       };
     }
     if (options.on_output_limit == OutputLimitAction::stop) {
@@ -272,6 +293,12 @@ ExecuteResult SessionState::execute(std::string_view code, const ExecuteOptions&
   const python::TurnResult turn = interpreter_->take(python::Turn::evaluate, frame, limits);
   python::SessionOutput::Written out = out_->take();
   python::SessionOutput::Written err = err_->take();
+  if (options.output && scrub_out) {
+    for (const auto& [stream, scrubber] :
+         {std::pair(Stream::out, scrub_out), std::pair(Stream::err, scrub_err)}) {
+      if (const std::string rest = scrubber->finish(); !rest.empty()) options.output(stream, rest);
+    }
+  }
   result.stdout_data = state_.scrub(std::move(out.bytes));
   result.stderr_data = state_.scrub(std::move(err.bytes));
   result.stdout_truncated = out.truncated;
@@ -288,16 +315,16 @@ void SessionState::conclude(const python::TurnResult& turn, const ExecuteOptions
   std::string text;
   {
     const std::lock_guard lock(mail_mutex_);
-    text = state_.scrub(std::move(mail_.record));
+    text = std::move(mail_.record);
     mail_ = {};
   }
   const std::optional<Json> read = python::read_json(text);
   const Json record = read && read->is_object() ? *read : Json::object();
+  const auto said = [&](const char* name) { return state_.scrub(text_at(record, name)); };
   const std::string status = text_at(record, "status");
   if (status == "error") {
     result.status = ExecuteStatus::error;
-    ExecutionError error{text_at(record, "type"), text_at(record, "message"),
-                         text_at(record, "traceback"), std::nullopt};
+    ExecutionError error{said("type"), said("message"), said("traceback"), std::nullopt};
     if (const auto line = record.find("line"); line != record.end() && line->is_number_integer())
       error.line = line->get<int>();
     if (error.type == "MemoryError") result.limit = Limit::memory;
@@ -315,8 +342,8 @@ void SessionState::conclude(const python::TurnResult& turn, const ExecuteOptions
         code != record.end() && code->is_number_integer())
       result.exit_code = code->get<int>();
   } else if (status == "ok") {
-    result.result_repr = text_at(record, "repr");
-    if (record.contains("json")) result.result_json = text_at(record, "json");
+    result.result_repr = said("repr");
+    if (record.contains("json")) result.result_json = said("json");
   }
   if (const auto dropped = record.find("dropped");
       dropped != record.end() && dropped->is_number_unsigned())
@@ -348,6 +375,9 @@ void SessionState::conclude(const python::TurnResult& turn, const ExecuteOptions
         break;
     }
     callbacks_.cancel_all();
+    // Stopped before its first line.
+    if (!result.error && turn.status == python::TurnStatus::raised)
+      result.error = error_of_stop(turn.stopped, result.reason);
   }
   if (turn.status == python::TurnStatus::ended || turn.status == python::TurnStatus::overdue) {
     result.session_alive = false;
@@ -394,28 +424,15 @@ void SessionState::save_image(const std::filesystem::path& file) {
     throw HostError("the session cannot be made an image: " + turn.reason);
   const auto image = interpreter_->capture();
   if (!image) throw HostError(sentence("the session cannot be made an image", image.error()));
-  (*image)->save(file);
-}
-
-Result<std::shared_ptr<const wasm::MemoryImage>> SessionState::read_image(
-    const std::filesystem::path& file) {
-  python::PythonRuntime* runtime = state_.engine().python().runtime();
-  if (runtime == nullptr) return Errno::noent;
-  return runtime->load_session(file);
-}
-
-std::string SessionState::no_image(const std::filesystem::path& file) {
-  return fmt::format("{} is no checkpoint of a session of this build, or is damaged",
-                     file.string());
+  runtime().own_images().save(file, **image, state_.packages());
 }
 
 void SessionState::load_image(const std::filesystem::path& file) {
   const Use use(*this);
   if (!use) throw HostError(Use::refusal);
-  auto image = read_image(file);
-  if (!image) throw HostError(no_image(file));
+  std::shared_ptr<python::OwnImage> image = runtime().open_image(file);
   drop();
-  if (const std::string problem = start_from(*std::move(image), nullptr); !problem.empty())
+  if (const std::string problem = start_from(std::move(image)); !problem.empty())
     throw HostError(problem);
 }
 
@@ -462,7 +479,9 @@ StateResult SessionState::state_turn(python::Turn turn, std::string_view payload
     result.error = end.reason;
     drop();
   } else if (end.status != python::TurnStatus::finished && result.error.empty()) {
-    result.error = "the session did not give its state";
+    result.error = end.stopped == python::StopReason::none
+                       ? "the session did not give its state"
+                       : "the session was stopped before it gave its state";
   }
   if (!result.error.empty()) result.bytes.clear();
   return result;

@@ -55,10 +55,9 @@ class SessionState {
   python::SessionOptions session_options();
   // One sentence where it fails; empty: there is an interpreter.
   std::string start();
-  std::string start_from(std::shared_ptr<const wasm::MemoryImage> image,
-                         std::shared_ptr<python::HotPages> hot_pages);
-  Result<std::shared_ptr<const wasm::MemoryImage>> read_image(const std::filesystem::path& file);
-  static std::string no_image(const std::filesystem::path& file);
+  // Null: from the boot image.
+  std::string start_from(std::shared_ptr<python::OwnImage> image);
+  python::PythonRuntime& runtime() const;
   void connect(python::SessionOptions& options);
   void drop();
   std::string head_of(const ExecuteOptions& options);
@@ -70,7 +69,7 @@ class SessionState {
   Sandbox& sandbox_;
   SandboxState& state_;
   const unsigned callback_threads_;
-  const std::filesystem::path image_file_;  // to start from; empty: the boot image
+  const std::filesystem::path image_file_;  // to start from; empty: as the sandbox does
   std::atomic<bool> busy_ = false;
 
   std::mutex mail_mutex_;

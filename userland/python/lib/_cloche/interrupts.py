@@ -12,7 +12,7 @@ class ExecutionCancelled(ExecutionStopped):
     """Somebody has called it off."""
 
 
-class TimeLimitExceeded(ExecutionStopped, TimeoutError):
+class TimeLimitExceeded(ExecutionStopped):
     """It has run longer than it may."""
 
 

@@ -1,0 +1,258 @@
+#include "python/image_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <functional>
+
+#include "base/host_error.h"
+#include "base/unique_fd.h"
+#include "python/json_text.h"
+#include "wasm/trusted_file.h"
+
+namespace cloche::python {
+namespace {
+
+constexpr std::uint64_t header_bytes = 65536;
+constexpr std::string_view magic = "cloche-image ";
+constexpr std::string_view format = "1";
+constexpr std::size_t copies_kept = 8;  // in the cache
+constexpr std::string_view copy_prefix = "own-";
+
+HostError damaged(const std::filesystem::path& file, std::string_view how) {
+  return HostError(fmt::format("the image {} is damaged ({}): make it anew with cloche image build",
+                               file.string(), how));
+}
+
+UniqueFd open_to_read(const std::filesystem::path& file) {
+  UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status{};
+  if (!fd || fstat(fd.get(), &status) != 0)
+    throw HostError::from_errno("cannot read the image " + file.string(), errno);
+  if (!S_ISREG(status.st_mode)) throw HostError(file.string() + " is no file, so it is no image");
+  return fd;
+}
+
+struct stat stat_of(int fd) {
+  struct stat status{};
+  if (fstat(fd, &status) != 0) throw HostError::from_errno("cannot look at an image", errno);
+  return status;
+}
+
+std::string hash_of(int fd, std::uint64_t offset, std::uint64_t bytes) {
+  if (bytes == 0) return wasm::to_hex(wasm::sha256({}));
+  void* at = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, static_cast<off_t>(offset));
+  if (at == MAP_FAILED) throw HostError::from_errno("cannot map an image", errno);
+  (void)madvise(at, bytes, MADV_SEQUENTIAL);
+  const auto digest = wasm::sha256({static_cast<const std::byte*>(at), bytes});
+  munmap(at, bytes);
+  return wasm::to_hex(digest);
+}
+
+bool copy_range(int from, std::uint64_t from_at, int to, std::uint64_t to_at, std::uint64_t bytes) {
+  std::vector<std::byte> buffer(std::size_t{1} << 20);
+  while (bytes > 0) {
+    const ssize_t got = pread(from, buffer.data(), std::min<std::uint64_t>(buffer.size(), bytes),
+                              static_cast<off_t>(from_at));
+    if (got <= 0) return false;
+    const auto count = static_cast<std::size_t>(got);
+    if (lseek(to, static_cast<off_t>(to_at), SEEK_SET) < 0 ||
+        !wasm::write_fully(to, std::span(buffer).first(count)))
+      return false;
+    from_at += count;
+    to_at += count;
+    bytes -= count;
+  }
+  return true;
+}
+
+// With its holes.
+bool copy_content(int from, std::uint64_t from_at, int to, std::uint64_t to_at,
+                  std::uint64_t bytes) {
+  for (std::uint64_t at = 0; at < bytes;) {
+    const off_t data = lseek(from, static_cast<off_t>(from_at + at), SEEK_DATA);
+    if (data < 0) {
+      if (errno == ENXIO) break;  // the rest is a hole
+      return false;
+    }
+    const off_t hole = lseek(from, data, SEEK_HOLE);
+    if (hole < 0) return false;
+    const std::uint64_t begin = static_cast<std::uint64_t>(data) - from_at;
+    const std::uint64_t end = std::min(static_cast<std::uint64_t>(hole) - from_at, bytes);
+    if (begin >= end) break;
+    if (!copy_range(from, from_at + begin, to, to_at + begin, end - begin)) return false;
+    at = end;
+  }
+  return ftruncate(to, static_cast<off_t>(to_at + bytes)) == 0;
+}
+
+std::string text_of(const ImageHeader& header) {
+  const Json json{{"program", header.build.program},
+                  {"library", header.build.library},
+                  {"packages", header.packages},
+                  {"content_bytes", header.content_bytes},
+                  {"content_hash", header.content_hash}};
+  std::string text = fmt::format("{}{}\n{}\n", magic, format, write_json(json));
+  if (text.size() > header_bytes) throw HostError("the image has too many packages for its header");
+  text.resize(header_bytes, '\0');
+  return text;
+}
+
+std::string member(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+ImageHeader parse_header(const std::filesystem::path& file, std::string_view text) {
+  if (!text.starts_with(magic)) {
+    throw HostError(fmt::format("{} is no image: cloche image build makes one", file.string()));
+  }
+  text.remove_prefix(magic.size());
+  const std::string_view version = text.substr(0, text.find('\n'));
+  if (version != format) {
+    constexpr std::size_t shown = 8;
+    throw HostError(
+        fmt::format("the image {} has format {}, this build reads format {}: make it "
+                    "anew with cloche image build",
+                    file.string(), version.substr(0, shown), format));
+  }
+  text.remove_prefix(std::min(version.size() + 1, text.size()));
+  const std::optional<Json> json = read_json(text.substr(0, text.find('\n')));
+  if (!json || !json->is_object()) throw damaged(file, "its header cannot be read");
+  ImageHeader header{
+      {member(*json, "program"), member(*json, "library")}, {}, 0, member(*json, "content_hash")};
+  if (const auto bytes = json->find("content_bytes");
+      bytes != json->end() && bytes->is_number_unsigned())
+    header.content_bytes = bytes->get<std::uint64_t>();
+  if (const auto packages = json->find("packages"); packages != json->end() && packages->is_array())
+    for (const Json& name : *packages)
+      if (name.is_string()) header.packages.push_back(name.get<std::string>());
+  return header;
+}
+
+ImageHeader read_header(int fd, const std::filesystem::path& file) {
+  std::string text(header_bytes, '\0');
+  const ssize_t got = pread(fd, text.data(), text.size(), 0);
+  if (got < 0) throw HostError::from_errno("cannot read the image " + file.string(), errno);
+  text.resize(static_cast<std::size_t>(got));
+  ImageHeader header = parse_header(file, text);
+  if (static_cast<std::uint64_t>(stat_of(fd).st_size) != header_bytes + header.content_bytes)
+    throw damaged(file, "it has another length than it says");
+  return header;
+}
+
+// The file as it was when its content was last checked.
+std::string state_of(int fd) {
+  const wasm::FileIdentity id(stat_of(fd));
+  return fmt::format("{} {} {} {} {}", id.device, id.inode, id.size, id.modified_ns, id.changed_ns);
+}
+
+void prune_copies(const std::filesystem::path& folder, const std::filesystem::path& kept) noexcept
+    try {
+  std::vector<std::pair<std::filesystem::file_time_type, std::filesystem::path>> copies;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::filesystem::path& path = entry.path();
+    if (path.filename().string().starts_with(copy_prefix) && path.extension() == ".image" &&
+        path != kept)
+      copies.emplace_back(entry.last_write_time(), path);
+  }
+  std::ranges::sort(copies, std::ranges::greater());
+  for (std::size_t i = copies_kept - 1; i < copies.size(); ++i) {
+    for (const char* part : {"", ".record", ".seen"})
+      std::filesystem::remove(copies[i].second.string() + part);
+  }
+} catch (const std::exception&) {
+  return;  // the next one tries again
+}
+
+}  // namespace
+
+void write_image_file(const std::filesystem::path& file, const wasm::MemoryImage& image,
+                      ImageHeader header) {
+  const std::filesystem::path memory = file.string() + fmt::format(".{}.memory", getpid());
+  const std::filesystem::path part = file.string() + fmt::format(".{}.part", getpid());
+  const auto clean = [&](const std::filesystem::path*) {
+    for (const auto& name : {memory.string(), memory.string() + ".record", part.string()})
+      ::unlink(name.c_str());
+  };
+  const std::unique_ptr<const std::filesystem::path, decltype(clean)> cleaner(&file, clean);
+  image.save(memory);
+  const UniqueFd from = open_to_read(memory);
+  header.content_bytes = static_cast<std::uint64_t>(stat_of(from.get()).st_size);
+  header.content_hash = hash_of(from.get(), 0, header.content_bytes);
+  const std::string text = text_of(header);
+  const UniqueFd to(
+      ::open(part.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!to || !wasm::write_fully(to.get(), std::as_bytes(std::span(text))) ||
+      !copy_content(from.get(), 0, to.get(), header_bytes, header.content_bytes) ||
+      ::rename(part.c_str(), file.c_str()) != 0)
+    throw HostError::from_errno("cannot write the image " + file.string(), errno);
+}
+
+ImageHeader read_image_header(const std::filesystem::path& file) {
+  return read_header(open_to_read(file).get(), file);
+}
+
+std::shared_ptr<const wasm::MemoryImage> load_image_file(
+    const std::filesystem::path& file, const ImageBuild& build, const wasm::Module& module,
+    const std::filesystem::path& cache_folder) {
+  const UniqueFd fd = open_to_read(file);
+  const ImageHeader header = read_header(fd.get(), file);
+  if (header.build != build) {
+    throw HostError(fmt::format(
+        "the image {} is of another build of Cloche: make it anew with cloche image build",
+        file.string()));
+  }
+  std::filesystem::path folder = cache_folder;
+  std::string scratch;
+  if (folder.empty()) {
+    scratch = (std::filesystem::temp_directory_path() / "cloche-image-XXXXXX").string();
+    if (mkdtemp(scratch.data()) == nullptr)
+      throw HostError::from_errno("cannot make a folder for a copy of the image", errno);
+    folder = scratch;
+  } else {
+    std::error_code ignored;  // the copy says it
+    std::filesystem::create_directories(folder, ignored);
+  }
+  const auto clean = [](const std::string* path) {
+    std::error_code ignored;
+    if (!path->empty()) std::filesystem::remove_all(*path, ignored);
+  };
+  const std::unique_ptr<const std::string, decltype(clean)> cleaner(&scratch, clean);
+
+  constexpr std::size_t digits = 32;
+  const std::filesystem::path copy =
+      folder / fmt::format("{}{:.{}}.image", copy_prefix, header.content_hash, digits);
+  const std::filesystem::path seen = copy.string() + ".seen";
+  const std::string state = state_of(fd.get());
+  if (wasm::read_small_file(seen, state.size()) == state) {
+    if (auto image = wasm::MemoryImage::load(copy, module)) return *std::move(image);
+  }
+  // The copy is what is checked: nobody else changes that.
+  bool is_whole = true;
+  try {
+    wasm::save_trusted(copy, module.info().digest, header.content_bytes, [&](int to) {
+      if (!copy_content(fd.get(), header_bytes, to, 0, header.content_bytes)) return false;
+      is_whole = hash_of(to, 0, header.content_bytes) == header.content_hash;
+      return is_whole;
+    });
+  } catch (const HostError&) {
+    if (!is_whole) throw damaged(file, "its checksum is wrong");
+    throw;
+  }
+  auto image = wasm::MemoryImage::load(copy, module);
+  if (!image) throw damaged(file, "it holds no memory of this Python");
+  if (scratch.empty()) {
+    (void)wasm::replace_file(seen, std::as_bytes(std::span(state)));
+    prune_copies(folder, copy);
+  }
+  return *std::move(image);
+}
+
+}  // namespace cloche::python

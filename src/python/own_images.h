@@ -1,0 +1,53 @@
+// OwnImages: images of the user's (image_file.h) that are in use, and which sandboxes start their
+// Python from one. Sandboxes of one image share its memory.
+//
+// Thread-safe. Functions throw HostError where image_file.h's do.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "kernel/kernel.h"
+#include "python/boot_images.h"
+#include "python/image_file.h"
+#include "wasm/trusted_file.h"
+
+namespace cloche::python {
+
+// Sessions start from it (PythonSession::start_from, with session_pages), and processes.
+struct OwnImage : BootImage {
+  std::vector<std::string> packages;
+};
+
+class OwnImages {
+ public:
+  // `cache_folder`: see load_image_file.
+  OwnImages(std::filesystem::path cache_folder, std::string library_id)
+      : cache_folder_(std::move(cache_folder)), library_id_(std::move(library_id)) {}
+
+  std::shared_ptr<OwnImage> open(const std::filesystem::path& file, const wasm::Module& module);
+  void save(const std::filesystem::path& file, const wasm::MemoryImage& image,
+            std::vector<std::string> packages) const;
+
+  // Processes of this kernel start from `image`; null: not any more.
+  void use(const kernel::Kernel& kernel, std::shared_ptr<OwnImage> image);
+  std::shared_ptr<OwnImage> used_by(const kernel::Kernel& kernel) const;
+
+ private:
+  struct Opened {
+    wasm::FileIdentity file;  // as it was then
+    std::weak_ptr<OwnImage> image;
+  };
+
+  const std::filesystem::path cache_folder_;
+  const std::string library_id_;
+  mutable std::mutex mutex_;
+  std::map<std::filesystem::path, Opened> opened_;
+  std::map<const kernel::Kernel*, std::shared_ptr<OwnImage>> used_;
+};
+
+}  // namespace cloche::python
