@@ -7,6 +7,8 @@ namespace cloche::cli {
 
 int run_command(const Options& options);
 int shell_command(const Options& options);
+int image_build_command(const Options& options);
+int image_show_command(const Options& options);
 int prepare_command(const Options& options);
 int rpc_command(const Options& options);
 

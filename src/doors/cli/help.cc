@@ -11,6 +11,7 @@ constexpr const char* general_page =
   cloche rpc                      serve a program: JSON-RPC 2.0 on standard input and output
   cloche serve [OPTIONS]          sessions for agents over HTTP and SSH; see cloche serve --help
   cloche sbs run                  the same with the steps of session-based-sandbox at the root
+  cloche image build -o FILE      an image of a Python that has imported and set up things already
   cloche prepare                  compile all programs of the sandbox now, once; with --ship FOLDER
                                   for other machines too, into FOLDER (to lie beside the system's)
   cloche licenses [--json]        the programs of the sandbox, with version, licence and source
@@ -37,6 +38,7 @@ status are those of cloche.
   --env NAME=VALUE          a variable of its environment; may be repeated
   --packages A,B            Python packages it can import
   --wheels DIR              a folder of pure-Python wheels that it may install, also by --packages
+  --image FILE              its Python starts from an image; see cloche image --help
   --stdin                   gives it the standard input of cloche (else it is empty)
   --mount HOST:GUEST[:ro]   a folder of this machine in the sandbox, writable unless :ro; may be repeated
   --wasm-dir DIR            a folder of WebAssembly programs of this machine: NAME.wasm is the command NAME in the sandbox
@@ -49,6 +51,24 @@ BYTES may end in K, M or G.
 
 Exit status: the command's own; 124 over its time; 128 + N ended by signal N; 2 when cloche cannot do what is asked, with one
 sentence on standard error.
+)page";
+
+constexpr const char* image_page =
+    R"page(cloche image build [OPTIONS] [--exec SCRIPT.py ...] -o FILE
+cloche image show FILE
+
+Starts a Python with the packages of --packages imported, runs the scripts in it, one after the other in one __main__, and writes the
+interpreter as it is then to FILE. With --image FILE a sandbox's Python starts from there, and has the packages: no import and no set-up
+runs again. Sessions (PythonSession, run_python of the SDK and of cloche rpc) have the scripts' names too; a python3 command has the
+modules as the scripts left them, and a __main__ of its own. Files that the scripts write are not part of an image, nor are open files,
+tasks and connections. An image is good for the build of cloche that made it.
+
+The options are those of cloche run (see cloche run --help) but --stdin and --out; without --timeout there is no time limit.
+
+  cloche image build --packages numpy,pandas --exec setup.py -o my.image
+  cloche run --image my.image 'python3 -c "import pandas; print(pandas.__version__)"'
+
+Exit status: 0; 1 when a script fails, with its traceback; 2 when cloche cannot do what is asked.
 )page";
 
 constexpr const char* rpc_page = R"page(cloche rpc [--parent PID]
@@ -78,6 +98,7 @@ const char* help_page(const std::string& topic) {
   if (topic == "run") return run_page;
   if (topic == "shell") return shell_page;
   if (topic == "rpc") return rpc_page;
+  if (topic == "image") return image_page;
   return general_page;
 }
 

@@ -37,6 +37,8 @@ int run(int argc, char** argv) {
   switch (options.command) {
     case Command::run: return run_command(options);
     case Command::shell: return shell_command(options);
+    case Command::image_build: return image_build_command(options);
+    case Command::image_show: return image_show_command(options);
     case Command::prepare: return prepare_command(options);
     case Command::licenses: return licenses_command(options.list_format);
     case Command::rpc: return rpc_command(options);

@@ -96,6 +96,7 @@ struct RunArguments {
   std::string cwd;
   std::string program_folder;
   std::string wheel_folder;
+  std::string image;
   std::vector<std::string> environment;
   std::vector<std::string> packages;
   std::vector<std::string> mounts;
@@ -115,6 +116,7 @@ void define_run(CLI::App& run, RunArguments& to) {
   run.add_option("--cwd", to.cwd);
   run.add_option("--wasm-dir", to.program_folder);
   run.add_option("--wheels", to.wheel_folder);
+  run.add_option("--image", to.image);
   run.add_option("--env", to.environment)->expected(1)->take_all();
   run.add_option("--packages", to.packages)->expected(1)->take_all();
   run.add_option("--mount", to.mounts)->expected(1)->take_all();
@@ -132,9 +134,9 @@ void define_run(CLI::App& run, RunArguments& to) {
 // The first word that is no option begins the script: all from there on is passed to it as it is.
 std::vector<std::string> own_part(int argc, const char* const* argv,
                                   std::vector<std::string>& script) {
-  static const std::vector<std::string> with_value{"--timeout", "--memory",   "--fs-limit", "--cwd",
-                                                   "--env",     "--packages", "--mount",    "--net",
-                                                   "--out",     "--wasm-dir", "--wheels"};
+  static const std::vector<std::string> with_value{
+      "--timeout", "--memory", "--fs-limit", "--cwd",      "--env",    "--packages",
+      "--mount",   "--net",    "--out",      "--wasm-dir", "--wheels", "--image"};
   std::vector<std::string> own;
   int i = 2;
   for (; i < argc; ++i) {
@@ -176,6 +178,7 @@ Options sandbox_options(const RunArguments& given) {
   options.trace_syscalls = given.trace;
   options.run.cwd = given.cwd;
   options.sandbox.program_folder = given.program_folder;
+  options.sandbox.image = given.image;
   return options;
 }
 
@@ -231,6 +234,55 @@ Options parse_run(int argc, const char* const* argv) {
 
 namespace {
 
+// `cloche image build [OPTIONS] [--exec FILE ...] -o FILE`, `cloche image show FILE`.
+Options parse_image(int argc, const char* const* argv) {
+  const std::string action = argc > 2 ? argv[2] : "--help";
+  Options options;
+  if (action == "--help" || action == "-h") {
+    options.help_topic = "image";
+    return options;
+  }
+  if (action == "show") {
+    if (argc != 4) throw UsageError{"image show wants a file: cloche image show my.image"};
+    options.command = Command::image_show;
+    options.image_file = argv[3];
+    return options;
+  }
+  if (action != "build")
+    throw UsageError{"image has build and show, not '" + action + "'; see cloche image --help"};
+  CLI::App build;
+  RunArguments given;
+  given.timeout_ms = 0;
+  define_run(build, given);
+  std::vector<std::string> scripts;
+  std::string output;
+  build.add_option("--exec", scripts)->expected(1)->take_all();
+  build.add_option("-o,--output", output);
+  std::vector<std::string> own(argv + 3, argv + argc);
+  std::reverse(own.begin(), own.end());  // as CLI11 wants a vector
+  try {
+    build.parse(own);
+  } catch (const CLI::ParseError& error) {
+    throw UsageError{std::string(error.what()) + "; see cloche image --help"};
+  }
+  if (given.help) {
+    options.help_topic = "image";
+    return options;
+  }
+  if (!given.words.empty())
+    throw UsageError{"image build takes no '" + given.words.front() +
+                     "'; scripts are named by --exec"};
+  if (output.empty())
+    throw UsageError{"image build wants to know where to: cloche image build -o my.image"};
+  if (given.use_stdin || !given.copies.empty())
+    throw UsageError{"image build has no --stdin and no --out"};
+  options = sandbox_options(given);
+  options.command = Command::image_build;
+  options.setup_scripts = std::move(scripts);
+  options.image_file = std::move(output);
+  return options;
+}
+
 Options parse_rpc(int argc, const char* const* argv) {
   Options options;
   options.command = Command::rpc;
@@ -266,6 +318,7 @@ Options parse(int argc, const char* const* argv) {
     return options;
   }
   if (command == "rpc") return parse_rpc(argc, argv);
+  if (command == "image") return parse_image(argc, argv);
   if (command == "licenses") {
     options.command = Command::licenses;
     if (argc > 3 || (argc == 3 && std::string_view(argv[2]) != "--json"))

@@ -12,7 +12,17 @@
 
 namespace cloche::cli {
 
-enum class Command : std::uint8_t { run, shell, prepare, licenses, rpc, help, version };
+enum class Command : std::uint8_t {
+  run,
+  shell,
+  image_build,
+  image_show,
+  prepare,
+  licenses,
+  rpc,
+  help,
+  version
+};
 
 // A file to copy out of the sandbox when the command has ended.
 struct CopyOut {
@@ -29,7 +39,9 @@ struct Options {
   bool trace_syscalls = false;
   ListFormat list_format = ListFormat::text;  // of `licenses`
   std::string ship_folder;  // of `prepare`: where portable machine code goes; empty: nowhere
-  int parent_pid = 0;       // of `rpc`: the process with which it ends; 0: none
+  std::string image_file;   // of `image`
+  std::vector<std::string> setup_scripts;  // of `image build`, in their order
+  int parent_pid = 0;                      // of `rpc`: the process with which it ends; 0: none
 };
 
 // The line cannot be understood: one sentence that says why and what to do. The exit status is 2.

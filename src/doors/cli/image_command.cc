@@ -1,0 +1,67 @@
+// cloche image: an interpreter after its imports and set-up, as a file.
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "base/host_error.h"
+#include "cloche/python_session.h"
+#include "doors/cli/commands.h"
+#include "doors/cli/support.h"
+#include "python/image_file.h"
+
+namespace cloche::cli {
+namespace {
+
+std::string text_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw UsageError{"--exec: cannot read '" + path + "'"};
+  return text;
+}
+
+// Runs a script of the set-up; the exit status, 0 when it did its work.
+int run_setup(PythonSession& session, const std::string& path, const std::string& text) {
+  ExecuteOptions options;
+  options.output = [](Stream stream, std::string_view data) {
+    (void)write_all(static_cast<int>(stream), data);
+  };
+  const ExecuteResult result = session.execute(text, options);
+  if (result.status == ExecuteStatus::ok) return 0;
+  if (result.status == ExecuteStatus::exited && result.exit_code == 0) return 0;
+  if (result.error) fmt::print(stderr, "{}", result.error->traceback);
+  fmt::print(stderr, "cloche: {} {}: no image was written\n", path,
+             result.status == ExecuteStatus::exited
+                 ? fmt::format("ended with status {}", result.exit_code)
+             : result.reason.empty() ? "failed"
+                                     : "failed: " + result.reason);
+  return 1;
+}
+
+}  // namespace
+
+int image_build_command(const Options& options) {
+  std::vector<std::pair<std::string, std::string>> scripts;
+  for (const std::string& path : options.setup_scripts)
+    scripts.emplace_back(path, text_of_file(path));
+  Engine engine(engine_options());
+  PythonSession session(engine, sandbox_options(options));
+  for (const auto& [path, text] : scripts) {
+    if (const int status = run_setup(session, path, text); status != 0) return status;
+  }
+  session.checkpoint(options.image_file);
+  return 0;
+}
+
+int image_show_command(const Options& options) {
+  const python::ImageHeader header = python::read_image_header(options.image_file);
+  fmt::print("memory    {} MB\npackages  {}\nbuild     {:.16} {:.16}\n", header.content_bytes >> 20,
+             header.packages.empty() ? "none" : fmt::format("{}", fmt::join(header.packages, ", ")),
+             header.build.program, header.build.library);
+  return 0;
+}
+
+}  // namespace cloche::cli
