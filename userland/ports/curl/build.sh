@@ -1,0 +1,16 @@
+# curl, with TLS by the host (host_tls.c), zlib, and HTTP/1.1; without threads, so names are resolved in place.
+zlib=$EXTRA/zlib
+(cd "$zlib" && for file in adler32 compress crc32 deflate inffast inflate inftrees trees uncompr zutil gzclose gzlib gzread gzwrite; do
+  $CC -O2 -Wno-everything -DHAVE_UNISTD_H -D_LARGEFILE64_SOURCE=0 -c $file.c
+done; mkdir include lib; cp zlib.h zconf.h include/; $AR rcs lib/libz.a ./*.o)
+cp "$PORT/host_tls.c" lib/vtls/bearssl.c
+export CFLAGS="-O2 -Wno-everything" CPPFLAGS="-DUSE_BEARSSL=1 -I$zlib/include" LDFLAGS="-L$zlib/lib" LIBS="-lz"
+./configure --host="$HOST" --prefix=/usr --disable-shared --enable-static --without-ssl --with-zlib="$zlib" --without-brotli \
+  --without-zstd --without-libpsl --without-libidn2 --without-nghttp2 --without-librtmp --without-libssh2 --without-ca-bundle \
+  --without-ca-path --disable-threaded-resolver --disable-ldap --disable-ldaps --disable-rtsp --disable-tftp --disable-smb \
+  --disable-ntlm --disable-ntlm-wb --disable-tls-srp --disable-manual --disable-dependency-tracking \
+  --disable-pthreads --disable-doh
+make -C lib -j"$JOBS"
+make -C src -j"$JOBS" curl
+install -m 755 src/curl "$OUT/usr/bin/curl"
+$STRIP "$OUT/usr/bin/curl"
