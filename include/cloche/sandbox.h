@@ -23,6 +23,7 @@
 
 #include "cloche/files.h"
 #include "cloche/live_run.h"
+#include "cloche/loopback.h"
 #include "cloche/network.h"
 #include "cloche/run.h"
 
@@ -83,6 +84,12 @@ class Sandbox {
   // Starts a command to talk with. Never throws for what a guest does: where the command cannot be
   // started the LiveRun has ended already and its result says why.
   std::unique_ptr<LiveRun> start(LiveRunOptions options);
+
+  // Connects to a TCP port of the sandbox's own loopback. ECONNREFUSED when nothing listens there.
+  // `changed` is called when a read or a write may do more than before, from any thread: it must be
+  // quick, and call nothing of the sandbox.
+  Result<std::unique_ptr<LoopbackConnection>> connect(std::uint16_t port,
+                                                      std::function<void()> changed);
 
   // Runs Python source in the sandbox's own interpreter: it starts at the first call, keeps names
   // and imports from call to call, and goes on in forks. Calls queue. An exception is printed on

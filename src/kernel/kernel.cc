@@ -1,11 +1,10 @@
 #include "kernel/kernel.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <set>
 
 #include "base/host_error.h"
+#include "base/random.h"
 #include "kernel/dev_layout.h"
 #include "kernel/exec.h"
 #include "kernel/fifo.h"
@@ -365,10 +364,7 @@ void Kernel::release_memory(std::uint64_t bytes) noexcept {
 }
 
 void Kernel::fill_random(std::span<std::byte> to) {
-  while (!to.empty()) {
-    const ssize_t got = getrandom(to.data(), to.size(), 0);
-    if (got > 0) to = to.subspan(static_cast<std::size_t>(got));
-  }
+  cloche::fill_random(to);
 }
 
 }  // namespace cloche::kernel

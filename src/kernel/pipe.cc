@@ -41,8 +41,9 @@ Result<std::size_t> Pipe::try_read(std::span<std::byte> to) {
     return std::size_t{0};
   }
   const bool had_room = has_room();
+  const bool was_half_free = half_free();
   const std::size_t count = ring_.read(to);
-  if (!had_room && has_room()) writable.wake_all();
+  if ((!had_room && has_room()) || (!was_half_free && half_free())) writable.wake_all();
   return count;
 }
 

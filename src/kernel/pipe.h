@@ -63,9 +63,11 @@ class Pipe {
   bool has_room() const noexcept {
     return ring_.room() >= std::min(atomic_bytes, ring_.capacity());
   }
+  // True when half of it is free: what a writer waits for that would rather write much at once.
+  bool half_free() const noexcept { return ring_.room() >= ring_.capacity() / 2; }
 
-  // Woken when there is something to read, or no writer any more; when there is room, or no reader
-  // any more; when an end is opened.
+  // Woken when there is something to read, or no writer any more; when there is room, when half of
+  // it is free, or no reader any more; when an end is opened.
   WaitQueue readable;
   WaitQueue writable;
   WaitQueue opened;

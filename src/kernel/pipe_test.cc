@@ -87,6 +87,14 @@ TEST_F(PipeTest, WritersAreWokenOnceForTheirRoom) {
   EXPECT_EQ(pipe_.writable.wakes(), wakes + 1);
   (void)read(1000);
   EXPECT_EQ(pipe_.writable.wakes(), wakes + 1);
+  // Once more for those that wait for half of it.
+  (void)read(32768 - 4096 - 1000 - 1);
+  EXPECT_EQ(pipe_.writable.wakes(), wakes + 1);
+  (void)read(1);
+  EXPECT_TRUE(pipe_.half_free());
+  EXPECT_EQ(pipe_.writable.wakes(), wakes + 2);
+  (void)read(32768);
+  EXPECT_EQ(pipe_.writable.wakes(), wakes + 2);
 }
 
 TEST_F(PipeTest, CapacityIsBounded) {

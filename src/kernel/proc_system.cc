@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 
+#include "base/random.h"
 #include "kernel/devices.h"
 #include "kernel/kernel.h"
 #include "kernel/proc_text.h"
@@ -26,17 +27,7 @@ std::chrono::nanoseconds cpu_of(const Process& process) {
 
 }  // namespace
 
-// Version 4, variant 1: sixteen bytes of which six bits are given.
-std::string uuid(std::array<std::uint8_t, 16> bytes) {
-  bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0f) | 0x40);
-  bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3f) | 0x80);
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text.push_back('-');
-    fmt::format_to(std::back_inserter(text), "{:02x}", bytes[i]);
-  }
-  return text + "\n";
-}
+std::string uuid(std::array<std::uint8_t, 16> bytes) { return uuid_of(bytes) + "\n"; }
 
 std::size_t running_count(const Kernel& kernel) {
   return static_cast<std::size_t>(std::ranges::count_if(kernel.processes(), [](const auto& entry) {

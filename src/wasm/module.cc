@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hex.h"
 #include "wasm/module_info.h"
 #include "wasm/native.h"
 
@@ -47,15 +48,7 @@ ModuleExport describe(std::string_view name, const wasm_externtype_t* type) {
 
 }  // namespace
 
-std::string to_hex(const Digest& digest) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : digest) {
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-  return text;
-}
+std::string to_hex(const Digest& digest) { return cloche::to_hex(digest); }
 
 const ModuleExport* ModuleInfo::find_export(std::string_view name) const noexcept {
   const auto it = std::ranges::lower_bound(exports, name, {}, &ModuleExport::name);

@@ -8,6 +8,12 @@
 #include "kernel/task.h"
 
 namespace cloche::kernel {
+namespace {
+
+// Connections of the host that wait to be accepted, over those of a listener's own backlog.
+constexpr std::size_t host_backlog = 128;
+
+}  // namespace
 
 StreamSocket::StreamSocket(Kernel& kernel, SocketFamily family, SocketType type,
                            std::int32_t protocol, std::uint32_t status_flags)
@@ -167,25 +173,37 @@ Result<void> StreamSocket::connect_to(Task& task, std::shared_ptr<StreamSocket> 
     // Another task may have used this socket while we slept.
     if (connection_ || listening_) return Errno::isconn;
   }
+  CLOCHE_ASSIGN(std::shared_ptr<StreamConnection> connection,
+                listener->enqueue({local_, credentials_of(task)}, seen_as));
+  adopt(std::move(connection), End::first);
+  return {};
+}
+
+Result<std::shared_ptr<StreamConnection>> StreamSocket::enqueue(
+    const StreamConnection::Identity& from, const SocketAddress& seen_as) {
   CLOCHE_TRY(table().check_room());
-  const auto server = std::make_shared<StreamSocket>(kernel(), listener->family(), listener->type(),
-                                                     listener->protocol(), 0);
-  server->options() = listener->options();
+  const auto server = std::make_shared<StreamSocket>(kernel(), family(), type(), protocol(), 0);
+  server->options() = options();
   const auto connection = std::make_shared<StreamConnection>(kernel().buffers(), type());
-  connection->identity(End::first) = {local_, credentials_of(task)};
-  connection->identity(End::second) = {seen_as, listener->listener_credentials_};
-  if (listener->local()) {
-    connection->identity(End::second).address = listener->local_;
-  } else if (listener->family() == SocketFamily::inet6) {
+  connection->identity(End::first) = from;
+  connection->identity(End::second) = {seen_as, listener_credentials_};
+  if (local()) {
+    connection->identity(End::second).address = local_;
+  } else if (family() == SocketFamily::inet6) {
     // Both see the connection in the form of their own family.
     auto& here = std::get<InetAddress>(connection->identity(End::second).address);
     here.family = SocketFamily::inet6;
   }
-  adopt(connection, End::first);
   server->adopt(connection, End::second);
-  listener->pending_.push_back(server);
-  listener->changed.wake_all();
-  return {};
+  pending_.push_back(server);
+  changed.wake_all();
+  return connection;
+}
+
+Result<std::shared_ptr<StreamConnection>> StreamSocket::connect_host(const InetAddress& from,
+                                                                     const InetAddress& to) {
+  if (!listening_ || pending_.size() >= backlog_ + host_backlog) return Errno::connrefused;
+  return enqueue({from, {}}, to);
 }
 
 Result<void> StreamSocket::connect_outbound(Task& task, const InetAddress& address) {

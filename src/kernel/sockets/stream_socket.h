@@ -24,6 +24,12 @@ class StreamSocket final : public Socket,
   // socketpair.
   static void pair(StreamSocket& first, StreamSocket& second, const PeerCredentials& credentials);
 
+  // For the host's side: a connection to this listener, of which the caller has the first end, as
+  // if it came from `from`. A full backlog is no reason to refuse it, up to a bound of its own:
+  // ECONNREFUSED over it.
+  Result<std::shared_ptr<StreamConnection>> connect_host(const InetAddress& from,
+                                                         const InetAddress& to);
+
   bool listening() const noexcept override { return listening_; }
   Result<void> bind(Task& task, const SocketAddress& address) override;
   Result<void> listen(Task& task, std::int32_t backlog) override;
@@ -57,6 +63,10 @@ class StreamSocket final : public Socket,
   // under which it was reached.
   Result<void> connect_to(Task& task, std::shared_ptr<StreamSocket> listener,
                           const SocketAddress& seen_as);
+  // Queues a connection from `from` at this listener, which has been reached as `seen_as`; the
+  // caller has the first end.
+  Result<std::shared_ptr<StreamConnection>> enqueue(const StreamConnection::Identity& from,
+                                                    const SocketAddress& seen_as);
   void adopt(std::shared_ptr<StreamConnection> connection, End end);
   void stop_listening();
 

@@ -1,0 +1,48 @@
+// HostConnection: the host's end of a TCP connection to a program that listens on the loopback of
+// its sandbox. It copies bytes; it looks at none.
+//
+// Threads: it takes the kernel lock itself, so none of its functions is called with it held; each
+// may be used by several threads. Lifetime: it must be gone before its Kernel.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "kernel/sockets/stream_connection.h"
+
+namespace cloche::kernel {
+
+class Kernel;
+
+class HostConnection final : private StreamListener {
+ public:
+  // ECONNREFUSED when nobody listens on 127.0.0.1 or ::1. `changed` is called whenever there may be
+  // more to read, or room to write: under the kernel lock, so it must be quick, and call nothing of
+  // this.
+  static Result<std::unique_ptr<HostConnection>> connect(Kernel& kernel, std::uint16_t port,
+                                                         std::function<void()> changed);
+  ~HostConnection() override;  // closes it
+  HostConnection(const HostConnection&) = delete;
+  HostConnection& operator=(const HostConnection&) = delete;
+
+  // Never wait: EAGAIN. EPIPE: nobody reads any more, which is also said of no bytes.
+  Result<std::size_t> write(std::span<const std::byte> from);
+  // 0: the end. ECONNRESET when the program left with bytes unread.
+  Result<std::size_t> read(std::span<std::byte> to);
+  // End of file for the program, which may go on writing.
+  void shut_down_write();
+
+ private:
+  HostConnection(Kernel& kernel, std::function<void()> changed)
+      : kernel_(kernel), changed_(std::move(changed)) {}
+  void stream_changed() noexcept override { changed_(); }
+
+  Kernel& kernel_;
+  const std::function<void()> changed_;
+  std::shared_ptr<StreamConnection> stream_;
+};
+
+}  // namespace cloche::kernel
