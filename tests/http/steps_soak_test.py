@@ -115,8 +115,9 @@ class Soak(unittest.TestCase):
         self.addCleanup(self.server.stop)
 
     def figures(self) -> tuple:
-        """Descriptors and private KiB, once all connections are gone."""
+        """Descriptors and private KiB, once all connections and idle threads are gone."""
         until(lambda: self.gauge("cloche_sessions") == 0, "no session is left")
+        until(lambda: self.gauge("cloche_worker_threads") == 0, "the workers have ended")
         until(lambda: self.server.descriptors() == self.idle_descriptors, "the descriptors are closed")
         return self.server.descriptors(), private_kib(self.server.process.pid)
 
@@ -134,7 +135,7 @@ class Soak(unittest.TestCase):
         live(self.server.port, 1, 1000)
         _, after = self.figures()
         print(f"private memory: {before} KiB before, {after} KiB after 2000 sessions", file=sys.stderr)
-        self.assertLess(after, before * 1.25 + 8 * 1024)
+        self.assertLess(after, before * 1.1 + 4 * 1024)
 
     def settled(self) -> bool:
         """Twice the same count: what the start opens for a moment is closed."""

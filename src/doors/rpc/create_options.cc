@@ -91,11 +91,13 @@ SandboxOptions sandbox_options(const Params& params) {
 }
 
 std::unique_ptr<Sandbox> create_sandbox(Connection& connection, const Params& params) {
-  const SandboxOptions options = sandbox_options(params);
+  SandboxOptions options = sandbox_options(params);
   const std::optional<std::string> image = params.optional_word("image");
   if (params.flag("progress")) connection.want_progress();
   Engine& engine = connection.engine();
-  if (image) {
+  if (image && is_image_file(*image)) {
+    options.image = *image;
+  } else if (image) {
     std::string message;
     auto sandbox = import_state(engine, options, read_state_file(*image), &message);
     if (sandbox) return *std::move(sandbox);

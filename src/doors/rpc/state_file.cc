@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 #include "base/unique_fd.h"
@@ -56,6 +57,16 @@ std::string read_state_file(const std::string& path) {
   }
   state.resize(got);
   return state;
+}
+
+bool is_image_file(const std::string& path) {
+  static constexpr std::string_view first_word = "cloche-image ";
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) fail(path);
+  std::array<char, first_word.size()> start{};
+  const ssize_t got = ::pread(file.get(), start.data(), start.size(), 0);
+  return got == static_cast<ssize_t>(start.size()) &&
+         std::string_view(start.data(), start.size()) == first_word;
 }
 
 }  // namespace cloche::rpc
