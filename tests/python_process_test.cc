@@ -172,9 +172,12 @@ print(told(lambda: os.chmod('l', 0o600, follow_symlinks=False)), told(lambda: se
 got = []; signal.signal(signal.SIGUSR1, lambda *_: got.append(1))
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1]); os.kill(os.getpid(), signal.SIGUSR1); print(got)
 signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1]); print(got)
-print(os.sysconf('SC_OPEN_MAX'), os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') == 1 << 30))"),
+print(os.sysconf('SC_OPEN_MAX'), os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') == 1 << 30)
+import time
+cpu, wall = time.process_time(), time.monotonic(); time.sleep(0.2)
+print(time.process_time() - cpu < (time.monotonic() - wall) / 2, os.times().elapsed >= wall, os.times().user < 1000))"),
             "/tmp /workspace 0077 18 alive True SubprocessError ValueError\nx\n../x\n"
-            "NotImplementedError TypeError\n[]\n[1]\n1024 True\n");
+            "NotImplementedError TypeError\n[]\n[1]\n1024 True\nTrue True True\n");
 }
 
 TEST(PythonLacks, AreHonestErrors) {
