@@ -37,7 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)files.make_directory("/workspace/d");
   (void)files.write("/workspace/d/f", "content");
   if (data[0] % 3 == 0) {
-    ssh::SftpServer sftp(files);
+    ssh::SftpServer sftp(sandbox(), input.size() % 2 == 0 ? ssh::SymlinkOrder::target_first
+                                                          : ssh::SymlinkOrder::link_first);
     talk(sftp, input, piece);
   } else {
     ssh::ScpOptions options;

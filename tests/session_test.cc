@@ -1,6 +1,8 @@
 // Sessions: limits, lists, lifetimes, what runs when one is closed.
 #include <atomic>
+#include <condition_variable>
 #include <future>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -76,17 +78,27 @@ TEST(Sessions, ClosingOneEndsWhatRunsInIt) {
 }
 
 TEST(Sessions, EndWhenTheyAreIdleOrOld) {
-  std::atomic<int> idled = 0;
-  std::promise<void> first_gone;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::set<std::string> gone;
   SessionManager manager(engine(), {.idle_timeout = std::chrono::milliseconds(50),
-                                    .audit = [&](Event event, const Session&) {
-                                      if (event == Event::idled && idled++ == 0)
-                                        first_gone.set_value();
+                                    .audit = [&](Event event, const Session& session) {
+                                      if (event != Event::idled) return;
+                                      const std::lock_guard lock(mutex);
+                                      gone.insert(session.facts().id);
+                                      changed.notify_all();
                                     }});
-  const SessionPtr used = must_create(manager);
-  const Session::Use use = Session::use(used);
+  // On a busy machine one may be idle for too long before it is used.
+  SessionPtr used;
+  Session::Use use;
+  while (!use) {
+    used = must_create(manager);
+    use = Session::use(used);
+  }
   const SessionPtr unused = must_create(manager);
-  first_gone.get_future().wait();
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return gone.contains(unused->facts().id); });
+  lock.unlock();
   EXPECT_EQ(unused->status(), session::Status::closed);
   EXPECT_EQ(manager.find(unused->facts().id, ""), nullptr);
   EXPECT_EQ(manager.find(used->facts().id, ""), used);
@@ -113,6 +125,14 @@ TEST(Sessions, TenThousandAreListedInOrder) {
       seen.insert(session->facts().id);
   }
   EXPECT_EQ(seen.size(), 10'000U);
+  // Those that go leave the others in their order.
+  const auto before = manager.list("", 100, 5000).sessions;
+  for (const std::size_t i : {0, 1, 50, 98}) EXPECT_TRUE(manager.close(before[i]->facts().id, ""));
+  const auto after = manager.list("", 96, 5000).sessions;
+  ASSERT_EQ(after.size(), 96U);
+  EXPECT_EQ(after[0], before[2]);
+  EXPECT_EQ(after[48], before[51]);
+  EXPECT_EQ(after[95], before[99]);
 }
 
 TEST(WorkerPool, DoesAllWorkBeforeItIsGone) {

@@ -10,6 +10,7 @@ constexpr std::uint64_t overhead_bytes = 64ULL << 20;  // of archives, over what
 }  // namespace
 
 void SessionManager::save(const std::shared_ptr<Session>& session) {
+  look_at_memory();
   if (!store_) return;
   // Whoever waits here while another save runs may find its change saved already by the next one.
   const std::uint64_t change = ++session->changes_;
@@ -60,7 +61,7 @@ void SessionManager::restore_all() {
     stored.facts.sequence = ++last_sequence_;
     const auto session =
         std::make_shared<Session>(std::move(stored.facts), std::move(sandbox), deadline);
-    if (paused) (void)session->pause();
+    if (paused) (void)session->pause([] {});
     {
       const std::lock_guard lock(mutex_);
       add(session);

@@ -66,7 +66,7 @@ bool Session::at_rest() const {
   return sandbox_ && uses_ == 0 && sandbox_->figures().processes == 0;
 }
 
-bool Session::pause() {
+bool Session::pause(const std::function<void()>& stopping) {
   std::shared_ptr<Sandbox> old;
   {
     const std::lock_guard lock(mutex_);
@@ -74,6 +74,7 @@ bool Session::pause() {
     status_ = Status::paused;
     old = sandbox_;
   }
+  stopping();
   // A fork has everything but the processes: those of the old one end with it.
   std::shared_ptr<Sandbox> rest = old->fork();
   {
@@ -102,7 +103,7 @@ SteadyTime Session::due(std::chrono::milliseconds idle_timeout) const {
   return std::min(deadline_, active + idle_timeout);
 }
 
-bool Session::close() {
+bool Session::close(const std::function<void()>& stopping) {
   std::shared_ptr<Sandbox> sandbox;
   {
     const std::lock_guard lock(mutex_);
@@ -110,6 +111,7 @@ bool Session::close() {
     status_ = Status::closed;
     sandbox = std::move(sandbox_);
   }
+  stopping();
   sandbox->cancel();
   return true;
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -68,8 +69,9 @@ class Session {
   bool at_rest() const;
 
   // False when it is not running (not paused). A paused session keeps files, packages, environment
-  // and a live Python; its processes end.
-  bool pause();
+  // and a live Python; its processes end. `stopping` is called in between, when nothing begins in
+  // it any more: what a process waits for must let go of it then.
+  bool pause(const std::function<void()>& stopping);
   bool resume();
 
   // When it is due to be closed, as far as one can say now. No use of it counts as idle.
@@ -77,8 +79,9 @@ class Session {
 
  private:
   friend class SessionManager;
-  // Kills what runs, and lets go of the sandbox. False when that was done before.
-  bool close();
+  // Kills what runs, and lets go of the sandbox; `stopping` as for pause. False when that was done
+  // before.
+  bool close(const std::function<void()>& stopping);
   void release();
   std::shared_ptr<Sandbox> sandbox() const;
 

@@ -1,29 +1,21 @@
 #include "session/session_manager.h"
 
 #include <fmt/format.h>
-#include <sys/random.h>
+#include <malloc.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdio>
+#include <utility>
 
-#include "cloche/check.h"
+#include "base/random.h"
 
 namespace cloche::session {
 namespace {
 
-std::string random_uuid() {
-  std::array<unsigned char, 16> b{};
-  CLOCHE_CHECK(::getrandom(b.data(), b.size(), 0) == static_cast<ssize_t>(b.size()));
-  b[6] = static_cast<unsigned char>((b[6] & 0x0f) | 0x40);
-  b[8] = static_cast<unsigned char>((b[8] & 0x3f) | 0x80);
-  std::string text;
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    fmt::format_to(std::back_inserter(text), "{:02x}", b[i]);
-  }
-  return text;
-}
+constexpr std::size_t due_spare = 1024;
+constexpr std::chrono::seconds memory_interval{1};
+constexpr std::uint64_t trim_step_bytes = 64ULL << 20;
 
 // What this process has in memory; 0 where the host does not say.
 std::uint64_t resident_bytes() {
@@ -59,8 +51,12 @@ SessionManager::~SessionManager() {
 
 std::variant<std::shared_ptr<Session>, Refusal> SessionManager::create(
     const SessionRequest& request) {
-  if (options_.memory_limit_bytes > 0 && resident_bytes() > options_.memory_limit_bytes)
-    return Refusal{"the server has no memory for another session: delete one, or try again later"};
+  if (options_.memory_limit_bytes > 0 && resident_bytes() > options_.memory_limit_bytes) {
+    trim_memory();
+    if (resident_bytes() > options_.memory_limit_bytes)
+      return Refusal{
+          "the server has no memory for another session: delete one, or try again later"};
+  }
   {
     const std::lock_guard lock(mutex_);
     if (closing_) return Refusal{"the server is about to end"};
@@ -114,7 +110,20 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::create(
 // Under the lock.
 void SessionManager::add(const std::shared_ptr<Session>& session) {
   sessions_.emplace(session->facts().id, session);
-  owners_[session->facts().owner].emplace(session->facts().sequence, session);
+  owners_[session->facts().owner].push_back(session);
+  watch(session);
+}
+
+// Under the lock.
+void SessionManager::watch(const std::shared_ptr<Session>& session) {
+  // What is closed before its time leaves its entry: not for more of them than there are sessions.
+  if (due_.size() > 2 * sessions_.size() + due_spare) {
+    due_ = {};
+    for (const auto& [id, other] : sessions_) {
+      const SteadyTime when = other->due(options_.idle_timeout);
+      if (when != SteadyTime::max()) due_.push({when, other});
+    }
+  }
   const SteadyTime when = session->due(options_.idle_timeout);
   if (when == SteadyTime::max()) return;
   const bool first = due_.empty() || when < due_.top().when;
@@ -125,9 +134,9 @@ void SessionManager::add(const std::shared_ptr<Session>& session) {
 std::shared_ptr<Session> SessionManager::find_any(std::string_view id) {
   const std::lock_guard lock(mutex_);
   const auto it = sessions_.find(std::string(id));
-  if (it == sessions_.end() ||
-      it->second->due(options_.idle_timeout) <= std::chrono::steady_clock::now())
-    return nullptr;
+  // Taken first: one that is in use is due later than whenever that is.
+  const SteadyTime now = std::chrono::steady_clock::now();
+  if (it == sessions_.end() || it->second->due(options_.idle_timeout) <= now) return nullptr;
   return it->second;
 }
 
@@ -144,9 +153,9 @@ SessionManager::Page SessionManager::list(const std::string& owner, std::size_t 
   if (own == owners_.end()) return page;
   page.total = own->second.size();
   if (offset >= page.total) return page;
-  auto it = std::next(own->second.begin(), static_cast<std::ptrdiff_t>(offset));
-  for (; it != own->second.end() && page.sessions.size() < limit; ++it)
-    page.sessions.push_back(it->second);
+  const auto newest = own->second.rbegin() + static_cast<std::ptrdiff_t>(offset);
+  const std::size_t count = std::min(limit, page.total - offset);
+  page.sessions.assign(newest, newest + static_cast<std::ptrdiff_t>(count));
   return page;
 }
 
@@ -158,7 +167,9 @@ std::shared_ptr<Session> SessionManager::take_out(std::string_view id,
   std::shared_ptr<Session> session = std::move(it->second);
   sessions_.erase(it);
   const auto own = owners_.find(session->facts().owner);
-  own->second.erase(session->facts().sequence);
+  own->second.erase(std::ranges::lower_bound(
+      own->second, session->facts().sequence, {},
+      [](const std::shared_ptr<Session>& other) { return other->facts().sequence; }));
   if (own->second.empty()) owners_.erase(own);
   return session;
 }
@@ -166,45 +177,50 @@ std::shared_ptr<Session> SessionManager::take_out(std::string_view id,
 bool SessionManager::close(std::string_view id, std::string_view owner) {
   const std::shared_ptr<Session> session = take_out(id, &owner);
   if (!session) return false;
-  session->close();
+  stop(*session);
   forget(*session);
   tell(Event::closed, *session);
+  look_at_memory();
   return true;
 }
 
-void SessionManager::end() {
-  if (!store_) return close_all();
+std::vector<std::shared_ptr<Session>> SessionManager::take_out_all() {
   std::vector<std::shared_ptr<Session>> all;
-  {
-    const std::lock_guard lock(mutex_);
-    for (auto& [id, session] : sessions_) all.push_back(std::move(session));
-    sessions_.clear();
-    owners_.clear();
-  }
-  for (const auto& session : all) {
+  const std::lock_guard lock(mutex_);
+  all.reserve(sessions_.size());
+  for (auto& [id, session] : sessions_) all.push_back(std::move(session));
+  sessions_.clear();
+  owners_.clear();
+  return all;
+}
+
+// A process that waits for its client to read is ended when the client has gone.
+void SessionManager::stop(Session& session) {
+  (void)session.close([&] { let_go(session); });
+}
+
+void SessionManager::let_go(const Session& session) const {
+  if (options_.stopping) options_.stopping(session);
+}
+
+void SessionManager::end() {
+  for (const auto& session : take_out_all()) {
     save(session);
-    session->close();
+    stop(*session);
     tell(Event::closed, *session);
   }
 }
 
 void SessionManager::close_all() {
-  std::vector<std::shared_ptr<Session>> all;
-  {
-    const std::lock_guard lock(mutex_);
-    for (auto& [id, session] : sessions_) all.push_back(std::move(session));
-    sessions_.clear();
-    owners_.clear();
-  }
-  for (const auto& session : all) {
-    session->close();
+  for (const auto& session : take_out_all()) {
+    stop(*session);
     forget(*session);
     tell(Event::closed, *session);
   }
 }
 
 bool SessionManager::pause(const std::shared_ptr<Session>& session) {
-  if (!session->pause()) return false;
+  if (!session->pause([&] { let_go(*session); })) return false;
   save(session);
   tell(Event::paused, *session);
   return true;
@@ -216,11 +232,7 @@ bool SessionManager::resume(const std::shared_ptr<Session>& session) {
   {
     // The idle time counts again.
     const std::lock_guard lock(mutex_);
-    const SteadyTime when = session->due(options_.idle_timeout);
-    if (when != SteadyTime::max()) {
-      due_.push({when, session});
-      due_changed_.notify_one();
-    }
+    watch(session);
   }
   tell(Event::resumed, *session);
   return true;
@@ -239,35 +251,61 @@ void SessionManager::tell(Event event, const Session& session) const {
   if (options_.audit) options_.audit(event, session);
 }
 
+// What sandboxes give back stays with the allocator, which does not know that most of it will not
+// be wanted again: left alone, a server is as large for ever as it was once. The reaper sees to it.
+void SessionManager::look_at_memory() {
+  const std::lock_guard lock(mutex_);
+  if (memory_due_ != SteadyTime::max()) return;
+  memory_due_ = std::max(std::chrono::steady_clock::now(), memory_looked_at_ + memory_interval);
+  due_changed_.notify_one();
+}
+
+void SessionManager::trim_memory() {
+  if (resident_bytes() < resident_after_trim_ + trim_step_bytes) return;
+  ::malloc_trim(0);
+  resident_after_trim_ = resident_bytes();
+}
+
 void SessionManager::reap() {
   std::unique_lock lock(mutex_);
   while (!closing_) {
-    if (due_.empty()) {
-      due_changed_.wait(lock);
+    const SteadyTime now = std::chrono::steady_clock::now();
+    if (memory_due_ <= now) {
+      memory_due_ = SteadyTime::max();
+      memory_looked_at_ = now;
+      lock.unlock();
+      trim_memory();
+      lock.lock();
       continue;
     }
-    const SteadyTime when = due_.top().when;
-    if (std::chrono::steady_clock::now() < when) {
-      due_changed_.wait_until(lock, when);
+    const SteadyTime next = due_.empty() ? SteadyTime::max() : due_.top().when;
+    if (now < next) {
+      const SteadyTime until = std::min(next, memory_due_);
+      if (until == SteadyTime::max()) {
+        due_changed_.wait(lock);
+      } else {
+        due_changed_.wait_until(lock, until);
+      }
       continue;
     }
     const std::shared_ptr<Session> session = due_.top().session.lock();
     due_.pop();
     if (!session || !sessions_.contains(session->facts().id)) continue;
     const SteadyTime due = session->due(options_.idle_timeout);
-    if (due > std::chrono::steady_clock::now()) {
+    if (due > now) {
       // Used since it was queued. One that never comes due again needs no entry.
       if (due != SteadyTime::max()) due_.push({due, session});
       continue;
     }
     lock.unlock();
     if (take_out(session->facts().id, nullptr)) {
-      session->close();
+      stop(*session);
       forget(*session);
       tell(std::chrono::system_clock::now() >= session->facts().expires ? Event::expired
                                                                         : Event::idled,
            *session);
     }
+    look_at_memory();
     lock.lock();
   }
 }

@@ -1,14 +1,14 @@
 // SessionManager: all sessions of a server: makes, finds, lists and closes them, by request, by age
 // and by idleness. One session has one sandbox, and no sandbox belongs to two.
 //
-// Thread-safe. Finding costs a hash lookup; a page of a list costs its offset and its length, in
-// the order of creation, newest first, which never changes while sessions come and go. It has one
-// thread, which sleeps until the next session is due.
+// Thread-safe. Finding costs a hash lookup; a page of a list costs its length, in the order of
+// creation, newest first, which never changes while sessions come and go. It has one thread, which
+// sleeps until the next session is due.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <queue>
@@ -35,6 +35,9 @@ struct ManagerOptions {
   std::chrono::milliseconds idle_timeout{0};  // 0: none
   std::string state_folder;                   // where sessions survive the server; empty: nowhere
   SandboxOptions sandbox;                     // of every session
+  // Told when nothing begins in a session any more, and what runs in it is about to be ended: a
+  // callback of a run that waits for something must return then. Any thread.
+  std::function<void(const Session& session)> stopping;
   // Told one sentence where a session cannot be saved, or restored. Any thread.
   std::function<void(const std::string& sentence)> trouble;
   // The audit: told after each event, on any thread, without a lock held.
@@ -66,7 +69,9 @@ class SessionManager {
   std::variant<std::shared_ptr<Session>, Refusal> create(const SessionRequest& request);
 
   // To create or close a session takes microseconds: nothing is installed or written to disk.
-  bool is_quick() const { return !store_ && options_.sandbox.packages.empty(); }
+  bool is_quick() const {
+    return !store_ && options_.sandbox.packages.empty() && options_.sandbox.image.empty();
+  }
 
   // Null when there is none, or it belongs to somebody else.
   std::shared_ptr<Session> find(std::string_view id, std::string_view owner);
@@ -85,7 +90,7 @@ class SessionManager {
   void close_all();
 
   // Everything that has been done in the session up to now survives the server, once this returns;
-  // for before the client is told that it is done. Nothing without a state folder.
+  // for before the client is told that it is done. Without a state folder nothing is saved.
   void save(const std::shared_ptr<Session>& session);
   // As close_all, but where there is a state folder the sessions are there again at the next start.
   void end();
@@ -96,7 +101,7 @@ class SessionManager {
   std::size_t count() const;
 
  private:
-  using ByAge = std::map<std::uint64_t, std::shared_ptr<Session>, std::greater<>>;
+  using ByAge = std::vector<std::shared_ptr<Session>>;  // the oldest first
   struct Due {
     SteadyTime when;
     std::weak_ptr<Session> session;
@@ -104,11 +109,17 @@ class SessionManager {
   };
 
   std::shared_ptr<Session> take_out(std::string_view id, const std::string_view* owner);
+  std::vector<std::shared_ptr<Session>> take_out_all();
   void add(const std::shared_ptr<Session>& session);
+  void watch(const std::shared_ptr<Session>& session);
   void restore_all();
+  void stop(Session& session);
+  void let_go(const Session& session) const;
   void forget(Session& session);
   void tell(Event event, const Session& session) const;
   void complain(const std::string& sentence) const;
+  void look_at_memory();
+  void trim_memory();
   void reap();
 
   Engine& engine_;
@@ -122,6 +133,9 @@ class SessionManager {
   std::priority_queue<Due> due_;
   std::condition_variable due_changed_;
   bool closing_ = false;
+  SteadyTime memory_due_ = SteadyTime::max();  // when to look; max: nothing has been freed
+  SteadyTime memory_looked_at_;
+  std::atomic<std::uint64_t> resident_after_trim_ = 0;
   std::thread reaper_;
 };
 

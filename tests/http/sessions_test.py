@@ -1,4 +1,6 @@
 """REST sessions, the tunnel, SSH and SFTP (contract 4) against real clients: OpenSSH's and our SDK's."""
+import asyncio
+import base64
 import http.client
 import json
 import os
@@ -157,6 +159,21 @@ class Sessions(unittest.TestCase):
         self.assertEqual(self.server.ask("GET", path + "?filePath=d/f", token=TOKEN)[2],
                          b"in a form")
 
+    def test_what_files_are_refused(self):
+        path = f"/sessions/{self.create()}"
+        self.ask("POST", path + "/commands", {"command": "mkdir d; echo x > f; chmod 0 f"})
+        octets = {"Content-Type": "application/octet-stream"}
+        for name, status, code in [("/etc/passwd", 409, "INVALID_STATE"),
+                                   ("/etc/new", 403, "FORBIDDEN"), ("d", 409, "INVALID_STATE"),
+                                   ("f/x", 404, "INVALID_PARAMETER"),
+                                   ("x" * 300, 400, "INVALID_PARAMETER")]:
+            self.check_error(self.ask("POST", f"{path}/files?path={name}", b"x", headers=octets),
+                             status, code)
+        for name, status, code in [("d", 400, "INVALID_PARAMETER"), ("f", 403, "FORBIDDEN"),
+                                   ("f/x", 404, "INVALID_PARAMETER")]:
+            self.check_error(self.ask("GET", f"{path}/files?filePath={name}"), status, code)
+        self.check_error(self.ask("GET", path + "/files"), 400, "INVALID_PARAMETER")
+
     def test_pause_and_resume(self):
         path = f"/sessions/{self.create()}"
         self.ask("POST", path + "/commands", {"command": "echo kept > f"})
@@ -168,6 +185,70 @@ class Sessions(unittest.TestCase):
         self.check_error(self.ask("POST", path + "/resume"), 409, "INVALID_STATE")
         self.assertEqual(self.ask("POST", path + "/commands", {"command": "cat f"})[1]["stdout"],
                          "kept\n")
+
+    # --- the description ---------------------------------------------------------------------------
+
+    def check_schema(self, value, schema, document, where="answer"):
+        """The part of JSON Schema that the description uses."""
+        if "$ref" in schema:
+            schema = document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+        if "enum" in schema:
+            self.assertIn(value, schema["enum"], where)
+        if "const" in schema:
+            self.assertEqual(value, schema["const"], where)
+        kinds = {"string": str, "integer": int, "object": dict, "array": list, "null": type(None)}
+        names = schema.get("type", [])
+        names = [names] if isinstance(names, str) else names
+        if names:
+            self.assertIsInstance(value, tuple(kinds[name] for name in names), where)
+        if "pattern" in schema:
+            self.assertRegex(value, schema["pattern"])
+        if isinstance(value, dict) and "properties" in schema:
+            self.assertEqual(set(schema["required"]) - set(value), set(), where)
+            self.assertEqual(set(value) - set(schema["properties"]), set(), where)
+            for name, part in value.items():
+                self.check_schema(part, schema["properties"][name], document, f"{where}.{name}")
+        for item in value if isinstance(value, list) else []:
+            self.check_schema(item, schema["items"], document, where)
+
+    def test_the_description_is_true(self):
+        self.assertEqual(self.server.ask("GET", "/openapi.json")[2],
+                         self.server.ask("GET", "/v1/openapi.json")[2])
+        document = self.server.json("GET", "/openapi.json")[1]
+        session = self.create()
+        self.server.ask("POST", f"/sessions/{session}/files?path=there", b"x", token=TOKEN)
+        bodies = {"createSession": {"ttl": 60}, "runCommand": {"command": "true"},
+                  "runCode": {"code": "exit 3", "language": "bash", "env": {"A": "b"}},
+                  "uploadFile": b"bytes"}
+        queries = {"listSessions": "?limit=1&offset=0", "uploadFile": "?path=new",
+                   "downloadFile": "?filePath=there"}
+        methods = ["GET", "POST", "DELETE", "PUT", "PATCH"]
+        said = []
+        for path, operations in document["paths"].items():
+            url = "/v1" + path.replace("{sessionId}", session)
+            for method in set(methods) - {name.upper() for name in operations}:
+                self.assertEqual(self.ask(method, url)[0], 405, (method, path))
+            # What ends the session comes last.
+            for method in sorted(set(operations) & {"get", "post"}):
+                said.append((url, method, operations[method]))
+        said.append((f"/v1/sessions/{session}", "delete",
+                     document["paths"]["/sessions/{sessionId}"]["delete"]))
+        for url, method, operation in said:
+            name = operation["operationId"]
+            url += queries.get(name, "")
+            if operation.get("security") != []:
+                self.check_error(self.server.json(method.upper(), url), 401, "UNAUTHORIZED")
+            got, headers, content = self.server.ask(method.upper(), url, bodies.get(name),
+                                                    token=TOKEN)
+            self.assertIn(str(got), operation["responses"], name)
+            self.assertLess(got, 300, (name, content))
+            media = operation["responses"][str(got)]["content"]
+            self.assertIn(headers["Content-Type"], media, name)
+            if "application/json" in media:
+                self.check_schema(json.loads(content), media["application/json"]["schema"],
+                                  document, name)
+        self.check_schema(self.ask("GET", f"/v1/sessions/{session}")[1],
+                          {"$ref": "#/components/schemas/Error"}, document)
 
     # --- the tunnel ------------------------------------------------------------------------------
 
@@ -192,6 +273,20 @@ class Sessions(unittest.TestCase):
         self.assertTrue(self.connect(session, TOKEN).endswith(b"\r\n\r\nSSH-"))
         self.assertEqual(self.connect(session, "wrong")[:12], b"HTTP/1.1 401")
         self.assertEqual(self.connect("nonesuch", TOKEN)[:12], b"HTTP/1.1 404")
+
+    def test_a_tunnel_as_proxies_are_asked_for(self):
+        session = self.create()
+        for target, password, status in [(f"{session}:22", TOKEN, 200), (f"{session}:22", "no", 401),
+                                         ("nonesuch:22", TOKEN, 404), ("x", TOKEN, 404),
+                                         (f"{session}:22", OTHER, 404)]:
+            words = base64.b64encode(b"any:" + password.encode()).decode()
+            with socket.create_connection(("127.0.0.1", self.server.port), PATIENCE_S) as sock:
+                sock.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n"
+                             f"Proxy-Authorization: Basic {words}\r\n\r\n".encode())
+                self.assertEqual(sock.recv(65536)[:13], f"HTTP/1.1 {status} ".encode())
+                if status == 200:
+                    sock.sendall(b"SSH-2.0-test\r\n")
+                    self.assertEqual(sock.recv(4), b"SSH-")
 
     # --- OpenSSH ---------------------------------------------------------------------------------
 
@@ -227,6 +322,123 @@ class Sessions(unittest.TestCase):
         done = self.ssh(session, "tty; stty size; echo $TERM", "-tt")
         self.assertIn(b"/dev/pts/", done.stdout)
         self.assertIn(b"\r\n", done.stdout)
+
+    def serve_inside(self, session: str, code: str) -> subprocess.Popen:
+        """A program of the sandbox that listens, once this returns."""
+        program = subprocess.Popen(["ssh", *self.options(session), "sandbox@any", "python3", "-"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL)
+        program.stdin.write(code.encode())
+        program.stdin.close()
+        self.assertEqual(program.stdout.readline(), b"listening\n")
+        return program
+
+    def test_forwards_end_each_way_by_itself(self):
+        session = self.create(sshPublicKey=self.public_key)
+        program = self.serve_inside(session, """
+import socket
+listener = socket.create_server(("127.0.0.1", 8124))
+print("listening", flush=True)
+while True:
+    peer, _ = listener.accept()
+    got = b""
+    while piece := peer.recv(65536):
+        got += piece
+    peer.sendall(got[::-1])
+    peer.close()
+""")
+        forward = lambda port, data: self.run_client(
+            "ssh", "-W", f"localhost:{port}", *self.options(session), "sandbox@any", data=data,
+            check=False)
+        # It answers at the end of its input: that is told while the other way goes on.
+        for data in [b"", b"ab" * 3, os.urandom(1_000_000)]:
+            done = forward(8124, data)
+            self.assertEqual((done.returncode, done.stdout), (0, data[::-1]))
+        self.assertNotEqual(forward(8125, b"x").returncode, 0)
+        program.kill()
+        program.wait()
+        program.stdout.close()
+
+    def test_a_client_that_does_not_read(self):
+        try:
+            import paramiko
+        except ImportError as error:
+            self.skipTest(str(error))
+        session = self.create()
+        sock = socket.create_connection(("127.0.0.1", self.server.ssh_port), PATIENCE_S)
+        near, far = socket.socketpair()
+        reads = threading.Event()
+        reads.set()
+
+        def up():
+            while data := far.recv(65536):
+                sock.sendall(data)
+
+        def down():
+            while reads.wait() and (data := sock.recv(65536)):
+                far.sendall(data)
+
+        relays = [threading.Thread(target=way, daemon=True) for way in (up, down)]
+        for relay in relays:
+            relay.start()
+        transport = paramiko.Transport(near)
+        transport.start_client(timeout=PATIENCE_S)
+        transport.auth_password("sandbox+" + session, TOKEN)
+        # The window would take all of it.
+        channel = transport.open_session(window_size=1 << 31)
+        before = self.server.resident_mb()
+        channel.exec_command("head -c 400M /dev/zero; touch said")
+        reads.clear()
+        said = self.ask("POST", f"/sessions/{session}/commands", {"command": "sleep 1; ls"})[1]
+        self.assertEqual(said["stdout"], "")
+        self.assertLess(self.server.resident_mb() - before, 100)
+        self.assertEqual(self.ask("DELETE", f"/sessions/{session}")[0], 200)
+        reads.set()
+        relays[1].join(PATIENCE_S)
+        transport.close()
+        for end in (near, far, sock):
+            end.close()
+
+    def test_many_tunnels_at_once(self):
+        try:
+            import paramiko
+        except ImportError as error:
+            self.skipTest(str(error))
+        sessions = [self.create() for _ in range(20)]
+        transports, wrong = [], []
+
+        def connect(session):
+            try:
+                sock = socket.create_connection(("127.0.0.1", self.server.port), PATIENCE_S)
+                sock.sendall(f"CONNECT /sessions/{session} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                             f"Authorization: Bearer {TOKEN}\r\n\r\n".encode())
+                # As real clients do: one read, and what follows the head is lost.
+                assert sock.recv(65536).startswith(b"HTTP/1.1 200 ")
+                transport = paramiko.Transport(sock)
+                transports.append(transport)
+                transport.start_client(timeout=PATIENCE_S)
+                transport.auth_password("sandbox", TOKEN)
+                channels = [transport.open_session() for _ in range(10)]
+                for number, channel in enumerate(channels):
+                    channel.exec_command(f"echo {session} {number}")
+                for number, channel in enumerate(channels):
+                    said = channel.makefile().read().decode()
+                    assert said == f"{session} {number}\n", said
+            except Exception as error:  # for the thread that waits
+                wrong.append(repr(error))
+
+        clients = [threading.Thread(target=connect, args=(session,)) for session in sessions]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+        self.assertEqual(wrong, [])
+        for session in sessions:
+            self.ask("DELETE", f"/sessions/{session}")
+        for transport in transports:
+            transport.join(PATIENCE_S)
+            self.assertFalse(transport.is_alive())
+            transport.close()
 
     def test_openssh_by_the_plain_port(self):
         session = self.create(sshPublicKey=self.public_key)
@@ -328,6 +540,37 @@ class Sessions(unittest.TestCase):
             sdk.SessionsClient("http://127.0.0.1:1", "x").list_sessions()
         with self.assertRaises(ConnectionError):
             sdk.HTTPConnectTunnel("http://127.0.0.1:1", "x", "y").open()
+
+    def test_sdk_for_asyncio(self):
+        try:
+            from sandbox_sessions_sdk import aio
+        except ImportError as error:
+            self.skipTest(f"the SDK's parts are not installed: {error}")
+
+        async def talk():
+            async with aio.SessionsClient(self.server.url, TOKEN) as client:
+                session = await client.create_session(ttl=60)
+                ssh = lambda: aio.SessionSSHClient(self.server.url, TOKEN, session.session_id,
+                                                   username="sandbox")
+                async with ssh() as one, ssh() as two:
+                    said = await asyncio.gather(one.run_command("echo 1"),
+                                                two.run_command("echo 2"))
+                self.assertEqual([each["stdout"] for each in said], ["1\n", "2\n"])
+                paused = await client.pause_session(session.session_id)
+                self.assertEqual(paused.status, "paused")
+                tunnel = aio.HTTPConnectTunnel(self.server.url, TOKEN, session.session_id)
+                with self.assertRaises(aio.SandboxOperationError):
+                    await tunnel.open()
+                await client.resume_session(session.session_id)
+                sock = await tunnel.open()
+                sock.sendall(b"SSH-2.0-test\r\n")
+                self.assertEqual(sock.recv(4), b"SSH-")
+                await tunnel.close()
+                await client.delete_session(session.session_id)
+                with self.assertRaises(aio.SessionNotFoundError):
+                    await tunnel.open()
+
+        asyncio.run(talk())
 
 
 class Limits(unittest.TestCase):

@@ -5,10 +5,12 @@
 #include <array>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/beast/core/stream_traits.hpp>
 #include <memory>
 #include <string>
 
 #include "base/unique_fd.h"
+#include "doors/http/lost_peer.h"
 
 namespace cloche::http {
 
@@ -22,6 +24,7 @@ class Relay : public std::enable_shared_from_this<Relay<Owner, Stream>> {
         first_(std::move(first)) {}
 
   void start() {
+    notice_lost_peer(boost::beast::get_lowest_layer(stream_).socket().native_handle());
     boost::asio::async_write(
         inside_, boost::asio::buffer(first_),
         [self = this->shared_from_this()](boost::system::error_code error, std::size_t) {

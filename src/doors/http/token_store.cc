@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/hex.h"
 #include "base/host_error.h"
 #include "doors/http/message.h"
 
@@ -21,9 +22,7 @@ constexpr std::size_t token_max_bytes = 4096;
 TokenStore::TokenStore(const std::vector<std::string>& tokens, const std::string& file) {
   for (const std::string& token : tokens) {
     const Digest digest = digest_of(token);
-    entries_.push_back(
-        {digest, fmt::format("token {:02x}{:02x}{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1],
-                             digest[2], digest[3], digest[4], digest[5])});
+    entries_.push_back({digest, "token " + to_hex(std::span(digest).first(6))});
   }
   if (!file.empty()) read_file(file);
 }

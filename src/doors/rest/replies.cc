@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
-#include <sys/random.h>
 
 #include <array>
+#include <span>
 
-#include "cloche/check.h"
+#include "base/hex.h"
+#include "base/random.h"
 #include "doors/http/date.h"
 #include "doors/http/log.h"
 
@@ -16,13 +17,7 @@ namespace {
 using http::iso_timestamp;
 using http::json_string;
 
-std::string request_id() {
-  std::array<unsigned char, 8> bytes{};
-  CLOCHE_CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
-  std::string id = "req-";
-  for (const unsigned char byte : bytes) id += fmt::format("{:02x}", byte);
-  return id;
-}
+std::string request_id() { return "req-" + random_hex(8); }
 
 std::string_view name_of(session::Status status) {
   return status == session::Status::paused ? "paused" : "running";
@@ -70,17 +65,19 @@ http::Response rate_limited(const RateLimiter::Verdict& verdict, std::string_vie
 http::Response file_error(Errno code, std::string_view path) {
   const ErrnoInfo& info = errno_info(code);
   const std::string message = fmt::format("{}: {}", path, info.message);
-  switch (code) {
-    case Errno::noent:
-    case Errno::notdir: return error(404, "INVALID_PARAMETER", message);
-    case Errno::nospc:
-    case Errno::dquot:
-    case Errno::fbig: return error(413, "INVALID_REQUEST", message);
-    case Errno::acces:
-    case Errno::perm:
-    case Errno::rofs: return error(403, "FORBIDDEN", message);
-    default: return error(400, "INVALID_PARAMETER", message);
+  int status = info.http;
+  // Where the API has fewer statuses than the table.
+  if (code == Errno::notdir) status = 404;
+  if (status == 507) status = 413;
+  switch (status) {
+    case 403: return error(status, "FORBIDDEN", message);
+    case 409: return error(status, "INVALID_STATE", message);
+    case 413: return error(status, "INVALID_REQUEST", message);
+    case 404: return error(status, "INVALID_PARAMETER", message);
+    default: break;
   }
+  if (status >= 500) return error(500, "INTERNAL_ERROR", message);
+  return error(400, "INVALID_PARAMETER", message);
 }
 
 std::string session_json(const session::Session& session) {
@@ -117,9 +114,7 @@ std::string md5_hex(std::string_view content) {
   unsigned size = 0;
   if (::EVP_Digest(content.data(), content.size(), digest.data(), &size, ::EVP_md5(), nullptr) != 1)
     return {};  // a host that forbids MD5
-  std::string hex;
-  for (unsigned i = 0; i < size; ++i) hex += fmt::format("{:02x}", digest[i]);
-  return hex;
+  return to_hex(std::span(digest).first(size));
 }
 
 }  // namespace cloche::rest

@@ -1,7 +1,9 @@
 #include "doors/rest/rest_door.h"
 
 #include <fmt/format.h>
+#include <openssl/evp.h>
 
+#include "doors/rest/openapi.h"
 #include "doors/rest/replies.h"
 
 namespace cloche::rest {
@@ -44,17 +46,43 @@ bool split(const std::string& path, std::string& id, std::string& action) {
   return !id.empty();
 }
 
+// What clients of proxies send: "Basic", and NAME:PASSWORD in base64. The password is the token,
+// and the name does not matter; empty for anything else.
+std::string basic_password(std::string_view header) {
+  constexpr std::string_view scheme = "Basic ";
+  constexpr std::size_t text_max_bytes = 8192;
+  if (header.size() <= scheme.size() || header.size() > text_max_bytes ||
+      !http::same_text(header.substr(0, scheme.size()), scheme))
+    return {};
+  header.remove_prefix(scheme.size());
+  std::string text(header.size(), '\0');
+  const int size = ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                     reinterpret_cast<const unsigned char*>(header.data()),
+                                     static_cast<int>(header.size()));
+  if (size < 0) return {};
+  text.resize(static_cast<std::size_t>(size));
+  while (header.ends_with('=') && !text.empty()) {
+    header.remove_suffix(1);
+    text.pop_back();
+  }
+  const std::size_t colon = text.find(':');
+  return colon == text.npos ? std::string() : text.substr(colon + 1);
+}
+
 }  // namespace
 
 std::optional<std::string> RestDoor::owner_of(const http::Request& request) const {
   std::optional<std::string> owner = parts_.tokens.owner_of_header(request.field("Authorization"));
-  if (!owner && request.method == "CONNECT")
-    owner = parts_.tokens.owner_of_header(request.field("Proxy-Authorization"));
+  if (owner || request.method != "CONNECT") return owner;
+  const std::string_view field = request.field("Proxy-Authorization");
+  owner = parts_.tokens.owner_of_header(field);
+  if (!owner) owner = parts_.tokens.owner_of(basic_password(field));
   return owner;
 }
 
 http::Admission RestDoor::admit(const http::Request& head, const std::string& path) {
-  if (path == "/health" || path == "/metrics") return {1024, std::nullopt};
+  if (path == "/health" || path == "/metrics" || path == "/openapi.json")
+    return {1024, std::nullopt};
   if (!owner_of(head)) {
     if (head.method == "CONNECT")
       return {0, http::text_response(401, "a bearer token is required\n")};
@@ -80,9 +108,11 @@ void RestDoor::post(const ExchangePtr& exchange, std::function<http::Response()>
 }
 
 void RestDoor::handle(http::Request request, ExchangePtr exchange) {
-  if (request.path == "/health") {
+  if (request.path == "/health" || request.path == "/openapi.json") {
     if (request.method != "GET" && request.method != "HEAD") return exchange->send(not_allowed());
-    return exchange->send(http::json_response(200, R"({"status":"healthy"})"));
+    return exchange->send(http::json_response(200, request.path == "/health"
+                                                       ? R"({"status":"healthy"})"
+                                                       : std::string(openapi_document())));
   }
   const std::optional<std::string> owner = owner_of(request);
   if (!owner) return exchange->send(unauthorized());
@@ -229,8 +259,13 @@ void RestDoor::tunnel(const std::string& owner, const http::Request& request,
   };
   std::string id;
   std::string action;
-  if (!split(request.path, id, action) || !(action.empty() || action == "tunnel"))
-    return refuse(404, "a tunnel goes to /sessions/ID\n");
+  // As a usual proxy is asked: ID:22.
+  if (const std::size_t colon = request.path.rfind(':');
+      !request.path.starts_with('/') && colon != request.path.npos) {
+    id = request.path.substr(0, colon);
+  } else if (!split(request.path, id, action) || !(action.empty() || action == "tunnel")) {
+    return refuse(404, "a tunnel goes to /sessions/ID, or to ID:22\n");
+  }
   const SessionPtr session = parts_.sessions.find(id, owner);
   if (!session) return refuse(404, "there is no such session\n");
   if (session->status() != session::Status::running)

@@ -31,6 +31,7 @@ at the root; the steps of `sbs` are at the root with --api steps. It runs until 
                             what has been answered. Without it they end with the server
   --session-memory BYTES    of all processes of a session together (1G)
   --session-files BYTES     that a session may write (256M)
+  --image FILE              what Python starts from in every session, as made by cloche image build
 
   --ssh-port N              SSH for people too: ssh -p N sandbox+SESSION@HOST
   --ssh-host-key FILE       made when it is not there (~/.local/share/cloche/ssh_host_key)
@@ -38,8 +39,8 @@ at the root; the steps of `sbs` are at the root with --api steps. It runs until 
 
   --log-format text|json    lines on standard error (text)
 
-BYTES may end in K, M or G. GET /metrics has figures for Prometheus; with --api steps /docs has the API for a person,
-/skill.md for an agent.
+BYTES may end in K, M or G. GET /metrics has figures for Prometheus; /openapi.json describes the
+API, and /docs shows it; with --api steps /skill.md is for an agent.
 
   cloche serve
   cloche serve --host 0.0.0.0 --port 8443 --tls-cert cert.pem --tls-key key.pem --tokens-file tokens --ssh-port 2222
@@ -149,6 +150,11 @@ Options parse(const std::vector<std::string>& words, Api api) {
       {"--session-files",
        [&](const auto& name, const auto& value) {
          options.sessions.sandbox.file_limit_bytes = need_bytes(name, value);
+       }},
+      {"--image",
+       [&](const auto& name, const auto& value) {
+         if (value.empty()) throw UsageError{name + " wants a file"};
+         options.sessions.sandbox.image = value;
        }},
       {"--state-dir",
        [&](const auto& name, const auto& value) {

@@ -87,11 +87,16 @@ int serve(Options options) {
     log.event(http::LogLevel::info, "compiling", {{"message", std::string(line)}});
   };
   Engine engine(engine_options);
+  // A file that is no image, or not for this program, is the operator's to hear of now.
+  if (!options.sessions.sandbox.image.empty()) {
+    try {
+      (void)engine.create(options.sessions.sandbox);
+    } catch (const std::exception& error) {
+      throw UsageError{fmt::format("--image: {}", error.what())};
+    }
+  }
   std::atomic<ssh::SshDoor*> tunnels = nullptr;
   options.sessions.audit = [&](session::Event event, const session::Session& session) {
-    const bool is_there = event == session::Event::created || event == session::Event::resumed;
-    ssh::SshDoor* door = tunnels;
-    if (!is_there && door) door->drop(session.facts().id);
     metrics.count(
         "cloche_sessions_total",
         fmt::format(R"(event="{}")", event == session::Event::created   ? "created"
@@ -100,6 +105,9 @@ int serve(Options options) {
                                                                         : reason_of(event)));
     log.event(http::LogLevel::info, name_of(event),
               {{"session_id", session.facts().id}, {"reason", std::string(reason_of(event))}});
+  };
+  options.sessions.stopping = [&tunnels](const session::Session& session) {
+    if (ssh::SshDoor* door = tunnels) door->drop(session.facts().id);
   };
   options.sessions.trouble = [&log](const std::string& sentence) {
     log.event(http::LogLevel::error, "state_trouble", {{"message", sentence}});

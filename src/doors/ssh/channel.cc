@@ -1,342 +1,75 @@
 #include "doors/ssh/channel.h"
 
-#include <libssh/server.h>
-
 #include <algorithm>
-#include <array>
-#include <csignal>
-#include <utility>
-#include <vector>
-
-#include "doors/ssh/scp_server.h"
-#include "doors/ssh/sftp_server.h"
 
 namespace cloche::ssh {
 namespace {
 
-constexpr std::size_t output_max_bytes = 512 << 10;
-constexpr std::size_t files_backlog_bytes = 1 << 20;
-constexpr std::size_t environment_max = 128;
-constexpr std::size_t read_bytes = 32 << 10;
-constexpr std::chrono::seconds connect_patience{5};
-
-std::size_t index_of(Stream stream) { return stream == Stream::out ? 0 : 1; }
-
-struct SignalName {
-  const char* name;
-  int number;
-};
-// RFC 4254, section 6.10; numbers of the guests' Linux.
-constexpr std::array<SignalName, 15> signal_names{{{"HUP", 1},
-                                                   {"INT", 2},
-                                                   {"QUIT", 3},
-                                                   {"ILL", 4},
-                                                   {"TRAP", 5},
-                                                   {"ABRT", 6},
-                                                   {"FPE", 8},
-                                                   {"KILL", 9},
-                                                   {"USR1", 10},
-                                                   {"SEGV", 11},
-                                                   {"USR2", 12},
-                                                   {"PIPE", 13},
-                                                   {"ALRM", 14},
-                                                   {"TERM", 15},
-                                                   {"WINCH", 28}}};
-
-const char* name_of_signal(int number) {
-  for (const SignalName& signal : signal_names) {
-    if (signal.number == number) return signal.name;
-  }
-  return nullptr;
-}
-
-Channel& self_of(void* data) { return *static_cast<Channel*>(data); }
+// Of one channel: libssh opens windows of 1.25 MiB, and keeps what comes over them.
+constexpr std::uint32_t unread_max_bytes = 4 << 20;
+constexpr std::size_t write_max_bytes = 256 << 10;
 
 }  // namespace
 
-Channel::Channel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
-                 std::function<void()> before_end)
-    : handle_(handle),
-      sandbox_(std::move(sandbox)),
-      wake_(wake),
-      before_end_(std::move(before_end)) {
-  set_callbacks();
+Channel::Channel(ssh_channel handle) : handle_(handle) {
+  callbacks_.userdata = this;
+  callbacks_.channel_close_function = [](ssh_session, ssh_channel, void* self) {
+    static_cast<Channel*>(self)->client_closed_ = true;
+  };
+  // Says how much of what waits has been taken: of extended data all, for nobody reads it.
+  callbacks_.channel_data_function = [](ssh_session, ssh_channel, void*, std::uint32_t waiting,
+                                        int is_stderr, void* self) {
+    if (is_stderr != 0) return static_cast<int>(waiting);
+    if (waiting > unread_max_bytes) static_cast<Channel*>(self)->misused_ = true;
+    return 0;
+  };
+  ssh_callbacks_init(&callbacks_);
+  ::ssh_add_channel_callbacks(handle_, &callbacks_);
 }
 
 Channel::~Channel() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-    room_.notify_all();
-  }
-  if (live_) live_->kill();
-  live_.reset();
-  files_.reset();
   ::ssh_remove_channel_callbacks(handle_, &callbacks_);
   ::ssh_channel_free(handle_);
 }
 
-TerminalSize Channel::size_of(int columns, int rows, int width, int height) {
-  const auto fit = [](int value) {
-    return static_cast<std::uint16_t>(std::clamp(value, 0, UINT16_MAX));
-  };
-  return {fit(rows), fit(columns), fit(width), fit(height)};
-}
-
-// What the client asks of a channel. 0: done; 1: refused.
-void Channel::set_callbacks() {
-  callbacks_.userdata = this;
-  callbacks_.channel_close_function = [](ssh_session, ssh_channel, void* data) {
-    self_of(data).client_closed_ = true;
-  };
-  callbacks_.channel_signal_function = [](ssh_session, ssh_channel, const char* name, void* data) {
-    for (const SignalName& signal : signal_names) {
-      if (name && std::string_view(name) == signal.name && self_of(data).live_)
-        (void)self_of(data).live_->signal(signal.number);
-    }
-  };
-  callbacks_.channel_pty_request_function = [](ssh_session, ssh_channel, const char* type,
-                                               int columns, int rows, int width, int height,
-                                               void* data) {
-    Channel& self = self_of(data);
-    if (self.live_ || self.files_) return 1;
-    self.terminal_ = Terminal{type && *type ? type : "dumb", size_of(columns, rows, width, height)};
-    return 0;
-  };
-  callbacks_.channel_shell_request_function = [](ssh_session, ssh_channel, void* data) {
-    return self_of(data).start(std::nullopt) ? 0 : 1;
-  };
-  callbacks_.channel_pty_window_change_function = [](ssh_session, ssh_channel, int columns,
-                                                     int rows, int width, int height, void* data) {
-    Channel& self = self_of(data);
-    if (self.live_) self.live_->resize(size_of(columns, rows, width, height));
-    return 0;
-  };
-  callbacks_.channel_exec_request_function = [](ssh_session, ssh_channel, const char* command,
-                                                void* data) {
-    return command && self_of(data).start(command) ? 0 : 1;
-  };
-  callbacks_.channel_env_request_function = [](ssh_session, ssh_channel, const char* name,
-                                               const char* value, void* data) {
-    Channel& self = self_of(data);
-    if (!name || !*name || !value || std::string_view(name).find('=') != std::string_view::npos ||
-        self.environment_.size() >= environment_max)
-      return 1;
-    self.environment_[name] = value;
-    return 0;
-  };
-  callbacks_.channel_subsystem_request_function = [](ssh_session, ssh_channel, const char* name,
-                                                     void* data) {
-    const bool known = name && std::string_view(name) == "sftp";
-    return known && self_of(data).start_sftp() ? 0 : 1;
-  };
-  ssh_callbacks_init(&callbacks_);
-  ::ssh_set_channel_callbacks(handle_, &callbacks_);
-}
-
-bool Channel::start_sftp() {
-  if (live_ || files_) return false;
-  files_ = std::make_unique<SftpServer>(sandbox_->files());
-  return true;
-}
-
-// `scp -t ...` and `scp -f ...` are the far side of somebody's scp. The sandbox's own shell says
-// which words the command has: it knows quotes, globs and ~.
-bool Channel::start_scp(const std::string& command) {
-  if (!command.starts_with("scp ") || terminal_) return false;
-  RunOptions options;
-  options.argv = {"/bin/bash", "-c", "scp() { printf '%s\\0' \"$@\"; }; " + command};
-  options.timeout = connect_patience;
-  options.output_limit_bytes = 1 << 20;
-  const RunResult result = sandbox_->run(options);
-  std::vector<std::string> words;
-  std::string_view rest = result.stdout_data;
-  for (std::size_t end = rest.find('\0'); end != rest.npos; end = rest.find('\0')) {
-    words.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(end + 1);
-  }
-  std::optional<ScpOptions> scp = parse_scp(words);
-  if (!scp || !rest.empty()) return false;
-  files_ = std::make_unique<ScpServer>(sandbox_->files(), *std::move(scp));
-  return true;
-}
-
-bool Channel::start(std::optional<std::string> script) {
-  if (live_ || files_) return false;
-  if (script && start_scp(*script)) return true;
-  LiveRunOptions options;
-  if (script) options.command.script = *std::move(script);
-  options.command.environment = environment_;
-  if (terminal_) {
-    options.terminal = terminal_->size;
-    options.terminal_type = terminal_->type;
-  }
-  options.command.output = [this](Stream stream, std::string_view data) {
-    take_output(stream, data);
-  };
-  options.on_room = [this] { wake_.set(); };
-  options.on_end = [this](const RunResult& result) { take_end(result); };
-  live_ = sandbox_->start(std::move(options));
-  return true;
-}
-
-bool Channel::forward(std::uint16_t port) {
-  if (live_ || files_) return false;
-  // The guests' shell connects: nothing of the host speaks to guests' sockets. A first byte says
-  // that it worked.
-  LiveRunOptions options;
-  options.command.argv = {"/bin/bash", "-c",
-                          "exec 3<>\"/dev/tcp/127.0.0.1/$0\" 2>/dev/null || exit 1; printf x; "
-                          "cat <&0 >&3 & cat <&3; kill $! 2>/dev/null",
-                          std::to_string(port)};
-  options.command.output = [this](Stream stream, std::string_view data) {
-    if (stream == Stream::out) take_output(stream, data);
-  };
-  options.on_room = [this] { wake_.set(); };
-  options.on_end = [this](const RunResult& result) { take_end(result); };
-  live_ = sandbox_->start(std::move(options));
-  std::unique_lock lock(mutex_);
-  room_.wait_for(lock, connect_patience, [this] { return !output_[0].empty() || end_; });
-  if (output_[0].empty()) return false;
-  output_[0].erase(0, 1);
-  return true;
-}
-
-// On a thread of the sandbox: waits while the client is slow.
-void Channel::take_output(Stream stream, std::string_view data) {
-  std::unique_lock lock(mutex_);
-  room_.wait(lock, [this] {
-    return closing_ || output_[0].size() + output_[1].size() < output_max_bytes;
-  });
-  if (closing_) return;
-  output_[index_of(stream)] += data;
-  room_.notify_all();
-  wake_.set();
-}
-
-void Channel::take_end(const RunResult& result) {
-  const std::lock_guard lock(mutex_);
-  end_ = result;
-  room_.notify_all();
-  wake_.set();
-}
-
-bool Channel::pump() {
-  if (finished_ || client_closed_) return false;
-  const bool in = pump_input();
-  const bool out = pump_output();
-  return in || out;
-}
-
-bool Channel::pump_input() {
-  if (!live_ && !files_) return false;
-  bool moved = false;
-  for (;;) {
-    if (files_ && (files_->done() || sending_[0].size() > files_backlog_bytes)) return moved;
-    if (inbox_.empty() && !input_ended_) {
-      std::array<char, read_bytes> buffer;
-      const int got =
-          ::ssh_channel_read_nonblocking(handle_, buffer.data(), buffer.size(), /*is_stderr=*/0);
-      if (got > 0) {
-        inbox_.assign(buffer.data(), static_cast<std::size_t>(got));
-      } else {
-        if (got == SSH_EOF || (got == 0 && ::ssh_channel_is_eof(handle_))) {
-          input_ended_ = true;
-          if (live_) live_->close_input();
-          if (files_) files_->end_input();
-        }
-        return moved;
-      }
-    }
-    if (inbox_.empty()) return moved;
-    if (files_) {
-      files_->feed(inbox_, sending_[0]);
-      inbox_.clear();
-      moved = true;
-      continue;
-    }
-    if (input_refused_) {
-      inbox_.clear();
-      continue;
-    }
-    const Result<std::size_t> taken = live_->write(inbox_);
-    if (!taken) {
-      input_refused_ = true;  // nobody reads it: it is thrown away, as a closed pipe would
-      continue;
-    }
-    moved = moved || *taken > 0;
-    inbox_.erase(0, *taken);
-    if (!inbox_.empty()) return moved;  // on_room wakes
-  }
+std::size_t Channel::receive(std::span<char> to) {
+  if (input_ended_) return 0;
+  const int got = ::ssh_channel_read_nonblocking(
+      handle_, to.data(), static_cast<std::uint32_t>(to.size()), /*is_stderr=*/0);
+  if (got > 0) return static_cast<std::size_t>(got);
+  input_ended_ = got == SSH_EOF || (got == 0 && ::ssh_channel_is_eof(handle_) != 0);
+  return 0;
 }
 
 bool Channel::send(Stream stream, std::string& text) {
-  bool moved = false;
   std::size_t at = 0;
   while (at < text.size()) {
+    // libssh keeps whatever it is given: not before the socket has taken the last of it.
+    if ((::ssh_get_status(::ssh_channel_get_session(handle_)) & SSH_WRITE_PENDING) != 0) break;
     const std::uint32_t window = ::ssh_channel_window_size(handle_);
     if (window == 0) break;
     const auto size = static_cast<std::uint32_t>(
-        std::min<std::size_t>({text.size() - at, window, std::size_t{128} << 10}));
+        std::min<std::size_t>({text.size() - at, window, write_max_bytes}));
     const int sent = stream == Stream::out
                          ? ::ssh_channel_write(handle_, text.data() + at, size)
                          : ::ssh_channel_write_stderr(handle_, text.data() + at, size);
     if (sent <= 0) break;
     at += static_cast<std::size_t>(sent);
-    moved = true;
   }
   text.erase(0, at);
-  return moved;
+  return at > 0;
 }
 
-bool Channel::pump_output() {
-  bool ended = false;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const std::size_t i : {0, 1}) {
-      if (sending_[i].empty()) {
-        std::swap(sending_[i], output_[i]);
-      }
-    }
-    ended = end_ && output_[0].empty() && output_[1].empty();
-    room_.notify_all();
-  }
-  if (files_ && !files_->done() && sending_[0].size() < files_backlog_bytes)
-    files_->feed({}, sending_[0]);
-  bool moved = send(Stream::out, sending_[0]);
-  moved = send(Stream::err, sending_[1]) || moved;
-  const bool empty = sending_[0].empty() && sending_[1].empty();
-  if (ended && empty) {
-    finish();
-    return true;
-  }
-  if (files_ && empty && files_->done()) {
-    finish();
-    return true;
-  }
-  return moved;
-}
-
-void Channel::finish() {
-  finished_ = true;
-  before_end_();
+void Channel::send_end_of_file() {
+  if (end_of_file_sent_) return;
+  end_of_file_sent_ = true;
   ::ssh_channel_send_eof(handle_);
-  if (files_) {
-    ::ssh_channel_request_send_exit_status(handle_, files_->exit_code());
-  } else {
-    const std::lock_guard lock(mutex_);
-    const bool signaled = end_->status == RunStatus::signaled || end_->status == RunStatus::killed;
-    const int number = end_->status == RunStatus::killed ? SIGKILL : end_->signal;
-    const char* name = signaled ? name_of_signal(number) : nullptr;
-    if (name) {
-      ::ssh_channel_request_send_exit_signal(handle_, name, 0, end_->reason.c_str(), "en");
-    } else {
-      ::ssh_channel_request_send_exit_status(handle_, end_->exit_code);
-    }
-  }
-  ::ssh_channel_close(handle_);
 }
 
-bool Channel::done() const { return client_closed_ || finished_; }
+void Channel::close() {
+  send_end_of_file();
+  ::ssh_channel_close(handle_);
+  closed_ = true;
+}
 
 }  // namespace cloche::ssh

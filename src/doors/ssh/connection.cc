@@ -1,17 +1,18 @@
 #include "doors/ssh/connection.h"
 
-#include <fmt/format.h>
-#include <netinet/in.h>
+#include <fcntl.h>
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <array>
 #include <chrono>
 #include <string_view>
 
+#include "doors/http/lost_peer.h"
+#include "doors/ssh/forward_channel.h"
 #include "doors/ssh/public_key.h"
+#include "doors/ssh/session_channel.h"
 
 namespace cloche::ssh {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 constexpr std::chrono::seconds login_patience{60};
 constexpr int failures_max = 6;
 constexpr std::size_t channels_max = 32;
+constexpr std::uint64_t unread_max_bytes = 8 << 20;
 constexpr std::string_view user_name = "sandbox";
 
 // Without telling by the time it takes where they differ.
@@ -41,11 +43,17 @@ Connection::Connection(Parts parts, ssh_session handle, int socket,
       socket_(socket),
       by_tunnel_(session != nullptr),
       session_(std::move(session)) {
-  const int one = 1;
-  (void)::setsockopt(socket_, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+  http::notice_lost_peer(socket_);
+  // libssh writes once the socket has room, and then as much as it has: a client that does not read
+  // would hold this thread.
+  (void)::fcntl(socket_, F_SETFL, ::fcntl(socket_, F_GETFL) | O_NONBLOCK);
+  ::ssh_set_counters(handle_, &socket_bytes_, &packets_);
 }
 
-Connection::~Connection() { channels_.clear(); }
+Connection::~Connection() {
+  channels_.clear();
+  ::ssh_set_counters(handle_, nullptr, nullptr);
+}
 
 void Connection::run() {
   callbacks_.userdata = this;
@@ -69,6 +77,8 @@ void Connection::run() {
         return self_of(data).open_forward(message);
       },
       this);
+  // What is small on the way may be large here.
+  ::ssh_options_set(handle_, SSH_OPTIONS_COMPRESSION, "no");
   const long patience_s = login_patience.count();
   ::ssh_options_set(handle_, SSH_OPTIONS_TIMEOUT, &patience_s);
   const bool exchanged = ::ssh_handle_key_exchange(handle_) == SSH_OK;
@@ -112,20 +122,37 @@ void Connection::serve(ssh_event event) {
       },
       &wake_);
   bool moved = true;  // the session may have ended meanwhile
-  for (;;) {
+  bool misused = false;
+  while (!misused) {
     // What moved may have made room for more.
     if (::ssh_event_dopoll(event, moved ? 0 : -1) == SSH_ERROR) break;
     if ((::ssh_get_status(handle_) & (SSH_CLOSED | SSH_CLOSED_ERROR)) != 0) break;
     if (session_->status() != session::Status::running) break;
+    misused = unread_bytes() > unread_max_bytes;
     moved = false;
     for (auto it = channels_.begin(); it != channels_.end();) {
       moved = (*it)->pump() || moved;
+      misused = misused || (*it)->misused();
       it = (*it)->done() ? channels_.erase(it) : std::next(it);
     }
     session_->touch();
   }
   ::ssh_event_remove_fd(event, wake_.fd());
-  parts_.log.event(http::LogLevel::info, "ssh_closed", {{"session_id", session_->facts().id}});
+  parts_.log.event(http::LogLevel::info, "ssh_closed",
+                   {{"session_id", session_->facts().id},
+                    {"reason", misused ? "the client breaks the protocol's limits" : "ended"}});
+}
+
+// What libssh keeps for a client that does not read: at least that much. Each packet goes out with
+// a length, a padding of four bytes or more, and a tag.
+std::uint64_t Connection::unread_bytes() {
+  constexpr std::uint64_t around_packet = 9;
+  const std::uint64_t said = packets_.out_bytes + around_packet * packets_.out_packets;
+  const std::uint64_t sent = socket_bytes_.out_bytes;
+  if ((::ssh_get_status(handle_) & SSH_WRITE_PENDING) == 0) all_sent_ = {said, sent};
+  const std::uint64_t said_since = said - all_sent_.said;
+  const std::uint64_t sent_since = sent - all_sent_.sent;
+  return said_since > sent_since ? said_since - sent_since : 0;
 }
 
 // By a tunnel the session is known, and the user is `sandbox`; else the name has the session's id.
@@ -174,8 +201,8 @@ ssh_channel Connection::open_session_channel() {
   if (!use) return nullptr;
   ssh_channel channel = ::ssh_channel_new(handle_);
   if (!channel) return nullptr;
-  channels_.push_back(std::make_unique<Channel>(channel, std::move(use), wake_,
-                                                [this] { parts_.sessions.save(session_); }));
+  channels_.push_back(std::make_unique<SessionChannel>(channel, std::move(use), wake_,
+                                                       [this] { parts_.sessions.save(session_); }));
   return channel;
 }
 
@@ -194,10 +221,9 @@ int Connection::open_forward(ssh_message message) {
   if (!use) return 1;
   ssh_channel channel = ::ssh_channel_new(handle_);
   if (!channel) return 1;
-  auto forwarded = std::make_unique<Channel>(channel, std::move(use), wake_,
-                                             [this] { parts_.sessions.save(session_); });
+  auto forwarded = std::make_unique<ForwardChannel>(channel, std::move(use), wake_);
   // Connected before the client is told so.
-  if (!forwarded->forward(static_cast<std::uint16_t>(port)) ||
+  if (!forwarded->connect(static_cast<std::uint16_t>(port)) ||
       ::ssh_message_channel_request_open_reply_accept_channel(message, channel) != SSH_OK)
     return 1;
   channels_.push_back(std::move(forwarded));

@@ -46,6 +46,7 @@ class Connection {
   int check_key(const char* user, ssh_key key, char state);
   ssh_channel open_session_channel();
   int open_forward(ssh_message message);
+  std::uint64_t unread_bytes();
 
   Parts parts_;
   ssh_session handle_;
@@ -56,6 +57,12 @@ class Connection {
   bool authenticated_ = false;
   int failures_ = 0;
   ssh_server_callbacks_struct callbacks_{};
+  ssh_counter_struct socket_bytes_{};
+  ssh_counter_struct packets_{};
+  struct {
+    std::uint64_t said = 0;
+    std::uint64_t sent = 0;
+  } all_sent_;  // when nothing was left to send
   std::list<std::unique_ptr<Channel>> channels_;
 };
 

@@ -1,15 +1,15 @@
 #include "doors/ssh/sftp_server.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <optional>
 
 #include "doors/ssh/packet.h"
+#include "doors/ssh/sftp_wire.h"
 
 namespace cloche::ssh {
+
+using namespace sftp;
+
 namespace {
 
 constexpr std::uint32_t packet_max_bytes = 256 << 10;
@@ -17,160 +17,6 @@ constexpr std::size_t read_max_bytes = 128 << 10;
 constexpr std::size_t handles_max = 256;
 constexpr std::size_t entries_per_answer = 100;
 constexpr std::int64_t ns_per_s = 1'000'000'000;
-
-enum Type : std::uint8_t {
-  t_init = 1,
-  t_version = 2,
-  t_open = 3,
-  t_close = 4,
-  t_read = 5,
-  t_write = 6,
-  t_lstat = 7,
-  t_fstat = 8,
-  t_setstat = 9,
-  t_fsetstat = 10,
-  t_opendir = 11,
-  t_readdir = 12,
-  t_remove = 13,
-  t_mkdir = 14,
-  t_rmdir = 15,
-  t_realpath = 16,
-  t_stat = 17,
-  t_rename = 18,
-  t_readlink = 19,
-  t_symlink = 20,
-  t_status = 101,
-  t_handle = 102,
-  t_data = 103,
-  t_name = 104,
-  t_attrs = 105,
-  t_extended = 200,
-  t_extended_reply = 201,
-};
-
-enum Status : std::uint32_t {
-  s_ok = 0,
-  s_eof = 1,
-  s_failure = 4,
-  s_bad_message = 5,
-  s_unsupported = 8,
-};
-
-enum OpenFlag : std::uint32_t {
-  f_read = 1,
-  f_write = 2,
-  f_append = 4,
-  f_create = 8,
-  f_truncate = 16,
-  f_exclusive = 32,
-};
-
-enum AttrFlag : std::uint32_t {
-  a_size = 1,
-  a_owner = 2,
-  a_permissions = 4,
-  a_times = 8,
-  a_extended = 0x80000000,
-};
-
-struct Attributes {
-  std::optional<std::uint64_t> size;
-  std::optional<std::uint32_t> permissions;
-  std::optional<std::pair<std::uint32_t, std::uint32_t>> times;  // access, modification
-};
-
-Attributes read_attributes(PacketReader& in) {
-  Attributes attributes;
-  const std::uint32_t flags = in.u32();
-  if (flags & a_size) attributes.size = in.u64();
-  if (flags & a_owner) {  // there is one user
-    in.u32();
-    in.u32();
-  }
-  if (flags & a_permissions) attributes.permissions = in.u32() & 07777;
-  if (flags & a_times) {
-    const std::uint32_t accessed = in.u32();
-    attributes.times = {accessed, in.u32()};
-  }
-  if (flags & a_extended) {
-    for (std::uint32_t count = in.u32(); count > 0 && in.good(); --count) {
-      in.string();
-      in.string();
-    }
-  }
-  return attributes;
-}
-
-std::uint32_t type_bits(FileKind kind) {
-  switch (kind) {
-    case FileKind::directory: return 0040000;
-    case FileKind::symlink: return 0120000;
-    case FileKind::file: return 0100000;
-    case FileKind::other: return 0010000;
-  }
-  return 0;
-}
-
-std::uint32_t seconds_of(std::int64_t ns) {
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ns / ns_per_s, 0, UINT32_MAX));
-}
-
-void write_attributes(PacketWriter& to, const FileInfo& info) {
-  const std::uint32_t modified = seconds_of(info.modified_ns);
-  to.u32(a_size | a_owner | a_permissions | a_times)
-      .u64(info.size_bytes)
-      .u32(1000)
-      .u32(1000)
-      .u32(type_bits(info.kind) | info.mode)
-      .u32(modified)
-      .u32(modified);
-}
-
-// A line as `ls -l` writes it, which is what version 3 has for people.
-std::string long_name(const FileInfo& info) {
-  std::string mode = "?rwxrwxrwx";
-  mode[0] = info.kind == FileKind::directory ? 'd' : info.kind == FileKind::symlink ? 'l' : '-';
-  for (std::size_t i = 0; i < 9; ++i) {
-    if ((info.mode >> (8 - i) & 1) == 0) mode[i + 1] = '-';
-  }
-  const std::time_t seconds = info.modified_ns / ns_per_s;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  std::array<char, 32> date{};
-  const bool recent = std::abs(std::time(nullptr) - seconds) < 180L * 24 * 3600;
-  (void)std::strftime(date.data(), date.size(), recent ? "%b %e %H:%M" : "%b %e  %Y", &parts);
-  return fmt::format("{} {:>4} {:<8} {:<8} {:>8} {} {}", mode, 1, "sandbox", "sandbox",
-                     info.size_bytes, date.data(), info.name);
-}
-
-void send(std::string& out, const PacketWriter& packet) {
-  PacketWriter length;
-  length.u32(static_cast<std::uint32_t>(packet.bytes().size()));
-  out += length.bytes();
-  out += packet.bytes();
-}
-
-void send_status(std::string& out, std::uint32_t id, std::uint32_t code, std::string_view text) {
-  send(out, PacketWriter().byte(t_status).u32(id).u32(code).string(text).string("en"));
-}
-
-void send_error(std::string& out, std::uint32_t id, Errno error) {
-  const ErrnoInfo& info = errno_info(error);
-  send_status(out, id, info.sftp == s_ok ? std::uint32_t{s_failure} : info.sftp, info.message);
-}
-
-void send_done(std::string& out, std::uint32_t id, const Result<void>& done) {
-  if (!done) return send_error(out, id, done.error());
-  send_status(out, id, s_ok, "Success");
-}
-
-void send_info(std::string& out, std::uint32_t id, const Result<FileInfo>& info) {
-  if (!info) return send_error(out, id, info.error());
-  PacketWriter answer;
-  answer.byte(t_attrs).u32(id);
-  write_attributes(answer, *info);
-  send(out, answer);
-}
 
 // Without "." and "..", as text: clients ask for this of paths that need not exist.
 std::string normal_path(std::string_view path) {
@@ -202,7 +48,8 @@ struct SftpServer::Handle {
   std::size_t next = 0;
 };
 
-SftpServer::SftpServer(Files& files) : files_(files) {}
+SftpServer::SftpServer(Sandbox& sandbox, SymlinkOrder symlinks)
+    : sandbox_(sandbox), files_(sandbox.files()), symlinks_(symlinks) {}
 SftpServer::~SftpServer() = default;
 
 void SftpServer::feed(std::string_view bytes, std::string& out) {
@@ -239,7 +86,11 @@ void SftpServer::answer(std::string_view packet, std::string& out) {
                          .string("fsync@openssh.com")
                          .string("1")
                          .string("limits@openssh.com")
-                         .string("1"));
+                         .string("1")
+                         .string("statvfs@openssh.com")
+                         .string("2")
+                         .string("fstatvfs@openssh.com")
+                         .string("2"));
   }
   const std::uint32_t id = in.u32();
   std::string own;
@@ -279,10 +130,10 @@ void SftpServer::serve(std::uint8_t type, std::uint32_t id, PacketReader& in, st
     case t_rename: return rename(id, in, out, Existing::refused);
     case t_readlink: return read_link(id, in, out);
     case t_symlink: {
-      // OpenSSH's order, which all servers and clients have followed: the target first.
-      const std::string_view target = in.string();
-      const std::string_view path = in.string();
+      std::string_view target = in.string();
+      std::string_view path = in.string();
       if (!in.good()) return;
+      if (symlinks_ == SymlinkOrder::link_first) std::swap(target, path);
       return send_done(out, id, files_.make_symlink(target, path));
     }
     case t_extended: return extended(id, in, out);
@@ -486,7 +337,36 @@ void SftpServer::extended(std::uint32_t id, PacketReader& in, std::string& out) 
                          .u64(packet_max_bytes - 1024)
                          .u64(handles_max));
   }
+  // One filesystem, whatever path or handle they name.
+  if (name == "statvfs@openssh.com" || name == "fstatvfs@openssh.com") return space(id, out);
   send_status(out, id, s_unsupported, "Operation unsupported");
+}
+
+// What the session may write, and how much of it is left: struct statvfs in 64-bit numbers.
+void SftpServer::space(std::uint32_t id, std::string& out) {
+  constexpr std::uint64_t block_bytes = 4096;
+  constexpr std::uint64_t name_max_bytes = 255;
+  const SandboxOptions& limits = sandbox_.options();
+  const SandboxFigures used = sandbox_.figures();
+  const auto left = [](std::uint64_t limit, std::uint64_t taken) {
+    return limit - std::min(limit, taken);
+  };
+  const std::uint64_t free_blocks = left(limits.file_limit_bytes, used.file_bytes) / block_bytes;
+  const std::uint64_t free_inodes = left(limits.file_limit_inodes, used.file_inodes);
+  send(out, PacketWriter()
+                .byte(t_extended_reply)
+                .u32(id)
+                .u64(block_bytes)
+                .u64(block_bytes)
+                .u64(limits.file_limit_bytes / block_bytes)
+                .u64(free_blocks)
+                .u64(free_blocks)
+                .u64(limits.file_limit_inodes)
+                .u64(free_inodes)
+                .u64(free_inodes)
+                .u64(1)  // the filesystem's id
+                .u64(0)  // of the flags neither read-only nor no-setuid
+                .u64(name_max_bytes));
 }
 
 }  // namespace cloche::ssh

@@ -14,16 +14,20 @@
 #include <vector>
 
 #include "cloche/open_file.h"
+#include "cloche/sandbox.h"
 #include "doors/ssh/file_protocol.h"
 
 namespace cloche::ssh {
 
 class PacketReader;
 
+enum class SymlinkOrder : std::uint8_t { target_first, link_first };
+
 class SftpServer final : public FileProtocol {
  public:
-  // `files` outlives it. Relative paths start in the home folder.
-  explicit SftpServer(Files& files);
+  // `sandbox` outlives it. Relative paths start in the home folder. `symlinks`: what the client
+  // puts first when it asks for one.
+  explicit SftpServer(Sandbox& sandbox, SymlinkOrder symlinks = SymlinkOrder::target_first);
   ~SftpServer() override;
   SftpServer(const SftpServer&) = delete;
   SftpServer& operator=(const SftpServer&) = delete;
@@ -53,11 +57,14 @@ class SftpServer final : public FileProtocol {
   void rename(std::uint32_t id, PacketReader& in, std::string& out, Existing existing);
   void remove(std::uint8_t type, std::uint32_t id, PacketReader& in, std::string& out);
   void extended(std::uint32_t id, PacketReader& in, std::string& out);
+  void space(std::uint32_t id, std::string& out);
 
   Handle* find(std::string_view name);
   std::string add(Handle handle);
 
+  Sandbox& sandbox_;
   Files& files_;
+  const SymlinkOrder symlinks_;
   std::string pending_;
   std::map<std::string, Handle, std::less<>> handles_;
   std::uint64_t last_handle_ = 0;

@@ -2,13 +2,14 @@
 
     async with SessionsClient(api_url, token) as client:
         session = await client.create_session()
-        async with SessionSSHClient(api_url, token, session.session_id) as ssh:
+        async with SessionSSHClient(api_url, token, session.session_id, username="sandbox") as ssh:
             print((await ssh.run_command("echo hello"))["stdout"])
 """
 from __future__ import annotations
 
 import asyncio
 import functools
+import socket
 from types import TracebackType
 from typing import Any, Callable, Dict, Optional, Type, TypeVar
 
@@ -16,6 +17,7 @@ import paramiko
 
 from . import client as _client
 from . import ssh as _ssh
+from . import tunnel as _tunnel
 from .errors import (RateLimitError, SandboxAPIError, SandboxConnectionError, SandboxOperationError,
                      SessionNotFoundError, UnauthorizedError)
 from .models import Session
@@ -65,6 +67,19 @@ class SessionsClient:
         return await _on_thread(self._sync.resume_session, session_id)
 
 
+class HTTPConnectTunnel:
+    """See sandbox_sessions_sdk.HTTPConnectTunnel. The socket is an ordinary one, which blocks."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._sync = _tunnel.HTTPConnectTunnel(*args, **kwargs)
+
+    async def open(self) -> socket.socket:
+        return await _on_thread(self._sync.open)
+
+    async def close(self) -> None:
+        await _on_thread(self._sync.close)
+
+
 class SessionSSHClient:
     """See sandbox_sessions_sdk.SessionSSHClient."""
 
@@ -100,6 +115,6 @@ class SessionSSHClient:
 
 
 __all__ = [
-    "RateLimitError", "SandboxAPIError", "SandboxConnectionError", "SandboxOperationError", "Session",
+    "HTTPConnectTunnel", "RateLimitError", "SandboxAPIError", "SandboxConnectionError", "SandboxOperationError", "Session",
     "SessionNotFoundError", "SessionSSHClient", "SessionsClient", "UnauthorizedError",
 ]

@@ -1,0 +1,304 @@
+#include "doors/ssh/session_channel.h"
+
+#include <libssh/server.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <utility>
+#include <vector>
+
+#include "doors/ssh/scp_server.h"
+#include "doors/ssh/sftp_server.h"
+
+namespace cloche::ssh {
+namespace {
+
+constexpr std::size_t output_max_bytes = 512 << 10;
+constexpr std::size_t files_backlog_bytes = 1 << 20;
+constexpr std::size_t environment_max = 128;
+constexpr std::size_t read_bytes = 64 << 10;
+constexpr std::size_t turns_max = 16;
+constexpr std::chrono::seconds words_patience{5};
+
+std::size_t index_of(Stream stream) { return stream == Stream::out ? 0 : 1; }
+
+struct SignalName {
+  const char* name;
+  int number;
+};
+// RFC 4254, section 6.10; numbers of the guests' Linux.
+constexpr std::array<SignalName, 15> signal_names{{{"HUP", 1},
+                                                   {"INT", 2},
+                                                   {"QUIT", 3},
+                                                   {"ILL", 4},
+                                                   {"TRAP", 5},
+                                                   {"ABRT", 6},
+                                                   {"FPE", 8},
+                                                   {"KILL", 9},
+                                                   {"USR1", 10},
+                                                   {"SEGV", 11},
+                                                   {"USR2", 12},
+                                                   {"PIPE", 13},
+                                                   {"ALRM", 14},
+                                                   {"TERM", 15},
+                                                   {"WINCH", 28}}};
+
+const char* name_of_signal(int number) {
+  for (const SignalName& signal : signal_names) {
+    if (signal.number == number) return signal.name;
+  }
+  return nullptr;
+}
+
+// The draft wants the link first; OpenSSH made it the other way round, and most clients followed.
+// These do as the draft says, unless the server calls itself OpenSSH.
+SymlinkOrder symlink_order_of(const char* banner) {
+  const std::string_view name = banner ? banner : "";
+  for (const std::string_view client : {"AsyncSSH_", "libssh_", "WinSCP_"}) {
+    if (name.find(client) != name.npos) return SymlinkOrder::link_first;
+  }
+  return SymlinkOrder::target_first;
+}
+
+SessionChannel& self_of(void* data) { return *static_cast<SessionChannel*>(data); }
+
+}  // namespace
+
+SessionChannel::SessionChannel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
+                               std::function<void()> before_end)
+    : Channel(handle),
+      sandbox_(std::move(sandbox)),
+      wake_(wake),
+      before_end_(std::move(before_end)) {
+  set_callbacks();
+}
+
+SessionChannel::~SessionChannel() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    room_.notify_all();
+  }
+  if (live_) live_->kill();
+  live_.reset();
+  files_.reset();
+  ::ssh_remove_channel_callbacks(handle(), &requests_);
+}
+
+TerminalSize SessionChannel::size_of(int columns, int rows, int width, int height) {
+  const auto fit = [](int value) {
+    return static_cast<std::uint16_t>(std::clamp(value, 0, UINT16_MAX));
+  };
+  return {fit(rows), fit(columns), fit(width), fit(height)};
+}
+
+// What the client asks of a channel. 0: done; 1: refused.
+void SessionChannel::set_callbacks() {
+  requests_.userdata = this;
+  requests_.channel_signal_function = [](ssh_session, ssh_channel, const char* name, void* data) {
+    for (const SignalName& signal : signal_names) {
+      if (name && std::string_view(name) == signal.name && self_of(data).live_)
+        (void)self_of(data).live_->signal(signal.number);
+    }
+  };
+  requests_.channel_pty_request_function = [](ssh_session, ssh_channel, const char* type,
+                                              int columns, int rows, int width, int height,
+                                              void* data) {
+    SessionChannel& self = self_of(data);
+    if (self.live_ || self.files_) return 1;
+    self.terminal_ = Terminal{type && *type ? type : "dumb", size_of(columns, rows, width, height)};
+    return 0;
+  };
+  requests_.channel_shell_request_function = [](ssh_session, ssh_channel, void* data) {
+    return self_of(data).start(std::nullopt) ? 0 : 1;
+  };
+  requests_.channel_pty_window_change_function = [](ssh_session, ssh_channel, int columns, int rows,
+                                                    int width, int height, void* data) {
+    SessionChannel& self = self_of(data);
+    if (self.live_) self.live_->resize(size_of(columns, rows, width, height));
+    return 0;
+  };
+  requests_.channel_exec_request_function = [](ssh_session, ssh_channel, const char* command,
+                                               void* data) {
+    return command && self_of(data).start(command) ? 0 : 1;
+  };
+  requests_.channel_env_request_function = [](ssh_session, ssh_channel, const char* name,
+                                              const char* value, void* data) {
+    SessionChannel& self = self_of(data);
+    if (!name || !*name || !value || std::string_view(name).find('=') != std::string_view::npos ||
+        self.environment_.size() >= environment_max)
+      return 1;
+    self.environment_[name] = value;
+    return 0;
+  };
+  requests_.channel_subsystem_request_function = [](ssh_session, ssh_channel, const char* name,
+                                                    void* data) {
+    const bool known = name && std::string_view(name) == "sftp";
+    return known && self_of(data).start_sftp() ? 0 : 1;
+  };
+  ssh_callbacks_init(&requests_);
+  ::ssh_add_channel_callbacks(handle(), &requests_);
+}
+
+bool SessionChannel::start_sftp() {
+  if (live_ || files_) return false;
+  files_ = std::make_unique<SftpServer>(
+      *sandbox_, symlink_order_of(::ssh_get_clientbanner(::ssh_channel_get_session(handle()))));
+  return true;
+}
+
+// `scp -t ...` and `scp -f ...` are the far side of somebody's scp. The sandbox's own shell says
+// which words the command has: it knows quotes, globs and ~.
+bool SessionChannel::start_scp(const std::string& command) {
+  if (!command.starts_with("scp ") || terminal_) return false;
+  RunOptions options;
+  options.argv = {"/bin/bash", "-c", "scp() { printf '%s\\0' \"$@\"; }; " + command};
+  options.timeout = words_patience;
+  options.output_limit_bytes = 1 << 20;
+  const RunResult result = sandbox_->run(options);
+  std::vector<std::string> words;
+  std::string_view rest = result.stdout_data;
+  for (std::size_t end = rest.find('\0'); end != rest.npos; end = rest.find('\0')) {
+    words.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+  }
+  std::optional<ScpOptions> scp = parse_scp(words);
+  if (!scp || !rest.empty()) return false;
+  files_ = std::make_unique<ScpServer>(sandbox_->files(), *std::move(scp));
+  return true;
+}
+
+bool SessionChannel::start(std::optional<std::string> script) {
+  if (live_ || files_) return false;
+  if (script && start_scp(*script)) return true;
+  LiveRunOptions options;
+  if (script) options.command.script = *std::move(script);
+  options.command.environment = environment_;
+  if (terminal_) {
+    options.terminal = terminal_->size;
+    options.terminal_type = terminal_->type;
+  }
+  options.command.output = [this](Stream stream, std::string_view data) {
+    take_output(stream, data);
+  };
+  options.on_room = [this] { wake_.set(); };
+  options.on_end = [this](const RunResult& result) { take_end(result); };
+  live_ = sandbox_->start(std::move(options));
+  return true;
+}
+
+// On a thread of the sandbox: waits while the client is slow.
+void SessionChannel::take_output(Stream stream, std::string_view data) {
+  std::unique_lock lock(mutex_);
+  room_.wait(lock, [this] {
+    return closing_ || output_[0].size() + output_[1].size() < output_max_bytes;
+  });
+  if (closing_) return;
+  output_[index_of(stream)] += data;
+  room_.notify_all();
+  wake_.set();
+}
+
+void SessionChannel::take_end(const RunResult& result) {
+  const std::lock_guard lock(mutex_);
+  end_ = result;
+  room_.notify_all();
+  wake_.set();
+}
+
+bool SessionChannel::move() {
+  const bool in = pump_input();
+  const bool out = pump_output();
+  return in || out;
+}
+
+bool SessionChannel::pump_input() {
+  if (!live_ && !files_) return false;
+  bool moved = false;
+  // Not for ever: what the client is to get, and the other channels, have their turn.
+  for (std::size_t turn = 0; turn < turns_max; ++turn) {
+    if (files_ && (files_->done() || sending_[0].size() > files_backlog_bytes)) return moved;
+    if (inbox_.empty()) {
+      std::array<char, read_bytes> piece;
+      inbox_.assign(piece.data(), receive(piece));
+    }
+    if (inbox_.empty()) {
+      if (input_ended() && !std::exchange(end_told_, true)) {
+        if (live_) live_->close_input();
+        if (files_) files_->end_input();
+      }
+      return moved;
+    }
+    if (!pass_on_input()) return moved;
+    moved = true;
+  }
+  return moved;
+}
+
+// False when there is no room for more of it.
+bool SessionChannel::pass_on_input() {
+  if (files_) {
+    files_->feed(inbox_, sending_[0]);
+  } else if (!input_refused_) {
+    const Result<std::size_t> taken = live_->write(std::string_view(inbox_).substr(inbox_at_));
+    if (taken) {
+      inbox_at_ += *taken;
+      if (inbox_at_ < inbox_.size()) return false;  // on_room wakes
+    } else {
+      input_refused_ = true;  // nobody reads it: it is thrown away, as a closed pipe would
+    }
+  }
+  inbox_.clear();
+  inbox_at_ = 0;
+  return true;
+}
+
+bool SessionChannel::pump_output() {
+  bool ended = false;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const std::size_t i : {0, 1}) {
+      if (sending_[i].empty()) {
+        std::swap(sending_[i], output_[i]);
+      }
+    }
+    ended = end_ && output_[0].empty() && output_[1].empty();
+    room_.notify_all();
+  }
+  if (files_ && !files_->done() && sending_[0].size() < files_backlog_bytes)
+    files_->feed({}, sending_[0]);
+  bool moved = send(Stream::out, sending_[0]);
+  moved = send(Stream::err, sending_[1]) || moved;
+  const bool empty = sending_[0].empty() && sending_[1].empty();
+  if (ended && empty) {
+    finish();
+    return true;
+  }
+  if (files_ && empty && files_->done()) {
+    finish();
+    return true;
+  }
+  return moved;
+}
+
+void SessionChannel::finish() {
+  before_end_();
+  send_end_of_file();
+  if (files_) {
+    ::ssh_channel_request_send_exit_status(handle(), files_->exit_code());
+  } else {
+    const std::lock_guard lock(mutex_);
+    const bool signaled = end_->status == RunStatus::signaled || end_->status == RunStatus::killed;
+    const int number = end_->status == RunStatus::killed ? SIGKILL : end_->signal;
+    const char* name = signaled ? name_of_signal(number) : nullptr;
+    if (name) {
+      ::ssh_channel_request_send_exit_signal(handle(), name, 0, end_->reason.c_str(), "en");
+    } else {
+      ::ssh_channel_request_send_exit_status(handle(), end_->exit_code);
+    }
+  }
+  close();
+}
+
+}  // namespace cloche::ssh

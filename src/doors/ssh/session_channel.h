@@ -1,0 +1,74 @@
+// SessionChannel: a command, a shell, SFTP or scp in the sandbox.
+//
+// Threads: that of its connection, except for what the command's callbacks do.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cloche/live_run.h"
+#include "doors/ssh/channel.h"
+#include "doors/ssh/file_protocol.h"
+#include "doors/ssh/wake.h"
+#include "session/session.h"
+
+namespace cloche::ssh {
+
+class SessionChannel final : public Channel {
+ public:
+  // Takes over `handle`. `sandbox` is a use of its own; `wake` is of the connection, and outlives
+  // it. `before_end` is called before the client is told that what it started has ended.
+  SessionChannel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
+                 std::function<void()> before_end);
+  ~SessionChannel() override;  // kills what runs in it
+
+ private:
+  // What the client asks for before it starts something.
+  struct Terminal {
+    std::string type;
+    TerminalSize size;
+  };
+
+  static TerminalSize size_of(int columns, int rows, int width, int height);
+  bool start(std::optional<std::string> script);
+  bool start_sftp();
+  bool start_scp(const std::string& command);
+  void take_output(Stream stream, std::string_view data);
+  void take_end(const RunResult& result);
+  bool move() override;
+  bool pump_input();
+  bool pass_on_input();
+  bool pump_output();
+  void finish();
+  void set_callbacks();
+
+  session::Session::Use sandbox_;
+  const Wake& wake_;
+  const std::function<void()> before_end_;
+  ssh_channel_callbacks_struct requests_{};
+
+  std::map<std::string, std::string> environment_;
+  std::optional<Terminal> terminal_;
+  std::unique_ptr<FileProtocol> files_;
+  std::string inbox_;  // read from the client, and not yet taken by the command from inbox_at_ on
+  std::size_t inbox_at_ = 0;
+  bool end_told_ = false;       // of the input
+  bool input_refused_ = false;  // nobody reads it
+  std::string sending_[2];      // to the client, of each stream
+
+  std::mutex mutex_;  // of the members up to the next blank line
+  std::condition_variable room_;
+  std::string output_[2];
+  std::optional<RunResult> end_;
+  bool closing_ = false;
+
+  std::unique_ptr<LiveRun> live_;  // goes first: its callbacks use the rest
+};
+
+}  // namespace cloche::ssh
