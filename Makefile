@@ -10,7 +10,7 @@ build := build
 prepare = scripts/setup && mkdir -p $(build) && scripts/fetch --paths >$(build)/.parts.new && \
 	{ cmp -s $(build)/.parts.new $(build)/.parts || mv $(build)/.parts.new $(build)/.parts; }
 # $(call configure,PRESET,FOLDER)
-configure = { [ -f $(2)/build.ninja ] || cmake --preset $(1) >$(build)/configure-$(1).log 2>&1 || \
+configure = { [ -f $(2)/build.ninja ] || cmake --preset $(1) -B $(2) >$(build)/configure-$(1).log 2>&1 || \
 	{ rm -f $(2)/build.ninja; cat $(build)/configure-$(1).log >&2; exit 2; }; }
 
 .PHONY: all
