@@ -2,6 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "doors/http/api_pages.h"
+#include "doors/http/assets.h"
+
 namespace cloche::serve {
 namespace {
 
@@ -44,6 +51,26 @@ class Counted final : public http::Exchange {
   const std::string_view method_;
 };
 
+struct Page {
+  std::string_view type;
+  std::string_view content;
+};
+
+// What shows the REST API to a person; it needs no token, as it tells of no session.
+std::optional<Page> find_api_page(const http::Request& request, Api api) {
+  static const std::string docs = http::swagger_page("Cloche sessions", "/v1/openapi.json");
+  static const std::string redoc = http::redoc_page("Cloche sessions", "/v1/openapi.json");
+  if (request.method != "GET" && request.method != "HEAD") return std::nullopt;
+  const bool at_root = api == Api::sessions;
+  static constexpr std::string_view html = "text/html; charset=utf-8";
+  if (request.path == "/v1/docs" || (at_root && request.path == "/docs")) return Page{html, docs};
+  if (request.path == "/v1/redoc" || (at_root && request.path == "/redoc"))
+    return Page{html, redoc};
+  if (const http::Asset* asset = http::find_asset(request.path))
+    return Page{asset->type, asset->content};
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool Application::is_rest(const std::string& path, std::string& rest_path) const {
@@ -59,6 +86,7 @@ bool Application::is_rest(const std::string& path, std::string& rest_path) const
 
 http::Admission Application::admit(const http::Request& head) {
   std::string path;
+  if (find_api_page(head, api_)) return {1024, std::nullopt};
   if (is_rest(head.path, path)) return parts_.rest.admit(head, path);
   return {step_body_max_bytes, std::nullopt};
 }
@@ -70,6 +98,12 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
     return counted->send({200,
                           {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
                           parts_.metrics.page()});
+  }
+  if (const std::optional<Page> page = find_api_page(request, api_)) {
+    return counted->send(
+        {200,
+         {{"Content-Type", std::string(page->type)}, {"Cache-Control", "max-age=300"}},
+         std::string(page->content)});
   }
   std::string path;
   if (is_rest(request.path, path)) {
