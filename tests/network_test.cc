@@ -222,5 +222,148 @@ TEST(Network, SecretsAreScrubbedFromWhatASessionSays) {
   EXPECT_EQ(result.result_repr, "'[API_KEY]'");
 }
 
+TEST(Network, LibrariesOfHttpWorkOverTls) {
+  const LoopbackServer server(Speaks::https);
+  const auto sandbox = make_sandbox(
+      {.network = {.allow = {server.rule(), "127.0.0.1:" + std::to_string(server.port())},
+                   .trusted_certificates = server.authority()}});
+  ASSERT_TRUE(sandbox->install_packages({"requests"}, nullptr));
+  const RunResult result = run_python(*sandbox, with_port(R"(
+import asyncio, http.client, requests, ssl, threading, urllib.request, urllib3
+url = "https://localhost:PORT"
+with requests.Session() as session:
+    for _ in range(3):
+        answer = session.get(url + "/a", params={"q": "1"}, headers={"X-Own": "yes"})
+    print(answer.status_code, answer.text.split()[:2], "X-Own: yes" in answer.text)
+    print(session.post(url + "/p", json={"a": [1, None]}).text.rsplit("\n", 1)[1])
+    moved = session.get(url + "/to?/after")
+    print(moved.text.split()[1], [r.status_code for r in moved.history])
+    print(session.post(url + "/size", data=b"x" * 3_000_000).text.strip())
+    print(len(session.get(url + "/big?3000000").content))
+    pools = session.adapters["https://"].poolmanager.pools
+    print([(pool.num_connections, pool.num_requests) for pool in map(pools.get, pools.keys())])
+    try:
+        session.get(url + "/never", timeout=0.05)
+    except requests.exceptions.ReadTimeout:
+        print("ReadTimeout")
+for wrong in "https://127.0.0.1:PORT/", "https://localhost:1/", "https://example.com/":
+    try:
+        print(requests.get(wrong, timeout=20))
+    except requests.exceptions.RequestException as error:
+        print(type(error).__name__, *(text for text in ("IP address mismatch", "not permitted by the network policy") if text in str(error)))
+print(urllib3.PoolManager().request("GET", url + "/b").data.split()[:2])
+connection = http.client.HTTPSConnection("localhost", PORT)
+for size in 10, 200_000:
+    connection.request("PUT", "/size", body=b"y" * size)
+    print(connection.getresponse().read())
+print(urllib.request.urlopen(urllib.request.Request(url + "/u", data=b"form", method="POST")).read()[-4:])
+async def fetch(i):
+    reader, writer = await asyncio.open_connection("localhost", PORT, ssl=ssl.create_default_context())
+    body = b"z" * (i * 100_000)
+    writer.write(b"POST /size HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + body)
+    await writer.drain()
+    answer = await reader.read()
+    writer.close()
+    await writer.wait_closed()
+    return int(answer.split()[-1])
+async def main():
+    return await asyncio.gather(*[fetch(i) for i in range(6)])
+print(asyncio.run(main()))
+)",
+                                                          server.port()));
+  EXPECT_EQ(
+      result.stdout_data,
+      "200 ['GET', '/a?q=1'] True\n{\"a\": [1, null]}\n/after [302]\n3000000\n3000000\n[(1, 8)]\n"
+      "ReadTimeout\nSSLError IP address mismatch\nConnectionError\n"
+      "ConnectionError not permitted by the network policy\n[b'GET', b'/b']\nb'10\\n'\n"
+      "b'200000\\n'\nb'form'\n[0, 100000, 200000, 300000, 400000, 500000]\n")
+      << result.stderr_data;
+}
+
+TEST(Network, CurlAndWgetSpeakHttpAndTlsByTheHost) {
+  const LoopbackServer plain(Speaks::http);
+  const LoopbackServer server(Speaks::https);
+  const auto sandbox = make_sandbox(
+      {.environment = {{"PLAIN", "http://localhost:" + std::to_string(plain.port())},
+                       {"TLS", "https://localhost:" + std::to_string(server.port())},
+                       {"BY_ADDRESS", "https://127.0.0.1:" + std::to_string(server.port())}},
+       .network = {.allow = {plain.rule(), server.rule()},
+                   .trusted_certificates = server.authority(),
+                   .secrets = {{"API_KEY", {.value = "real-value", .hosts = {"localhost"}}}}}});
+  const RunResult result = sandbox->run({.script = R"(
+curl -sS "$PLAIN/a" | head -1
+curl -sSL "$PLAIN/to?$TLS/after" | head -1
+curl -sS -X PUT -H 'X-Own: yes' -d one -d two "$TLS/p" | grep -o -e '^PUT.*' -e 'X-Own.*' -e 'one&two'
+curl -sS --json '{"a":1}' "$TLS/j" | grep -o -e 'application/json' -e '{.*'
+curl -s -o big -w '%{http_code} %{size_download} %{num_connects}\n' "$TLS/big?3000000"; wc -c <big
+curl -sI "$TLS/" | head -1
+curl -sfO "$PLAIN/name" && ls name
+head -c 2000000 /dev/zero | curl -sS --data-binary @- "$TLS/size"
+curl -s -u user:pw "$PLAIN/" | grep -o 'Basic.*'
+curl -sS -k "$BY_ADDRESS/"; echo $?
+curl -sS https://example.com/; echo $?
+curl -sS --max-time 0.2 "$TLS/never"; echo $?
+curl -sS -H "Authorization: Bearer $API_KEY" "$TLS/1" "$TLS/2" | grep -c 'Bearer real-value'
+wget -q -O - --header 'X-Own: yes' "$TLS/w" | grep -e '^GET' -e X-Own
+wget -q -P folder "$PLAIN/file" && cat folder/file | head -1
+wget -q -c -O part "$PLAIN/big?1000" && wc -c <part
+wget -S -O /dev/null "$TLS/s" 2>&1 | grep -o 'HTTP/1.1 200 OK' | head -1
+wget -q --no-check-certificate -O - "$BY_ADDRESS/"; echo $?
+)"});
+  EXPECT_EQ(
+      result.stdout_data,
+      "GET /a HTTP/1.1\r\nGET /after HTTP/1.1\r\nPUT /p HTTP/1.1\r\nX-Own: yes\r\none&two\n"
+      "application/json\napplication/json\n{\"a\":1}\n200 3000000 1\n3000000\nHTTP/1.1 200 OK\r\n"
+      "name\n2000000\nBasic dXNlcjpwdw==\r\n60\n6\n28\n2\nGET /w HTTP/1.1\r\nX-Own: yes\r\n"
+      "GET /file HTTP/1.1\r\n1000\nHTTP/1.1 200 OK\n5\n")
+      << result.stderr_data;
+  EXPECT_NE(result.stderr_data.find("the network policy of this sandbox does not permit it"),
+            std::string::npos)
+      << result.stderr_data;
+}
+
+TEST(Network, SecretsAreScrubbedFromWhatCommandsWrite) {
+  const LoopbackServer server(Speaks::http);
+  const auto sandbox = make_sandbox(
+      {.network = {.allow = {server.rule()},
+                   .secrets = {{"API_KEY", {.value = "the real value", .hosts = {"localhost"}}}}}});
+  // The server says what it got, and bash writes it in two pieces, so that no piece has the value.
+  const std::string script = "exec 3<>/dev/tcp/localhost/" + std::to_string(server.port()) +
+                             "\nprintf 'GET / HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: "
+                             "close\\r\\nX: %s\\r\\n\\r\\n' \"$API_KEY\" >&3\n"
+                             "answer=$(tr -d '\\r' <&3 | grep '^X: ')\n"
+                             "printf %s \"${answer:0:9}\"; printf '%s\\n' \"${answer:9}\"\n"
+                             "printf %s \"${answer:0:9}\" >&2; printf '%s\\n' \"${answer:9}\" >&2\n"
+                             "echo $API_KEY";
+  const std::string clean = "X: [API_KEY]\n[API_KEY]\n";
+  for (const ShellState shell : {ShellState::fresh, ShellState::kept}) {
+    const RunResult kept = sandbox->run({.script = script, .shell = shell});
+    EXPECT_EQ(kept.stdout_data, clean);
+    EXPECT_EQ(kept.stderr_data, "X: [API_KEY]\n");
+    std::string out;
+    std::string err;
+    const auto pass_on = [&](Stream stream, std::string_view data) {
+      (stream == Stream::out ? out : err) += data;
+    };
+    (void)sandbox->run({.script = script, .shell = shell, .output = pass_on});
+    EXPECT_EQ(out, clean);
+    EXPECT_EQ(err, "X: [API_KEY]\n");
+  }
+  std::string shown;
+  const auto live =
+      sandbox->start({.command = {.script = script,
+                                  .output = [&](Stream, std::string_view data) { shown += data; }},
+                      .terminal = TerminalSize{}});
+  (void)live->wait();
+  EXPECT_EQ(shown, "X: [API_KEY]\r\nX: [API_KEY]\r\n[API_KEY]\r\n");
+  PythonSession session(*sandbox);
+  std::string said;
+  ExecuteOptions options;
+  options.output = [&](Stream, std::string_view data) { said += data; };
+  (void)session.execute("import os, sys\nos.write(1, b'the re')\nos.write(1, b'al value, the ')",
+                        options);
+  EXPECT_EQ(said, "[API_KEY], the ");
+}
+
 }  // namespace
 }  // namespace cloche::testing

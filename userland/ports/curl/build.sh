@@ -5,7 +5,8 @@ zlib=$EXTRA/zlib
 done; mkdir include lib; cp zlib.h zconf.h include/; $AR rcs lib/libz.a ./*.o)
 cp "$PORT/host_tls.c" lib/vtls/bearssl.c
 export CFLAGS="-O2 -Wno-everything" CPPFLAGS="-DUSE_BEARSSL=1 -I$zlib/include" LDFLAGS="-L$zlib/lib" LIBS="-lz"
-./configure --host="$HOST" --prefix=/usr --disable-shared --enable-static --without-ssl --with-zlib="$zlib" --without-brotli \
+# A name is resolved by the host, soon or not at all: no alarm, which knows no less than a second.
+curl_disallow_alarm=yes ./configure --host="$HOST" --prefix=/usr --disable-shared --enable-static --without-ssl --with-zlib="$zlib" --without-brotli \
   --without-zstd --without-libpsl --without-libidn2 --without-nghttp2 --without-librtmp --without-libssh2 --without-ca-bundle \
   --without-ca-path --disable-threaded-resolver --disable-ldap --disable-ldaps --disable-rtsp --disable-tftp --disable-smb \
   --disable-ntlm --disable-ntlm-wb --disable-tls-srp --disable-manual --disable-dependency-tracking \
