@@ -119,6 +119,32 @@ threading.Thread(target=print, args=('last',)).start(); print('main ends'))"),
             "[0, 1, 2, 3] False\nTrue False\nmain ends\nlast\n");
 }
 
+TEST(PythonThreads, AServerInAThreadAnswersTheMainOne) {
+  EXPECT_EQ(python(R"(
+import asyncio, http.server, socket, subprocess, sys, threading, urllib.request
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.end_headers(); self.wfile.write(self.path.encode())
+    def log_message(self, *_): pass
+server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+thread = threading.Thread(target=server.serve_forever, daemon=True); thread.start()
+url = f'http://127.0.0.1:{server.server_port}'
+print([urllib.request.urlopen(f'{url}/{i}').read() for i in range(2)])
+ask = f'import urllib.request; print(urllib.request.urlopen("{url}/x").read())'
+print(subprocess.run([sys.executable, '-c', ask], capture_output=True, text=True).stdout.strip())
+server.shutdown(); thread.join(); print(thread.is_alive())
+one = socket.create_server(('127.0.0.1', 0))
+def serve():
+    with one.accept()[0] as c: c.sendall(c.recv(9).upper())
+thread = threading.Thread(target=serve); thread.start()
+with socket.create_connection(one.getsockname(), timeout=600) as c: c.sendall(b'hi'); print(c.recv(9))
+thread.join()
+loop = asyncio.new_event_loop(); thread = threading.Thread(target=loop.run_forever); thread.start()
+print(asyncio.run_coroutine_threadsafe(asyncio.sleep(0.01, 'slept'), loop).result())
+loop.call_soon_threadsafe(loop.stop); thread.join())"),
+            "[b'/0', b'/1']\nb'/x'\nFalse\nb'HI'\nslept\n");
+}
+
 TEST(PythonThreads, ADeadlockIsAnErrorAndNotAHang) {
   const RunResult result =
       make_sandbox()->run({.argv = {"python3", "-c", "import queue; queue.Queue().get()"}});

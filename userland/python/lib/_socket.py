@@ -14,6 +14,15 @@ error = OSError
 timeout = TimeoutError
 
 
+# _cloche.threads puts its own in their place.
+def _busy():
+    return False
+
+
+def _wait_ready(poll, seconds):
+    return poll(seconds)
+
+
 class herror(OSError):
     pass
 
@@ -317,6 +326,8 @@ class socket:
     def _perform(self, events, name, *words, frame=None):
         """A call, again while it would block and there is time: (result, data area)."""
         deadline = None
+        if self._timeout is None and _busy():
+            self._wait(events, None)  # not in the kernel: other threads run meanwhile
         while True:
             result, buffer = _raw(name, self._fd, *words, frame=frame)
             if result >= 0:
@@ -330,6 +341,9 @@ class socket:
                 raise _door.error(-result)
 
     def _wait(self, events, seconds):
+        return _wait_ready(lambda some: self._poll(events, some), seconds)
+
+    def _poll(self, events, seconds):
         end = None if seconds is None else _time.monotonic() + seconds
         while True:
             left = None if end is None else end - _time.monotonic()

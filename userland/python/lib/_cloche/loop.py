@@ -5,6 +5,8 @@ import asyncio
 import selectors
 from asyncio import base_events, futures, selector_events, transports
 
+from . import threads
+
 
 def _no_self_pipe(self):
     self._ssock = self._csock = None
@@ -98,7 +100,7 @@ def install():
     loop = selector_events.BaseSelectorEventLoop
     loop._make_self_pipe = _no_self_pipe
     loop._close_self_pipe = _nothing
-    loop._write_to_self = _nothing
+    loop._write_to_self = lambda self: threads.changed()  # call_soon_threadsafe: a loop in a thread that has left the stack comes back
     loop._make_ssl_transport = _make_tls_transport
     base_events.BaseEventLoop.run_in_executor = _run_here
     base_events.BaseEventLoop.getaddrinfo = _getaddrinfo

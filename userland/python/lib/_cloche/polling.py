@@ -5,7 +5,7 @@ import selectors
 import struct
 import time
 
-from . import door
+from . import door, threads
 from .door import Frame, raw
 
 POLLIN, POLLPRI, POLLOUT, POLLERR, POLLHUP, POLLNVAL, POLLRDNORM, POLLRDBAND, POLLWRNORM, POLLWRBAND, POLLMSG, POLLRDHUP = (
@@ -29,9 +29,14 @@ def _number(fd):
 
 
 def _wait(wanted, seconds, once=False):
-    """{descriptor: events} of those that are ready. With `once` a signal ends the wait."""
-    end = None if seconds is None else time.monotonic() + seconds
+    """{descriptor: events} of those that are ready. With `once` a signal ends the wait. Other threads run meanwhile."""
     entries = b"".join(_ENTRY.pack(fd, events, 0) for fd, events in wanted.items())
+    return threads.wait_ready(lambda some: _poll(entries, some, once), seconds) or {}
+
+
+def _poll(entries, seconds, once):
+    """The same, and only that; None where a signal has ended it."""
+    end = None if seconds is None else time.monotonic() + seconds
     while True:
         frame = Frame()
         table = frame.data(entries or bytes(8))  # an address has to be inside of the data
@@ -39,19 +44,19 @@ def _wait(wanted, seconds, once=False):
         if end is not None:
             left = max(0.0, end - time.monotonic())
             limit = frame.data(struct.pack("<qq", int(left), int(left % 1 * 1e9)))
-        result, buffer = raw("ppoll", table, len(wanted), limit, 0, 8, frame=frame)
+        result, buffer = raw("ppoll", table, len(entries) // _ENTRY.size, limit, 0, 8, frame=frame)
         if result >= 0:
             found = {}
             if result:
-                for i in range(len(wanted)):
-                    fd, _, events = _ENTRY.unpack_from(buffer, door.HEADER_SIZE + int(table) + 8 * i)
+                at = door.HEADER_SIZE + int(table)
+                for fd, _, events in _ENTRY.iter_unpack(buffer[at:at + len(entries)]):
                     if events:
                         found[fd] = events
             return found
         if result != -_EINTR:
             raise door.error(-result)
         if once:
-            return {}
+            return None
 
 
 class poll:

@@ -1,7 +1,7 @@
 """Threads of an interpreter that has one: each runs on the stack of whoever waits for it, from its start to its end.
 
 A thread that was started is a job in a queue. Jobs run when another thread waits (for a join, lock, condition, event, queue, future),
-asks whether one is still alive, or sleeps time and again. A job that has to wait itself runs further jobs on top. One that can get no
+asks whether one is still alive, waits for descriptors, or sleeps time and again. A job that has to wait itself runs further jobs on top. One that can get no
 further, while a thread below it could go on, leaves the stack by SystemExit, and begins anew when something has happened since: so a
 worker that takes items from a queue without end lets `queue.join()` return.
 """
@@ -58,12 +58,17 @@ class Job:
         self.body, self.ident, self.again, self.handle, self.daemon = body, ident, again, handle, daemon
         self.seen = 0
         self.left = False  # it was taken off the stack
+        self.poll = self.end = None  # of one that left while it waited for descriptors: tells whether they are ready; till when
+
+    def is_due(self):
+        """Whether its own wait for descriptors is over."""
+        return self.poll is not None and (bool(self.poll(0)) or (self.end is not None and time.monotonic() >= self.end))
 
     def run(self):
         loop = asyncio.events._get_running_loop()
         asyncio.events._set_running_loop(None)
         _stack.append(self)
-        self.left = False
+        self.left, self.poll, self.end = False, None, None
         try:
             contextvars.Context().run(self.body)
         except SystemExit:
@@ -90,7 +95,7 @@ def _next():
     if _jobs:
         return _jobs.popleft()
     for job in _parked:
-        if job.seen != _changes:
+        if job.seen != _changes or job.is_due():
             _parked.remove(job)
             job.again()
             return job
@@ -114,7 +119,10 @@ def wait_until(ready, timeout=None):
         if end is None:
             if _may_leave():
                 _leave()
-            _nobody_comes(ready)
+            if any(job.poll is not None for job in _parked):
+                _real_sleep(_SLICE)
+            else:
+                _nobody_comes(ready)
         elif (left := end - time.monotonic()) <= 0:
             return False
         else:
@@ -126,9 +134,42 @@ def _may_leave():
     return bool(_stack) and _stack[-1].again is not None
 
 
-def _leave():
-    _stack[-1].left = True
+def _leave(poll=None, end=None):
+    job = _stack[-1]
+    job.left, job.poll, job.end = True, poll, end
     raise SystemExit
+
+
+def busy():
+    """Whether there is any thread but the main one."""
+    return bool(_jobs or _parked or _stack)
+
+
+def wait_ready(poll, timeout=None):
+    """Waits for descriptors: `poll(seconds)` tells what is ready after so long, something false for nothing, None where a signal has
+    ended the wait. Jobs run meanwhile; one that waits here itself leaves the stack where a thread below it could go on, and begins
+    anew when its descriptors are ready: so a server in a thread answers the client in the main one."""
+    if not busy():
+        return poll(timeout)
+    end = None if timeout is None else time.monotonic() + timeout
+    while True:
+        found = poll(0)
+        left = None if end is None else end - time.monotonic()
+        if found or found is None or (left is not None and left <= 0):
+            return found
+        if _may_leave() and any(below() for below in _waits):
+            _leave(poll, end)
+        if (job := _next()) is not None:
+            _waits.append(lambda: bool(poll(0)) or (end is not None and time.monotonic() >= end))
+            try:
+                job.run()
+            finally:
+                _waits.pop()
+            continue
+        looks = (_waits and _may_leave()) or any(job.poll is not None for job in _parked)
+        found = poll(left if not looks else _SLICE if left is None else min(left, _SLICE))
+        if found or found is None or not looks:
+            return found
 
 
 def _nobody_comes(ready):
@@ -450,3 +491,4 @@ def install():
     concurrent.futures.thread.ThreadPoolExecutor.shutdown = shutdown
     concurrent.futures.Future.done = done
     time.sleep = sleep
+    sys.modules["_socket"]._busy, sys.modules["_socket"]._wait_ready = busy, wait_ready
