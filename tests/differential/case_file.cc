@@ -74,6 +74,9 @@ class Builder {
       const std::size_t equals = rest.find('=');
       if (equals == std::string::npos) fail_at(made_.file, line, "@env NAME=VALUE");
       made_.environment[rest.substr(0, equals)] = rest.substr(equals + 1);
+    } else if (word == "drop") {
+      if (rest.empty()) fail_at(made_.file, line, "@drop TEXT");
+      made_.dropped.push_back(rest);
     } else if (word == "replace") {
       replacement(line, rest);
     } else if (word == "ignore") {

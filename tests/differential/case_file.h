@@ -53,6 +53,7 @@ struct Case {
   std::map<std::string, std::string> environment;
   std::vector<Need> needs;
   std::map<std::string, std::string> native_commands;  // name in the script -> the machine's name
+  std::vector<std::string> dropped;                    // lines with one of these are left out
   std::vector<Replacement> replacements;
   std::map<Part, std::string> ignored;  // with the reason
   bool sorted_out = false;              // the order of the lines is chance

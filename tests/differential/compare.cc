@@ -46,7 +46,21 @@ std::string sorted_lines(const std::string& text) {
   return out;
 }
 
+std::string without_dropped(const Case& each, const std::string& text) {
+  std::string rest;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size() - 1) + 1;
+    const std::string_view line = std::string_view(text).substr(start, end - start);
+    const bool drop = std::ranges::any_of(
+        each.dropped, [line](const std::string& part) { return line.find(part) != line.npos; });
+    if (!drop) rest += line;
+    start = end;
+  }
+  return rest;
+}
+
 std::string replaced(const Case& each, std::string text) {
+  if (!each.dropped.empty()) text = without_dropped(each, text);
   for (const Replacement& replacement : each.replacements)
     text = std::regex_replace(text, std::regex(replacement.pattern), replacement.text);
   return text;
