@@ -5,7 +5,7 @@ import asyncio
 import selectors
 from asyncio import base_events, futures, selector_events, transports
 
-from . import threads
+from . import polling, threads
 
 
 def _no_self_pipe(self):
@@ -14,6 +14,12 @@ def _no_self_pipe(self):
 
 def _nothing(self, *_):
     pass
+
+
+def _wake(self):
+    """call_soon_threadsafe, from a signal's handler or another thread: a loop that has left the stack comes back."""
+    polling.wake()
+    threads.changed()
 
 
 def _run_here(self, executor, function, *args):
@@ -100,7 +106,7 @@ def install():
     loop = selector_events.BaseSelectorEventLoop
     loop._make_self_pipe = _no_self_pipe
     loop._close_self_pipe = _nothing
-    loop._write_to_self = lambda self: threads.changed()  # call_soon_threadsafe: a loop in a thread that has left the stack comes back
+    loop._write_to_self = _wake
     loop._make_ssl_transport = _make_tls_transport
     base_events.BaseEventLoop.run_in_executor = _run_here
     base_events.BaseEventLoop.getaddrinfo = _getaddrinfo

@@ -5,7 +5,10 @@ import os
 import signal
 from asyncio import events, unix_events
 
+from . import polling
+
 _watched = {}  # pid -> (loop, callback, arguments)
+_looking = {}  # pid -> whether to look again
 _before = None  # the handler of SIGCHLD that was there
 
 
@@ -21,16 +24,26 @@ def _add_child_handler(self, pid, callback, *args):
 def _look(pid):
     """Tells the loop when the child has ended."""
     global _before
-    try:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        code = os.waitstatus_to_exitcode(status) if ended else None
-    except ChildProcessError:
-        ended, code = pid, 255  # somebody else has waited for it
-    if not ended:
+    if pid in _looking:
+        _looking[pid] = True  # a handler, in the midst of a look, which is taken again
         return
-    loop, callback, args = _watched.pop(pid)
+    while True:
+        _looking[pid] = False
+        try:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            code = os.waitstatus_to_exitcode(status) if ended else None
+        except ChildProcessError:
+            ended, code = pid, 255  # somebody else has waited for it
+        if ended or not _looking[pid]:
+            break
+    watched = _watched.pop(pid, None) if ended else None
+    again = _looking.pop(pid)
+    if watched is None:
+        return _look(pid) if again and not ended else None
+    loop, callback, args = watched
     if not loop.is_closed():
         loop.call_soon(callback, pid, code, *args)
+        polling.wake()
     if not _watched:
         before, _before = _before, None
         signal.signal(signal.SIGCHLD, signal.SIG_DFL if before is None else before)
@@ -64,6 +77,7 @@ def _handle_signal(self, sig):
         self.remove_signal_handler(sig)
     else:
         self._ready.append(handle)
+        polling.wake()
 
 
 def _remove_signal_handler(self, sig):

@@ -12,6 +12,8 @@ POLLIN, POLLPRI, POLLOUT, POLLERR, POLLHUP, POLLNVAL, POLLRDNORM, POLLRDBAND, PO
     1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 0x2000)
 _EINTR = 4
 _ENTRY = struct.Struct("<ihh")
+_ALL_SIGNALS = b"\xff" * 8
+_woken = False
 
 
 def _number(fd):
@@ -34,6 +36,12 @@ def _wait(wanted, seconds, once=False):
     return threads.wait_ready(lambda some: _poll(entries, some, once), seconds) or {}
 
 
+def wake():
+    """A handler of a signal has given a loop something to do."""
+    global _woken
+    _woken = True
+
+
 def _poll(entries, seconds, once):
     """The same, and only that; None where a signal has ended it."""
     end = None if seconds is None else time.monotonic() + seconds
@@ -44,7 +52,10 @@ def _poll(entries, seconds, once):
         if end is not None:
             left = max(0.0, end - time.monotonic())
             limit = frame.data(struct.pack("<qq", int(left), int(left % 1 * 1e9)))
-        result, buffer = raw("ppoll", table, len(entries) // _ENTRY.size, limit, 0, 8, frame=frame)
+        if once and seconds != 0:
+            result, buffer = _asleep(frame, table, len(entries) // _ENTRY.size, limit)
+        else:
+            result, buffer = raw("ppoll", table, len(entries) // _ENTRY.size, limit, 0, 8, frame=frame)
         if result >= 0:
             found = {}
             if result:
@@ -57,6 +68,30 @@ def _poll(entries, seconds, once):
             raise door.error(-result)
         if once:
             return None
+
+
+def _asleep(frame, table, count, limit):
+    """ppoll for a loop. Signals are held back until it sleeps: one that comes after the loop has seen that it has nothing to do would
+    otherwise give it something, and nobody would wake it."""
+    global _woken
+    before = _mask(_ALL_SIGNALS)
+    try:
+        if _woken:
+            _woken = False
+            return -_EINTR, b""
+        return raw("ppoll", table, count, limit, frame.data(before), 8, frame=frame)
+    finally:
+        _mask(before)
+        _woken = False
+
+
+def _mask(signals):
+    """Holds back these signals; what was held back."""
+    frame = Frame()
+    new = frame.data(signals)
+    room = frame.space(8)
+    _, data = door.call_data("rt_sigprocmask", 2, new, room, 8, frame=frame)
+    return bytes(data[int(room):int(room) + 8])
 
 
 class poll:
