@@ -1,6 +1,7 @@
 """REST sessions, the tunnel, SSH and SFTP (contract 4) against real clients: OpenSSH's and our SDK's."""
 import asyncio
 import base64
+import contextlib
 import http.client
 import json
 import os
@@ -319,6 +320,10 @@ class Sessions(unittest.TestCase):
         self.assertEqual(self.ssh(session, "wc -c", data=b"x" * 3_000_000).stdout.strip(),
                          b"3000000")
         self.assertEqual(len(self.ssh(session, "head -c 5000000 /dev/zero").stdout), 5_000_000)
+        # More than any window, to one that reads a little at a time.
+        done = self.ssh(session, "head -c 1 | wc -c; cat | wc -c", data=b"x" * 40_000_000)
+        self.assertEqual((done.returncode, done.stdout.split()[0]), (0, b"1"))
+        self.assertGreater(int(done.stdout.split()[1]), 38_000_000)
         done = self.ssh(session, "tty; stty size; echo $TERM", "-tt")
         self.assertIn(b"/dev/pts/", done.stdout)
         self.assertIn(b"\r\n", done.stdout)
@@ -371,12 +376,14 @@ while True:
         reads.set()
 
         def up():
-            while data := far.recv(65536):
-                sock.sendall(data)
+            with contextlib.suppress(OSError):
+                while data := far.recv(65536):
+                    sock.sendall(data)
 
         def down():
-            while reads.wait() and (data := sock.recv(65536)):
-                far.sendall(data)
+            with contextlib.suppress(OSError):
+                while reads.wait() and (data := sock.recv(65536)):
+                    far.sendall(data)
 
         relays = [threading.Thread(target=way, daemon=True) for way in (up, down)]
         for relay in relays:

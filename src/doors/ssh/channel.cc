@@ -32,13 +32,19 @@ Channel::~Channel() {
   ::ssh_channel_free(handle_);
 }
 
-std::size_t Channel::receive(std::span<char> to) {
-  if (input_ended_) return 0;
+std::string Channel::receive() {
+  if (input_ended_) return {};
+  const int waiting = ::ssh_channel_poll(handle_, /*is_stderr=*/0);
+  if (waiting <= 0) {
+    input_ended_ = waiting == SSH_EOF || (waiting == 0 && ::ssh_channel_is_eof(handle_) != 0);
+    return {};
+  }
+  // All of it: each read opens the window anew, whatever else libssh still keeps.
+  std::string text(static_cast<std::size_t>(waiting), '\0');
   const int got = ::ssh_channel_read_nonblocking(
-      handle_, to.data(), static_cast<std::uint32_t>(to.size()), /*is_stderr=*/0);
-  if (got > 0) return static_cast<std::size_t>(got);
-  input_ended_ = got == SSH_EOF || (got == 0 && ::ssh_channel_is_eof(handle_) != 0);
-  return 0;
+      handle_, text.data(), static_cast<std::uint32_t>(waiting), /*is_stderr=*/0);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
 }
 
 bool Channel::send(Stream stream, std::string& text) {

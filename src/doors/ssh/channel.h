@@ -10,8 +10,6 @@
 #include <libssh/callbacks.h>
 #include <libssh/libssh.h>
 
-#include <cstddef>
-#include <span>
 #include <string>
 
 #include "cloche/run.h"
@@ -38,8 +36,9 @@ class Channel {
   virtual bool move() = 0;
 
   ssh_channel handle() const noexcept { return handle_; }
-  // What the client has sent, as far as there is some; 0: nothing now.
-  std::size_t receive(std::span<char> to);
+  // All that the client has sent up to now, at most some MiB; nothing: not now. To be called when
+  // what was received before has been passed on: that is what makes the client wait.
+  std::string receive();
   // The client has said that it sends no more, and all of it has been received.
   bool input_ended() const noexcept { return input_ended_; }
   // Takes off `text` what the client has room for; true for any of it.

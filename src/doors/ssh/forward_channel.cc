@@ -29,10 +29,9 @@ bool ForwardChannel::move() {
 }
 
 bool ForwardChannel::pump_in() {
-  std::array<char, piece_bytes> piece;
   bool moved = false;
   for (std::size_t turn = 0; turn < turns_max && !inward_ended_; ++turn) {
-    if (inward_.empty()) inward_.assign(piece.data(), receive(piece));
+    if (inward_.empty()) inward_ = receive();
     if (inward_.empty() && input_ended()) {
       connection_->close_input();
       inward_ended_ = true;
@@ -49,7 +48,7 @@ bool ForwardChannel::pump_in() {
     moved = true;
   }
   // What the client still sends is thrown away, so that its end comes through.
-  return moved || (!input_ended() && receive(piece) > 0);
+  return moved || !receive().empty();
 }
 
 bool ForwardChannel::pump_out() {

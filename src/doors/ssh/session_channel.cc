@@ -17,8 +17,7 @@ namespace {
 constexpr std::size_t output_max_bytes = 512 << 10;
 constexpr std::size_t files_backlog_bytes = 1 << 20;
 constexpr std::size_t environment_max = 128;
-constexpr std::size_t read_bytes = 64 << 10;
-constexpr std::size_t turns_max = 16;
+constexpr std::size_t turns_max = 4;
 constexpr std::chrono::seconds words_patience{5};
 
 std::size_t index_of(Stream stream) { return stream == Stream::out ? 0 : 1; }
@@ -218,11 +217,9 @@ bool SessionChannel::pump_input() {
   bool moved = false;
   // Not for ever: what the client is to get, and the other channels, have their turn.
   for (std::size_t turn = 0; turn < turns_max; ++turn) {
-    if (files_ && (files_->done() || sending_[0].size() > files_backlog_bytes)) return moved;
-    if (inbox_.empty()) {
-      std::array<char, read_bytes> piece;
-      inbox_.assign(piece.data(), receive(piece));
-    }
+    if (files_ && (files_->done() || files_->stalled() || sending_[0].size() > files_backlog_bytes))
+      return moved;
+    if (inbox_.empty()) inbox_ = receive();
     if (inbox_.empty()) {
       if (input_ended() && !std::exchange(end_told_, true)) {
         if (live_) live_->close_input();

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::uint32_t packet_max_bytes = 256 << 10;
 constexpr std::size_t read_max_bytes = 128 << 10;
+// A small request asks for much: others wait while that much has not been sent.
+constexpr std::size_t out_max_bytes = 1 << 20;
 constexpr std::size_t handles_max = 256;
 constexpr std::size_t entries_per_answer = 100;
 constexpr std::int64_t ns_per_s = 1'000'000'000;
@@ -56,6 +58,7 @@ void SftpServer::feed(std::string_view bytes, std::string& out) {
   if (failed_) return;
   pending_ += bytes;
   std::size_t at = 0;
+  stalled_ = false;
   while (pending_.size() - at >= 4) {
     const std::uint32_t size = PacketReader(std::string_view(pending_).substr(at)).u32();
     if (size == 0 || size > packet_max_bytes) {
@@ -63,6 +66,10 @@ void SftpServer::feed(std::string_view bytes, std::string& out) {
       break;
     }
     if (pending_.size() - at - 4 < size) break;
+    if (out.size() > out_max_bytes) {
+      stalled_ = true;
+      break;
+    }
     answer(std::string_view(pending_).substr(at + 4, size), out);
     at += 4 + size;
   }

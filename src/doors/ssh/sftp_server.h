@@ -32,10 +32,12 @@ class SftpServer final : public FileProtocol {
   SftpServer(const SftpServer&) = delete;
   SftpServer& operator=(const SftpServer&) = delete;
 
-  // In pieces of any size.
+  // In pieces of any size; `out` grows to some MiB at most, and what is to come after that comes
+  // when it is called with nothing.
   void feed(std::string_view bytes, std::string& out) override;
+  bool stalled() const override { return stalled_; }
   void end_input() override { ended_ = true; }
-  bool done() const override { return failed_ || ended_; }
+  bool done() const override { return failed_ || (ended_ && !stalled_); }
   int exit_code() const override { return failed_ ? 1 : 0; }
 
  private:
@@ -71,6 +73,7 @@ class SftpServer final : public FileProtocol {
   bool started_ = false;
   bool ended_ = false;
   bool failed_ = false;
+  bool stalled_ = false;  // requests wait for room in what goes out
 };
 
 }  // namespace cloche::ssh
