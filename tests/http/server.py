@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 PROGRAM = os.environ["CLOCHE_PROGRAM"]
-PATIENCE_S = 60  # that a hang is; nothing takes that long
+PATIENCE_S = 240  # that a hang is: a cold machine compiles programs before their first step
 
 
 def free_port() -> int:
