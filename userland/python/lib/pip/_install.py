@@ -40,6 +40,8 @@ def install(options):
     ours, there = _standard(requirements, registry, installed)
     asked.hashes.demand(ours, registry)
     new, have = resolver.resolve(ours, asked.pinned)
+    for extra, names in resolver.left_out.items():
+        print(f"WARNING: {extra} wants {', '.join(sorted(names))} too, which nobody has here: left out", file=sys.stderr)
     for index in indexes:
         if index.problem and not index.refused:
             print(f"WARNING: {index.problem}", file=sys.stderr)

@@ -56,6 +56,7 @@ class Resolver:
         self.upgrade, self.reinstall, self.with_dependencies, self.pre = upgrade, reinstall, with_dependencies, pre
         self.constraints, self.hashes = constraints, hashes
         self.named, self.pinned, self.limits, self.looked_at = set(), {}, {}, set()
+        self.left_out = {}  # NAME[EXTRA] -> names of what it wants and nobody has
 
     def resolve(self, requirements, pinned=()):
         """(candidates to install, dependencies first; distributions that satisfy already). `pinned`: candidates that are files."""
@@ -137,6 +138,15 @@ class Resolver:
                 unfit = [text for source in self.sources for text in getattr(source, "unfit", {}).values()]
                 raise PipError("Gave up searching versions that fit together." + "".join(f"\nERROR: {text}" for text in unfit[:5]))
         return [r for r in (requirements() if callable(requirements) else requirements) if applies(r, extras)]
+
+    def leaves_out(self, pick, requirement):
+        """What an extra of a package of the registry wants, and nobody has: the rest of the extra is of use without it."""
+        if self.registry.find(pick.key) is None or self._key(requirement.name) in self.installed:
+            return False
+        if any(source.candidates(self._key(requirement.name)) for source in self.sources):
+            return False
+        self.left_out.setdefault(f"{pick.key}[{pick.extra}]", set()).add(requirement.name)
+        return True
 
     def _fail(self, needs):
         needs = [need for need in needs if need.exactly is None] or needs
@@ -242,7 +252,8 @@ class _Provider(AbstractProvider):
             found.append(Need(candidate.key, None, exactly, candidate.key, exactly=candidate.version))
         if self.resolver.with_dependencies:
             for requirement in self.resolver.requirements(candidate.what, {candidate.extra or ""}):
-                found += self.resolver._needs(requirement, candidate.key)
+                if not (candidate.extra and self.resolver.leaves_out(candidate, requirement)):
+                    found += self.resolver._needs(requirement, candidate.key)
         return found
 
 
