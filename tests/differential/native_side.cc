@@ -316,13 +316,15 @@ Outcome native_outcome(const Case& each, const fs::path& parent) {
   Pipe in;
   Pipe out;
   Pipe err;
-  plan.in = in.reader.get();
+  // As a sandbox gives it when there is nothing to read.
+  const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  plan.in = command.input.empty() ? nothing.get() : in.reader.get();
   plan.out = out.writer.get();
   plan.err = err.writer.get();
   ::fcntl(in.writer.get(), F_SETFL, O_NONBLOCK);
   // So that the script may open /dev/stdin and its kin again.
   if (is_root()) {
-    for (const int fd : {plan.in, plan.out, plan.err})
+    for (const int fd : {in.reader.get(), plan.out, plan.err})
       if (::fchown(fd, user_id, user_id) != 0) fail("fchown");
   }
   const pid_t pid = ::fork();
