@@ -138,6 +138,24 @@ TEST(LiveRun, ATerminalHasAnInteractiveShell) {
   EXPECT_EQ(live->wait().exit_code, 5);
 }
 
+// Whoever has the terminal when Ctrl-C comes (the shell, which is about to start the job, or the
+// job that is about to become a program), the job ends, and the shell lives.
+TEST(LiveRun, AnInterruptIsNotLostWhileAJobStarts) {
+  const auto sandbox = make_sandbox();
+  Screen screen;
+  const auto live =
+      sandbox->start({.command = {.output = screen.callback()}, .terminal = TerminalSize{}});
+  EXPECT_TRUE(screen.shows("$ "));
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(live->write("sleep 1000\r"));
+    ASSERT_TRUE(screen.shows("sleep 1000\r\n"));
+    ASSERT_TRUE(live->write("\x03"));
+    ASSERT_TRUE(screen.shows("$ "));
+  }
+  ASSERT_TRUE(live->write("exit 5\r"));
+  EXPECT_EQ(live->wait().exit_code, 5);
+}
+
 TEST(LiveRun, AHungUpShellEnds) {
   const auto sandbox = make_sandbox();
   Screen screen;

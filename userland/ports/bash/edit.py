@@ -99,6 +99,31 @@ replace("sig.c", "  sh_longjmp (top_level, value);\n",
 replace("builtins/jobs.def", "jobs == 0 || get_job_by_jid (job) == 0)", "jobs == 0 || INVALID_JOB (job))",
         "does not look in front of the jobs for one of an ambiguous name")
 
+# --- Ctrl-C and hang-up while a job of an interactive shell starts --------------------------------------------------------
+WHY = "loses no signal while a job starts: what reaches the shell before the job has the terminal, or the child before it has its signals"
+before("jobs.c", "	  CHECK_WAIT_INTR;\n	  r = waitchld (pid, 1);	/* XXX */\n", """	  if (interrupt_state && interactive_shell && job_control && job != NO_JOB
+	      && IS_FOREGROUND (job) && IS_JOBCONTROL (job) && jobs[job]->pgrp != shell_pgrp)
+	    {
+	      CLRINTERRUPT;
+	      killpg (jobs[job]->pgrp, SIGINT);
+	    }
+""", WHY)
+replace("execute_cmd.c", "      restore_original_signals ();\n      subshell_environment &= ~SUBSHELL_IGNTRAP;\n", """      restore_original_signals ();
+      if (LASTSIG ())
+	{
+	  int caught = LASTSIG ();
+	  terminating_signal = 0;
+	  CLRINTERRUPT;
+	  kill (getpid (), caught);
+	}
+      subshell_environment &= ~SUBSHELL_IGNTRAP;
+""", WHY)
+# A shell that went back to its prompt here would lose the terminal to the child that has yet to take it, and read an end of file.
+replace("execute_cmd.c", "parent_return:\n      QUIT;\n", """parent_return:
+      if (interactive_shell == 0 || job_control == 0 || async)
+	QUIT;
+""", WHY)
+
 # --- execute_cmd.c: ( list ), and compound commands in pipes and in the background ----------------------------------------
 WHY = "runs a subshell in a clone"
 before("execute_cmd.c", "/* Execute the command passed in COMMAND, perhaps doing it asynchronously.\n", """struct command_fork {
