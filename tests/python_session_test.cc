@@ -206,9 +206,18 @@ TEST(PythonImages, ThatAreNoneAreErrorsThatSayWhy) {
   EXPECT_THAT(why_not(image.path), HasSubstr("another length"));
   change(0, "cloche-image 9\n");
   EXPECT_THAT(why_not(image.path), HasSubstr("has format 9"));
-  std::ofstream(image.path) << "cloche-image 1\n{\"program\": \"another\", \"content_bytes\": 0}\n"
-                            << std::string(header, '\0');
-  std::filesystem::resize_file(image.path, header);
+  const auto forge = [&](const std::string& hash) {
+    std::ofstream(image.path) << R"(cloche-image 1
+{"program": "another", "content_bytes": 0, "content_hash": ")" +
+                                     hash + "\"}\n"
+                              << std::string(header, '\0');
+    std::filesystem::resize_file(image.path, header);
+  };
+  for (const char* name : {"", "../../outside", "ABC"}) {
+    forge(name);
+    EXPECT_THAT(why_not(image.path), HasSubstr("no checksum")) << name;
+  }
+  forge(std::string(64, 'a'));
   EXPECT_THAT(why_not(image.path), HasSubstr("another build"));
 }
 

@@ -34,6 +34,7 @@ BundledPackage package_of(const Json& json) {
   package.license = json.value("license", "");
   package.home_page = json.value("home_page", "");
   package.requires_names = json.at("requires");
+  package.extras = json.value("extras", package.extras);
   package.provides = json.at("provides");
   package.preload = json.value("preload", "");
   package.builtin = json.value("builtin", false);

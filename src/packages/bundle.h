@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,10 +21,11 @@ struct BundledPackage {
   std::string license;
   std::string home_page;
   std::vector<std::string> requires_names;
-  std::vector<std::string> provides;  // top-level import names
-  std::string preload;                // what boot images import of it, with blanks between
-  bool builtin = false;               // in the standard library: always there
-  std::uint64_t first = 0;            // its files
+  std::map<std::string, std::vector<std::string>> extras;  // what else each extra requires
+  std::vector<std::string> provides;                       // top-level import names
+  std::string preload;      // what boot images import of it, with blanks between
+  bool builtin = false;     // in the standard library: always there
+  std::uint64_t first = 0;  // its files
   std::uint64_t count = 0;
 };
 

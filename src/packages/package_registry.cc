@@ -169,6 +169,12 @@ std::optional<Wish> parse_wish(std::string_view text) {
   }
   if (const std::size_t extras = text.find('['); extras != std::string_view::npos) {
     if (text.back() != ']') return std::nullopt;
+    std::string_view names = text.substr(extras + 1, text.size() - extras - 2);
+    while (!names.empty()) {
+      const std::size_t comma = std::min(names.find(','), names.size());
+      wish.extras.push_back(normalized(trimmed(names.substr(0, comma))));
+      names.remove_prefix(std::min(comma + 1, names.size()));
+    }
     text = trimmed(text.substr(0, extras));
   }
   if (text.empty() || !std::all_of(text.begin(), text.end(), is_plain)) return std::nullopt;
@@ -249,6 +255,13 @@ Result<std::vector<const BundledPackage*>> PackageRegistry::resolve(
                   package->version);
     }
     visit(visit, *package);
+    for (const std::string& extra : wish->extras) {
+      const auto known = package->extras.find(extra);
+      if (known == package->extras.end()) continue;  // pip only warns of it, too
+      for (const std::string& name : known->second) {
+        if (const BundledPackage* needed = find(name)) visit(visit, *needed);
+      }
+    }
   }
   return order;
 }

@@ -33,6 +33,7 @@ struct Condition {
 struct Wish {
   std::string name;  // normalized
   std::vector<Condition> conditions;
+  std::vector<std::string> extras;  // normalized
 };
 // Nothing for text that is no requirement.
 std::optional<Wish> parse_wish(std::string_view text);

@@ -16,7 +16,7 @@ namespace {
 // A bundle of two packages of one file each: beta requires alpha.
 std::string bundle_bytes() {
   std::string json =
-      R"({"id":"1","packages":[{"name":"alpha","version":"1.0","requires":[],"provides":["alpha"],"first":0,"count":1},)"
+      R"({"id":"1","packages":[{"name":"alpha","version":"1.0","requires":[],"extras":{"more":["beta-kit"]},"provides":["alpha"],"first":0,"count":1},)"
       R"({"name":"beta-kit","version":"2.0","requires":["alpha"],"provides":["beta"],"first":1,"count":1}]})";
   json.resize((json.size() + 7) / 8 * 8, ' ');
   const std::string names = "alpha.pybeta.py";
@@ -47,6 +47,19 @@ class PackageRegistryTest : public ::testing::Test {
 
   std::string path_ = ::testing::TempDir() + "bundle-" + std::to_string(getpid());
 };
+
+TEST_F(PackageRegistryTest, ExtrasBringWhatTheyRequire) {
+  const PackageRegistry registry(path_);
+  const auto count = [&](const std::string& wish) {
+    const auto packages = registry.resolve(std::vector<std::string>{wish}, nullptr);
+    return packages ? packages->size() : 0;
+  };
+  EXPECT_EQ(count("alpha"), 1U);
+  EXPECT_EQ(count("alpha[ More ]"), 2U);
+  EXPECT_EQ(count("alpha[none,more,]>=1"), 2U);
+  EXPECT_EQ(count("alpha[]"), 1U);
+  EXPECT_EQ(count("alpha[more"), 0U);
+}
 
 TEST_F(PackageRegistryTest, ResolvesDependenciesFirst) {
   const PackageRegistry registry(path_);

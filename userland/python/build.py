@@ -22,7 +22,7 @@ from pathlib import Path
 
 import bundle
 import guest_patch
-from distributions import BUILTIN, LEFT_OUT, PRELOAD, TOP_LEVEL
+from distributions import BUILTIN, COMPANIONS, LEFT_OUT, PRELOAD, TOP_LEVEL
 
 HERE = Path(__file__).resolve().parent
 BUILT_AS = b"/usr/local/lib/python315.zip/"
@@ -62,8 +62,8 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def requirements(metadata) -> list[str]:
-    """Names of the distributions that this one needs here, extras left out."""
+def requirements(metadata, extra: str = "") -> list[str]:
+    """Names of the distributions that this one needs here, with an extra or without."""
     try:
         from packaging.requirements import Requirement
     except ImportError:
@@ -71,7 +71,7 @@ def requirements(metadata) -> list[str]:
     needed = []
     for text in metadata.get_all("Requires-Dist") or []:
         requirement = Requirement(text)
-        if requirement.marker is None or requirement.marker.evaluate(GUEST):
+        if requirement.marker is None or requirement.marker.evaluate({**GUEST, "extra": extra}):
             needed.append(normal(requirement.name))
     return sorted(set(needed))
 
@@ -121,11 +121,15 @@ def distributions(files: dict[str, bytes]) -> list[dict]:
 
 
 def described(name: str, metadata, provides: list[str], files: dict[str, bytes]) -> dict:
+    also = COMPANIONS.get(name, [])
+    needed = sorted({*requirements(metadata), *also})
+    extras = {normal(extra): requirements(metadata, extra) for extra in metadata.get_all("Provides-Extra") or []}
     return {
         "name": name, "version": metadata["Version"], "summary": metadata["Summary"] or "",
         "license": metadata["License-Expression"] or (metadata["License"] or "").split("\n")[0][:80],
-        "home_page": metadata["Home-page"] or "", "requires": requirements(metadata),
-        "requires_dist": metadata.get_all("Requires-Dist") or [], "provides": provides, "preload": PRELOAD.get(name, ""),
+        "home_page": metadata["Home-page"] or "", "requires": needed,
+        "extras": {extra: left for extra, names in extras.items() if (left := [name for name in names if name not in needed])},
+        "requires_dist": [*(metadata.get_all("Requires-Dist") or []), *also], "provides": provides, "preload": PRELOAD.get(name, ""),
         "files": files,
     }
 
@@ -255,6 +259,8 @@ def main() -> int:
         by_name[name]["requires"] = [needed for needed in by_name[name]["requires"] if needed in by_name]
         wanted |= set(by_name[name]["requires"]) - reached
     packages = [by_name[name] for name in sorted(reached)]
+    for package in packages:
+        package["extras"] = {extra: there for extra, names in package["extras"].items() if (there := [n for n in names if n in reached])}
     packages += [{**package, "requires": [], "requires_dist": [], "builtin": True, "files": {}} for package in BUILTIN] if reached else []
     bundle.write(target, [standard_library(files, "3.15.0", packages, search[0]), time_zones(files), *packages])
     stamp.write_text(choice)

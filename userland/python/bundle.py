@@ -2,7 +2,7 @@
 
     0   "CLPYBND1"
     8   u64 json bytes, u64 files, u64 string bytes, u64 offset of the data
-    40  JSON: {"id", "packages": [{name, version, summary, requires, provides, first, count}]}, padded to 8
+    40  JSON: {"id", "packages": [{name, version, summary, requires, extras, provides, first, count}]}, padded to 8
         files: {u32 name offset, u32 name bytes, u64 data offset, u64 data bytes} each
         strings: the names, relative to the package's root, UTF-8
         data: each file at a multiple of 16

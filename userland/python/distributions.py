@@ -63,6 +63,9 @@ PRELOAD = {
     "seaborn": "seaborn", "sympy": "sympy", "networkx": "networkx", "statsmodels": "statsmodels.api",
 }
 
+# What comes with a package beside its own requirements: read_excel and to_excel are to work once pandas is there.
+COMPANIONS = {"pandas": ["openpyxl"]}
+
 # Packages by name that the standard library has: installing them is allowed and does nothing.
 BUILTIN = [{"name": "sqlite3", "version": "3.54.1", "summary": "SQL database, a part of the standard library", "provides": ["sqlite3"]}]
 
