@@ -12,4 +12,5 @@ root=$PWD/ncurses
   make -C include DESTDIR="$root" install
   make -C ncurses DESTDIR="$root" install
 )
+ln -sfn . "$root/usr/include/ncursesw"
 export NCURSESW_CFLAGS="-I$root/usr/include -I$root/usr/include/ncursesw" NCURSESW_LIBS="-L$root/usr/lib -lncursesw"

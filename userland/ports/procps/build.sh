@@ -1,10 +1,14 @@
-# procps without its full-screen programs.
-export CFLAGS="-O2 -Wno-everything -Dfork=vfork"
-./configure --host="$HOST" --prefix=/usr --disable-nls --disable-shared --without-ncurses --without-systemd --disable-numa --disable-modern-top \
+# procps, with curses for top and watch.
+export CFLAGS="-O2 -Wno-everything -Dfork=vfork" CPPFLAGS=
+. "$PORT/ncurses.sh"
+export CPPFLAGS="-I$root/usr/include" LDFLAGS="-L$root/usr/lib"
+ln -s libncursesw.a "$root/usr/lib/libtinfo.a"
+./configure --host="$HOST" --prefix=/usr --disable-nls --disable-shared --enable-watch8bit --without-systemd --disable-numa --disable-modern-top \
   --enable-kill --enable-pidof --disable-dependency-tracking
-make -j"$JOBS" src/ps/pscommand src/free src/uptime src/pgrep src/pidof src/kill src/pmap src/pwdx src/vmstat
+make -j"$JOBS" src/ps/pscommand src/free src/uptime src/pgrep src/pidof src/kill src/pmap src/pwdx src/vmstat src/top/top src/watch
 install -m 755 src/ps/pscommand "$OUT/usr/bin/ps"
-for name in free uptime pgrep pidof kill pmap pwdx vmstat; do
+install -m 755 src/top/top "$OUT/usr/bin/top"
+for name in free uptime pgrep pidof kill pmap pwdx vmstat watch; do
   install -m 755 src/$name "$OUT/usr/bin/$name"
 done
 $STRIP "$OUT"/usr/bin/*
