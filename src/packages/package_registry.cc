@@ -18,6 +18,9 @@ constexpr std::string_view site_folder = "usr/lib/python3.15/site-packages";
 constexpr std::string_view packages_folder = "usr/lib/python";
 constexpr std::string_view pip_program =
     "#!/usr/bin/python3\nimport sys\nfrom pip import main\nsys.exit(main())\n";
+// Before pytest is installed it says how to install it.
+constexpr std::string_view pytest_program =
+    "#!/usr/bin/python3\nimport sys\nfrom pytest import console_main\nsys.exit(console_main())\n";
 constexpr std::string_view zones_folder = "usr/share/zoneinfo";
 
 bool is_listed(const BundledPackage& package) {
@@ -202,6 +205,11 @@ void PackageRegistry::add_library(vfs::BaseBuilder& builder) const {
                         vfs::SharedBytes::from_string(std::move(catalogue))));
   must(builder.add_file("usr/bin/pip", vfs::SharedBytes::from_string(std::string(pip_program)),
                         {.mode = 0755}));
+  if (bundle_.find("pytest") != nullptr) {
+    must(builder.add_file("usr/bin/pytest",
+                          vfs::SharedBytes::from_string(std::string(pytest_program)),
+                          {.mode = 0755}));
+  }
   must(builder.add_symlink("usr/bin/pip3", "pip"));
   must(builder.add_symlink("usr/bin/pip3.15", "pip"));
 }

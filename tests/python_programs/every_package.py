@@ -1,4 +1,4 @@
-# packages: attrs beautifulsoup4 certifi charset-normalizer cloudpickle contourpy cycler defusedxml et-xmlfile fonttools formulaic html5lib idna interface-meta jinja2 joblib kiwisolver lxml markupsafe matplotlib more-itertools mpmath narwhals networkx numpy openpyxl packaging pandas patsy pillow pyparsing pypdf python-dateutil pyyaml regex reportlab requests scikit-learn scipy seaborn six soupsieve statsmodels sympy tabulate threadpoolctl tomli-w toolz tqdm typing-extensions tzdata urllib3 webencodings wrapt xlrd xlsxwriter xmltodict
+# packages: attrs beautifulsoup4 certifi charset-normalizer cloudpickle contourpy cycler defusedxml et-xmlfile fonttools formulaic html5lib idna interface-meta jinja2 joblib kiwisolver lxml markupsafe matplotlib more-itertools mpmath narwhals networkx numpy openpyxl packaging pandas patsy pillow pyparsing pypdf pytest pluggy iniconfig pygments python-dateutil pyyaml regex reportlab requests scikit-learn scipy seaborn six soupsieve statsmodels sympy tabulate threadpoolctl tomli-w toolz tqdm typing-extensions tzdata urllib3 webencodings wrapt xlrd xlsxwriter xmltodict
 """A real use of every package of the registry, some lines each. Numbers are rounded to what all machines agree on."""
 import importlib.metadata
 import io
@@ -303,6 +303,23 @@ def _():
     writer.add_page(reader.pages[1])
     writer.write("s.pdf")
     return len(reader.pages), reader.pages[0].extract_text().strip(), pypdf.PdfReader("s.pdf").pages[0].extract_text().strip(), rounded(reader.pages[0].mediabox, 2)
+
+
+@use("pytest pluggy iniconfig pygments")
+def _():
+    import contextlib
+
+    import pygments.formatters
+    import pygments.lexers
+    import pytest
+    with open("test_it.py", "w") as file:
+        file.write("import pytest\n@pytest.mark.parametrize('n', [1, 2, 3])\ndef test_it(n, tmp_path, capsys):\n"
+                   "    print(n)\n    assert capsys.readouterr().out == '2\\n'\n")
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        status = pytest.main(["-q", "-p", "no:cacheprovider", "test_it.py"])
+    text = pygments.highlight("def f(): pass", pygments.lexers.PythonLexer(), pygments.formatters.HtmlFormatter(nowrap=True))
+    return int(status), "2 failed, 1 passed" in said.getvalue(), "assert '1\\n' == '2\\n'" in said.getvalue(), text.strip()[:40]
 
 
 with open(__file__) as source:

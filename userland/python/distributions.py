@@ -59,7 +59,7 @@ TOP_LEVEL = {
 # What the boot image of a sandbox with the package has imported: what programs start with, and what takes long to import.
 PRELOAD = {
     "beautifulsoup4": "bs4", "matplotlib": "matplotlib.pyplot", "numpy": "numpy", "openpyxl": "openpyxl", "pandas": "pandas",
-    "pillow": "PIL.Image", "requests": "requests", "scikit-learn": "sklearn.linear_model sklearn.model_selection", "scipy": "scipy.stats",
+    "pillow": "PIL.Image", "pytest": "pytest", "requests": "requests", "scikit-learn": "sklearn.linear_model sklearn.model_selection", "scipy": "scipy.stats",
     "seaborn": "seaborn", "sympy": "sympy", "networkx": "networkx", "statsmodels": "statsmodels.api",
 }
 

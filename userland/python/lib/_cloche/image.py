@@ -177,7 +177,7 @@ def _relocate():
         file = getattr(module, "__file__", None)
         if not (file or "").startswith(_BUILT_AS):
             continue
-        module.__file__ = _moved(file)
+        module.__file__ = _moved(file) + ("c" if file.endswith(".py") else "")  # a frozen one has the name of its source
         loader = SourcelessFileLoader(module.__name__, module.__file__)
         module.__loader__ = loader
         if hasattr(module, "__path__"):
