@@ -106,7 +106,7 @@ bool Connection::log_in(ssh_event event) {
         deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0 || failures_ >= failures_max) return false;
     if (::ssh_event_dopoll(event, static_cast<int>(left.count())) == SSH_ERROR) return false;
-    if ((::ssh_get_status(handle_) & (SSH_CLOSED | SSH_CLOSED_ERROR)) != 0) return false;
+    if (is_closed()) return false;
   }
   return true;
 }
@@ -123,10 +123,11 @@ void Connection::serve(ssh_event event) {
       &wake_);
   bool moved = true;  // the session may have ended meanwhile
   bool misused = false;
-  while (!misused) {
+  // Channels read and write, and so may find the socket closed: it is not polled any more then, and
+  // would not wake this.
+  while (!misused && !is_closed()) {
     // What moved may have made room for more.
-    if (::ssh_event_dopoll(event, moved ? 0 : -1) == SSH_ERROR) break;
-    if ((::ssh_get_status(handle_) & (SSH_CLOSED | SSH_CLOSED_ERROR)) != 0) break;
+    if (::ssh_event_dopoll(event, moved ? 0 : -1) == SSH_ERROR || is_closed()) break;
     if (session_->status() != session::Status::running) break;
     misused = unread_bytes() > unread_max_bytes;
     moved = false;
@@ -141,6 +142,11 @@ void Connection::serve(ssh_event event) {
   parts_.log.event(http::LogLevel::info, "ssh_closed",
                    {{"session_id", session_->facts().id},
                     {"reason", misused ? "the client breaks the protocol's limits" : "ended"}});
+}
+
+bool Connection::is_closed() const {
+  return ::ssh_is_connected(handle_) == 0 ||
+         (::ssh_get_status(handle_) & (SSH_CLOSED | SSH_CLOSED_ERROR)) != 0;
 }
 
 // What libssh keeps for a client that does not read: at least that much. Each packet goes out with

@@ -46,6 +46,7 @@ class Connection {
   int check_key(const char* user, ssh_key key, char state);
   ssh_channel open_session_channel();
   int open_forward(ssh_message message);
+  bool is_closed() const;
   std::uint64_t unread_bytes();
 
   Parts parts_;
