@@ -462,5 +462,9 @@ WHY = "writes a line of stderr by one call, so that lines of two processes do no
 replace("lib/sh/setlinebuf.c", "#if defined (USING_BASH_MALLOC)\n  if (stream == stdout", "#if 1\n  if (stream == stdout", WHY)
 replace("lib/sh/setlinebuf.c", "#  define LBUF_BUFSIZE	BUFSIZ\n", "#  define LBUF_BUFSIZE	4096\n", WHY)
 
+# --- long strings: musl has no realloc that moves nothing ------------------------------------------------------------------
+replace("general.h", "\twhile ((cind) + (room) >= csize) \\\n\t  csize += (sincr); \\\n", "\twhile ((cind) + (room) >= csize) \\\n\t  csize += (sincr) + csize / 4; \\\n",
+        "grows a buffer by a share of its size: the output of a command would be copied once for each page of it")
+
 # --- the shell that a sandbox keeps ---------------------------------------------------------------------------------------
 import edit_kept  # noqa: E402, F401
