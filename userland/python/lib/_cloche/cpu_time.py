@@ -7,6 +7,7 @@ import time
 from .door import Frame, call_data
 
 _SELF, _CHILDREN = 0, -1
+_get_clock_info = time.get_clock_info
 _CLOCKS = {2, 3}  # CLOCK_PROCESS_CPUTIME_ID and CLOCK_THREAD_CPUTIME_ID: there is one thread
 _clock_gettime, _clock_gettime_ns, _clock_getres = time.clock_gettime, time.clock_gettime_ns, time.clock_getres
 
@@ -40,6 +41,10 @@ def clock_getres(clk_id, /):
     return 1e-6 if clk_id in _CLOCKS else _clock_getres(clk_id)
 
 
+def get_clock_info(name, /):
+    return _get_clock_info("process_time" if name == "thread_time" else name)
+
+
 def times():
     """os.times()"""
     values = [microseconds / 1e6 for who in (_SELF, _CHILDREN) for microseconds in _used(who)]
@@ -50,5 +55,6 @@ def install():
     time.process_time, time.process_time_ns = process_time, process_time_ns
     time.thread_time, time.thread_time_ns = process_time, process_time_ns
     time.clock_gettime, time.clock_gettime_ns, time.clock_getres = clock_gettime, clock_gettime_ns, clock_getres
+    time.get_clock_info = get_clock_info
     time.CLOCK_PROCESS_CPUTIME_ID, time.CLOCK_THREAD_CPUTIME_ID = 2, 3
     posix.times = os.times = times

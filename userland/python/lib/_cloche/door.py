@@ -57,7 +57,10 @@ class Frame:
         return Pointer(at)
 
     def text(self, value):
-        return self.data(os.fsencode(value) + b"\0")
+        value = os.fsencode(value)
+        if b"\0" in value:
+            raise ValueError("embedded null byte")
+        return self.data(value + b"\0")
 
     def space(self, size):
         return self.data(bytes(size))

@@ -10,4 +10,6 @@ executable = "/usr/bin/python3"
 image_modules = frozenset()  # names in sys.modules when the boot image was made
 modules_at_start = 0
 
+turns = 0  # that a session has taken
+
 signal_words = None  # where the kernel tells the interpreter of a signal; trip.learn
