@@ -261,7 +261,14 @@ void SessionManager::look_at_memory() {
 }
 
 void SessionManager::trim_memory() {
-  if (resident_bytes() < resident_after_trim_ + trim_step_bytes) return;
+  // It has grown since the last time; or the allocator has much that is free, and some of that may
+  // be in memory: it does not say how much.
+  const struct mallinfo2 heap = ::mallinfo2();
+  const std::uint64_t resident = resident_bytes();
+  const bool grown = resident >= resident_after_trim_ + trim_step_bytes;
+  const bool freed =
+      heap.fordblks >= trim_step_bytes && resident >= heap.uordblks + heap.hblkhd + trim_step_bytes;
+  if (!grown && !freed) return;
   ::malloc_trim(0);
   resident_after_trim_ = resident_bytes();
 }
