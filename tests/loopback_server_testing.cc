@@ -13,6 +13,8 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "net/socket_bio.h"
+
 namespace cloche::testing {
 namespace {
 
@@ -133,7 +135,7 @@ void LoopbackServer::serve(int fd) {
   SSL* tls = nullptr;
   if (tls_) {
     tls = SSL_new(tls_->context);
-    SSL_set_fd(tls, fd);
+    net::use_socket(tls, fd);
     if (SSL_accept(tls) != 1) {
       SSL_free(tls);
       shutdown(fd, SHUT_RDWR);

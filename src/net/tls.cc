@@ -10,6 +10,7 @@
 
 #include "base/host_error.h"
 #include "net/rule.h"
+#include "net/socket_bio.h"
 
 namespace cloche::net {
 namespace {
@@ -83,7 +84,7 @@ std::unique_ptr<TlsSession> TlsSession::start(const TlsContext& context, int fd,
   SSL* session = SSL_new(context.get());
   if (session == nullptr) return nullptr;
   std::unique_ptr<TlsSession> result(new TlsSession(session, request.host));
-  bool good = SSL_set_fd(session, fd) == 1;
+  bool good = use_socket(session, fd);
   if (parse_literal(request.host)) {
     good =
         good && X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), request.host.c_str()) == 1;
