@@ -133,6 +133,11 @@ ImageHeader parse_header(const std::filesystem::path& file, std::string_view tex
   if (const auto packages = json->find("packages"); packages != json->end() && packages->is_array())
     for (const Json& name : *packages)
       if (name.is_string()) header.packages.push_back(name.get<std::string>());
+  // Part of the name of its copy.
+  constexpr std::size_t digits = 64;
+  if (header.content_hash.size() != digits ||
+      header.content_hash.find_first_not_of("0123456789abcdef") != std::string::npos)
+    throw damaged(file, "its header has no checksum");
   return header;
 }
 

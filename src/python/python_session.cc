@@ -55,10 +55,14 @@ constexpr std::int32_t asked_to_exit = 256;  // + its status, in Shared::outcome
 // runs for the first time in its life and copies pages of its image: some milliseconds on a busy
 // host.
 constexpr std::chrono::milliseconds cpu_to_hear{100};
-// Wall clock: until it hears, where it does not compute, which on a busy host may be for want of a
-// core; until it is out, once it has heard.
-constexpr std::chrono::milliseconds to_hear{5000};
+// Wall clock: until it hears, where it does not compute: for want of a core, then, since every wait
+// in the kernel hears.
+constexpr std::chrono::milliseconds to_hear{30'000};
+// Until it is out, once it has heard: a second when it computes meanwhile; else it waits, or for a
+// core.
 constexpr std::chrono::milliseconds to_leave{1000};
+constexpr std::chrono::milliseconds cpu_to_leave{50};
+constexpr std::chrono::milliseconds to_leave_at_rest{10'000};
 
 wasm::Outcome not_begun() {
   wasm::Outcome outcome;
@@ -308,15 +312,18 @@ void PythonSession::tell_stop() {
 
 bool PythonSession::does_not_stop(kernel::SteadyTime now) const {
   const auto since = now - shared_->stopped_at;
-  if (shared_->stop_acknowledged) return since >= to_leave;
+  const std::chrono::nanoseconds cpu = cpu_time() - shared_->cpu_at_stop;
+  if (shared_->stop_acknowledged)
+    return since >= to_leave_at_rest || (since >= to_leave && cpu >= cpu_to_leave);
   if (shared_->request != Shared::Request::none) return false;  // it never begins
-  return since >= to_hear || cpu_time() - shared_->cpu_at_stop >= cpu_to_hear;
+  return since >= to_hear || cpu >= cpu_to_hear;
 }
 
 void PythonSession::acknowledge_stop() {
   const std::lock_guard lock(kernel_.mutex());
-  if (!std::exchange(shared_->stop_acknowledged, true))
-    shared_->stopped_at = std::chrono::steady_clock::now();
+  if (std::exchange(shared_->stop_acknowledged, true)) return;
+  shared_->stopped_at = std::chrono::steady_clock::now();
+  shared_->cpu_at_stop = cpu_time();
 }
 
 std::chrono::nanoseconds PythonSession::cpu_time() const {
