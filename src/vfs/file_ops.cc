@@ -103,21 +103,27 @@ Result<std::string> FileOps::read_range(std::string_view path, std::uint64_t off
   return content;
 }
 
+// The mode of a new file is for those who open it later, as with open(2).
+Result<std::unique_ptr<NodeIo>> FileOps::create_open(const Resolved& at, std::uint32_t mode,
+                                                     Access access) {
+  CLOCHE_ASSIGN(const Node node, create(at.parent, at.name, FileType::regular, mode, cred_));
+  return open(node, access, root_credentials());
+}
+
 Result<void> FileOps::write_file(std::string_view path, std::string_view content,
                                  std::uint32_t mode, Parents parents, WriteMode write_mode) {
   if (parents == Parents::make) CLOCHE_TRY(make_parents(path, 0755));
   CLOCHE_ASSIGN(Resolved found, space_.resolve(start_, path, Follow::yes, cred_));
   if (found.trailing_slash) return Errno::isdir;
-  Node node;
+  std::unique_ptr<NodeIo> io;
   if (found.target) {
-    node = *found.target;
-    CLOCHE_ASSIGN(const Stat st, node.stat());
+    CLOCHE_ASSIGN(const Stat st, found.target->stat());
     if (st.type == FileType::directory) return Errno::isdir;
     if (st.type != FileType::regular) return Errno::nxio;
+    CLOCHE_ASSIGN(io, open(*found.target, Access::write, cred_));
   } else {
-    CLOCHE_ASSIGN(node, create(found.parent, found.name, FileType::regular, mode, cred_));
+    CLOCHE_ASSIGN(io, create_open(found, mode, Access::write));
   }
-  CLOCHE_ASSIGN(const auto io, open(node, Access::write, cred_));
   std::uint64_t at = 0;
   if (write_mode == WriteMode::append) {
     CLOCHE_ASSIGN(const Stat st, io->stat());
@@ -137,20 +143,17 @@ Result<std::unique_ptr<NodeIo>> FileOps::open_file(std::string_view path, Access
                                                    std::optional<std::uint32_t> create_mode,
                                                    Existing existing) {
   CLOCHE_ASSIGN(Resolved found, space_.resolve(start_, path, Follow::yes, cred_));
-  Node node;
   if (found.target) {
     if (existing == Existing::error) return Errno::exist;
-    node = *found.target;
-    CLOCHE_ASSIGN(const Stat st, node.stat());
+    CLOCHE_ASSIGN(const Stat st, found.target->stat());
     if (st.type == FileType::directory) return Errno::isdir;
     if (st.type != FileType::regular) return Errno::nxio;
     if (found.trailing_slash) return Errno::notdir;
-  } else {
-    if (!create_mode) return Errno::noent;
-    if (found.trailing_slash) return Errno::isdir;
-    CLOCHE_ASSIGN(node, create(found.parent, found.name, FileType::regular, *create_mode, cred_));
+    return open(*found.target, access, cred_);
   }
-  return open(node, access, cred_);
+  if (!create_mode) return Errno::noent;
+  if (found.trailing_slash) return Errno::isdir;
+  return create_open(found, *create_mode, access);
 }
 
 Result<void> FileOps::set_times(std::string_view path, Timestamp accessed, Timestamp modified) {

@@ -61,6 +61,8 @@ class FileOps {
 
  private:
   Result<Node> make_parents(std::string_view path, std::uint32_t mode);
+  Result<std::unique_ptr<NodeIo>> create_open(const Resolved& at, std::uint32_t mode,
+                                              Access access);
 
   Namespace& space_;
   Node start_;

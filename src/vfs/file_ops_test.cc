@@ -47,6 +47,15 @@ TEST_F(FileOpsTest, WritesAndReadsWholeFiles) {
   EXPECT_EQ(files_.write_file("/top/", "x").error(), Errno::isdir);
 }
 
+TEST_F(FileOpsTest, AFileIsMadeWithContentThatItsModeForbidsToWriteLater) {
+  ASSERT_TRUE(files_.write_file("/top/locked", "x", 0444, Parents::make).ok());
+  EXPECT_EQ(*files_.read_file("/top/locked", 5), "x");
+  EXPECT_EQ(files_.stat("/top/locked", Follow::yes)->stat.mode & 07777, 0444U);
+  const auto opened = files_.open_file("/top/secret", Access::read_write, 0, Existing::error);
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(*(*opened)->write(0, std::as_bytes(std::span("y", 1))), 1U);
+}
+
 TEST_F(FileOpsTest, WritesUntilTheQuotaEnds) {
   fs_->set_quota({10, 100});
   EXPECT_EQ(files_.write_file("/f", "0123456789ab").error(), Errno::nospc);
