@@ -46,8 +46,8 @@ struct SandboxOptions {
   std::map<std::string, std::string> environment;  // added to the usual one
   std::vector<std::string> packages;               // Python packages, importable from the start
   std::vector<Mount> mounts;
-  // A file of `cloche image build` or PythonSession::checkpoint: Python starts from it, with all that
-  // was imported and set up there, and with its packages. Empty: none.
+  // A file of `cloche image build` or PythonSession::checkpoint: Python starts from it, with all
+  // that was imported and set up there, and with its packages. Empty: none.
   std::filesystem::path image;
   NetworkOptions network;  // none, unless something is allowed
   // Guest programs of the host: NAME.wasm in this folder is the command NAME, before one of the

@@ -363,8 +363,6 @@ void Kernel::release_memory(std::uint64_t bytes) noexcept {
   memory_in_use_ -= std::min(bytes, memory_in_use_);
 }
 
-void Kernel::fill_random(std::span<std::byte> to) {
-  cloche::fill_random(to);
-}
+void Kernel::fill_random(std::span<std::byte> to) { cloche::fill_random(to); }
 
 }  // namespace cloche::kernel
