@@ -4,6 +4,7 @@
 #include "kernel/task.h"
 #include "python/host_door.h"
 #include "python/start_block.h"
+#include "wasm/host_failure.h"
 
 namespace cloche::python {
 namespace {
@@ -65,14 +66,15 @@ wasm::Outcome PythonRuntime::run(kernel::Task& task) {
   if (images_.is_builder(task.kernel())) return images_.run(task);
   std::string message;
   const std::shared_ptr<BootImage> image = boot_image_for(task.kernel(), &message);
-  if (!image) return failure("python3 cannot start: " + message);
+  if (!image) return wasm::host_failure("python3 cannot start: " + message);
   if (const Result<void> mapped = image->memory->map_into(task.instance()); !mapped) {
-    return failure("python3 cannot start: its boot image cannot be mapped");
+    return wasm::host_failure("python3 cannot start: its boot image cannot be mapped");
   }
   std::string frame;
   {
     const std::lock_guard lock(task.kernel().mutex());
-    if (!task.account_memory(task.instance().memory().size())) return failure("out of memory");
+    if (!task.account_memory(task.instance().memory().size()))
+      return wasm::host_failure("out of memory");
     frame = start_block(Turn::process, task.process(), task.kernel().options().host_name);
   }
   image->process_pages.prepare(task.instance());

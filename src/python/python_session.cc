@@ -2,6 +2,7 @@
 
 #include "kernel/task.h"
 #include "python/start_block.h"
+#include "wasm/host_failure.h"
 
 namespace cloche::python {
 
@@ -84,25 +85,24 @@ wasm::Outcome PythonSession::Shared::serve(kernel::Task& task) {
 }
 
 wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
-  wasm::Outcome failed;
-  failed.ending = wasm::Ending::trapped;
-  failed.trap = wasm::Trap::other;
   std::shared_ptr<BootImage> boot;
   if (!image) {
-    boot = runtime->boot_image_for(task.kernel(), &failed.message);
-    if (!boot) return failed;
+    std::string message;
+    boot = runtime->boot_image_for(task.kernel(), &message);
+    if (!boot) return wasm::host_failure(message);
     image = boot->memory;
     own_pages = std::shared_ptr<HotPages>(boot, &boot->session_pages);
   }
-  if (!image->map_into(task.instance())) return failed;
   // A session is likely to be forked, with much state.
-  if (!wasm::prepare_for_capture(task.instance())) return failed;
+  if (!image->map_into(task.instance()) || !wasm::prepare_for_capture(task.instance()))
+    return wasm::host_failure("the interpreter's image cannot be mapped");
   image.reset();
   hot_pages().prepare(task.instance());
   std::string frame;
   {
     const std::lock_guard lock(task.kernel().mutex());
-    if (!task.account_memory(task.instance().memory().size())) return failed;
+    if (!task.account_memory(task.instance().memory().size()))
+      return wasm::host_failure("out of memory");
     frame = start_block(first_turn, task.process(), task.kernel().options().host_name);
   }
   return take_turn(task.instance(), frame);

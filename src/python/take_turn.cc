@@ -1,14 +1,8 @@
 #include "python/take_turn.h"
 
-namespace cloche::python {
+#include "wasm/host_failure.h"
 
-wasm::Outcome failure(std::string message) {
-  wasm::Outcome outcome;
-  outcome.ending = wasm::Ending::trapped;
-  outcome.trap = wasm::Trap::other;
-  outcome.message = std::move(message);
-  return outcome;
-}
+namespace cloche::python {
 
 wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame) {
   const auto length = static_cast<std::uint32_t>(frame.size());
@@ -16,7 +10,7 @@ wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame) {
   if (!outcome.returned()) return outcome;
   const std::uint32_t address = outcome.result.as_u32();
   if (address == 0 || !instance.memory().copy_out(address, frame))
-    return failure("python has no memory for its start");
+    return wasm::host_failure("python has no memory for its start");
   return instance.call("turn", {wasm::Value::i32(address), wasm::Value::i32(length)});
 }
 

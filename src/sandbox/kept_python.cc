@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sandbox/interpreter.h"
 #include "sandbox/sandbox_state.h"
 
 namespace cloche::detail {
@@ -40,30 +41,13 @@ python::SessionOptions KeptPython::session_options() {
   kernel::Kernel& kernel = state_.kernel();
   out_ = std::make_shared<kernel::CaptureFile>(kernel, capture_limit_bytes);
   err_ = std::make_shared<kernel::CaptureFile>(kernel, capture_limit_bytes);
-  python::SessionOptions options;
-  options.environment = state_.environment(std::map<std::string, std::string>());
-  options.cwd = home_folder;
-  options.files[0] = std::make_shared<kernel::BytesFile>(kernel, std::string());
-  options.files[1] = out_;
-  options.files[2] = err_;
-  return options;
+  return interpreter_options(state_, out_, err_);
 }
 
 Result<void> KeptPython::start() {
   python::PythonRuntime* runtime = state_.engine().python().runtime();
   if (runtime == nullptr) return Errno::noent;
-  python::SessionOptions options = session_options();
-  const std::shared_ptr<python::OwnImage>& image = state_.image();
-  auto session = image ? python::PythonSession::start_from(
-                             *runtime, state_.kernel(), options, image->memory, python::Turn::join,
-                             std::shared_ptr<python::HotPages>(image, &image->session_pages))
-                       : python::PythonSession::start(*runtime, state_.kernel(), options);
-  {
-    const std::lock_guard lock(state_.kernel().mutex());
-    options.files.clear();
-  }
-  if (!session) return session.error();
-  session_ = *std::move(session);
+  CLOCHE_ASSIGN(session_, start_interpreter(state_, *runtime, session_options(), state_.image()));
   return {};
 }
 

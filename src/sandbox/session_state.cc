@@ -7,6 +7,7 @@
 
 #include "base/host_error.h"
 #include "python/json_text.h"
+#include "sandbox/interpreter.h"
 
 namespace cloche::detail {
 namespace {
@@ -87,21 +88,12 @@ python::SessionOptions SessionState::session_options() {
       kernel, [this](std::string_view frame) { return listen(frame); });
   out_ = std::make_shared<python::SessionOutput>(kernel);
   err_ = std::make_shared<python::SessionOutput>(kernel);
-  python::SessionOptions options;
-  options.environment = state_.environment(std::map<std::string, std::string>());
-  options.cwd = home_folder;
-  options.files[0] = std::make_shared<kernel::BytesFile>(kernel, std::string());
-  options.files[1] = out_;
-  options.files[2] = err_;
+  python::SessionOptions options = interpreter_options(state_, out_, err_);
   options.files[python::SessionPort::descriptor] = port_;
   return options;
 }
 
-void SessionState::connect(python::SessionOptions& options) {
-  {
-    const std::lock_guard lock(state_.kernel().mutex());
-    options.files.clear();
-  }
+void SessionState::connect() {
   known_callbacks_ = 0;
   callbacks_.connect([port = port_](std::uint32_t number, char kind, std::string_view payload) {
     port->post(number, kind, payload);
@@ -126,12 +118,8 @@ python::PythonRuntime& SessionState::runtime() const {
 }
 
 std::string SessionState::start_from(std::shared_ptr<python::OwnImage> image) {
-  python::SessionOptions options = session_options();
-  auto session = image ? python::PythonSession::start_from(
-                             runtime(), state_.kernel(), options, image->memory, python::Turn::join,
-                             std::shared_ptr<python::HotPages>(image, &image->session_pages))
-                       : python::PythonSession::start(runtime(), state_.kernel(), options);
-  connect(options);
+  auto session = start_interpreter(state_, runtime(), session_options(), image);
+  connect();
   if (!session) {
     drop();
     return sentence("cannot start Python", session.error());
@@ -409,7 +397,11 @@ std::unique_ptr<SessionState> SessionState::fork(std::unique_ptr<Sandbox> twin,
   if (!interpreter_) return state;
   python::SessionOptions session = state->session_options();
   auto fork = interpreter_->fork(twin_state.kernel(), session);
-  state->connect(session);
+  {
+    const std::lock_guard lock(twin_state.kernel().mutex());
+    session.files.clear();
+  }
+  state->connect();
   if (!fork) throw HostError(sentence("the session cannot be forked", fork.error()));
   state->interpreter_ = *std::move(fork);
   return state;

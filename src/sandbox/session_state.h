@@ -58,7 +58,7 @@ class SessionState {
   // Null: from the boot image.
   std::string start_from(std::shared_ptr<python::OwnImage> image);
   python::PythonRuntime& runtime() const;
-  void connect(python::SessionOptions& options);
+  void connect();
   void drop();
   std::string head_of(const ExecuteOptions& options);
   void conclude(const python::TurnResult& turn, const ExecuteOptions& options,

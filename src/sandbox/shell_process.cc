@@ -4,6 +4,7 @@
 
 #include "kernel/task.h"
 #include "sandbox/sandbox_state.h"
+#include "wasm/host_failure.h"
 
 namespace cloche::detail {
 namespace {
@@ -14,20 +15,13 @@ constexpr std::string_view shell_path = "/bin/bash";
 constexpr std::int32_t turn_status = 0xff;
 constexpr std::int32_t turn_changed = 0x200;
 
-wasm::Outcome failure(std::string message) {
-  wasm::Outcome outcome;
-  outcome.ending = wasm::Ending::trapped;
-  outcome.trap = wasm::Trap::other;
-  outcome.message = std::move(message);
-  return outcome;
-}
-
 wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame) {
   const auto size = static_cast<std::uint32_t>(frame.size());
   wasm::Outcome outcome = instance.call("cloche_shell_buffer", {wasm::Value::i32(size)});
   if (!outcome.returned()) return outcome;
   const std::uint32_t address = outcome.result.as_u32();
-  if (!instance.memory().copy_out(address, frame)) return failure("the script has no place");
+  if (!instance.memory().copy_out(address, frame))
+    return wasm::host_failure("the script has no place");
   return instance.call("cloche_shell_turn", {wasm::Value::i32(address)});
 }
 
@@ -71,7 +65,7 @@ wasm::Outcome ShellProcess::Shared::begin(kernel::Task& task) {
   }
   if (!from) return task.instance().call("cloche_shell_start");
   if (!from->memory->map_into(task.instance()))
-    return failure("the shell's image cannot be mapped");
+    return wasm::host_failure("the shell's image cannot be mapped");
   {
     const std::lock_guard lock(task.kernel().mutex());
     kernel::Process& process = task.process();
@@ -80,7 +74,8 @@ wasm::Outcome ShellProcess::Shared::begin(kernel::Task& task) {
     process.umask = from->umask;
     process.nice = from->nice;
     process.limits = from->limits;
-    if (!task.account_memory(task.instance().memory().size())) return failure("out of memory");
+    if (!task.account_memory(task.instance().memory().size()))
+      return wasm::host_failure("out of memory");
   }
   return task.instance().call("cloche_shell_resume");
 }
