@@ -2,16 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <span>
 #include <string_view>
+#include <vector>
 
 namespace cloche::net {
 namespace {
 
 std::vector<std::byte> bytes(std::string_view text) {
-  std::vector<std::byte> result(text.size());
-  std::memcpy(result.data(), text.data(), text.size());
-  return result;
+  const auto all = std::as_bytes(std::span(text));
+  return {all.begin(), all.end()};
 }
 
 constexpr std::string_view query_for_a(

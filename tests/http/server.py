@@ -82,11 +82,11 @@ class Server:
         return status, json.loads(content) if content.strip() else None
 
     def descriptors(self) -> int:
-        """But for the machine code of programs, which is loaded by and by and stays."""
+        """But for what is opened by and by and stays: the machine code of programs, this process's map of pages."""
         count = 0
         for entry in os.scandir(f"/proc/{self.process.pid}/fd"):
             with contextlib.suppress(OSError):
-                count += not re.search(r"\.(code|image|record|lock|part)\b|memory-image", os.readlink(entry))
+                count += not re.search(r"\.(code|image|record|lock|part)\b|memory-image|/pagemap$", os.readlink(entry))
         return count
 
     def threads(self) -> int:

