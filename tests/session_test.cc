@@ -104,16 +104,22 @@ TEST(Sessions, EndWhenTheyAreIdleOrOld) {
   EXPECT_EQ(manager.find(used->facts().id, ""), used);
 }
 
-TEST(Sessions, APausedOneKeepsItsFilesAndNoProcess) {
+TEST(Sessions, APausedOneKeepsItsFilesAndInterpretersAndNoProcess) {
   SessionManager manager(engine(), {});
   const SessionPtr session = must_create(manager);
   Session::use(session)->run({.script = "echo kept > f; sleep 1000 &"});
+  Session::use(session)->run({.script = "cd /tmp; word=kept", .shell = ShellState::kept});
+  Session::use(session)->run_python("number = 41");
   EXPECT_TRUE(manager.pause(session));
   EXPECT_FALSE(manager.pause(session));
   EXPECT_FALSE(Session::use(session));
   EXPECT_TRUE(manager.resume(session));
   EXPECT_FALSE(manager.resume(session));
   EXPECT_EQ(Session::use(session)->run({.script = "cat f; pgrep sleep"}).stdout_data, "kept\n");
+  const RunResult shell =
+      Session::use(session)->run({.script = "pwd; echo $word", .shell = ShellState::kept});
+  EXPECT_EQ(shell.stdout_data, "/tmp\nkept\n");
+  EXPECT_EQ(Session::use(session)->run_python("print(number + 1)").stdout_data, "42\n");
 }
 
 TEST(Sessions, TenThousandAreListedInOrder) {
