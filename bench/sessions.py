@@ -15,42 +15,11 @@ measured in turn, row by row, so that a machine whose speed drifts is fair to bo
 import argparse
 import contextlib
 import json
-import os
 import selectors
-import signal
 import socket
-import subprocess
 import time
-from pathlib import Path
 
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
-
-
-class Program:
-    """A server until the end of the `with`."""
-
-    def __init__(self, words, port):
-        self.port = port
-        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                return
-            except OSError:
-                if self.process.poll() is not None:
-                    raise SystemExit(f"{words[0]} does not start") from None
-                time.sleep(0.02)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait()
+from servers import Server, free_port
 
 
 def request(method: str, path: str, body=None) -> bytes:
@@ -119,13 +88,7 @@ class Client(Connection):
             self.begin()
 
 
-def cpu_seconds(pid: int) -> float:
-    """Of a process and of its children that it has waited for."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(int(field) for field in fields[11:15]) / os.sysconf("SC_CLK_TCK")
-
-
-def measure(server: Program, seconds: float, clients: int, payload: dict, kind="bash", lives=False) -> tuple:
+def measure(server: Server, seconds: float, clients: int, payload: dict, kind="bash", lives=False) -> tuple:
     """(how many a second, of all clients together; milliseconds of CPU that each cost the server)"""
     with selectors.DefaultSelector() as selector:
         for _ in range(clients):
@@ -140,10 +103,10 @@ def measure(server: Program, seconds: float, clients: int, payload: dict, kind="
             return sum(key.data.done for key in selector.get_map().values()) - before
 
         go_on(time.monotonic() + 0.5)  # what is made once
-        cpu, start = cpu_seconds(server.process.pid), time.monotonic()
+        cpu, start = server.cpu_s(), time.monotonic()
         count = go_on(start + seconds)
         took = time.monotonic() - start
-        cpu = cpu_seconds(server.process.pid) - cpu
+        cpu = server.cpu_s() - cpu
         for key in list(selector.get_map().values()):
             key.data.sock.close()
     return count / took, cpu / max(count, 1) * 1000
@@ -169,7 +132,7 @@ def compare_steps(options, table: dict) -> None:
                             ("session-based-sandbox", [options.sbs] if options.sbs else None)]:
             if words:
                 port = free_port()
-                servers[name] = stack.enter_context(Program([*words, "run", "--port", str(port)], port))
+                servers[name] = stack.enter_context(Server([*words, "run", "--port", str(port)], port))
         for row, act in step_rows(options.seconds).items():
             for name, server in servers.items():
                 rate, cpu = act(server)

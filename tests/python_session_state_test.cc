@@ -6,40 +6,13 @@
 #include <filesystem>
 
 #include "cloche/python_session.h"
-#include "sandbox_testing.h"
+#include "python_session_testing.h"
 
 namespace cloche::testing {
 namespace {
 
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
-
-PythonSession new_session(PythonSessionOptions options = {}, const SandboxOptions& sandbox = {}) {
-  return PythonSession(engine(), sandbox, std::move(options));
-}
-
-std::string printed(PythonSession& session, std::string_view code) {
-  const ExecuteResult result = session.execute(code);
-  EXPECT_EQ(result.status, ExecuteStatus::ok)
-      << code << "\n"
-      << result.reason << (result.error ? result.error->traceback : "");
-  return result.stdout_data;
-}
-
-std::string value_of(PythonSession& session, std::string_view code) {
-  const ExecuteResult result = session.execute(code);
-  EXPECT_EQ(result.status, ExecuteStatus::ok)
-      << code << "\n"
-      << result.reason << (result.error ? result.error->traceback : "");
-  return result.result_repr.value_or("");
-}
-
-Callback echo(std::string name) {
-  Callback callback;
-  callback.name = std::move(name);
-  callback.handler = [](CallbackCall& call) { return call.arguments(); };
-  return callback;
-}
 
 constexpr std::string_view definitions = R"(
 import dataclasses, enum, math

@@ -2,29 +2,20 @@
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
-#include <openssl/rand.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <stdexcept>
 
-#include "base/host_error.h"
+#include "base/random.h"
 #include "net/rule.h"
 
 namespace cloche::net {
 namespace {
 
 constexpr std::size_t max_head_bytes = 256 * 1024;
-
-std::string random_token() {
-  std::array<unsigned char, 24> bytes{};
-  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1)
-    throw HostError("the host gives no random bytes");
-  std::string text;
-  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
-  return text;
-}
+constexpr std::size_t placeholder_bytes = 24;  // of chance
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -93,7 +84,7 @@ SecretStore::SecretStore(const std::map<std::string, Secret>& secrets) {
       throw std::invalid_argument(fmt::format("the secret {} names no host that may get it", name));
     if (secret.value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos)
       throw std::invalid_argument(fmt::format("the secret {} has a line break", name));
-    entries_.push_back({name, "cloche-secret-" + random_token(), secret.value, {}});
+    entries_.push_back({name, "cloche-secret-" + random_hex(placeholder_bytes), secret.value, {}});
     for (const std::string& host : secret.hosts) {
       std::string pattern;
       std::ranges::transform(host, std::back_inserter(pattern), lower);

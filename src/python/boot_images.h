@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "kernel/kernel.h"
-#include "python/hot_pages.h"
 #include "vfs/memfs.h"
+#include "wasm/hot_pages.h"
 #include "wasm/memory_image.h"
 
 namespace cloche::python {
@@ -36,8 +36,8 @@ struct Preload {
 
 struct BootImage {
   std::shared_ptr<const wasm::MemoryImage> memory;
-  HotPages process_pages;  // of processes that start from it
-  HotPages session_pages;  // of sessions, up to the end of their first code
+  wasm::HotPages process_pages;  // of processes that start from it
+  wasm::HotPages session_pages;  // of sessions, up to the end of their first code
 };
 
 class BootImages {

@@ -30,15 +30,15 @@ struct PythonSession::Shared {
   std::chrono::nanoseconds cpu_at_stop{0};
 
   // What the first code of this session's forks writes; they learn it together.
-  std::shared_ptr<HotPages> fork_pages = std::make_shared<HotPages>();
+  std::shared_ptr<wasm::HotPages> fork_pages = std::make_shared<wasm::HotPages>();
   // The same for this session itself, shared with all that start from the same image.
-  std::shared_ptr<HotPages> own_pages = std::make_shared<HotPages>();
+  std::shared_ptr<wasm::HotPages> own_pages = std::make_shared<wasm::HotPages>();
   wasm::Outcome outcome;  // of the turn
   Errno capture_error = Errno::io;
   kernel::WaitQueue asked;   // the process sleeps here
   kernel::WaitQueue answer;  // the session sleeps here
 
-  HotPages& hot_pages() const { return *own_pages; }
+  wasm::HotPages& hot_pages() const { return *own_pages; }
   wasm::Outcome serve(kernel::Task& task);
   wasm::Outcome begin(kernel::Task& task);
   wasm::Outcome take_requests(kernel::Task& task);
@@ -91,7 +91,7 @@ wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
     boot = runtime->boot_image_for(task.kernel(), &message);
     if (!boot) return wasm::host_failure(message);
     image = boot->memory;
-    own_pages = std::shared_ptr<HotPages>(boot, &boot->session_pages);
+    own_pages = std::shared_ptr<wasm::HotPages>(boot, &boot->session_pages);
   }
   // A session is likely to be forked, with much state.
   if (!image->map_into(task.instance()) || !wasm::prepare_for_capture(task.instance()))
@@ -199,7 +199,7 @@ Result<std::unique_ptr<PythonSession>> PythonSession::start(PythonRuntime& runti
 Result<std::unique_ptr<PythonSession>> PythonSession::start_from(
     PythonRuntime& runtime, kernel::Kernel& kernel, const SessionOptions& options,
     std::shared_ptr<const wasm::MemoryImage> image, Turn first,
-    std::shared_ptr<HotPages> hot_pages) {
+    std::shared_ptr<wasm::HotPages> hot_pages) {
   auto shared = std::make_shared<Shared>();
   shared->image = std::move(image);
   shared->first_turn = first;

@@ -86,7 +86,7 @@ class PythonSession {
   static Result<std::unique_ptr<PythonSession>> start_from(
       PythonRuntime& runtime, kernel::Kernel& kernel, const SessionOptions& options,
       std::shared_ptr<const wasm::MemoryImage> image, Turn first,
-      std::shared_ptr<HotPages> hot_pages);
+      std::shared_ptr<wasm::HotPages> hot_pages);
 
   const kernel::ProcessPtr& process() const noexcept { return process_; }
 

@@ -7,9 +7,9 @@
 #include "base/host_error.h"
 #include "kernel/dev_layout.h"
 #include "kernel/task.h"
-#include "python/hot_pages.h"
 #include "sandbox/system_folder.h"
 #include "vfs/shared_bytes.h"
+#include "wasm/hot_pages.h"
 
 namespace cloche::detail {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::uint32_t user_id = 1000;
 // once: a fault for each is a third of what a short command costs.
 kernel::Startup with_hot_pages() {
   kernel::Startup startup;
-  startup.run = [pages = std::make_shared<python::HotPages>()](kernel::Task& task) {
+  startup.run = [pages = std::make_shared<wasm::HotPages>()](kernel::Task& task) {
     wasm::Instance& instance = task.instance();
     pages->prepare(instance);
     wasm::Outcome outcome = instance.call(task.program().entry);

@@ -22,7 +22,7 @@ Result<std::unique_ptr<python::PythonSession>> start_interpreter(
     const std::shared_ptr<python::OwnImage>& image) {
   auto session = image ? python::PythonSession::start_from(
                              runtime, state.kernel(), options, image->memory, python::Turn::join,
-                             std::shared_ptr<python::HotPages>(image, &image->session_pages))
+                             std::shared_ptr<wasm::HotPages>(image, &image->session_pages))
                        : python::PythonSession::start(runtime, state.kernel(), options);
   // What a file of the kernel does at its end is done under its lock.
   const std::lock_guard lock(state.kernel().mutex());

@@ -12,7 +12,7 @@ import urllib.parse
 
 from . import _fetch
 from ._errors import PipError
-from ._vendor.packaging.requirements import InvalidRequirement, Requirement
+from ._metadata import requirements_of
 from ._vendor.packaging.specifiers import InvalidSpecifier, SpecifierSet
 from ._vendor.packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from ._wheel import PYTHON, Wheel, fits, foreign
@@ -76,21 +76,11 @@ class RemoteWheel:
                 self._requirements = self.local().requirements()
             else:
                 text = self.fetcher.text(self.link.url + ".metadata", self.link.metadata)
-                self._requirements = _requirements(email.parser.Parser().parsestr(text, headersonly=True))
+                self._requirements = requirements_of(email.parser.Parser().parsestr(text, headersonly=True))
         return self._requirements
 
     def install(self, target, scripts, direct=False):
         self.local().install(target, scripts, direct=direct)
-
-
-def _requirements(metadata):
-    found = []
-    for text in metadata.get_all("Requires-Dist") or []:
-        try:
-            found.append(Requirement(text))
-        except InvalidRequirement:
-            pass
-    return found
 
 
 class Index:

@@ -8,7 +8,7 @@ import sys
 
 from _cloche import door
 
-from ._vendor.packaging.requirements import InvalidRequirement, Requirement
+from ._metadata import requirements_of
 from ._vendor.packaging.utils import canonicalize_name
 
 SYSTEM = "/usr/lib/python3.15/site-packages"
@@ -55,13 +55,7 @@ class Distribution:
         return self.folder == SYSTEM
 
     def requirements(self):
-        found = []
-        for text in self.metadata.get_all("Requires-Dist") or []:
-            try:
-                found.append(Requirement(text))
-            except InvalidRequirement:
-                pass
-        return found
+        return requirements_of(self.metadata)
 
     def files(self):
         """Names in RECORD, relative to `folder`."""

@@ -12,7 +12,7 @@ import sys
 import zipfile
 
 from ._errors import PipError
-from ._vendor.packaging.requirements import InvalidRequirement, Requirement
+from ._metadata import requirements_of
 from ._vendor.packaging.specifiers import InvalidSpecifier, SpecifierSet
 from ._vendor.packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
@@ -61,13 +61,7 @@ class Wheel:
         return self._metadata
 
     def requirements(self):
-        found = []
-        for text in self.metadata.get_all("Requires-Dist") or []:
-            try:
-                found.append(Requirement(text))
-            except InvalidRequirement:
-                pass
-        return found
+        return requirements_of(self.metadata)
 
     def sha256(self):
         with open(self.path, "rb") as file:

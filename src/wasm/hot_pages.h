@@ -1,5 +1,5 @@
-// HotPages: the pages that every start of Python writes, learnt from the first starts of this host
-// process. A start that has them made private in a few calls to the host's kernel saves a page
+// HotPages: the pages that every start of a program writes, learnt from its first starts in this
+// host process. A start that has them made private in a few calls to the host's kernel saves a page
 // fault for each, which is most of what a start costs.
 //
 // Thread-safe.
@@ -12,14 +12,14 @@
 #include "wasm/instance.h"
 #include "wasm/private_pages.h"
 
-namespace cloche::python {
+namespace cloche::wasm {
 
 class HotPages {
  public:
   // After a program has run: what it wrote. Does nothing once enough is known.
-  void learn(wasm::Instance& instance);
+  void learn(Instance& instance);
   // Before a program runs. Does nothing while too little is known, or where the host cannot do it.
-  void prepare(wasm::Instance& instance) const;
+  void prepare(Instance& instance) const;
 
  private:
   static constexpr int lessons_needed = 3;
@@ -27,11 +27,10 @@ class HotPages {
   std::atomic<bool> known_{false};
   std::mutex mutex_;
   int lessons_ = 0;
-  std::vector<wasm::PageRun> runs_;  // never changes once known_
+  std::vector<PageRun> runs_;  // never changes once known_
 };
 
 // The pages that are in both; each sorted and disjoint.
-std::vector<wasm::PageRun> common_pages(const std::vector<wasm::PageRun>& a,
-                                        const std::vector<wasm::PageRun>& b);
+std::vector<PageRun> common_pages(const std::vector<PageRun>& a, const std::vector<PageRun>& b);
 
-}  // namespace cloche::python
+}  // namespace cloche::wasm

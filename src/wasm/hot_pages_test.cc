@@ -1,14 +1,14 @@
-#include "python/hot_pages.h"
+#include "wasm/hot_pages.h"
 
 #include <gtest/gtest.h>
 
-namespace cloche::python {
+namespace cloche::wasm {
 namespace {
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>> common(const std::vector<wasm::PageRun>& a,
-                                                            const std::vector<wasm::PageRun>& b) {
+std::vector<std::pair<std::uint64_t, std::uint64_t>> common(const std::vector<PageRun>& a,
+                                                            const std::vector<PageRun>& b) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;
-  for (const wasm::PageRun& run : common_pages(a, b)) pairs.emplace_back(run.start, run.end());
+  for (const PageRun& run : common_pages(a, b)) pairs.emplace_back(run.start, run.end());
   return pairs;
 }
 
@@ -22,4 +22,4 @@ TEST(CommonPages, AreThoseInBoth) {
 }
 
 }  // namespace
-}  // namespace cloche::python
+}  // namespace cloche::wasm

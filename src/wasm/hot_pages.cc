@@ -1,10 +1,10 @@
-#include "python/hot_pages.h"
+#include "wasm/hot_pages.h"
 
 #include <sys/mman.h>
 
 #include <algorithm>
 
-namespace cloche::python {
+namespace cloche::wasm {
 namespace {
 
 #ifdef MADV_POPULATE_WRITE
@@ -15,24 +15,23 @@ constexpr int populate_write = 23;  // Linux 5.14; older kernels answer EINVAL
 // A start writes some hundreds of pages; more would be a program that left its memory full.
 constexpr std::uint64_t max_hot_bytes = std::uint64_t{4} << 20;
 
-std::uint64_t bytes_of(const std::vector<wasm::PageRun>& runs) {
+std::uint64_t bytes_of(const std::vector<PageRun>& runs) {
   std::uint64_t bytes = 0;
-  for (const wasm::PageRun& run : runs) bytes += run.length;
+  for (const PageRun& run : runs) bytes += run.length;
   return bytes;
 }
 
 // Linear memory up to whole host pages.
-std::span<std::byte> pages_of(wasm::Instance& instance) {
-  const wasm::GuestMemory memory = instance.memory();
+std::span<std::byte> pages_of(Instance& instance) {
+  const GuestMemory memory = instance.memory();
   const auto all = memory.slice(0, memory.size());
   return all ? *all : std::span<std::byte>();
 }
 
 }  // namespace
 
-std::vector<wasm::PageRun> common_pages(const std::vector<wasm::PageRun>& a,
-                                        const std::vector<wasm::PageRun>& b) {
-  std::vector<wasm::PageRun> common;
+std::vector<PageRun> common_pages(const std::vector<PageRun>& a, const std::vector<PageRun>& b) {
+  std::vector<PageRun> common;
   for (auto left = a.begin(), right = b.begin(); left != a.end() && right != b.end();) {
     const std::uint64_t start = std::max(left->start, right->start);
     const std::uint64_t end = std::min(left->end(), right->end());
@@ -42,11 +41,11 @@ std::vector<wasm::PageRun> common_pages(const std::vector<wasm::PageRun>& a,
   return common;
 }
 
-void HotPages::learn(wasm::Instance& instance) {
+void HotPages::learn(Instance& instance) {
   if (known_.load(std::memory_order_acquire)) return;
   const std::span<std::byte> memory = pages_of(instance);
   if (memory.empty()) return;
-  std::vector<wasm::PageRun> written = wasm::find_private_pages(memory.data(), memory.size());
+  std::vector<PageRun> written = find_private_pages(memory.data(), memory.size());
   const std::lock_guard lock(mutex_);
   if (known_.load(std::memory_order_relaxed)) return;
   runs_ = lessons_ == 0 ? std::move(written) : common_pages(runs_, written);
@@ -55,14 +54,14 @@ void HotPages::learn(wasm::Instance& instance) {
   known_.store(true, std::memory_order_release);
 }
 
-void HotPages::prepare(wasm::Instance& instance) const {
+void HotPages::prepare(Instance& instance) const {
   if (!known_.load(std::memory_order_acquire)) return;
   const std::span<std::byte> memory = pages_of(instance);
-  for (const wasm::PageRun& run : runs_) {
+  for (const PageRun& run : runs_) {
     if (run.end() > memory.size()) return;
     if (madvise(memory.data() + run.start, run.length, populate_write) != 0)
       return;  // only a matter of speed
   }
 }
 
-}  // namespace cloche::python
+}  // namespace cloche::wasm
