@@ -26,6 +26,17 @@ TEST(SignalState, RealTimeSignalsAreQueuedInOrderUpToALimit) {
   EXPECT_TRUE(state.pending().has(sigrtmin));
 }
 
+// A guest that fills its queue must not be out of SIGKILL's reach.
+TEST(SignalState, AFullQueueHasRoomForStandardSignals) {
+  SignalState state;
+  state.mask = SignalSet(~std::uint64_t{0});
+  while (state.enqueue(info(sigrtmin))) {
+  }
+  for (int signo = 1; signo < sigrtmin; ++signo) EXPECT_TRUE(state.enqueue(info(signo))) << signo;
+  EXPECT_FALSE(state.enqueue(info(sigrtmin)));
+  EXPECT_TRUE(state.deliverable().has(sigkill));
+}
+
 TEST(SignalState, TheLowestNumberComesFirst) {
   SignalState state;
   ASSERT_TRUE(state.enqueue(info(sigterm)));
