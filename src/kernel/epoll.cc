@@ -24,6 +24,14 @@ bool can_wait_for(File& file) {
 // How deep this thread is in a tree of epoll files. A chain that was made too long from its lower
 // end is cut off here.
 thread_local int nesting = 0;
+thread_local int looks = 0;
+thread_local std::size_t visits_left = 0;
+
+bool may_visit() {
+  if (visits_left == 0) return false;
+  --visits_left;
+  return true;
+}
 
 class Nested {
  public:
@@ -35,6 +43,12 @@ class Nested {
 };
 
 }  // namespace
+
+EpollLook::EpollLook() noexcept {
+  if (looks++ == 0) visits_left = max_visits;
+}
+
+EpollLook::~EpollLook() { --looks; }
 
 EpollFile::Entry* EpollFile::find(std::int32_t fd, const FilePtr& file) {
   const auto found = entries_.find({fd, file.get()});
@@ -55,6 +69,7 @@ int EpollFile::depth_with(const EpollFile& root, int depth) const {
   if (this == &root || depth > max_depth) return max_depth + 1;
   int deepest = depth;
   for (const auto& [key, entry] : entries_) {
+    if (!may_visit()) return max_depth + 1;
     const FilePtr file = entry.file.lock();
     const auto* below = dynamic_cast<const EpollFile*>(file.get());
     if (below != nullptr) deepest = std::max(deepest, below->depth_with(root, depth + 1));
@@ -65,6 +80,7 @@ int EpollFile::depth_with(const EpollFile& root, int depth) const {
 
 Result<void> EpollFile::add(std::int32_t fd, const FilePtr& file, EpollEvent event) {
   if (file.get() == this) return Errno::inval;
+  const EpollLook look;
   const auto* below = dynamic_cast<const EpollFile*>(file.get());
   if ((event.events & epollexclusive) != 0) {
     constexpr std::uint32_t allowed =
@@ -112,6 +128,7 @@ PollEvents EpollFile::ready(const Entry& entry, File& file) {
 }
 
 std::vector<EpollEvent> EpollFile::collect(std::size_t max_events) {
+  const EpollLook look;
   forget_closed();
   std::vector<EpollEvent> events;
   auto it = entries_.lower_bound(next_);
@@ -148,9 +165,11 @@ Result<std::vector<EpollEvent>> EpollFile::wait(Task& task, std::size_t max_even
 }
 
 PollEvents EpollFile::poll() {
+  const EpollLook look;
   const Nested nested;
   if (nested.too_deep()) return 0;
   for (const auto& [key, entry] : entries_) {
+    if (!may_visit()) return 0;
     const FilePtr file = entry.file.lock();
     if (file && ready(entry, *file) != 0) return pollin | pollrdnorm;
   }
@@ -158,10 +177,12 @@ PollEvents EpollFile::poll() {
 }
 
 void EpollFile::poll_sources(PollSources& sources) {
+  const EpollLook look;
   const Nested nested;
   if (nested.too_deep()) return;
   sources.add(changed_);
   for (const auto& [key, entry] : entries_) {
+    if (!may_visit()) return;
     const FilePtr file = entry.file.lock();
     if (!file || entry.spent) continue;
     file->poll_sources(sources);

@@ -21,6 +21,20 @@ class Task;
 inline constexpr std::uint32_t epollexclusive = 1U << 28, epollwakeup = 1U << 29,
                                epolloneshot = 1U << 30, epollet = 1U << 31;
 
+// One look at files, whatever epoll files are among them: while it lives, this thread visits at
+// most so many entries of epoll files that are watched by others, and what lies beyond them is not
+// ready. A guest may ask for the same tree of them a thousand times in one call, and the lock is
+// held meanwhile. Looks within a look are part of it. Do not sleep while one lives.
+class EpollLook {
+ public:
+  static constexpr std::size_t max_visits = 32768;
+
+  EpollLook() noexcept;
+  ~EpollLook();
+  EpollLook(const EpollLook&) = delete;
+  EpollLook& operator=(const EpollLook&) = delete;
+};
+
 struct EpollEvent {
   std::uint32_t events = 0;
   std::uint64_t data = 0;

@@ -1,10 +1,12 @@
 #include "kernel/poll_set.h"
 
+#include "kernel/epoll.h"
 #include "kernel/task.h"
 
 namespace cloche::kernel {
 
 std::size_t PollSet::look() {
+  const EpollLook all;
   std::size_t count = 0;
   for (Entry& entry : entries_) {
     entry.ready = entry.file->poll() & (entry.events | pollerr | pollhup);
@@ -18,7 +20,10 @@ Result<std::size_t> PollSet::wait(Task& task, Deadline deadline) {
     if (const std::size_t count = look(); count != 0) return count;
     if (deadline && *deadline <= std::chrono::steady_clock::now()) return std::size_t{0};
     PollSources sources;
-    for (const Entry& entry : entries_) entry.file->poll_sources(sources);
+    {
+      const EpollLook all;
+      for (const Entry& entry : entries_) entry.file->poll_sources(sources);
+    }
     if (deadline) sources.add(*deadline);
     const Result<void> slept = task.block(sources.queues, sources.deadline);
     if (!slept && slept.error() != Errno::timedout) return slept.error();
