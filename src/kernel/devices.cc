@@ -7,6 +7,7 @@
 #include "kernel/node_file.h"
 #include "kernel/task.h"
 #include "kernel/terminal_table.h"
+#include "kernel/turns.h"
 
 namespace cloche::kernel {
 namespace {
@@ -21,17 +22,19 @@ class DeviceFile final : public InodeFile {
   DeviceFile(Kernel& kernel, vfs::Node node, std::uint32_t flags, Kind kind)
       : InodeFile(kernel, std::move(node), flags), kind_(kind) {}
 
-  Result<std::size_t> read(Task&, std::span<std::byte> to) override {
-    switch (kind_) {
-      case Kind::null: return std::size_t{0};
-      case Kind::zero:
-      case Kind::full: std::fill(to.begin(), to.end(), std::byte{0}); return to.size();
-      case Kind::random:
-        to = to.first(std::min(to.size(), random_most));
-        Kernel::fill_random(to);
-        return to.size();
-    }
-    return Errno::io;
+  Result<std::size_t> read(Task& task, std::span<std::byte> to) override {
+    if (kind_ == Kind::null) return std::size_t{0};
+    if (kind_ == Kind::random) to = to.first(std::min(to.size(), random_most));
+    return in_turns(task, to.size(),
+                    [&](std::size_t done, std::size_t count) -> Result<std::size_t> {
+                      const std::span<std::byte> piece = to.subspan(done, count);
+                      if (kind_ == Kind::random) {
+                        Kernel::fill_random(piece);
+                      } else {
+                        std::ranges::fill(piece, std::byte{0});
+                      }
+                      return count;
+                    });
   }
 
   Result<std::size_t> write(Task&, std::span<const std::byte> from) override {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <thread>
 
+#include "base/unlocked.h"
 #include "kernel/file_ops.h"
 #include "kernel/kernel.h"
 #include "kernel/process_timers.h"
@@ -76,9 +77,10 @@ Result<std::vector<std::byte>> read_whole(vfs::NodeIo& io, std::uint64_t size) {
 
 // Sleeps without the lock, for a moment. EINTR when the task is to end.
 Result<void> pause(Kernel& kernel, Task& task, const std::function<void()>& sleep) {
-  kernel.mutex().unlock();
-  sleep();
-  kernel.mutex().lock();
+  {
+    const Unlocked unlocked(kernel.mutex());
+    sleep();
+  }
   if (task.attend() && task.unwinding()) return Errno::intr;
   return {};
 }
@@ -103,17 +105,13 @@ Result<std::shared_ptr<const Program>> load_user_program(Kernel& kernel, vfs::No
   if (stat.size > kernel.limits().program_bytes) return Errno::noexec;
   CLOCHE_ASSIGN(std::vector<std::byte> content, read_whole(io, stat.size));
   if (task != nullptr) return load_while_alive(kernel, *task, std::move(content));
-  kernel.mutex().unlock();
-  Result<std::shared_ptr<const Program>> program = kernel.services().programs.load_bytes(content);
-  kernel.mutex().lock();
-  return program;
+  const Unlocked unlocked(kernel.mutex());
+  return kernel.services().programs.load_bytes(content);
 }
 
 Result<std::shared_ptr<const Program>> load_tagged(Kernel& kernel, ProgramTag tag) {
-  kernel.mutex().unlock();
-  Result<std::shared_ptr<const Program>> program = kernel.services().programs.load(tag);
-  kernel.mutex().lock();
-  return program;
+  const Unlocked unlocked(kernel.mutex());
+  return kernel.services().programs.load(tag);
 }
 
 std::string base_name(std::string_view path) {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/unlocked.h"
 #include "kernel/devices.h"
 #include "kernel/kernel.h"
 #include "kernel/pipe.h"
@@ -66,9 +67,10 @@ Result<std::size_t> CaptureFile::write(Task& task, std::span<const std::byte> fr
   kept_ += kept;
   if (sink_ && !from.empty()) {
     passing_on_ = true;
-    kernel_.mutex().unlock();
-    sink_(from);
-    kernel_.mutex().lock();
+    {
+      const Unlocked unlocked(kernel_.mutex());
+      sink_(from);
+    }
     passing_on_ = false;
     idle_.wake_all();
   }

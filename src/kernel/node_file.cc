@@ -9,6 +9,7 @@
 #include "kernel/file_ops.h"
 #include "kernel/kernel.h"
 #include "kernel/task.h"
+#include "kernel/turns.h"
 #include "wasm/guest_memory.h"
 
 namespace cloche::kernel {
@@ -62,11 +63,14 @@ Result<std::size_t> NodeFile::read(Task& task, std::span<std::byte> to) {
   return std::size_t{count};
 }
 
-Result<std::size_t> NodeFile::pread(Task&, std::span<std::byte> to, std::uint64_t offset) {
+Result<std::size_t> NodeFile::pread(Task& task, std::span<std::byte> to, std::uint64_t offset) {
   if (!io_) return Errno::badf;
   if (is_directory()) return Errno::isdir;
   if (offset > offset_max) return Errno::inval;
-  return io_->read(offset, to.first(std::min(to.size(), transfer_max)));
+  return in_turns(task, std::min(to.size(), transfer_max),
+                  [&](std::size_t done, std::size_t count) {
+                    return io_->read(offset + done, to.subspan(done, count));
+                  });
 }
 
 Result<std::size_t> NodeFile::write(Task& task, std::span<const std::byte> from) {
@@ -96,8 +100,11 @@ Result<std::size_t> NodeFile::pwrite(Task& task, std::span<const std::byte> from
     CLOCHE_ASSIGN(const std::uint64_t now, size());
     CLOCHE_TRY(check_seals(offset + room, now));
   }
-  CLOCHE_ASSIGN(const std::size_t count,
-                io_->write(offset, from.first(static_cast<std::size_t>(room))));
+  CLOCHE_ASSIGN(
+      const std::size_t count,
+      in_turns(task, static_cast<std::size_t>(room), [&](std::size_t done, std::size_t some) {
+        return io_->write(offset + done, from.subspan(done, some));
+      }));
   if ((flags_ & o_dsync) != 0) CLOCHE_TRY(io_->sync());
   return std::size_t{count};
 }
@@ -112,10 +119,15 @@ Result<std::size_t> NodeFile::append(Task& task, std::span<const std::byte> from
     CLOCHE_ASSIGN(room, file_ops::within_file_limit(task.process(), now, room));
     CLOCHE_TRY(check_seals(now + room, now));
   }
-  CLOCHE_ASSIGN(const vfs::NodeIo::Appended done,
-                io_->append(from.first(static_cast<std::size_t>(room))));
+  CLOCHE_ASSIGN(const std::size_t count,
+                in_turns(task, static_cast<std::size_t>(room),
+                         [&](std::size_t done, std::size_t some) -> Result<std::size_t> {
+                           CLOCHE_ASSIGN(const vfs::NodeIo::Appended added,
+                                         io_->append(from.subspan(done, some)));
+                           return std::size_t{added.count};
+                         }));
   if ((flags_ & o_dsync) != 0) CLOCHE_TRY(io_->sync());
-  return std::size_t{done.count};
+  return std::size_t{count};
 }
 
 Result<std::uint64_t> NodeFile::seek(std::int64_t offset, std::uint32_t whence) {

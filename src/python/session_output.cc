@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/unlocked.h"
 #include "kernel/kernel.h"
 #include "kernel/pipe.h"
 #include "kernel/task.h"
@@ -38,10 +39,11 @@ Result<std::size_t> SessionOutput::write(kernel::Task& task, std::span<const std
   if ((plan_.sink && count > 0) || (over && plan_.over_limit)) {
     const Plan plan = plan_;
     passing_on_ = true;
-    kernel_.mutex().unlock();
-    if (plan.sink && count > 0) plan.sink(text);
-    if (over && plan.over_limit) plan.over_limit();
-    kernel_.mutex().lock();
+    {
+      const Unlocked unlocked(kernel_.mutex());
+      if (plan.sink && count > 0) plan.sink(text);
+      if (over && plan.over_limit) plan.over_limit();
+    }
     passing_on_ = false;
     idle_.wake_all();
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/unlocked.h"
 #include "kernel/kernel.h"
 #include "kernel/pipe.h"
 #include "kernel/task.h"
@@ -57,10 +58,8 @@ Result<std::size_t> SessionPort::write(kernel::Task&, std::span<const std::byte>
   if (from.size() > max_frame_bytes) return Errno::msgsize;
   if (replies_.size() >= max_unread || unread_bytes_ >= max_unread_bytes) return Errno::nobufs;
   const std::string frame(reinterpret_cast<const char*>(from.data()), from.size());
-  kernel_.mutex().unlock();
-  const bool taken = listener_(frame);
-  kernel_.mutex().lock();
-  if (!taken) return Errno::inval;
+  const Unlocked unlocked(kernel_.mutex());
+  if (!listener_(frame)) return Errno::inval;
   return from.size();
 }
 

@@ -2,7 +2,9 @@
 
 #include <limits>
 
+#include "kernel/kernel.h"
 #include "kernel/linux/linux_puppet_testing.h"
+#include "kernel/task.h"
 
 namespace cloche::kernel::lnx {
 namespace {
@@ -97,6 +99,36 @@ TEST(linux_transfer, from_file_to_file) {
     EXPECT_EQ(guest.call(nr::copy_file_range, copy, 0, copy, 0, 3, 1), -EINVAL);
     EXPECT_EQ(guest.call(nr::copy_file_range, guest.open("."), 0, copy, 0, 3, 0), -EISDIR);
   });
+}
+
+// Takes everything, and kills who writes to it.
+class DeadlySink final : public File {
+ public:
+  DeadlySink() : File(o_wronly) {}
+  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override {
+    EXPECT_TRUE(task.kernel().post(task.owner(), {.signo = sigkill}));
+    bytes += from.size();
+    return from.size();
+  }
+  Result<vfs::Stat> stat() override { return Errno::inval; }
+  std::string description() const override { return "sink"; }
+
+  std::uint64_t bytes = 0;
+};
+
+TEST(linux_transfer, a_kill_cuts_a_long_one_short) {
+  constexpr std::uint32_t most = 0x7ffff000;
+  TestKernel machine;
+  const auto sink = std::make_shared<DeadlySink>();
+  const WaitStatus status = run_guest(machine, [&](Guest& guest) {
+    const std::int32_t in = guest.open("in", o_creat | o_rdwr);
+    EXPECT_EQ(guest.call(nr::ftruncate, in, most, 0), 0);
+    ASSERT_TRUE(guest.process().fds.install_at(7, sink, 0));
+    EXPECT_EQ(guest.call(nr::sendfile, 7, in, 0, most), Guest::unwound);
+  });
+  EXPECT_EQ(status.raw(), WaitStatus::signaled(sigkill).raw());
+  EXPECT_GT(sink->bytes, 0U);
+  EXPECT_LT(sink->bytes, most);
 }
 
 TEST(linux_transfer, sizes) {

@@ -5,7 +5,9 @@
 #include <cstring>
 #include <thread>
 
+#include "base/unlocked.h"
 #include "kernel/linux/call.h"
+#include "kernel/turns.h"
 
 namespace cloche::kernel::lnx {
 namespace {
@@ -55,8 +57,12 @@ SysResult getrandom(Call& call) {
   constexpr std::uint32_t most = 32 << 20;
   const std::uint32_t length = std::min(call.u32(1), most);
   CLOCHE_ASSIGN(const auto bytes, call.memory.slice(call.u32(0), length));
-  Kernel::fill_random(bytes);
-  return length;
+  CLOCHE_ASSIGN(const std::size_t done,
+                in_turns(call.task, bytes.size(), [&](std::size_t at, std::size_t count) {
+                  Kernel::fill_random(bytes.subspan(at, count));
+                  return Result<std::size_t>(count);
+                }));
+  return static_cast<std::int64_t>(done);
 }
 
 struct GuestLimit {
@@ -199,9 +205,8 @@ SysResult setpriority(Call& call) {
 }
 
 SysResult sched_yield(Call& call) {
-  call.kernel.mutex().unlock();
+  const Unlocked unlocked(call.kernel.mutex());
   std::this_thread::yield();
-  call.kernel.mutex().lock();
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "kernel/file_ops.h"
 #include "kernel/linux/call.h"
 #include "kernel/node_file.h"
+#include "kernel/turns.h"
 
 namespace cloche::kernel::lnx {
 namespace {
@@ -270,6 +271,7 @@ SysResult llseek(Call& call) {
 Result<std::size_t> copy_between(Task& task, File& in, std::uint64_t& in_offset, File& out,
                                  std::uint64_t* out_offset, std::size_t count) {
   std::vector<std::byte> buffer(std::min(count, copy_chunk_bytes));
+  Turns turns(task);
   std::size_t done = 0;
   while (done < count) {
     const auto chunk = std::span(buffer).first(std::min(buffer.size(), count - done));
@@ -284,7 +286,7 @@ Result<std::size_t> copy_between(Task& task, File& in, std::uint64_t& in_offset,
     done += *put;
     in_offset += *put;
     if (out_offset != nullptr) *out_offset += *put;
-    if (*put < *got) break;
+    if (*put < *got || !turns.go_on()) break;
   }
   return done;
 }
