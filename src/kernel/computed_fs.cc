@@ -7,10 +7,20 @@
 namespace cloche::kernel {
 namespace {
 
+// Holds its text as long as it is open, and so charges it: a guest may have thousands of files
+// open, and make what they read as long as its environment.
 class TextIo final : public vfs::NodeIo {
  public:
-  TextIo(vfs::Node node, std::string text)
-      : NodeIo(std::move(node), vfs::Access::read), text_(std::move(text)) {}
+  static Result<std::unique_ptr<vfs::NodeIo>> open(vfs::Node node, std::string text,
+                                                   const std::shared_ptr<BufferBudget>& budget) {
+    text.shrink_to_fit();
+    const std::uint64_t cost = text.size() - std::min(text.size(), BufferBudget::free_bytes);
+    if (cost != 0 && !budget->take(cost)) return Errno::nomem;
+    return std::unique_ptr<vfs::NodeIo>(new TextIo(std::move(node), std::move(text), budget, cost));
+  }
+  ~TextIo() override {
+    if (cost_ != 0) budget_->give_back(cost_);
+  }
 
   Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> out) override {
     if (offset >= text_.size()) return std::size_t{0};
@@ -30,7 +40,15 @@ class TextIo final : public vfs::NodeIo {
   Result<void> sync() override { return {}; }
 
  private:
-  std::string text_;
+  TextIo(vfs::Node node, std::string text, std::shared_ptr<BufferBudget> budget, std::uint64_t cost)
+      : NodeIo(std::move(node), vfs::Access::read),
+        text_(std::move(text)),
+        budget_(std::move(budget)),
+        cost_(cost) {}
+
+  const std::string text_;
+  const std::shared_ptr<BufferBudget> budget_;
+  const std::uint64_t cost_;
 };
 
 }  // namespace
@@ -66,7 +84,7 @@ Result<std::unique_ptr<vfs::NodeIo>> ComputedFs::open(vfs::Ino ino, vfs::Access 
     return std::unique_ptr<vfs::NodeIo>(new DirectoryIo(*this, ino));
   if (what.type != vfs::FileType::regular) return Errno::inval;
   CLOCHE_ASSIGN(std::string text, content(ino));
-  return std::unique_ptr<vfs::NodeIo>(new TextIo(vfs::Node(*this, ino), std::move(text)));
+  return TextIo::open(vfs::Node(*this, ino), std::move(text), budget_);
 }
 
 vfs::FsRef ComputedFs::fork_for(std::optional<std::uint64_t>) { return {}; }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "kernel/byte_ring.h"
 #include "vfs/filesystem.h"
 
 namespace cloche::kernel {
@@ -19,6 +20,10 @@ class ComputedFs : public vfs::FileSystem {
   vfs::FsRef fork_for(std::optional<std::uint64_t> quota_bytes) override;
 
  protected:
+  // `budget`: what the texts of open files are charged to; ENOMEM when it is used up. Null for a
+  // file system without regular files.
+  explicit ComputedFs(std::shared_ptr<BufferBudget> budget) : budget_(std::move(budget)) {}
+
   // What a regular file reads as.
   virtual Result<std::string> content(vfs::Ino ino) = 0;
   // The entries of a directory behind "." and ".." whose cookie `next` is more than `cookie`, in
@@ -31,6 +36,8 @@ class ComputedFs : public vfs::FileSystem {
 
  private:
   class DirectoryIo;
+
+  const std::shared_ptr<BufferBudget> budget_;
 };
 
 }  // namespace cloche::kernel

@@ -9,7 +9,7 @@
 namespace cloche::kernel {
 
 DevPts::DevPts(const TerminalTable& terminals)
-    : terminals_(&terminals), made_(vfs::host_clock().now()) {}
+    : ComputedFs(nullptr), terminals_(&terminals), made_(vfs::host_clock().now()) {}
 
 bool DevPts::is_slave(vfs::Ino ino) const {
   return terminals_ != nullptr && ino >= first_slave_ino &&

@@ -56,6 +56,7 @@ EpollFile::Entry* EpollFile::find(std::int32_t fd, const FilePtr& file) {
   if (found->second.file.expired()) {
     // Another file that happens to lie at the address of one that is closed.
     entries_.erase(found);
+    (void)charge_for(entries_.size());
     return nullptr;
   }
   return &found->second;
@@ -63,6 +64,15 @@ EpollFile::Entry* EpollFile::find(std::int32_t fd, const FilePtr& file) {
 
 void EpollFile::forget_closed() {
   std::erase_if(entries_, [](const auto& entry) { return entry.second.file.expired(); });
+  (void)charge_for(entries_.size());
+}
+
+bool EpollFile::charge_for(std::size_t entries) noexcept {
+  const std::uint64_t wanted = (entries - std::min(entries, free_entries)) * entry_bytes;
+  if (wanted > charged_ && !budget_->take(wanted - charged_)) return false;
+  if (wanted < charged_) budget_->give_back(charged_ - wanted);
+  charged_ = wanted;
+  return true;
 }
 
 int EpollFile::depth_with(const EpollFile& root, int depth) const {
@@ -98,7 +108,7 @@ Result<void> EpollFile::add(std::int32_t fd, const FilePtr& file, EpollEvent eve
   }
   if (find(fd, file) != nullptr) return Errno::exist;
   if (entries_.size() >= max_entries) forget_closed();
-  if (entries_.size() >= max_entries) return Errno::nospc;
+  if (entries_.size() >= max_entries || !charge_for(entries_.size() + 1)) return Errno::nospc;
   entries_.emplace(Key{fd, file.get()}, Entry{file, event});
   changed_.wake_all();
   return {};
@@ -116,6 +126,7 @@ Result<void> EpollFile::modify(std::int32_t fd, const FilePtr& file, EpollEvent 
 Result<void> EpollFile::remove(std::int32_t fd, const FilePtr& file) {
   if (find(fd, file) == nullptr) return Errno::noent;
   entries_.erase({fd, file.get()});
+  (void)charge_for(entries_.size());
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernel/byte_ring.h"
 #include "kernel/file.h"
 
 namespace cloche::kernel {
@@ -47,10 +48,17 @@ class EpollFile : public File {
   static constexpr int max_epoll_entries =
       4;  // epoll files in one: what a look at a whole tree of them may cost
 
-  explicit EpollFile(std::uint64_t id) : File(o_rdwr), id_(id) {}
+  // The first entries cost nothing, each further one so much of the kernel's budget for buffers.
+  static constexpr std::size_t free_entries = 16;
+  static constexpr std::size_t entry_bytes = 192;
+
+  EpollFile(std::shared_ptr<BufferBudget> budget, std::uint64_t id)
+      : File(o_rdwr), budget_(std::move(budget)), id_(id) {}
+  ~EpollFile() override { (void)charge_for(0); }
 
   // epoll_ctl. EEXIST, ENOENT; EPERM for a file that cannot be waited for; EINVAL for itself and
-  // for bad EPOLLEXCLUSIVE; ELOOP for a loop or a chain that is too deep; ENOSPC at the limits.
+  // for bad EPOLLEXCLUSIVE; ELOOP for a loop or a chain that is too deep; ENOSPC at the limits
+  // and without room in the budget.
   Result<void> add(std::int32_t fd, const FilePtr& file, EpollEvent event);
   Result<void> modify(std::int32_t fd, const FilePtr& file, EpollEvent event);
   Result<void> remove(std::int32_t fd, const FilePtr& file);
@@ -76,6 +84,8 @@ class EpollFile : public File {
 
   Entry* find(std::int32_t fd, const FilePtr& file);
   void forget_closed();
+  // False: the budget has no room for so many entries.
+  bool charge_for(std::size_t entries) noexcept;
   // What an entry has to report now.
   static PollEvents ready(const Entry& entry, File& file);
   std::vector<EpollEvent> collect(std::size_t max_events);
@@ -83,6 +93,8 @@ class EpollFile : public File {
   // through `root`.
   int depth_with(const EpollFile& root, int depth) const;
 
+  const std::shared_ptr<BufferBudget> budget_;
+  std::uint64_t charged_ = 0;
   std::uint64_t id_;
   std::map<Key, Entry> entries_;
   Key next_{};  // where the next report starts, so that a busy entry does not starve the others

@@ -72,7 +72,7 @@ bool LineDiscipline::accepts() const noexcept {
 
 std::size_t LineDiscipline::receive(std::span<const std::byte> typed, Effects& effects) {
   std::size_t taken = 0;
-  while (taken < typed.size() && accepts())
+  while (taken < typed.size() && accepts() && !effects.is_much())
     receive_one(static_cast<std::uint8_t>(typed[taken++]), effects);
   return taken;
 }

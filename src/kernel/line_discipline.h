@@ -27,13 +27,17 @@ class LineDiscipline {
     std::vector<int> signals;  // for the foreground group
     bool flush_output = false;
     bool input_changed = false;
+
+    // One byte may cause kilobytes of echo: who types a megabyte of them gets it in steps.
+    bool is_much() const noexcept { return echo.size() >= 16384 || signals.size() >= 64; }
   };
 
   const tty::Termios& termios() const noexcept { return termios_; }
   // A change of ICANON makes what has been typed readable.
   void set_termios(const tty::Termios& termios);
 
-  // Takes typed bytes; how many were taken: fewer than all only when the reader is behind.
+  // Takes typed bytes; how many were taken: fewer than all only when the reader is behind, or when
+  // they have caused much: apply the effects then, and go on with the rest.
   std::size_t receive(std::span<const std::byte> typed, Effects& effects);
   // True when receive() takes at least one byte.
   bool accepts() const noexcept;

@@ -159,6 +159,20 @@ TEST_F(Keyboard, ACharacterThatIsOffMeansNothing) {
 
 TEST_F(Keyboard, ReprintShowsTheLineAgain) { EXPECT_EQ(type("ab\x12"), "ab^R\r\nab"); }
 
+TEST_F(Keyboard, BytesThatCauseMuchAreTakenInSteps) {
+  type(std::string(LineDiscipline::max_input_bytes, '\t'));
+  const std::string reprints(200, '\x12');
+  std::string_view left = reprints;
+  while (!left.empty()) {
+    const std::string echo = type(left);
+    EXPECT_LT(echo.size(), 32 * LineDiscipline::max_input_bytes);
+    ASSERT_GT(taken_, 0U);
+    left.remove_prefix(taken_);
+  }
+  type(std::string(1000, '\x03'));
+  EXPECT_LT(taken_, 1000U);
+}
+
 TEST_F(Keyboard, FlowControlStopsAndStartsOutput) {
   EXPECT_EQ(type("\x13"), "");
   EXPECT_TRUE(tty_.output_stopped());

@@ -82,7 +82,7 @@ std::uint32_t default_mode(FileType type) {
 
 }  // namespace
 
-ProcFs::ProcFs(Kernel& kernel) : kernel_(kernel) {
+ProcFs::ProcFs(Kernel& kernel) : ComputedFs(kernel.buffers()), kernel_(kernel) {
   Kernel::fill_random(std::as_writable_bytes(std::span(boot_id_)));
 }
 

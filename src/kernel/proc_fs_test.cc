@@ -56,6 +56,32 @@ TEST(proc_fs, tells_of_the_process_that_asks) {
                    .terminal = {}});
 }
 
+TEST(proc_fs, open_texts_have_a_budget) {
+  TestKernel machine;
+  run_guest(
+      machine,
+      [](Guest& guest) {
+        const auto open_all = [&] {
+          int opened = 0;
+          std::int32_t result = 0;
+          while (opened < 1000 && (result = guest.open("/proc/self/environ")) >= 0) ++opened;
+          EXPECT_EQ(result, -ENOMEM);
+          return opened;
+        };
+        const int opened = open_all();
+        EXPECT_GT(opened, 10);
+        EXPECT_EQ(guest.content("/proc/self/comm"), "guest\n");  // what is short costs nothing
+        EXPECT_EQ(guest.call(nr::close_range, 0, -1, 0), 0);
+        EXPECT_EQ(open_all(), opened);
+      },
+      SpawnRequest{.path = {},
+                   .argv = {"guest"},
+                   .environment = {"A=" + std::string(std::size_t{1} << 20, 'x')},
+                   .cwd = "/",
+                   .files = {},
+                   .terminal = {}});
+}
+
 TEST(proc_fs, a_thread_is_the_process_in_a_directory_of_its_own) {
   TestKernel machine;
   run_guest(machine, [](Guest& guest) {

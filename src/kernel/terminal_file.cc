@@ -3,6 +3,7 @@
 
 #include "kernel/task.h"
 #include "kernel/terminal.h"
+#include "kernel/turns.h"
 
 namespace cloche::kernel {
 
@@ -57,10 +58,12 @@ Result<std::size_t> MasterFile::read(Task& task, std::span<std::byte> to) {
 
 Result<std::size_t> MasterFile::write(Task& task, std::span<const std::byte> from) {
   std::size_t written = 0;
+  Turns turns(task);
   while (written < from.size()) {
     const Result<std::size_t> done = terminal_->type(from.subspan(written));
     if (done) {
       written += *done;
+      if (!turns.go_on()) return written;
       continue;
     }
     Errno error = done.error();

@@ -149,7 +149,7 @@ Result<std::shared_ptr<EpollFile>> epoll_file(const Call& call) {
 
 SysResult epoll_create1(Call& call) {
   if ((call.u32(0) & ~o_cloexec) != 0) return Errno::inval;
-  const auto file = std::make_shared<EpollFile>(call.kernel.next_file_id());
+  const auto file = std::make_shared<EpollFile>(call.kernel.buffers(), call.kernel.next_file_id());
   CLOCHE_ASSIGN(const std::int32_t fd, call.process.fds.install(file, call.u32(0)));
   return fd;
 }
