@@ -63,9 +63,9 @@ std::optional<StateStore::Stored> parse(std::string_view file) {
   if (digest_of(rest) != file.substr(0, SHA256_DIGEST_LENGTH)) return std::nullopt;
   const std::size_t line = rest.find('\n');
   const Json json = Json::parse(rest.substr(0, line), nullptr, false);
-  if (line == rest.npos || !json.is_object() || json.value("format", 0) != format)
-    return std::nullopt;
+  if (line == rest.npos || !json.is_object()) return std::nullopt;
   try {
+    if (json.at("format") != format) return std::nullopt;
     StateStore::Stored stored;
     stored.facts = {.id = json.at("id"),
                     .owner = json.at("owner"),
