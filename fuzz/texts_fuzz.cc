@@ -1,0 +1,109 @@
+// Texts and packets that our own code parses for a guest or a client, and no other target reaches:
+// names asked for, network rules, heads of HTTP with secrets, wishes for packages, keys of SSH,
+// schemas. The first byte chooses one.
+#include <array>
+#include <stdexcept>
+
+#include "base/check.h"
+#include "doors/ssh/public_key.h"
+#include "net/dns.h"
+#include "net/rule.h"
+#include "net/secrets.h"
+#include "packages/package_registry.h"
+#include "python/json_schema.h"
+
+namespace {
+
+using namespace cloche;
+
+constexpr std::string_view secret_value = "s3cret-value";
+
+const std::shared_ptr<const net::SecretStore>& secrets() {
+  static const auto store = std::make_shared<const net::SecretStore>(std::map<std::string, Secret>{
+      {"KEY", {.value = std::string(secret_value), .hosts = {"api.test", "*.good.test"}}}});
+  return store;
+}
+
+// "PLACEHOLDER" in the input stands for the one of the secret, which is drawn by chance.
+std::string with_placeholder(std::string_view input) {
+  constexpr std::string_view word = "PLACEHOLDER";
+  std::string text(input);
+  for (std::size_t at = 0; (at = text.find(word, at)) != text.npos; at += 16)
+    text.replace(at, word.size(), secrets()->entries().front().placeholder);
+  return text;
+}
+
+// What comes out of `stream` for the text in pieces of that size.
+template <typename Stream>
+std::string in_pieces(Stream& stream, std::string_view text, std::size_t piece) {
+  std::string out;
+  while (!text.empty()) {
+    out += stream.take(text.substr(0, piece));
+    text.remove_prefix(std::min(piece, text.size()));
+  }
+  return out += stream.finish();
+}
+
+void read_names(std::string_view input) {
+  const auto query = net::parse_dns_query(std::as_bytes(std::span(input)));
+  if (!query) return;
+  CLOCHE_CHECK(query->name.size() <= 253);
+  const std::vector<kernel::IpAddress> found(20, kernel::IpAddress::v4({192, 0, 2, 1}));
+  CLOCHE_CHECK(net::dns_reply(*query, net::DnsAnswer::success, found).size() < 1024);
+}
+
+void read_rule(std::string_view input) try {
+  const net::Rule rule(input);
+  CLOCHE_CHECK(rule.text() == input);
+  (void)rule.has_name("www.good.test");
+  (void)rule.has_port(443);
+  (void)rule.has_address(kernel::IpAddress::v4({10, 1, 2, 3}));
+} catch (const std::invalid_argument&) {
+  return;
+}
+
+void scrub(std::string_view input, std::size_t piece) {
+  const std::string text = with_placeholder(input);
+  net::StreamScrubber scrubber(secrets());
+  const std::string whole = secrets()->scrub(text);
+  CLOCHE_CHECK(in_pieces(scrubber, text, piece) == whole);
+}
+
+void rewrite(std::string_view input, std::size_t piece) {
+  const std::string text = with_placeholder(input);
+  const auto told = [](const std::string&, bool) {};
+  net::RequestRewriter in_one(*secrets(), "api.test", told);
+  net::RequestRewriter in_many(*secrets(), "api.test", told);
+  CLOCHE_CHECK(in_pieces(in_one, text, text.size() + 1) == in_pieces(in_many, text, piece));
+  // To another host everything goes as it is.
+  net::RequestRewriter other(*secrets(), "evil.test", told);
+  CLOCHE_CHECK(in_pieces(other, text, piece) == text);
+}
+
+void check_schema(std::string_view input) try {
+  const std::size_t line = std::min(input.find('\n'), input.size());
+  const python::JsonSchema schema(input.substr(0, line));
+  const auto value = python::read_json(input.substr(std::min(line + 1, input.size())));
+  if (value) (void)schema.problem(*value);
+} catch (const std::invalid_argument&) {
+  return;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr std::size_t most = 8192;
+  if (size < 2 || size > most) return 0;
+  const std::string_view input(reinterpret_cast<const char*>(data) + 2, size - 2);
+  const std::size_t piece = data[1] == 0 ? 1 : data[1];
+  switch (data[0] % 7) {
+    case 0: read_names(input); break;
+    case 1: read_rule(input); break;
+    case 2: scrub(input, piece); break;
+    case 3: rewrite(input, piece); break;
+    case 4: (void)packages::parse_wish(input); break;
+    case 5: (void)ssh::is_public_key(std::string(input)); break;
+    default: check_schema(input); break;
+  }
+  return 0;
+}
