@@ -13,8 +13,8 @@ make -f pcre.mk -j"$JOBS" SRC="$pcre" libpcre2-8.a \
   FLAGS="-O2 -Wno-everything -DHAVE_CONFIG_H -DPCRE2_CODE_UNIT_WIDTH=8 -DPCRE2_STATIC -DSUPPORT_UNICODE -I$pcre"
 export PCRE_CFLAGS="-I$pcre -DPCRE2_STATIC" PCRE_LIBS="$PWD/libpcre2-8.a"
 ./configure --host="$HOST" --prefix=/usr --disable-nls --enable-perl-regexp --disable-dependency-tracking
-make -C lib -j"$JOBS"
-make -C src -j"$JOBS" grep
+make -C lib -j"$JOBS" CFLAGS="$CFLAGS -flto"
+make -C src -j"$JOBS" grep CFLAGS="$CFLAGS -flto -mllvm -inline-threshold=400"
 install -m 755 src/grep "$OUT/usr/bin/grep"
 $STRIP "$OUT/usr/bin/grep"
 for letter in E F; do
