@@ -6,9 +6,11 @@
 // Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +31,10 @@ struct EngineOptions {
   // Machine code that came with the system (see Engine::ship). Empty: `code` beside the system's
   // folder, if it is there.
   std::filesystem::path code_folder;
+  // What wheels that sandboxes fetch from package indexes may take of the cache folder, where the
+  // next sandbox finds them; 0: they are not kept. Absent: $CLOCHE_WHEEL_CACHE, a number of MiB, or
+  // 1 GiB.
+  std::optional<std::uint64_t> wheel_cache_bytes;
   // Told one line when something takes long (a program is compiled for the first time). Any thread.
   std::function<void(std::string_view line)> progress;
 };

@@ -79,6 +79,8 @@ struct RunResult {
   std::string stderr_data;
   bool stdout_truncated = false;
   bool stderr_truncated = false;
+  // Files in the sandbox with the figures that Python programs of the run have shown (plt.show()).
+  std::vector<std::string> figures;
   std::chrono::nanoseconds duration{0};
 };
 

@@ -6,6 +6,7 @@
 // the others take it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -51,6 +52,14 @@ class Kernel;
 
 enum class PackageChange : std::uint8_t { install, uninstall };
 
+// A file of a package index, which the host's cache is asked for, or is to keep.
+struct CachedWheel {
+  std::string origin;   // whom it comes from: Outbound::origin of an open connection
+  std::string address;  // its own there, as the guest says
+  std::array<std::uint8_t, 32> sha256{};
+  std::uint64_t bytes_to_keep = 0;  // 0: it is asked for
+};
+
 struct KernelOptions {
   KernelLimits limits;
   std::string host_name = "cloche";
@@ -61,6 +70,12 @@ struct KernelOptions {
   // Links a package of the build into the kernel's files, or takes it away; ENOENT when there is
   // none of that name. Called with the kernel lock held. Empty: there are no packages.
   std::function<Result<void>(Kernel& kernel, PackageChange change, std::string_view name)> packages;
+  // Opens a file of the host's cache of wheels: to read one that is there (else ENOENT), or to write
+  // one. Called with the kernel lock held. Empty: there is no cache.
+  std::function<Result<FilePtr>(const CachedWheel& wheel)> wheels;
+  // Told of a figure that a program has shown: the file that it is in. Called with the kernel lock
+  // held. Empty: nobody wants to know.
+  std::function<void(JobId job, std::string_view path)> figure_shown;
 };
 
 // What a new process is, when the host starts it.

@@ -55,6 +55,11 @@ Result<void> Connection::start_tls(TlsRequest request) {
   return {};
 }
 
+std::string Connection::origin() const {
+  const std::string host = far_.host.empty() ? far_.to.ip.text() : far_.host;
+  return (tls_asked_ ? "https://" : "http://") + host + ":" + std::to_string(far_.to.port);
+}
+
 std::optional<std::chrono::steady_clock::time_point> Connection::deadline() const {
   if (state_ == State::connecting) return last_activity_ + connect_timeout_;
   if (idle_timeout_.count() > 0) return last_activity_ + idle_timeout_;

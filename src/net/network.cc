@@ -22,7 +22,6 @@
 namespace cloche::net {
 namespace {
 
-constexpr std::size_t max_names = 4096;
 constexpr std::size_t max_events = 4096;
 
 UniqueFd must(int fd, const char* what) {
@@ -120,11 +119,6 @@ const TlsContext& Network::tls() {
 // --- What the kernel asks; its lock is held
 // -------------------------------------------------------------------------
 
-std::set<std::string> Network::names_of(const kernel::IpAddress& address) const {
-  const auto found = names_.find(address);
-  return found == names_.end() ? std::set<std::string>() : found->second;
-}
-
 void Network::note(NetworkEvent event) {
   if (!options_.audit || events_.size() >= max_events || !ensure_thread()) return;
   events_.push_back(std::move(event));
@@ -163,7 +157,7 @@ Result<void> Network::connect(const kernel::InetAddress& to,
                               std::shared_ptr<kernel::StreamConnection> stream,
                               std::weak_ptr<kernel::OutboundAttempt> attempt) {
   if (stopping_) return Errno::netdown;
-  Verdict verdict = policy_.judge(to.ip, to.port, names_of(to.ip));
+  Verdict verdict = policy_.judge(to.ip, to.port, known_names_.of(to.ip));
   if (verdict.allowed && connections_.size() >= options_.max_connections)
     verdict = {false, fmt::format("{} connections are open already", connections_.size()),
                verdict.host};
@@ -193,7 +187,7 @@ Result<void> Network::connect(const kernel::InetAddress& to,
 
 bool Network::has_loopback(const kernel::InetAddress& to) const {
   return !stopping_ && class_of(to.ip) == AddressClass::loopback &&
-         policy_.judge(to.ip, to.port, names_of(to.ip)).allowed;
+         policy_.judge(to.ip, to.port, known_names_.of(to.ip)).allowed;
 }
 
 void Network::query(std::vector<std::byte> packet, NameReply reply) {
@@ -212,8 +206,7 @@ void Network::query(std::vector<std::byte> packet, NameReply reply) {
         if (stopping_) return;
         std::string addresses;
         for (const kernel::IpAddress& address : found.addresses) {
-          if (names_.size() < max_names || names_.contains(address))
-            names_[address].insert(query.name);
+          known_names_.learn(address, query.name);
           addresses += (addresses.empty() ? "" : " ") + address.text();
         }
         note({NetworkEvent::Kind::resolve, true, query.name, addresses, 0, rule});
@@ -225,13 +218,23 @@ void Network::query(std::vector<std::byte> packet, NameReply reply) {
   if (!asked) reply(dns_reply(*query, DnsAnswer::server_failure, {}));
 }
 
-Result<void> Network::start_tls(const kernel::StreamConnection& stream, std::string_view text) {
+std::shared_ptr<Connection> Network::find(const kernel::StreamConnection& stream) const {
   const auto found = std::ranges::find_if(
       connections_, [&](const auto& connection) { return &connection->stream() == &stream; });
-  if (found == connections_.end()) return Errno::notsup;
+  return found == connections_.end() ? nullptr : *found;
+}
+
+Result<void> Network::start_tls(const kernel::StreamConnection& stream, std::string_view text) {
+  const auto connection = find(stream);
+  if (!connection) return Errno::notsup;
   std::optional<TlsRequest> request = read_request(text);
   if (!request) return Errno::inval;
-  return (*found)->start_tls(*std::move(request));
+  return connection->start_tls(*std::move(request));
+}
+
+std::string Network::origin(const kernel::StreamConnection& stream) const {
+  const auto connection = find(stream);
+  return connection ? connection->origin() : std::string();
 }
 
 // --- The thread

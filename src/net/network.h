@@ -6,7 +6,6 @@
 #pragma once
 
 #include <chrono>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -17,6 +16,7 @@
 #include "base/unique_fd.h"
 #include "kernel/kernel.h"
 #include "kernel/sockets/outbound.h"
+#include "net/known_names.h"
 #include "net/policy.h"
 #include "net/resolver.h"
 #include "net/secrets.h"
@@ -48,6 +48,7 @@ class Network final : public kernel::Outbound {
   bool has_loopback(const kernel::InetAddress& to) const override;
   void query(std::vector<std::byte> packet, NameReply reply) override;
   Result<void> start_tls(const kernel::StreamConnection& stream, std::string_view request) override;
+  std::string origin(const kernel::StreamConnection& stream) const override;
 
   // For Connection.
   kernel::Kernel& kernel() noexcept { return kernel_; }
@@ -63,11 +64,12 @@ class Network final : public kernel::Outbound {
   using Connections = std::vector<std::shared_ptr<Connection>>;
 
   bool ensure_thread();
+  // Null: it is none of this layer, or has ended.
+  std::shared_ptr<Connection> find(const kernel::StreamConnection& stream) const;
   void run() noexcept;
   void serve(const std::set<Connection*>& ready);
   std::chrono::milliseconds next_deadline() const;
   void tell_events();
-  std::set<std::string> names_of(const kernel::IpAddress& address) const;
 
   kernel::Kernel& kernel_;
   const NetworkOptions options_;
@@ -81,7 +83,7 @@ class Network final : public kernel::Outbound {
   // Under the kernel lock.
   Connections connections_;
   std::set<Connection*> woken_;
-  std::map<kernel::IpAddress, std::set<std::string>> names_;
+  KnownNames known_names_;
   std::vector<NetworkEvent> events_;
   std::uint64_t total_connections_ = 0;
   std::uint64_t bytes_ = 0;

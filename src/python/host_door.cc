@@ -7,6 +7,7 @@
 #include "kernel/host_entry.h"
 #include "kernel/linux/call.h"
 #include "kernel/linux/trace.h"
+#include "python/own_requests.h"
 
 namespace cloche::python {
 namespace {
@@ -30,16 +31,21 @@ constexpr std::array<char, 4> syscall_magic{'s', 'y', 's', '0'};
 constexpr std::array<char, 4> immortal_magic{'i', 'm', 'm', '0'};
 constexpr std::array<char, 4> peek_magic{'p', 'e', 'k', '0'};
 constexpr std::array<char, 4> package_magic{'p', 'k', 'g', '0'};
+constexpr std::array<char, 4> wheel_magic{'w', 'h', 'l', '0'};
+constexpr std::array<char, 4> figure_magic{'f', 'i', 'g', '0'};
 constexpr std::array<char, 4> signals_magic{'s', 'g', 'n', '0'};
 
 // Numbers that this guest may use, ascending. What is left out: memory (the guest's allocator owns
 // it), clone and set_tid_address, reads and writes and paths that WASI has already.
-constexpr std::array<std::uint16_t, 76> allowed{
-    17,  23,  24,  25,  29,  32,  33,  34,  43,  44,  46,  48,  49,  50,  52,  53,  54,  55,  56,
-    57,  59,  81,  94,  95,  98,  102, 103, 119, 120, 121, 122, 123, 129, 134, 135, 140, 141, 143,
-    144, 145, 146, 147, 148, 149, 150, 153, 154, 155, 156, 157, 158, 159, 160, 165, 166, 172, 173,
-    174, 175, 176, 177, 179, 198, 199, 200, 201, 203, 204, 205, 206, 207, 208, 209, 210, 221, 242};
-constexpr std::array<std::uint16_t, 6> allowed_high{261, 291, 414, 436, 439, 0x1004};
+constexpr std::array<std::uint16_t, 99> allowed{
+    5,   6,   7,   8,   9,   10,  11,  12,  13,  14,  15,  16,  17,  19,  20,  21,  22,
+    23,  24,  25,  29,  32,  33,  34,  43,  44,  46,  47,  48,  49,  50,  52,  53,  54,
+    55,  56,  57,  59,  71,  76,  81,  85,  94,  95,  98,  102, 103, 119, 120, 121, 122,
+    123, 125, 126, 129, 134, 135, 136, 140, 141, 143, 144, 145, 146, 147, 148, 149, 150,
+    153, 154, 155, 156, 157, 158, 159, 160, 165, 166, 172, 173, 174, 175, 176, 177, 179,
+    198, 199, 200, 201, 203, 204, 205, 206, 207, 208, 209, 210, 221, 242};
+constexpr std::array<std::uint16_t, 11> allowed_high{261, 279, 285, 291, 410,   411,
+                                                     414, 421, 436, 439, 0x1004};
 static_assert(std::is_sorted(allowed.begin(), allowed.end()));
 
 constexpr std::uint32_t rt_sigaction = 134;
@@ -154,29 +160,6 @@ Result<void> take_signal_words(wasm::HostCall& host, std::uint32_t request) {
   });
 }
 
-// "pkg0", 'i' (install) or 'u' (uninstall), and the name of a package with zeros up to the end. The
-// result or negative errno is written as i64 at the start.
-Result<void> change_package(wasm::HostCall& host, std::uint32_t request, std::uint32_t length) {
-  constexpr std::uint32_t head = 5;
-  constexpr std::uint32_t longest = 256;
-  if (length < 8 || length > longest) return Errno::inval;
-  std::string name(length - head, '\0');
-  const wasm::GuestMemory memory = host.memory();
-  CLOCHE_ASSIGN(const char action, memory.read<char>(request + 4));
-  CLOCHE_ASSIGN(const auto text, memory.slice(request + head, name.size()));
-  std::memcpy(name.data(), text.data(), text.size());
-  name.resize(std::min(name.find('\0'), name.size()));
-  if (action != 'i' && action != 'u') return Errno::inval;
-  const auto change =
-      action == 'i' ? kernel::PackageChange::install : kernel::PackageChange::uninstall;
-  const Result<void> done =
-      kernel::enter_kernel(host, [&](Task& task, const wasm::GuestMemory&) -> Result<void> {
-        const auto& packages = task.kernel().options().packages;
-        return packages ? packages(task.kernel(), change, name) : Errno::noent;
-      });
-  return memory.write(request, done ? std::int64_t{0} : -static_cast<std::int64_t>(done.error()));
-}
-
 // Requests that are no system calls; nothing for one that is.
 std::optional<Result<void>> perform_own(wasm::HostCall& host, std::uint32_t request,
                                         std::uint32_t length) {
@@ -188,6 +171,8 @@ std::optional<Result<void>> perform_own(wasm::HostCall& host, std::uint32_t requ
   if (*magic == peek_magic) return peek(memory, request, length);
   if (*magic == signals_magic) return take_signal_words(host, request);
   if (*magic == package_magic) return change_package(host, request, length);
+  if (*magic == wheel_magic) return open_wheel(host, request, length);
+  if (*magic == figure_magic) return show_figure(host, request, length);
   return std::nullopt;
 }
 

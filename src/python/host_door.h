@@ -12,8 +12,7 @@
 //
 // Three requests are no calls, and touch nothing but the guest's own memory: "imm0" makes objects
 // immortal, "pek0" reads memory, "sgn0" names the words in which the interpreter is told of signals
-// (kernel::InterpreterSignals). "pkg0" installs or uninstalls a package of the build
-// (kernel::KernelOptions::packages).
+// (kernel::InterpreterSignals). Those of own_requests.h are for what the sandbox is made of.
 #pragma once
 
 #include "wasm/linker.h"

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "base/host_error.h"
 #include "kernel/linux/dispatch.h"
 #include "kernel/wasi/register.h"
 #include "sandbox/base_layer.h"
 #include "sandbox/places.h"
+#include "wasm/cache_folder.h"
 
 namespace cloche::detail {
 namespace {
@@ -34,6 +36,21 @@ wasm::ModuleStore::Options store_options(const EngineOptions& options) {
   return store;
 }
 
+// A folder that cannot be used is no reason to have no sandboxes.
+std::unique_ptr<packages::WheelCache> open_wheel_cache(const EngineOptions& options) {
+  const std::uint64_t limit = options.wheel_cache_bytes.value_or(default_wheel_cache_bytes());
+  if (limit == 0) return nullptr;
+  const std::filesystem::path folder = options.cache_folder / "wheels";
+  try {
+    wasm::prepare_cache_folder(folder);
+  } catch (const HostError& problem) {
+    if (options.progress)
+      options.progress(fmt::format("fetched wheels are not kept: {}", problem.what()));
+    return nullptr;
+  }
+  return std::make_unique<packages::WheelCache>(folder, limit);
+}
+
 }  // namespace
 
 EngineState::EngineState(EngineOptions options)
@@ -49,6 +66,7 @@ EngineState::EngineState(EngineOptions options)
   python_ = std::make_unique<PythonParts>(services(), options_, builder);
   base_ = builder.freeze();
   python_->set_base(base_);
+  wheels_ = open_wheel_cache(options_);
 }
 
 void EngineState::prepare() {

@@ -8,6 +8,7 @@
 #include "kernel/kernel.h"
 #include "kernel/program.h"
 #include "kernel/timer_thread.h"
+#include "packages/wheel_cache.h"
 #include "sandbox/program_folder.h"
 #include "sandbox/python_parts.h"
 #include "vfs/memfs.h"
@@ -28,6 +29,8 @@ class EngineState {
   kernel::KernelServices services() { return {wasm_, threads_, programs_, timers_}; }
   const vfs::Frozen& base() const noexcept { return base_; }
   PythonParts& python() noexcept { return *python_; }
+  // Null: there is none.
+  packages::WheelCache* wheels() noexcept { return wheels_.get(); }
   ProgramFolders& program_folders() noexcept { return program_folders_; }
 
   // See Engine::prepare.
@@ -43,6 +46,7 @@ class EngineState {
   kernel::TimerThread timers_;
   wasm::GuestThreads threads_;
   std::unique_ptr<PythonParts> python_;
+  std::unique_ptr<packages::WheelCache> wheels_;
   vfs::Frozen base_;
 };
 

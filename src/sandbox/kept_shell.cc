@@ -179,6 +179,7 @@ RunResult KeptShell::run_now(const RunOptions& options, std::uint64_t cancellati
     }
   }
   ports.collect(result, end.job);
+  result.figures = state_.shown_figures().take(end.job);
   return result;
 }
 

@@ -175,6 +175,7 @@ void LiveRunState::finish() {
   if (screen_scrubber_) show(screen_scrubber_->finish());
   take_output(kernel_, outputs_.out, options_.command, Stream::out, result_);
   take_output(kernel_, outputs_.err, options_.command, Stream::err, result_);
+  if (process_) result_.figures = state_.shown_figures().take(process_->job);
   result_.duration = std::chrono::steady_clock::now() - begin_;
   if (options_.on_end) options_.on_end(result_);
   const std::lock_guard lock(end_mutex_);

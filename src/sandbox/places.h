@@ -1,6 +1,7 @@
 // Where things are on the host: the guests' system and the cache.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 namespace cloche::detail {
@@ -8,6 +9,10 @@ namespace cloche::detail {
 // $CLOCHE_CACHE, $XDG_CACHE_HOME/cloche, ~/.cache/cloche. Throws HostError when none of these
 // variables is set.
 std::filesystem::path default_cache_folder();
+
+// $CLOCHE_WHEEL_CACHE, in MiB; 1 GiB when it is not set. Throws HostError for a text that is no
+// such number.
+std::uint64_t default_wheel_cache_bytes();
 
 // $CLOCHE_ROOTFS, or `rootfs` beside the folder of this program (build/rootfs for
 // build/bin/cloche), or

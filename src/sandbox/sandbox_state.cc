@@ -9,6 +9,7 @@
 #include "kernel/sockets/socket_table.h"
 #include "kernel/statistics.h"
 #include "net/no_network.h"
+#include "sandbox/cached_wheels.h"
 #include "sandbox/run.h"
 #include "vfs/hostfs.h"
 
@@ -187,6 +188,11 @@ std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
   options.packages = [&engine = engine_](kernel::Kernel& kernel, kernel::PackageChange change,
                                          std::string_view name) {
     return engine.python().change_package(kernel.files(), change, name);
+  };
+  options.wheels = wheels_of(engine_.wheels());
+  options.figure_shown = [figures = shown_figures_.get()](kernel::JobId job,
+                                                          std::string_view path) {
+    figures->add(job, path);
   };
   return std::make_unique<kernel::Kernel>(engine_.services(), std::move(space), std::move(options));
 }

@@ -13,6 +13,7 @@
 #include "sandbox/engine_state.h"
 #include "sandbox/kept_python.h"
 #include "sandbox/kept_shell.h"
+#include "sandbox/shown_figures.h"
 #include "vfs/file_ops.h"
 #include "vfs/memfs.h"
 #include "vfs/namespace.h"
@@ -35,6 +36,7 @@ class SandboxState {
   KeptPython& python() noexcept { return *python_; }
   KeptShell& shell() noexcept { return *shell_; }
   kernel::Kernel& kernel() noexcept { return *kernel_; }
+  ShownFigures& shown_figures() noexcept { return *shown_figures_; }
   const SandboxOptions& options() const noexcept { return options_; }
   // That Python starts from; null: the usual one.
   const std::shared_ptr<python::OwnImage>& image() const noexcept { return image_; }
@@ -107,6 +109,7 @@ class SandboxState {
   vfs::TypedFsRef<vfs::MemFs> root_;                 // under the kernel lock
   std::shared_ptr<const net::SecretStore> secrets_;  // the same in forks
   std::shared_ptr<python::OwnImage> image_;          // the same in forks
+  const std::unique_ptr<ShownFigures> shown_figures_ = std::make_unique<ShownFigures>();
   std::unique_ptr<kernel::Kernel> kernel_;
   std::shared_ptr<net::Network> network_;  // null: there is none
   std::unique_ptr<KeptPython> python_;

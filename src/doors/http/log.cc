@@ -55,6 +55,12 @@ std::string json_string(std::string_view text) {
   return json;
 }
 
+std::string figures_json(const std::vector<std::string>& paths) {
+  std::string json;
+  for (const std::string& path : paths) json += (json.empty() ? "" : ",") + json_string(path);
+  return json.empty() ? json : ",\"figures\":[" + json + "]";
+}
+
 std::string Log::line(LogFormat format, LogLevel level, std::string_view name,
                       std::initializer_list<Detail> details, std::string_view timestamp) {
   std::string line;

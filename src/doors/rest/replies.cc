@@ -14,6 +14,7 @@
 namespace cloche::rest {
 namespace {
 
+using http::figures_json;
 using http::iso_timestamp;
 using http::json_string;
 
@@ -93,12 +94,13 @@ std::string result_json(const RunResult& result) {
   const bool timed_out = result.status == RunStatus::timed_out;
   std::string errors = result.stderr_data;
   if (result.status == RunStatus::not_started) errors += result.reason + "\n";
-  return fmt::format(R"({{"status":"{}","exitCode":{},"stdout":{},"stderr":{}}})",
+  return fmt::format(R"({{"status":"{}","exitCode":{},"stdout":{},"stderr":{}{}}})",
                      timed_out               ? "timeout"
                      : result.exit_code == 0 ? "completed"
                                              : "failed",
                      timed_out ? "null" : std::to_string(result.exit_code),
-                     json_string(result.stdout_data), json_string(errors));
+                     json_string(result.stdout_data), json_string(errors),
+                     figures_json(result.figures));
 }
 
 std::string file_json(const FileInfo& info, std::string_view path, std::string_view checksum) {

@@ -40,6 +40,19 @@ Reply reply_of(const RunResult& result, bool base64, bool detail) {
   return reply;
 }
 
+// The figures that Python programs of the command have shown, from their files. One that is gone
+// again, or too large to be a picture that somebody looks at, is left out.
+Reply figures_of(Sandbox& sandbox, const RunResult& result) {
+  constexpr std::size_t most = 64, most_bytes = std::size_t{16} << 20;
+  Reply figures = Reply::array();
+  for (const std::string& path : result.figures) {
+    if (figures.size() == most) break;
+    if (const auto png = sandbox.files().read(path, most_bytes))
+      figures.push_back({{"path", path}, {"mimeType", "image/png"}, {"data", to_base64(*png)}});
+  }
+  return figures;
+}
+
 // What a command that could not be started would have said.
 void explain_start(RunResult& result) {
   if (result.status == RunStatus::not_started && result.stderr_data.empty())
@@ -70,14 +83,17 @@ Reply run(Call& call) {
     };
   }
   const std::int64_t started_ms = now_ms();
-  RunResult result = call.sandbox()->run(options);
+  const auto sandbox = call.sandbox();
+  RunResult result = sandbox->run(options);
   if (stream) streamer.finish();
   explain_start(result);
   call.seat->remember({.command = std::move(options.script),
                        .exit_code = result.exit_code,
                        .started_ms = started_ms,
                        .duration_ms = milliseconds(result.duration)});
-  return reply_of(result, base64, detail);
+  Reply reply = reply_of(result, base64, detail);
+  if (call.params.flag("figures")) reply["figures"] = figures_of(*sandbox, result);
+  return reply;
 }
 
 Reply cancel(Call& call) {

@@ -186,8 +186,9 @@ http::Response StepDoor::run(const StepRun& step) {
   parts_.metrics.count("cloche_steps_total", label);
   parts_.metrics.count("cloche_step_seconds_total", label, duration_s);
   return http::json_response(
-      200, fmt::format(R"({{"output":{},"error":{},"exit_code":{}}})",
-                       http::json_string(result.stdout_data), http::json_string(error), code));
+      200, fmt::format(R"({{"output":{},"error":{},"exit_code":{}{}}})",
+                       http::json_string(result.stdout_data), http::json_string(error), code,
+                       http::figures_json(result.figures)));
 }
 
 }  // namespace cloche::steps

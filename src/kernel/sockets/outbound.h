@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +51,10 @@ class Outbound {
   virtual Result<void> start_tls(const StreamConnection&, std::string_view) {
     return Errno::notsup;
   }
+
+  // Whom a stream of this layer leads to, as the policy has judged it: scheme (http, or https once
+  // TLS was begun), name or address, and port. Empty for any other stream.
+  virtual std::string origin(const StreamConnection&) const { return {}; }
 };
 
 }  // namespace cloche::kernel

@@ -101,6 +101,8 @@ class Socket : public File {
   virtual std::size_t readable_bytes() const = 0;
   // See Outbound::start_tls.
   virtual Result<void> start_tls(std::string_view request);
+  // See Outbound::origin.
+  virtual std::string origin() const { return {}; }
   // SO_SNDBUF and SO_RCVBUF have changed.
   virtual void buffers_changed() {}
 

@@ -233,6 +233,11 @@ Result<void> StreamSocket::start_tls(std::string_view request) {
   return outbound->start_tls(*connection_, request);
 }
 
+std::string StreamSocket::origin() const {
+  const Outbound* outbound = table().outbound();
+  return connected() && outbound != nullptr ? outbound->origin(*connection_) : std::string();
+}
+
 Result<void> StreamSocket::wait_established(Task& task) {
   Deadline deadline;
   if (options().send_timeout.count() > 0)

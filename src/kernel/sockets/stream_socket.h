@@ -43,6 +43,7 @@ class StreamSocket final : public Socket,
   Result<void> shutdown(std::uint32_t how) override;
   std::size_t readable_bytes() const override;
   Result<void> start_tls(std::string_view request) override;
+  std::string origin() const override;
   void buffers_changed() override;
   PollEvents poll() override;
 

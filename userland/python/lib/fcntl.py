@@ -6,7 +6,9 @@ from _cloche.door import Frame, call, call_data
 F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL = 0, 1, 2, 3, 4
 F_GETLK, F_SETLK, F_SETLKW = 12, 13, 14  # the 64-bit ones of a 32-bit machine
 F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ = 1030, 1031, 1032
-FD_CLOEXEC = 1
+F_SETOWN, F_GETOWN, F_SETLEASE, F_GETLEASE, F_ADD_SEALS, F_GET_SEALS = 8, 9, 1024, 1025, 1033, 1034
+F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_WRITE = 1, 2, 4, 8
+FD_CLOEXEC, FASYNC = 1, 0o20000
 F_RDLCK, F_WRLCK, F_UNLCK = 0, 1, 2
 LOCK_SH, LOCK_EX, LOCK_NB, LOCK_UN = 1, 2, 4, 8
 _FLOCK = struct.Struct("<hhiqqii")  # type, whence, pad, start, length, pid, pad

@@ -69,7 +69,7 @@ def run_params(command: str, timeout_ms: Optional[float], cwd: Optional[str],
     """The parameters of `run`."""
     if not isinstance(command, str):
         raise TypeError("a command is a string")
-    params: dict[str, Any] = {"command": command, "detail": True}
+    params: dict[str, Any] = {"command": command, "detail": True, "figures": True}
     if timeout_ms is not None:
         params["timeoutMs"] = timeout_ms
     if cwd is not None:

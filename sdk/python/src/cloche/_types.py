@@ -10,6 +10,28 @@ from ._errors import CommandError
 
 
 @dataclass
+class Figure:
+    """A picture that code drew; a notebook shows it."""
+
+    data: bytes = field(repr=False)
+    mime_type: str = "image/png"
+    path: Optional[str] = None
+    """Its file in the sandbox, where a program showed it with `plt.show()`."""
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {self.mime_type: base64.b64encode(self.data).decode(),
+                "text/plain": f"<{self.mime_type}, {len(self.data)} bytes>"}
+
+    def _html(self) -> str:
+        return f'<img src="data:{self.mime_type};base64,{base64.b64encode(self.data).decode()}">'
+
+    def save(self, path: str) -> None:
+        """Writes the picture to a file of this machine."""
+        with open(path, "wb") as file:
+            file.write(self.data)
+
+
+@dataclass
 class CommandResult:
     """How a command ended, and what it printed."""
 
@@ -23,6 +45,8 @@ class CommandResult:
     """One sentence for anything but "exited"."""
     truncated: bool = field(default=False, compare=False, repr=False)
     """Whether it printed more than was kept."""
+    figures: list[Figure] = field(default_factory=list, compare=False, repr=False)
+    """What it drew with matplotlib: of a command, the figures that its Python programs showed."""
 
     @property
     def ok(self) -> bool:
@@ -45,44 +69,23 @@ class CommandResult:
         if self.exit_code:
             note = html.escape(self.reason) or f"exit code {self.exit_code}"
             parts.append(f"<small>{note}</small>")
+        parts += [figure._html() for figure in self.figures]
         return "".join(parts) or f"<small>done in {self.execution_time_ms:.0f} ms</small>"
-
-
-@dataclass
-class Figure:
-    """A picture that code drew; a notebook shows it."""
-
-    data: bytes = field(repr=False)
-    mime_type: str = "image/png"
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {self.mime_type: base64.b64encode(self.data).decode(),
-                "text/plain": f"<{self.mime_type}, {len(self.data)} bytes>"}
-
-    def save(self, path: str) -> None:
-        """Writes the picture to a file of this machine."""
-        with open(path, "wb") as file:
-            file.write(self.data)
 
 
 @dataclass
 class PythonResult(CommandResult):
     """How Python code ended, what it printed, and the figures that it drew."""
 
-    figures: list[Figure] = field(default_factory=list)
     result: Optional[str] = None
     """The repr of the last expression, if it has a value."""
     error_type: Optional[str] = None
     """The class of the exception that ended the code."""
 
     def _repr_html_(self) -> str:
-        pictures = "".join(
-            f'<img src="data:{f.mime_type};base64,{base64.b64encode(f.data).decode()}">'
-            for f in self.figures)
         value = f"<pre>{html.escape(self.result)}</pre>" if self.result is not None else ""
-        shown = pictures + value
-        text = super()._repr_html_() if self.stdout or self.stderr or not shown else ""
-        return text + shown
+        shown = self.stdout or self.stderr or self.figures or not value
+        return (super()._repr_html_() if shown else "") + value
 
 
 @dataclass
@@ -154,9 +157,8 @@ def command_result(reply: dict[str, Any], stdout: str | None = None,
 def python_result(reply: dict[str, Any], stdout: str | None = None,
                   stderr: str | None = None) -> PythonResult:
     """The result of `python.execute`."""
-    figures = [Figure(base64.b64decode(f["data"]), f["mimeType"]) for f in reply.get("figures", [])]
     error = reply.get("error") or {}
-    return PythonResult(**_common(reply, stdout, stderr), figures=figures, result=reply.get("result"),
+    return PythonResult(**_common(reply, stdout, stderr), result=reply.get("result"),
                         error_type=error.get("type"))
 
 
@@ -169,4 +171,6 @@ def _common(reply: dict[str, Any], stdout: str | None, stderr: str | None) -> di
         "status": reply.get("status", "exited"),
         "reason": reply.get("reason", ""),
         "truncated": bool(reply.get("stdoutTruncated") or reply.get("stderrTruncated")),
+        "figures": [Figure(base64.b64decode(f["data"]), f["mimeType"], f.get("path"))
+                    for f in reply.get("figures", [])],
     }

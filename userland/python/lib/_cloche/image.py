@@ -23,11 +23,12 @@ def build(modules=""):
     """`modules`: of packages, to import beside the common ones."""
     _identity()
     _relocate()
-    from . import cpu_time, linux_errors, posix_calls, posix_processes
+    from . import cpu_time, linux_calls, linux_errors, posix_calls, posix_processes
     linux_errors.install()
     posix_calls.install()
     cpu_time.install()
     posix_processes.install()
+    linux_calls.install()
     _replace_sockets()
     from . import figures, imports, interactive, loop, loop_signals, polling, program, signal_calls, state, streams, threads, trip
     trip.learn()

@@ -1,5 +1,6 @@
 """select.poll and select.select over the kernel's ppoll: any descriptor, for any event, as on Linux."""
 import math
+import os
 import select as _select
 import selectors
 import struct
@@ -142,7 +143,123 @@ def select(rlist, wlist, xlist, timeout=None, /):
     return tuple([item for fd, item in items if found.get(fd, 0) & events] for items, events in zip(lists, ready))
 
 
+EPOLLIN, EPOLLPRI, EPOLLOUT, EPOLLERR, EPOLLHUP, EPOLLRDNORM, EPOLLRDBAND, EPOLLWRNORM, EPOLLWRBAND, EPOLLMSG, EPOLLRDHUP = (
+    1, 2, 4, 8, 16, 64, 128, 256, 512, 1024, 0x2000)
+EPOLLEXCLUSIVE, EPOLLONESHOT, EPOLLET, EPOLL_CLOEXEC = 1 << 28, 1 << 30, 1 << 31, 0o2000000
+_ADD, _DELETE, _MODIFY = 1, 2, 3
+_EVENT = struct.Struct("<I4xQ")
+_MOST_EVENTS = 4096  # in one answer, where no number is asked for
+
+
+class epoll:
+    """select.epoll()"""
+
+    def __init__(self, sizehint=-1, flags=0):
+        if sizehint < -1 or sizehint == 0:
+            raise ValueError("negative sizehint" if sizehint else "sizehint must be positive")
+        self._fd = door.call("epoll_create1", EPOLL_CLOEXEC)
+
+    @classmethod
+    def fromfd(cls, fd, /):
+        found = cls.__new__(cls)
+        found._fd = fd
+        return found
+
+    closed = property(lambda self: self._fd < 0)
+
+    def _check(self):
+        if self._fd < 0:
+            raise ValueError("I/O operation on closed epoll object")
+
+    def fileno(self):
+        self._check()
+        return self._fd
+
+    def close(self):
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+
+    def __del__(self):
+        if getattr(self, "_fd", -1) >= 0:
+            self.close()
+
+    def __enter__(self):
+        self._check()
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _control(self, what, fd, eventmask=0):
+        self._check()
+        fd = _number(fd)
+        frame = Frame()
+        door.call("epoll_ctl", self._fd, what, fd, frame.data(_EVENT.pack(eventmask, fd)), frame=frame)
+
+    def register(self, fd, eventmask=EPOLLIN | EPOLLPRI | EPOLLOUT):
+        self._control(_ADD, fd, eventmask)
+
+    def modify(self, fd, eventmask):
+        self._control(_MODIFY, fd, eventmask)
+
+    def unregister(self, fd):
+        self._control(_DELETE, fd)
+
+    def poll(self, timeout=None, maxevents=-1):
+        self._check()
+        if maxevents < -1 or maxevents == 0:
+            raise ValueError(f"maxevents must be greater than 0, got {maxevents}")
+        seconds = None if timeout is None or timeout < 0 else timeout
+        most = _MOST_EVENTS if maxevents == -1 else min(maxevents, _MOST_EVENTS)
+        return threads.wait_ready(lambda some: self._wait(some, most), seconds) or []
+
+    def _wait(self, seconds, most):
+        end = None if seconds is None else time.monotonic() + seconds
+        while True:
+            frame = Frame()
+            room = frame.space(most * _EVENT.size)
+            left = -1 if end is None else max(0, math.ceil((end - time.monotonic()) * 1000))
+            result, buffer = raw("epoll_pwait", self._fd, room, most, left, 0, 8, frame=frame)
+            if result >= 0:
+                at = door.HEADER_SIZE + int(room)
+                return [(fd, events) for events, fd in _EVENT.iter_unpack(buffer[at:at + result * _EVENT.size])]
+            if result != -_EINTR:
+                raise door.error(-result)
+
+
+class EpollSelector(selectors._PollLikeSelector):
+    """Epoll-based selector."""
+
+    _selector_cls, _EVENT_READ, _EVENT_WRITE = epoll, EPOLLIN, EPOLLOUT
+
+    def fileno(self):
+        return self._selector.fileno()
+
+    def select(self, timeout=None):
+        most = max(len(self._fd_to_key), 1)
+        ready = []
+        for fd, event in self._selector.poll(None if timeout is None else max(timeout, 0), most):
+            key = self._fd_to_key.get(fd)
+            if key:
+                events = (event & ~EPOLLIN and selectors.EVENT_WRITE) | (event & ~EPOLLOUT and selectors.EVENT_READ)
+                ready.append((key, events & key.events))
+        return ready
+
+    def close(self):
+        self._selector.close()
+        super().close()
+
+
+epoll.__module__ = "select"
+EpollSelector.__module__ = "selectors"
+
+
 def install():
+    for name, value in list(globals().items()):
+        if name.startswith("EPOLL"):
+            setattr(_select, name, value)
+    _select.epoll, selectors.EpollSelector = epoll, EpollSelector
     for name, value in globals().items():
         if name.startswith("POLL"):
             setattr(_select, name, value)

@@ -4,14 +4,17 @@ import enum
 import os
 import signal
 import struct
+import time
 
 from . import trip
-from .door import Frame, call, call_data, raw
+from .door import HEADER_SIZE, Frame, call, call_data, error as os_error, raw
 
 ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF = 0, 1, 2
 SIG_BLOCK, SIG_UNBLOCK, SIG_SETMASK = 0, 1, 2
 _TIMER = struct.Struct("<iiii")  # interval and value, in seconds and microseconds
 _HIGHEST = 64
+
+SIGCLD, SIGRTMIN, SIGRTMAX = 17, 34, 64
 
 ItimerError = OSError
 
@@ -83,6 +86,65 @@ def pthread_sigmask(how, mask, /):
     return _as_set(struct.unpack_from("<Q", data, int(room))[0])
 
 
+def sigpending():
+    frame = Frame()
+    room = frame.space(8)
+    _, data = call_data("rt_sigpending", room, 8, frame=frame)
+    return _as_set(struct.unpack_from("<Q", data, int(room))[0])
+
+
+class struct_siginfo(tuple):
+    """What sigwaitinfo tells of a signal."""
+
+    __slots__ = ()
+    si_signo = property(lambda self: self[0])
+    si_code = property(lambda self: self[1])
+    si_errno = property(lambda self: self[2])
+    si_pid = property(lambda self: self[3])
+    si_uid = property(lambda self: self[4])
+    si_status = property(lambda self: self[5])
+    si_band = property(lambda self: self[6])
+
+
+def _take(sigset, seconds):
+    """The next of these signals as (number, information); None where the time was over first."""
+    end = None if seconds is None else time.monotonic() + seconds
+    while True:
+        frame = Frame()
+        wanted, room, limit = frame.data(struct.pack("<Q", _bits(sigset))), frame.space(128), 0
+        if end is not None:
+            left = max(0.0, end - time.monotonic())
+            limit = frame.data(struct.pack("<qq", int(left), int(left % 1 * 1e9)))
+        result, buffer = raw("rt_sigtimedwait", wanted, room, limit, 8, frame=frame)
+        if result > 0:
+            number, error, code, pid, uid, status = struct.unpack_from("<iiiiii", buffer, HEADER_SIZE + int(room))
+            return result, struct_siginfo((number, code, error, pid, uid, status, 0))
+        if result == -11:
+            return None
+        if result != -4:
+            raise os_error(-result)
+
+
+def sigwait(sigset, /):
+    return _named(_take(sigset, None)[0])
+
+
+def sigwaitinfo(sigset, /):
+    return _take(sigset, None)[1]
+
+
+def sigtimedwait(sigset, timeout, /):
+    if timeout < 0:
+        raise ValueError("timeout must be non-negative")
+    taken = _take(sigset, timeout)
+    return None if taken is None else taken[1]
+
+
+def pthread_kill(thread_id, signalnum, /):
+    """All threads are the process's one."""
+    os.kill(os.getpid(), signalnum)
+
+
 def valid_signals():
     return _as_set((1 << _HIGHEST) - 1)
 
@@ -128,7 +190,8 @@ def start_process():
 
 
 _PUBLIC = ("ITIMER_REAL ITIMER_VIRTUAL ITIMER_PROF SIG_BLOCK SIG_UNBLOCK SIG_SETMASK ItimerError setitimer getitimer alarm pause "
-           "pthread_sigmask valid_signals siginterrupt strsignal").split()
+           "pthread_sigmask valid_signals siginterrupt strsignal sigpending struct_siginfo sigwait sigwaitinfo sigtimedwait "
+           "pthread_kill SIGCLD SIGRTMIN SIGRTMAX").split()
 
 
 def install():

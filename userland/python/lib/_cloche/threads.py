@@ -30,6 +30,7 @@ _stack = []  # what runs now, the innermost last
 _waits = []  # for each thread on the stack but the innermost: whether it could go on
 _changes = 0  # grows whenever something happens that a thread may wait for
 _sleeps = 0
+_starting = False
 _idents = itertools.count(2)
 _main_ident = _thread.get_ident()
 
@@ -300,9 +301,22 @@ def is_alive(self):
     return self._started.is_set() and not self._os_thread_handle.is_done()
 
 
+_start = threading.Thread.start
+
+
+def start(self):
+    """Thread.start: whether it has been started is no question that lets others run."""
+    global _starting
+    _starting = True
+    try:
+        _start(self)
+    finally:
+        _starting = False
+
+
 def is_set(self):
     """Event.is_set"""
-    if not self._flag and _jobs and not _stack:
+    if not self._flag and _jobs and not _stack and not _starting:
         run_all()
     return self._flag
 
@@ -478,11 +492,14 @@ def install():
     _thread.start_new_thread = _thread.start_new = threading._start_new_thread = start_new_thread
     _thread.start_joinable_thread = threading._start_joinable_thread = start_joinable_thread
     _thread.get_ident = threading.get_ident = get_ident
+    _thread.get_native_id = threading.get_native_id = posix_calls.getpid
+    if "get_native_id" not in threading.__all__:
+        threading.__all__.append("get_native_id")
     threading.Lock = Lock
     threading.local = _threading_local.local
     threading.Condition.wait = _bootstrap_waits
     threading.Condition.notify = notify
-    threading.Thread.join, threading.Thread.is_alive = join, is_alive
+    threading.Thread.start, threading.Thread.join, threading.Thread.is_alive = start, join, is_alive
     threading.Event.is_set = is_set
     threading._shutdown = _shutdown
     queue.Queue.put = put

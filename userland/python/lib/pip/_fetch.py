@@ -1,7 +1,7 @@
 """What comes over the network: pages of indexes and files, each kept in the cache folder (~/.cache/pip).
 
 The guest's own sockets and TLS are used, so the sandbox's network policy decides. Pages are asked for again with what the
-server gave to compare them by; files are kept under their SHA-256.
+server gave to compare them by; files are kept under their SHA-256, and by the host for other sandboxes too (_host_cache.py).
 """
 import base64
 import errno
@@ -14,6 +14,7 @@ import time
 import urllib.parse
 import zlib
 
+from . import _host_cache
 from ._errors import PipError
 
 CHUNK_BYTES = 1 << 17
@@ -90,17 +91,22 @@ class Fetcher:
                 if hashlib.file_digest(file, "sha256").hexdigest() == digest:
                     self.say(f"  Using cached {link.file_name}")
                     return place
-        self.say(f"  Downloading {link.file_name}")
+        shared = place is not None and _host_cache.is_public(link.url)
         if place is None:
             import tempfile
             place = os.path.join(tempfile.mkdtemp(prefix="pip-"), link.file_name)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         partial = f"{place}.{os.getpid()}.part"
         try:
-            with self._open(link.url, {}) as reply, open(partial, "wb") as out:
-                _copy(reply, out, link.url)
-            with open(partial, "rb") as file:
-                check_hashes(link.hashes, lambda kind: hashlib.file_digest(_rewound(file), kind).hexdigest(), link.file_name)
+            if shared and self._found_at_host(link, digest, partial):
+                self.say(f"  Using cached {link.file_name}")
+            else:
+                self.say(f"  Downloading {link.file_name}")
+                with self._open(link.url, {}) as reply, open(partial, "wb") as out:
+                    with _host_cache.Keeping(reply.descriptor, link, _length(reply) if shared and reply.url == link.url else 0) as keeping:
+                        _copy(reply, out, link.url, keeping.write)
+                with open(partial, "rb") as file:
+                    check_hashes(link.hashes, lambda kind: hashlib.file_digest(_rewound(file), kind).hexdigest(), link.file_name)
             os.replace(partial, place)
         except OSError as error:
             raise PipError(f"Could not keep {link.file_name}: {error}") from None
@@ -108,6 +114,24 @@ class Fetcher:
             if os.path.exists(partial):
                 os.unlink(partial)
         return place
+
+    def _found_at_host(self, link, digest, partial):
+        """Whether the host had the file, which is at `partial` then. One that came to harm is fetched anew, and takes its place."""
+        parts = urllib.parse.urlsplit(link.url)
+        key = (parts.scheme, parts.hostname, parts.port)
+        try:
+            connection = self._connections.get(key) or _connect(parts, self.timeout_s)
+            connection.sock or connection.connect()
+            self._connections.setdefault(key, connection)
+            kept = _host_cache.find(connection.sock.fileno(), link)
+        except (OSError, http.client.HTTPException):
+            return False  # whoever fetches it says why
+        if kept is None:
+            return False
+        with kept, open(partial, "wb+") as out:
+            while chunk := kept.read(CHUNK_BYTES):
+                out.write(chunk)
+            return hashlib.file_digest(_rewound(out), "sha256").hexdigest() == digest
 
     def _open(self, url, headers):
         """The reply, of status 200."""
@@ -156,11 +180,12 @@ class Fetcher:
         for fresh in (False, True):
             connection = None if fresh else self._connections.pop(key, None)
             if connection is None:
-                kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-                connection, fresh = kind(parts.hostname, parts.port, timeout=self.timeout_s), True
+                connection, fresh = _connect(parts, self.timeout_s), True
             try:
                 connection.request("GET", target, headers=headers)
+                descriptor = connection.sock.fileno()
                 reply = connection.getresponse()
+                reply.descriptor = descriptor  # open as long as the reply is
             except (http.client.RemoteDisconnected, ConnectionError):
                 connection.close()
                 if fresh:
@@ -207,6 +232,17 @@ class Fetcher:
             pass
 
 
+def _connect(parts, timeout_s):
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    return kind(parts.hostname, parts.port, timeout=timeout_s)
+
+
+def _length(reply):
+    """What it says of its length; 0: nothing."""
+    text = reply.headers.get("Content-Length", "")
+    return int(text) if text.isdigit() and not reply.headers.get("Content-Encoding") else 0
+
+
 def _is_sha256(text):
     return bool(text) and len(text) == 64 and all(letter in "0123456789abcdef" for letter in text.lower())
 
@@ -249,7 +285,7 @@ def _body(reply, limit, url):
     return b"".join(parts)
 
 
-def _copy(reply, out, url):
+def _copy(reply, out, url, also):
     while True:
         try:
             chunk = reply.read(CHUNK_BYTES)
@@ -258,6 +294,7 @@ def _copy(reply, out, url):
         if not chunk:
             break
         out.write(chunk)
+        also(chunk)
     wanted = reply.headers.get("Content-Length", "")
     if wanted.isdigit() and out.tell() != int(wanted):
         raise FetchError(f"{_plain(url)}: {out.tell()} of {wanted} bytes came")

@@ -1,0 +1,169 @@
+#include "packages/wheel_cache.h"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <vector>
+
+#include "base/hex.h"
+#include "base/random.h"
+
+namespace cloche::packages {
+namespace {
+
+constexpr const char* kept_extension = ".wheel";
+constexpr const char* partial_extension = ".part";
+constexpr std::chrono::hours forgotten{1};  // a partial file of this age has no writer any more
+
+class Sha256 {
+ public:
+  Sha256() : context_(EVP_MD_CTX_new()) {
+    good_ = context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1;
+  }
+  void add(std::span<const std::byte> bytes) {
+    good_ = good_ && EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1;
+  }
+  std::optional<std::array<std::uint8_t, 32>> end() {
+    std::array<std::uint8_t, 32> digest{};
+    if (!good_ || EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr) != 1)
+      return std::nullopt;
+    return digest;
+  }
+
+ private:
+  struct Free {
+    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  };
+  std::unique_ptr<EVP_MD_CTX, Free> context_;
+  bool good_ = false;
+};
+
+bool write_all(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+}  // namespace
+
+struct WheelCache::Deposit::State {
+  WheelCache& cache;
+  const std::array<std::uint8_t, 32> sha256;
+  const std::filesystem::path target;
+  const std::filesystem::path partial;
+  UniqueFd fd;
+  const std::uint64_t size;
+  std::uint64_t written = 0;
+  Sha256 digest;
+
+  ~State() {
+    if (fd) unlink(partial.c_str());
+    cache.being_written_ -= size;
+  }
+};
+
+WheelCache::Deposit::Deposit(std::unique_ptr<State> state) : state_(std::move(state)) {}
+WheelCache::Deposit::~Deposit() = default;
+
+bool WheelCache::Deposit::write(std::span<const std::byte> bytes) {
+  if (!state_) return false;
+  if (bytes.size() > state_->size - state_->written || !write_all(state_->fd.get(), bytes)) {
+    state_.reset();
+    return false;
+  }
+  state_->digest.add(bytes);
+  state_->written += bytes.size();
+  return state_->written < state_->size || finish();
+}
+
+bool WheelCache::Deposit::finish() {
+  const std::unique_ptr<State> state = std::move(state_);
+  if (state->digest.end() != state->sha256) return false;
+  if (rename(state->partial.c_str(), state->target.c_str()) != 0) return false;
+  state->fd = UniqueFd();
+  state->cache.prune();
+  return true;
+}
+
+WheelCache::WheelCache(std::filesystem::path folder, std::uint64_t limit_bytes)
+    : folder_(std::move(folder)), limit_bytes_(limit_bytes) {}
+
+std::filesystem::path WheelCache::path_of(const WheelName& name) const {
+  Sha256 digest;
+  const std::uint64_t length = name.origin.size();
+  digest.add(std::as_bytes(std::span(&length, 1)));
+  digest.add(std::as_bytes(std::span(name.origin)));
+  digest.add(std::as_bytes(std::span(name.address)));
+  const std::string place = to_hex(digest.end().value_or(std::array<std::uint8_t, 32>{}));
+  return folder_ / (to_hex(name.sha256) + "-" + place.substr(0, 32) + kept_extension);
+}
+
+std::optional<WheelCache::Found> WheelCache::find(const WheelName& name) const {
+  Found found{UniqueFd(open(path_of(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)), 0};
+  struct stat status{};
+  if (!found.fd || fstat(found.fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return std::nullopt;
+  found.size = static_cast<std::uint64_t>(status.st_size);
+  (void)futimens(found.fd.get(), nullptr);  // it was used now
+  return found;
+}
+
+std::unique_ptr<WheelCache::Deposit> WheelCache::begin(const WheelName& name, std::uint64_t size) {
+  if (size == 0 || size > share_bytes()) return nullptr;
+  if (being_written_.fetch_add(size) + size > limit_bytes_) {
+    being_written_ -= size;
+    return nullptr;
+  }
+  std::filesystem::path target = path_of(name);
+  std::filesystem::path partial =
+      folder_ / (target.stem().string() + "-" + random_hex(8) + partial_extension);
+  auto state = std::unique_ptr<Deposit::State>(new Deposit::State{
+      *this, name.sha256, std::move(target), std::move(partial), UniqueFd(), size, 0, {}});
+  state->fd = UniqueFd(
+      open(state->partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!state->fd) return nullptr;
+  return std::unique_ptr<Deposit>(new Deposit(std::move(state)));
+}
+
+void WheelCache::prune() const noexcept try {
+  struct Kept {
+    std::filesystem::path path;
+    std::uint64_t bytes;
+    std::filesystem::file_time_type used;
+  };
+  std::vector<Kept> files;
+  std::uint64_t total = 0;
+  const auto now = std::filesystem::file_time_type::clock::now();
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    std::error_code gone;  // another process prunes too
+    const auto used = entry.last_write_time(gone);
+    const std::uint64_t bytes = gone ? 0 : entry.file_size(gone);
+    if (gone) continue;
+    if (entry.path().extension() == partial_extension && now - used > forgotten) {
+      std::filesystem::remove(entry.path(), gone);
+    } else if (entry.path().extension() == kept_extension) {
+      files.push_back({entry.path(), bytes, used});
+      total += bytes;
+    }
+  }
+  std::ranges::sort(files, {}, &Kept::used);
+  for (const Kept& file : files) {
+    if (total <= limit_bytes_) break;
+    std::error_code gone;
+    std::filesystem::remove(file.path, gone);
+    total -= file.bytes;
+  }
+} catch (const std::exception&) {
+  // What is left over goes the next time.
+}
+
+}  // namespace cloche::packages
