@@ -5,6 +5,7 @@
 
 #include "base/host_error.h"
 #include "base/random.h"
+#include "base/unlocked.h"
 #include "kernel/dev_layout.h"
 #include "kernel/exec.h"
 #include "kernel/fifo.h"
@@ -14,6 +15,7 @@
 #include "kernel/terminal.h"
 #include "kernel/terminal_table.h"
 #include "kernel/timer_thread.h"
+#include "wasm/run_here.h"
 
 namespace cloche::kernel {
 namespace {
@@ -77,10 +79,13 @@ Result<ProcessPtr> Kernel::spawn(const SpawnRequest& request) {
     request.terminal->attach(process->session);
   }
   processes_.emplace(process->pid(), process);
-  const Result<void> started =
-      start(process,
-            std::make_unique<Task>(process, Task::Start{std::move(loaded.program), nullptr, 0, 0}));
-  if (!started) {
+  auto task =
+      std::make_unique<Task>(process, Task::Start{std::move(loaded.program), nullptr, 0, 0});
+  if (request.begin == SpawnRequest::Begin::parked) {
+    process->task = task.get();
+    ++live_tasks_;
+    task.release()->park();
+  } else if (const Result<void> started = start(process, std::move(task)); !started) {
     forget(*process);
     return started.error();
   }
@@ -108,11 +113,14 @@ std::optional<WaitStatus> Kernel::wait_for(const ProcessPtr& process, Deadline d
 }
 
 void Kernel::kill_job(JobId job) {
+  // A host without threads resumes no parked task: it is asked again.
+  constexpr std::chrono::milliseconds patience{20};
   const std::lock_guard lock(mutex_);
   Waiter waiter;
   WaitQueue* const queues[] = {&task_ended_};
   for (;;) {
     bool alive = false;
+    wasm::RunHere here;  // the end of a parked task
     for (const auto& [pid, process] : std::map(processes_)) {
       if (job != 0 && process->job != job) continue;
       if (process->state == ProcessState::zombie) {
@@ -125,8 +133,15 @@ void Kernel::kill_job(JobId job) {
     // The last thing that a task does is to leave the count: nothing of the kernel is touched after
     // that.
     if (job == 0 && live_tasks_ != 0) alive = true;
+    if (here.caught()) {
+      const Unlocked unlocked(mutex_);
+      here.run();
+      continue;
+    }
     if (!alive) return;
-    (void)waiter.sleep(mutex_, queues, std::nullopt);
+    const Deadline again =
+        parked_.empty() ? std::nullopt : Deadline(std::chrono::steady_clock::now() + patience);
+    (void)waiter.sleep(mutex_, queues, again);
   }
 }
 
@@ -182,20 +197,44 @@ Result<ProcessPtr> Kernel::create_child(Process& parent, int exit_signal) {
 Result<void> Kernel::start(const ProcessPtr& process, std::unique_ptr<Task> task) {
   process->task = task.get();
   ++live_tasks_;
-  const Result<void> started =
-      services_.threads.run([this, owned = std::shared_ptr<Task>(std::move(task))]() mutable {
-        owned->run();
-        // Instance and files are gone before the kernel may be.
-        owned.reset();
-        const std::lock_guard lock(mutex_);
-        --live_tasks_;
-        task_ended_.wake_all();
-      });
+  const Result<void> started = execute(task);
   if (!started) {
     process->task = nullptr;
     --live_tasks_;
   }
   return started;
+}
+
+// Takes the task, unless it fails.
+Result<void> Kernel::execute(std::unique_ptr<Task>& task) {
+  Task* const running = task.get();
+  CLOCHE_TRY(services_.threads.run([this, running] {
+    if (running->run() == Task::Left::parked) return;
+    // Instance and files are gone before the kernel may be.
+    std::unique_ptr<Task>(running).reset();
+    const std::lock_guard lock(mutex_);
+    --live_tasks_;
+    task_ended_.wake_all();
+  }));
+  // It is the thread's, and may be gone already.
+  (void)task.release();
+  return {};
+}
+
+void Kernel::park(Task& task) { parked_.emplace(task.owner().pid(), std::unique_ptr<Task>(&task)); }
+
+Result<void> Kernel::resume(Process& process) {
+  const auto it = parked_.find(process.pid());
+  if (it == parked_.end()) return {};
+  std::unique_ptr<Task> task = std::move(it->second);
+  parked_.erase(it);
+  task->parked_ = false;
+  if (const Result<void> going = execute(task); !going) {
+    task->parked_ = true;
+    park(*task.release());
+    return going.error();
+  }
+  return {};
 }
 
 void Kernel::forget(Process& process) {

@@ -70,8 +70,8 @@ struct KernelOptions {
   // Links a package of the build into the kernel's files, or takes it away; ENOENT when there is
   // none of that name. Called with the kernel lock held. Empty: there are no packages.
   std::function<Result<void>(Kernel& kernel, PackageChange change, std::string_view name)> packages;
-  // Opens a file of the host's cache of wheels: to read one that is there (else ENOENT), or to write
-  // one. Called with the kernel lock held. Empty: there is no cache.
+  // Opens a file of the host's cache of wheels: to read one that is there (else ENOENT), or to
+  // write one. Called with the kernel lock held. Empty: there is no cache.
   std::function<Result<FilePtr>(const CachedWheel& wheel)> wheels;
   // Told of a figure that a program has shown: the file that it is in. Called with the kernel lock
   // held. Empty: nobody wants to know.
@@ -89,6 +89,8 @@ struct SpawnRequest {
   std::string cwd = "/";
   std::map<std::int32_t, FilePtr> files;  // descriptor -> file
   std::shared_ptr<Terminal> terminal;     // becomes the controlling terminal
+  // Parked: nothing runs before the first Kernel::resume, or a signal.
+  enum class Begin : std::uint8_t { at_once, parked } begin = Begin::at_once;
 };
 
 class Kernel {
@@ -130,6 +132,9 @@ class Kernel {
   Result<ProcessPtr> create_child(Process& parent, int exit_signal);
   // Starts the thread that executes it; EAGAIN when the host gives none.
   Result<void> start(const ProcessPtr& process, std::unique_ptr<Task> task);
+  // A parked task goes on, on a thread of its own (or that of a RunHere); one that is not parked
+  // looks for itself before it parks. EAGAIN when the host gives no thread: it stays parked.
+  Result<void> resume(Process& process);
   // Takes back a create_child whose start failed: as if it had never been.
   void forget(Process& process);
   // A process has ended: closes its files, tells its parent, gives its children to init.
@@ -175,6 +180,9 @@ class Kernel {
   friend class Task;
   friend class file_ops::Acting;
 
+  Result<void> execute(std::unique_ptr<Task>& task);
+  // From Task::park.
+  void park(Task& task);
   std::array<ResourceLimit, rlimit_count> initial_limits() const;
   void wake_orphaned_group(Pid pgid);
 
@@ -190,7 +198,8 @@ class Kernel {
   JobId last_job_ = 0;
   std::uint64_t memory_in_use_ = 0;
   std::uint64_t last_file_id_ = 0;
-  std::size_t live_tasks_ = 0;
+  std::size_t live_tasks_ = 0;  // parked ones too
+  std::map<Pid, std::unique_ptr<Task>> parked_;
   WaitQueue task_ended_;
   SteadyTime booted_ = std::chrono::steady_clock::now();
   std::shared_ptr<BufferBudget> buffers_ = std::make_shared<BufferBudget>();

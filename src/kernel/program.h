@@ -30,8 +30,9 @@ class Task;
 // How a program starts where that is more than a call of its entry.
 struct Startup {
   // Called in place of the entry, on the task's thread, without the kernel lock, with a fresh
-  // instance; its outcome is that of the program.
-  std::function<wasm::Outcome(Task&)> run;
+  // instance; its outcome is that of the program. Nothing: it has called Task::park as the last
+  // thing that it did, and is called again when the task goes on, with the instance as it was.
+  std::function<std::optional<wasm::Outcome>(Task&)> run;
   // Of a WASI program.
   wasi::PreopenPlan preopens;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/unlocked.h"
 #include "kernel/kernel.h"
 #include "kernel/mapping.h"
 #include "kernel/wasi/preopens.h"
@@ -99,21 +100,20 @@ Result<void> Task::grow_memory(std::uint64_t size) {
   return {};
 }
 
-void Task::run() noexcept {
+Task::Left Task::run() noexcept {
   clockid_t clock{};
   if (pthread_getcpuclockid(pthread_self(), &clock) == 0) {
     const std::lock_guard lock(kernel_.mutex());
     thread_clock_ = clock;
-    cpu_base_ = clock_now(clock);
+    // What was used before counts on.
+    cpu_base_ = clock_now(clock) - owner_->usage.cpu;
   }
-  WaitStatus status = WaitStatus::signaled(sigkill);
-  for (;;) {
-    const std::optional<WaitStatus> end = run_program();
-    if (end) {
-      status = *end;
-      break;
-    }
-  }
+  LeftProgram left;
+  do {
+    left = run_program();
+  } while (left == LeftProgram::replaced);
+  if (left == LeftProgram::parked) return Left::parked;
+
   const std::lock_guard lock(kernel_.mutex());
   owner_->usage.cpu = cpu_time();
   thread_clock_.reset();
@@ -123,35 +123,35 @@ void Task::run() noexcept {
     kernel_.ended(*std::exchange(vfork_child_, nullptr), WaitStatus::signaled(sigkill));
   }
   owner_->task = nullptr;
-  kernel_.ended(*owner_, status);
+  kernel_.ended(*owner_, status_);
+  return Left::ended;
 }
 
-std::optional<WaitStatus> Task::run_program() noexcept {
+bool Task::is_to_leave() {
+  const std::lock_guard lock(kernel_.mutex());
+  (void)attend();
+  return unwinding_;
+}
+
+Task::LeftProgram Task::run_program() noexcept {
   wasm::Outcome outcome;
-  if (!is_clone_) {
-    if (const Result<void> started = start_instance(); !started) {
+  outcome.ending = wasm::Ending::exited;
+  // Looked at twice: what is to die at once needs no instance, and nothing interrupts the making of
+  // one.
+  if (!is_to_leave()) {
+    if (!instance_ && !start_instance()) {
       instance_.reset();
-      return WaitStatus::signaled(sigkill);
+      status_ = WaitStatus::signaled(sigkill);
+      return LeftProgram::ended;
+    }
+    if (!is_to_leave()) {
+      std::optional<wasm::Outcome> end = call_program();
+      if (!end) return LeftProgram::parked;
+      outcome = *std::move(end);
     }
   }
-  bool unwinding = false;
-  {
-    const std::lock_guard lock(kernel_.mutex());
-    (void)attend();
-    unwinding = unwinding_;
-  }
-  if (unwinding) {
-    outcome.ending = wasm::Ending::exited;
-  } else if (is_clone_) {
-    outcome = instance_->call(
-        "__clone_entry", {wasm::Value::i32(clone_function_), wasm::Value::i32(clone_argument_)});
-  } else if (program_->startup.run) {
-    outcome = program_->startup.run(*this);
-  } else {
-    outcome = instance_->call(program_->entry);
-  }
   is_clone_ = false;
-  {
+  if (instance_) {
     const std::lock_guard lock(kernel_.mutex());
     write_back_mappings(*this, 0, UINT64_MAX);
   }
@@ -163,10 +163,27 @@ std::optional<WaitStatus> Task::run_program() noexcept {
     interpreter_signals_.reset();
     kernel_.release_memory(std::exchange(charged_bytes_, 0));
     unwinding_ = false;
-    return std::nullopt;
+    return LeftProgram::replaced;
   }
   if (!end_) owner_->end_message = outcome.message;
-  return end_ ? *end_ : status_of(outcome);
+  status_ = end_ ? *end_ : status_of(outcome);
+  return LeftProgram::ended;
+}
+
+std::optional<wasm::Outcome> Task::call_program() {
+  if (is_clone_) {
+    return instance_->call("__clone_entry",
+                           {wasm::Value::i32(clone_function_), wasm::Value::i32(clone_argument_)});
+  }
+  if (program_->startup.run) return program_->startup.run(*this);
+  return instance_->call(program_->entry);
+}
+
+void Task::park() {
+  owner_->usage.cpu = cpu_time();
+  thread_clock_.reset();
+  parked_ = true;
+  kernel_.park(*this);
 }
 
 std::chrono::nanoseconds Task::cpu_time() const {
@@ -271,7 +288,10 @@ void Task::stop_here(int signo) {
 
 void Task::notice() noexcept {
   attention_.store(true, std::memory_order_release);
-  if (sleeping_) {
+  if (parked_) {
+    // Refused for want of a thread, it is seen when the task goes on.
+    (void)kernel_.resume(*owner_);
+  } else if (sleeping_) {
     waiter_.wake();
   } else {
     kernel_.services().engine.interrupt();
@@ -342,9 +362,10 @@ Result<Pid> Task::clone(std::uint32_t function, std::uint32_t argument, std::uin
 
   // The copy is made without the lock: this thread is the only one that changes the parent's
   // memory.
-  kernel_.mutex().unlock();
-  Result<std::unique_ptr<wasm::Instance>> copy = copy_instance();
-  kernel_.mutex().lock();
+  Result<std::unique_ptr<wasm::Instance>> copy = [&] {
+    const Unlocked unlocked(kernel_.mutex());
+    return copy_instance();
+  }();
   Result<void> started;
   if (copy) {
     auto task =

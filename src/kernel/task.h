@@ -1,8 +1,10 @@
-// Task: executes one process on one thread of the host, from its start through every exec to its
-// end.
+// Task: executes one process, from its start through every exec to its end, on one thread of the
+// host.
 //
 // The thread runs guest code without the kernel lock; a system call takes the lock, and sleeps
-// through block(), which releases it. Signals, kill and deadlines wake every block().
+// through block(), which releases it. Signals, kill and deadlines wake every block(). A program of
+// the host's (Startup::run) may give the thread back while no code of the guest is on its stack:
+// the task is parked, and goes on, on any thread, with Kernel::resume or for a signal.
 #pragma once
 
 #include <atomic>
@@ -45,8 +47,10 @@ class Task {
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
 
-  // The thread's body: returns when the process has ended. No lock held.
-  void run() noexcept;
+  enum class Left : std::uint8_t { ended, parked };
+  // The thread's body. When it answers `parked` the task is not the caller's any more: it may run
+  // elsewhere, or be gone. No lock held.
+  Left run() noexcept;
 
   Kernel& kernel() const noexcept { return kernel_; }
   // The process on which system calls act: the owner, or its vfork child until that execs or exits.
@@ -70,6 +74,10 @@ class Task {
   // Looks at the pending signals: default actions happen here (a stop sleeps here). True when a
   // handler is to run, or the task is to unwind.
   bool attend();
+  // Gives the thread back; see Startup::run. From the moment that the lock is released the task
+  // may go on elsewhere: nothing of it, or of what it owns, is touched until it is called again.
+  void park();
+
   // The guest is to leave its code: exit, a fatal signal, a kill, or an exec that succeeded.
   bool unwinding() const noexcept { return unwinding_; }
   // An exec has succeeded: the next program starts when this one's code is left.
@@ -107,7 +115,7 @@ class Task {
 
   std::chrono::nanoseconds cpu_time() const;
   // What /proc tells: it sleeps in a system call; the linear memory that is charged to it.
-  bool sleeping() const noexcept { return sleeping_; }
+  bool sleeping() const noexcept { return sleeping_ || parked_; }
   std::uint64_t memory_bytes() const noexcept { return charged_bytes_; }
 
   // --- Called with the kernel lock held, by any thread
@@ -128,11 +136,14 @@ class Task {
 
  private:
   friend class Kernel;
+  enum class LeftProgram : std::uint8_t { ended, replaced, parked };
   Result<void> start_instance();
   void adopt_instance();
+  bool is_to_leave();
   Result<std::unique_ptr<wasm::Instance>> copy_instance();
-  // Runs what is loaded until it ends; nothing when an exec put the next program in place.
-  std::optional<WaitStatus> run_program() noexcept;
+  // Runs what is loaded until it ends, or an exec put the next program in place.
+  LeftProgram run_program() noexcept;
+  std::optional<wasm::Outcome> call_program();
   void stop_here(int signo);
   void tell_interpreter(SignalSet handled);
 
@@ -148,12 +159,14 @@ class Task {
   bool unwinding_ = false;
   int handler_depth_ = 0;
   std::optional<WaitStatus> end_;
-  std::optional<std::uint32_t> pending_word_;  // address of __cloche_sigpending
+  WaitStatus status_ = WaitStatus::signaled(sigkill);  // once the program has ended
+  std::optional<std::uint32_t> pending_word_;          // address of __cloche_sigpending
   std::optional<InterpreterSignals> interpreter_signals_;
   bool told_ = false;                // the interpreter, in this call
   std::uint64_t charged_bytes_ = 0;  // of the kernel's memory limit
   Waiter waiter_;
   bool sleeping_ = false;
+  bool parked_ = false;
   std::atomic<bool> attention_{false};
   std::optional<int> thread_clock_;  // CPU clock of the host thread, while it runs
   std::chrono::nanoseconds cpu_base_{0};

@@ -1,8 +1,10 @@
 #include "python/python_session.h"
 
+#include "kernel/job_deadline.h"
 #include "kernel/task.h"
 #include "python/start_block.h"
 #include "wasm/host_failure.h"
+#include "wasm/run_here.h"
 
 namespace cloche::python {
 
@@ -13,6 +15,7 @@ struct PythonSession::Shared {
   PythonRuntime* runtime = nullptr;
   std::shared_ptr<const wasm::MemoryImage> image;  // to start from; null: the boot image
   Turn first_turn = Turn::session;
+  bool begun = false;
 
   Request request = Request::none;
   Turn turn = Turn::execute;
@@ -34,14 +37,14 @@ struct PythonSession::Shared {
   // The same for this session itself, shared with all that start from the same image.
   std::shared_ptr<wasm::HotPages> own_pages = std::make_shared<wasm::HotPages>();
   wasm::Outcome outcome;  // of the turn
+  std::shared_ptr<const wasm::MemoryImage> captured;
   Errno capture_error = Errno::io;
-  kernel::WaitQueue asked;   // the process sleeps here
   kernel::WaitQueue answer;  // the session sleeps here
 
   wasm::HotPages& hot_pages() const { return *own_pages; }
-  wasm::Outcome serve(kernel::Task& task);
+  std::optional<wasm::Outcome> serve(kernel::Task& task);
   wasm::Outcome begin(kernel::Task& task);
-  wasm::Outcome take_requests(kernel::Task& task);
+  std::optional<wasm::Outcome> take_requests(kernel::Task& task);
   void perform(kernel::Task& task, Request what, const std::string& text);
 };
 
@@ -75,9 +78,14 @@ wasm::Outcome not_begun() {
 }  // namespace
 
 // The process's life, on its task's thread.
-wasm::Outcome PythonSession::Shared::serve(kernel::Task& task) {
-  wasm::Outcome end = begin(task);
-  if (end.returned()) end = take_requests(task);
+std::optional<wasm::Outcome> PythonSession::Shared::serve(kernel::Task& task) {
+  std::optional<wasm::Outcome> end;
+  if (!begun) end = begin(task);
+  if (!end || end->returned()) {
+    begun = true;
+    end = take_requests(task);
+    if (!end) return end;
+  }
   const std::lock_guard lock(task.kernel().mutex());
   gone = true;
   answer.wake_all();
@@ -108,17 +116,20 @@ wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
   return take_turn(task.instance(), frame);
 }
 
-wasm::Outcome PythonSession::Shared::take_requests(kernel::Task& task) {
+// Nothing: nothing more is asked, and the task is parked.
+std::optional<wasm::Outcome> PythonSession::Shared::take_requests(kernel::Task& task) {
   kernel::Kernel& kernel = task.kernel();
   std::unique_lock lock(kernel.mutex());
   for (;;) {
-    while (request == Request::none) {
-      task.begin_call();
-      if (!task.block({&asked}) && task.attend() && task.unwinding()) {
-        wasm::Outcome ended;
-        ended.ending = wasm::Ending::exited;
-        return ended;
-      }
+    task.begin_call();
+    if (task.attend() && task.unwinding()) {
+      wasm::Outcome ended;
+      ended.ending = wasm::Ending::exited;
+      return ended;
+    }
+    if (request == Request::none) {
+      task.park();
+      return std::nullopt;
     }
     const Request what = std::exchange(request, Request::none);
     const std::string text = std::move(source);
@@ -156,11 +167,11 @@ void PythonSession::Shared::perform(kernel::Task& task, Request what, const std:
       outcome.result = wasm::Value::i32(asked_to_exit + outcome.result.as_i32());
     return;
   }
-  auto captured = wasm::MemoryImage::capture(task.instance());
-  if (captured) {
-    image = *std::move(captured);
+  auto taken = wasm::MemoryImage::capture(task.instance());
+  if (taken) {
+    captured = *std::move(taken);
   } else {
-    capture_error = captured.error();
+    capture_error = taken.error();
   }
 }
 
@@ -180,6 +191,7 @@ Result<std::unique_ptr<PythonSession>> PythonSession::spawn(PythonRuntime& runti
   request.environment = options.environment;
   request.cwd = options.cwd;
   request.files = options.files;
+  request.begin = kernel::SpawnRequest::Begin::parked;
   Result<kernel::ProcessPtr> process = kernel.spawn(request);
   {
     const std::lock_guard lock(kernel.mutex());
@@ -221,22 +233,40 @@ PythonSession::~PythonSession() {
   process_.reset();
 }
 
+void PythonSession::begin() {
+  const std::lock_guard lock(kernel_.mutex());
+  (void)kernel_.resume(*process_);
+}
+
+bool PythonSession::is_gone() const { return shared_->gone || process_->status; }
+
 bool PythonSession::wait_for_answer(kernel::Deadline deadline) {
   kernel::Waiter waiter;
-  kernel::WaitQueue* const queues[] = {&shared_->answer};
-  while (!shared_->answered && !shared_->gone) {
-    if (!waiter.sleep(kernel_.mutex(), queues, deadline)) return shared_->answered || shared_->gone;
+  kernel::WaitQueue* const queues[] = {&shared_->answer, &process_->ended};
+  while (!shared_->answered && !is_gone()) {
+    if (!waiter.sleep(kernel_.mutex(), queues, deadline)) return shared_->answered || is_gone();
   }
   return true;
 }
 
 TurnResult PythonSession::execute(std::string_view source, kernel::Deadline deadline) {
+  const kernel::JobId job = process_->job;
+  bool in_time = true;
   {
-    const std::lock_guard lock(kernel_.mutex());
+    std::unique_lock lock(kernel_.mutex());
     ask(Turn::execute, source, {});
-    if (wait_for_answer(deadline)) return turn_result();
+    wasm::RunHere here;
+    if (!kernel_.resume(*process_)) return no_thread();
+    if (here.caught()) {
+      lock.unlock();
+      const kernel::JobDeadline limit(kernel_, job, deadline);
+      here.run();
+      in_time = !limit.passed();
+      lock.lock();
+    }
+    if (in_time && wait_for_answer(deadline)) return turn_result();
   }
-  kernel_.kill_job(process_->job);
+  kernel_.kill_job(job);
   return {TurnStatus::overdue, 0, StopReason::time,
           "the code was stopped at its time limit, and the session with it"};
 }
@@ -246,12 +276,20 @@ void PythonSession::ask(Turn what, std::string_view payload, const TurnLimits& l
   shared_->stop_wanted = StopReason::none;
   shared_->stop_acknowledged = false;
   shared_->busy = true;
-  if (shared_->gone) return;
+  if (is_gone()) return;
   shared_->turn = what;
   shared_->source = payload;
   shared_->memory_limit_bytes = limits.memory_limit_bytes;
   shared_->request = Shared::Request::execute;
-  shared_->asked.wake_all();
+}
+
+TurnResult PythonSession::no_thread() {
+  shared_->busy = false;
+  shared_->request = Shared::Request::none;
+  TurnResult result;
+  result.status = TurnStatus::ended;
+  result.reason = "the host gives no thread for it";
+  return result;
 }
 
 TurnResult PythonSession::turn_result() {
@@ -276,6 +314,7 @@ TurnResult PythonSession::turn_result() {
 TurnResult PythonSession::take(Turn what, std::string_view payload, const TurnLimits& limits) {
   std::unique_lock lock(kernel_.mutex());
   ask(what, payload, limits);
+  if (!kernel_.resume(*process_)) return no_thread();
   if (wait_within(limits)) {
     TurnResult result = turn_result();
     result.stopped = shared_->stop_wanted;
@@ -294,7 +333,7 @@ void PythonSession::stop(StopReason reason) {
 }
 
 void PythonSession::begin_stop(StopReason reason) {
-  if (!shared_->busy || shared_->gone || shared_->stop_wanted != StopReason::none) return;
+  if (!shared_->busy || is_gone() || shared_->stop_wanted != StopReason::none) return;
   shared_->stop_wanted = reason;
   shared_->stopped_at = std::chrono::steady_clock::now();
   shared_->cpu_at_stop = cpu_time();
@@ -354,23 +393,29 @@ bool PythonSession::wait_within(const TurnLimits& limits) {
       wake = now + look_again;
     }
     kernel::Waiter waiter;
-    kernel::WaitQueue* const queues[] = {&shared_->answer};
-    if (shared_->answered || shared_->gone) return true;
+    kernel::WaitQueue* const queues[] = {&shared_->answer, &process_->ended};
+    if (shared_->answered || is_gone()) return true;
     (void)waiter.sleep(kernel_.mutex(), queues, wake);
-    if (shared_->answered || shared_->gone) return true;
+    if (shared_->answered || is_gone()) return true;
   }
 }
 
 Result<std::shared_ptr<const wasm::MemoryImage>> PythonSession::capture() {
-  const std::lock_guard lock(kernel_.mutex());
-  if (shared_->gone) return Errno::srch;
+  std::unique_lock lock(kernel_.mutex());
+  if (is_gone()) return Errno::srch;
   shared_->answered = false;
-  shared_->image.reset();
+  shared_->captured.reset();
   shared_->request = Shared::Request::capture;
-  shared_->asked.wake_all();
+  wasm::RunHere here;
+  CLOCHE_TRY(kernel_.resume(*process_));
+  if (here.caught()) {
+    lock.unlock();
+    here.run();
+    lock.lock();
+  }
   (void)wait_for_answer(std::nullopt);
-  if (!shared_->image) return shared_->gone ? Errno::srch : shared_->capture_error;
-  return std::exchange(shared_->image, nullptr);
+  if (!shared_->captured) return is_gone() ? Errno::srch : shared_->capture_error;
+  return std::exchange(shared_->captured, nullptr);
 }
 
 Result<std::unique_ptr<PythonSession>> PythonSession::fork(kernel::Kernel& kernel,

@@ -5,9 +5,9 @@
 //   (*session)->execute("import numpy as np; x = 1", deadline);
 //   auto twin = (*session)->fork(other_kernel, {...});   // has numpy and x
 //
-// It is an ordinary process of its kernel: signals, limits and kill_job act on it. Its thread
-// sleeps between turns. Threads: one call at a time; stop() and acknowledge_stop() from any thread.
-// It must be gone before its kernel.
+// It is an ordinary process of its kernel: signals, limits and kill_job act on it. Between turns it
+// has no thread, and before the first one it has not begun (see begin()). Threads: one call at a
+// time; stop() and acknowledge_stop() from any thread. It must be gone before its kernel.
 #pragma once
 
 #include <map>
@@ -65,9 +65,13 @@ class PythonSession {
   PythonSession(const PythonSession&) = delete;
   PythonSession& operator=(const PythonSession&) = delete;
 
-  // Runs source text and waits for it. A turn that is over its time is killed, with the session.
+  // Starts the interpreter in the background, so that the first turn need not.
+  void begin();
+  // Runs source text, on this thread, and waits for it. A turn that is over its time is killed,
+  // with the session.
   TurnResult execute(std::string_view source, kernel::Deadline deadline = std::nullopt);
-  // Any other turn. One that is over its limits is stopped, and the session goes on where it can.
+  // Any other turn, on a thread of its own. One that is over its limits is stopped, and the session
+  // goes on where it can.
   TurnResult take(Turn what, std::string_view payload, const TurnLimits& limits);
   // Stops the turn in progress; without one it does nothing. From any thread.
   void stop(StopReason reason);
@@ -105,8 +109,10 @@ class PythonSession {
   // stop: the process is to be killed.
   bool wait_within(const TurnLimits& limits);
   // The rest: lock held.
+  bool is_gone() const;
   void ask(Turn what, std::string_view payload, const TurnLimits& limits);
   TurnResult turn_result();
+  TurnResult no_thread();
   void begin_stop(StopReason reason);
   // The signal that it is stopped with.
   void tell_stop();

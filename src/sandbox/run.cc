@@ -1,12 +1,8 @@
 #include "sandbox/run.h"
 
-#include <atomic>
-
-#include "base/host_error.h"
 #include "kernel/host_ports.h"
+#include "kernel/job_deadline.h"
 #include "kernel/kernel.h"
-#include "kernel/signal.h"
-#include "kernel/timer_thread.h"
 #include "sandbox/command.h"
 #include "sandbox/input_pump.h"
 #include "sandbox/sandbox_state.h"
@@ -38,7 +34,6 @@ class Run {
       wait(*process, start, result);
     }
     collect(result);
-    if (process) result.figures = state_.shown_figures().take((*process)->job);
     result.duration = std::chrono::steady_clock::now() - start;
     return result;
   }
@@ -77,31 +72,18 @@ class Run {
     set_done(process, *status, result);
   }
 
-  // This thread executes the process by itself: a timer stands in for it at the time limit.
+  // This thread executes the process by itself.
   void be_the_process(wasm::RunHere& here, const kernel::ProcessPtr& process,
                       std::chrono::steady_clock::time_point start, RunResult& result) {
     const std::chrono::milliseconds limit = time_limit();
-    const auto over = std::make_shared<std::atomic<bool>>(false);
-    const auto end_job = [&kernel = kernel_, job = process->job, over] {
-      *over = true;
-      kernel.signal_job(job, kernel::sigkill);
-    };
-    kernel::TimerThread& timers = kernel_.services().timers;
-    kernel::TimerThread::Id timer = 0;
-    bool guarded = true;
-    try {
-      if (limit.count() > 0) timer = timers.add(start + limit, &kernel_, end_job);
-    } catch (const HostError&) {
-      guarded = false;
-      end_job();
-    }
+    const kernel::JobDeadline deadline(
+        kernel_, process->job, limit.count() > 0 ? kernel::Deadline(start + limit) : std::nullopt);
     here.run();
-    if (timer != 0) (void)timers.cancel(timer);
     const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process, std::nullopt);
-    if (*over) kernel_.kill_job(process->job);
-    if (!guarded) {
+    if (deadline.refused()) {
       result = not_started(options_, Errno::again);
-    } else if (*over) {
+    } else if (deadline.passed()) {
+      kernel_.kill_job(process->job);
       set_timed_out(result, limit);
     } else {
       set_done(process, *status, result);

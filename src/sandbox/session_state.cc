@@ -126,6 +126,7 @@ std::string SessionState::start_from(std::shared_ptr<python::OwnImage> image) {
   }
   const std::lock_guard lock(interpreter_mutex_);
   interpreter_ = *std::move(session);
+  interpreter_->begin();
   return {};
 }
 

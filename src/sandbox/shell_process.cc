@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "kernel/job_deadline.h"
 #include "kernel/task.h"
 #include "sandbox/sandbox_state.h"
 #include "wasm/host_failure.h"
+#include "wasm/run_here.h"
 
 namespace cloche::detail {
 namespace {
@@ -30,26 +32,33 @@ wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame) {
 // What the two sides say to each other; members are guarded by the kernel lock.
 struct ShellProcess::Shared {
   std::shared_ptr<const ShellImage> image;  // to start from; then the latest
-  std::optional<std::string> request;       // a frame
+  bool begun = false;
+  std::optional<std::string> request;  // a frame
   bool answered = false;
-  bool copying = false;  // an image is being made
+  bool hosted = false;   // the turn is taken on the thread of who asked for it
+  bool copying = false;  // an image is to be made: not by that thread
   bool gone = false;
   bool replaced = false;
   wasm::Outcome outcome;
-  kernel::WaitQueue asked;   // the process sleeps here
   kernel::WaitQueue answer;  // the host sleeps here
 
-  wasm::Outcome serve(kernel::Task& task);
+  std::optional<wasm::Outcome> serve(kernel::Task& task);
   wasm::Outcome begin(kernel::Task& task);
-  wasm::Outcome take_requests(kernel::Task& task);
+  std::optional<wasm::Outcome> take_requests(kernel::Task& task);
+  void perform(kernel::Task& task, std::unique_lock<std::mutex>& lock);
   std::optional<wasm::Outcome> run_handlers(kernel::Task& task, std::unique_lock<std::mutex>& lock);
   void copy(kernel::Task& task, std::unique_lock<std::mutex>& lock);
 };
 
 // The process's life, on its task's thread.
-wasm::Outcome ShellProcess::Shared::serve(kernel::Task& task) {
-  wasm::Outcome end = begin(task);
-  if (end.returned()) end = take_requests(task);
+std::optional<wasm::Outcome> ShellProcess::Shared::serve(kernel::Task& task) {
+  std::optional<wasm::Outcome> end;
+  if (!begun) end = begin(task);
+  if (!end || end->returned()) {
+    begun = true;
+    end = take_requests(task);
+    if (!end) return end;
+  }
   const std::lock_guard lock(task.kernel().mutex());
   gone = true;
   replaced = task.replacing();
@@ -80,39 +89,50 @@ wasm::Outcome ShellProcess::Shared::begin(kernel::Task& task) {
   return task.instance().call("cloche_shell_resume");
 }
 
-wasm::Outcome ShellProcess::Shared::take_requests(kernel::Task& task) {
+// Nothing: there is nothing more to do here, and the task is parked.
+std::optional<wasm::Outcome> ShellProcess::Shared::take_requests(kernel::Task& task) {
   std::unique_lock lock(task.kernel().mutex());
   for (;;) {
-    while (!request) {
-      if (task.block({&asked})) continue;
-      if (std::optional<wasm::Outcome> end = run_handlers(task, lock)) return *end;
+    if (copying && (request || !hosted)) {
+      copy(task, lock);
+    } else if (request) {
+      perform(task, lock);
+      if (!outcome.returned() || task.unwinding()) return outcome;
+    } else if (std::optional<wasm::Outcome> end = run_handlers(task, lock)) {
+      return end;
+    } else {
+      task.park();
+      return std::nullopt;
     }
-    const std::string frame = *std::exchange(request, std::nullopt);
-    lock.unlock();
-    outcome = take_turn(task.instance(), frame);
-    lock.lock();
-    if (!outcome.returned() || task.unwinding()) return outcome;
-    const bool changed = (outcome.result.as_i32() & turn_changed) != 0;
-    copying = changed;
-    answered = true;
-    answer.wake_all();
-    if (changed) copy(task, lock);
   }
+}
+
+void ShellProcess::Shared::perform(kernel::Task& task, std::unique_lock<std::mutex>& lock) {
+  const std::string frame = *std::exchange(request, std::nullopt);
+  lock.unlock();
+  outcome = take_turn(task.instance(), frame);
+  lock.lock();
+  if (!outcome.returned() || task.unwinding()) return;
+  if ((outcome.result.as_i32() & turn_changed) != 0) copying = true;
+  answered = true;
+  answer.wake_all();
 }
 
 // A signal between two turns: a job of the background has ended, or the shell is to end.
 std::optional<wasm::Outcome> ShellProcess::Shared::run_handlers(
     kernel::Task& task, std::unique_lock<std::mutex>& lock) {
-  if (!task.attend()) return std::nullopt;
-  wasm::Outcome end;
-  if (!task.unwinding()) {
-    lock.unlock();
-    end = task.instance().call("__cloche_signal");
-    lock.lock();
-    if (end.returned() && !task.unwinding()) return std::nullopt;
+  while (task.attend()) {
+    wasm::Outcome end;
+    if (!task.unwinding()) {
+      lock.unlock();
+      end = task.instance().call("__cloche_signal");
+      lock.lock();
+      if (end.returned() && !task.unwinding()) continue;
+    }
+    if (task.unwinding()) end.ending = wasm::Ending::exited;
+    return end;
   }
-  if (task.unwinding()) end.ending = wasm::Ending::exited;
-  return end;
+  return std::nullopt;
 }
 
 void ShellProcess::Shared::copy(kernel::Task& task, std::unique_lock<std::mutex>& lock) {
@@ -162,6 +182,7 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(kernel::Kernel& kernel
   request.path = shell_path;
   request.program = std::move(program);
   request.argv = {"bash"};
+  request.begin = kernel::SpawnRequest::Begin::parked;
   request.cwd = from ? from->directory : std::string(home_folder);
   Result<kernel::ProcessPtr> process = kernel.spawn(request);
   if (!process && from) {
@@ -182,10 +203,8 @@ ShellProcess::ShellProcess(kernel::Kernel& kernel, std::shared_ptr<Shared> share
 }
 
 ShellProcess::~ShellProcess() {
-  {
-    const std::lock_guard lock(kernel_.mutex());
-    (void)kernel_.post(*process_, {.signo = kernel::sigkill, .code = kernel::si_kernel});
-  }
+  // Its job between turns has no other members.
+  kernel_.kill_job(process_->job);
   (void)kernel_.wait_for(process_, std::nullopt);
   const std::lock_guard lock(kernel_.mutex());
   process_.reset();
@@ -199,13 +218,33 @@ void ShellProcess::set_files(const std::array<kernel::FilePtr, 3>& files) {
 }
 
 // Lock held.
+bool ShellProcess::is_gone() const { return shared_->gone || process_->status; }
+
+// Lock held.
 bool ShellProcess::wait_for_answer(kernel::Deadline deadline) {
   kernel::Waiter waiter;
-  kernel::WaitQueue* const queues[] = {&shared_->answer};
-  while (!shared_->answered && !shared_->gone) {
-    if (!waiter.sleep(kernel_.mutex(), queues, deadline)) return shared_->answered || shared_->gone;
+  kernel::WaitQueue* const queues[] = {&shared_->answer, &process_->ended};
+  while (!shared_->answered && !is_gone()) {
+    if (!waiter.sleep(kernel_.mutex(), queues, deadline)) return shared_->answered || is_gone();
   }
   return true;
+}
+
+// The process takes the request that is there, on this thread where it has none of its own. False
+// when its time is over, or the host gives no thread.
+bool ShellProcess::run_turn(std::unique_lock<std::mutex>& lock, kernel::Deadline deadline) {
+  wasm::RunHere here;
+  if (!kernel_.resume(*process_)) return false;
+  if (!here.caught()) return wait_for_answer(deadline);
+  shared_->hosted = true;
+  const kernel::JobId job = process_->job;
+  lock.unlock();
+  const kernel::JobDeadline limit(kernel_, job, deadline);
+  here.run();
+  lock.lock();
+  shared_->hosted = false;
+  if (shared_->copying && !is_gone()) (void)kernel_.resume(*process_);
+  return !limit.passed();
 }
 
 ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline) {
@@ -215,14 +254,16 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline) {
   const kernel::JobId job = kernel_.new_job();
   result.job = job;
   shared_->answered = false;
-  if (!shared_->gone) {
+  bool in_time = true;
+  if (!is_gone()) {
     process_->job = job;
     set_files(turn.files);
     shared_->request = std::move(turn.frame);
-    shared_->asked.wake_all();
+    turn.files = {};
+    in_time = run_turn(lock, deadline);
   }
   turn.files = {};
-  if (wait_for_answer(deadline) && shared_->answered) {
+  if (in_time && shared_->answered) {
     process_->job = own_job;
     set_files(idle_files_);
     result.exit_code = shared_->outcome.result.as_i32() & turn_status;
@@ -231,9 +272,10 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline) {
   result.replaced = shared_->replaced;
   lock.unlock();
   // It has ended, or is another program now.
-  std::optional<kernel::WaitStatus> status = kernel_.wait_for(process_, deadline);
+  std::optional<kernel::WaitStatus> status;
+  if (in_time) status = kernel_.wait_for(process_, deadline);
   if (!status) {
-    result.overdue = true;
+    result.overdue = deadline && std::chrono::steady_clock::now() >= *deadline;
     kernel_.kill_job(job);
     status = kernel_.wait_for(process_, std::nullopt);
   }
@@ -243,15 +285,24 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline) {
 
 bool ShellProcess::gone() {
   const std::lock_guard lock(kernel_.mutex());
-  return shared_->gone || process_->status;
+  return is_gone();
 }
 
 std::shared_ptr<const ShellImage> ShellProcess::image() {
-  const std::lock_guard lock(kernel_.mutex());
+  std::unique_lock lock(kernel_.mutex());
   kernel::Waiter waiter;
-  kernel::WaitQueue* const queues[] = {&shared_->answer};
-  while (shared_->copying && !shared_->gone)
-    (void)waiter.sleep(kernel_.mutex(), queues, std::nullopt);
+  kernel::WaitQueue* const queues[] = {&shared_->answer, &process_->ended};
+  while (shared_->copying && !is_gone()) {
+    wasm::RunHere here;
+    (void)kernel_.resume(*process_);
+    if (here.caught()) {
+      lock.unlock();
+      here.run();
+      lock.lock();
+    } else {
+      (void)waiter.sleep(kernel_.mutex(), queues, std::nullopt);
+    }
+  }
   return shared_->image;
 }
 

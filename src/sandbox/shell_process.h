@@ -1,9 +1,10 @@
 // ShellProcess: a bash that stays. It runs one script after the other, each as a turn, and its
 // state between two turns can be kept as an image that another one goes on from.
 //
-// It is an ordinary process of its kernel: signals, limits and kill_job act on it, and its thread
-// sleeps between turns. Each turn is a job of its own: what a script leaves in the background lives
-// on when a later turn is killed. The guest's side is userland/ports/bash/kept.c.
+// It is an ordinary process of its kernel: signals, limits and kill_job act on it. It has no thread
+// between turns, and takes a turn on the thread of whoever asks for it. Each turn is a job of its
+// own: what a script leaves in the background lives on when a later turn is killed. The guest's
+// side is userland/ports/bash/kept.c.
 //
 // Threads: one call at a time; the process may be killed from any thread. It must be gone before
 // its kernel.
@@ -71,6 +72,8 @@ class ShellProcess {
   struct Shared;
   ShellProcess(kernel::Kernel& kernel, std::shared_ptr<Shared> shared, kernel::ProcessPtr process);
   void set_files(const std::array<kernel::FilePtr, 3>& files);
+  bool is_gone() const;
+  bool run_turn(std::unique_lock<std::mutex>& lock, kernel::Deadline deadline);
   bool wait_for_answer(kernel::Deadline deadline);
 
   kernel::Kernel& kernel_;

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "wasm/guest_threads.h"
-#include "wasm/run_here.h"
 
 namespace cloche::session {
 namespace {
@@ -45,13 +44,23 @@ void WorkerPool::post(std::function<void()> work) {
   own();
 }
 
+void WorkerPool::do_here(std::function<void()> work) {
+  if (here_.fetch_add(1) < thread_limit_) {
+    work();
+    work = nullptr;
+    --here_;
+  } else {
+    --here_;
+    post(std::move(work));
+  }
+}
+
 std::size_t WorkerPool::threads() const {
   const std::lock_guard lock(mutex_);
-  return threads_;
+  return threads_ + here_;
 }
 
 void WorkerPool::serve() {
-  wasm::RunHere::offer_this_thread();
   Worker self;
   std::unique_lock lock(mutex_);
   for (;;) {

@@ -1,12 +1,12 @@
 #include "wasm/instance.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 
 #include <array>
 #include <cstdio>
 
 #include "base/check.h"
+#include "wasm/guest_stack.h"
 #include "wasm/memory_image.h"
 #include "wasm/native.h"
 
@@ -65,21 +65,6 @@ std::optional<Value> from_native(const wasmtime_val_t& value) noexcept {
     case WASMTIME_F64: return Value::f64(value.of.f64);
     default: return std::nullopt;
   }
-}
-
-// How much stack is left below this frame of the calling thread.
-std::size_t stack_left_bytes() {
-  thread_local std::uintptr_t lowest = 0;
-  if (lowest == 0) {
-    pthread_attr_t attributes;
-    void* address = nullptr;
-    std::size_t size = 0;
-    CLOCHE_CHECK(pthread_getattr_np(pthread_self(), &attributes) == 0);
-    CLOCHE_CHECK(pthread_attr_getstack(&attributes, &address, &size) == 0);
-    pthread_attr_destroy(&attributes);
-    lowest = reinterpret_cast<std::uintptr_t>(address);
-  }
-  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - lowest;
 }
 
 Outcome not_callable(std::string message) {

@@ -3,19 +3,17 @@
 #include <utility>
 
 #include "base/check.h"
+#include "wasm/guest_stack.h"
 
 namespace cloche::wasm {
 namespace {
 
-thread_local bool offered = false;
 thread_local RunHere* waiting = nullptr;
 
 }  // namespace
 
-void RunHere::offer_this_thread() noexcept { offered = true; }
-
 RunHere::RunHere() noexcept {
-  if (!offered || waiting != nullptr) return;
+  if (waiting != nullptr || !has_guest_stack()) return;
   waiting = this;
   armed_ = true;
 }
@@ -35,7 +33,7 @@ bool RunHere::take(std::function<void()>& work) noexcept {
 void RunHere::run() {
   // It stays the one that waits meanwhile, unarmed: nothing else is caught within.
   const std::function<void()> work = std::exchange(work_, nullptr);
-  work();
+  on_guest_stack(work);
 }
 
 }  // namespace cloche::wasm

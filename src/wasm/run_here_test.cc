@@ -5,6 +5,8 @@
 #include <future>
 #include <thread>
 
+#include "wasm/engine.h"
+#include "wasm/guest_stack.h"
 #include "wasm/guest_threads.h"
 
 namespace cloche::wasm {
@@ -18,19 +20,73 @@ auto on(GuestThreads& threads, Body body) {
   return result.get_future().get();
 }
 
-TEST(RunHere, RunsOnTheThreadThatOfferedItself) {
+// What a thread finds out where it runs work of its own.
+struct Found {
+  bool here = false;
+  std::size_t stack_bytes = 0;
+};
+
+Found run_here(GuestThreads& guests) {
+  Found found;
+  std::thread::id ran;
+  RunHere here;
+  EXPECT_TRUE(guests.run([&] {
+    ran = std::this_thread::get_id();
+    found.stack_bytes = stack_left_bytes();
+  }));
+  EXPECT_TRUE(here.caught());
+  EXPECT_EQ(ran, std::thread::id());
+  here.run();
+  EXPECT_FALSE(here.caught());
+  found.here = ran == std::this_thread::get_id();
+  return found;
+}
+
+#if !defined(__SANITIZE_THREAD__)
+
+TEST(RunHere, RunsOnTheCallingThreadWithAGuestsStack) {
+  GuestThreads guests;
+  const std::size_t own = stack_left_bytes();
+  for (int i = 0; i < 3; ++i) {
+    const Found found = run_here(guests);
+    EXPECT_TRUE(found.here);
+    EXPECT_GT(found.stack_bytes, max_guest_stack_bytes);
+  }
+  EXPECT_EQ(stack_left_bytes(), own);
+  EXPECT_EQ(guests.thread_count(), 0u);
+}
+
+TEST(RunHere, EveryThreadHasAStackOfItsOwn) {
+  GuestThreads guests;
+  constexpr int count = 8;
+  std::atomic<int> inside = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&] {
+      volatile int mine = 0;
+      RunHere here;
+      EXPECT_TRUE(guests.run([&] {
+        ++inside;
+        while (inside < count) std::this_thread::yield();
+        mine = 1;
+      }));
+      here.run();
+      EXPECT_EQ(mine, 1);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(guests.thread_count(), 0u);
+}
+
+#endif
+
+TEST(RunHere, AThreadOfGuestsKeepsToItsStack) {
   GuestThreads workers;
   GuestThreads guests;
   const bool same = on(workers, [&] {
-    RunHere::offer_this_thread();
-    std::thread::id ran;
-    RunHere here;
-    EXPECT_TRUE(guests.run([&] { ran = std::this_thread::get_id(); }));
-    EXPECT_TRUE(here.caught());
-    EXPECT_EQ(ran, std::thread::id());
-    here.run();
-    EXPECT_FALSE(here.caught());
-    return ran == std::this_thread::get_id();
+    const std::size_t own = stack_left_bytes();
+    const Found found = run_here(guests);
+    return found.here && own - found.stack_bytes < 4096;
   });
   EXPECT_TRUE(same);
   EXPECT_EQ(guests.thread_count(), 0u);
@@ -40,7 +96,6 @@ TEST(RunHere, CatchesOneWorkAndNothingWithinIt) {
   GuestThreads workers;
   GuestThreads guests;
   const int elsewhere = on(workers, [&] {
-    RunHere::offer_this_thread();
     const std::thread::id self = std::this_thread::get_id();
     std::promise<std::thread::id> second;
     std::promise<std::thread::id> nested;
@@ -59,9 +114,11 @@ TEST(RunHere, CatchesOneWorkAndNothingWithinIt) {
 
 TEST(RunHere, OtherThreadsAreLeftAlone) {
   GuestThreads guests;
-  const RunHere here;
+  RunHere here;
   std::promise<std::thread::id> ran;
-  EXPECT_TRUE(guests.run([&] { ran.set_value(std::this_thread::get_id()); }));
+  std::thread([&] {
+    EXPECT_TRUE(guests.run([&] { ran.set_value(std::this_thread::get_id()); }));
+  }).join();
   EXPECT_FALSE(here.caught());
   EXPECT_NE(ran.get_future().get(), std::this_thread::get_id());
 }
