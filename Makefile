@@ -39,6 +39,11 @@ bench: guests-ready ## measure against native processes of this machine
 wheel: all ## build the Python wheel: build/dist/cloche-*.whl, which needs nothing else
 	@CLOCHE_BUILD=$(build) python3 sdk/python/wheel_backend.py $(build)/dist
 
+# wit/ as a component for any host; its test wants a Rust compiler. Not part of `make all`.
+.PHONY: component
+component: all ## build build/component/sandbox.wasm, the world eryx:sandbox as a component
+	@cmake --build $(build) --target component && ctest --preset dev --no-label-summary -R component_world
+
 .PHONY: tidy
 tidy: all ## format, clang-tidy and the rules of scripts/tidy.py
 	@python3 scripts/tidy.py --jobs $(JOBS) $(TIDY)
