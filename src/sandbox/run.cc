@@ -34,6 +34,7 @@ class Run {
       wait(*process, start, result);
     }
     collect(result);
+    if (process) result.figures = state_.shown_figures().take((*process)->job);
     result.duration = std::chrono::steady_clock::now() - start;
     return result;
   }
