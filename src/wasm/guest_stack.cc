@@ -120,7 +120,15 @@ class GuestStack {
   ucontext_t outside_{};
 };
 
-thread_local std::unique_ptr<GuestStack> stack_of_this_thread;
+// The thread ends, and its stack has gone: objects that are destroyed later still may run guests.
+thread_local bool ending = false;
+
+struct OwnStack {
+  std::unique_ptr<GuestStack> stack;
+  ~OwnStack() { ending = true; }
+};
+
+thread_local OwnStack own;
 
 }  // namespace
 
@@ -130,19 +138,21 @@ std::size_t stack_left_bytes() noexcept {
 }
 
 bool has_guest_stack() noexcept {
-  if (stack_left_bytes() >= enough_bytes || stack_of_this_thread) return true;
+  if (stack_left_bytes() >= enough_bytes) return true;
+  if (ending) return false;
+  if (own.stack) return true;
 #if defined(__SANITIZE_THREAD__)
   return false;  // it takes two stacks for two threads
 #else
-  stack_of_this_thread = GuestStack::create();
-  return stack_of_this_thread != nullptr;
+  own.stack = GuestStack::create();
+  return own.stack != nullptr;
 #endif
 }
 
 void on_guest_stack(const std::function<void()>& work) noexcept {
   if (stack_left_bytes() >= enough_bytes) return work();
   CLOCHE_CHECK(has_guest_stack());
-  stack_of_this_thread->run(work);
+  own.stack->run(work);
 }
 
 }  // namespace cloche::wasm

@@ -78,6 +78,27 @@ TEST(RunHere, EveryThreadHasAStackOfItsOwn) {
   EXPECT_EQ(guests.thread_count(), 0u);
 }
 
+TEST(RunHere, RunsNothingWhereTheThreadHasGivenItsStackBack) {
+  GuestThreads guests;
+  bool caught = true;
+  struct Late {
+    GuestThreads& guests;
+    bool& caught;
+    ~Late() {
+      RunHere here;
+      EXPECT_TRUE(guests.run([] {}));
+      caught = here.caught();
+    }
+  };
+  std::thread([&] {
+    // Made before the stack, and so destroyed after it.
+    thread_local Late late{guests, caught};
+    (void)late;
+    EXPECT_TRUE(run_here(guests).here);
+  }).join();
+  EXPECT_FALSE(caught);
+}
+
 #endif
 
 TEST(RunHere, AThreadOfGuestsKeepsToItsStack) {
