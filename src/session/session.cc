@@ -61,11 +61,6 @@ void Session::touch() {
   last_activity_steady_ = std::chrono::steady_clock::now();
 }
 
-bool Session::at_rest() const {
-  const std::lock_guard lock(mutex_);
-  return sandbox_ && uses_ == 0 && sandbox_->figures().processes == 0;
-}
-
 bool Session::pause(const std::function<void()>& stopping) {
   std::shared_ptr<Sandbox> old;
   {

@@ -65,9 +65,6 @@ class Session {
 
   void touch();
 
-  // No use of it and no process in it: to close it takes microseconds.
-  bool at_rest() const;
-
   // False when it is not running (not paused). A paused session keeps files, packages, environment
   // and a live Python; its processes end. `stopping` is called in between, when nothing begins in
   // it any more: what a process waits for must let go of it then.

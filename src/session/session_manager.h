@@ -68,11 +68,6 @@ class SessionManager {
 
   std::variant<std::shared_ptr<Session>, Refusal> create(const SessionRequest& request);
 
-  // To create or close a session takes microseconds: nothing is installed or written to disk.
-  bool is_quick() const {
-    return !store_ && options_.sandbox.packages.empty() && options_.sandbox.image.empty();
-  }
-
   // Null when there is none, or it belongs to somebody else.
   std::shared_ptr<Session> find(std::string_view id, std::string_view owner);
   // Whoever owns it.

@@ -8,6 +8,7 @@
 // Thread-safe. The destructor waits for all work, queued work too.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -33,6 +34,11 @@ class WorkerPool {
   // with none at all it is done here.
   void post(std::function<void()> work);
 
+  // Does `work` on the calling thread, where that may wait; but where as much is being done as the
+  // pool may have threads, it is posted.
+  void do_here(std::function<void()> work);
+
+  // That run something or wait for work, callers of do_here included.
   std::size_t threads() const;
 
  private:
@@ -48,7 +54,8 @@ class WorkerPool {
   std::condition_variable ended_;
   std::deque<std::function<void()>> queue_;
   std::size_t threads_ = 0;
-  std::vector<Worker*> idle_;  // the latest last: its stack and caches are warm
+  std::atomic<std::size_t> here_ = 0;  // in do_here
+  std::vector<Worker*> idle_;          // the latest last: its stack and caches are warm
   bool closing_ = false;
   std::unique_ptr<wasm::GuestThreads> host_;
 };

@@ -1,13 +1,13 @@
 // One connection of the server, over TCP or TLS.
 //
-// Threads: everything happens on the connection's thread, except Exchange's functions, which post
-// to it.
+// Threads: everything happens on the connection's loop; Exchange's functions post to it.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <memory>
 
+#include "doors/http/loops.h"
 #include "doors/http/server.h"
 
 namespace cloche::http {
@@ -32,9 +32,11 @@ class Host {
   virtual void ended(Connection* connection) = 0;
 };
 
-// `host` outlives them.
-std::shared_ptr<Connection> make_plain_connection(Host& host, boost::asio::ip::tcp::socket socket);
-std::shared_ptr<Connection> make_tls_connection(Host& host, boost::asio::ip::tcp::socket socket,
+// `host` outlives them; `loop` is the socket's.
+std::shared_ptr<Connection> make_plain_connection(Host& host, Loop& loop,
+                                                  boost::asio::ip::tcp::socket socket);
+std::shared_ptr<Connection> make_tls_connection(Host& host, Loop& loop,
+                                                boost::asio::ip::tcp::socket socket,
                                                 boost::asio::ssl::context& context);
 
 }  // namespace cloche::http

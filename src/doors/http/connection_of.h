@@ -1,5 +1,8 @@
 // ConnectionOf<Stream>: the life of a connection: handshake, then request by request: head,
 // admission, body, the application, answer; or at the end a tunnel.
+//
+// A request that arrives whole, and is answered within its turn (loops.h), costs one read, one
+// write and no timer.
 #pragma once
 
 #include <fcntl.h>
@@ -8,26 +11,24 @@
 
 #include <array>
 #include <atomic>
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/ssl/stream_base.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <boost/beast/http/write.hpp>
+#include <optional>
+#include <thread>
 #include <type_traits>
 
 #include "base/unique_fd.h"
 #include "doors/http/connection.h"
-#include "doors/http/date.h"
+#include "doors/http/deadline.h"
 #include "doors/http/relay.h"
+#include "doors/http/response_head.h"
 
 namespace cloche::http {
 
@@ -35,33 +36,39 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace bhttp = boost::beast::http;
 
+using PlainStream = asio::ip::tcp::socket;
+using TlsStream = asio::ssl::stream<PlainStream>;
+
 inline std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
 template <typename Stream>
 class ConnectionOf final : public Connection,
                            public std::enable_shared_from_this<ConnectionOf<Stream>> {
-  static constexpr bool is_tls = !std::is_same_v<Stream, beast::tcp_stream>;
+  static constexpr bool is_tls = std::is_same_v<Stream, TlsStream>;
   static constexpr std::size_t bytes_per_second_at_least = 64 << 10;
+  static constexpr std::size_t first_read_bytes = 4 << 10;
   static constexpr std::size_t read_ahead_bytes = 64 << 10;
+  static constexpr std::size_t untimed_max_bytes = 1 << 20;
+  using Error = boost::system::error_code;
 
  public:
-  ConnectionOf(Host& host, Stream stream)
-      : host_(host), options_(host.options()), stream_(std::move(stream)) {
-    boost::system::error_code ignored;
-    const auto peer = lowest().socket().remote_endpoint(ignored);
+  ConnectionOf(Host& host, Loop& loop, Stream stream)
+      : host_(host), options_(host.options()), loop_(loop), stream_(std::move(stream)) {
+    Error ignored;
+    const auto peer = socket().remote_endpoint(ignored);
     if (!ignored) peer_ = peer.address().to_string() + ":" + std::to_string(peer.port());
-    lowest().socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+    socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+    if constexpr (!is_tls) socket().non_blocking(true, ignored);
   }
   ~ConnectionOf() override { host_.ended(this); }
 
   void start() override {
     asio::dispatch(stream_.get_executor(), [self = this->shared_from_this()] {
       if constexpr (is_tls) {
-        self->lowest().expires_after(self->options_.head_timeout);
-        self->stream_.async_handshake(asio::ssl::stream_base::server,
-                                      [self](boost::system::error_code error) {
-                                        if (!error) self->await_request();
-                                      });
+        self->deadline_.expires_after(self->options_.head_timeout);
+        self->stream_.async_handshake(asio::ssl::stream_base::server, [self](Error error) {
+          if (!error) self->await_request();
+        });
       } else {
         self->await_request();
       }
@@ -79,46 +86,95 @@ class ConnectionOf final : public Connection,
     asio::post(stream_.get_executor(), [self = this->shared_from_this()] { self->close(); });
   }
 
+  void late() { close(); }  // for the deadline
+
  private:
   class Answer;
   using Parser = bhttp::request_parser<bhttp::string_body>;
 
-  auto& lowest() { return beast::get_lowest_layer(stream_); }
+  PlainStream& socket() {
+    if constexpr (is_tls) {
+      return stream_.next_layer();
+    } else {
+      return stream_;
+    }
+  }
 
   void close() {
-    boost::system::error_code ignored;
-    lowest().socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
-    lowest().close();
+    Error ignored;
+    socket().shutdown(PlainStream::shutdown_both, ignored);
+    socket().close(ignored);
   }
 
   // --- a request --------------------------------------------------------------------------------
 
   void await_request() {
     if (last_ || host_.draining()) return finish_connection();
-    if (buffer_.size() > 0) return read_head();
+    if (buffer_.size() > 0) {
+      // It came with the one before. Posted: there may be thousands.
+      return asio::post(stream_.get_executor(),
+                        [self = this->shared_from_this()] { self->read_head(); });
+    }
+    if (buffer_.capacity() > read_ahead_bytes) buffer_.shrink_to_fit();
     idle_ = true;
-    lowest().expires_after(options_.idle_timeout);
-    stream_.async_read_some(
-        buffer_.prepare(4096),
-        [self = this->shared_from_this()](boost::system::error_code error, std::size_t bytes) {
-          self->idle_ = false;
-          if (error) return;  // the last reference goes, and closes
-          self->buffer_.commit(bytes);
-          self->read_head();
-        });
+    deadline_.expires_after(options_.idle_timeout);
+    stream_.async_read_some(buffer_.prepare(first_read_bytes),
+                            [self = this->shared_from_this()](Error error, std::size_t bytes) {
+                              self->idle_ = false;
+                              if (error) return;  // the last reference goes, and closes
+                              self->buffer_.commit(bytes);
+                              self->read_head();
+                            });
   }
 
   void read_head() {
-    parser_ = std::make_unique<Parser>();
+    parser_.emplace();
     parser_->header_limit(options_.head_limit_bytes);
     parser_->body_limit(boost::none);
-    lowest().expires_after(options_.head_timeout);
-    bhttp::async_read_header(
-        stream_, buffer_, *parser_,
-        [self = this->shared_from_this()](boost::system::error_code error, std::size_t) {
-          if (error) return self->refuse_input(error);
-          self->admit();
+    has_time_ = false;
+    read_until([this] { return parser_->is_header_done(); }, &ConnectionOf::admit);
+  }
+
+  // Feeds the parser until it is `done`, then goes on with `next`.
+  template <typename Done>
+  void read_until(Done done, void (ConnectionOf::*next)()) {
+    while (!done()) {
+      Error error;
+      if (buffer_.size() > 0) buffer_.consume(parser_->put(buffer_.data(), error));
+      if (error && error != bhttp::error::need_more) return refuse_input(error);
+      if (done()) break;
+      if (error == bhttp::error::need_more || buffer_.size() == 0) return read_more(done, next);
+    }
+    (this->*next)();
+  }
+
+  template <typename Done>
+  void read_more(Done done, void (ConnectionOf::*next)()) {
+    const std::size_t room = buffer_.max_size() - buffer_.size();
+    if (room == 0) return refuse_input(bhttp::error::bad_chunk_extension);
+    give_time();
+    stream_.async_read_some(
+        buffer_.prepare(std::min(read_ahead_bytes, room)),
+        [self = this->shared_from_this(), done, next](Error error, std::size_t bytes) {
+          if (error) return;  // gone, or too slow: there is nobody to answer
+          self->buffer_.commit(bytes);
+          self->untimed_bytes_ += bytes;
+          self->read_until(done, next);
         });
+  }
+
+  // For a head once, however many pieces it comes in; for a body as its length says, or else for
+  // each piece of some size.
+  void give_time() {
+    const bool in_head = !parser_->is_header_done();
+    boost::optional<std::uint64_t> length;
+    if (!in_head) length = parser_->content_length();
+    const bool renew = !in_head && !length && untimed_bytes_ >= untimed_max_bytes;
+    if (has_time_ && !renew) return;
+    has_time_ = true;
+    untimed_bytes_ = 0;
+    if (in_head) return deadline_.expires_after(options_.head_timeout);
+    expires_for(length ? static_cast<std::size_t>(*length) : 0);
   }
 
   void admit() {
@@ -153,81 +209,102 @@ class ConnectionOf final : public Connection,
   }
 
   void write_continue() {
-    lowest().expires_after(options_.head_timeout);
+    deadline_.expires_after(options_.head_timeout);
     static constexpr std::string_view text = "HTTP/1.1 100 Continue\r\n\r\n";
-    asio::async_write(
-        stream_, asio::buffer(text.data(), text.size()),
-        [self = this->shared_from_this()](boost::system::error_code error, std::size_t) {
-          if (!error) self->read_body();
-        });
+    asio::async_write(stream_, asio::buffer(text.data(), text.size()),
+                      [self = this->shared_from_this()](Error error, std::size_t) {
+                        if (!error) self->read_body();
+                      });
   }
 
   void read_body() {
-    const auto length = parser_->content_length();
-    expires_for(length ? static_cast<std::size_t>(*length) : 0);
-    bhttp::async_read(
-        stream_, buffer_, *parser_,
-        [self = this->shared_from_this()](boost::system::error_code error, std::size_t) {
-          if (error) return self->refuse_input(error);
-          self->handle();
-        });
+    parser_->eager(true);
+    has_time_ = false;
+    read_until([this] { return parser_->is_done(); }, &ConnectionOf::handle);
   }
 
   void expires_for(std::size_t bytes) {
-    lowest().expires_after(options_.stall_timeout +
-                           std::chrono::seconds(bytes / bytes_per_second_at_least));
+    deadline_.expires_after(options_.stall_timeout +
+                            std::chrono::seconds(bytes / bytes_per_second_at_least));
   }
 
   void handle() {
     request_.body = std::move(parser_->get().body());
     parser_.reset();
-    lowest().expires_never();
-    host_.application().handle(std::move(request_),
-                               std::make_shared<Answer>(this->shared_from_this()));
+    deadline_.expires_never();
+    ++request_number_;
+    answer_due_ = true;
+    auto answer = std::make_shared<Answer>(this->shared_from_this());
+    Loop::Turn turn(loop_);
+    host_.application().handle(std::move(request_), answer);
+    std::optional<Response> early = answer->end_turn();
+    answer.reset();
+    if (turn.finish()) {
+      if (early) write_response(*std::move(early));
+    } else if (early) {
+      // The loop, and so this connection, is another thread's now.
+      asio::post(stream_.get_executor(),
+                 [self = this->shared_from_this(), response = *std::move(early)]() mutable {
+                   self->write_response(std::move(response));
+                 });
+    }
   }
 
-  void refuse_input(boost::system::error_code error) {
+  void refuse_input(Error error) {
     keep_alive_ = false;
     Application& application = host_.application();
     if (error == bhttp::error::header_limit)
       return write_response(application.reject(431, "the head is too large"));
     if (error == bhttp::error::body_limit)
       return write_response(application.reject(413, "the body is too large"));
-    if (error.category() == bhttp::make_error_code(bhttp::error::bad_method).category() &&
-        error != bhttp::error::end_of_stream && error != bhttp::error::partial_message)
-      return write_response(application.reject(400, "this is no HTTP/1.1 request"));
-    // Gone, or too slow: there is nobody to answer.
+    write_response(application.reject(400, "this is no HTTP/1.1 request"));
   }
 
   // --- an answer --------------------------------------------------------------------------------
 
-  template <typename Message>
-  void set_head(Message& message, const Response& response) {
-    message.version(version_ >= 10 ? version_ : 11);
-    message.result(static_cast<unsigned>(response.status));
-    for (const auto& [name, value] : response.fields) message.insert(name, value);
-    message.set(bhttp::field::server, "cloche");
-    message.set(bhttp::field::date, http_date(std::chrono::system_clock::now()));
+  std::string head_of(const Response& response, std::optional<std::size_t> content_length) {
     if (host_.draining() || last_) keep_alive_ = false;
-    message.keep_alive(keep_alive_);
+    return response_head(response,
+                         {.version = version_ >= 10 ? version_ : 11,
+                          .persistence = keep_alive_ ? Persistence::keep_alive : Persistence::close,
+                          .content_length = content_length,
+                          .chunked = begun_ && chunked_});
   }
 
   void write_response(Response response) {
+    answer_due_ = false;
+    if (awaiting_) blanks_.cancel();
     awaiting_ = false;
-    blanks_.cancel();
     if (begun_) return finish(std::move(response.body));
-    const std::size_t size = response.body.size();
     const bool bodiless = response.status == 204 || response.status == 304;
-    auto message = std::make_shared<bhttp::response<bhttp::string_body>>();
-    set_head(*message, response);
-    if (!bodiless) message->content_length(size);
-    if (!head_only_ && !bodiless) message->body() = std::move(response.body);
-    expires_for(size);
-    bhttp::async_write(
-        stream_, *message,
-        [self = this->shared_from_this(), message](boost::system::error_code error, std::size_t) {
-          if (!error) self->answered();
-        });
+    std::optional<std::size_t> length;
+    if (!bodiless) length = response.body.size();
+    out_head_ = head_of(response, length);
+    out_body_ = bodiless || head_only_ ? std::string() : std::move(response.body);
+    std::size_t written = 0;
+    if constexpr (!is_tls) {
+      // There is room nearly always.
+      Error error;
+      written = stream_.write_some(out_buffers(0), error);
+      if (error && error != asio::error::would_block && error != asio::error::try_again) return;
+      if (written == out_head_.size() + out_body_.size()) return written_all();
+    }
+    expires_for(out_body_.size());
+    asio::async_write(stream_, out_buffers(written),
+                      [self = this->shared_from_this()](Error error, std::size_t) {
+                        if (!error) self->written_all();
+                      });
+  }
+
+  // What is left of the answer when `written` bytes are gone.
+  std::array<asio::const_buffer, 2> out_buffers(std::size_t written) const {
+    const std::size_t of_body = written - std::min(written, out_head_.size());
+    return {asio::buffer(out_head_) + written, asio::buffer(out_body_) + of_body};
+  }
+
+  void written_all() {
+    out_body_ = {};
+    answered();
   }
 
   void answered() {
@@ -238,56 +315,51 @@ class ConnectionOf final : public Connection,
   // Says that no more comes, and leaves the client some time to read it: what it still sends would
   // otherwise reset the connection under the answer.
   void finish_connection() {
-    boost::system::error_code ignored;
-    lowest().socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    Error ignored;
+    socket().shutdown(PlainStream::shutdown_send, ignored);
     if (ignored) return;
-    lowest().expires_after(std::chrono::seconds(2));
+    deadline_.expires_after(std::chrono::seconds(2));
     linger();
   }
 
   void linger() {
     buffer_.clear();
-    lowest().async_read_some(
-        buffer_.prepare(read_ahead_bytes),
-        [self = this->shared_from_this()](boost::system::error_code error, std::size_t) {
-          if (!error) self->linger();
-        });
+    socket().async_read_some(buffer_.prepare(read_ahead_bytes),
+                             [self = this->shared_from_this()](Error error, std::size_t) {
+                               if (!error) self->linger();
+                             });
   }
 
   // --- an answer after blanks -------------------------------------------------------------------
 
-  void await_answer(std::chrono::milliseconds interval) {
+  void await_answer(std::chrono::milliseconds interval, std::uint64_t request_number) {
+    if (request_number != request_number_ || !answer_due_) return;
     awaiting_ = true;
     blanks_.expires_after(interval);
-    blanks_.async_wait(
-        [self = this->shared_from_this(), interval](boost::system::error_code error) {
-          if (error || !self->awaiting_) return;
-          self->pending_ += ' ';
-          if (!self->begun_) {
-            self->begin();
-          } else {
-            self->write_pending();
-          }
-          self->await_answer(interval);
-        });
+    blanks_.async_wait([self = this->shared_from_this(), interval](Error error) {
+      if (error || !self->awaiting_) return;
+      self->pending_ += ' ';
+      if (!self->begun_) {
+        self->begin();
+      } else {
+        self->write_pending();
+      }
+      self->await_answer(interval, self->request_number_);
+    });
   }
 
   void begin() {
     begun_ = true;
-    auto message = std::make_shared<bhttp::response<bhttp::empty_body>>();
     chunked_ = version_ >= 11;
     if (!chunked_) keep_alive_ = false;
-    set_head(*message, json_response(200, {}));
-    if (chunked_) message->chunked(true);
-    auto serializer = std::make_shared<bhttp::response_serializer<bhttp::empty_body>>(*message);
+    out_head_ = head_of(json_response(200, {}), std::nullopt);
     writing_ = true;
     expires_for(0);
-    bhttp::async_write_header(stream_, *serializer,
-                              [self = this->shared_from_this(), message, serializer](
-                                  boost::system::error_code error, std::size_t) {
-                                self->writing_ = false;
-                                if (!error) self->write_pending();
-                              });
+    asio::async_write(stream_, asio::buffer(out_head_),
+                      [self = this->shared_from_this()](Error error, std::size_t) {
+                        self->writing_ = false;
+                        if (!error) self->write_pending();
+                      });
   }
 
   void finish(std::string body) {
@@ -313,7 +385,7 @@ class ConnectionOf final : public Connection,
       if (last) {
         end_pieces();
       } else {
-        lowest().expires_never();
+        deadline_.expires_never();
       }
       return;
     }
@@ -321,8 +393,7 @@ class ConnectionOf final : public Connection,
     expires_for(piece.size());
     auto text = std::make_shared<std::string>(std::move(piece));
     asio::async_write(stream_, asio::buffer(*text),
-                      [self = this->shared_from_this(), text, last](boost::system::error_code error,
-                                                                    std::size_t) {
+                      [self = this->shared_from_this(), text, last](Error error, std::size_t) {
                         self->writing_ = false;
                         if (error) return;
                         if (!last) return self->write_pending();
@@ -349,43 +420,34 @@ class ConnectionOf final : public Connection,
 
   void tunnel(std::function<void(int fd)> opened) {
     static constexpr std::string_view text = "HTTP/1.1 200 Connection Established\r\n\r\n";
-    lowest().expires_after(options_.head_timeout);
+    deadline_.expires_after(options_.head_timeout);
     asio::async_write(stream_, asio::buffer(text.data(), text.size()),
                       [self = this->shared_from_this(), opened = std::move(opened)](
-                          boost::system::error_code error, std::size_t) mutable {
+                          Error error, std::size_t) mutable {
                         if (!error) self->await_first_byte(std::move(opened));
                       });
   }
 
   void await_first_byte(std::function<void(int fd)> opened) {
     idle_ = true;
-    lowest().expires_after(options_.idle_timeout);
+    deadline_.expires_after(options_.idle_timeout);
     if constexpr (!is_tls) {
       if (buffer_.size() == 0) {
-        lowest()
-            .expires_never();  // async_wait goes past the stream's timer: a guard stands in for it
-        auto guard =
-            std::make_shared<asio::steady_timer>(stream_.get_executor(), options_.idle_timeout);
-        guard->async_wait([self = this->weak_from_this()](boost::system::error_code error) {
-          if (const auto alive = self.lock(); alive && !error) alive->close();
+        stream_.async_wait(PlainStream::wait_read, [self = this->shared_from_this(),
+                                                    opened = std::move(opened)](Error error) {
+          if (error) return;
+          const int fd = ::fcntl(self->stream_.native_handle(), F_DUPFD_CLOEXEC, 0);
+          Error ignored;
+          self->stream_.close(ignored);
+          if (fd >= 0) opened(fd);
         });
-        lowest().socket().async_wait(
-            asio::ip::tcp::socket::wait_read,
-            [self = this->shared_from_this(), guard,
-             opened = std::move(opened)](boost::system::error_code error) {
-              guard->cancel();
-              if (error) return;
-              const int fd = ::fcntl(self->lowest().socket().native_handle(), F_DUPFD_CLOEXEC, 0);
-              self->lowest().close();
-              if (fd >= 0) opened(fd);
-            });
         return;
       }
     } else {
       if (buffer_.size() == 0) {
         stream_.async_read_some(buffer_.prepare(read_ahead_bytes),
                                 [self = this->shared_from_this(), opened = std::move(opened)](
-                                    boost::system::error_code error, std::size_t bytes) {
+                                    Error error, std::size_t bytes) {
                                   if (error) return;
                                   self->buffer_.commit(bytes);
                                   self->relay(opened);
@@ -401,7 +463,7 @@ class ConnectionOf final : public Connection,
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0)
       return;
-    lowest().expires_never();
+    deadline_.expires_never();
     start_relay(this->shared_from_this(), stream_, UniqueFd(ends[0]),
                 beast::buffers_to_string(buffer_.data()));
     opened(ends[1]);
@@ -409,16 +471,24 @@ class ConnectionOf final : public Connection,
 
   Host& host_;
   const ServerOptions& options_;
+  Loop& loop_;
   Stream stream_;
+  Deadline<ConnectionOf> deadline_{*this, stream_.get_executor()};
   std::string peer_;
   beast::flat_buffer buffer_{1 << 20};
-  std::unique_ptr<Parser> parser_;
+  std::optional<Parser> parser_;
+  bool has_time_ = false;          // the deadline is that of this head or body
+  std::size_t untimed_bytes_ = 0;  // of it, since then
   Request request_;
   unsigned version_ = 11;
   bool keep_alive_ = true;
   bool head_only_ = false;
   bool idle_ = false;
   bool last_ = false;  // no request after this one
+  std::uint64_t request_number_ = 0;
+  bool answer_due_ = false;
+  std::string out_head_;  // of the answer that is being written
+  std::string out_body_;
   // Of an answer after blanks.
   asio::steady_timer blanks_{stream_.get_executor()};
   bool awaiting_ = false;
@@ -429,24 +499,32 @@ class ConnectionOf final : public Connection,
   std::string pending_;
 };
 
-// The answer to one request: posts to the connection's thread.
+// The answer to one request. Within the request's turn, and on its thread, it is kept for the
+// connection, which is there; else it is posted to the connection's thread.
 template <typename Stream>
 class ConnectionOf<Stream>::Answer final : public Exchange {
  public:
-  explicit Answer(std::shared_ptr<ConnectionOf> connection) : connection_(std::move(connection)) {}
+  explicit Answer(std::shared_ptr<ConnectionOf> connection)
+      : connection_(std::move(connection)), request_number_(connection_->request_number_) {}
   ~Answer() override {
     if (!answered_) send(connection_->host_.application().reject(500, "no answer"));
   }
 
   void send(Response response) override {
     answered_ = true;
+    if (std::this_thread::get_id() == turn_thread_ && in_turn_) {
+      early_ = std::move(response);
+      return;
+    }
     post([response = std::move(response)](ConnectionOf& connection) mutable {
       connection.write_response(std::move(response));
     });
   }
 
   void send_blanks_until_answer(std::chrono::milliseconds interval) override {
-    post([interval](ConnectionOf& connection) { connection.await_answer(interval); });
+    post([interval, number = request_number_](ConnectionOf& connection) {
+      connection.await_answer(interval, number);
+    });
   }
 
   void open_tunnel(std::function<void(int fd)> opened) override {
@@ -454,6 +532,12 @@ class ConnectionOf<Stream>::Answer final : public Exchange {
     post([opened = std::move(opened)](ConnectionOf& connection) mutable {
       connection.tunnel(std::move(opened));
     });
+  }
+
+  // On the thread of the turn: the answer, if it is there.
+  std::optional<Response> end_turn() {
+    in_turn_ = false;
+    return std::move(early_);
   }
 
  private:
@@ -464,6 +548,10 @@ class ConnectionOf<Stream>::Answer final : public Exchange {
   }
 
   const std::shared_ptr<ConnectionOf> connection_;
+  const std::uint64_t request_number_;
+  const std::thread::id turn_thread_ = std::this_thread::get_id();
+  bool in_turn_ = true;  // these two are turn_thread_'s
+  std::optional<Response> early_;
   std::atomic<bool> answered_ = false;
 };
 

@@ -2,9 +2,9 @@
 
 namespace cloche::http {
 
-std::shared_ptr<Connection> make_plain_connection(Host& host, boost::asio::ip::tcp::socket socket) {
-  return std::make_shared<ConnectionOf<beast::tcp_stream>>(host,
-                                                           beast::tcp_stream(std::move(socket)));
+std::shared_ptr<Connection> make_plain_connection(Host& host, Loop& loop,
+                                                  boost::asio::ip::tcp::socket socket) {
+  return std::make_shared<ConnectionOf<PlainStream>>(host, loop, std::move(socket));
 }
 
 }  // namespace cloche::http

@@ -24,7 +24,7 @@ class Relay : public std::enable_shared_from_this<Relay<Owner, Stream>> {
         first_(std::move(first)) {}
 
   void start() {
-    notice_lost_peer(boost::beast::get_lowest_layer(stream_).socket().native_handle());
+    notice_lost_peer(boost::beast::get_lowest_layer(stream_).native_handle());
     boost::asio::async_write(
         inside_, boost::asio::buffer(first_),
         [self = this->shared_from_this()](boost::system::error_code error, std::size_t) {

@@ -1,21 +1,20 @@
 #include "doors/http/server.h"
 
 #include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "base/host_error.h"
 #include "doors/http/connection.h"
+#include "doors/http/loops.h"
 
 namespace cloche::http {
 
@@ -27,12 +26,17 @@ class Server::Impl final : public Host {
   Impl(const ServerOptions& options, Application& application)
       : options_(options),
         application_(application),
-        loops_(std::max<std::size_t>(options.threads, 1)),
-        acceptor_(loops_.front().context) {
+        loops_(options.threads > 0 ? options.threads
+                                   : std::max(std::thread::hardware_concurrency(), 1U)),
+        acceptor_(loops_[0].context()) {
     if (!options_.tls_certificate.empty()) use_certificate();
     listen();
     asio::post(acceptor_.get_executor(), [this] { accept(); });
-    for (Loop& loop : loops_) loop.thread = std::thread([&loop] { loop.context.run(); });
+    try {
+      loops_.start();
+    } catch (const std::system_error& error) {
+      throw HostError(std::string("cannot start a thread: ") + error.what());
+    }
   }
 
   ~Impl() override {
@@ -43,8 +47,7 @@ class Server::Impl final : public Host {
       std::unique_lock lock(mutex_);
       changed_.wait_for(lock, std::chrono::seconds(5), [this] { return connections_.empty(); });
     }
-    for (Loop& loop : loops_) loop.context.stop();
-    for (Loop& loop : loops_) loop.thread.join();
+    loops_.stop();
   }
 
   const ServerOptions& options() const override { return options_; }
@@ -95,7 +98,7 @@ class Server::Impl final : public Host {
     const std::string place = options_.host + ":" + std::to_string(options_.port);
     boost::system::error_code error;
     const auto found =
-        Tcp::resolver(loops_.front().context)
+        Tcp::resolver(loops_[0].context())
             .resolve(options_.host, std::to_string(options_.port), Tcp::resolver::passive, error);
     if (error || found.empty()) throw HostError("there is no address " + options_.host);
     const Tcp::endpoint endpoint = found.begin()->endpoint();
@@ -109,11 +112,12 @@ class Server::Impl final : public Host {
 
   void accept() {
     next_loop_ = (next_loop_ + 1) % loops_.size();
+    Loop& loop = loops_[next_loop_];
     acceptor_.async_accept(
-        loops_[next_loop_].context, [this](boost::system::error_code error, Tcp::socket socket) {
+        loop.context(), [this, &loop](boost::system::error_code error, Tcp::socket socket) {
           if (!acceptor_.is_open()) return;
           if (!error) {
-            serve(std::move(socket));
+            serve(loop, std::move(socket));
           } else if (error == asio::error::no_descriptors || error == asio::error::no_memory) {
             return pause_accepting();
           }
@@ -131,11 +135,11 @@ class Server::Impl final : public Host {
     });
   }
 
-  void serve(Tcp::socket socket) {
+  void serve(Loop& loop, Tcp::socket socket) {
     if (connections() >= options_.connection_limit) return;  // closed
     const std::shared_ptr<Connection> connection =
-        tls_ ? make_tls_connection(*this, std::move(socket), *tls_)
-             : make_plain_connection(*this, std::move(socket));
+        tls_ ? make_tls_connection(*this, loop, std::move(socket), *tls_)
+             : make_plain_connection(*this, loop, std::move(socket));
     {
       const std::lock_guard lock(mutex_);
       connections_.emplace(connection.get(), connection);
@@ -160,18 +164,11 @@ class Server::Impl final : public Host {
   std::unordered_map<Connection*, std::weak_ptr<Connection>> connections_;
   std::atomic<bool> draining_ = false;
   std::uint16_t port_ = 0;
-  // Each connection belongs to one thread for all of its life: no locks among them, and no thread
-  // that wakes another one to take its turn at the poll.
-  struct Loop {
-    asio::io_context context{1};
-    // A connection whose answer is being made has no operation: the thread stays for it.
-    asio::executor_work_guard<asio::io_context::executor_type> guard{context.get_executor()};
-    std::thread thread;
-  };
-  std::deque<Loop> loops_;
+  // Each connection belongs to one loop for all of its life: no locks among them.
+  Loops loops_;
   std::size_t next_loop_ = 0;
   Tcp::acceptor acceptor_;
-  asio::steady_timer pause_{loops_.front().context};
+  asio::steady_timer pause_{loops_[0].context()};
 };
 
 Server::Server(const ServerOptions& options, Application& application)

@@ -1,5 +1,6 @@
 // Server: HTTP/1.1 over TCP or TLS, asynchronous: some threads serve all connections, and a
-// connection that waits costs memory only.
+// connection that waits costs memory only. An application that waits costs a thread as long as it
+// does (loops.h).
 //
 // What comes in is bounded: the head, the body (by what the application admits), the number of
 // connections, and the time that each part may take. A client that is too slow, or never reads,
@@ -45,8 +46,10 @@ struct Admission {
 class Application {
  public:
   virtual ~Application() = default;
-  // Both are called on threads of the server, and must not wait.
-  virtual Admission admit(const Request& head) = 0;
+  // Both are called on threads of the server.
+  virtual Admission admit(const Request& head) = 0;  // does not wait
+  // May wait: after a millisecond or two the connections that this thread serves go on without it.
+  // An answer that is given before it returns goes out at its return.
   virtual void handle(Request request, std::shared_ptr<Exchange> exchange) = 0;
   // The answer to what is no HTTP: 400, 408, 413 or 431.
   virtual Response reject(int status, std::string_view reason) = 0;
@@ -57,7 +60,7 @@ struct ServerOptions {
   std::uint16_t port = 0;       // 0: one that is free
   std::string tls_certificate;  // PEM files; both or none
   std::string tls_key;
-  std::size_t threads = 2;
+  std::size_t threads = 0;  // that serve at once; 0: one a processor
   std::size_t connection_limit = 4096;
   std::uint32_t head_limit_bytes = 32 << 10;
   std::chrono::seconds head_timeout{15};

@@ -99,8 +99,8 @@ http::Response RestDoor::reject(int status, std::string_view reason) const {
 }
 
 // Work that takes a while, or asks the sandbox.
-void RestDoor::post(const ExchangePtr& exchange, std::function<http::Response()> work) {
-  parts_.workers.post([exchange, work = std::move(work)]() mutable {
+void RestDoor::answer(const ExchangePtr& exchange, std::function<http::Response()> work) {
+  parts_.workers.do_here([exchange, work = std::move(work)]() mutable {
     http::Response response = work();
     work = nullptr;  // its use of the sandbox ends before the client is told
     exchange->send(std::move(response));
@@ -137,7 +137,7 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
                               const std::string& action, http::Request request,
                               const ExchangePtr& exchange) {
   if (action.empty() && request.method == "DELETE") {
-    return post(exchange, [this, owner, id] {
+    return answer(exchange, [this, owner, id] {
       if (!parts_.sessions.close(id, owner)) return no_session();
       return http::json_response(200, R"({"message":"Session deleted successfully"})");
     });
@@ -153,7 +153,7 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
   if (action == "files" && (is_post || request.method == "GET")) {
     auto use = std::make_shared<session::Session::Use>(session::Session::use(session));
     if (!*use) return exchange->send(not_running(*session));
-    return post(exchange, [this, use, session, is_post, request = std::move(request)] {
+    return answer(exchange, [this, use, session, is_post, request = std::move(request)] {
       if (!is_post) return download(**use, request);
       http::Response response = upload(**use, request);
       parts_.sessions.save(session);
@@ -166,7 +166,7 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
   if (!is_post) return exchange->send(not_allowed());
   if (action == "commands") return run(Kind::command, session, request, exchange);
   if (action == "code") return run(Kind::code, session, request, exchange);
-  post(exchange, [this, session, pause = action == "pause"] {
+  answer(exchange, [this, session, pause = action == "pause"] {
     const bool done = pause ? parts_.sessions.pause(session) : parts_.sessions.resume(session);
     if (done) return http::json_response(200, session_json(*session));
     if (session->status() == session::Status::closed) return no_session();
@@ -181,7 +181,7 @@ void RestDoor::create(const std::string& owner, const http::Request& request,
   if (auto* wrong = std::get_if<http::Response>(&checked)) return exchange->send(std::move(*wrong));
   auto wanted = std::get<session::SessionRequest>(std::move(checked));
   wanted.owner = owner;
-  post(exchange, [this, wanted = std::move(wanted)] {
+  answer(exchange, [this, wanted = std::move(wanted)] {
     const auto made = parts_.sessions.create(wanted);
     if (const auto* refusal = std::get_if<session::Refusal>(&made)) {
       const std::size_t count = parts_.sessions.count();
@@ -220,7 +220,7 @@ void RestDoor::run(Kind kind, const SessionPtr& session, const http::Request& re
   auto use = std::make_shared<session::Session::Use>(session::Session::use(session));
   if (!*use) return exchange->send(not_running(*session));
   exchange->send_blanks_until_answer(blank_interval);
-  post(exchange, [this, kind, use, session, body = std::get<CommandBody>(std::move(checked))] {
+  answer(exchange, [this, kind, use, session, body = std::get<CommandBody>(std::move(checked))] {
     const RunResult result = run_in(**use, body);
     parts_.sessions.save(session);
     parts_.metrics.count("cloche_commands_total");

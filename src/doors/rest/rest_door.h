@@ -38,7 +38,8 @@ class RestDoor {
   // `path` is the request's without the prefix. A request without a good token is refused here, so
   // that nobody sends a large body for nothing.
   http::Admission admit(const http::Request& head, const std::string& path);
-  // `request.path` is without the prefix. Does not wait.
+  // `request.path` is without the prefix. Waits for what is asked of a
+  // sandbox.
   void handle(http::Request request, std::shared_ptr<http::Exchange> exchange);
   http::Response reject(int status, std::string_view reason) const;
 
@@ -58,7 +59,7 @@ class RestDoor {
   http::Response upload(Sandbox& sandbox, const http::Request& request);
   http::Response download(Sandbox& sandbox, const http::Request& request);
   void tunnel(const std::string& owner, const http::Request& request, const ExchangePtr& exchange);
-  void post(const ExchangePtr& exchange, std::function<http::Response()> work);
+  void answer(const ExchangePtr& exchange, std::function<http::Response()> work);
 
   Parts parts_;
   const Limits limits_;

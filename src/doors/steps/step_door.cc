@@ -111,27 +111,17 @@ void StepDoor::handle(http::Request request, std::shared_ptr<http::Exchange> exc
 }
 
 void StepDoor::create(const std::shared_ptr<http::Exchange>& exchange) {
-  // A switch of threads would take longer than the work.
-  const auto create = [this, exchange] {
-    const auto made = parts_.sessions.create({});
-    if (const auto* refusal = std::get_if<session::Refusal>(&made))
-      return exchange->send(detail(503, refusal->sentence));
-    const auto& session = std::get<std::shared_ptr<session::Session>>(made);
-    exchange->send(
-        http::json_response(200, fmt::format(R"({{"session_id":"{}"}})", session->facts().id)));
-  };
-  if (parts_.sessions.is_quick()) return create();
-  parts_.workers.post(create);
+  const auto made = parts_.sessions.create({});
+  if (const auto* refusal = std::get_if<session::Refusal>(&made))
+    return exchange->send(detail(503, refusal->sentence));
+  const auto& session = std::get<std::shared_ptr<session::Session>>(made);
+  exchange->send(
+      http::json_response(200, fmt::format(R"({{"session_id":"{}"}})", session->facts().id)));
 }
 
 void StepDoor::remove(const std::string& id, const std::shared_ptr<http::Exchange>& exchange) {
-  const auto close = [this, id, exchange] {
-    if (!parts_.sessions.close(id, {})) return exchange->send(detail(404, "session not found"));
-    exchange->send({204, {{"Content-Type", "application/json"}}, {}});
-  };
-  const std::shared_ptr<session::Session> session = parts_.sessions.find(id, {});
-  if (!session || (parts_.sessions.is_quick() && session->at_rest())) return close();
-  parts_.workers.post(close);
+  if (!parts_.sessions.close(id, {})) return exchange->send(detail(404, "session not found"));
+  exchange->send({204, {{"Content-Type", "application/json"}}, {}});
 }
 
 void StepDoor::step(const std::string& id, const http::Request& request,
@@ -150,7 +140,7 @@ void StepDoor::step(const std::string& id, const http::Request& request,
   run->session = session;
   parts_.log.event(http::LogLevel::info, "step_received",
                    {{"session_id", id}, {"type", std::string(name_of(run->request.language))}});
-  parts_.workers.post([this, run, exchange] {
+  parts_.workers.do_here([this, run, exchange] {
     http::Response response = this->run(*run);
     run->sandbox = {};  // after a DELETE the sandbox is gone before its last step answers
     exchange->send(std::move(response));

@@ -29,7 +29,7 @@ class StepDoor {
   };
   StepDoor(Parts parts, double timeout_s) : parts_(parts), timeout_s_(timeout_s) {}
 
-  // Answers every request. Does not wait.
+  // Answers every request; a step is done here, so it takes as long as that.
   void handle(http::Request request, std::shared_ptr<http::Exchange> exchange);
 
  private:
