@@ -29,6 +29,9 @@ if(bench_sources)
   endif()
 endif()
 
+add_executable(http_load ${CMAKE_SOURCE_DIR}/bench/load/http_load.cc)
+target_link_libraries(http_load PRIVATE cloche_program_flags)
+
 file(GLOB example_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.cc)
 foreach(source IN LISTS example_sources)
   cmake_path(GET source STEM name)
