@@ -79,6 +79,7 @@ def run(options):
             print(f"{port.name:12} {port.version:10} {port.licence:20} {','.join(port.groups)}")
         return
     selected = chosen(options) if options.out else []
+    out = stage.folder_to_stage_in(options.out) if options.out else None
     sysroot = musl.build_sysroot(options.jobs)
     os.utime(sysroot)  # in use: see prune
     if options.sysroot:
@@ -86,8 +87,8 @@ def run(options):
     cxxroot = None
     if options.cxx or any(ports.needs_cxx(port) for port in selected):
         cxxroot = libcxx.build_cxxroot(sysroot, options.jobs)
-    if options.out:
-        stage.stage(build_all(selected, ports.Toolchain(sysroot, cxxroot), options.jobs), options.out)
+    if out:
+        stage.stage(build_all(selected, ports.Toolchain(sysroot, cxxroot), options.jobs), out)
         say(f"staged {len(selected)} ports in {options.out}")
         prune(KEEP_DAYS)
 

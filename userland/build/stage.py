@@ -87,9 +87,18 @@ def _manifest(built_ports):
             "libraries": _libraries()}
 
 
+def folder_to_stage_in(out):
+    """Where `--out` leads to; a BuildError where that is no place for a staging folder, which is made anew each time."""
+    out = pathlib.Path(out).resolve()
+    if out.exists() and not out.is_dir():
+        raise BuildError(f"--out {out} is a file: name a folder")
+    if out.is_dir() and any(out.iterdir()) and not (out / "system.index").exists():
+        raise BuildError(f"--out {out} has files that no earlier build staged there: name another folder, or empty it")
+    return out
+
+
 def stage(built_ports, out):
-    """Makes the folder `out` anew. Never half-made."""
-    out = pathlib.Path(out).absolute()
+    """Makes the folder `out`, which folder_to_stage_in gave, anew. Never half-made."""
     out.parent.mkdir(parents=True, exist_ok=True)
     made = pathlib.Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     with (made / "system.index").open("w") as index, (made / "files.pack").open("wb") as pack:
