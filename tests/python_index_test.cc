@@ -1,12 +1,17 @@
 // pip and indexes: what it takes from one, where the policy lets it, and what it refuses.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "loopback_server_testing.h"
+#include "sandbox/places.h"
 #include "sandbox_testing.h"
 
 namespace cloche::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
@@ -121,6 +126,110 @@ TEST(PipIndex, IsReachedWhereThePolicyAllowsIt) {
   EXPECT_THAT(elsewhere.stderr_data,
               HasSubstr("policy of this sandbox does not allow packages.invalid:80"));
   EXPECT_EQ(server.connections(), connections);
+}
+
+// The file of the host's cache that has this SHA-256; empty: there is none.
+std::filesystem::path kept_by_host(const std::string& sum) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(detail::default_cache_folder() / "wheels")) {
+    if (entry.path().filename().string().starts_with(sum)) return entry.path();
+  }
+  return {};
+}
+
+// A server with one wheel, which is another one in each test.
+class HostCache : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto maker = make_sandbox();
+    ASSERT_TRUE(maker->files().write("/workspace/index.py", index_program));
+    const RunResult made = maker->run(
+        {.script =
+             "sed -i \"s/version = /from_ = '$0'; version = /\" index.py; python3 index.py && "
+             "sha256sum speedy-0.1-py3-none-any.whl | cut -d' ' -f1",
+         .arguments = {std::to_string(server_.port())}});
+    ASSERT_EQ(made.exit_code, 0) << made.stderr_data;
+    sum_ = made.stdout_data.substr(0, 64);
+    const auto wheel = maker->files().read("/workspace/speedy-0.1-py3-none-any.whl");
+    ASSERT_TRUE(wheel);
+    wheel_ = *wheel;
+    server_.serves("/simple/speedy/", "<a href='../../" + file_ + "#sha256=" + sum_ + "'>it</a>");
+    serve_file();
+  }
+  void serve_file() { server_.serves("/" + file_, wheel_); }
+  void serve_no_file() { server_.serves("/" + file_, "no more"); }
+
+  RunResult install(const std::string& options = {}, const std::string& rule = {}) {
+    const auto sandbox =
+        make_sandbox({.environment = {{"PIP_INDEX_URL", url_}, {"PIP_RETRIES", "0"}},
+                      .network = {.allow = {rule.empty() ? server_.rule() : rule},
+                                  .trusted_certificates = server_.authority()}});
+    return sandbox->run({.script = "pip install " + options +
+                                   " speedy && python3 -c 'import speedy; print(speedy.version)'"});
+  }
+
+  LoopbackServer server_{LoopbackServer::Speaks::https};
+  const std::string file_ = "speedy-0.1-py3-none-any.whl";
+  const std::string url_ = "https://localhost:" + std::to_string(server_.port()) + "/simple";
+  std::string sum_;
+  std::string wheel_;
+};
+
+TEST_F(HostCache, GivesASandboxWhatAnotherOneHasFetched) {
+  EXPECT_THAT(install().stdout_data, AllOf(HasSubstr("Downloading"), EndsWith("\n0.1\n")));
+  serve_no_file();
+  const RunResult second = install();
+  EXPECT_THAT(second.stdout_data, AllOf(HasSubstr("Using cached"), EndsWith("\n0.1\n")))
+      << second.stderr_data;
+  EXPECT_THAT(install("--no-cache-dir").stderr_data, HasSubstr("damaged or has been changed"));
+  EXPECT_EQ(install("-q", "localhost:1").exit_code, 1);
+}
+
+TEST_F(HostCache, FetchesAnewWhatCameToHarm) {
+  EXPECT_EQ(install().exit_code, 0);
+  const std::filesystem::path kept = kept_by_host(sum_);
+  ASSERT_FALSE(kept.empty());
+  std::ofstream(kept) << "harm";
+  EXPECT_THAT(install().stdout_data, AllOf(HasSubstr("Downloading"), EndsWith("\n0.1\n")));
+  serve_no_file();
+  EXPECT_THAT(install().stdout_data, AllOf(HasSubstr("Using cached"), EndsWith("\n0.1\n")));
+}
+
+TEST_F(HostCache, KeepsNothingThatIsNotWhatTheIndexNamed) {
+  serve_no_file();
+  EXPECT_NE(install().exit_code, 0);
+  EXPECT_TRUE(kept_by_host(sum_).empty());
+  serve_file();
+  EXPECT_THAT(install().stdout_data, AllOf(HasSubstr("Downloading"), EndsWith("\n0.1\n")));
+}
+
+// What a guest may try by hand: another descriptor than a connection of the network's, a connection
+// within the sandbox, and bytes that are not those of the hash.
+TEST_F(HostCache, AsksForAConnectionThatThePolicyAllowed) {
+  EXPECT_EQ(install().exit_code, 0);
+  const std::string code =
+      "sum, port = bytes.fromhex('" + sum_ + "'), " + std::to_string(server_.port()) +
+      "\nurl = 'https://localhost:" + std::to_string(server_.port()) + "/" + file_ + R"py('
+import _host, os, socket, ssl, struct
+def ask(fd, address=url, size=0, digest=sum):
+    frame = bytearray(struct.pack("<4siQ32s", b"whl0", fd, size, digest) + address.encode())
+    _host.call(frame)
+    return struct.unpack_from("<q", frame)[0]
+server = socket.create_server(("127.0.0.1", 0))
+inside = socket.create_connection(server.getsockname())
+plain = socket.create_connection(("localhost", port))
+print(ask(1), ask(99), ask(inside.fileno()), ask(plain.fileno()), ask(server.fileno()))
+tls = ssl.create_default_context().wrap_socket(socket.create_connection(("localhost", port)), server_hostname="localhost")
+print(ask(tls.fileno(), url + "x"), ask(tls.fileno(), digest=bytes(32)), os.read(ask(tls.fileno()), 2))
+poison = ask(tls.fileno(), url + "y", 6)
+try: print(os.write(poison, b"poison"))
+except OSError as error: print(error.errno)
+print(ask(tls.fileno(), url + "y"), ask(tls.fileno(), url, 1 << 60))
+)py";
+  const auto sandbox = make_sandbox(
+      {.network = {.allow = {server_.rule()}, .trusted_certificates = server_.authority()}});
+  const RunResult result = sandbox->run({.argv = {"python3", "-c", code}});
+  EXPECT_EQ(result.stdout_data, "-88 -9 -2 -2 -2\n-2 -2 b'PK'\n5\n-2 -2\n") << result.stderr_data;
 }
 
 }  // namespace

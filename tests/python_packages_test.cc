@@ -14,7 +14,9 @@
 namespace cloche::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -223,9 +225,20 @@ TEST(Figures, AreFilesForTheHost) {
                                "python3 -c 'import matplotlib.pyplot as p; p.plot([1, 2]); "
                                "p.show(); p.show(); p.figure(); p.show()'");
   EXPECT_EQ(result.exit_code, 0) << result.stderr_data;
-  EXPECT_EQ(
-      run(*sandbox, "cd .cloche/figures && ls && head -c 4 figure-1.png | tail -c 3").stdout_data,
-      "figure-1.png\nfigure-2.png\nPNG");
+  const std::string folder = "/workspace/.cloche/figures/";
+  EXPECT_THAT(result.figures, ElementsAre(folder + "figure-1.png", folder + "figure-2.png"));
+  EXPECT_THAT(run(*sandbox, "echo").figures, IsEmpty());
+  // In the kept shell too; what is no file of a figure is not listed, however a guest calls it.
+  const char* script =
+      "python3 -c 'import _host, sys; _host.call(bytearray(sys.argv[1].encode()))' "
+      "fig0/etc/passwd; python3 -c 'import matplotlib.pyplot as p; p.plot([3]); p.show()' &\nwait";
+  EXPECT_THAT(sandbox->run({.script = script, .shell = ShellState::kept}).figures,
+              ElementsAre(folder + "figure-3.png"));
+  EXPECT_EQ(run(*sandbox,
+                "rm .cloche/figures/figure-3.png; cd .cloche/figures && ls && head -c 4 "
+                "figure-1.png | tail -c 3")
+                .stdout_data,
+            "figure-1.png\nfigure-2.png\nPNG");
 }
 
 }  // namespace

@@ -88,6 +88,12 @@ class Python(unittest.TestCase):
             self.assertIn("image/png", result.figures[0]._repr_mimebundle_())
             self.assertIn("<img", result._repr_html_())
             self.assertEqual(sbx.python.execute("1").figures, [])
+            shown = sbx.commands.run(
+                "python3 -c 'import matplotlib.pyplot as p; p.plot([1, 4]); p.show()'", check=True)
+            self.assertEqual([f.path for f in shown.figures], ["/workspace/.cloche/figures/figure-1.png"])
+            self.assertEqual(shown.figures[0].data, sbx.files.read(str(shown.figures[0].path)))
+            self.assertIn("<img", shown._repr_html_())
+            self.assertEqual(sbx.commands.run("true").figures, [])
 
 
 @unittest.skipUnless(not ROOTFS or Path(ROOTFS, "python.wasm").exists(), "this system has no Python")
