@@ -1,13 +1,27 @@
 """Python in a sandbox, from the SDK. Needs a build with Python."""
 import asyncio
+import dataclasses
+import enum
+import functools
 import os
 import unittest
 from pathlib import Path
+from typing import Dict, List, Literal, Optional, Tuple, TypedDict
 
 import cloche
 from cloche import aio
 
 ROOTFS = os.environ.get("CLOCHE_ROOTFS", "")
+
+
+@dataclasses.dataclass
+class Shape:
+    name: str
+    inner: "Optional[Shape]" = None
+
+
+class Plain(TypedDict, total=False):
+    a: int
 
 
 @unittest.skipUnless(not ROOTFS or Path(ROOTFS, "python.wasm").exists(), "this system has no Python")
@@ -66,6 +80,52 @@ class Python(unittest.TestCase):
                 "print(await shell(command='echo inner'))",
                 callbacks={"shell": lambda command: other.commands.run(command).stdout})
             self.assertEqual(result.stdout, "inner\n\n")
+
+    def test_a_function_that_calls_its_own_sandbox(self) -> None:
+        result = self.sbx.python.execute(
+            "try:\n    await shell(command='echo inner')\nexcept Exception as error:\n    print(error)",
+            callbacks={"shell": lambda command: self.sbx.commands.run(command).stdout})
+        self.assertIn("this sandbox is busy", result.stdout)
+
+    def test_schemas_of_hints(self) -> None:
+        class Colour(enum.Enum):
+            RED = "red"
+
+        def paint(shape: Shape, colour: Colour, tags: List[Dict[str, int]], size: Optional[int] = None,
+                  mode: Literal["fast", "slow"] = "fast", at: Tuple[int, str] = (1, "a"), *, opt: Plain = {}) -> object:
+            return [type(shape).__name__, shape.inner.name if shape.inner else "", colour is Colour.RED, tags, size, mode, at, opt]
+
+        paint.__annotations__["colour"] = Colour  # a local class is no name that hints are evaluated with
+        code = ("async def tell(**more):\n"
+                "    try:\n"
+                "        print(await paint(**{'shape': {'name': 'a', 'inner': {'name': 'b'}}, 'colour': 'red', 'tags': []} | more))\n"
+                "    except TypeError as error:\n"
+                "        print(error)\n"
+                "await tell(opt={'a': 1}, at=[2, 'b'])\n"
+                "await tell(colour='blue')\n"
+                "await tell(tags=[{'n': 'x'}])\n"
+                "await tell(shape={'inner': None})\n"
+                "await tell(size='big')\n"
+                "await tell(mode='other')\n"
+                "await tell(at=[1])\n"
+                "await tell(opt={'b': 1})\n"
+                "await tell(what=1)\n")
+        result = self.sbx.python.execute(code, callbacks=[paint])
+        first, *rest = result.stdout.splitlines()
+        self.assertEqual(first, "['Shape', 'b', True, [], None, 'fast', [2, 'b'], {'a': 1}]", result.stderr)
+        for line, name in zip(rest, ("colour", "tags", "name", "size", "mode", "at", "b", "what")):
+            self.assertIn(name, line)
+        self.assertEqual(len(rest), 8)
+
+    def test_what_is_no_callback(self) -> None:
+        def many(*values: int) -> None:
+            pass
+
+        for functions in ([many], [3], [functools.partial(many)], {"a b": many}):
+            with self.assertRaises(TypeError):
+                self.sbx.python.execute("1", callbacks=functions)  # type: ignore[arg-type]
+        result = self.sbx.python.execute("await odd()", callbacks={"odd": lambda: float("nan")})
+        self.assertIn("is no JSON", result.stderr)
 
     def test_time_limit_keeps_the_server(self) -> None:
         self.assertEqual(self.sbx.python.execute("while True: pass", timeout_ms=300).exit_code, 124)

@@ -3,47 +3,40 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from contextvars import ContextVar, copy_context
 from typing import Any, Awaitable, Callable, Iterable, Mapping, Union
 
+from ._errors import SandboxArgumentError, SandboxError
+from ._hints import hints_of, made, schema_of
 from ._server import workers
 
 CallbackSet = Union[Mapping[str, Callable[..., Any]], Iterable[Callable[..., Any]]]
 
-_SCHEMA_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array",
-                 dict: "object", "str": "string", "int": "integer", "float": "number",
-                 "bool": "boolean", "list": "array", "dict": "object"}
+# The sandboxes that wait for the callback that runs in this context.
+_waiting: "ContextVar[frozenset[str]]" = ContextVar("waiting", default=frozenset())
 
 
-def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """A JSON Schema of a function's keyword arguments, from its signature."""
-    properties: dict[str, Any] = {}
-    required = []
-    anything = False
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            anything = True
-            continue
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
-            continue
-        kind = _SCHEMA_TYPES.get(parameter.annotation)
-        properties[parameter.name] = {"type": kind} if kind else {}
-        if parameter.default is parameter.empty:
-            required.append(parameter.name)
-    schema: dict[str, Any] = {"type": "object", "properties": properties,
-                              "additionalProperties": anything}
-    if required:
-        schema["required"] = required
-    return schema
+def refuse_if_waiting(sandbox_id: str) -> None:
+    """A sandbox does one thing at a time: what a callback of it would ask of it would wait for ever."""
+    if sandbox_id in _waiting.get():
+        raise SandboxError("this sandbox is busy: it waits for the callback that this call is made in; let the callback "
+                           "return first, or use another sandbox")
 
 
 class Callbacks:
     """A set of functions, as one execution is given them."""
 
-    def __init__(self, functions: CallbackSet,
+    def __init__(self, functions: CallbackSet, sandbox_id: str,
                  loop: "asyncio.AbstractEventLoop | None" = None) -> None:
         named = dict(functions) if isinstance(functions, Mapping) else {
-            function.__name__: function for function in functions}
+            getattr(function, "__name__", ""): function for function in functions}
+        for name, function in named.items():
+            if not callable(function):
+                raise SandboxArgumentError(f"a callback is a function, not {type(function).__name__}")
+            if not name:
+                raise SandboxArgumentError(f"{function!r} has no name: give callbacks as a mapping from names")
         self._functions = named
+        self._sandbox_id = sandbox_id
         self._loop = loop
         self.descriptions = [
             {"name": name, "description": inspect.getdoc(function) or "",
@@ -59,35 +52,56 @@ class Callbacks:
             fail(f"there is no callback {params.get('name')!r}", "LookupError")
             return
         arguments = params.get("arguments") or {}
+        token = self._sandbox_id
         if self._loop is not None:
-            asyncio.run_coroutine_threadsafe(_answer_async(function, arguments, reply, fail), self._loop)
+            asyncio.run_coroutine_threadsafe(_answer_async(function, arguments, reply, fail, token), self._loop)
         else:
-            workers().submit(_answer, function, arguments, reply, fail)
+            workers().submit(_answer, function, arguments, reply, fail, token)
+
+
+def _typed(function: Callable[..., Any], arguments: dict[str, Any]) -> dict[str, Any]:
+    if hasattr(function, "parameters_schema"):
+        return arguments
+    hints = hints_of(function)
+    return {name: made(hints.get(name, Any), value) for name, value in arguments.items()}
+
+
+def _send_result(function: Callable[..., Any], result: Any, reply: Callable[[Any], None]) -> None:
+    try:
+        reply(result)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{getattr(function, '__name__', 'the callback')} returned what is no JSON: {error}") from None
 
 
 def _answer(function: Callable[..., Any], arguments: dict[str, Any], reply: Callable[[Any], None],
-            fail: Callable[[str, str], None]) -> None:
+            fail: Callable[[str, str], None], sandbox_id: str) -> None:
+    mark = _waiting.set(_waiting.get() | {sandbox_id})
     try:
-        result = function(**arguments)
+        result = function(**_typed(function, arguments))
         if inspect.isawaitable(result):
             result = asyncio.run(_awaited(result))
-        reply(result)
+        _send_result(function, result, reply)
     except Exception as error:  # goes to the code that called
         fail(str(error), type(error).__name__)
+    finally:
+        _waiting.reset(mark)
 
 
 async def _answer_async(function: Callable[..., Any], arguments: dict[str, Any],
                         reply: Callable[[Any], None],
-                        fail: Callable[[str, str], None]) -> None:
+                        fail: Callable[[str, str], None], sandbox_id: str) -> None:
+    _waiting.set(_waiting.get() | {sandbox_id})  # of this task's own context
     try:
+        typed = _typed(function, arguments)
         if inspect.iscoroutinefunction(function):
-            result = await function(**arguments)
+            result = await function(**typed)
         else:
+            context = copy_context()
             loop = asyncio.get_running_loop()
-            result = await loop.run_in_executor(workers(), lambda: function(**arguments))
+            result = await loop.run_in_executor(workers(), lambda: context.run(function, **typed))
             if inspect.isawaitable(result):
                 result = await result
-        reply(result)
+        _send_result(function, result, reply)
     except Exception as error:  # goes to the code that called
         fail(str(error), type(error).__name__)
 

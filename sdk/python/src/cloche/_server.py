@@ -19,6 +19,7 @@ from typing import IO, Any, Callable, Dict, Optional
 
 from ._binary import find_binary
 from ._errors import SandboxError, ServerError, error_of
+from ._hints import plain
 from ._progress import Progress
 
 OutputHandler = Callable[[str, str], None]
@@ -136,9 +137,9 @@ class Server:
                 self._questions[sandbox_id] = handler
 
     def _send(self, message: dict[str, Any]) -> None:
-        # Lone surrogates are no text that the other side could take.
-        text = json.dumps(message, ensure_ascii=False, separators=(",", ":"), default=os.fspath)
-        line = text.encode("utf-8") + b"\n"
+        self._write(_line(message))
+
+    def _write(self, line: bytes) -> None:
         stdin = self._process.stdin
         assert stdin is not None
         with self._write_lock:
@@ -189,11 +190,12 @@ class Server:
         number, params = message["id"], message.get("params", {})
 
         def reply(result: Any) -> None:
-            self._try_send({"jsonrpc": "2.0", "id": number, "result": result})
+            """Raises TypeError or ValueError for what JSON has not."""
+            self._try_write(_line({"jsonrpc": "2.0", "id": number, "result": result}, allow_nan=False))
 
         def fail(text: str, kind: str) -> None:
-            self._try_send({"jsonrpc": "2.0", "id": number,
-                            "error": {"code": 1, "message": text, "data": {"type": kind}}})
+            self._try_write(_line({"jsonrpc": "2.0", "id": number,
+                                   "error": {"code": 1, "message": text.encode("utf-8", "replace").decode(), "data": {"type": kind}}}))
 
         with self._lock:
             handler = self._questions.get(params.get("sandboxId", ""))
@@ -202,9 +204,9 @@ class Server:
         else:
             handler(message["method"], params, reply, fail)
 
-    def _try_send(self, message: dict[str, Any]) -> None:
+    def _try_write(self, line: bytes) -> None:
         try:
-            self._send(message)
+            self._write(line)
         except (OSError, ValueError):
             pass  # the server has ended: nobody waits for the answer
 
@@ -351,6 +353,12 @@ def from_base64(text: str) -> bytes:
 
 _workers: Optional[ThreadPoolExecutor] = None
 _workers_pid = 0
+
+
+def _line(message: dict[str, Any], allow_nan: bool = True) -> bytes:
+    # Lone surrogates are no text that the other side could take.
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=allow_nan,
+                      default=plain).encode("utf-8") + b"\n"
 
 
 def workers() -> ThreadPoolExecutor:

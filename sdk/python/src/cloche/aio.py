@@ -220,7 +220,7 @@ class Python(_Part):
             params["stream"] = True
         server, sandbox_id = self._link.server, self._link.sandbox_id
         if callbacks is not None:
-            handlers = Callbacks(callbacks, asyncio.get_running_loop())
+            handlers = Callbacks(callbacks, sandbox_id, asyncio.get_running_loop())
             params["callbacks"] = handlers.descriptions
             server.answer_questions(sandbox_id, handlers.answer)
         try:

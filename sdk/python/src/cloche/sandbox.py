@@ -8,7 +8,7 @@ from typing import (Any, Callable, Iterable, Iterator, List, Mapping, Optional, 
 
 from . import _operations as ops
 from . import _server
-from ._callbacks import Callbacks, CallbackSet
+from ._callbacks import Callbacks, CallbackSet, refuse_if_waiting
 from ._errors import SandboxError, ServerError
 from ._types import (CommandResult, FileDetails, FileInfo, HistoryEntry, Mount, Packages, PythonResult,
                      Usage, command_result, python_result)
@@ -30,6 +30,8 @@ class _Link:
                on_output: Optional[_server.OutputHandler] = None) -> _server.Request:
         if not self.open:
             raise ServerError("the sandbox has ended: kill() was called")
+        if method != "cancel":
+            refuse_if_waiting(self.sandbox_id)
         return self.server.submit(method, {**params, "sandboxId": self.sandbox_id}, on_output)
 
     def perform(self, operation: "ops.Operation[T]") -> T:
@@ -243,7 +245,7 @@ class Python(_Part):
         if callbacks is None:
             result = python_result(*self._link.stream("python.execute", params, on_stdout, on_stderr))
         else:
-            handlers = Callbacks(callbacks)
+            handlers = Callbacks(callbacks, self._link.sandbox_id)
             params["callbacks"] = handlers.descriptions
             self._link.server.answer_questions(self._link.sandbox_id, handlers.answer)
             try:
