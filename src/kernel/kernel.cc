@@ -9,6 +9,7 @@
 #include "kernel/dev_layout.h"
 #include "kernel/exec.h"
 #include "kernel/fifo.h"
+#include "kernel/process_timers.h"
 #include "kernel/sockets/socket_table.h"
 #include "kernel/statistics.h"
 #include "kernel/task.h"
@@ -191,6 +192,7 @@ Result<ProcessPtr> Kernel::create_child(Process& parent, int exit_signal) {
   child->nice = parent.nice;
   child->limits = parent.limits;
   processes_.emplace(child->pid(), child);
+  ProcessTimers::watch_cpu_limit(*child);
   return child;
 }
 

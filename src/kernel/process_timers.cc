@@ -15,6 +15,14 @@ constexpr std::int32_t key_of(ProcessTimers::Itimer which) {
   return -1 - static_cast<std::int32_t>(which);
 }
 
+constexpr std::int32_t cpu_limit_key = -4;
+
+// A limit in seconds as a CPU time. Linux takes 0 as the next second.
+ProcessTimers::Nanoseconds moment_of(std::uint64_t limit_s) {
+  constexpr std::uint64_t far_s = 1'000'000'000;
+  return std::chrono::seconds(std::clamp(limit_s, std::uint64_t{1}, far_s));
+}
+
 // A period below this is kept up by counting overruns: the timer thread serves all sandboxes.
 constexpr ProcessTimers::Nanoseconds shortest_period = 100us;
 // While its signal is still pending, a timer has nothing to do but to count.
@@ -89,7 +97,8 @@ void ProcessTimers::due(std::int32_t key, std::uint64_t arming) {
     timer.expiry.reset();
   }
 
-  const int signo = timer.event.signo;
+  const bool over = key == cpu_limit_key && time >= moment_of(process_.limits[rlimit_cpu].hard);
+  const int signo = over ? sigkill : timer.event.signo;
   const bool pending = signo != 0 && process_.signals.pending().has(signo);
   if (pending) {
     timer.overrun += expirations;
@@ -101,6 +110,24 @@ void ProcessTimers::due(std::int32_t key, std::uint64_t arming) {
                                                       .value = timer.event.value});
   }
   if (timer.expiry) schedule(key, timer, pending ? pending_period : shortest_period);
+}
+
+void ProcessTimers::watch_cpu_limit(Process& process) {
+  const bool limited = process.limits[rlimit_cpu].soft != rlim_infinity;
+  if (limited && !process.timers) process.timers = std::make_shared<ProcessTimers>(process);
+  if (process.timers) process.timers->arm_cpu_limit();
+}
+
+void ProcessTimers::arm_cpu_limit() {
+  const ResourceLimit limit = process_.limits[rlimit_cpu];
+  Timer& timer = timers_[cpu_limit_key];
+  timer.clock = ClockKind::cpu;
+  timer.event.signo = sigxcpu;
+  timer.code = si_kernel;
+  if (limit.soft == rlim_infinity) return disarm(timer);
+  // What has been used up is told at once.
+  arm(cpu_limit_key, timer,
+      {std::max(moment_of(limit.soft) - now(timer.clock), Nanoseconds(1)), 1s});
 }
 
 ProcessTimers::Setting ProcessTimers::itimer(Itimer which) const {

@@ -1,5 +1,5 @@
-// ProcessTimers: the timers of one process that end in a signal: setitimer's three and those of
-// timer_create. Kernel lock held.
+// ProcessTimers: the timers of one process that end in a signal: setitimer's three, those of
+// timer_create, and RLIMIT_CPU. Kernel lock held.
 //
 // The host's TimerThread calls back when one is due. Timers of CPU clocks are looked at when they
 // could have expired at the earliest, for a process cannot use more CPU time than time passes.
@@ -59,6 +59,10 @@ class ProcessTimers {
   Result<void> remove(std::int32_t id);
   Result<std::int32_t> clock_number(std::int32_t id) const;
 
+  // To be called when RLIMIT_CPU of a process has been set or inherited: SIGXCPU comes at the soft
+  // limit and at each second of CPU time after it, SIGKILL at the hard one.
+  static void watch_cpu_limit(Process& process);
+
   // exec: the timers of timer_create are gone, those of setitimer stay.
   void program_changed();
 
@@ -82,6 +86,7 @@ class ProcessTimers {
     std::int64_t overrun = 0;
   };
 
+  void arm_cpu_limit();
   Nanoseconds now(ClockKind clock) const;
   Setting setting_of(const Timer& timer) const;
   void arm(std::int32_t key, Timer& timer, Setting setting);
@@ -90,7 +95,7 @@ class ProcessTimers {
   const Timer* find(std::int32_t id) const;
 
   Process& process_;
-  std::map<std::int32_t, Timer> timers_;  // ids from 0 on; itimers have negative keys
+  std::map<std::int32_t, Timer> timers_;  // ids from 0 on; itimers and the limit have negative keys
   std::uint64_t last_arming_ = 0;
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/unlocked.h"
 #include "kernel/linux/call.h"
+#include "kernel/process_timers.h"
 #include "kernel/turns.h"
 
 namespace cloche::kernel::lnx {
@@ -75,6 +76,7 @@ Result<void> set_limit(Process& process, std::uint32_t which, const GuestLimit& 
   if (wanted.hard > limit.hard) return Errno::perm;
   limit = {wanted.soft, wanted.hard};
   if (which == rlimit_nofile) process.fds.set_limit(static_cast<std::uint32_t>(wanted.soft));
+  if (which == rlimit_cpu) ProcessTimers::watch_cpu_limit(process);
   return {};
 }
 

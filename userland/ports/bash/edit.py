@@ -466,5 +466,69 @@ replace("lib/sh/setlinebuf.c", "#  define LBUF_BUFSIZE	BUFSIZ\n", "#  define LBU
 replace("general.h", "\twhile ((cind) + (room) >= csize) \\\n\t  csize += (sincr); \\\n", "\twhile ((cind) + (room) >= csize) \\\n\t  csize += (sincr) + csize / 4; \\\n",
         "grows a buffer by a share of its size: the output of a command would be copied once for each page of it")
 
+# --- what scripts compare with a machine of today: numbers of signals, digits of numbers -----------------------------------
+# musl keeps signal 34 for threads, of which there are none here.
+WHY = "counts real-time signals from 34, as everywhere on Linux"
+replace("support/signames.c", "  rtmin = SIGRTMIN;\n", "  rtmin = 34;\n", WHY)
+after("trap.c", '#include "trap.h"\n', "\n#undef SIGRTMIN\n#define SIGRTMIN 34\n", WHY)
+replace("jobs.c", "  x = strsignal (s);\n  if (x == 0)\n", """  x = strsignal (s);
+  if (s >= 34)
+    {
+      x = retcode_name_buffer;
+      snprintf (x, sizeof(retcode_name_buffer), _("Real-time signal %d"), s - 34);
+    }
+  else if (x == 0)
+""", WHY)
+after("sig.c", '#include "trap.h"\n', """
+#include <sys/syscall.h>
+
+/* sigaction, for the signal too that the C library takes for its own. */
+static int
+any_sigaction (sig, act, oact)
+     int sig;
+     const struct sigaction *act;
+     struct sigaction *oact;
+{
+  struct { void (*handler) (int); unsigned long flags; unsigned int mask[2]; } new = { 0 }, old = { 0 };
+
+  if (sig != 34)
+    return (sigaction (sig, act, oact));
+  new.handler = act->sa_handler;
+  new.flags = act->sa_flags;
+  if (syscall (SYS_rt_sigaction, sig, &new, &old, sizeof (new.mask)) < 0)
+    return (-1);
+  oact->sa_handler = old.handler;
+  oact->sa_flags = old.flags;
+  return (0);
+}
+""", WHY)
+replace("sig.c", "  if (sigaction (sig, &act, &oact) == 0)\n", "  if (any_sigaction (sig, &act, &oact) == 0)\n", WHY)
+
+WHY = "rounds what %f prints as on x86, whose long double has 64 bits of fraction: %.2f of 2.675 hangs on it"
+before("builtins/printf.def", "static floatmax_t\ngetfloatmax ()\n{\n", """/* The nearest number with 64 bits of fraction, of the 113 that a long double has here; ties to even. */
+static floatmax_t
+of_64_bits (v)
+     floatmax_t v;
+{
+  union { floatmax_t value; unsigned long long half[2]; } u = { v };
+  const unsigned long long dropped = (1ULL << 49) - 1;
+  unsigned long long sum;
+
+  if ((u.half[1] >> 48 & 0x7fff) == 0x7fff)
+    return (v);
+  sum = u.half[0] + (dropped >> 1) + (u.half[0] >> 49 & 1);
+  u.half[1] += sum < u.half[0];
+  u.half[0] = sum & ~dropped;
+  return (u.value);
+}
+
+""", WHY)
+replace("builtins/printf.def", "  ret = strtofltmax (garglist->word->word, &ep);\n",
+        "  ret = of_64_bits (strtofltmax (garglist->word->word, &ep));\n", WHY)
+
+# --- ß: Unicode has a capital for it, which no other C library turns it into -----------------------------------------------
+replace("lib/sh/casemod.c", "#define _to_wupper(wc)	(iswlower (wc) ? ", "#define _to_wupper(wc)	(iswlower (wc) && (wc) != 0xdf ? ",
+        "leaves the sharp s as it is, as native bash does")
+
 # --- the shell that a sandbox keeps ---------------------------------------------------------------------------------------
 import edit_kept  # noqa: E402, F401
