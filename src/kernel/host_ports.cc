@@ -66,13 +66,9 @@ Result<std::size_t> CaptureFile::write(Task& task, std::span<const std::byte> fr
   output_.written_bytes += from.size();
   kept_ += kept;
   if (sink_ && !from.empty()) {
-    passing_on_ = true;
-    {
-      const Unlocked unlocked(kernel_.mutex());
-      sink_(from);
-    }
-    passing_on_ = false;
-    idle_.wake_all();
+    const PassingOn passing(passing_on_, idle_);
+    const Unlocked unlocked(kernel_.mutex());
+    sink_(from);
   }
   return from.size();
 }

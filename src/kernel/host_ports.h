@@ -27,6 +27,24 @@ class Kernel;
 class Pipe;
 class Terminal;
 
+// While a sink has bytes, others wait for their turn. However it returns, they have it then.
+class PassingOn {
+ public:
+  PassingOn(bool& passing_on, WaitQueue& idle) : passing_on_(passing_on), idle_(idle) {
+    passing_on_ = true;
+  }
+  ~PassingOn() {
+    passing_on_ = false;
+    idle_.wake_all();
+  }
+  PassingOn(const PassingOn&) = delete;
+  PassingOn& operator=(const PassingOn&) = delete;
+
+ private:
+  bool& passing_on_;
+  WaitQueue& idle_;
+};
+
 // Output that is kept, up to a limit between two takes; what comes after that is counted and
 // dropped. It looks like a pipe to the guest.
 class CaptureFile : public File {

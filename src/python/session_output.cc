@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/unlocked.h"
+#include "kernel/host_ports.h"
 #include "kernel/kernel.h"
 #include "kernel/pipe.h"
 #include "kernel/task.h"
@@ -38,14 +39,10 @@ Result<std::size_t> SessionOutput::write(kernel::Task& task, std::span<const std
   if (!plan_.sink) output_.bytes.append(text);
   if ((plan_.sink && count > 0) || (over && plan_.over_limit)) {
     const Plan plan = plan_;
-    passing_on_ = true;
-    {
-      const Unlocked unlocked(kernel_.mutex());
-      if (plan.sink && count > 0) plan.sink(text);
-      if (over && plan.over_limit) plan.over_limit();
-    }
-    passing_on_ = false;
-    idle_.wake_all();
+    const kernel::PassingOn passing(passing_on_, idle_);
+    const Unlocked unlocked(kernel_.mutex());
+    if (plan.sink && count > 0) plan.sink(text);
+    if (over && plan.over_limit) plan.over_limit();
   }
   return from.size();
 }

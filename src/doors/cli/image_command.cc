@@ -32,12 +32,12 @@ int run_setup(PythonSession& session, const std::string& path, const std::string
   const ExecuteResult result = session.execute(text, options);
   if (result.status == ExecuteStatus::ok) return 0;
   if (result.status == ExecuteStatus::exited && result.exit_code == 0) return 0;
-  if (result.error) fmt::print(stderr, "{}", result.error->traceback);
-  fmt::print(stderr, "cloche: {} {}: no image was written\n", path,
-             result.status == ExecuteStatus::exited
-                 ? fmt::format("ended with status {}", result.exit_code)
-             : result.reason.empty() ? "failed"
-                                     : "failed: " + result.reason);
+  if (result.error) (void)write_all(STDERR_FILENO, result.error->traceback);
+  complain(fmt::format("{} {}: no image was written", path,
+                       result.status == ExecuteStatus::exited
+                           ? fmt::format("ended with status {}", result.exit_code)
+                       : result.reason.empty() ? "failed"
+                                               : "failed: " + result.reason));
   return 1;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <exception>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "doors/cli/commands.h"
 #include "doors/cli/licenses.h"
 #include "doors/cli/options.h"
+#include "doors/cli/support.h"
 #include "doors/serve/serve.h"
 
 namespace {
@@ -54,11 +56,14 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that is gone is an error of write
   try {
-    return run(argc, argv);
+    const int status = run(argc, argv);
+    // What was printed is out, or that is an error.
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+    cloche::cli::complain("cannot write to standard output");
   } catch (const cloche::cli::UsageError& error) {
-    fmt::print(stderr, "cloche: {}\n", error.sentence);
+    cloche::cli::complain(error.sentence);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "cloche: {}\n", error.what());
+    cloche::cli::complain(error.what());
   }
   return failure;
 }

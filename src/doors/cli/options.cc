@@ -158,7 +158,9 @@ std::vector<std::string> own_part(int argc, const char* const* argv,
 Options sandbox_options(const RunArguments& given) {
   Options options;
   if (given.timeout_ms < 0) throw UsageError{"--timeout wants milliseconds, 0 for no limit"};
-  options.sandbox.timeout = std::chrono::milliseconds(given.timeout_ms);
+  // Ten years: a deadline stays within the clock's range.
+  constexpr std::int64_t most_ms = std::int64_t{10} * 365 * 24 * 3600 * 1000;
+  options.sandbox.timeout = std::chrono::milliseconds(std::min(given.timeout_ms, most_ms));
   if (!given.memory.empty())
     options.sandbox.memory_limit_bytes = bytes_option("--memory", given.memory);
   if (!given.file_limit.empty())

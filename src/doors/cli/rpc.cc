@@ -1,6 +1,5 @@
-#include <fmt/core.h>
-
 #include "doors/cli/commands.h"
+#include "doors/cli/support.h"
 #include "doors/rpc/server.h"
 
 namespace cloche::cli {
@@ -8,7 +7,7 @@ namespace cloche::cli {
 int rpc_command(const Options& options) {
   rpc::ServerOptions server;
   server.parent_pid = options.parent_pid;
-  server.engine.progress = [](std::string_view line) { fmt::print(stderr, "cloche: {}\n", line); };
+  server.engine.progress = complain;
   return rpc::serve(server);
 }
 

@@ -1,5 +1,7 @@
-#include <fmt/core.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
 
 #include "doors/cli/commands.h"
 #include "doors/cli/support.h"
@@ -10,15 +12,16 @@ int run_command(const Options& given) {
   Options options = given;
   Engine engine(engine_options());
   const std::unique_ptr<Sandbox> sandbox = engine.create(sandbox_options(options));
-  bool reader_gone = false;
   options.run.output = [&](Stream stream, std::string_view data) {
-    if (write_all(static_cast<int>(stream), data) || reader_gone) return;
+    if (stream != Stream::out) return (void)write_all(STDERR_FILENO, data);
+    if (write_all(STDOUT_FILENO, data)) return;
     // As a command whose reader has gone: it ends.
-    reader_gone = stream == Stream::out;
-    if (reader_gone) ::_exit(141);
+    if (errno == EPIPE) ::_exit(141);
+    complain("cannot write the output: " + std::generic_category().message(errno));
+    ::_exit(failure);
   };
   const RunResult result = sandbox->run(options.run);
-  if (!result.reason.empty()) fmt::print(stderr, "cloche: {}\n", result.reason);
+  if (!result.reason.empty()) complain(result.reason);
   return !copy_out_all(*sandbox, options) && result.exit_code == 0 ? failure : result.exit_code;
 }
 

@@ -121,7 +121,7 @@ int run_streams(Sandbox& sandbox, RunOptions command) {
       ::_exit(status_of_signal + SIGPIPE);  // as a command whose reader has gone
   };
   const RunResult result = sandbox.run(command);
-  if (!result.reason.empty()) fmt::print(stderr, "cloche: {}\n", result.reason);
+  if (!result.reason.empty()) complain(result.reason);
   return result.exit_code;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,28 +14,48 @@
 namespace cloche::cli {
 namespace {
 
+// A device or a pipe takes the bytes itself: it must not be replaced by a file.
+bool takes_bytes(const std::string& path) {
+  struct stat there{};
+  return ::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
+}
+
+// Complete or not at all.
+bool write_file(const std::string& path, std::string_view content) {
+  if (takes_bytes(path)) {
+    const UniqueFd device(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    return device && write_all(device.get(), content);
+  }
+  const std::string part = path + ".part";
+  const UniqueFd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (file && write_all(file.get(), content) && ::rename(part.c_str(), path.c_str()) == 0)
+    return true;
+  const int error = errno;
+  if (file) ::unlink(part.c_str());
+  errno = error;
+  return false;
+}
+
 bool copy_out(Sandbox& sandbox, const CopyOut& copy) {
   const Result<std::string> content = sandbox.files().read(copy.guest_path);
   if (!content) {
-    fmt::print(stderr, "cloche: --out: cannot read {} in the sandbox: {}\n", copy.guest_path,
-               errno_info(content.error()).message);
+    complain(fmt::format("--out: cannot read {} in the sandbox: {}", copy.guest_path,
+                         errno_info(content.error()).message));
     return false;
   }
-  // Complete or not at all.
-  const std::string part = copy.host_path + ".part";
-  const UniqueFd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!file || !write_all(file.get(), *content) ||
-      ::rename(part.c_str(), copy.host_path.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(part.c_str());
-    fmt::print(stderr, "cloche: --out: cannot write {}: {}\n", copy.host_path,
-               std::generic_category().message(error));
-    return false;
-  }
-  return true;
+  if (write_file(copy.host_path, *content)) return true;
+  complain(fmt::format("--out: cannot write {}: {}", copy.host_path,
+                       std::generic_category().message(errno)));
+  return false;
 }
 
 }  // namespace
+
+void complain(std::string_view sentence) noexcept try {
+  (void)write_all(STDERR_FILENO, fmt::format("cloche: {}\n", sentence));
+} catch (const std::exception&) {
+  return;  // there is nobody to tell
+}
 
 bool write_all(int fd, std::string_view data) {
   while (!data.empty()) {
@@ -48,14 +69,16 @@ bool write_all(int fd, std::string_view data) {
 
 EngineOptions engine_options() {
   EngineOptions options;
-  options.progress = [](std::string_view line) { fmt::print(stderr, "cloche: {}\n", line); };
+  options.progress = complain;
   return options;
 }
 
 SandboxOptions sandbox_options(const Options& options) {
   SandboxOptions sandbox = options.sandbox;
   if (options.trace_syscalls)
-    sandbox.trace = [](std::string_view line) { fmt::print(stderr, "{}\n", line); };
+    sandbox.trace = [](std::string_view line) {
+      (void)write_all(STDERR_FILENO, std::string(line) + "\n");
+    };
   return sandbox;
 }
 

@@ -11,6 +11,9 @@ namespace cloche::cli {
 // The exit status where cloche cannot do what is asked.
 inline constexpr int failure = 2;
 
+// "cloche: SENTENCE" on standard error; nothing where that is closed or full. Any thread.
+void complain(std::string_view sentence) noexcept;
+
 // All of it, whatever the descriptor is; false when nobody reads any more.
 bool write_all(int fd, std::string_view data);
 
