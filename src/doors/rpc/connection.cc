@@ -55,8 +55,12 @@ void Connection::refuse(const RpcError& error) noexcept {
 
 void Connection::take(std::string_view line) noexcept try {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
-  std::variant<Json, RpcError> read = read_json(line);
-  if (const auto* error = std::get_if<RpcError>(&read)) return refuse(*error);
+  Json id;
+  std::variant<Json, RpcError> read = read_json(line, &id);
+  if (const auto* error = std::get_if<RpcError>(&read)) {
+    output_.send(error_response(is_id(id) ? Reply(id) : Reply(nullptr), *error));
+    return;
+  }
   dispatch(std::get<Json>(std::move(read)));
 } catch (const std::exception& problem) {
   refuse({code::sandbox_error, fmt::format("ENOMEM: {}", problem.what())});

@@ -11,7 +11,9 @@ namespace cloche::rpc {
 
 // The value in `text`, or the error to answer with: parse_error for what is not JSON (broken UTF-8
 // and numbers that no double holds included), invalid_request for JSON beyond the bounds. An
-// integer outside of 64 bits becomes the nearest double. Never throws but for want of memory.
-std::variant<Json, RpcError> read_json(std::string_view text);
+// integer outside of 64 bits becomes the nearest double. `id` is set to the member of that name of
+// an object beyond the bounds, which has to be answered; else to null. Never throws but for want of
+// memory.
+std::variant<Json, RpcError> read_json(std::string_view text, Json* id = nullptr);
 
 }  // namespace cloche::rpc

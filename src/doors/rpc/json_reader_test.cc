@@ -46,6 +46,27 @@ TEST(JsonReader, HasBounds) {
   EXPECT_EQ(code_of(R"([{"a":{"b":1,"c":2,"b":3}}])"), code::invalid_request);
 }
 
+TEST(JsonReader, FindsTheIdOfWhatIsBeyondTheBounds) {
+  const auto id_of = [](const std::string& text) {
+    Json id = "untouched";
+    EXPECT_EQ(std::get<RpcError>(read_json(text, &id)).code, code::invalid_request) << text;
+    return id;
+  };
+  const std::string deep = std::string(depth_limit, '[') + std::string(depth_limit, ']');
+  EXPECT_EQ(id_of(R"({"id":7,"params":)" + deep + "}"), 7);
+  EXPECT_EQ(id_of(R"({"params":)" + deep + R"(,"more":{"id":1},"id":"x"})"), "x");
+  EXPECT_EQ(id_of(R"({"a":{"b":1,"b":{"id":2}},"id":7})"), 7);
+  EXPECT_EQ(id_of(R"({"id":7,"a":1,"a":[8]})"), 7);
+  EXPECT_EQ(id_of(R"({"a":1,"a":1})"), nullptr);
+  EXPECT_EQ(id_of(R"({"id":1,"id":2})"), 1);
+  EXPECT_EQ(id_of(R"({"a":1,"id":7,"a":2})"), 7);
+  EXPECT_EQ(id_of(R"({"params":)" + deep + R"(,"id":)"), nullptr);
+  EXPECT_EQ(id_of("[" + deep + R"(,{"id":1}])"), nullptr);
+  std::string many = R"({"params":[0)";
+  for (std::size_t i = 0; i < value_limit; ++i) many += ",0";
+  EXPECT_EQ(id_of(many + R"(],"id":9})"), 9);
+}
+
 TEST(JsonReader, NumbersOfAnySize) {
   EXPECT_EQ(value_of("18446744073709551615").get<std::uint64_t>(), UINT64_MAX);
   EXPECT_TRUE(value_of("184467440737095516150").is_number_float());
