@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <thread>
 
 #include "kernel/devices.h"
@@ -57,6 +58,20 @@ TEST(CaptureFileTest, PassesOnWithoutTheLock) {
   machine.wait(guest);
   EXPECT_EQ(passed, "abababababababababab");
   EXPECT_EQ(capture->take().bytes, "aba");
+}
+
+// It must not, and would leave the kernel locked or somebody waiting if it did.
+TEST(CaptureFileTest, ASinkThatThrowsIsAnErrorOfTheWrite) {
+  TestKernel machine;
+  const auto capture = std::make_shared<CaptureFile>(
+      machine.kernel(), 10,
+      [](std::span<const std::byte>) { throw std::runtime_error("nowhere to put it"); });
+  const ProcessPtr guest = start(machine, 1, capture, [](Guest& g) {
+    EXPECT_EQ(g.write(1, "ab"), -EIO);
+    EXPECT_EQ(g.write(1, "cd"), -EIO);
+  });
+  machine.wait(guest);
+  EXPECT_EQ(capture->finish().bytes, "abcd");
 }
 
 TEST(BytesFileTest, IsAPipeThatSomebodyFilled) {
