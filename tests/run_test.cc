@@ -25,6 +25,18 @@ TEST(Run, StatusesAreThoseOfAShell) {
     EXPECT_EQ(sandbox->run({.script = script}).exit_code, status) << script;
 }
 
+TEST(Run, ALimitWithoutEndIsNoLimit) {
+  const auto sandbox = make_sandbox();
+  constexpr auto never = std::chrono::milliseconds::max();
+  for (const ShellState shell : {ShellState::fresh, ShellState::kept}) {
+    const RunResult result =
+        sandbox->run({.script = "sleep 0.01; echo hi", .shell = shell, .timeout = never});
+    EXPECT_EQ(result.status, RunStatus::exited);
+    EXPECT_EQ(result.stdout_data, "hi\n");
+  }
+  EXPECT_EQ(sandbox->run_python("print(1)", {.timeout = never}).stdout_data, "1\n");
+}
+
 TEST(Run, ASignalIsTold) {
   const RunResult result = make_sandbox()->run({.script = "kill -USR1 $$"});
   EXPECT_EQ(result.status, RunStatus::signaled);

@@ -14,9 +14,9 @@ namespace cloche {
 
 enum class Stream : std::uint8_t { out = 1, err = 2 };
 
-// Called with output as it is written, in order for each stream, on a thread of the sandbox. The
-// command waits while it runs, so that a slow reader slows the writer and nothing is lost. It must
-// not throw, and must not call the same sandbox.
+// Called with output as it is written, in order for each stream, on a thread of the sandbox or on
+// the one that waits for the run. The command waits while it runs, so that a slow reader slows the
+// writer and nothing is lost. It must not throw, and must not call the same sandbox.
 using OutputCallback = std::function<void(Stream stream, std::string_view data)>;
 
 // Which shell runs a script.

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "kernel/time_limit.h"
+
 namespace cloche::python {
 namespace {
 
@@ -90,10 +92,11 @@ class CallbackHost::Call final : public CallbackCall, public std::enable_shared_
   // Before anyone else knows the call.
   void arm(kernel::TimerThread& timers, const void* owner, std::chrono::milliseconds limit) {
     timers_ = &timers;
-    timer_ = timers.add(std::chrono::steady_clock::now() + limit, owner,
-                        [weak = weak_from_this(), limit] {
-                          if (const auto late = weak.lock()) late->expire(limit);
-                        });
+    const auto when =
+        std::chrono::steady_clock::now() + std::min(limit, kernel::longest_time_limit);
+    timer_ = timers.add(when, owner, [weak = weak_from_this(), limit] {
+      if (const auto late = weak.lock()) late->expire(limit);
+    });
   }
   // While it is in progress, and so the host is there; the gate is held.
   void disarm() {

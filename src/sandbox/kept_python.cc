@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kernel/time_limit.h"
 #include "sandbox/interpreter.h"
 #include "sandbox/sandbox_state.h"
 
@@ -72,8 +73,7 @@ RunResult KeptPython::run(std::string_view source, const PythonOptions& options)
     }
   }
   const std::chrono::milliseconds limit = options.timeout.value_or(state_.options().timeout);
-  const kernel::Deadline deadline =
-      limit.count() > 0 ? kernel::Deadline(begin + limit) : std::nullopt;
+  const kernel::Deadline deadline = kernel::deadline_after(begin, limit);
   const python::TurnResult turn = session_->execute(source, deadline);
   fill(result, turn);
   const auto take = [&](kernel::CaptureFile& file, std::string& text, bool& truncated) {

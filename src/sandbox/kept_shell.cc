@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kernel/time_limit.h"
 #include "sandbox/command.h"
 #include "sandbox/input_pump.h"
 #include "sandbox/sandbox_state.h"
@@ -155,8 +156,7 @@ KeptShell::Environment KeptShell::environment() {
 
 RunResult KeptShell::run_now(const RunOptions& options, std::uint64_t cancellations) {
   const std::chrono::milliseconds limit = options.timeout.value_or(state_.options().timeout);
-  const kernel::Deadline deadline =
-      limit.count() > 0 ? kernel::Deadline(std::chrono::steady_clock::now() + limit) : std::nullopt;
+  const kernel::Deadline deadline = kernel::deadline_after(limit);
   Environment environment = this->environment();
   Ports ports(state_, options);
   ShellTurn turn{frame_of(options, environment.to_set), ports.files()};

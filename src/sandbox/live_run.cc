@@ -6,6 +6,7 @@
 #include "kernel/pipe.h"
 #include "kernel/signal.h"
 #include "kernel/terminal.h"
+#include "kernel/time_limit.h"
 #include "sandbox/sandbox_state.h"
 
 namespace cloche::detail {
@@ -36,7 +37,7 @@ LiveRunState::LiveRunState(SandboxState& state, LiveRunOptions options)
       begin_(std::chrono::steady_clock::now()) {
   const std::chrono::milliseconds limit =
       options_.command.timeout.value_or(std::chrono::milliseconds(0));
-  if (limit.count() > 0) deadline_ = begin_ + limit;
+  deadline_ = kernel::deadline_after(begin_, limit);
   Result<kernel::ProcessPtr> process = start();
   release_guest_ends();
   if (process) {

@@ -3,6 +3,7 @@
 #include "kernel/host_ports.h"
 #include "kernel/job_deadline.h"
 #include "kernel/kernel.h"
+#include "kernel/time_limit.h"
 #include "sandbox/command.h"
 #include "sandbox/input_pump.h"
 #include "sandbox/sandbox_state.h"
@@ -61,8 +62,7 @@ class Run {
   void wait(const kernel::ProcessPtr& process, std::chrono::steady_clock::time_point start,
             RunResult& result) {
     const std::chrono::milliseconds limit = time_limit();
-    const kernel::Deadline deadline =
-        limit.count() > 0 ? kernel::Deadline(start + limit) : std::nullopt;
+    const kernel::Deadline deadline = kernel::deadline_after(start, limit);
     const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process, deadline);
     if (!status) {
       kernel_.kill_job(process->job);
@@ -77,8 +77,7 @@ class Run {
   void be_the_process(wasm::RunHere& here, const kernel::ProcessPtr& process,
                       std::chrono::steady_clock::time_point start, RunResult& result) {
     const std::chrono::milliseconds limit = time_limit();
-    const kernel::JobDeadline deadline(
-        kernel_, process->job, limit.count() > 0 ? kernel::Deadline(start + limit) : std::nullopt);
+    const kernel::JobDeadline deadline(kernel_, process->job, kernel::deadline_after(start, limit));
     here.run();
     const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process, std::nullopt);
     if (deadline.refused()) {

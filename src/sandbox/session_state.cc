@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/host_error.h"
+#include "kernel/time_limit.h"
 #include "python/json_text.h"
 #include "sandbox/interpreter.h"
 
@@ -275,7 +276,7 @@ ExecuteResult SessionState::execute(std::string_view code, const ExecuteOptions&
                             .memory_limit_bytes = options.limits.memory_bytes};
   const std::chrono::milliseconds timeout =
       options.limits.timeout.value_or(state_.options().timeout);
-  if (timeout.count() > 0) limits.deadline = std::chrono::steady_clock::now() + timeout;
+  limits.deadline = kernel::deadline_after(timeout);
   std::string frame = head_of(options);
   frame.push_back('\0');
   frame += code;
@@ -447,9 +448,7 @@ StateResult SessionState::state_turn(python::Turn turn, std::string_view payload
     mail_ = {};
     mail_.max_bytes = max_bytes;
   }
-  python::TurnLimits limits;
-  if (const auto timeout = state_.options().timeout; timeout.count() > 0)
-    limits.deadline = std::chrono::steady_clock::now() + timeout;
+  const python::TurnLimits limits{.deadline = kernel::deadline_after(state_.options().timeout)};
   const python::TurnResult end = interpreter_->take(turn, payload, limits);
   std::optional<Json> record;
   {

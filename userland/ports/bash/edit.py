@@ -532,3 +532,4 @@ replace("lib/sh/casemod.c", "#define _to_wupper(wc)	(iswlower (wc) ? ", "#define
 
 # --- the shell that a sandbox keeps ---------------------------------------------------------------------------------------
 import edit_kept  # noqa: E402, F401
+import edit_start  # noqa: E402, F401
