@@ -82,6 +82,15 @@ TEST(Mounts, AFolderOfTheHostWithoutAWayOut) {
   EXPECT_EQ(std::filesystem::file_size(inside.path() / "new"), 4u);
 }
 
+TEST(Mounts, AShellInARemovedFolderOfOneStillStartsPrograms) {
+  const HostFolder folder;
+  const auto sandbox =
+      make_sandbox({.mounts = {{folder.path(), "/mnt/host", Mount::Access::read_write}}});
+  const RunResult result = sandbox->run(
+      {.script = "mkdir gone; cd gone; rmdir ../gone; seq 2; cd /tmp; pwd", .cwd = "/mnt/host"});
+  EXPECT_EQ(result.stdout_data, "1\n2\n/tmp\n") << result.stderr_data;
+}
+
 TEST(Mounts, ReadOnlyOnesStaySo) {
   const HostFolder folder;
   std::ofstream(folder.path() / "data") << "data";

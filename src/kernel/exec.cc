@@ -31,7 +31,10 @@ struct Found {
 };
 
 Result<Found> find_executable(Kernel& kernel, const Process& process, const ExecRequest& request) {
-  const vfs::Node& start = request.start ? request.start : process.cwd;
+  // A folder that is gone is in the way of no absolute path.
+  const vfs::Node start = request.path.starts_with('/') ? kernel.files().root()
+                          : request.start               ? request.start
+                                                        : process.cwd;
   const file_ops::Acting acting(process);
   CLOCHE_ASSIGN(vfs::Node node,
                 kernel.files().lookup(start, request.path, request.follow, process.credentials));
