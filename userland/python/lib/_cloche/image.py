@@ -30,7 +30,8 @@ def build(modules=""):
     posix_processes.install()
     linux_calls.install()
     _replace_sockets()
-    from . import figures, imports, interactive, loop, loop_signals, polling, program, signal_calls, state, streams, threads, trip
+    from . import (figures, imports, interactive, loop, loop_signals, polling, program, pseudo_terminals, server_threads, signal_calls,
+                   state, streams, threads, trip)
     trip.learn()
     from . import interrupts, session, start  # noqa: F401
     interrupts.install()
@@ -47,6 +48,8 @@ def build(modules=""):
     for name in COMMON:
         __import__(name)
     figures.install()
+    pseudo_terminals.install()
+    server_threads.install()
     _import_packages(modules.split())
     loop.install()
     polling.install()

@@ -141,6 +141,11 @@ def _leave(poll=None, end=None):
     raise SystemExit
 
 
+def current_job():
+    """The thread that runs now; None for the main one."""
+    return _stack[-1] if _stack else None
+
+
 def busy():
     """Whether there is any thread but the main one."""
     return bool(_jobs or _parked or _stack)
