@@ -530,6 +530,10 @@ replace("builtins/printf.def", "  ret = strtofltmax (garglist->word->word, &ep);
 replace("lib/sh/casemod.c", "#define _to_wupper(wc)	(iswlower (wc) ? ", "#define _to_wupper(wc)	(iswlower (wc) && (wc) != 0xdf ? ",
         "leaves the sharp s as it is, as native bash does")
 
+# --- characters that a locale has not ---------------------------------------------------------------------------------------
+replace("lib/sh/unicode.c", "&sn, &optr, &obytesleft) == (size_t)-1)\n", "&sn, &optr, &obytesleft) != 0)\n",
+        "writes \\u00E9 in the C locale: musl's iconv puts a star there, and counts it")
+
 # --- the shell that a sandbox keeps ---------------------------------------------------------------------------------------
 import edit_kept  # noqa: E402, F401
 import edit_start  # noqa: E402, F401
