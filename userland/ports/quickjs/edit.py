@@ -1,5 +1,27 @@
-"""QuickJS-ng: os.exec starts programs by vfork. These lines are under its licence (MIT)."""
+"""QuickJS-ng: os.exec starts programs by vfork, and errors are worded as in node. These lines are under its licence (MIT)."""
+
+import pathlib
+import sys
 
 from edits import replace
 
 replace("quickjs/quickjs-libc.c", "    pid = fork();\n", "    pid = vfork();\n", "starts programs by vfork")
+
+# What scripts and people know these errors by: node's words.
+engine = pathlib.Path("quickjs/quickjs.c")
+text = engine.read_text()
+for ours, nodes in (("cannot read property '%s' of null", "Cannot read properties of null (reading '%s')"),
+                    ("cannot read property '%s' of undefined", "Cannot read properties of undefined (reading '%s')"),
+                    ("cannot set property '%s' of null", "Cannot set properties of null (setting '%s')"),
+                    ("cannot set property '%s' of undefined", "Cannot set properties of undefined (setting '%s')"),
+                    ("\"'%s' is read-only\"", "\"Cannot assign to read only property '%s' of object\""),
+                    ("%s is not initialized", "Cannot access '%s' before initialization"),
+                    ("\"invalid array length\"", "\"Invalid array length\""),
+                    ("\"cannot convert symbol to string\"", "\"Cannot convert a Symbol value to a string\"")):
+    if ours not in text:
+        sys.exit(f"quickjs.c does not say {ours}")
+    text = text.replace(ours, nodes)
+engine.write_text(text)
+replace(engine, "                    JS_ThrowTypeErrorReadOnly(ctx, JS_PROP_THROW, atom);\n                else\n                if (type == JS_THROW_VAR_REDECL)",
+        "                    JS_ThrowTypeError(ctx, \"Assignment to constant variable.\");\n                else\n"
+        "                if (type == JS_THROW_VAR_REDECL)", "words the assignment to a constant as node does")
