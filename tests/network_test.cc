@@ -110,12 +110,26 @@ try:
     print(urllib.request.urlopen("https://127.0.0.1:PORT/x", context=unchecked).read()[:3])
 except OSError as error:
     print(error.reason.verify_message)
+import asyncio
+async def peer():
+    reader, writer = await asyncio.open_connection("localhost", PORT, ssl=True)
+    writer.write(b"GET /y HTTP/1.0\r\n\r\n")
+    first = await reader.readline()
+    writer.close()
+    return first.split()[:2], writer.get_extra_info("peercert")
+try:
+    line, peer = asyncio.run(peer())
+    print(line, ("DNS", "localhost") in peer["subjectAltName"], peer["version"], peer["notAfter"][-3:], peer["subject"][0][0][0])
+except OSError:
+    pass
 )",
                                      server.port());
   const auto trusting = make_sandbox(
       {.network = {.allow = {server.rule()}, .trusted_certificates = server.authority()}});
   const RunResult good = run_python(*trusting, code);
-  EXPECT_EQ(good.stdout_data, "[b'GET', b'/x']\nIP address mismatch\n") << good.stderr_data;
+  EXPECT_EQ(good.stdout_data,
+            "[b'GET', b'/x']\nIP address mismatch\n[b'HTTP/1.1', b'200'] True 3 GMT commonName\n")
+      << good.stderr_data;
   const LoopbackServer somebody(Speaks::https);
   const auto doubting = make_sandbox(
       {.network = {.allow = {server.rule()}, .trusted_certificates = somebody.authority()}});

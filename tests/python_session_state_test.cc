@@ -71,6 +71,51 @@ TEST(PythonSessionState, GoesToAnotherSession) {
   EXPECT_EQ(value_of(session, "c is Color.RED, fact(4)"), "(True, 24)");
 }
 
+TEST(PythonSessionState, KindsOfClassesGoToAnotherSession) {
+  PythonSession session = new_session();
+  (void)printed(session, R"(
+import abc, typing
+class Shape(abc.ABC):
+    @abc.abstractmethod
+    def area(self, scale: float) -> float: ...
+class Square(Shape):
+    __slots__ = ("side",)
+    def __init__(self, side: float): self.side = side
+    def area(self, scale: float) -> float: return self.side ** 2 * scale
+    def grown(self, by: "Square") -> "Square": return Square(self.side + by.side)
+class Box[T]:
+    def __init__(self, value: T): self.value = value
+    def get(self) -> T: return self.value
+class Row(typing.TypedDict, total=False):
+    name: typing.Required[str]
+    size: int
+class Pair(typing.NamedTuple):
+    left: int
+    right: str = "r"
+class Trouble(Exception):
+    def __init__(self, code, where):
+        super().__init__(f"{code} at {where}")
+        self.code = code
+class Meta(type):
+    def __new__(meta, name, bases, names): return super().__new__(meta, name, bases, names | {"made": True})
+class Made(metaclass=Meta): pass
+box, pair, trouble, square = Box([1]), Pair(1), Trouble(7, "here"), Square(2)
+)");
+  const StateResult state = session.snapshot_state();
+  ASSERT_TRUE(state) << state.error;
+  PythonSession other = new_session();
+  const StateResult restored = other.restore_state(state.bytes);
+  ASSERT_TRUE(restored) << restored.error;
+  EXPECT_EQ(
+      value_of(
+          other,
+          R"([square.area(2), square.grown(square).side, box.get(), pair, trouble.code, str(trouble), Made.made,
+ Row(name="a"), sorted(Row.__required_keys__), sorted(Row.__optional_keys__), Shape.__abstractmethods__,
+ typing.get_type_hints(Row), typing.get_type_hints(Square.grown)["by"] is Square])"),
+      "[8, 4, [1], Pair(left=1, right='r'), 7, '7 at here', True, {'name': 'a'}, ['name'], "
+      "['size'], frozenset({'area'}), {'name': <class 'str'>, 'size': <class 'int'>}, True]");
+}
+
 TEST(PythonSessionState, NamesWhatCannotGo) {
   PythonSession session = new_session();
   (void)printed(session, "good = 1\nfile = open('f', 'w')\ngenerator = (i for i in 'ab')");

@@ -79,6 +79,19 @@ TEST(PythonSession, ErrorsSayWhatAndWhereAndKeepWhatWasPrinted) {
   EXPECT_EQ(printed(session, "f = None; print('alive')"), "alive\n");
 }
 
+TEST(PythonSession, AnInterpreterThatEndsSaysHow) {
+  PythonSession session = new_session();
+  const ExecuteResult left = session.execute("import os\nos._exit(3)");
+  EXPECT_EQ(left.status, ExecuteStatus::ended);
+  EXPECT_FALSE(left.session_alive);
+  EXPECT_EQ(left.exit_code, 3);
+  EXPECT_EQ(left.reason, "the session has ended: the interpreter exited with status 3");
+  const ExecuteResult killed = session.execute("import os\nos.kill(os.getpid(), 9)");
+  EXPECT_EQ(killed.exit_code, 137);
+  EXPECT_EQ(killed.reason, "the session has ended: signal 9 ended the interpreter");
+  EXPECT_EQ(value_of(session, "1 + 1"), "2");
+}
+
 TEST(PythonSession, MainIsTheUsersNamespace) {
   PythonSession session = new_session();
   EXPECT_EQ(value_of(session,

@@ -100,7 +100,7 @@ struct ExecuteResult {
   std::optional<std::string> result_repr;
   std::optional<std::string> result_json;  // where JSON has such a value
   std::optional<ExecutionError> error;
-  int exit_code = 0;
+  int exit_code = 0;  // of exited; of ended: as a shell says it, 128 + signal for a signal
   Limit limit = Limit::none;
   std::string reason;         // one sentence for anything but ok, error and exited
   bool session_alive = true;  // names are still there; else the next execution starts afresh

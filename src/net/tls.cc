@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/host_error.h"
+#include "net/certificate.h"
 #include "net/rule.h"
 #include "net/socket_bio.h"
 
@@ -174,6 +175,7 @@ std::string TlsSession::describe() const {
       info["certificate"] = base64({der, static_cast<std::size_t>(length)});
       OPENSSL_free(der);
     }
+    info["peer"] = describe_certificate(certificate);
   }
   return info.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

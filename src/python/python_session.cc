@@ -1,5 +1,7 @@
 #include "python/python_session.h"
 
+#include <fmt/format.h>
+
 #include "kernel/job_deadline.h"
 #include "kernel/task.h"
 #include "python/start_block.h"
@@ -23,6 +25,7 @@ struct PythonSession::Shared {
   std::uint64_t memory_limit_bytes = 0;  // of this turn; 0: what the kernel allows
   bool answered = false;
   bool gone = false;
+  bool replaced = false;  // by an exec
   bool has_run = false;
   bool busy = false;  // a turn is in progress
 
@@ -50,6 +53,7 @@ struct PythonSession::Shared {
 
 namespace {
 
+constexpr int status_killed = 128 + 9;
 constexpr std::int32_t turn_raised = 1;      // session.py: an exception
 constexpr std::int32_t turn_exited = 2;      // session.py: the code called sys.exit
 constexpr std::int32_t asked_to_exit = 256;  // + its status, in Shared::outcome
@@ -88,6 +92,7 @@ std::optional<wasm::Outcome> PythonSession::Shared::serve(kernel::Task& task) {
   }
   const std::lock_guard lock(task.kernel().mutex());
   gone = true;
+  replaced = task.replacing();
   answer.wake_all();
   return end;
 }
@@ -292,13 +297,30 @@ TurnResult PythonSession::no_thread() {
   return result;
 }
 
+// The interpreter is on its way out, or has become another program.
+void PythonSession::wait_for_end() {
+  kernel::Waiter waiter;
+  kernel::WaitQueue* const queues[] = {&shared_->answer, &process_->ended};
+  while (!process_->status && !(shared_->gone && shared_->replaced))
+    (void)waiter.sleep(kernel_.mutex(), queues, std::nullopt);
+}
+
 TurnResult PythonSession::turn_result() {
   TurnResult result;
   shared_->busy = false;
   if (!shared_->answered || !shared_->outcome.returned()) {
+    wait_for_end();
     result.status = TurnStatus::ended;
     result.reason = "the session has ended";
-    if (!shared_->outcome.message.empty()) result.reason += ": " + shared_->outcome.message;
+    if (!shared_->outcome.message.empty())
+      result.reason += ": " + shared_->outcome.message;
+    else if (process_->status && process_->status->is_exited())
+      result.reason +=
+          fmt::format(": the interpreter exited with status {}", process_->status->exit_code());
+    else if (process_->status)
+      result.reason +=
+          fmt::format(": signal {} ended the interpreter", process_->status->term_signal());
+    result.exit_code = process_->status ? process_->status->shell_status() : status_killed;
     return result;
   }
   const std::int32_t code = shared_->outcome.result.as_i32();

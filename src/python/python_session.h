@@ -37,7 +37,7 @@ enum class StopReason : std::uint8_t { none = 0, cancelled = 60, time = 61, cpu 
 
 struct TurnResult {
   TurnStatus status = TurnStatus::finished;
-  int exit_code = 0;
+  int exit_code = 0;                      // of exited; of ended: as a shell says it
   StopReason stopped = StopReason::none;  // what was asked of it, whether it obeyed or was killed
   std::string reason;                     // one sentence, for `ended` and `overdue`
 };
@@ -111,6 +111,7 @@ class PythonSession {
   // The rest: lock held.
   bool is_gone() const;
   void ask(Turn what, std::string_view payload, const TurnLimits& limits);
+  void wait_for_end();
   TurnResult turn_result();
   TurnResult no_thread();
   void begin_stop(StopReason reason);

@@ -10,7 +10,6 @@ namespace cloche::detail {
 namespace {
 
 constexpr int status_timed_out = 124;
-constexpr int status_killed = 137;
 constexpr int status_not_found = 127;
 
 // Bytes that a capture keeps of one call: every call of the sandbox may ask for less, none for
@@ -25,7 +24,7 @@ void fill(RunResult& result, const python::TurnResult& turn) {
     case python::TurnStatus::exited: result.exit_code = turn.exit_code; break;
     case python::TurnStatus::ended:
       result.status = RunStatus::killed;
-      result.exit_code = status_killed;
+      result.exit_code = turn.exit_code;
       break;
     case python::TurnStatus::overdue:
       result.status = RunStatus::timed_out;

@@ -13,6 +13,8 @@
 namespace cloche::detail {
 namespace {
 
+constexpr int status_killed = 128 + 9;
+
 using python::Json;
 
 std::string text_at(const Json& record, const char* name) {
@@ -242,6 +244,7 @@ ExecuteResult SessionState::execute(std::string_view code, const ExecuteOptions&
   }
   if (std::string problem = start(); !problem.empty()) {
     result.status = ExecuteStatus::ended;
+    result.exit_code = status_killed;
     result.session_alive = false;
     result.reason = std::move(problem);
     return result;
@@ -372,8 +375,10 @@ void SessionState::conclude(const python::TurnResult& turn, const ExecuteOptions
   if (turn.status == python::TurnStatus::ended || turn.status == python::TurnStatus::overdue) {
     result.session_alive = false;
     result.reason += (result.reason.empty() ? "" : "; ") + turn.reason;
-    if (turn.status == python::TurnStatus::ended && turn.stopped == python::StopReason::none)
+    if (turn.status == python::TurnStatus::ended && turn.stopped == python::StopReason::none) {
       result.status = ExecuteStatus::ended;
+      result.exit_code = turn.exit_code;
+    }
     drop();
   }
 }

@@ -111,10 +111,10 @@ class Callbacks {
 int exit_code_of(const ExecuteResult& result) {
   switch (result.status) {
     case ExecuteStatus::ok: return 0;
-    case ExecuteStatus::exited: return result.exit_code;
+    case ExecuteStatus::exited:
+    case ExecuteStatus::ended: return result.exit_code;
     case ExecuteStatus::limit: return result.limit == Limit::time ? status_timed_out : 1;
-    case ExecuteStatus::cancelled:
-    case ExecuteStatus::ended: return status_killed;
+    case ExecuteStatus::cancelled: return status_killed;
     case ExecuteStatus::error:
     case ExecuteStatus::busy: break;
   }

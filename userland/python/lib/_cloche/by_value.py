@@ -58,6 +58,9 @@ class Pickler(pickle.Pickler):
             return NotImplemented if _is_importable(value, value.__module__, value.__qualname__) else _reduce_function(value)
         if isinstance(value, type):
             return _reduce_type(value)
+        if isinstance(value, BaseException) and kind.__reduce__ is BaseException.__reduce__ and kind.__reduce_ex__ is object.__reduce_ex__:
+            # Not by calling the class with `args`: its __init__ may want others.
+            return _make_exception, (kind, value.args), value.__dict__ or None
         reduce = _REDUCERS.get(kind)
         return reduce(value) if reduce is not None else NotImplemented
 
@@ -84,7 +87,10 @@ def _reduce_function(function):
         "globals": names, "type_params": getattr(function, "__type_params__", ()),
         "annotate": getattr(function, "__annotate__", None),
     }
-    if state["annotate"] is None and function.__annotations__:
+    if "__classdict__" in getattr(getattr(state["annotate"], "__code__", None), "co_freevars", ()):
+        # A method's: what evaluates its annotations holds all of the class's names, descriptors among them.
+        state["annotate"], state["annotations"] = None, _annotations_of(function) or {}
+    elif state["annotate"] is None and function.__annotations__:
         state["annotations"] = dict(function.__annotations__)
     return _make_function, (marshal.dumps(function.__code__), home, function.__closure__), state, None, None, _fill_function
 
@@ -166,6 +172,10 @@ def _reduce_type(kind):
                  and not (name.startswith("_") and name.endswith("_")) and name not in _SKIPPED_ATTRIBUTES}
         return (_make_enum, (type(kind), kind.__name__, kind.__bases__, kind.__module__, kind.__qualname__, kind.__doc__, members), extra,
                 None, None, _fill_class)
+    if typing.is_typeddict(kind):
+        keys = {name: getattr(kind, name) for name in ("__required_keys__", "__optional_keys__", "__readonly_keys__", "__mutable_keys__")}
+        return _make_typed_dict, (kind.__name__, kind.__total__, kind.__module__, kind.__qualname__, kind.__doc__), (
+            _annotations_of(kind) or {}, keys), None, None, _fill_typed_dict
     slots = kind.__dict__.get("__slots__")
     basics = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
     for name in ("__slots__", "__orig_bases__", "__type_params__"):
@@ -193,6 +203,22 @@ def _annotations_of(kind):
 
 def _make_class(meta, name, bases, basics):
     return types.new_class(name, bases, {} if meta is type else {"metaclass": meta}, lambda names: names.update(basics))
+
+
+def _make_exception(kind, arguments):
+    return kind.__new__(kind, *arguments)
+
+
+def _make_typed_dict(name, total, module, qualname, doc):
+    kind = typing.TypedDict(name, {}, total=total)
+    kind.__module__, kind.__qualname__, kind.__doc__ = module, qualname, doc
+    return kind
+
+
+def _fill_typed_dict(kind, state):
+    kind.__annotations__, keys = state
+    for name, value in keys.items():
+        setattr(kind, name, value)
 
 
 def _make_enum(meta, name, bases, module, qualname, doc, members):

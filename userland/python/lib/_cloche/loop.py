@@ -47,7 +47,10 @@ def _run_here(self, executor, function, *args):
 
 def _make_tls_transport(self, rawsock, protocol, sslcontext, waiter=None, *, server_side=False, server_hostname=None, extra=None,
                         server=None, ssl_handshake_timeout=None, ssl_shutdown_timeout=None, **_):
-    """TLS is the host's: once the handshake is done the transport is an ordinary one."""
+    """TLS is the host's: once the handshake is done the transport is an ordinary one. Without a context `ssl=True` was said."""
+    if sslcontext is None:
+        import ssl
+        sslcontext = ssl.create_default_context()
     tls = sslcontext.wrap_socket(rawsock, server_side=server_side, server_hostname=server_hostname, do_handshake_on_connect=False)
     transport = _LateTransport(self, protocol)
     self.create_task(_connect_tls(self, tls, protocol, transport, waiter, extra, server, ssl_handshake_timeout))

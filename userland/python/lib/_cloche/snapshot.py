@@ -120,6 +120,8 @@ def _restore(record, data):
         values = pickle.loads(pickled)
     except ModuleNotFoundError as error:
         raise _Failed(f"this state needs a module that is not here: {error}") from None
+    except Exception as error:
+        raise _Failed(f"a value of this state cannot be made again: {type(error).__name__}: {error}"[:_REASON_MAX]) from None
     main = sys.modules["__main__"].__dict__
     for name, module in info["modules"].items():
         try:
