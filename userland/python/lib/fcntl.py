@@ -15,7 +15,16 @@ _FLOCK = struct.Struct("<hhiqqii")  # type, whence, pad, start, length, pid, pad
 
 
 def _number(fd):
-    number = fd if isinstance(fd, int) else fd.fileno()
+    number = fd
+    if not isinstance(fd, int):
+        fileno = getattr(fd, "fileno", None)
+        if fileno is None:
+            raise TypeError("argument must be an int, or have a fileno() method.")
+        number = fileno()
+        if not isinstance(number, int):
+            raise TypeError("fileno() returned a non-integer")
+    if not -1 << 31 <= number < 1 << 31:
+        raise OverflowError("signed integer is less than minimum" if number < 0 else "Python int too large to convert to C int")
     if number < 0:
         raise ValueError(f"file descriptor cannot be a negative integer ({number})")
     return number

@@ -1,4 +1,5 @@
 """The group database, read from /etc/group."""
+import operator
 
 
 class struct_group(tuple):
@@ -36,6 +37,7 @@ def getgrnam(name):
 
 
 def getgrgid(id):
+    id = operator.index(id)
     for entry in getgrall():
         if entry.gr_gid == id:
             return entry

@@ -1,4 +1,5 @@
 """The password database, read from /etc/passwd."""
+import operator
 
 
 class struct_passwd(tuple):
@@ -31,6 +32,8 @@ def getpwall():
 
 
 def getpwnam(name, /):
+    if not isinstance(name, str):
+        raise TypeError(f"getpwnam() argument must be str, not {type(name).__name__}")
     for entry in getpwall():
         if entry.pw_name == name:
             return entry
@@ -38,6 +41,7 @@ def getpwnam(name, /):
 
 
 def getpwuid(uid, /):
+    uid = operator.index(uid)
     for entry in getpwall():
         if entry.pw_uid == uid:
             return entry

@@ -1,16 +1,16 @@
 """Limits and usage of processes."""
+import operator
 import struct
 
 from _cloche.door import Frame, call_data
 
-RLIM_INFINITY = -1
+RLIM_INFINITY = 0xFFFFFFFFFFFFFFFF
 RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_STACK, RLIMIT_CORE, RLIMIT_RSS = range(6)
 RLIMIT_NPROC, RLIMIT_NOFILE, RLIMIT_MEMLOCK, RLIMIT_AS = 6, 7, 8, 9
 RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE, RLIMIT_NICE, RLIMIT_RTPRIO, RLIMIT_RTTIME = 11, 12, 13, 14, 15
 RLIMIT_OFILE = RLIMIT_NOFILE
 RUSAGE_SELF, RUSAGE_CHILDREN, RUSAGE_THREAD = 0, -1, 1
 error = OSError
-_ALL_ONES = 0xFFFFFFFFFFFFFFFF
 _NAMES = ("ru_utime ru_stime ru_maxrss ru_ixrss ru_idrss ru_isrss ru_minflt ru_majflt ru_nswap ru_inblock ru_oublock "
           "ru_msgsnd ru_msgrcv ru_nsignals ru_nvcsw ru_nivcsw").split()
 
@@ -37,16 +37,33 @@ def getrusage(who, /):
 
 
 def _limit(value):
-    return RLIM_INFINITY if value == _ALL_ONES else value
+    """A limit as the kernel takes it."""
+    value = operator.index(value)
+    if value == -1:  # which RLIM_INFINITY was once
+        import warnings
+        warnings.warn("Use RLIM_INFINITY instead of -1.", DeprecationWarning, stacklevel=4)
+        return RLIM_INFINITY
+    if value < 0:
+        raise ValueError("Cannot convert negative int")
+    if value > RLIM_INFINITY:
+        raise OverflowError("Python int too large to convert to C rlim_t")
+    return value
 
 
 def prlimit(pid, resource, limits=None, /):
+    resource = operator.index(resource)
+    if not -1 << 31 <= resource < 1 << 31:
+        raise OverflowError("Python int too large to convert to C int")
     frame = Frame()
-    new = 0 if limits is None else frame.data(struct.pack("<QQ", *(value & _ALL_ONES for value in limits)))
+    new = 0
+    if limits is not None:
+        if len(limits := tuple(limits)) != 2:
+            raise ValueError("expected a tuple of 2 integers")
+        new = frame.data(struct.pack("<QQ", *map(_limit, limits)))
     room = frame.space(16)
     _, data = call_data("prlimit64", pid, resource, new, room, frame=frame)
     soft, hard = struct.unpack_from("<QQ", data, int(room))
-    return _limit(soft), _limit(hard)
+    return soft, hard
 
 
 def getrlimit(resource, /):

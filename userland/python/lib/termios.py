@@ -1,9 +1,25 @@
 """Terminal settings, as the kernel keeps them."""
 import struct
 
-from _cloche.door import Frame, call, call_data, error as _os_error  # noqa: F401
+from _cloche import door
+from _cloche.door import Frame
 
-error = OSError
+
+class error(Exception):
+    """What termios' functions raise, with an errno and its text."""
+
+
+def _own(function):
+    def own(*words, frame=None):
+        try:
+            return function(*words, frame=frame)
+        except OSError as problem:
+            raise error(problem.errno, problem.strerror) from None
+    return own
+
+
+call, call_data = _own(door.call), _own(door.call_data)
+error.__module__ = "termios"
 TCSANOW, TCSADRAIN, TCSAFLUSH = 0, 1, 2
 TCIFLUSH, TCOFLUSH, TCIOFLUSH = 0, 1, 2
 TCOOFF, TCOON, TCIOFF, TCION = 0, 1, 2, 3

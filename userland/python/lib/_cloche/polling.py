@@ -157,6 +157,8 @@ class epoll:
     def __init__(self, sizehint=-1, flags=0):
         if sizehint < -1 or sizehint == 0:
             raise ValueError("negative sizehint" if sizehint else "sizehint must be positive")
+        if flags & ~EPOLL_CLOEXEC:
+            raise OSError(22, "Invalid argument")
         self._fd = door.call("epoll_create1", EPOLL_CLOEXEC)
 
     @classmethod

@@ -194,7 +194,22 @@ _PUBLIC = ("ITIMER_REAL ITIMER_VIRTUAL ITIMER_PROF SIG_BLOCK SIG_UNBLOCK SIG_SET
            "pthread_kill SIGCLD SIGRTMIN SIGRTMAX").split()
 
 
+def _add_member(name, number):
+    """One more of the signals that have names."""
+    known = signal.Signals._value2member_map_.get(number)
+    if known is None:
+        known = int.__new__(signal.Signals, number)
+        known._name_, known._value_, known.__objclass__ = name, number, signal.Signals
+        signal.Signals._value2member_map_[number] = known
+        signal.Signals._member_names_.append(name)
+    signal.Signals._member_map_[name] = known
+    type.__setattr__(signal.Signals, name, known)
+    return known
+
+
 def install():
+    for name in ("SIGCLD", "SIGRTMIN", "SIGRTMAX"):
+        globals()[name] = _add_member(name, globals()[name])
     signal.Sigmasks = enum.IntEnum("Sigmasks", {name: globals()[name] for name in ("SIG_BLOCK", "SIG_UNBLOCK", "SIG_SETMASK")},
                                    module="signal")
     for name in _PUBLIC:
