@@ -59,6 +59,13 @@ TEST(CliProgram, OutputThatCannotBeWrittenIsAnError) {
   EXPECT_EQ(cloche("run 'yes' | head -n 1").said, "y\n");
 }
 
+TEST(CliProgram, AClosedInputIsAnEmptyOne) {
+  const Ended ended = cloche("run --stdin 'cat; echo \"<$?>\"' <&-");
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(ended.said, "<0>\n");
+  EXPECT_EQ(cloche("run 'echo hello' >&-; exit $?").status, 2);
+}
+
 TEST(CliProgram, ADeviceIsWrittenToAndNotReplaced) {
   const std::string fifo = ::testing::TempDir() + "cli-program-fifo";
   ::unlink(fifo.c_str());

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t due_spare = 1024;
 constexpr std::chrono::seconds memory_interval{1};
 constexpr std::uint64_t trim_step_bytes = 64ULL << 20;
+constexpr std::uint64_t idle_trim_step_bytes = 1ULL << 20;
 
 // What this process has in memory; 0 where the host does not say.
 std::uint64_t resident_bytes() {
@@ -262,12 +263,13 @@ void SessionManager::look_at_memory() {
 
 void SessionManager::trim_memory() {
   // It has grown since the last time; or the allocator has much that is free, and some of that may
-  // be in memory: it does not say how much.
+  // be in memory: it does not say how much. Without a session nearly all that is free is waste.
+  const std::uint64_t step_bytes = count() == 0 ? idle_trim_step_bytes : trim_step_bytes;
   const struct mallinfo2 heap = ::mallinfo2();
   const std::uint64_t resident = resident_bytes();
-  const bool grown = resident >= resident_after_trim_ + trim_step_bytes;
+  const bool grown = resident >= resident_after_trim_ + step_bytes;
   const bool freed =
-      heap.fordblks >= trim_step_bytes && resident >= heap.uordblks + heap.hblkhd + trim_step_bytes;
+      heap.fordblks >= step_bytes && resident >= heap.uordblks + heap.hblkhd + step_bytes;
   if (!grown && !freed) return;
   ::malloc_trim(0);
   resident_after_trim_ = resident_bytes();

@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -32,6 +34,14 @@ std::optional<int> run_server(int argc, char** argv) {
   return is_sbs ? cloche::serve::sbs_command("sbs", words) : cloche::serve::serve_command(words);
 }
 
+// A descriptor that is opened later would become standard input or output where the caller has
+// closed those. Read-only: what is written to one that was closed fails, as without this.
+void hold_standard_descriptors() {
+  int fd = 0;
+  while (fd >= 0 && fd <= 2) fd = ::open("/dev/null", O_RDONLY);
+  if (fd > 2) ::close(fd);
+}
+
 int run(int argc, char** argv) {
   using namespace cloche::cli;
   if (const std::optional<int> status = run_server(argc, argv)) return *status;
@@ -54,6 +64,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  hold_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that is gone is an error of write
   try {
     const int status = run(argc, argv);
