@@ -132,6 +132,7 @@ void LoopbackServer::accept_all() {
 }
 
 void LoopbackServer::serve(int fd) {
+  bool says_nothing_at_the_end = false;
   SSL* tls = nullptr;
   if (tls_) {
     tls = SSL_new(tls_->context);
@@ -198,9 +199,11 @@ void LoopbackServer::serve(int fd) {
     write_all("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: " +
               std::to_string(body.size()) + "\r\n\r\n" + body);
     if (head.find("Connection: close") != std::string::npos) break;
+    says_nothing_at_the_end = head.find(" /cut ") != std::string::npos;
+    if (says_nothing_at_the_end) break;
   }
   if (tls) {
-    SSL_shutdown(tls);
+    if (!says_nothing_at_the_end) SSL_shutdown(tls);
     SSL_free(tls);
   }
   shutdown(fd, SHUT_RDWR);

@@ -134,7 +134,12 @@ TlsProgress TlsSession::handshake() {
 
 TlsProgress TlsSession::read(std::span<std::byte> to, std::size_t& count) {
   ERR_clear_error();
-  return judge(SSL_read_ex(session_, to.data(), to.size(), &count));
+  const int result = SSL_read_ex(session_, to.data(), to.size(), &count);
+  // Many servers end a connection without TLS's word for it: an end all the same, as programs have
+  // it from their own libraries. How long a body is, HTTP says.
+  if (result != 1 && ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+    return TlsProgress::closed;
+  return judge(result);
 }
 
 TlsProgress TlsSession::write(std::span<const std::byte> from, std::size_t& count) {

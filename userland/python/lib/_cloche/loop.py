@@ -93,6 +93,14 @@ class _LateTransport(transports.Transport):
         super().__init__()
         self._real = None
 
+    def close(self):
+        """Before there is one: the handshake has failed, and has closed the socket."""
+
+    abort = close
+
+    def is_closing(self):
+        return True
+
     def __getattribute__(self, name):
         real = object.__getattribute__(self, "__dict__").get("_real")
         if real is None or name == "_real":
