@@ -2,8 +2,8 @@
 // or with TLS under a certificate for `localhost` of an authority of its own.
 //
 // It answers each request with the request's own head and body as text, so that a test sees what
-// left the sandbox. /slow waits 200 ms first; after /cut it ends without TLS's close_notify; /big?N answers with N bytes; a path that serves() was
-// told of answers with that.
+// left the sandbox. /slow waits 200 ms first; after /cut it ends without TLS's close_notify; /big?N
+// answers with N bytes; a path that serves() was told of answers with that.
 #pragma once
 
 #include <atomic>
