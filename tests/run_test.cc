@@ -25,6 +25,16 @@ TEST(Run, StatusesAreThoseOfAShell) {
     EXPECT_EQ(sandbox->run({.script = script}).exit_code, status) << script;
 }
 
+TEST(Run, AFolderThatIsNotThereIsNamed) {
+  const auto sandbox = make_sandbox();
+  for (const ShellState shell : {ShellState::fresh, ShellState::kept}) {
+    const RunResult result = sandbox->run({.script = "pwd", .shell = shell, .cwd = "/nope"});
+    EXPECT_EQ(result.status, RunStatus::not_started);
+    EXPECT_EQ(result.exit_code, 127);
+    EXPECT_EQ(result.reason, "cannot start /bin/bash in /nope: No such file or directory");
+  }
+}
+
 TEST(Run, ALimitWithoutEndIsNoLimit) {
   const auto sandbox = make_sandbox();
   constexpr auto never = std::chrono::milliseconds::max();

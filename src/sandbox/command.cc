@@ -57,6 +57,14 @@ std::string directory_of(const std::string& cwd) {
   return cwd.empty() ? std::string(home_folder) : std::string(home_folder) + "/" + cwd;
 }
 
+Result<void> check_directory(SandboxState& state, const std::string& cwd) {
+  return state.with_files([&](vfs::FileOps& ops) -> Result<void> {
+    CLOCHE_ASSIGN(const auto info, ops.stat(directory_of(cwd)));
+    if (info.stat.type != vfs::FileType::directory) return Errno::notdir;
+    return {};
+  });
+}
+
 Result<kernel::SpawnRequest> command_request(SandboxState& state, const RunOptions& options) {
   kernel::SpawnRequest request;
   request.environment = state.environment(options.environment);
@@ -147,13 +155,15 @@ void take_output(kernel::Kernel& kernel, Output& output, const RunOptions& optio
   output.file.reset();
 }
 
-RunResult not_started(const RunOptions& options, Errno error) {
+RunResult not_started(SandboxState& state, const RunOptions& options, Errno error) {
   RunResult result;
   result.status = RunStatus::not_started;
   result.exit_code = error == Errno::noent ? status_not_found : status_not_executable;
-  result.reason =
-      fmt::format("cannot start {}: {}", options.argv.empty() ? shell : options.argv.front(),
-                  errno_info(error).message);
+  const std::string what = options.argv.empty() ? std::string(shell) : options.argv.front();
+  const Result<void> there = check_directory(state, options.cwd);
+  result.reason = there ? fmt::format("cannot start {}: {}", what, errno_info(error).message)
+                        : fmt::format("cannot start {} in {}: {}", what, directory_of(options.cwd),
+                                      errno_info(there.error()).message);
   return result;
 }
 

@@ -29,6 +29,8 @@ Result<kernel::SpawnRequest> live_command_request(SandboxState& state, const Run
 
 // Where a relative `cwd` leads: below the home folder. Empty: the home folder.
 std::string directory_of(const std::string& cwd);
+// ENOENT, ENOTDIR and the like, when there is no such directory.
+Result<void> check_directory(SandboxState& state, const std::string& cwd);
 
 // Starts the request, and drops its files: they are referred to by the process and the ports alone.
 Result<kernel::ProcessPtr> spawn(kernel::Kernel& kernel, kernel::SpawnRequest request);
@@ -54,7 +56,7 @@ void take_output(kernel::Kernel& kernel, Output& output, const RunOptions& optio
                  RunResult& result);
 
 // The parts of a result that say how it ended.
-RunResult not_started(const RunOptions& options, Errno error);
+RunResult not_started(SandboxState& state, const RunOptions& options, Errno error);
 void set_timed_out(RunResult& result, std::chrono::milliseconds limit);
 // `cancelled`: by Sandbox::cancel or kill, where a signal ended it. Takes the kernel lock.
 enum class Cancelled : std::uint8_t { no, yes };

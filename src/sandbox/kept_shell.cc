@@ -101,10 +101,10 @@ RunResult KeptShell::run(const RunOptions& options) {
     result.exit_code = status_killed;
     result.signal = kernel::sigkill;
     result.reason = "the command was cancelled before it began";
-  } else if (const Result<void> there = check_directory(options); !there) {
-    result = not_started(options, there.error());
+  } else if (const Result<void> there = check_start(options); !there) {
+    result = not_started(state_, options, there.error());
   } else if (const Result<void> started = ensure_process(); !started) {
-    result = not_started(options, started.error());
+    result = not_started(state_, options, started.error());
   } else {
     result = run_now(options, cancellations);
   }
@@ -112,13 +112,9 @@ RunResult KeptShell::run(const RunOptions& options) {
   return result;
 }
 
-Result<void> KeptShell::check_directory(const RunOptions& options) const {
+Result<void> KeptShell::check_start(const RunOptions& options) const {
   if (options.cwd.empty()) return {};
-  return state_.with_files([&](vfs::FileOps& ops) -> Result<void> {
-    CLOCHE_ASSIGN(const auto info, ops.stat(directory_of(options.cwd)));
-    if (info.stat.type != vfs::FileType::directory) return Errno::notdir;
-    return {};
-  });
+  return check_directory(state_, options.cwd);
 }
 
 Result<void> KeptShell::ensure_process() {

@@ -43,7 +43,7 @@ class KeptShell {
   };
   Environment environment();
   void drop_forgotten();
-  Result<void> check_directory(const RunOptions& options) const;
+  Result<void> check_start(const RunOptions& options) const;
   Result<void> ensure_process();
   RunResult run_now(const RunOptions& options, std::uint64_t cancellations);
 

@@ -43,7 +43,7 @@ LiveRunState::LiveRunState(SandboxState& state, LiveRunOptions options)
   if (process) {
     process_ = *std::move(process);
   } else {
-    result_ = not_started(options_.command, process.error());
+    result_ = not_started(state_, options_.command, process.error());
   }
   thread_ = std::thread([this] { drive(); });
 }

@@ -28,7 +28,7 @@ class Run {
     wasm::RunHere here;
     const Result<kernel::ProcessPtr> process = start_process();
     if (!process) {
-      result = not_started(options_, process.error());
+      result = not_started(state_, options_, process.error());
     } else if (here.caught()) {
       be_the_process(here, *process, start, result);
     } else {
@@ -81,7 +81,7 @@ class Run {
     here.run();
     const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process, std::nullopt);
     if (deadline.refused()) {
-      result = not_started(options_, Errno::again);
+      result = not_started(state_, options_, Errno::again);
     } else if (deadline.passed()) {
       kernel_.kill_job(process->job);
       set_timed_out(result, limit);

@@ -190,10 +190,8 @@ std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
     return engine.python().change_package(kernel.files(), change, name);
   };
   options.wheels = wheels_of(engine_.wheels());
-  options.figure_shown = [figures = shown_figures_.get()](kernel::JobId job,
-                                                          std::string_view path) {
-    figures->add(job, path);
-  };
+  options.figure_shown = [figures = shown_figures_.get()](
+                             kernel::JobId job, std::string_view path) { figures->add(job, path); };
   return std::make_unique<kernel::Kernel>(engine_.services(), std::move(space), std::move(options));
 }
 

@@ -13,6 +13,8 @@ for name in free uptime pgrep pidof kill pmap pwdx vmstat watch; do
 done
 $STRIP "$OUT"/usr/bin/*
 ln -s pgrep "$OUT/usr/bin/pkill"
-# GNU time's source archive is in no registry; this one is ours.
-$CC -O2 -Wall -Wextra -Werror -o "$OUT/usr/bin/time" "$PORT/time.c"
-$STRIP "$OUT/usr/bin/time"
+# GNU time's source archive is in no registry, and GNU's iconv is a part of its C library: these two are ours.
+for name in time iconv; do
+  $CC -O2 -Wall -Wextra -Werror -o "$OUT/usr/bin/$name" "$PORT/$name.c"
+  $STRIP "$OUT/usr/bin/$name"
+done
