@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <vector>
 
 #include "base/hex.h"
 #include "base/random.h"
+#include "base/write_fully.h"
 
 namespace cloche::packages {
 namespace {
@@ -43,16 +43,6 @@ class Sha256 {
   bool good_ = false;
 };
 
-bool write_all(int fd, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
-  return true;
-}
-
 }  // namespace
 
 struct WheelCache::Deposit::State {
@@ -76,7 +66,7 @@ WheelCache::Deposit::~Deposit() = default;
 
 bool WheelCache::Deposit::write(std::span<const std::byte> bytes) {
   if (!state_) return false;
-  if (bytes.size() > state_->size - state_->written || !write_all(state_->fd.get(), bytes)) {
+  if (bytes.size() > state_->size - state_->written || !write_fully(state_->fd.get(), bytes)) {
     state_.reset();
     return false;
   }

@@ -2,30 +2,24 @@
 
 #include <fmt/format.h>
 
-#include "kernel/job_deadline.h"
-#include "kernel/task.h"
+#include "kernel/resident.h"
 #include "python/start_block.h"
 #include "wasm/host_failure.h"
-#include "wasm/run_here.h"
 
 namespace cloche::python {
 
 // What the session and its process say to each other; members are guarded by the kernel lock.
-struct PythonSession::Shared {
+struct PythonSession::Shared : kernel::Resident {
   enum class Request : std::uint8_t { none, execute, capture };
 
   PythonRuntime* runtime = nullptr;
   std::shared_ptr<const wasm::MemoryImage> image;  // to start from; null: the boot image
   Turn first_turn = Turn::session;
-  bool begun = false;
 
   Request request = Request::none;
   Turn turn = Turn::execute;
   std::string source;
   std::uint64_t memory_limit_bytes = 0;  // of this turn; 0: what the kernel allows
-  bool answered = false;
-  bool gone = false;
-  bool replaced = false;  // by an exec
   bool has_run = false;
   bool busy = false;  // a turn is in progress
 
@@ -42,10 +36,8 @@ struct PythonSession::Shared {
   wasm::Outcome outcome;  // of the turn
   std::shared_ptr<const wasm::MemoryImage> captured;
   Errno capture_error = Errno::io;
-  kernel::WaitQueue answer;  // the session sleeps here
 
   wasm::HotPages& hot_pages() const { return *own_pages; }
-  std::optional<wasm::Outcome> serve(kernel::Task& task);
   wasm::Outcome begin(kernel::Task& task);
   std::optional<wasm::Outcome> take_requests(kernel::Task& task);
   void perform(kernel::Task& task, Request what, const std::string& text);
@@ -80,22 +72,6 @@ wasm::Outcome not_begun() {
 }
 
 }  // namespace
-
-// The process's life, on its task's thread.
-std::optional<wasm::Outcome> PythonSession::Shared::serve(kernel::Task& task) {
-  std::optional<wasm::Outcome> end;
-  if (!begun) end = begin(task);
-  if (!end || end->returned()) {
-    begun = true;
-    end = take_requests(task);
-    if (!end) return end;
-  }
-  const std::lock_guard lock(task.kernel().mutex());
-  gone = true;
-  replaced = task.replacing();
-  answer.wake_all();
-  return end;
-}
 
 wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
   std::shared_ptr<BootImage> boot;
@@ -188,7 +164,10 @@ Result<std::unique_ptr<PythonSession>> PythonSession::spawn(PythonRuntime& runti
                 kernel.services().programs.load(runtime.tag()));
   shared->runtime = &runtime;
   auto program = std::make_shared<kernel::Program>(*python);
-  program->startup.run = [shared](kernel::Task& task) { return shared->serve(task); };
+  program->startup.run = [shared](kernel::Task& task) {
+    return shared->serve(
+        task, [&] { return shared->begin(task); }, [&] { return shared->take_requests(task); });
+  };
   kernel::SpawnRequest request;
   request.path = "/usr/bin/python3";
   request.program = std::move(program);
@@ -243,33 +222,16 @@ void PythonSession::begin() {
   (void)kernel_.resume(*process_);
 }
 
-bool PythonSession::is_gone() const { return shared_->gone || process_->status; }
-
-bool PythonSession::wait_for_answer(kernel::Deadline deadline) {
-  kernel::Waiter waiter;
-  kernel::WaitQueue* const queues[] = {&shared_->answer, &process_->ended};
-  while (!shared_->answered && !is_gone()) {
-    if (!waiter.sleep(kernel_.mutex(), queues, deadline)) return shared_->answered || is_gone();
-  }
-  return true;
-}
+bool PythonSession::is_gone() const { return shared_->is_gone(*process_); }
 
 TurnResult PythonSession::execute(std::string_view source, kernel::Deadline deadline) {
   const kernel::JobId job = process_->job;
-  bool in_time = true;
   {
     std::unique_lock lock(kernel_.mutex());
     ask(Turn::execute, source, {});
-    wasm::RunHere here;
-    if (!kernel_.resume(*process_)) return no_thread();
-    if (here.caught()) {
-      lock.unlock();
-      const kernel::JobDeadline limit(kernel_, job, deadline);
-      here.run();
-      in_time = !limit.passed();
-      lock.lock();
-    }
-    if (in_time && wait_for_answer(deadline)) return turn_result();
+    const Result<bool> in_time = shared_->take_turn(*process_, lock, deadline);
+    if (!in_time) return no_thread();
+    if (*in_time) return turn_result();
   }
   kernel_.kill_job(job);
   return {TurnStatus::overdue, 0, StopReason::time,
@@ -428,14 +390,7 @@ Result<std::shared_ptr<const wasm::MemoryImage>> PythonSession::capture() {
   shared_->answered = false;
   shared_->captured.reset();
   shared_->request = Shared::Request::capture;
-  wasm::RunHere here;
-  CLOCHE_TRY(kernel_.resume(*process_));
-  if (here.caught()) {
-    lock.unlock();
-    here.run();
-    lock.lock();
-  }
-  (void)wait_for_answer(std::nullopt);
+  CLOCHE_TRY(shared_->take_turn(*process_, lock, std::nullopt));
   if (!shared_->captured) return is_gone() ? Errno::srch : shared_->capture_error;
   return std::exchange(shared_->captured, nullptr);
 }

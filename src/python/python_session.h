@@ -102,9 +102,6 @@ class PythonSession {
                                                       kernel::Kernel& kernel,
                                                       const SessionOptions& options,
                                                       std::shared_ptr<Shared> shared);
-  // Waits until the process has taken the request and answered, or is gone. Lock held. False at the
-  // deadline.
-  bool wait_for_answer(kernel::Deadline deadline);
   // The same under limits: stops the turn where they say so. Lock held. False when it does not
   // stop: the process is to be killed.
   bool wait_within(const TurnLimits& limits);

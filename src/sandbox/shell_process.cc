@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "kernel/job_deadline.h"
-#include "kernel/task.h"
+#include "kernel/resident.h"
 #include "sandbox/sandbox_state.h"
 #include "wasm/host_failure.h"
 #include "wasm/run_here.h"
@@ -30,41 +29,18 @@ wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame) {
 }  // namespace
 
 // What the two sides say to each other; members are guarded by the kernel lock.
-struct ShellProcess::Shared {
+struct ShellProcess::Shared : kernel::Resident {
   std::shared_ptr<const ShellImage> image;  // to start from; then the latest
-  bool begun = false;
-  std::optional<std::string> request;  // a frame
-  bool answered = false;
-  bool hosted = false;   // the turn is taken on the thread of who asked for it
-  bool copying = false;  // an image is to be made: not by that thread
-  bool gone = false;
-  bool replaced = false;
+  std::optional<std::string> request;       // a frame
+  bool copying = false;                     // an image is to be made: not by that thread
   wasm::Outcome outcome;
-  kernel::WaitQueue answer;  // the host sleeps here
 
-  std::optional<wasm::Outcome> serve(kernel::Task& task);
   wasm::Outcome begin(kernel::Task& task);
   std::optional<wasm::Outcome> take_requests(kernel::Task& task);
   void perform(kernel::Task& task, std::unique_lock<std::mutex>& lock);
   std::optional<wasm::Outcome> run_handlers(kernel::Task& task, std::unique_lock<std::mutex>& lock);
   void copy(kernel::Task& task, std::unique_lock<std::mutex>& lock);
 };
-
-// The process's life, on its task's thread.
-std::optional<wasm::Outcome> ShellProcess::Shared::serve(kernel::Task& task) {
-  std::optional<wasm::Outcome> end;
-  if (!begun) end = begin(task);
-  if (!end || end->returned()) {
-    begun = true;
-    end = take_requests(task);
-    if (!end) return end;
-  }
-  const std::lock_guard lock(task.kernel().mutex());
-  gone = true;
-  replaced = task.replacing();
-  answer.wake_all();
-  return end;
-}
 
 wasm::Outcome ShellProcess::Shared::begin(kernel::Task& task) {
   std::shared_ptr<const ShellImage> from;
@@ -176,7 +152,10 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(kernel::Kernel& kernel
   auto shared = std::make_shared<Shared>();
   shared->image = from;
   auto program = std::make_shared<kernel::Program>(*bash);
-  program->startup.run = [shared](kernel::Task& task) { return shared->serve(task); };
+  program->startup.run = [shared](kernel::Task& task) {
+    return shared->serve(
+        task, [&] { return shared->begin(task); }, [&] { return shared->take_requests(task); });
+  };
 
   kernel::SpawnRequest request;
   request.path = shell_path;
@@ -218,34 +197,7 @@ void ShellProcess::set_files(const std::array<kernel::FilePtr, 3>& files) {
 }
 
 // Lock held.
-bool ShellProcess::is_gone() const { return shared_->gone || process_->status; }
-
-// Lock held.
-bool ShellProcess::wait_for_answer(kernel::Deadline deadline) {
-  kernel::Waiter waiter;
-  kernel::WaitQueue* const queues[] = {&shared_->answer, &process_->ended};
-  while (!shared_->answered && !is_gone()) {
-    if (!waiter.sleep(kernel_.mutex(), queues, deadline)) return shared_->answered || is_gone();
-  }
-  return true;
-}
-
-// The process takes the request that is there, on this thread where it has none of its own. False
-// when its time is over, or the host gives no thread.
-bool ShellProcess::run_turn(std::unique_lock<std::mutex>& lock, kernel::Deadline deadline) {
-  wasm::RunHere here;
-  if (!kernel_.resume(*process_)) return false;
-  if (!here.caught()) return wait_for_answer(deadline);
-  shared_->hosted = true;
-  const kernel::JobId job = process_->job;
-  lock.unlock();
-  const kernel::JobDeadline limit(kernel_, job, deadline);
-  here.run();
-  lock.lock();
-  shared_->hosted = false;
-  if (shared_->copying && !is_gone()) (void)kernel_.resume(*process_);
-  return !limit.passed();
-}
+bool ShellProcess::is_gone() const { return shared_->is_gone(*process_); }
 
 ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline) {
   ShellTurnResult result;
@@ -260,7 +212,9 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline) {
     set_files(turn.files);
     shared_->request = std::move(turn.frame);
     turn.files = {};
-    in_time = run_turn(lock, deadline);
+    const Result<bool> taken = shared_->take_turn(*process_, lock, deadline);
+    in_time = taken && *taken;
+    if (shared_->copying && !is_gone()) (void)kernel_.resume(*process_);
   }
   turn.files = {};
   if (in_time && shared_->answered) {

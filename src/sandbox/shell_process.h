@@ -73,8 +73,6 @@ class ShellProcess {
   ShellProcess(kernel::Kernel& kernel, std::shared_ptr<Shared> shared, kernel::ProcessPtr process);
   void set_files(const std::array<kernel::FilePtr, 3>& files);
   bool is_gone() const;
-  bool run_turn(std::unique_lock<std::mutex>& lock, kernel::Deadline deadline);
-  bool wait_for_answer(kernel::Deadline deadline);
 
   kernel::Kernel& kernel_;
   std::shared_ptr<Shared> shared_;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/host_error.h"
+#include "base/write_fully.h"
 #include "wasm/image_memory.h"
 #include "wasm/memory_image.h"
 #include "wasm/trusted_file.h"

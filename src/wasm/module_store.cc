@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/host_error.h"
+#include "base/write_fully.h"
 #include "wasm/cache_folder.h"
 #include "wasm/module_info.h"
 #include "wasm/module_limits.h"

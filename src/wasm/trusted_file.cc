@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/host_error.h"
+#include "base/write_fully.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -132,16 +133,6 @@ void save_trusted(const std::filesystem::path& path, const FileTag& tag, std::ui
   record.content_hash = *hash;
   record.set(FileIdentity(status));
   if (!write_record(path, record)) fail("write the record of");
-}
-
-bool write_fully(int fd, std::span<const std::byte> bytes) noexcept {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
-  return true;
 }
 
 bool replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes) noexcept {

@@ -52,9 +52,6 @@ std::optional<TrustedFile> open_trusted(const std::filesystem::path& path, const
 void save_trusted(const std::filesystem::path& path, const FileTag& tag, std::uint64_t note,
                   const std::function<bool(int fd)>& write);
 
-// Writes all of it, at once or in parts; false with errno set. For `write` above.
-bool write_fully(int fd, std::span<const std::byte> bytes) noexcept;
-
 // A small file in one piece, by rename; false with errno set.
 bool replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes) noexcept;
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/host_error.h"
+#include "base/write_fully.h"
 #include "cloche/python_session.h"
 #include "doors/cli/commands.h"
 #include "doors/cli/support.h"
@@ -27,12 +28,12 @@ std::string text_of_file(const std::string& path) {
 int run_setup(PythonSession& session, const std::string& path, const std::string& text) {
   ExecuteOptions options;
   options.output = [](Stream stream, std::string_view data) {
-    (void)write_all(static_cast<int>(stream), data);
+    (void)write_fully(static_cast<int>(stream), data);
   };
   const ExecuteResult result = session.execute(text, options);
   if (result.status == ExecuteStatus::ok) return 0;
   if (result.status == ExecuteStatus::exited && result.exit_code == 0) return 0;
-  if (result.error) (void)write_all(STDERR_FILENO, result.error->traceback);
+  if (result.error) (void)write_fully(STDERR_FILENO, result.error->traceback);
   complain(fmt::format("{} {}: no image was written", path,
                        result.status == ExecuteStatus::exited
                            ? fmt::format("ended with status {}", result.exit_code)

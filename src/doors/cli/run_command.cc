@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/write_fully.h"
 #include "doors/cli/commands.h"
 #include "doors/cli/support.h"
 
@@ -13,8 +14,8 @@ int run_command(const Options& given) {
   Engine engine(engine_options());
   const std::unique_ptr<Sandbox> sandbox = engine.create(sandbox_options(options));
   options.run.output = [&](Stream stream, std::string_view data) {
-    if (stream != Stream::out) return (void)write_all(STDERR_FILENO, data);
-    if (write_all(STDOUT_FILENO, data)) return;
+    if (stream != Stream::out) return (void)write_fully(STDERR_FILENO, data);
+    if (write_fully(STDOUT_FILENO, data)) return;
     // As a command whose reader has gone: it ends.
     if (errno == EPIPE) ::_exit(141);
     complain("cannot write the output: " + std::generic_category().message(errno));

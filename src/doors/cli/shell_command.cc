@@ -14,6 +14,7 @@
 
 #include "base/host_error.h"
 #include "base/unique_fd.h"
+#include "base/write_fully.h"
 #include "doors/cli/commands.h"
 #include "doors/cli/raw_terminal.h"
 #include "doors/cli/support.h"
@@ -41,7 +42,7 @@ class Session {
   }
 
   int run(Sandbox& sandbox, RunOptions command) {
-    command.output = [](Stream, std::string_view data) { (void)write_all(STDOUT_FILENO, data); };
+    command.output = [](Stream, std::string_view data) { (void)write_fully(STDOUT_FILENO, data); };
     RawTerminal terminal(STDIN_FILENO);
     LiveRunOptions options;
     options.command = std::move(command);
@@ -117,7 +118,7 @@ int run_streams(Sandbox& sandbox, RunOptions command) {
   if (command.argv.empty()) command.argv = {"bash"};
   command.stdin_fd = STDIN_FILENO;
   command.output = [](Stream stream, std::string_view data) {
-    if (!write_all(static_cast<int>(stream), data) && stream == Stream::out)
+    if (!write_fully(static_cast<int>(stream), data) && stream == Stream::out)
       ::_exit(status_of_signal + SIGPIPE);  // as a command whose reader has gone
   };
   const RunResult result = sandbox.run(command);

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/unique_fd.h"
+#include "base/write_fully.h"
 
 namespace cloche::cli {
 namespace {
@@ -24,11 +25,11 @@ bool takes_bytes(const std::string& path) {
 bool write_file(const std::string& path, std::string_view content) {
   if (takes_bytes(path)) {
     const UniqueFd device(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-    return device && write_all(device.get(), content);
+    return device && write_fully(device.get(), content);
   }
   const std::string part = path + ".part";
   const UniqueFd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (file && write_all(file.get(), content) && ::rename(part.c_str(), path.c_str()) == 0)
+  if (file && write_fully(file.get(), content) && ::rename(part.c_str(), path.c_str()) == 0)
     return true;
   const int error = errno;
   if (file) ::unlink(part.c_str());
@@ -52,19 +53,9 @@ bool copy_out(Sandbox& sandbox, const CopyOut& copy) {
 }  // namespace
 
 void complain(std::string_view sentence) noexcept try {
-  (void)write_all(STDERR_FILENO, fmt::format("cloche: {}\n", sentence));
+  (void)write_fully(STDERR_FILENO, fmt::format("cloche: {}\n", sentence));
 } catch (const std::exception&) {
   return;  // there is nobody to tell
-}
-
-bool write_all(int fd, std::string_view data) {
-  while (!data.empty()) {
-    const ssize_t written = ::write(fd, data.data(), data.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    data.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 EngineOptions engine_options() {
@@ -77,7 +68,7 @@ SandboxOptions sandbox_options(const Options& options) {
   SandboxOptions sandbox = options.sandbox;
   if (options.trace_syscalls)
     sandbox.trace = [](std::string_view line) {
-      (void)write_all(STDERR_FILENO, std::string(line) + "\n");
+      (void)write_fully(STDERR_FILENO, std::string(line) + "\n");
     };
   return sandbox;
 }

@@ -14,9 +14,6 @@ inline constexpr int failure = 2;
 // "cloche: SENTENCE" on standard error; nothing where that is closed or full. Any thread.
 void complain(std::string_view sentence) noexcept;
 
-// All of it, whatever the descriptor is; false when nobody reads any more.
-bool write_all(int fd, std::string_view data);
-
 // Those of a command line: progress goes to standard error.
 EngineOptions engine_options();
 // Where the options ask for it the trace of system calls goes there too.

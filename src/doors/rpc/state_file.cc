@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/unique_fd.h"
+#include "base/write_fully.h"
 #include "doors/rpc/protocol.h"
 
 namespace cloche::rpc {
@@ -18,23 +19,13 @@ namespace {
   throw sandbox_error(errno_from_host(errno), path + " of the host");
 }
 
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 }  // namespace
 
 void write_state_file(const std::string& path, std::string_view state) {
   const std::string part = fmt::format("{}.part{}", path, ::getpid());
   const UniqueFd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file) fail(path);
-  if (write_all(file.get(), state) && ::rename(part.c_str(), path.c_str()) == 0) return;
+  if (write_fully(file.get(), state) && ::rename(part.c_str(), path.c_str()) == 0) return;
   const int error = errno;
   ::unlink(part.c_str());
   errno = error;

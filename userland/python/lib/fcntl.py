@@ -1,7 +1,7 @@
 """fcntl, ioctl and file locks of the kernel."""
 import struct
 
-from _cloche.door import Frame, call, call_data
+from _cloche.door import Frame, call, call_data, number_of
 
 F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL = 0, 1, 2, 3, 4
 F_GETLK, F_SETLK, F_SETLKW = 12, 13, 14  # the 64-bit ones of a 32-bit machine
@@ -15,14 +15,7 @@ _FLOCK = struct.Struct("<hhiqqii")  # type, whence, pad, start, length, pid, pad
 
 
 def _number(fd):
-    number = fd
-    if not isinstance(fd, int):
-        fileno = getattr(fd, "fileno", None)
-        if fileno is None:
-            raise TypeError("argument must be an int, or have a fileno() method.")
-        number = fileno()
-        if not isinstance(number, int):
-            raise TypeError("fileno() returned a non-integer")
+    number = number_of(fd)
     if not -1 << 31 <= number < 1 << 31:
         raise OverflowError("signed integer is less than minimum" if number < 0 else "Python int too large to convert to C int")
     if number < 0:

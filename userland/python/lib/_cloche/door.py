@@ -39,6 +39,20 @@ NUMBERS = {
     "memfd_create": 279, "copy_file_range": 285, "timerfd_gettime": 410, "timerfd_settime": 411, "rt_sigtimedwait": 421,
 }
 
+
+def number_of(fd):
+    """The number of a descriptor, or of an object with a fileno()."""
+    if isinstance(fd, int):
+        return fd
+    fileno = getattr(fd, "fileno", None)
+    if fileno is None:
+        raise TypeError("argument must be an int, or have a fileno() method.")
+    number = fileno()
+    if not isinstance(number, int):
+        raise TypeError("fileno() returned a non-integer")
+    return number
+
+
 def error(number, *names):
     """The OSError for an errno of the kernel; `names` are file names, as in OSError."""
     if len(names) == 2:

@@ -7,7 +7,7 @@ import struct
 import time
 
 from . import door, threads
-from .door import Frame, raw
+from .door import Frame, number_of, raw
 
 POLLIN, POLLPRI, POLLOUT, POLLERR, POLLHUP, POLLNVAL, POLLRDNORM, POLLRDBAND, POLLWRNORM, POLLWRBAND, POLLMSG, POLLRDHUP = (
     1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 0x2000)
@@ -18,14 +18,7 @@ _woken = False
 
 
 def _number(fd):
-    number = fd
-    if not isinstance(fd, int):
-        fileno = getattr(fd, "fileno", None)
-        if fileno is None:
-            raise TypeError("argument must be an int, or have a fileno() method.")
-        number = fileno()
-        if not isinstance(number, int):
-            raise TypeError("fileno() returned a non-integer")
+    number = number_of(fd)
     if number < 0:
         raise ValueError(f"file descriptor cannot be a negative integer ({number})")
     return number
