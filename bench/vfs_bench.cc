@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "vfs/base_builder.h"
+#include "vfs/checked_operations.h"
 #include "vfs/memfs.h"
 #include "vfs/namespace.h"
-#include "vfs/ops.h"
 
 namespace cloche::vfs {
 namespace {

@@ -3,7 +3,7 @@
 # A folder is a layer: all its *.cc (in subfolders too) make the static library cloche_NAME, and all
 # its *_test.cc the program NAME_test. Test helpers (*_testing.cc) belong to the tests; they may be
 # used by tests of the layers above through cloche_NAME_testing. LAYERS are the layers below that it
-# may use; scripts/tidy.py holds the includes to the same arrows. A layer of headers only, or one with
+# may use: no other layer's headers are on its include path (and scripts/tidy.py says so in words). A layer of headers only, or one with
 # nothing in it yet, is an interface library. With PROGRAM its main.cc makes that program in bin/.
 function(cloche_layer name)
   cmake_parse_arguments(arg "" "PROGRAM" "LAYERS;LIBRARIES" ${ARGN})
@@ -23,7 +23,13 @@ function(cloche_layer name)
     add_library(cloche_${name} INTERFACE)
     set(scope INTERFACE)
   endif()
-  target_include_directories(cloche_${name} ${scope} ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+  # What a layer can include is what it links: its folder is found through a path of its own.
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR}/src OUTPUT_VARIABLE place)
+  set(view ${CMAKE_BINARY_DIR}/layers/${name}/${place})
+  cmake_path(GET view PARENT_PATH above)
+  file(MAKE_DIRECTORY ${above})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${view} SYMBOLIC)
+  target_include_directories(cloche_${name} ${scope} ${CMAKE_BINARY_DIR}/layers/${name} ${CMAKE_SOURCE_DIR}/include)
   target_link_libraries(cloche_${name} ${scope} ${layers} ${arg_LIBRARIES})
 
   list(TRANSFORM arg_LAYERS REPLACE "(.+)" "cloche_\\1_testing" OUTPUT_VARIABLE below_testing)

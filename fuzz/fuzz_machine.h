@@ -21,11 +21,11 @@
 
 #include <fmt/format.h>
 
-#include "kernel/host_entry.h"
+#include "kernel/files/pipe.h"
+#include "kernel/host/host_entry.h"
 #include "kernel/kernel.h"
 #include "kernel/linux/dispatch.h"
-#include "kernel/pipe.h"
-#include "kernel/timer_thread.h"
+#include "kernel/time/timer_thread.h"
 #include "kernel/wasi/register.h"
 #include "vfs/base_builder.h"
 #include "vfs/memfs.h"

@@ -136,6 +136,24 @@ def rule_layers(_):
                     yield f"{source}:{number}: {name} must not include {found[1]}/"
 
 
+def rule_rooms(_):
+    """A header of the kernel includes only its own room and those before it in src/kernel/CMakeLists.txt."""
+    rooms = re.search(r"set\(CLOCHE_KERNEL_ROOMS ([^)]+)\)", text("src/kernel/CMakeLists.txt"))[1].split()
+
+    def room_of(path: str) -> str:
+        return path.split("/")[1] if path.count("/") > 1 else "."
+
+    for name in with_suffix(".h", under="src/kernel/"):
+        room = room_of(name.removeprefix("src/"))
+        if room not in rooms:
+            yield f"{name}:1: {room} is no room of src/kernel/CMakeLists.txt"
+            continue
+        for number, line in lines(name):
+            found = re.match(r'\s*#\s*include\s+"(kernel/[^"]+)"', line)
+            if found and rooms.index(room_of(found[1])) > rooms.index(room) and not name.endswith("_testing.h"):
+                yield f"{name}:{number}: {room} must not include {room_of(found[1])}/"
+
+
 def rule_headers(_):
     """A header opens with its contract, and is included once."""
     for name in with_suffix(".h", ".hh"):

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "loopback_server_testing.h"
-#include "sandbox/places.h"
+#include "sandbox/host_folders.h"
 #include "sandbox_testing.h"
 
 namespace cloche::testing {

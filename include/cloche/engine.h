@@ -18,7 +18,7 @@
 
 namespace cloche {
 
-namespace detail {
+namespace sandbox {
 class EngineState;
 }
 
@@ -60,7 +60,7 @@ class Engine {
   static void ship(const EngineOptions& options, const std::filesystem::path& folder);
 
  private:
-  std::unique_ptr<detail::EngineState> state_;
+  std::unique_ptr<sandbox::EngineState> state_;
 };
 
 }  // namespace cloche

@@ -15,7 +15,7 @@
 
 namespace cloche {
 
-namespace detail {
+namespace sandbox {
 class SandboxState;
 }
 
@@ -67,8 +67,8 @@ class Files {
 
  private:
   friend class Sandbox;
-  explicit Files(detail::SandboxState& state) : state_(state) {}
-  detail::SandboxState& state_;
+  explicit Files(sandbox::SandboxState& state) : state_(state) {}
+  sandbox::SandboxState& state_;
 };
 
 }  // namespace cloche

@@ -30,7 +30,7 @@
 
 namespace cloche {
 
-namespace detail {
+namespace sandbox {
 class LiveRunState;
 }
 
@@ -87,8 +87,8 @@ class LiveRun {
 
  private:
   friend class Sandbox;
-  explicit LiveRun(std::unique_ptr<detail::LiveRunState> state);
-  std::unique_ptr<detail::LiveRunState> state_;
+  explicit LiveRun(std::unique_ptr<sandbox::LiveRunState> state);
+  std::unique_ptr<sandbox::LiveRunState> state_;
 };
 
 }  // namespace cloche

@@ -30,8 +30,8 @@
 
 namespace cloche {
 
-namespace detail {
-class SessionState;
+namespace sandbox {
+class PythonSessionState;
 }
 
 // One event of a traced execution.
@@ -184,8 +184,8 @@ class PythonSession {
   Sandbox& sandbox() noexcept;
 
  private:
-  explicit PythonSession(std::unique_ptr<detail::SessionState> state);
-  std::unique_ptr<detail::SessionState> state_;
+  explicit PythonSession(std::unique_ptr<sandbox::PythonSessionState> state);
+  std::unique_ptr<sandbox::PythonSessionState> state_;
 };
 
 }  // namespace cloche

@@ -122,8 +122,8 @@ class Sandbox {
  private:
   friend class Engine;
   friend class PythonSession;
-  explicit Sandbox(std::unique_ptr<detail::SandboxState> state);
-  std::unique_ptr<detail::SandboxState> state_;
+  explicit Sandbox(std::unique_ptr<sandbox::SandboxState> state);
+  std::unique_ptr<sandbox::SandboxState> state_;
   Files files_;
 };
 

@@ -17,20 +17,20 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kernel/byte_ring.h"
-#include "kernel/file.h"
-#include "kernel/file_locks.h"
+#include "kernel/files/byte_ring.h"
+#include "kernel/files/file.h"
+#include "kernel/files/file_locks.h"
 #include "kernel/limits.h"
-#include "kernel/process.h"
-#include "kernel/program.h"
-#include "kernel/wait_queue.h"
+#include "kernel/process/process.h"
+#include "kernel/process/program.h"
+#include "kernel/time/wait_queue.h"
 #include "vfs/namespace.h"
 #include "wasm/engine.h"
 #include "wasm/guest_threads.h"
 
 namespace cloche::kernel {
 
-namespace file_ops {
+namespace process_files {
 class Acting;
 }
 class Task;
@@ -165,7 +165,7 @@ class Kernel {
   const std::shared_ptr<BufferBudget>& buffers() noexcept { return buffers_; }
   FileLocks& locks() noexcept { return locks_; }
   // The process whose path is being walked: whose /proc/self it is. Null for the host's own walks.
-  // See file_ops::Acting.
+  // See process_files::Acting.
   const Process* acting() const noexcept { return acting_; }
   SyscallStatistics& statistics() noexcept { return *statistics_; }
   SteadyTime booted() const noexcept { return booted_; }
@@ -178,7 +178,7 @@ class Kernel {
 
  private:
   friend class Task;
-  friend class file_ops::Acting;
+  friend class process_files::Acting;
 
   Result<void> execute(std::unique_ptr<Task>& task);
   // From Task::park.

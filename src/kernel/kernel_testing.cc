@@ -5,10 +5,10 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "kernel/host_entry.h"
+#include "kernel/host/host_entry.h"
 #include "kernel/linux/dispatch.h"
 #include "kernel/wasi/register.h"
-#include "vfs/ops.h"
+#include "vfs/checked_operations.h"
 #include "wasm/wat_testing.h"
 
 namespace cloche::kernel {
@@ -71,7 +71,7 @@ Services& services() {
 std::unique_ptr<vfs::Namespace> tree() {
   constexpr vfs::Quota quota{.bytes = std::uint64_t{64} << 20, .inodes = 10'000};
   auto files = std::make_unique<vfs::Namespace>(vfs::make_fs<vfs::MemFs>(quota, vfs::host_clock()));
-  vfs::FileOps ops(*files, files->root(), vfs::root_credentials());
+  vfs::PathOperations ops(*files, files->root(), vfs::root_credentials());
   for (const char* path : {"/bin", "/etc", "/tmp", "/workspace"}) EXPECT_TRUE(ops.make_dir(path));
   EXPECT_TRUE(ops.chmod("/tmp", 01777));
   const Result<vfs::Node> home =
@@ -87,14 +87,14 @@ TestKernel::TestKernel(KernelOptions options)
                                                       services().programs, services().timers},
                                        tree(), std::move(options))) {}
 
-void TestKernel::with_files(const std::function<void(vfs::FileOps&)>& body) {
+void TestKernel::with_files(const std::function<void(vfs::PathOperations&)>& body) {
   const std::lock_guard lock(kernel_->mutex());
-  vfs::FileOps ops(kernel_->files(), kernel_->files().root(), vfs::root_credentials());
+  vfs::PathOperations ops(kernel_->files(), kernel_->files().root(), vfs::root_credentials());
   body(ops);
 }
 
 void TestKernel::write_file(std::string_view path, std::string_view content, std::uint32_t mode) {
-  with_files([&](vfs::FileOps& ops) { EXPECT_TRUE(ops.write_file(path, content, mode)); });
+  with_files([&](vfs::PathOperations& ops) { EXPECT_TRUE(ops.write_file(path, content, mode)); });
 }
 
 void TestKernel::add_program(std::string_view path, std::string_view wat) {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "kernel/kernel.h"
-#include "kernel/timer_thread.h"
-#include "vfs/file_ops.h"
+#include "kernel/time/timer_thread.h"
 #include "vfs/memfs.h"
+#include "vfs/path_operations.h"
 #include "wasm/host_function.h"
 
 namespace cloche::kernel {
@@ -55,7 +55,7 @@ class TestKernel {
   vfs::Namespace& files() noexcept { return kernel_->files(); }
 
   // Acts as root; the lock is held for the time of `body`.
-  void with_files(const std::function<void(vfs::FileOps&)>& body);
+  void with_files(const std::function<void(vfs::PathOperations&)>& body);
   void write_file(std::string_view path, std::string_view content, std::uint32_t mode = 0644);
   // A program of root's in text form.
   void add_program(std::string_view path, std::string_view wat);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kernel/task.h"
+#include "kernel/process/task.h"
 #include "python/message_file.h"
 #include "python/take_turn.h"
 #include "vfs/namespace.h"

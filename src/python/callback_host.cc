@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "kernel/time_limit.h"
+#include "kernel/time/time_limit.h"
 
 namespace cloche::python {
 namespace {

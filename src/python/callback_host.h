@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/callback.h"
-#include "kernel/timer_thread.h"
+#include "kernel/time/timer_thread.h"
 #include "python/json_schema.h"
 
 namespace cloche::python {

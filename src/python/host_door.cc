@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "kernel/host_entry.h"
+#include "kernel/host/host_entry.h"
 #include "kernel/linux/call.h"
 #include "kernel/linux/trace.h"
 #include "python/own_requests.h"

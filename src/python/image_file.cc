@@ -13,6 +13,7 @@
 
 #include "base/host_error.h"
 #include "base/unique_fd.h"
+#include "base/write_fully.h"
 #include "python/json_text.h"
 #include "wasm/trusted_file.h"
 
@@ -63,7 +64,7 @@ bool copy_range(int from, std::uint64_t from_at, int to, std::uint64_t to_at, st
     if (got <= 0) return false;
     const auto count = static_cast<std::size_t>(got);
     if (lseek(to, static_cast<off_t>(to_at), SEEK_SET) < 0 ||
-        !wasm::write_fully(to, std::span(buffer).first(count)))
+        !write_fully(to, std::span(buffer).first(count)))
       return false;
     from_at += count;
     to_at += count;
@@ -194,7 +195,7 @@ void write_image_file(const std::filesystem::path& file, const wasm::MemoryImage
   const std::string text = text_of(header);
   const UniqueFd to(
       ::open(part.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
-  if (!to || !wasm::write_fully(to.get(), std::as_bytes(std::span(text))) ||
+  if (!to || !write_fully(to.get(), std::as_bytes(std::span(text))) ||
       !copy_content(from.get(), 0, to.get(), header_bytes, header.content_bytes) ||
       ::rename(part.c_str(), file.c_str()) != 0)
     throw HostError::from_errno("cannot write the image " + file.string(), errno);

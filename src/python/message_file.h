@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "kernel/file.h"
+#include "kernel/files/file.h"
 
 namespace cloche::python {
 

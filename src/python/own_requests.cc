@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "kernel/host_entry.h"
+#include "kernel/host/host_entry.h"
 #include "kernel/kernel.h"
+#include "kernel/process/task.h"
 #include "kernel/sockets/socket.h"
-#include "kernel/task.h"
 
 namespace cloche::python {
 namespace {

@@ -1,7 +1,7 @@
 #include "python/python_runtime.h"
 
 #include "base/host_error.h"
-#include "kernel/task.h"
+#include "kernel/process/task.h"
 #include "python/host_door.h"
 #include "python/start_block.h"
 #include "wasm/host_failure.h"

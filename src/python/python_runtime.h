@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernel/kernel.h"
-#include "kernel/program.h"
+#include "kernel/process/program.h"
 #include "python/boot_images.h"
 #include "python/own_images.h"
 #include "python/take_turn.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kernel/resident.h"
+#include "kernel/host/resident.h"
 #include "python/start_block.h"
 #include "wasm/host_failure.h"
 
@@ -229,9 +229,9 @@ TurnResult PythonSession::execute(std::string_view source, kernel::Deadline dead
   {
     std::unique_lock lock(kernel_.mutex());
     ask(Turn::execute, source, {});
-    const Result<bool> in_time = shared_->take_turn(*process_, lock, deadline);
+    const Result<bool> in_time = shared_->run_turn(*process_, lock, deadline);
     if (!in_time) return no_thread();
-    if (*in_time) return turn_result();
+    if (*in_time && shared_->wait_for_answer(*process_, deadline)) return turn_result();
   }
   kernel_.kill_job(job);
   return {TurnStatus::overdue, 0, StopReason::time,
@@ -390,7 +390,8 @@ Result<std::shared_ptr<const wasm::MemoryImage>> PythonSession::capture() {
   shared_->answered = false;
   shared_->captured.reset();
   shared_->request = Shared::Request::capture;
-  CLOCHE_TRY(shared_->take_turn(*process_, lock, std::nullopt));
+  CLOCHE_TRY(shared_->run_turn(*process_, lock, std::nullopt));
+  (void)shared_->wait_for_answer(*process_, std::nullopt);
   if (!shared_->captured) return is_gone() ? Errno::srch : shared_->capture_error;
   return std::exchange(shared_->captured, nullptr);
 }

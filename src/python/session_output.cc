@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/unlocked.h"
-#include "kernel/host_ports.h"
+#include "kernel/files/pipe.h"
+#include "kernel/host/host_ports.h"
 #include "kernel/kernel.h"
-#include "kernel/pipe.h"
-#include "kernel/task.h"
+#include "kernel/process/task.h"
 
 namespace cloche::python {
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "kernel/file.h"
+#include "kernel/files/file.h"
 
 namespace cloche::kernel {
 class Kernel;

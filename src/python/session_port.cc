@@ -5,9 +5,9 @@
 #include <mutex>
 
 #include "base/unlocked.h"
+#include "kernel/files/pipe.h"
 #include "kernel/kernel.h"
-#include "kernel/pipe.h"
-#include "kernel/task.h"
+#include "kernel/process/task.h"
 
 namespace cloche::python {
 

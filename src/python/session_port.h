@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernel/file.h"
+#include "kernel/files/file.h"
 
 namespace cloche::kernel {
 class Kernel;

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernel/process.h"
+#include "kernel/process/process.h"
 
 namespace cloche::python {
 

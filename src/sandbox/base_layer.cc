@@ -5,13 +5,13 @@
 
 #include "base/check.h"
 #include "base/host_error.h"
-#include "kernel/dev_layout.h"
-#include "kernel/task.h"
+#include "kernel/files/dev_layout.h"
+#include "kernel/process/task.h"
 #include "sandbox/system_folder.h"
 #include "vfs/shared_bytes.h"
 #include "wasm/hot_pages.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 namespace {
 
 constexpr const char* pack_name = "files.pack";
@@ -101,4 +101,4 @@ std::vector<std::filesystem::path> programs_of_system(const std::filesystem::pat
   return programs;
 }
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <vector>
 
-#include "kernel/program.h"
+#include "kernel/process/program.h"
 #include "vfs/base_builder.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 
 // Adds the tree of the system in `folder` (system_folder.h), its programs to `programs` too, and
 // the folders that belong to the user. Throws HostError with one sentence when the folder is not a
@@ -20,4 +20,4 @@ void add_system(vfs::BaseBuilder& builder, kernel::ProgramStore& programs,
 // above.
 std::vector<std::filesystem::path> programs_of_system(const std::filesystem::path& folder);
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <thread>
 
-#include "kernel/task.h"
+#include "kernel/process/task.h"
 #include "sandbox/sandbox_state.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 namespace {
 
 constexpr int status_not_executable = 126;
@@ -29,7 +29,7 @@ std::vector<std::string> argv_of(const RunOptions& options) {
 Result<std::string> find_in_path(SandboxState& state, const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
   const std::string path = state.environment("PATH").value_or("/usr/bin");
-  return state.with_files([&](vfs::FileOps& ops) -> Result<std::string> {
+  return state.with_files([&](vfs::PathOperations& ops) -> Result<std::string> {
     for (std::size_t start = 0; start <= path.size();) {
       const std::size_t end = std::min(path.find(':', start), path.size());
       std::string candidate = path.substr(start, end - start) + "/" + name;
@@ -58,7 +58,7 @@ std::string directory_of(const std::string& cwd) {
 }
 
 Result<void> check_directory(SandboxState& state, const std::string& cwd) {
-  return state.with_files([&](vfs::FileOps& ops) -> Result<void> {
+  return state.with_files([&](vfs::PathOperations& ops) -> Result<void> {
     CLOCHE_ASSIGN(const auto info, ops.stat(directory_of(cwd)));
     if (info.stat.type != vfs::FileType::directory) return Errno::notdir;
     return {};
@@ -187,4 +187,4 @@ void set_ended(RunResult& result, kernel::WaitStatus status, const kernel::Proce
                                     trap_words(process.end_message));
 }
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "cloche/run.h"
-#include "kernel/host_ports.h"
+#include "kernel/host/host_ports.h"
 #include "kernel/kernel.h"
 #include "net/secrets.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 
 class SandboxState;
 
@@ -63,4 +63,4 @@ enum class Cancelled : std::uint8_t { no, yes };
 void set_ended(RunResult& result, kernel::WaitStatus status, const kernel::Process& process,
                Cancelled cancelled);
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

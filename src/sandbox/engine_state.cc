@@ -6,10 +6,10 @@
 #include "kernel/linux/dispatch.h"
 #include "kernel/wasi/register.h"
 #include "sandbox/base_layer.h"
-#include "sandbox/places.h"
+#include "sandbox/host_folders.h"
 #include "wasm/cache_folder.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 namespace {
 
 EngineOptions with_defaults(EngineOptions options) {
@@ -90,4 +90,4 @@ void ship_code(const EngineOptions& given, const std::filesystem::path& target) 
   std::filesystem::rename(part, folder);
 }
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

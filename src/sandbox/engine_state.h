@@ -6,18 +6,18 @@
 
 #include "cloche/engine.h"
 #include "kernel/kernel.h"
-#include "kernel/program.h"
-#include "kernel/timer_thread.h"
+#include "kernel/process/program.h"
+#include "kernel/time/timer_thread.h"
 #include "packages/wheel_cache.h"
 #include "sandbox/program_folder.h"
-#include "sandbox/python_parts.h"
+#include "sandbox/python/python_parts.h"
 #include "vfs/memfs.h"
 #include "wasm/engine.h"
 #include "wasm/guest_threads.h"
 #include "wasm/linker.h"
 #include "wasm/module_store.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 
 // See Engine::ship.
 void ship_code(const EngineOptions& options, const std::filesystem::path& folder);
@@ -50,4 +50,4 @@ class EngineState {
   vfs::Frozen base_;
 };
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

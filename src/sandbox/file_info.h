@@ -2,10 +2,10 @@
 #pragma once
 
 #include "cloche/files.h"
-#include "vfs/file_ops.h"
+#include "vfs/path_operations.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 
 FileInfo info_of(const vfs::FileInfo& info);
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

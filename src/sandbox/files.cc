@@ -20,7 +20,7 @@ FileKind kind_of(vfs::FileType type) {
 
 }  // namespace
 
-FileInfo detail::info_of(const vfs::FileInfo& info) {
+FileInfo sandbox::info_of(const vfs::FileInfo& info) {
   return {.name = info.name,
           .kind = kind_of(info.stat.type),
           .size_bytes = info.stat.type == vfs::FileType::directory ? 0 : info.stat.size,
@@ -32,9 +32,9 @@ FileInfo detail::info_of(const vfs::FileInfo& info) {
 
 namespace {
 
-using detail::info_of;
+using sandbox::info_of;
 
-Result<FileInfo> info_at(vfs::FileOps& ops, std::string_view path, vfs::Follow follow) {
+Result<FileInfo> info_at(vfs::PathOperations& ops, std::string_view path, vfs::Follow follow) {
   CLOCHE_ASSIGN(const vfs::FileInfo info, ops.stat(path, follow));
   return info_of(info);
 }
@@ -42,28 +42,30 @@ Result<FileInfo> info_at(vfs::FileOps& ops, std::string_view path, vfs::Follow f
 }  // namespace
 
 Result<std::string> Files::read(std::string_view path, std::uint64_t limit_bytes) const {
-  return state_.with_files([&](vfs::FileOps& ops) { return ops.read_file(path, limit_bytes); });
+  return state_.with_files(
+      [&](vfs::PathOperations& ops) { return ops.read_file(path, limit_bytes); });
 }
 
 Result<std::string> Files::read_range(std::string_view path, std::uint64_t offset,
                                       std::size_t size_bytes) const {
   return state_.with_files(
-      [&](vfs::FileOps& ops) { return ops.read_range(path, offset, size_bytes); });
+      [&](vfs::PathOperations& ops) { return ops.read_range(path, offset, size_bytes); });
 }
 
 Result<void> Files::write(std::string_view path, std::string_view content, std::uint32_t mode) {
-  return state_.with_files(
-      [&](vfs::FileOps& ops) { return ops.write_file(path, content, mode, vfs::Parents::make); });
+  return state_.with_files([&](vfs::PathOperations& ops) {
+    return ops.write_file(path, content, mode, vfs::Parents::make);
+  });
 }
 
 Result<void> Files::append(std::string_view path, std::string_view content) {
-  return state_.with_files([&](vfs::FileOps& ops) {
+  return state_.with_files([&](vfs::PathOperations& ops) {
     return ops.write_file(path, content, 0644, vfs::Parents::make, vfs::WriteMode::append);
   });
 }
 
 Result<std::vector<FileInfo>> Files::list(std::string_view path) const {
-  return state_.with_files([&](vfs::FileOps& ops) -> Result<std::vector<FileInfo>> {
+  return state_.with_files([&](vfs::PathOperations& ops) -> Result<std::vector<FileInfo>> {
     CLOCHE_ASSIGN(const std::vector<vfs::FileInfo> found, ops.list(path, entries_max));
     std::vector<FileInfo> infos;
     infos.reserve(found.size());
@@ -73,45 +75,48 @@ Result<std::vector<FileInfo>> Files::list(std::string_view path) const {
 }
 
 Result<FileInfo> Files::stat(std::string_view path) const {
-  return state_.with_files([&](vfs::FileOps& ops) { return info_at(ops, path, vfs::Follow::yes); });
+  return state_.with_files(
+      [&](vfs::PathOperations& ops) { return info_at(ops, path, vfs::Follow::yes); });
 }
 
 Result<FileInfo> Files::link_stat(std::string_view path) const {
-  return state_.with_files([&](vfs::FileOps& ops) { return info_at(ops, path, vfs::Follow::no); });
+  return state_.with_files(
+      [&](vfs::PathOperations& ops) { return info_at(ops, path, vfs::Follow::no); });
 }
 
 Result<void> Files::make_directory(std::string_view path) {
   return state_.with_files(
-      [&](vfs::FileOps& ops) { return ops.make_dir(path, 0755, vfs::Parents::make); });
+      [&](vfs::PathOperations& ops) { return ops.make_dir(path, 0755, vfs::Parents::make); });
 }
 
 Result<void> Files::make_one_directory(std::string_view path) {
   return state_.with_files(
-      [&](vfs::FileOps& ops) { return ops.make_dir(path, 0755, vfs::Parents::must_exist); });
+      [&](vfs::PathOperations& ops) { return ops.make_dir(path, 0755, vfs::Parents::must_exist); });
 }
 
 Result<void> Files::remove(std::string_view path) {
-  return state_.with_files([&](vfs::FileOps& ops) { return ops.remove(path); });
+  return state_.with_files([&](vfs::PathOperations& ops) { return ops.remove(path); });
 }
 
 Result<void> Files::remove_all(std::string_view path) {
-  return state_.with_files([&](vfs::FileOps& ops) { return ops.remove_all(path); });
+  return state_.with_files([&](vfs::PathOperations& ops) { return ops.remove_all(path); });
 }
 
 Result<void> Files::rename(std::string_view from, std::string_view to) {
-  return state_.with_files([&](vfs::FileOps& ops) { return ops.rename(from, to); });
+  return state_.with_files([&](vfs::PathOperations& ops) { return ops.rename(from, to); });
 }
 
 Result<void> Files::change_mode(std::string_view path, std::uint32_t mode) {
-  return state_.with_files([&](vfs::FileOps& ops) { return ops.chmod(path, mode); });
+  return state_.with_files([&](vfs::PathOperations& ops) { return ops.chmod(path, mode); });
 }
 
 Result<void> Files::make_symlink(std::string_view target, std::string_view path) {
-  return state_.with_files([&](vfs::FileOps& ops) { return ops.symlink(target, path); });
+  return state_.with_files([&](vfs::PathOperations& ops) { return ops.symlink(target, path); });
 }
 
 Result<std::vector<std::string>> Files::glob(std::string_view pattern) const {
-  return state_.with_files([&](vfs::FileOps& ops) { return ops.glob(pattern, entries_max); });
+  return state_.with_files(
+      [&](vfs::PathOperations& ops) { return ops.glob(pattern, entries_max); });
 }
 
 }  // namespace cloche

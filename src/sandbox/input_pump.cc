@@ -9,7 +9,7 @@
 
 #include "base/host_error.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 
 InputPump::InputPump(int fd, kernel::HostPipe& pipe)
     : fd_(fd), pipe_(pipe), stop_(::eventfd(0, EFD_CLOEXEC)) {
@@ -45,4 +45,4 @@ void InputPump::run() noexcept {
   pipe_.close();
 }
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "base/unique_fd.h"
-#include "kernel/host_ports.h"
+#include "kernel/host/host_ports.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 
 class InputPump {
  public:
@@ -28,4 +28,4 @@ class InputPump {
   std::thread thread_;
 };
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "kernel/time_limit.h"
+#include "kernel/time/time_limit.h"
 #include "sandbox/command.h"
 #include "sandbox/input_pump.h"
 #include "sandbox/sandbox_state.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 namespace {
 
 void add(std::string& frame, std::string_view word) {
@@ -72,20 +72,20 @@ class Ports {
 
 }  // namespace
 
-class KeptShell::Place {
+class KeptShell::TurnHolder {
  public:
-  explicit Place(KeptShell& shell) : shell_(shell) {
+  explicit TurnHolder(KeptShell& shell) : shell_(shell) {
     std::unique_lock lock(shell_.queue_mutex_);
     const std::uint64_t ticket = shell_.last_ticket_++;
     shell_.queue_changed_.wait(lock, [&] { return shell_.served_ == ticket; });
   }
-  ~Place() {
+  ~TurnHolder() {
     const std::lock_guard lock(shell_.queue_mutex_);
     ++shell_.served_;
     shell_.queue_changed_.notify_all();
   }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  TurnHolder(const TurnHolder&) = delete;
+  TurnHolder& operator=(const TurnHolder&) = delete;
 
  private:
   KeptShell& shell_;
@@ -93,7 +93,7 @@ class KeptShell::Place {
 
 RunResult KeptShell::run(const RunOptions& options) {
   const std::uint64_t cancellations = state_.cancellations();
-  const Place place(*this);
+  const TurnHolder place(*this);
   const auto begin = std::chrono::steady_clock::now();
   RunResult result;
   if (state_.cancelled_since(cancellations)) {
@@ -180,10 +180,10 @@ RunResult KeptShell::run_now(const RunOptions& options, std::uint64_t cancellati
 }
 
 void KeptShell::go_on_from(KeptShell& other) {
-  const Place place(other);
+  const TurnHolder place(other);
   image_ = other.process_ ? other.process_->image() : other.image_;
   other.drop_forgotten();
   if (image_) applied_ = other.applied_;
 }
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

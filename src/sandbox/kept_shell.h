@@ -12,7 +12,7 @@
 #include "cloche/run.h"
 #include "sandbox/shell_process.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 
 class SandboxState;
 
@@ -35,7 +35,7 @@ class KeptShell {
 
  private:
   // First come, first served.
-  class Place;
+  class TurnHolder;
 
   struct Environment {
     std::map<std::string, std::string> to_set;
@@ -63,4 +63,4 @@ class KeptShell {
   std::set<std::string> forgotten_;  // of what is applied
 };
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 
-#include "kernel/pipe.h"
-#include "kernel/signal.h"
-#include "kernel/terminal.h"
-#include "kernel/time_limit.h"
+#include "kernel/files/pipe.h"
+#include "kernel/process/signal.h"
+#include "kernel/terminals/terminal.h"
+#include "kernel/time/time_limit.h"
 #include "sandbox/sandbox_state.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 namespace {
 
 // How long a command whose terminal or input is gone may take to end by itself.
@@ -288,11 +288,11 @@ std::optional<RunResult> LiveRunState::wait_for(std::optional<std::chrono::milli
   return result_;
 }
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox
 
 namespace cloche {
 
-LiveRun::LiveRun(std::unique_ptr<detail::LiveRunState> state) : state_(std::move(state)) {}
+LiveRun::LiveRun(std::unique_ptr<sandbox::LiveRunState> state) : state_(std::move(state)) {}
 LiveRun::~LiveRun() = default;
 
 Result<std::size_t> LiveRun::write(std::string_view bytes) { return state_->write(bytes); }

@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "cloche/live_run.h"
-#include "kernel/host_ports.h"
+#include "kernel/host/host_ports.h"
 #include "kernel/kernel.h"
 #include "sandbox/command.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 
 class SandboxState;
 
@@ -76,4 +76,4 @@ class LiveRunState {
   std::thread thread_;
 };
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

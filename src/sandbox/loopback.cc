@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cloche/sandbox.h"
-#include "kernel/host_connection.h"
+#include "kernel/host/host_connection.h"
 #include "sandbox/sandbox_state.h"
 
 namespace cloche {

@@ -2,7 +2,7 @@
 
 #include "sandbox/file_info.h"
 #include "sandbox/sandbox_state.h"
-#include "vfs/ops.h"
+#include "vfs/checked_operations.h"
 
 namespace cloche {
 namespace {
@@ -22,7 +22,7 @@ vfs::Timestamp timestamp_of(std::int64_t ns) {
 }  // namespace
 
 struct OpenFile::State {
-  detail::SandboxState& sandbox;
+  sandbox::SandboxState& sandbox;
   vfs::Credentials user;
   std::unique_ptr<vfs::NodeIo> io;  // touched, and let go of, under the kernel lock
 
@@ -94,14 +94,14 @@ Result<void> OpenFile::set_times(std::int64_t accessed_ns, std::int64_t modified
 Result<FileInfo> OpenFile::stat() {
   const std::lock_guard lock(state_->mutex());
   CLOCHE_ASSIGN(const vfs::Stat stat, state_->io->stat());
-  return detail::info_of({.name = {}, .stat = stat, .target = {}});
+  return sandbox::info_of({.name = {}, .stat = stat, .target = {}});
 }
 
 Result<std::unique_ptr<OpenFile>> Files::open(std::string_view path, const OpenMode& mode) {
   vfs::Access access = vfs::Access::none;
   if (mode.read) access = access | vfs::Access::read;
   if (mode.write || mode.truncate) access = access | vfs::Access::write;
-  return state_.with_files([&](vfs::FileOps& ops) -> Result<std::unique_ptr<OpenFile>> {
+  return state_.with_files([&](vfs::PathOperations& ops) -> Result<std::unique_ptr<OpenFile>> {
     const auto create_mode = mode.create ? std::optional(mode.mode) : std::nullopt;
     const auto existing =
         mode.create && mode.exclusive ? vfs::Existing::error : vfs::Existing::fine;
@@ -115,7 +115,7 @@ Result<std::unique_ptr<OpenFile>> Files::open(std::string_view path, const OpenM
 
 Result<void> Files::set_times(std::string_view path, std::int64_t accessed_ns,
                               std::int64_t modified_ns) {
-  return state_.with_files([&](vfs::FileOps& ops) {
+  return state_.with_files([&](vfs::PathOperations& ops) {
     return ops.set_times(path, timestamp_of(accessed_ns), timestamp_of(modified_ns));
   });
 }

@@ -7,7 +7,7 @@
 #include "base/host_error.h"
 #include "vfs/base_builder.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 namespace {
 
 constexpr std::string_view graft_name = "programs";  // in /usr/local
@@ -94,4 +94,4 @@ void ProgramFolders::install(vfs::MemFs& files, const std::filesystem::path& fol
   must(install(), folder.string());
 }
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "kernel/program.h"
+#include "kernel/process/program.h"
 #include "vfs/memfs.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 
 class ProgramFolders {
  public:
@@ -35,4 +35,4 @@ class ProgramFolders {
   std::map<std::filesystem::path, Tree> trees_;
 };
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

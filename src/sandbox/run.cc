@@ -1,15 +1,15 @@
 #include "sandbox/run.h"
 
-#include "kernel/host_ports.h"
-#include "kernel/job_deadline.h"
+#include "kernel/host/host_ports.h"
+#include "kernel/host/job_deadline.h"
 #include "kernel/kernel.h"
-#include "kernel/time_limit.h"
+#include "kernel/time/time_limit.h"
 #include "sandbox/command.h"
 #include "sandbox/input_pump.h"
 #include "sandbox/sandbox_state.h"
 #include "wasm/run_here.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 namespace {
 
 // The run from its spawn to its result. The members that are ports outlive the guests' use of them:
@@ -123,4 +123,4 @@ RunResult run(SandboxState& state, const RunOptions& options) {
   return Run(state, options).perform();
 }
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

@@ -3,10 +3,10 @@
 
 #include "cloche/run.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 
 class SandboxState;
 
 RunResult run(SandboxState& state, const RunOptions& options);
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

@@ -9,27 +9,27 @@
 namespace cloche {
 
 Engine::Engine(const EngineOptions& options)
-    : state_(std::make_unique<detail::EngineState>(options)) {}
+    : state_(std::make_unique<sandbox::EngineState>(options)) {}
 Engine::~Engine() = default;
 
 std::unique_ptr<Sandbox> Engine::create(const SandboxOptions& options) {
   return std::unique_ptr<Sandbox>(
-      new Sandbox(std::make_unique<detail::SandboxState>(*state_, options)));
+      new Sandbox(std::make_unique<sandbox::SandboxState>(*state_, options)));
 }
 
 void Engine::prepare() { state_->prepare(); }
 void Engine::ship(const EngineOptions& options, const std::filesystem::path& folder) {
-  detail::ship_code(options, folder);
+  sandbox::ship_code(options, folder);
 }
 
-Sandbox::Sandbox(std::unique_ptr<detail::SandboxState> state)
+Sandbox::Sandbox(std::unique_ptr<sandbox::SandboxState> state)
     : state_(std::move(state)), files_(*state_) {}
 Sandbox::~Sandbox() = default;
 
-RunResult Sandbox::run(const RunOptions& options) { return detail::run(*state_, options); }
+RunResult Sandbox::run(const RunOptions& options) { return sandbox::run(*state_, options); }
 std::unique_ptr<LiveRun> Sandbox::start(LiveRunOptions options) {
   return std::unique_ptr<LiveRun>(
-      new LiveRun(std::make_unique<detail::LiveRunState>(*state_, std::move(options))));
+      new LiveRun(std::make_unique<sandbox::LiveRunState>(*state_, std::move(options))));
 }
 
 RunResult Sandbox::run_python(std::string_view source, const PythonOptions& options) {

@@ -9,11 +9,11 @@
 #include "kernel/sockets/socket_table.h"
 #include "kernel/statistics.h"
 #include "net/no_network.h"
-#include "sandbox/cached_wheels.h"
+#include "sandbox/python/cached_wheels.h"
 #include "sandbox/run.h"
 #include "vfs/hostfs.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 namespace {
 
 // What a login would have. TERM is the door's.
@@ -305,4 +305,4 @@ SandboxFigures SandboxState::figures() {
           .unknown_syscalls = kernel_->statistics().unknown};
 }
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

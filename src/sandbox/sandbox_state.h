@@ -11,14 +11,14 @@
 #include "kernel/kernel.h"
 #include "net/network.h"
 #include "sandbox/engine_state.h"
-#include "sandbox/kept_python.h"
 #include "sandbox/kept_shell.h"
+#include "sandbox/python/kept_python.h"
 #include "sandbox/shown_figures.h"
-#include "vfs/file_ops.h"
 #include "vfs/memfs.h"
 #include "vfs/namespace.h"
+#include "vfs/path_operations.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 
 inline constexpr std::string_view home_folder = "/workspace";
 
@@ -49,13 +49,13 @@ class SandboxState {
   std::map<std::string, std::string> environment() const;
   void set_environment(const std::string& name, const std::string& value);
 
-  // Calls `body(FileOps&)` as the user, starting in the home folder, under the kernel lock.
+  // Calls `body(PathOperations&)` as the user, starting in the home folder, under the kernel lock.
   template <typename Body>
   auto with_files(Body&& body) {
     const std::lock_guard lock(kernel_->mutex());
     vfs::Namespace& space = kernel_->files();
     Result<vfs::Node> home = space.lookup(space.root(), home_folder, vfs::Follow::yes, user_);
-    vfs::FileOps ops(space, home ? *std::move(home) : space.root(), user_);
+    vfs::PathOperations ops(space, home ? *std::move(home) : space.root(), user_);
     return std::forward<Body>(body)(ops);
   }
 
@@ -116,4 +116,4 @@ class SandboxState {
   std::unique_ptr<KeptShell> shell_;
 };
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

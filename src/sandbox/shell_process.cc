@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "kernel/resident.h"
+#include "kernel/host/resident.h"
 #include "sandbox/sandbox_state.h"
 #include "wasm/host_failure.h"
 #include "wasm/run_here.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 namespace {
 
 constexpr std::string_view shell_path = "/bin/bash";
@@ -212,7 +212,7 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline) {
     set_files(turn.files);
     shared_->request = std::move(turn.frame);
     turn.files = {};
-    const Result<bool> taken = shared_->take_turn(*process_, lock, deadline);
+    const Result<bool> taken = shared_->run_turn(*process_, lock, deadline);
     in_time = taken && *taken;
     if (shared_->copying && !is_gone()) (void)kernel_.resume(*process_);
   }
@@ -260,4 +260,4 @@ std::shared_ptr<const ShellImage> ShellProcess::image() {
   return shared_->image;
 }
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

@@ -15,11 +15,11 @@
 #include <optional>
 #include <string>
 
-#include "kernel/host_ports.h"
+#include "kernel/host/host_ports.h"
 #include "kernel/kernel.h"
 #include "wasm/memory_image.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 
 // A shell between two turns: its memory, and what its process had that a new one has not. Files
 // beyond descriptors 0 to 2 are not in it.
@@ -80,4 +80,4 @@ class ShellProcess {
   std::array<kernel::FilePtr, 3> idle_files_;  // between turns
 };
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

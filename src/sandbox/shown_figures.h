@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kernel/process.h"
+#include "kernel/process/process.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 
 class ShownFigures {
  public:
@@ -50,4 +50,4 @@ class ShownFigures {
   std::atomic<std::size_t> count_ = 0;
 };
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

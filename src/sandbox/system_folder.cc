@@ -6,7 +6,7 @@
 #include "base/host_error.h"
 #include "vfs/shared_bytes.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 namespace {
 
 constexpr std::string_view first_line = "cloche-system 2";
@@ -70,4 +70,4 @@ void for_each_entry(const std::filesystem::path& folder,
   }
 }
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

@@ -16,7 +16,7 @@
 #include <functional>
 #include <string_view>
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 
 struct SystemEntry {
   enum class Kind { directory, symlink, file, program };
@@ -34,4 +34,4 @@ struct SystemEntry {
 void for_each_entry(const std::filesystem::path& folder,
                     const std::function<void(const SystemEntry&)>& use);
 
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

@@ -6,7 +6,7 @@
 
 #include "base/host_error.h"
 
-namespace cloche::detail {
+namespace cloche::sandbox {
 namespace {
 
 using testing::ElementsAre;
@@ -63,4 +63,4 @@ TEST_F(SystemFolder, WhatIsNoWholeSystemIsToldSo) {
 }
 
 }  // namespace
-}  // namespace cloche::detail
+}  // namespace cloche::sandbox

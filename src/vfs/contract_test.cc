@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "vfs/checked_operations.h"
 #include "vfs/hostfs.h"
 #include "vfs/memfs.h"
 #include "vfs/namespace.h"
-#include "vfs/ops.h"
 #include "vfs/temp_dir_testing.h"
 
 namespace cloche::vfs {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/host_error.h"
+#include "vfs/checked_operations.h"
 #include "vfs/namespace.h"
-#include "vfs/ops.h"
 #include "vfs/temp_dir_testing.h"
 
 namespace cloche::vfs {

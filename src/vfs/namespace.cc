@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "vfs/ops.h"
+#include "vfs/checked_operations.h"
 #include "vfs/path_walk.h"
 
 namespace cloche::vfs {

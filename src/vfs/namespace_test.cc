@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "vfs/checked_operations.h"
 #include "vfs/memfs.h"
-#include "vfs/ops.h"
 
 namespace cloche::vfs {
 namespace {

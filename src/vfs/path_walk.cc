@@ -1,6 +1,6 @@
 #include "vfs/path_walk.h"
 
-#include "vfs/ops.h"
+#include "vfs/checked_operations.h"
 
 namespace cloche::vfs {
 

@@ -8,7 +8,7 @@
 
 #include "base/host_error.h"
 #include "packages/bundle.h"
-#include "sandbox/places.h"
+#include "sandbox/host_folders.h"
 
 namespace cloche::cli {
 namespace {

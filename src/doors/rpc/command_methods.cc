@@ -87,10 +87,10 @@ Reply run(Call& call) {
   RunResult result = sandbox->run(options);
   if (stream) streamer.finish();
   explain_start(result);
-  call.seat->remember({.command = std::move(options.script),
-                       .exit_code = result.exit_code,
-                       .started_ms = started_ms,
-                       .duration_ms = milliseconds(result.duration)});
+  call.queue->remember({.command = std::move(options.script),
+                        .exit_code = result.exit_code,
+                        .started_ms = started_ms,
+                        .duration_ms = milliseconds(result.duration)});
   Reply reply = reply_of(result, base64, detail);
   if (call.params.flag("figures")) reply["figures"] = figures_of(*sandbox, result);
   return reply;
@@ -99,16 +99,16 @@ Reply run(Call& call) {
 Reply cancel(Call& call) {
   const Json* id = call.params.find("id");
   if (id == nullptr) {
-    call.seat->cancel_all();
+    call.queue->cancel_all();
     return ok();
   }
-  const bool found = call.seat->cancel(Reply(*id).dump());
+  const bool found = call.queue->cancel(Reply(*id).dump());
   return {{"ok", true}, {"cancelled", found}};
 }
 
 Reply history(Call& call) {
   Reply entries = Reply::array();
-  for (const HistoryEntry& entry : call.seat->history()) {
+  for (const HistoryEntry& entry : call.queue->history()) {
     entries.push_back({{"index", entry.number},
                        {"command", entry.command},
                        {"exitCode", entry.exit_code},
@@ -119,7 +119,7 @@ Reply history(Call& call) {
 }
 
 Reply clear_history(Call& call) {
-  call.seat->history().clear();
+  call.queue->history().clear();
   return ok();
 }
 

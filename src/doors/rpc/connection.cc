@@ -33,8 +33,8 @@ std::optional<std::string> fault_of(const Json& message) {
 
 Connection::Connection(Output& output, EngineMaker make_engine)
     : output_(output), make_engine_(std::move(make_engine)), pool_(thread_limit) {
-  main_ = std::make_shared<Seat>(main_name, pool_);
-  seats_.emplace(main_name, main_);
+  main_ = std::make_shared<SandboxQueue>(main_name, pool_);
+  queues_.emplace(main_name, main_);
   order_.emplace_back(main_name);
 }
 
@@ -84,21 +84,21 @@ void Connection::dispatch(Json message) {
   if (!params->is_object() && !params->is_null())
     return answer({code::invalid_params, "'params' must be an object"});
 
-  std::shared_ptr<Seat> seat;
+  std::shared_ptr<SandboxQueue> queue;
   try {
     const std::optional<std::string> name = Params(*params).optional_text("sandboxId");
-    seat = method->serve == sandboxes::create_another ? add_seat()
-           : name                                     ? find_seat(*name)
-                                                      : main_;
+    queue = method->serve == sandboxes::create_another ? add_queue()
+            : name                                     ? find_queue(*name)
+                                                       : main_;
   } catch (const RpcError& error) {
     return answer(error);
   }
-  if (method->order == Order::overtakes) return serve(*method, seat, id, *params);
-  const bool queued =
-      seat->post({.id = id.dump(),
-                  .runs = method->runs,
-                  .work = [this, method, seat, id, params] { serve(*method, seat, id, *params); },
-                  .cancelled = [this, id] { output_.send(error_response(id, cancelled)); }});
+  if (method->order == Order::overtakes) return serve(*method, queue, id, *params);
+  const bool queued = queue->post(
+      {.id = id.dump(),
+       .runs = method->runs,
+       .work = [this, method, queue, id, params] { serve(*method, queue, id, *params); },
+       .cancelled = [this, id] { output_.send(error_response(id, cancelled)); }});
   if (!queued) {
     answer({code::sandbox_error,
             fmt::format("EAGAIN: {} requests wait for this sandbox already, or it is closed",
@@ -106,12 +106,12 @@ void Connection::dispatch(Json message) {
   }
 }
 
-void Connection::serve(const Method& method, const std::shared_ptr<Seat>& seat, const Reply& id,
-                       const Json& params) noexcept {
+void Connection::serve(const Method& method, const std::shared_ptr<SandboxQueue>& queue,
+                       const Reply& id, const Json& params) noexcept {
   std::string line;
   try {
-    Call call{*this, seat, id, Params(params)};
-    if (method.needs == Needs::sandbox) (void)call.place();
+    Call call{*this, queue, id, Params(params)};
+    if (method.needs == Needs::sandbox) (void)call.live();
     line = response(id, method.serve(call));
   } catch (const RpcError& error) {
     line = error_response(id, error);
@@ -127,43 +127,43 @@ void Connection::serve(const Method& method, const std::shared_ptr<Seat>& seat, 
   }
 }
 
-std::shared_ptr<Seat> Connection::find_seat(const std::string& name) const {
+std::shared_ptr<SandboxQueue> Connection::find_queue(const std::string& name) const {
   const std::lock_guard lock(mutex_);
-  const auto found = seats_.find(name);
-  if (found != seats_.end()) return found->second;
+  const auto found = queues_.find(name);
+  if (found != queues_.end()) return found->second;
   throw RpcError{code::sandbox_error, fmt::format("ENOENT: there is no sandbox '{}'", name)};
 }
 
-std::shared_ptr<Seat> Connection::add_seat() {
+std::shared_ptr<SandboxQueue> Connection::add_queue() {
   const std::lock_guard lock(mutex_);
-  if (seats_.size() >= sandbox_limit) {
+  if (queues_.size() >= sandbox_limit) {
     throw RpcError{code::sandbox_error,
                    fmt::format("EAGAIN: a server holds {} sandboxes at most", sandbox_limit)};
   }
   const std::string name = fmt::format("s{}", ++last_seat_);
-  auto seat = std::make_shared<Seat>(name, pool_);
-  seats_.emplace(name, seat);
+  auto queue = std::make_shared<SandboxQueue>(name, pool_);
+  queues_.emplace(name, queue);
   order_.push_back(name);
-  return seat;
+  return queue;
 }
 
 void Connection::remove_seat(const std::string& name) {
-  std::shared_ptr<Seat> seat;
+  std::shared_ptr<SandboxQueue> queue;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = seats_.find(name);
-    if (found == seats_.end()) return;
-    seat = found->second;
-    seats_.erase(found);
+    const auto found = queues_.find(name);
+    if (found == queues_.end()) return;
+    queue = found->second;
+    queues_.erase(found);
     std::erase(order_, name);
   }
-  seat->close();
+  queue->close();
 }
 
-std::vector<std::shared_ptr<Seat>> Connection::seats() const {
+std::vector<std::shared_ptr<SandboxQueue>> Connection::queues() const {
   const std::lock_guard lock(mutex_);
-  std::vector<std::shared_ptr<Seat>> list;
-  for (const std::string& name : order_) list.push_back(seats_.at(name));
+  std::vector<std::shared_ptr<SandboxQueue>> list;
+  for (const std::string& name : order_) list.push_back(queues_.at(name));
   return list;
 }
 
@@ -222,7 +222,8 @@ void Connection::forget(const std::string& id) {
 
 bool Connection::wait_idle(std::chrono::steady_clock::time_point deadline) {
   bool idle = true;
-  for (const std::shared_ptr<Seat>& seat : seats()) idle = seat->wait_idle(deadline) && idle;
+  for (const std::shared_ptr<SandboxQueue>& queue : queues())
+    idle = queue->wait_idle(deadline) && idle;
   return idle;
 }
 
@@ -234,10 +235,10 @@ bool Connection::stop(std::chrono::steady_clock::time_point deadline) {
     asked.swap(asked_);
   }
   for (const auto& [id, answered] : asked) answered({false, "the connection ends", {}});
-  const std::vector<std::shared_ptr<Seat>> all = seats();
-  for (const std::shared_ptr<Seat>& seat : all) seat->close();
+  const std::vector<std::shared_ptr<SandboxQueue>> all = queues();
+  for (const std::shared_ptr<SandboxQueue>& queue : all) queue->close();
   bool idle = true;
-  for (const std::shared_ptr<Seat>& seat : all) idle = seat->wait_idle(deadline) && idle;
+  for (const std::shared_ptr<SandboxQueue>& queue : all) idle = queue->wait_idle(deadline) && idle;
   return idle;
 }
 

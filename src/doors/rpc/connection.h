@@ -16,7 +16,7 @@
 #include "cloche/engine.h"
 #include "doors/rpc/output.h"
 #include "doors/rpc/protocol.h"
-#include "doors/rpc/seat.h"
+#include "doors/rpc/sandbox_queue.h"
 #include "session/worker_pool.h"
 
 namespace cloche::rpc {
@@ -50,12 +50,12 @@ class Connection {
   // From now on the client is told what takes long, as notifications.
   void want_progress() noexcept { progress_ = true; }
   void tell_progress(std::string_view line) noexcept;
-  const std::shared_ptr<Seat>& main_seat() const noexcept { return main_; }
+  const std::shared_ptr<SandboxQueue>& main_queue() const noexcept { return main_; }
   // Invalid_params for a name that is none, sandbox_error for too many.
-  std::shared_ptr<Seat> find_seat(const std::string& name) const;
-  std::shared_ptr<Seat> add_seat();
+  std::shared_ptr<SandboxQueue> find_queue(const std::string& name) const;
+  std::shared_ptr<SandboxQueue> add_queue();
   void remove_seat(const std::string& name);
-  std::vector<std::shared_ptr<Seat>> seats() const;
+  std::vector<std::shared_ptr<SandboxQueue>> queues() const;
   // The client's answer to a question of ours: its result, or its error's message.
   struct Answer {
     bool ok = false;
@@ -70,8 +70,8 @@ class Connection {
  private:
   void dispatch(Json message);
   bool take_answer(Json& message);
-  void serve(const struct Method& method, const std::shared_ptr<Seat>& seat, const Reply& id,
-             const Json& params) noexcept;
+  void serve(const struct Method& method, const std::shared_ptr<SandboxQueue>& queue,
+             const Reply& id, const Json& params) noexcept;
 
   Output& output_;
   const EngineMaker make_engine_;
@@ -81,14 +81,14 @@ class Connection {
   std::atomic<bool> progress_ = false;
 
   mutable std::mutex mutex_;  // of the members up to the next blank line
-  std::unordered_map<std::string, std::shared_ptr<Seat>> seats_;
+  std::unordered_map<std::string, std::shared_ptr<SandboxQueue>> queues_;
   std::vector<std::string> order_;
   std::uint64_t last_seat_ = 0;
   std::unordered_map<std::string, std::function<void(Answer)>> asked_;
   std::uint64_t last_question_ = 0;
   bool stopping_ = false;
 
-  std::shared_ptr<Seat> main_;
+  std::shared_ptr<SandboxQueue> main_;
   session::WorkerPool pool_;  // the last: what runs in it uses the rest
 };
 

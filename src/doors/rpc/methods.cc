@@ -55,8 +55,8 @@ const Method* find_method(std::string_view name) {
   return found == table.end() ? nullptr : found;
 }
 
-Place Call::place() const {
-  if (Place there = seat->place()) return there;
+LiveSandbox Call::live() const {
+  if (LiveSandbox there = queue->live()) return there;
   throw RpcError{code::sandbox_error, "EINVAL: there is no sandbox: call create first"};
 }
 

@@ -12,13 +12,13 @@ namespace cloche::rpc {
 // A request that is being served.
 struct Call {
   Connection& connection;
-  std::shared_ptr<Seat> seat;
+  std::shared_ptr<SandboxQueue> queue;
   const Reply& id;
   Params params;
 
   // Throws sandbox_error when there is none (yet, or any more).
-  Place place() const;
-  std::shared_ptr<Sandbox> sandbox() const { return place().sandbox; }
+  LiveSandbox live() const;
+  std::shared_ptr<Sandbox> sandbox() const { return live().sandbox; }
 };
 
 enum class Order : std::uint8_t { queued, overtakes };

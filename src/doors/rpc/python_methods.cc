@@ -57,7 +57,7 @@ Callback callback_of(Call& call, const Json& given) {
     callback.parameters_schema = schema->dump();
   callback.timeout = params.optional_ms("timeoutMs");
   callback.async_handler = [&connection = call.connection,
-                            sandbox = call.seat->name()](std::shared_ptr<CallbackCall> asked) {
+                            sandbox = call.queue->name()](std::shared_ptr<CallbackCall> asked) {
     auto arguments = read_json(asked->arguments());
     if (const auto* error = std::get_if<RpcError>(&arguments))
       return asked->fail(error->message, "ValueError");
@@ -166,7 +166,7 @@ Reply python_execute(Call& call) {
   const bool detail = call.params.flag("detail");
   const bool figures = call.params.flag("figures");
   const bool stream = call.params.flag("stream");
-  const Place place = call.place();
+  const LiveSandbox place = call.live();
 
   Streamer streamer(call, base64 ? Streamer::Encoding::base64 : Streamer::Encoding::utf8);
   if (stream) {
@@ -179,7 +179,7 @@ Reply python_execute(Call& call) {
   if (stream) streamer.finish();
   Reply reply = reply_of(result, base64, detail);
   if (figures) {
-    reply["figures"] = result.session_alive && !call.seat->is_cancelled()
+    reply["figures"] = result.session_alive && !call.queue->is_cancelled()
                            ? figures_of(*place.python)
                            : Reply::array();
   }

@@ -46,10 +46,10 @@ std::optional<std::string> ask_shell(Sandbox& sandbox, std::string_view line) {
   return std::move(result.stdout_data);
 }
 
-const Place& snapshot(Call& call) {
+const LiveSandbox& snapshot(Call& call) {
   const std::string id = call.params.text("id");
-  const auto found = call.seat->snapshots().find(id);
-  if (found == call.seat->snapshots().end())
+  const auto found = call.queue->snapshots().find(id);
+  if (found == call.queue->snapshots().end())
     throw RpcError{code::sandbox_error, fmt::format("ENOENT: there is no snapshot '{}'", id)};
   return found->second;
 }
@@ -57,44 +57,44 @@ const Place& snapshot(Call& call) {
 }  // namespace
 
 Reply create(Call& call) {
-  if (call.seat->place()) throw exists();
-  call.seat->set_place(make_place(create_sandbox(call.connection, call.params)));
+  if (call.queue->live()) throw exists();
+  call.queue->set_live(make_live_sandbox(create_sandbox(call.connection, call.params)));
   return ok();
 }
 
 Reply create_another(Call& call) {
   try {
-    call.seat->set_place(make_place(create_sandbox(call.connection, call.params)));
+    call.queue->set_live(make_live_sandbox(create_sandbox(call.connection, call.params)));
   } catch (...) {
-    call.connection.remove_seat(call.seat->name());
+    call.connection.remove_seat(call.queue->name());
     throw;
   }
-  return {{"sandboxId", call.seat->name()}};
+  return {{"sandboxId", call.queue->name()}};
 }
 
 Reply fork(Call& call) {
-  Place twin = fork_place(call.place());
-  const std::shared_ptr<Seat> seat = call.connection.add_seat();
-  seat->set_place(std::move(twin));
-  return {{"sandboxId", seat->name()}};
+  LiveSandbox twin = fork_live_sandbox(call.live());
+  const std::shared_ptr<SandboxQueue> queue = call.connection.add_queue();
+  queue->set_live(std::move(twin));
+  return {{"sandboxId", queue->name()}};
 }
 
 Reply list(Call& call) {
   Reply entries = Reply::array();
-  for (const std::shared_ptr<Seat>& seat : call.connection.seats()) {
-    if (!seat->place()) continue;
-    entries.push_back({{"sandboxId", seat->name()}, {"busy", seat->is_busy()}});
+  for (const std::shared_ptr<SandboxQueue>& queue : call.connection.queues()) {
+    if (!queue->live()) continue;
+    entries.push_back({{"sandboxId", queue->name()}, {"busy", queue->is_busy()}});
   }
   return {{"sandboxes", std::move(entries)}};
 }
 
 Reply destroy(Call& call) {
   (void)call.params.text("sandboxId");
-  if (call.seat == call.connection.main_seat()) {
+  if (call.queue == call.connection.main_queue()) {
     throw RpcError{code::sandbox_error,
                    "EINVAL: the connection's own sandbox ends with the connection: call kill"};
   }
-  call.connection.remove_seat(call.seat->name());
+  call.connection.remove_seat(call.queue->name());
   return ok();
 }
 
@@ -178,24 +178,24 @@ Reply figures(Call& call) {
 }
 
 Reply create_snapshot(Call& call) {
-  auto& snapshots = call.seat->snapshots();
+  auto& snapshots = call.queue->snapshots();
   if (snapshots.size() >= snapshot_limit) {
     throw RpcError{code::sandbox_error,
                    fmt::format("EAGAIN: a sandbox has {} snapshots at most", snapshot_limit)};
   }
-  const std::string id = std::to_string(call.seat->next_snapshot());
-  snapshots.emplace(id, fork_place(call.place()));
+  const std::string id = std::to_string(call.queue->next_snapshot());
+  snapshots.emplace(id, fork_live_sandbox(call.live()));
   return {{"id", id}};
 }
 
 Reply restore_snapshot(Call& call) {
-  call.seat->set_place(fork_place(snapshot(call)));
+  call.queue->set_live(fork_live_sandbox(snapshot(call)));
   return ok();
 }
 
 Reply list_snapshots(Call& call) {
   std::vector<std::uint64_t> numbers;
-  for (const auto& [id, place] : call.seat->snapshots()) numbers.push_back(std::stoull(id));
+  for (const auto& [id, place] : call.queue->snapshots()) numbers.push_back(std::stoull(id));
   std::ranges::sort(numbers);
   Reply entries = Reply::array();
   for (const std::uint64_t number : numbers) entries.push_back({{"id", std::to_string(number)}});
@@ -204,7 +204,7 @@ Reply list_snapshots(Call& call) {
 
 Reply remove_snapshot(Call& call) {
   (void)snapshot(call);
-  call.seat->snapshots().erase(call.params.text("id"));
+  call.queue->snapshots().erase(call.params.text("id"));
   return ok();
 }
 
@@ -233,7 +233,7 @@ Reply import_state(Call& call) {
     throw RpcError{code::sandbox_error,
                    fmt::format("{}: {}", errno_info(sandbox.error()).name, message)};
   }
-  call.seat->set_place(make_place(*std::move(sandbox)));
+  call.queue->set_live(make_live_sandbox(*std::move(sandbox)));
   return ok();
 }
 

@@ -20,7 +20,7 @@ std::uint64_t output_limit(const Params& params) {
 
 Streamer::Streamer(Call& call, Encoding encoding)
     : output_(call.connection.output()),
-      sandbox_(call.seat->name()),
+      sandbox_(call.queue->name()),
       request_(call.id),
       encoding_(encoding) {}
 

@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <array>
 
-#include "kernel/file_ops.h"
 #include "kernel/linux/call.h"
 #include "kernel/linux/xattr_calls.h"
+#include "kernel/process/process_files.h"
 
 namespace cloche::kernel::lnx {
 namespace {
 
-using file_ops::At;
-using file_ops::Empty;
+using process_files::At;
+using process_files::Empty;
 using vfs::Follow;
 
 constexpr std::uint32_t at_symlink_nofollow = 0x100, at_eaccess = 0x200, at_no_automount = 0x800,
@@ -84,8 +84,8 @@ SysResult statx(Call& call) {
     return Errno::inval;
   if ((call.u32(3) & mask_reserved) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, path_or_empty(call, 1, flags));
-  CLOCHE_ASSIGN(const vfs::Stat stat, file_ops::stat(call.process, {call.i32(0), path},
-                                                     follow_of(flags), empty_of(flags)));
+  CLOCHE_ASSIGN(const vfs::Stat stat, process_files::stat(call.process, {call.i32(0), path},
+                                                          follow_of(flags), empty_of(flags)));
   CLOCHE_TRY(call.memory.write(call.u32(4), guest_statx(stat)));
   return 0;
 }
@@ -124,7 +124,7 @@ SysResult put_statfs(const Call& call, const vfs::StatFs& fs, std::uint64_t devi
 SysResult statfs64(Call& call) {
   CLOCHE_ASSIGN(const std::string path, call.path(0));
   CLOCHE_ASSIGN(const vfs::Node node,
-                file_ops::lookup(call.process, {file_ops::at_fdcwd, path}, Follow::yes));
+                process_files::lookup(call.process, {process_files::at_fdcwd, path}, Follow::yes));
   return put_statfs(call, node.fs().statfs(), node.fs().device());
 }
 
@@ -143,9 +143,9 @@ SysResult check_access(Call& call, std::uint32_t flags) {
   if ((call.u32(2) & ~read_write_execute) != 0) return Errno::inval;
   if ((flags & ~(at_symlink_nofollow | at_eaccess | at_empty_path)) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, path_or_empty(call, 1, flags));
-  CLOCHE_TRY(file_ops::access(call.process, {call.i32(0), path},
-                              static_cast<vfs::Access>(call.u32(2)), follow_of(flags),
-                              empty_of(flags)));
+  CLOCHE_TRY(process_files::access(call.process, {call.i32(0), path},
+                                   static_cast<vfs::Access>(call.u32(2)), follow_of(flags),
+                                   empty_of(flags)));
   return 0;
 }
 
@@ -153,17 +153,17 @@ SysResult faccessat(Call& call) { return check_access(call, 0); }
 SysResult faccessat2(Call& call) { return check_access(call, call.u32(3)); }
 
 SysResult fchmod(Call& call) {
-  CLOCHE_ASSIGN(const vfs::Node node, file_ops::node_of(call.process, call.i32(0)));
-  CLOCHE_TRY(file_ops::change_mode(call.process, node, call.u32(1)));
+  CLOCHE_ASSIGN(const vfs::Node node, process_files::node_of(call.process, call.i32(0)));
+  CLOCHE_TRY(process_files::change_mode(call.process, node, call.u32(1)));
   return 0;
 }
 
 SysResult change_mode(Call& call, std::uint32_t flags) {
   if ((flags & ~(at_symlink_nofollow | at_empty_path)) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, path_or_empty(call, 1, flags));
-  CLOCHE_ASSIGN(const vfs::Node node, file_ops::lookup(call.process, {call.i32(0), path},
-                                                       follow_of(flags), empty_of(flags)));
-  CLOCHE_TRY(file_ops::change_mode(call.process, node, call.u32(2)));
+  CLOCHE_ASSIGN(const vfs::Node node, process_files::lookup(call.process, {call.i32(0), path},
+                                                            follow_of(flags), empty_of(flags)));
+  CLOCHE_TRY(process_files::change_mode(call.process, node, call.u32(2)));
   return 0;
 }
 
@@ -171,8 +171,8 @@ SysResult fchmodat(Call& call) { return change_mode(call, 0); }
 SysResult fchmodat2(Call& call) { return change_mode(call, call.u32(3)); }
 
 SysResult fchown(Call& call) {
-  CLOCHE_ASSIGN(const vfs::Node node, file_ops::node_of(call.process, call.i32(0)));
-  CLOCHE_TRY(file_ops::change_owner(call.process, node, call.u32(1), call.u32(2)));
+  CLOCHE_ASSIGN(const vfs::Node node, process_files::node_of(call.process, call.i32(0)));
+  CLOCHE_TRY(process_files::change_owner(call.process, node, call.u32(1), call.u32(2)));
   return 0;
 }
 
@@ -180,9 +180,9 @@ SysResult fchownat(Call& call) {
   const std::uint32_t flags = call.u32(4);
   if ((flags & ~(at_symlink_nofollow | at_empty_path)) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, path_or_empty(call, 1, flags));
-  CLOCHE_ASSIGN(const vfs::Node node, file_ops::lookup(call.process, {call.i32(0), path},
-                                                       follow_of(flags), empty_of(flags)));
-  CLOCHE_TRY(file_ops::change_owner(call.process, node, call.u32(2), call.u32(3)));
+  CLOCHE_ASSIGN(const vfs::Node node, process_files::lookup(call.process, {call.i32(0), path},
+                                                            follow_of(flags), empty_of(flags)));
+  CLOCHE_TRY(process_files::change_owner(call.process, node, call.u32(2), call.u32(3)));
   return 0;
 }
 
@@ -218,15 +218,15 @@ SysResult utimensat(Call& call) {
   }
   if ((flags & ~(at_symlink_nofollow | at_empty_path)) != 0) return Errno::inval;
   vfs::Node node;
-  if (call.u32(1) == 0 && call.i32(0) != file_ops::at_fdcwd) {
+  if (call.u32(1) == 0 && call.i32(0) != process_files::at_fdcwd) {
     if (flags != 0) return Errno::inval;
-    CLOCHE_ASSIGN(node, file_ops::node_of(call.process, call.i32(0)));
+    CLOCHE_ASSIGN(node, process_files::node_of(call.process, call.i32(0)));
   } else {
     CLOCHE_ASSIGN(const std::string path, call.path(1));
-    CLOCHE_ASSIGN(node, file_ops::lookup(call.process, {call.i32(0), path}, follow_of(flags),
-                                         empty_of(flags)));
+    CLOCHE_ASSIGN(node, process_files::lookup(call.process, {call.i32(0), path}, follow_of(flags),
+                                              empty_of(flags)));
   }
-  CLOCHE_TRY(file_ops::set_times(call.process, node, atime, mtime));
+  CLOCHE_TRY(process_files::set_times(call.process, node, atime, mtime));
   return 0;
 }
 

@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "kernel/kernel.h"
-#include "kernel/task.h"
+#include "kernel/process/task.h"
 #include "wasm/guest_memory.h"
 
 namespace cloche::kernel::lnx {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "kernel/files/node_file.h"
 #include "kernel/linux/call.h"
-#include "kernel/node_file.h"
 
 namespace cloche::kernel::lnx {
 namespace {

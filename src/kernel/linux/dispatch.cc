@@ -1,6 +1,6 @@
 #include "kernel/linux/dispatch.h"
 
-#include "kernel/host_entry.h"
+#include "kernel/host/host_entry.h"
 #include "kernel/linux/call.h"
 #include "kernel/linux/trace.h"
 #include "kernel/statistics.h"

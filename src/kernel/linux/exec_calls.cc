@@ -4,8 +4,8 @@
 #include <cstring>
 #include <vector>
 
-#include "kernel/exec.h"
 #include "kernel/linux/call.h"
+#include "kernel/process/exec.h"
 
 namespace cloche::kernel::lnx {
 namespace {

@@ -2,18 +2,18 @@
 #include <algorithm>
 #include <array>
 
-#include "kernel/file_ops.h"
+#include "kernel/files/node_file.h"
+#include "kernel/files/pipe.h"
 #include "kernel/linux/call.h"
 #include "kernel/linux/lock_argument.h"
-#include "kernel/node_file.h"
-#include "kernel/pipe.h"
+#include "kernel/process/process_files.h"
 
 namespace cloche::kernel::lnx {
 namespace {
 
-SysResult open_descriptor(Call& call, const file_ops::At& at, std::uint32_t flags,
+SysResult open_descriptor(Call& call, const process_files::At& at, std::uint32_t flags,
                           std::uint32_t mode) {
-  CLOCHE_ASSIGN(FilePtr file, file_ops::open(call.task, at, flags, mode));
+  CLOCHE_ASSIGN(FilePtr file, process_files::open(call.task, at, flags, mode));
   CLOCHE_ASSIGN(const std::int32_t fd,
                 call.process.fds.install(std::move(file), flags & o_cloexec));
   return fd;
@@ -60,7 +60,7 @@ SysResult openat2(Call& call) {
 }
 
 SysResult close(Call& call) {
-  CLOCHE_TRY(file_ops::close(call.process, call.i32(0)));
+  CLOCHE_TRY(process_files::close(call.process, call.i32(0)));
   return 0;
 }
 
@@ -71,7 +71,7 @@ SysResult close_range(Call& call) {
   if ((flags & cloexec) != 0) {
     call.process.fds.set_close_on_exec_range(first, last);
   } else {
-    file_ops::close_range(call.process, first, last);
+    process_files::close_range(call.process, first, last);
   }
   return 0;
 }
@@ -85,7 +85,7 @@ SysResult dup(Call& call) {
 SysResult dup3(Call& call) {
   if ((call.u32(2) & ~o_cloexec) != 0 || call.i32(0) == call.i32(1)) return Errno::inval;
   CLOCHE_ASSIGN(FilePtr file, call.process.fds.get(call.i32(0)));
-  CLOCHE_TRY(file_ops::install_at(call.process, call.i32(1), std::move(file), call.u32(2)));
+  CLOCHE_TRY(process_files::install_at(call.process, call.i32(1), std::move(file), call.u32(2)));
   return call.i32(1);
 }
 
@@ -247,10 +247,11 @@ SysResult memfd_create(Call& call) {
   if ((flags & ~(cloexec | allow_sealing | noexec_seal | exec)) != 0) return Errno::inval;
   auto name = call.memory.read_string(call.u32(0), name_most);
   if (!name) return name.error() == Errno::nametoolong ? Errno::inval : name.error();
-  CLOCHE_ASSIGN(const vfs::Node dir,
-                file_ops::lookup(call.process, {file_ops::at_fdcwd, "/tmp"}, vfs::Follow::yes));
+  CLOCHE_ASSIGN(
+      const vfs::Node dir,
+      process_files::lookup(call.process, {process_files::at_fdcwd, "/tmp"}, vfs::Follow::yes));
   const std::uint32_t mode = (flags & noexec_seal) != 0 ? 0666 : 0777;
-  CLOCHE_ASSIGN(const vfs::Node node, file_ops::make_unlinked(call.process, dir, mode));
+  CLOCHE_ASSIGN(const vfs::Node node, process_files::make_unlinked(call.process, dir, mode));
   CLOCHE_ASSIGN(std::unique_ptr<vfs::NodeIo> io,
                 node.fs().open(node.ino(), vfs::Access::read_write));
   auto file = std::make_shared<NodeFile>(call.kernel, node, std::move(io), vfs::FileType::regular,

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernel/process_timers.h"
+#include "kernel/process/process_timers.h"
 
 namespace cloche::kernel::lnx {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel/linux/linux_puppet_testing.h"
-#include "kernel/task.h"
+#include "kernel/process/task.h"
 
 namespace cloche::kernel::lnx {
 namespace {
@@ -128,7 +128,7 @@ TEST(linux_fd, a_file_without_a_name_can_get_one) {
 
 TEST(linux_fd, openat2_holds_a_walk_below) {
   TestKernel machine;
-  machine.with_files([](vfs::FileOps& ops) {
+  machine.with_files([](vfs::PathOperations& ops) {
     EXPECT_TRUE(ops.write_file("/workspace/dir/file", "x", 0644, vfs::Parents::make));
     EXPECT_TRUE(ops.symlink("../../etc", "/workspace/dir/out"));
   });

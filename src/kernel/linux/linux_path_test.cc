@@ -84,7 +84,7 @@ TEST(linux_path, the_umask_holds) {
     EXPECT_EQ(guest.call(nr::umask, 07777), 027);
     EXPECT_EQ(guest.call(nr::umask, 0), 0777);
   });
-  machine.with_files([](vfs::FileOps& ops) {
+  machine.with_files([](vfs::PathOperations& ops) {
     EXPECT_EQ(ops.stat("/workspace/d")->stat.mode, 01750U);
     EXPECT_EQ(ops.stat("/workspace/f")->stat.mode, 0640U);
     EXPECT_EQ(ops.stat("/workspace/f")->stat.uid, 1000U);

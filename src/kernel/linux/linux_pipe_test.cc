@@ -3,9 +3,9 @@
 #include <mutex>
 #include <thread>
 
+#include "kernel/files/pipe.h"
 #include "kernel/linux/linux_puppet_testing.h"
-#include "kernel/pipe.h"
-#include "kernel/task.h"
+#include "kernel/process/task.h"
 
 namespace cloche::kernel::lnx {
 namespace {

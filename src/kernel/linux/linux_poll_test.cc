@@ -2,8 +2,8 @@
 
 #include <chrono>
 
+#include "kernel/files/pipe.h"
 #include "kernel/linux/linux_puppet_testing.h"
-#include "kernel/pipe.h"
 
 namespace cloche::kernel::lnx {
 namespace {

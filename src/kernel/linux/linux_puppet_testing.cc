@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "kernel/devices.h"
-#include "kernel/task.h"
-#include "vfs/ops.h"
+#include "kernel/files/devices.h"
+#include "kernel/process/task.h"
+#include "vfs/checked_operations.h"
 
 namespace cloche::kernel::lnx {
 namespace {
@@ -109,7 +109,7 @@ void add_dev(TestKernel& machine) {
     ASSERT_TRUE(dev);
     EXPECT_TRUE(vfs::create(*dev, name, vfs::FileType::character, 0666, root, number));
   };
-  machine.with_files([](vfs::FileOps& ops) {
+  machine.with_files([](vfs::PathOperations& ops) {
     (void)ops.make_dir("/dev");
     EXPECT_TRUE(ops.symlink("/proc/self/fd", "/dev/fd"));
     EXPECT_TRUE(ops.symlink("/proc/self/fd/1", "/dev/stdout"));

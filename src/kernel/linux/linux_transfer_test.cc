@@ -4,7 +4,7 @@
 
 #include "kernel/kernel.h"
 #include "kernel/linux/linux_puppet_testing.h"
-#include "kernel/task.h"
+#include "kernel/process/task.h"
 
 namespace cloche::kernel::lnx {
 namespace {

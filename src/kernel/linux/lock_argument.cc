@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "kernel/node_file.h"
+#include "kernel/files/node_file.h"
 
 namespace cloche::kernel::lnx {
 namespace {

@@ -1,7 +1,7 @@
 // struct flock: fcntl's record locks as a guest writes them.
 #pragma once
 
-#include "kernel/file_locks.h"
+#include "kernel/files/file_locks.h"
 #include "kernel/linux/call.h"
 
 namespace cloche::kernel::lnx {

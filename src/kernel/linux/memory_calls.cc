@@ -3,7 +3,7 @@
 #include <array>
 
 #include "kernel/linux/call.h"
-#include "kernel/mapping.h"
+#include "kernel/process/mapping.h"
 
 namespace cloche::kernel::lnx {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "kernel/file_ops.h"
 #include "kernel/linux/call.h"
+#include "kernel/process/process_files.h"
 
 namespace cloche::kernel::lnx {
 namespace {
@@ -12,22 +12,22 @@ constexpr std::uint32_t at_removedir = 0x200, at_symlink_follow = 0x400, at_empt
 
 SysResult mkdirat(Call& call) {
   CLOCHE_ASSIGN(const std::string path, call.path(1));
-  CLOCHE_TRY(file_ops::make_directory(call.process, {call.i32(0), path}, call.u32(2)));
+  CLOCHE_TRY(process_files::make_directory(call.process, {call.i32(0), path}, call.u32(2)));
   return 0;
 }
 
 SysResult mknodat(Call& call) {
   CLOCHE_ASSIGN(const std::string path, call.path(1));
-  CLOCHE_TRY(file_ops::make_node(call.process, {call.i32(0), path}, call.u32(2)));
+  CLOCHE_TRY(process_files::make_node(call.process, {call.i32(0), path}, call.u32(2)));
   return 0;
 }
 
 SysResult unlinkat(Call& call) {
   if ((call.u32(2) & ~at_removedir) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, call.path(1));
-  const file_ops::At at{call.i32(0), path};
-  CLOCHE_TRY(call.u32(2) == at_removedir ? file_ops::remove_directory(call.process, at)
-                                         : file_ops::unlink(call.process, at));
+  const process_files::At at{call.i32(0), path};
+  CLOCHE_TRY(call.u32(2) == at_removedir ? process_files::remove_directory(call.process, at)
+                                         : process_files::unlink(call.process, at));
   return 0;
 }
 
@@ -40,7 +40,7 @@ SysResult renameat2(Call& call) {
                                                    : vfs::RenameMode::replace;
   CLOCHE_ASSIGN(const std::string from, call.path(1));
   CLOCHE_ASSIGN(const std::string to, call.path(3));
-  CLOCHE_TRY(file_ops::rename(call.process, {call.i32(0), from}, {call.i32(2), to}, mode));
+  CLOCHE_TRY(process_files::rename(call.process, {call.i32(0), from}, {call.i32(2), to}, mode));
   return 0;
 }
 
@@ -49,24 +49,26 @@ SysResult linkat(Call& call) {
   if ((flags & ~(at_symlink_follow | at_empty_path)) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string existing, call.path(1));
   CLOCHE_ASSIGN(const std::string name, call.path(3));
-  CLOCHE_TRY(file_ops::link(
-      call.process, {call.i32(0), existing}, {call.i32(2), name},
-      (flags & at_symlink_follow) != 0 ? vfs::Follow::yes : vfs::Follow::no,
-      (flags & at_empty_path) != 0 ? file_ops::Empty::descriptor : file_ops::Empty::refused));
+  CLOCHE_TRY(
+      process_files::link(call.process, {call.i32(0), existing}, {call.i32(2), name},
+                          (flags & at_symlink_follow) != 0 ? vfs::Follow::yes : vfs::Follow::no,
+                          (flags & at_empty_path) != 0 ? process_files::Empty::descriptor
+                                                       : process_files::Empty::refused));
   return 0;
 }
 
 SysResult symlinkat(Call& call) {
   CLOCHE_ASSIGN(const std::string target, call.path(0));
   CLOCHE_ASSIGN(const std::string path, call.path(2));
-  CLOCHE_TRY(file_ops::make_symlink(call.process, target, {call.i32(1), path}));
+  CLOCHE_TRY(process_files::make_symlink(call.process, target, {call.i32(1), path}));
   return 0;
 }
 
 SysResult readlinkat(Call& call) {
   if (call.i32(3) <= 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, call.path(1));
-  CLOCHE_ASSIGN(const std::string target, file_ops::read_link(call.process, {call.i32(0), path}));
+  CLOCHE_ASSIGN(const std::string target,
+                process_files::read_link(call.process, {call.i32(0), path}));
   const auto shown = std::string_view(target).substr(0, call.u32(3));
   CLOCHE_TRY(call.memory.copy_out(call.u32(2), shown));
   return static_cast<std::int64_t>(shown.size());
@@ -74,18 +76,18 @@ SysResult readlinkat(Call& call) {
 
 SysResult chdir(Call& call) {
   CLOCHE_ASSIGN(const std::string path, call.path(0));
-  CLOCHE_TRY(file_ops::change_directory(call.process, {file_ops::at_fdcwd, path}));
+  CLOCHE_TRY(process_files::change_directory(call.process, {process_files::at_fdcwd, path}));
   return 0;
 }
 
 SysResult fchdir(Call& call) {
-  CLOCHE_TRY(file_ops::change_directory(call.process, call.i32(0)));
+  CLOCHE_TRY(process_files::change_directory(call.process, call.i32(0)));
   return 0;
 }
 
 // The length with its NUL, as the system call gives it.
 SysResult getcwd(Call& call) {
-  CLOCHE_ASSIGN(const std::string path, file_ops::current_directory(call.process));
+  CLOCHE_ASSIGN(const std::string path, process_files::current_directory(call.process));
   const std::string_view with_nul(path.c_str(), path.size() + 1);
   if (call.u32(1) < with_nul.size()) return Errno::range;
   CLOCHE_TRY(call.memory.copy_out(call.u32(0), with_nul));

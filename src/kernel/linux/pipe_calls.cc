@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "kernel/event_file.h"
+#include "kernel/files/event_file.h"
+#include "kernel/files/pipe.h"
 #include "kernel/linux/call.h"
-#include "kernel/pipe.h"
-#include "kernel/signal_file.h"
+#include "kernel/process/signal_file.h"
 
 namespace cloche::kernel::lnx {
 namespace {

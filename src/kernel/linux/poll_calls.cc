@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "kernel/epoll.h"
+#include "kernel/files/epoll.h"
+#include "kernel/files/poll_set.h"
 #include "kernel/linux/guest_time.h"
 #include "kernel/linux/temporary_mask.h"
-#include "kernel/poll_set.h"
 
 namespace cloche::kernel::lnx {
 namespace {

@@ -2,9 +2,9 @@
 // about it.
 #include <array>
 
-#include "kernel/file_ops.h"
+#include "kernel/files/node_file.h"
 #include "kernel/linux/call.h"
-#include "kernel/node_file.h"
+#include "kernel/process/process_files.h"
 
 namespace cloche::kernel::lnx {
 namespace {
@@ -12,13 +12,13 @@ namespace {
 SysResult truncate64(Call& call) {
   if (call.i64(1) < 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, call.path(0));
-  CLOCHE_TRY(file_ops::truncate(call.process, {file_ops::at_fdcwd, path}, call.u64(1)));
+  CLOCHE_TRY(process_files::truncate(call.process, {process_files::at_fdcwd, path}, call.u64(1)));
   return 0;
 }
 
 SysResult ftruncate64(Call& call) {
   if (call.i64(1) < 0) return Errno::inval;
-  CLOCHE_TRY(file_ops::truncate(call.process, call.i32(0), call.u64(1)));
+  CLOCHE_TRY(process_files::truncate(call.process, call.i32(0), call.u64(1)));
   return 0;
 }
 
@@ -61,7 +61,7 @@ SysResult sync(Call& call) {
 }
 
 SysResult syncfs(Call& call) {
-  CLOCHE_ASSIGN(const vfs::Node node, file_ops::node_of(call.process, call.i32(0)));
+  CLOCHE_ASSIGN(const vfs::Node node, process_files::node_of(call.process, call.i32(0)));
   CLOCHE_TRY(node.fs().sync());
   return 0;
 }

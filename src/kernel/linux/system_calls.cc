@@ -7,8 +7,8 @@
 
 #include "base/unlocked.h"
 #include "kernel/linux/call.h"
-#include "kernel/process_timers.h"
-#include "kernel/turns.h"
+#include "kernel/process/process_timers.h"
+#include "kernel/process/turns.h"
 
 namespace cloche::kernel::lnx {
 namespace {

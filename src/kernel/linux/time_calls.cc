@@ -3,7 +3,7 @@
 
 #include "kernel/linux/guest_time.h"
 #include "kernel/linux/timer_calls.h"
-#include "kernel/process_timers.h"
+#include "kernel/process/process_timers.h"
 
 namespace cloche::kernel::lnx {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "kernel/files/timer_file.h"
 #include "kernel/linux/guest_time.h"
-#include "kernel/process_timers.h"
-#include "kernel/timer_file.h"
+#include "kernel/process/process_timers.h"
 
 namespace cloche::kernel::lnx {
 namespace {

@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "kernel/file_ops.h"
+#include "kernel/files/node_file.h"
 #include "kernel/linux/call.h"
-#include "kernel/node_file.h"
-#include "kernel/turns.h"
+#include "kernel/process/process_files.h"
+#include "kernel/process/turns.h"
 
 namespace cloche::kernel::lnx {
 namespace {

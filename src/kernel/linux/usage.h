@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "kernel/process.h"
+#include "kernel/process/process.h"
 
 namespace cloche::kernel::lnx {
 

@@ -1,6 +1,6 @@
 #include "kernel/linux/xattr_calls.h"
 
-#include "kernel/file_ops.h"
+#include "kernel/process/process_files.h"
 
 namespace cloche::kernel::lnx {
 namespace {
@@ -12,13 +12,15 @@ using Target = Result<vfs::Node> (*)(Call&);
 
 Result<vfs::Node> by_path(Call& call) {
   CLOCHE_ASSIGN(const std::string path, call.path(0));
-  return file_ops::lookup(call.process, {file_ops::at_fdcwd, path}, vfs::Follow::yes);
+  return process_files::lookup(call.process, {process_files::at_fdcwd, path}, vfs::Follow::yes);
 }
 Result<vfs::Node> by_link(Call& call) {
   CLOCHE_ASSIGN(const std::string path, call.path(0));
-  return file_ops::lookup(call.process, {file_ops::at_fdcwd, path}, vfs::Follow::no);
+  return process_files::lookup(call.process, {process_files::at_fdcwd, path}, vfs::Follow::no);
 }
-Result<vfs::Node> by_descriptor(Call& call) { return file_ops::node_of(call.process, call.i32(0)); }
+Result<vfs::Node> by_descriptor(Call& call) {
+  return process_files::node_of(call.process, call.i32(0));
+}
 
 // ERANGE for a name that is empty or too long; EOPNOTSUPP for a name space other than the user's.
 Result<std::string> name_argument(Call& call) {

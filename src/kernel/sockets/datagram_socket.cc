@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "kernel/kernel.h"
+#include "kernel/process/task.h"
 #include "kernel/sockets/socket_table.h"
-#include "kernel/task.h"
 
 namespace cloche::kernel {
 

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "kernel/byte_ring.h"
-#include "kernel/file.h"
+#include "kernel/files/byte_ring.h"
+#include "kernel/files/file.h"
 #include "kernel/sockets/address.h"
 
 namespace cloche::kernel {

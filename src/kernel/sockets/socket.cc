@@ -4,10 +4,10 @@
 
 #include <utility>
 
+#include "kernel/files/pipe.h"
 #include "kernel/kernel.h"
-#include "kernel/pipe.h"
+#include "kernel/process/task.h"
 #include "kernel/sockets/socket_table.h"
-#include "kernel/task.h"
 #include "wasm/guest_memory.h"
 
 namespace cloche::kernel {

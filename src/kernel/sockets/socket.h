@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "kernel/file.h"
+#include "kernel/files/file.h"
 #include "kernel/sockets/address.h"
 #include "kernel/sockets/message_queue.h"
 

@@ -4,11 +4,11 @@
 
 #include <utility>
 
-#include "kernel/file_ops.h"
 #include "kernel/kernel.h"
+#include "kernel/process/process_files.h"
+#include "kernel/process/task.h"
 #include "kernel/sockets/datagram_socket.h"
 #include "kernel/sockets/stream_socket.h"
-#include "kernel/task.h"
 
 namespace cloche::kernel {
 namespace {
@@ -108,8 +108,8 @@ Result<LocalAddress> SocketTable::bind_local(Task& task, const std::shared_ptr<S
     return *local;
   }
   Process& process = task.process();
-  Result<vfs::Node> made =
-      file_ops::make_node(process, {file_ops::at_fdcwd, local->name}, vfs::FileType::socket, 0777);
+  Result<vfs::Node> made = process_files::make_node(process, {process_files::at_fdcwd, local->name},
+                                                    vfs::FileType::socket, 0777);
   if (!made) return made.error() == Errno::exist ? Errno::addrinuse : made.error();
   node = *std::move(made);
   named_[{&node.fs(), node.ino()}] = socket;
@@ -126,8 +126,9 @@ Result<std::shared_ptr<Socket>> SocketTable::find_local(Task& task, const Socket
     if (found != abstract_.end()) socket = found->second.lock();
   } else {
     Process& process = task.process();
-    CLOCHE_ASSIGN(const vfs::Node node,
-                  file_ops::lookup(process, {file_ops::at_fdcwd, local->name}, vfs::Follow::yes));
+    CLOCHE_ASSIGN(
+        const vfs::Node node,
+        process_files::lookup(process, {process_files::at_fdcwd, local->name}, vfs::Follow::yes));
     CLOCHE_ASSIGN(const vfs::Stat stat, node.stat());
     CLOCHE_TRY(vfs::check_access(stat, process.credentials, vfs::Access::write));
     const auto found = named_.find({&node.fs(), node.ino()});

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "kernel/kernel.h"
+#include "kernel/process/task.h"
 #include "kernel/sockets/socket_table.h"
-#include "kernel/task.h"
 
 namespace cloche::kernel {
 namespace {

@@ -1,7 +1,7 @@
 // The state of descriptors: fd_advise, fd_allocate, fd_close, fd_datasync, fd_fdstat_*,
 // fd_filestat_*, fd_renumber, fd_seek, fd_sync, fd_tell.
-#include "kernel/file_ops.h"
-#include "kernel/node_file.h"
+#include "kernel/files/node_file.h"
+#include "kernel/process/process_files.h"
 #include "kernel/wasi/file_stat.h"
 #include "kernel/wasi/wasi_call.h"
 
@@ -45,7 +45,7 @@ Result<void> fd_allocate(Call& call, std::uint32_t fd, std::uint64_t offset, std
 }
 
 Result<void> fd_close(Call& call, std::uint32_t fd) {
-  return file_ops::close(call.process, as_fd(fd));
+  return process_files::close(call.process, as_fd(fd));
 }
 
 Result<void> fd_sync(Call& call, std::uint32_t fd) {
@@ -96,14 +96,14 @@ Result<void> fd_filestat_get(Call& call, std::uint32_t fd, std::uint32_t out) {
 Result<void> fd_filestat_set_size(Call& call, std::uint32_t fd, std::uint64_t size) {
   CLOCHE_TRY(call.file(fd));
   if (size > static_cast<std::uint64_t>(INT64_MAX)) return Errno::inval;
-  return file_ops::truncate(call.process, as_fd(fd), size);
+  return process_files::truncate(call.process, as_fd(fd), size);
 }
 
 Result<void> fd_filestat_set_times(Call& call, std::uint32_t fd, std::uint64_t atim_ns,
                                    std::uint64_t mtim_ns, std::uint32_t fstflags) {
-  CLOCHE_ASSIGN(const vfs::Node node, file_ops::node_of(call.process, as_fd(fd)));
+  CLOCHE_ASSIGN(const vfs::Node node, process_files::node_of(call.process, as_fd(fd)));
   CLOCHE_ASSIGN(const TimeChanges changes, time_changes(atim_ns, mtim_ns, fstflags));
-  return file_ops::set_times(call.process, node, changes.atime, changes.mtime);
+  return process_files::set_times(call.process, node, changes.atime, changes.mtime);
 }
 
 // Both must be open; `to` is closed and takes over the file of `from`, whose number is then free.
@@ -112,7 +112,7 @@ Result<void> fd_renumber(Call& call, std::uint32_t from, std::uint32_t to) {
   CLOCHE_TRY(call.file(to));
   if (from == to) return {};
   CLOCHE_ASSIGN(const bool cloexec, call.process.fds.close_on_exec(as_fd(from)));
-  CLOCHE_TRY(file_ops::install_at(call.process, as_fd(to), file, cloexec ? o_cloexec : 0));
+  CLOCHE_TRY(process_files::install_at(call.process, as_fd(to), file, cloexec ? o_cloexec : 0));
   // Not a close of the file: record locks stay with it.
   return call.process.fds.close(as_fd(from));
 }

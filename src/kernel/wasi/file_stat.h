@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/result.h"
-#include "kernel/file.h"
+#include "kernel/files/file.h"
 #include "kernel/wasi/wasi_abi.h"
-#include "vfs/ops.h"
+#include "vfs/checked_operations.h"
 
 namespace cloche::kernel::wasi {
 

@@ -1,7 +1,7 @@
 // poll_oneoff: waits until at least one of its subscriptions has something to tell.
 #include <algorithm>
 
-#include "kernel/poll_set.h"
+#include "kernel/files/poll_set.h"
 #include "kernel/wasi/wasi_call.h"
 #include "kernel/wasi/wasi_clock.h"
 

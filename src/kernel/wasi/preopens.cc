@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernel/kernel.h"
-#include "vfs/ops.h"
+#include "vfs/checked_operations.h"
 
 namespace cloche::kernel::wasi {
 namespace {

@@ -8,7 +8,7 @@
 //
 // wasi-libc drops the leading "/" of a path and the "./" of a preopen, so it cannot tell "/etc"
 // from "etc", and sends both to the preopen that came last. Therefore a path below "." that leads
-// nowhere from the working directory, but does from the root, is the root's (see `place`). A
+// nowhere from the working directory, but does from the root, is the root's (see `path_target`). A
 // program that calls chdir("/some/dir") itself sends absolute paths only; where such a one is to be
 // exact whatever names the working directory holds, it is given "/" alone.
 #pragma once
@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kernel/node_file.h"
-#include "kernel/process.h"
-#include "kernel/wasi/preopen_plan.h"
+#include "kernel/files/node_file.h"
+#include "kernel/process/preopen_plan.h"
+#include "kernel/process/process.h"
 
 namespace cloche::kernel::wasi {
 

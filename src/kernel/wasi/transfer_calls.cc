@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernel/node_file.h"
+#include "kernel/files/node_file.h"
 #include "kernel/wasi/wasi_call.h"
 #include "kernel/wasi/wasi_transfer.h"
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kernel/host_entry.h"
+#include "kernel/host/host_entry.h"
 #include "kernel/wasi/wasi_abi.h"
 
 namespace cloche::kernel::wasi {

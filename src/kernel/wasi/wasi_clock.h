@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "kernel/task.h"
+#include "kernel/process/task.h"
 
 namespace cloche::kernel::wasi {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <set>
 
-#include "kernel/pipe.h"
+#include "kernel/files/pipe.h"
 #include "kernel/wasi/puppet_testing.h"
 
 namespace cloche::kernel::wasi {
@@ -228,7 +228,7 @@ std::vector<std::string> list(Puppet& guest, std::int32_t fd, std::uint32_t buff
 
 TEST(WasiFd, ReaddirCutsTheLastEntryAndGoesOnByCookie) {
   TestKernel machine;
-  machine.with_files([](vfs::FileOps& files) {
+  machine.with_files([](vfs::PathOperations& files) {
     EXPECT_TRUE(files.make_dir("/tmp/dir", 0777));
     for (int i = 0; i < 40; ++i)
       EXPECT_TRUE(files.write_file("/tmp/dir/file" + std::to_string(i), ""));
@@ -255,7 +255,7 @@ TEST(WasiFd, ReaddirCutsTheLastEntryAndGoesOnByCookie) {
 
 TEST(WasiFd, ReaddirSeesStableEntriesOnceWhileTheDirectoryChanges) {
   TestKernel machine;
-  machine.with_files([](vfs::FileOps& files) {
+  machine.with_files([](vfs::PathOperations& files) {
     EXPECT_TRUE(files.make_dir("/tmp/dir", 0777));
     for (const char* name : {"a", "b", "c", "d"})
       EXPECT_TRUE(files.write_file(std::string("/tmp/dir/") + name, ""));

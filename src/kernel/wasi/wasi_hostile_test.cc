@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "kernel/pipe.h"
+#include "kernel/files/pipe.h"
 #include "kernel/wasi/puppet_testing.h"
 #include "kernel/wasi/wasi_call.h"
 

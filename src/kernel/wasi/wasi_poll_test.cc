@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include "kernel/pipe.h"
+#include "kernel/files/pipe.h"
 #include "kernel/wasi/puppet_testing.h"
 
 namespace cloche::kernel::wasi {

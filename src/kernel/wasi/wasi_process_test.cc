@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernel/pipe.h"
+#include "kernel/files/pipe.h"
 #include "kernel/wasi/puppet_testing.h"
 
 namespace cloche::kernel::wasi {

@@ -1,0 +1,168 @@
+#include "doors/rpc/sandbox_queue.h"
+
+#include <stdexcept>
+#include <utility>
+
+namespace cloche::rpc {
+namespace {
+
+// A request that was begun but has no process yet is not reached by Sandbox::cancel, so it is told
+// again until it ends.
+constexpr std::chrono::milliseconds cancel_again{5};
+
+}  // namespace
+
+LiveSandbox make_live_sandbox(std::unique_ptr<Sandbox> sandbox) {
+  LiveSandbox place;
+  place.sandbox = std::move(sandbox);
+  place.python = std::make_shared<PythonSession>(*place.sandbox);
+  return place;
+}
+
+LiveSandbox fork_live_sandbox(const LiveSandbox& place) {
+  try {
+    // The session brings the fork of its sandbox with it.
+    std::shared_ptr<PythonSession> python = place.python->fork();
+    LiveSandbox twin;
+    twin.sandbox = std::shared_ptr<Sandbox>(python, &python->sandbox());
+    twin.python = std::move(python);
+    return twin;
+  } catch (const std::runtime_error& problem) {
+    throw RpcError{code::sandbox_error, std::string("ENOMEM: ") + problem.what()};
+  }
+}
+
+SandboxQueue::~SandboxQueue() = default;
+
+bool SandboxQueue::post(Job job) {
+  const std::lock_guard lock(mutex_);
+  if (closed_ || queue_.size() >= queue_limit) return false;
+  queue_.push_back(std::move(job));
+  if (active_) return true;
+  active_ = true;
+  pool_.post([self = shared_from_this()] { self->serve(); });
+  return true;
+}
+
+void SandboxQueue::serve() {
+  std::unique_lock lock(mutex_);
+  while (!queue_.empty()) {
+    Job job = std::move(queue_.front());
+    queue_.pop_front();
+    running_ = job.id;
+    runs_ = job.runs;
+    ++serial_;
+    lock.unlock();
+    job.work();
+    job = {};
+    lock.lock();
+    running_.reset();
+    cancelling_ = false;
+    changed_.notify_all();
+  }
+  LiveSandbox dropped;
+  std::map<std::string, LiveSandbox> snapshots;
+  if (closed_) {
+    dropped = std::exchange(live_, LiveSandbox());
+    snapshots = std::move(snapshots_);
+  }
+  lock.unlock();
+  snapshots.clear();
+  dropped = LiveSandbox();
+  lock.lock();
+  // A request that came meanwhile starts the next turn.
+  active_ = !queue_.empty();
+  if (active_) pool_.post([self = shared_from_this()] { self->serve(); });
+  changed_.notify_all();
+}
+
+bool SandboxQueue::cancel(const std::string& id) {
+  std::unique_lock lock(mutex_);
+  if (running_ == id) {
+    stop_running(serial_);
+    return true;
+  }
+  for (auto job = queue_.begin(); job != queue_.end(); ++job) {
+    if (job->id != id) continue;
+    const Job taken = std::move(*job);
+    queue_.erase(job);
+    lock.unlock();
+    taken.cancelled();
+    return true;
+  }
+  return false;
+}
+
+// The lock is held.
+void SandboxQueue::stop_running(std::uint64_t serial) {
+  if (cancelling_) return;
+  cancelling_ = true;
+  pool_.post([self = shared_from_this(), serial, runs = runs_] {
+    std::unique_lock lock(self->mutex_);
+    while (self->running_ && self->serial_ == serial) {
+      // Under the lock, so that the next request has not begun.
+      if (self->live_ && runs == Runs::commands) self->live_.sandbox->cancel();
+      if (self->live_ && runs == Runs::python) self->live_.python->cancel();
+      self->changed_.wait_for(lock, cancel_again,
+                              [&] { return !self->running_ || self->serial_ != serial; });
+    }
+  });
+}
+
+void SandboxQueue::cancel_all() {
+  std::deque<Job> taken;
+  {
+    const std::lock_guard lock(mutex_);
+    taken.swap(queue_);
+    if (running_) stop_running(serial_);
+  }
+  for (const Job& job : taken) job.cancelled();
+}
+
+void SandboxQueue::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    if (!active_) {
+      active_ = true;
+      pool_.post([self = shared_from_this()] { self->serve(); });
+    }
+  }
+  cancel_all();
+}
+
+bool SandboxQueue::wait_idle(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, deadline, [this] { return !active_; });
+}
+
+bool SandboxQueue::is_busy() const {
+  const std::lock_guard lock(mutex_);
+  return active_;
+}
+
+LiveSandbox SandboxQueue::live() const {
+  const std::lock_guard lock(mutex_);
+  return live_;
+}
+
+void SandboxQueue::set_live(LiveSandbox place) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(live_, place);
+  }
+  // What was there ends here and not under the lock: it may have processes.
+}
+
+void SandboxQueue::remember(HistoryEntry entry) {
+  entry.number = ++last_command_;
+  history_.push_back(std::move(entry));
+  if (history_.size() > history_limit) history_.pop_front();
+}
+
+bool SandboxQueue::is_cancelled() const {
+  const std::lock_guard lock(mutex_);
+  return cancelling_;
+}
+
+}  // namespace cloche::rpc

@@ -1,0 +1,98 @@
+// NodeFile: the open file description of an inode: a regular file or a directory with its position,
+// or an O_PATH reference. Kernel lock held for every call.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kernel/files/file.h"
+#include "kernel/files/file_locks.h"
+#include "vfs/filesystem.h"
+
+namespace cloche::kernel {
+
+class Kernel;
+class Process;
+
+// What all files with an inode of a file system have in common: advisory locks may be held through
+// them. They must not outlive their Kernel.
+class InodeFile : public File {
+ public:
+  InodeFile(Kernel& kernel, vfs::Node node, std::uint32_t open_flags);
+  ~InodeFile() override;
+
+  const vfs::Node* node() const override { return &node_; }
+  Result<vfs::Stat> stat() override { return node_.stat(); }
+  std::string description() const override;
+  LockKey lock_key() const;
+
+ protected:
+  Kernel& kernel() const noexcept { return kernel_; }
+
+ private:
+  Kernel& kernel_;
+  vfs::Node node_;
+};
+
+class NodeFile : public InodeFile {
+ public:
+  // `io` is null for O_PATH. `flags` without those that only open looks at.
+  NodeFile(Kernel& kernel, vfs::Node node, std::unique_ptr<vfs::NodeIo> io, vfs::FileType type,
+           std::uint32_t flags);
+
+  bool is_directory() const noexcept { return type_ == vfs::FileType::directory; }
+
+  Result<std::size_t> read(Task& task, std::span<std::byte> to) override;
+  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override;
+  Result<std::size_t> pread(Task& task, std::span<std::byte> to, std::uint64_t offset) override;
+  Result<std::size_t> pwrite(Task& task, std::span<const std::byte> from,
+                             std::uint64_t offset) override;
+  // At the end, whatever the position is; the position stays (RWF_APPEND, pwrite with O_APPEND).
+  Result<std::size_t> append(Task& task, std::span<const std::byte> from);
+  // A directory takes any cookie that it gave, and 0.
+  Result<std::uint64_t> seek(std::int64_t offset, std::uint32_t whence) override;
+  Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
+                             std::uint32_t argument) override;
+  Result<vfs::Stat> stat() override;
+  std::string description() const override;
+
+  // Entries from the position on; the position follows what the sink takes. ENOTDIR.
+  Result<void> read_directory(const vfs::DirSink& sink);
+  // Entries from `cookie` on (0: the start), without a look at the position.
+  Result<void> read_directory(std::uint64_t cookie, const vfs::DirSink& sink);
+
+  // fallocate(2). `mode`: FALLOC_FL_*; EOPNOTSUPP for those that it does not have.
+  Result<void> allocate(Task& task, std::uint32_t mode, std::uint64_t offset, std::uint64_t size);
+  Result<void> truncate(Process& process, std::uint64_t size);
+  Result<void> sync();
+
+  // The file is one of memfd_create: how it is shown, and what F_ADD_SEALS forbids.
+  void become_memfd(std::string name, std::uint32_t seals);
+  bool is_memfd() const noexcept { return memfd_.has_value(); }
+  std::uint32_t seals() const noexcept { return memfd_ ? memfd_->seals : 0; }
+  // EPERM once sealed against it, or not open for writing.
+  Result<void> add_seals(std::uint32_t seals);
+
+  std::uint64_t position() const noexcept { return position_; }
+
+ private:
+  struct Memfd {
+    std::string name;
+    std::uint32_t seals = 0;
+  };
+
+  Result<void> check_seals(std::uint64_t end, std::uint64_t size_now) const;
+  Result<std::uint64_t> size() const;
+
+  std::unique_ptr<vfs::NodeIo> io_;
+  vfs::FileType type_;
+  std::uint64_t position_ = 0;
+  std::optional<Memfd> memfd_;
+};
+
+// F_SEAL_*.
+inline constexpr std::uint32_t seal_seal = 1, seal_shrink = 2, seal_grow = 4, seal_write = 8,
+                               seal_future_write = 16, seal_exec = 32;
+
+}  // namespace cloche::kernel

@@ -1,0 +1,67 @@
+#include "kernel/files/timer_file.h"
+
+#include <cstring>
+#include <utility>
+
+#include "kernel/files/pipe.h"
+#include "kernel/process/task.h"
+
+namespace cloche::kernel {
+
+void TimerFile::advance() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  if (!next_ || now < *next_) return;
+  std::uint64_t count = 1;
+  if (interval_.count() > 0) {
+    count += static_cast<std::uint64_t>((now - *next_) / interval_);
+    *next_ += interval_ * static_cast<std::int64_t>(count);
+  } else {
+    next_.reset();
+  }
+  expirations_ += count;
+  ++edges_;
+}
+
+TimerFile::Setting TimerFile::setting() const {
+  if (!next_) return {Nanoseconds(0), interval_};
+  Nanoseconds left = *next_ - std::chrono::steady_clock::now();
+  if (left.count() <= 0 && interval_.count() > 0) left = interval_ - (-left % interval_);
+  return {std::max(left, Nanoseconds(interval_.count() > 0 ? 1 : 0)), interval_};
+}
+
+void TimerFile::set(std::optional<SteadyTime> first, Nanoseconds interval) {
+  next_ = first;
+  interval_ = interval;
+  expirations_ = 0;
+  changed_.wake_all();
+}
+
+Result<std::size_t> TimerFile::read(Task& task, std::span<std::byte> to) {
+  if (to.size() < sizeof(expirations_)) return Errno::inval;
+  for (;;) {
+    advance();
+    if (expirations_ != 0) break;
+    if (nonblocking()) return Errno::again;
+    const Result<void> slept = task.block({&changed_}, next_);
+    if (!slept && slept.error() != Errno::timedout) return slept.error();
+  }
+  const std::uint64_t count = std::exchange(expirations_, 0);
+  std::memcpy(to.data(), &count, sizeof(count));
+  return sizeof(count);
+}
+
+PollEvents TimerFile::poll() {
+  advance();
+  return expirations_ != 0 ? pollin | pollrdnorm : 0U;
+}
+
+void TimerFile::poll_sources(PollSources& sources) {
+  advance();
+  sources.add(changed_);
+  sources.changes += edges_;
+  if (next_) sources.add(*next_);
+}
+
+Result<vfs::Stat> TimerFile::stat() { return anonymous_stat(vfs::FileType::regular, id_); }
+
+}  // namespace cloche::kernel

@@ -1,0 +1,74 @@
+// enter_kernel: the way of every system call from a guest into the kernel and back, the same for
+// both interfaces.
+//
+//   std::int32_t fd_close(wasm::HostCall& host, std::uint32_t fd) noexcept {
+//     auto result = enter_kernel(host, [&](Task& task, const wasm::GuestMemory& memory) ->
+//     Result<void> { ... });
+//     ...
+//   }
+//
+// It takes the kernel lock, charges the memory that the guest has grown by itself (a guest beyond
+// the sandbox's limit is killed, as Linux's out-of-memory killer would), runs `body`, looks at the
+// signals when there is something to look at (default actions and stops happen here, the guest's
+// pending word is set here), and unwinds the guest when its task is to end: then the result is not
+// used. What the body throws never reaches wasmtime: no memory is ENOMEM, anything else EIO.
+// Errno::restart comes out as it is: what it means to the guest is for the interface to say.
+#pragma once
+
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include "base/result.h"
+#include "kernel/kernel.h"
+#include "kernel/process/task.h"
+#include "wasm/guest_memory.h"
+#include "wasm/host_function.h"
+
+namespace cloche::kernel {
+
+namespace detail {
+
+template <typename R, typename F>
+R without_exceptions(F&& f) noexcept {
+  try {
+    return std::forward<F>(f)();
+  } catch (const std::bad_alloc&) {
+    return Errno::nomem;
+  } catch (const std::length_error&) {
+    return Errno::nomem;
+  } catch (...) {
+    return Errno::io;
+  }
+}
+
+inline void account_memory(Task& task, const wasm::GuestMemory& memory) {
+  if (task.account_memory(memory.size())) return;
+  (void)task.kernel().post(task.owner(), SignalInfo{.signo = sigkill, .code = si_kernel});
+}
+
+}  // namespace detail
+
+template <typename Body>
+auto enter_kernel(wasm::HostCall& host, Body&& body) noexcept {
+  using R = std::invoke_result_t<Body, Task&, const wasm::GuestMemory&>;
+  Task& task = host.owner<Task>();
+  const std::lock_guard lock(task.kernel().mutex());
+  task.begin_call();
+  R result = detail::without_exceptions<R>([&]() -> R {
+    const wasm::GuestMemory memory = host.memory();
+    detail::account_memory(task, memory);
+    return body(task, memory);
+  });
+  // A task that failed to attend for want of memory still has its attention flag, so the next call
+  // tries again.
+  if (task.attention()) {
+    (void)detail::without_exceptions<Result<bool>>([&]() -> Result<bool> { return task.attend(); });
+  }
+  if (task.unwinding()) host.unwind();
+  return result;
+}
+
+}  // namespace cloche::kernel

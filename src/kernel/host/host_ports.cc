@@ -1,0 +1,260 @@
+#include "kernel/host/host_ports.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "base/unlocked.h"
+#include "kernel/files/devices.h"
+#include "kernel/files/pipe.h"
+#include "kernel/kernel.h"
+#include "kernel/process/task.h"
+#include "kernel/terminals/terminal.h"
+#include "kernel/terminals/terminal_table.h"
+#include "wasm/guest_memory.h"
+
+namespace cloche::kernel {
+namespace {
+
+// Repeats `attempt` while it is EAGAIN; sleeps on `queue` in between. Lock held.
+template <typename Attempt>
+Result<std::size_t> wait_for(Kernel& kernel, Attempt attempt, WaitQueue& queue,
+                             WaitQueue& canceled_changed, const bool& canceled, Deadline deadline) {
+  Waiter waiter;
+  WaitQueue* const queues[] = {&queue, &canceled_changed};
+  for (bool timed_out = false;;) {
+    if (canceled) return Errno::canceled;
+    Result<std::size_t> done = attempt();
+    if (done || done.error() != Errno::again) return done;
+    if (timed_out) return Errno::timedout;
+    timed_out = !waiter.sleep(kernel.mutex(), queues, deadline);
+  }
+}
+
+}  // namespace
+
+// --- CaptureFile
+// --------------------------------------------------------------------------------------------------
+
+CaptureFile::CaptureFile(Kernel& kernel, std::uint64_t limit_bytes, Sink sink)
+    : File(o_wronly), kernel_(kernel), limit_bytes_(limit_bytes), sink_(std::move(sink)) {}
+
+CaptureFile::Output CaptureFile::take() {
+  const std::lock_guard lock(kernel_.mutex());
+  kept_ = 0;
+  return std::exchange(output_, {});
+}
+
+CaptureFile::Output CaptureFile::finish() {
+  const std::lock_guard lock(kernel_.mutex());
+  finished_ = true;
+  Waiter waiter;
+  WaitQueue* const queues[] = {&idle_};
+  while (passing_on_) (void)waiter.sleep(kernel_.mutex(), queues, std::nullopt);
+  return std::exchange(output_, {});
+}
+
+Result<std::size_t> CaptureFile::write(Task& task, std::span<const std::byte> from) {
+  // One at a time, so that the sink gets the bytes in the order in which they were written.
+  while (passing_on_) CLOCHE_TRY(task.block({&idle_}));
+  if (finished_) return from.size();
+  const auto kept =
+      static_cast<std::size_t>(std::min<std::uint64_t>(from.size(), limit_bytes_ - kept_));
+  output_.bytes.append(reinterpret_cast<const char*>(from.data()), kept);
+  output_.written_bytes += from.size();
+  kept_ += kept;
+  if (sink_ && !from.empty()) {
+    const PassingOn passing(passing_on_, idle_);
+    const Unlocked unlocked(kernel_.mutex());
+    sink_(from);
+  }
+  return from.size();
+}
+
+Result<vfs::Stat> CaptureFile::stat() {
+  if (id_ == 0) id_ = kernel_.next_file_id();
+  return anonymous_stat(vfs::FileType::fifo, id_);
+}
+
+std::string CaptureFile::description() const { return fmt::format("pipe:[{}]", id_); }
+
+// --- BytesFile
+// ----------------------------------------------------------------------------------------------------
+
+Result<std::size_t> BytesFile::read(Task&, std::span<std::byte> to) {
+  const std::span<const std::byte> left = std::as_bytes(std::span(bytes_)).subspan(position_);
+  const std::size_t count = std::min(to.size(), left.size());
+  std::ranges::copy(left.first(count), to.begin());
+  position_ += count;
+  return count;
+}
+
+PollEvents BytesFile::poll() {
+  return position_ < bytes_.size() ? pollin | pollrdnorm | pollhup : pollhup;
+}
+
+Result<std::int32_t> BytesFile::ioctl(Task&, wasm::GuestMemory& memory, std::uint32_t request,
+                                      std::uint32_t argument) {
+  constexpr std::uint32_t fionread = 0x541B;
+  if (request != fionread) return Errno::notty;
+  constexpr std::size_t most = 0x7fffffff;
+  CLOCHE_TRY(
+      memory.write(argument, static_cast<std::int32_t>(std::min(bytes_.size() - position_, most))));
+  return 0;
+}
+
+Result<vfs::Stat> BytesFile::stat() {
+  if (id_ == 0) id_ = kernel_.next_file_id();
+  vfs::Stat stat =
+      anonymous_stat(bytes_.empty() ? vfs::FileType::character : vfs::FileType::fifo, id_);
+  if (bytes_.empty()) {
+    stat.rdev = device::null;
+    stat.mode = 0666;
+    stat.uid = stat.gid = 0;
+  }
+  return stat;
+}
+
+std::string BytesFile::description() const {
+  return bytes_.empty() ? "/dev/null" : fmt::format("pipe:[{}]", id_);
+}
+
+// --- HostPipe
+// -----------------------------------------------------------------------------------------------------
+
+HostPipe::HostPipe(Kernel& kernel, Flow flow) : kernel_(kernel), flow_(flow) {
+  const std::lock_guard lock(kernel_.mutex());
+  pipe_ = std::make_shared<Pipe>(kernel_.buffers(), kernel_.next_file_id());
+  if (flow_ == Flow::to_guest) {
+    pipe_->open_writer();
+    guest_ = std::make_shared<PipeFile>(pipe_, o_rdonly);
+  } else {
+    pipe_->open_reader();
+    guest_ = std::make_shared<PipeFile>(pipe_, o_wronly);
+  }
+}
+
+HostPipe::~HostPipe() {
+  release_guest_end();
+  close();
+  const std::lock_guard lock(kernel_.mutex());
+  pipe_.reset();
+}
+
+void HostPipe::release_guest_end() {
+  const std::lock_guard lock(kernel_.mutex());
+  guest_.reset();
+}
+
+void HostPipe::close() {
+  const std::lock_guard lock(kernel_.mutex());
+  if (!std::exchange(open_, false)) return;
+  if (flow_ == Flow::to_guest) {
+    pipe_->close_writer();
+  } else {
+    pipe_->close_reader();
+  }
+}
+
+void HostPipe::cancel() {
+  const std::lock_guard lock(kernel_.mutex());
+  canceled_ = true;
+  canceled_changed_.wake_all();
+}
+
+Result<std::size_t> HostPipe::read(std::span<std::byte> to, Deadline deadline) {
+  const std::lock_guard lock(kernel_.mutex());
+  if (flow_ != Flow::from_guest || !open_) return Errno::badf;
+  return wait_for(
+      kernel_, [&] { return pipe_->try_read(to); }, pipe_->readable, canceled_changed_, canceled_,
+      deadline);
+}
+
+Result<std::size_t> HostPipe::write(std::span<const std::byte> from, Deadline deadline) {
+  const std::lock_guard lock(kernel_.mutex());
+  std::size_t written = 0;
+  while (written < from.size()) {
+    if (flow_ != Flow::to_guest || !open_) return Errno::badf;
+    const Result<std::size_t> done = wait_for(
+        kernel_, [&] { return pipe_->try_write(from.subspan(written)); }, pipe_->writable,
+        canceled_changed_, canceled_, deadline);
+    if (!done) {
+      if (written != 0) return written;
+      return done;
+    }
+    written += *done;
+  }
+  return written;
+}
+
+// --- HostTerminal
+// -------------------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<HostTerminal>> HostTerminal::create(Kernel& kernel, tty::WindowSize size) {
+  const std::lock_guard lock(kernel.mutex());
+  CLOCHE_ASSIGN(std::shared_ptr<Terminal> terminal, kernel.terminals().create());
+  terminal->set_window_size(size);
+  FilePtr guest = kernel.terminals().open_slave(terminal, o_rdwr);
+  return std::unique_ptr<HostTerminal>(
+      new HostTerminal(kernel, std::move(terminal), std::move(guest)));
+}
+
+HostTerminal::HostTerminal(Kernel& kernel, std::shared_ptr<Terminal> terminal, FilePtr guest)
+    : kernel_(kernel), terminal_(std::move(terminal)), guest_(std::move(guest)) {}
+
+HostTerminal::~HostTerminal() {
+  const std::lock_guard lock(kernel_.mutex());
+  guest_.reset();
+  terminal_->master_closed();
+  terminal_.reset();
+}
+
+void HostTerminal::release_guest_end() {
+  const std::lock_guard lock(kernel_.mutex());
+  guest_.reset();
+}
+
+Result<std::size_t> HostTerminal::read(std::span<std::byte> to, Deadline deadline) {
+  const std::lock_guard lock(kernel_.mutex());
+  Result<std::size_t> done = wait_for(
+      kernel_, [&] { return terminal_->take_screen(to); }, terminal_->master_changed,
+      canceled_changed_, canceled_, deadline);
+  if (!done && done.error() == Errno::io) return std::size_t{0};
+  return done;
+}
+
+Result<std::size_t> HostTerminal::write(std::span<const std::byte> typed, Deadline deadline) {
+  const std::lock_guard lock(kernel_.mutex());
+  std::size_t written = 0;
+  while (written < typed.size()) {
+    const Result<std::size_t> done = wait_for(
+        kernel_, [&] { return terminal_->type(typed.subspan(written)); }, terminal_->master_changed,
+        canceled_changed_, canceled_, deadline);
+    if (!done) {
+      if (written != 0) return written;
+      return done;
+    }
+    written += *done;
+  }
+  return written;
+}
+
+void HostTerminal::resize(tty::WindowSize size) {
+  const std::lock_guard lock(kernel_.mutex());
+  terminal_->set_window_size(size);
+}
+
+void HostTerminal::hang_up() {
+  const std::lock_guard lock(kernel_.mutex());
+  terminal_->master_closed();
+}
+
+void HostTerminal::cancel() {
+  const std::lock_guard lock(kernel_.mutex());
+  canceled_ = true;
+  canceled_changed_.wake_all();
+}
+
+}  // namespace cloche::kernel

@@ -1,0 +1,183 @@
+// Host ports: what the host's side of a run holds: output that is kept or passed on, input from a
+// string, and the host's ends of pipes and terminals.
+//
+// Threads: CaptureFile::taken, HostPipe and HostTerminal take the kernel lock themselves, so none
+// of their functions is called with it held; each may be used by several threads of the host. All
+// of them must be gone before their Kernel, except that a File lives on while guests have it open.
+//
+// A File that was given to a guest must not lose its last reference on the host's side without the
+// kernel lock. So a port keeps a reference of its own until release_guest_end(): call that when the
+// SpawnRequest is gone. Before it, a reader sees no end of file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "kernel/files/file.h"
+#include "kernel/terminals/termios.h"
+#include "kernel/time/wait_queue.h"
+
+namespace cloche::kernel {
+
+class Kernel;
+class Pipe;
+class Terminal;
+
+// While a sink has bytes, others wait for their turn. However it returns, they have it then.
+class PassingOn {
+ public:
+  PassingOn(bool& passing_on, WaitQueue& idle) : passing_on_(passing_on), idle_(idle) {
+    passing_on_ = true;
+  }
+  ~PassingOn() {
+    passing_on_ = false;
+    idle_.wake_all();
+  }
+  PassingOn(const PassingOn&) = delete;
+  PassingOn& operator=(const PassingOn&) = delete;
+
+ private:
+  bool& passing_on_;
+  WaitQueue& idle_;
+};
+
+// Output that is kept, up to a limit between two takes; what comes after that is counted and
+// dropped. It looks like a pipe to the guest.
+class CaptureFile : public File {
+ public:
+  static constexpr std::uint64_t default_limit_bytes = 64ULL << 20;
+  // Gets all output as it is written, the dropped part as well, in order; called on the writing
+  // guest's thread without the kernel lock, and the guest waits for it. It must not throw.
+  using Sink = std::function<void(std::span<const std::byte>)>;
+
+  explicit CaptureFile(Kernel& kernel, std::uint64_t limit_bytes = default_limit_bytes,
+                       Sink sink = {});
+
+  struct Output {
+    std::string bytes;
+    std::uint64_t written_bytes = 0;  // by the guests
+    bool truncated() const noexcept { return written_bytes > bytes.size(); }
+  };
+  // What has been written up to now; takes it.
+  Output take();
+  // The same for good: what guests write from now on is dropped, and the sink is not called any
+  // more (waits for a call that is in progress).
+  Output finish();
+
+  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override;
+  WaitQueue* poll_queue() override { return &idle_; }
+  Result<vfs::Stat> stat() override;
+  std::string description() const override;
+
+ private:
+  Kernel& kernel_;
+  const std::uint64_t limit_bytes_;
+  const Sink sink_;
+  std::uint64_t id_ = 0;
+  Output output_;
+  std::uint64_t kept_ = 0;  // of the limit, since the last take()
+  bool passing_on_ = false;
+  bool finished_ = false;
+  WaitQueue idle_;
+};
+
+// Input from a string. It looks like a pipe that somebody has filled and closed; an empty one like
+// /dev/null, for programs (rg, file) take what they are to read from the kind of their input.
+class BytesFile : public File {
+ public:
+  BytesFile(Kernel& kernel, std::string bytes)
+      : File(o_rdonly), kernel_(kernel), bytes_(std::move(bytes)) {}
+
+  Result<std::size_t> read(Task& task, std::span<std::byte> to) override;
+  PollEvents poll() override;
+  WaitQueue* poll_queue() override { return &never_; }
+  Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
+                             std::uint32_t argument) override;
+  Result<vfs::Stat> stat() override;
+  std::string description() const override;
+
+ private:
+  Kernel& kernel_;
+  std::string bytes_;
+  std::size_t position_ = 0;
+  std::uint64_t id_ = 0;
+  WaitQueue never_;
+};
+
+// The host's end of a pipe whose other end a guest has: stdin that a thread feeds, or stdout that
+// it reads.
+class HostPipe {
+ public:
+  enum class Flow { to_guest, from_guest };
+
+  HostPipe(Kernel& kernel, Flow flow);
+  ~HostPipe();
+  HostPipe(const HostPipe&) = delete;
+  HostPipe& operator=(const HostPipe&) = delete;
+
+  // For SpawnRequest::files; null after release_guest_end().
+  FilePtr guest_end() const { return guest_; }
+  void release_guest_end();
+  // For who waits for several things at once: to be used with the kernel lock held.
+  Pipe& pipe() const noexcept { return *pipe_; }
+
+  // 0 is end of file: no guest has the other end open. ETIMEDOUT when the deadline passed,
+  // ECANCELED after cancel().
+  Result<std::size_t> read(std::span<std::byte> to, Deadline deadline = std::nullopt);
+  // All of it, or as much as was done before the deadline, the cancel or the end of the readers;
+  // the errors as above, and EPIPE, when that was nothing.
+  Result<std::size_t> write(std::span<const std::byte> from, Deadline deadline = std::nullopt);
+  // Closes the host's end: end of file for the guest, or EPIPE.
+  void close();
+  // All reads and writes, those that wait now and those to come, end with ECANCELED.
+  void cancel();
+
+ private:
+  Kernel& kernel_;
+  const Flow flow_;
+  std::shared_ptr<Pipe> pipe_;
+  FilePtr guest_;
+  bool open_ = true;
+  bool canceled_ = false;
+  WaitQueue canceled_changed_;
+};
+
+// The terminal emulator's side of a terminal.
+class HostTerminal {
+ public:
+  // ENOSPC when the kernel has too many terminals.
+  static Result<std::unique_ptr<HostTerminal>> create(Kernel& kernel, tty::WindowSize size);
+  ~HostTerminal();  // hangs up
+  HostTerminal(const HostTerminal&) = delete;
+  HostTerminal& operator=(const HostTerminal&) = delete;
+
+  // For SpawnRequest::terminal, and its file for descriptors 0, 1 and 2.
+  const std::shared_ptr<Terminal>& terminal() const noexcept { return terminal_; }
+  FilePtr guest_end() const { return guest_; }
+  void release_guest_end();
+
+  // What the terminal shows. 0: no guest has it open any more, and everything has been read.
+  // ETIMEDOUT, ECANCELED as for pipes.
+  Result<std::size_t> read(std::span<std::byte> to, Deadline deadline = std::nullopt);
+  // Typed bytes; as HostPipe::write, with EIO when no guest has it open.
+  Result<std::size_t> write(std::span<const std::byte> typed, Deadline deadline = std::nullopt);
+  void resize(tty::WindowSize size);
+  // The line is dropped: SIGHUP for the session.
+  void hang_up();
+  void cancel();
+
+ private:
+  HostTerminal(Kernel& kernel, std::shared_ptr<Terminal> terminal, FilePtr guest);
+
+  Kernel& kernel_;
+  std::shared_ptr<Terminal> terminal_;
+  FilePtr guest_;
+  bool canceled_ = false;
+  WaitQueue canceled_changed_;
+};
+
+}  // namespace cloche::kernel

@@ -1,0 +1,39 @@
+#include "kernel/host/resident.h"
+
+#include "kernel/host/job_deadline.h"
+#include "wasm/run_here.h"
+
+namespace cloche::kernel {
+
+Result<bool> Resident::run_turn(Process& process, std::unique_lock<std::mutex>& lock,
+                                Deadline deadline) {
+  wasm::RunHere here;
+  CLOCHE_TRY(process.kernel().resume(process));
+  if (!here.caught()) return wait_for_answer(process, deadline);
+  hosted = true;
+  const JobId job = process.job;
+  lock.unlock();
+  const JobDeadline limit(process.kernel(), job, deadline);
+  here.run();
+  lock.lock();
+  hosted = false;
+  return !limit.passed();
+}
+
+bool Resident::wait_for_answer(Process& process, Deadline deadline) {
+  Waiter waiter;
+  WaitQueue* const queues[] = {&answer, &process.ended};
+  while (!answered && !is_gone(process)) {
+    if (!waiter.sleep(process.kernel().mutex(), queues, deadline))
+      return answered || is_gone(process);
+  }
+  return true;
+}
+
+void Resident::leave(Task& task) {
+  gone = true;
+  replaced = task.replacing();
+  answer.wake_all();
+}
+
+}  // namespace cloche::kernel

@@ -1,0 +1,62 @@
+// The texts of /proc, in Linux's formats, from what the kernel knows. Figures are the sandbox's
+// own: its limits, its processes, one processor. Kernel lock held.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "kernel/process/process.h"
+
+namespace cloche::kernel {
+class Kernel;
+}
+
+namespace cloche::kernel::proc {
+
+// --- The sandbox --------------------------------------------------------------------------------
+
+std::string cmdline(const Kernel& kernel);
+std::string cpuinfo(const Kernel& kernel);
+std::string devices(const Kernel& kernel);
+std::string filesystems(const Kernel& kernel);
+std::string loadavg(const Kernel& kernel);
+std::string meminfo(const Kernel& kernel);
+std::string stat(const Kernel& kernel);
+std::string swaps(const Kernel& kernel);
+std::string uptime(const Kernel& kernel);
+std::string version(const Kernel& kernel);
+
+std::string file_max(const Kernel& kernel);
+std::string hostname(const Kernel& kernel);
+std::string osrelease(const Kernel& kernel);
+std::string ostype(const Kernel& kernel);
+std::string pid_max(const Kernel& kernel);
+std::string random_uuid(const Kernel& kernel);
+std::string threads_max(const Kernel& kernel);
+
+// --- A process ----------------------------------------------------------------------------------
+
+std::string process_cgroup(const Process& process);
+std::string process_cmdline(const Process& process);
+std::string process_comm(const Process& process);
+std::string process_environ(const Process& process);
+std::string process_io(const Process& process);
+std::string process_limits(const Process& process);
+std::string process_maps(const Process& process);
+std::string process_mountinfo(const Process& process);
+std::string process_mounts(const Process& process);
+std::string process_net_dev(const Process& process);
+std::string process_stat(const Process& process);
+std::string process_statm(const Process& process);
+std::string process_status(const Process& process);
+// "0": nothing here is chosen to be killed, and nothing waits in a kernel function that has a name.
+std::string process_zero(const Process& process);
+std::string descriptor_info(const Process& process, std::int32_t fd);
+
+// Sixteen random bytes as a UUID of version 4, with a newline.
+std::string uuid(std::array<std::uint8_t, 16> bytes);
+// Processes that compute, and that are there at all.
+std::size_t running_count(const Kernel& kernel);
+
+}  // namespace cloche::kernel::proc

@@ -1,0 +1,178 @@
+#include "kernel/process/exec.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include "base/unlocked.h"
+#include "kernel/kernel.h"
+#include "kernel/process/process_files.h"
+#include "kernel/process/process_timers.h"
+#include "kernel/process/task.h"
+#include "vfs/checked_operations.h"
+
+namespace cloche::kernel {
+namespace {
+
+constexpr int max_interpreters = 4;
+constexpr long max_user_loads = 2;
+// How often one who waits for the compiler looks whether he is to end.
+constexpr std::chrono::milliseconds load_look{10};
+constexpr std::size_t head_bytes = 256;  // as much of a #! line as Linux looks at
+constexpr std::array<std::byte, 4> wasm_magic{std::byte{0}, std::byte{'a'}, std::byte{'s'},
+                                              std::byte{'m'}};
+
+struct Found {
+  vfs::Node node;
+  std::string path;  // absolute
+};
+
+Result<Found> find_executable(Kernel& kernel, const Process& process, const ExecRequest& request) {
+  // A folder that is gone is in the way of no absolute path.
+  const vfs::Node start = request.path.starts_with('/') ? kernel.files().root()
+                          : request.start               ? request.start
+                                                        : process.cwd;
+  const process_files::Acting acting(process);
+  CLOCHE_ASSIGN(vfs::Node node,
+                kernel.files().lookup(start, request.path, request.follow, process.credentials));
+  CLOCHE_ASSIGN(const vfs::Stat stat, node.stat());
+  if (stat.type == vfs::FileType::symlink) return Errno::loop;
+  if (stat.type != vfs::FileType::regular) return Errno::acces;
+  CLOCHE_TRY(vfs::check_access(stat, process.credentials, vfs::Access::execute));
+  Result<std::string> path = kernel.files().path_of(node);
+  return Found{std::move(node), path ? *std::move(path) : request.path};
+}
+
+// "#!interpreter[ argument]": the words of the line.
+std::vector<std::string> shebang(std::string_view head) {
+  constexpr std::string_view blanks = " \t";
+  std::string_view line = head.substr(2, head.find('\n') - 2);
+  const auto trim = [&] {
+    line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+    while (!line.empty() && blanks.find(line.back()) != std::string_view::npos)
+      line.remove_suffix(1);
+  };
+  trim();
+  std::vector<std::string> words;
+  const std::size_t end = std::min(line.find_first_of(blanks), line.size());
+  if (end == 0) return words;
+  words.emplace_back(line.substr(0, end));
+  line.remove_prefix(end);
+  trim();
+  if (!line.empty()) words.emplace_back(line);
+  return words;
+}
+
+Result<std::vector<std::byte>> read_whole(vfs::NodeIo& io, std::uint64_t size) {
+  std::vector<std::byte> content(static_cast<std::size_t>(size));
+  std::size_t done = 0;
+  while (done < content.size()) {
+    CLOCHE_ASSIGN(const std::size_t got, io.read(done, std::span(content).subspan(done)));
+    if (got == 0) break;
+    done += got;
+  }
+  content.resize(done);
+  return content;
+}
+
+// Sleeps without the lock, for a moment. EINTR when the task is to end.
+Result<void> pause(Kernel& kernel, Task& task, const std::function<void()>& sleep) {
+  {
+    const Unlocked unlocked(kernel.mutex());
+    sleep();
+  }
+  if (task.attend() && task.unwinding()) return Errno::intr;
+  return {};
+}
+
+// As long as it takes, or until the task is to end. A sandbox has few loads at a time, those that
+// nobody waits for any more included.
+Result<std::shared_ptr<const Program>> load_while_alive(Kernel& kernel, Task& task,
+                                                        std::vector<std::byte> content) {
+  while (kernel.user_loads() >= max_user_loads) {
+    CLOCHE_TRY(pause(kernel, task, [] { std::this_thread::sleep_for(load_look); }));
+  }
+  const auto load =
+      kernel.services().programs.begin_load(std::move(content), kernel.user_load_ticket());
+  std::optional<ProgramLoad::Outcome> outcome;
+  while (!outcome) CLOCHE_TRY(pause(kernel, task, [&] { outcome = load->wait_for(load_look); }));
+  return *std::move(outcome);
+}
+
+Result<std::shared_ptr<const Program>> load_user_program(Kernel& kernel, vfs::NodeIo& io,
+                                                         Task* task) {
+  CLOCHE_ASSIGN(const vfs::Stat stat, io.stat());
+  if (stat.size > kernel.limits().program_bytes) return Errno::noexec;
+  CLOCHE_ASSIGN(std::vector<std::byte> content, read_whole(io, stat.size));
+  if (task != nullptr) return load_while_alive(kernel, *task, std::move(content));
+  const Unlocked unlocked(kernel.mutex());
+  return kernel.services().programs.load_bytes(content);
+}
+
+Result<std::shared_ptr<const Program>> load_tagged(Kernel& kernel, ProgramTag tag) {
+  const Unlocked unlocked(kernel.mutex());
+  return kernel.services().programs.load(tag);
+}
+
+std::string base_name(std::string_view path) {
+  return std::string(path.substr(path.find_last_of('/') + 1).substr(0, 15));
+}
+
+}  // namespace
+
+Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecRequest request,
+                                   Task* task) {
+  std::size_t total = 0;
+  for (const auto* list : {&request.argv, &request.environment}) {
+    for (const std::string& text : *list) total += text.size() + 1 + sizeof(std::uint32_t);
+  }
+  if (total > kernel.limits().argument_bytes) return Errno::toobig;
+  if (request.argv.empty()) request.argv.emplace_back();
+
+  const std::string name = base_name(request.path);
+  for (int depth = 0; depth <= max_interpreters; ++depth) {
+    CLOCHE_ASSIGN(Found found, find_executable(kernel, process, request));
+    ExecImage image{name, found.path, request.argv, request.environment};
+    if (const ProgramTag tag = found.node.fs().program(found.node.ino()); tag != 0) {
+      CLOCHE_ASSIGN(std::shared_ptr<const Program> program, load_tagged(kernel, tag));
+      return LoadedProgram{std::move(program), std::move(image)};
+    }
+    CLOCHE_ASSIGN(const std::unique_ptr<vfs::NodeIo> io,
+                  vfs::open(found.node, vfs::Access::execute, process.credentials));
+    std::array<std::byte, head_bytes> head{};
+    CLOCHE_ASSIGN(const std::size_t got, io->read(0, head));
+    const std::string_view text(reinterpret_cast<const char*>(head.data()), got);
+    if (got >= wasm_magic.size() &&
+        std::equal(wasm_magic.begin(), wasm_magic.end(), head.begin())) {
+      CLOCHE_ASSIGN(std::shared_ptr<const Program> program, load_user_program(kernel, *io, task));
+      return LoadedProgram{std::move(program), std::move(image)};
+    }
+    if (!text.starts_with("#!")) return Errno::noexec;
+    std::vector<std::string> argv = shebang(text);
+    if (argv.empty()) return Errno::noexec;
+    const std::string interpreter = argv.front();
+    argv.push_back(request.path);
+    argv.insert(argv.end(), std::next(request.argv.begin()), request.argv.end());
+    request.path = interpreter;
+    request.argv = std::move(argv);
+    request.start = {};
+    request.follow = vfs::Follow::yes;
+  }
+  return Errno::loop;
+}
+
+void apply_exec(Process& process, ExecImage image) {
+  process.name = std::move(image.name);
+  process.exe = std::move(image.exe);
+  process.argv = std::move(image.argv);
+  process.environment = std::move(image.environment);
+  process_files::close_for_exec(process);
+  process.signals.reset_for_exec();
+  if (process.timers) process.timers->program_changed();
+  process.has_execed = true;
+}
+
+}  // namespace cloche::kernel

@@ -1,0 +1,94 @@
+#include "kernel/process/program.h"
+
+#include <thread>
+
+#include "base/check.h"
+
+namespace cloche::kernel {
+
+Result<std::shared_ptr<const Program>> ProgramStore::link(
+    std::shared_ptr<const wasm::Module> module, Startup startup) {
+  auto program = std::make_shared<Program>();
+  program->startup = std::move(startup);
+  CLOCHE_ASSIGN(program->module, linker_.link(std::move(module)));
+  return std::shared_ptr<const Program>(std::move(program));
+}
+
+ProgramTag ProgramStore::add(std::filesystem::path wasm_file, Startup startup) {
+  const std::lock_guard lock(mutex_);
+  entries_.push_back({std::move(wasm_file), std::move(startup), nullptr});
+  return entries_.size();
+}
+
+std::size_t ProgramStore::size() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
+void ProgramStore::replace(ProgramTag tag, Program program) {
+  const std::lock_guard lock(mutex_);
+  CLOCHE_CHECK(tag >= 1 && tag <= entries_.size());
+  entries_[tag - 1].program = std::make_shared<const Program>(std::move(program));
+}
+
+Result<std::shared_ptr<const Program>> ProgramStore::load(ProgramTag tag) {
+  std::filesystem::path wasm_file;
+  Startup startup;
+  {
+    const std::lock_guard lock(mutex_);
+    if (tag == 0 || tag > entries_.size()) return Errno::noexec;
+    if (entries_[tag - 1].program) return entries_[tag - 1].program;
+    wasm_file = entries_[tag - 1].wasm_file;
+    startup = entries_[tag - 1].startup;
+  }
+  // Loaded without the lock: a compile takes long, and the module store makes concurrent ones one.
+  const auto module = modules_.load(wasm_file);
+  if (!module) return Errno::noexec;
+  CLOCHE_ASSIGN(std::shared_ptr<const Program> program, link(*module, std::move(startup)));
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_[tag - 1];
+  if (!entry.program) entry.program = std::move(program);
+  return entry.program;
+}
+
+Result<std::shared_ptr<const Program>> ProgramStore::load_bytes(std::span<const std::byte> bytes) {
+  const auto module = modules_.load(bytes, "program");
+  if (!module || !(*module)->info().has_export("_start")) return Errno::noexec;
+  return link(*module, {});
+}
+
+std::optional<ProgramLoad::Outcome> ProgramLoad::wait_for(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, time, [this] { return outcome_.has_value(); });
+  return outcome_;
+}
+
+std::shared_ptr<ProgramLoad> ProgramStore::begin_load(std::vector<std::byte> bytes,
+                                                      std::shared_ptr<const void> ticket) {
+  const auto load = std::make_shared<ProgramLoad>();
+  {
+    const std::lock_guard lock(mutex_);
+    ++loads_under_way_;
+  }
+  std::thread([this, load, bytes = std::move(bytes), ticket = std::move(ticket)]() mutable {
+    ProgramLoad::Outcome outcome = load_bytes(bytes);
+    ticket.reset();
+    {
+      const std::lock_guard lock(load->mutex_);
+      load->outcome_ = std::move(outcome);
+    }
+    load->changed_.notify_all();
+    // Told under the lock: after it the store may be gone.
+    const std::lock_guard lock(mutex_);
+    --loads_under_way_;
+    load_done_.notify_all();
+  }).detach();
+  return load;
+}
+
+ProgramStore::~ProgramStore() {
+  std::unique_lock lock(mutex_);
+  load_done_.wait(lock, [this] { return loads_under_way_ == 0; });
+}
+
+}  // namespace cloche::kernel

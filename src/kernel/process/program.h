@@ -1,0 +1,110 @@
+// Program: what a process executes, a compiled module that is linked to the kernel's imports, and
+// how it starts. ProgramStore: the programs of one host process, shared by all its kernels.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "kernel/process/preopen_plan.h"
+#include "wasm/linker.h"
+#include "wasm/memory_image.h"
+#include "wasm/module.h"
+#include "wasm/module_store.h"
+#include "wasm/outcome.h"
+
+namespace cloche::kernel {
+
+class Task;
+
+// How a program starts where that is more than a call of its entry.
+struct Startup {
+  // Called in place of the entry, on the task's thread, without the kernel lock, with a fresh
+  // instance; its outcome is that of the program. Nothing: it has called Task::park as the last
+  // thing that it did, and is called again when the task goes on, with the instance as it was.
+  std::function<std::optional<wasm::Outcome>(Task&)> run;
+  // Of a WASI program.
+  wasi::PreopenPlan preopens;
+};
+
+struct Program {
+  std::shared_ptr<const wasm::LinkedModule> module;
+  // Mapped over a fresh instance before `entry` is called; null: the module's own initial memory.
+  std::shared_ptr<const wasm::MemoryImage> boot_image;
+  // An export of type () -> () or () -> i32 (the exit status).
+  std::string entry = "_start";
+  Startup startup;
+};
+
+// A program that is being loaded on a thread of its own. Thread-safe.
+class ProgramLoad {
+ public:
+  using Outcome = Result<std::shared_ptr<const Program>>;
+  // What came of it; nothing when it is still under way after that time.
+  std::optional<Outcome> wait_for(std::chrono::milliseconds time);
+
+ private:
+  friend class ProgramStore;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Outcome> outcome_;
+};
+
+// Identifies a program of the base layer: what vfs::BaseBuilder::add_program is given, and exec
+// finds at the inode.
+using ProgramTag = std::uint64_t;
+
+// Thread-safe. Outlives every Kernel that uses it.
+class ProgramStore {
+ public:
+  ProgramStore(wasm::ModuleStore& modules, wasm::Linker& linker)
+      : modules_(modules), linker_(linker) {}
+  // Waits for the loads under way.
+  ~ProgramStore();
+
+  // Names a wasm file of the host as a program of base layers. Nothing is read before its first
+  // exec.
+  ProgramTag add(std::filesystem::path wasm_file, Startup startup = {});
+  // From now on what has this tag starts like this (a boot image, another entry).
+  void replace(ProgramTag tag, Program program);
+
+  // The program of a tag; compiled, or taken from the cache, at the first call. ENOEXEC when the
+  // file is damaged or absent.
+  Result<std::shared_ptr<const Program>> load(ProgramTag tag);
+  std::size_t size() const;
+  // The program in bytes that a user brought. ENOEXEC when they are not a program that can run
+  // here.
+  Result<std::shared_ptr<const Program>> load_bytes(std::span<const std::byte> bytes);
+  // The same on another thread: compiling cannot be stopped, but who waits for it can. `ticket` is
+  // kept until it is done, so that its owner can count.
+  std::shared_ptr<ProgramLoad> begin_load(std::vector<std::byte> bytes,
+                                          std::shared_ptr<const void> ticket);
+
+ private:
+  Result<std::shared_ptr<const Program>> link(std::shared_ptr<const wasm::Module> module,
+                                              Startup startup);
+
+  wasm::ModuleStore& modules_;
+  wasm::Linker& linker_;
+  mutable std::mutex mutex_;
+  struct Entry {
+    std::filesystem::path wasm_file;
+    Startup startup;
+    std::shared_ptr<const Program> program;
+  };
+  std::vector<Entry> entries_;  // tag - 1
+  std::condition_variable load_done_;
+  std::size_t loads_under_way_ = 0;
+};
+
+}  // namespace cloche::kernel

@@ -1,0 +1,394 @@
+#include "kernel/process/task.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "base/unlocked.h"
+#include "kernel/kernel.h"
+#include "kernel/process/mapping.h"
+#include "kernel/wasi/preopens.h"
+
+namespace cloche::kernel {
+namespace {
+
+// What a trap is on Linux.
+int signal_of(wasm::Trap trap) {
+  switch (trap) {
+    case wasm::Trap::division_by_zero:
+    case wasm::Trap::integer_overflow:
+    case wasm::Trap::bad_conversion: return sigfpe;
+    case wasm::Trap::unreachable: return sigill;
+    case wasm::Trap::uncaught_exception: return sigabrt;
+    case wasm::Trap::out_of_memory:
+    case wasm::Trap::interrupted: return sigkill;
+    default: return sigsegv;
+  }
+}
+
+WaitStatus status_of(const wasm::Outcome& outcome) {
+  switch (outcome.ending) {
+    case wasm::Ending::returned: return WaitStatus::exited(outcome.result.as_i32());
+    case wasm::Ending::trapped: return WaitStatus::signaled(signal_of(outcome.trap));
+    default: return WaitStatus::signaled(sigkill);
+  }
+}
+
+std::chrono::nanoseconds clock_now(clockid_t clock) {
+  timespec now{};
+  if (clock_gettime(clock, &now) != 0) return {};
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+}  // namespace
+
+Task::Task(ProcessPtr process, Start start)
+    : kernel_(process->kernel()),
+      owner_(std::move(process)),
+      program_(std::move(start.program)),
+      instance_(std::move(start.clone)),
+      clone_function_(start.clone_function),
+      clone_argument_(start.clone_argument),
+      is_clone_(instance_ != nullptr) {
+  if (instance_) adopt_instance();
+}
+
+Task::~Task() = default;
+
+void Task::adopt_instance() {
+  instance_->set_owner(this);
+  instance_->set_epoch_handler(
+      [](wasm::Instance&, void* owner) noexcept { return of(owner).on_epoch(); });
+  const auto pending = instance_->global("__cloche_sigpending");
+  pending_word_ = pending ? std::optional(pending->as_u32()) : std::nullopt;
+}
+
+Result<void> Task::start_instance() {
+  wasm::InstanceOptions options;
+  options.owner = this;
+  options.memory_limit_bytes = kernel_.limits().process_memory_bytes;
+  CLOCHE_ASSIGN(instance_, wasm::Instance::create(program_->module, options, &owner_->end_message));
+  if (program_->boot_image) CLOCHE_TRY(program_->boot_image->map_into(*instance_));
+  adopt_instance();
+  const std::lock_guard lock(kernel_.mutex());
+  const std::uint64_t size = instance_->memory().size();
+  const auto heap_base = instance_->global("__heap_base");
+  owner_->memory.reset(heap_base ? heap_base->as_u32() : size, size);
+  if (program_->module->module().info().interface == wasm::Interface::wasi) {
+    CLOCHE_TRY(wasi::install_preopens(*owner_, program_->startup.preopens));
+  }
+  return account_memory(size);
+}
+
+Result<void> Task::account_memory(std::uint64_t size) {
+  if (size <= charged_bytes_) return {};
+  CLOCHE_TRY(kernel_.charge_memory(size - charged_bytes_));
+  charged_bytes_ = size;
+  owner_->usage.max_memory_bytes = std::max(owner_->usage.max_memory_bytes, size);
+  return {};
+}
+
+Result<void> Task::grow_memory(std::uint64_t size) {
+  constexpr std::uint64_t wasm_page = 65536;
+  const std::uint64_t have = instance_->memory().size();
+  if (size <= have) return {};
+  const std::uint64_t pages = (size - have + wasm_page - 1) / wasm_page;
+  CLOCHE_TRY(account_memory(have + pages * wasm_page));
+  CLOCHE_TRY(instance_->grow(pages));
+  process().memory.grown(instance_->memory().size());
+  return {};
+}
+
+Task::Left Task::run() noexcept {
+  clockid_t clock{};
+  if (pthread_getcpuclockid(pthread_self(), &clock) == 0) {
+    const std::lock_guard lock(kernel_.mutex());
+    thread_clock_ = clock;
+    // What was used before counts on.
+    cpu_base_ = clock_now(clock) - owner_->usage.cpu;
+  }
+  LeftProgram left;
+  do {
+    left = run_program();
+  } while (left == LeftProgram::replaced);
+  if (left == LeftProgram::parked) return Left::parked;
+
+  const std::lock_guard lock(kernel_.mutex());
+  owner_->usage.cpu = cpu_time();
+  thread_clock_.reset();
+  kernel_.release_memory(std::exchange(charged_bytes_, 0));
+  if (vfork_child_) {
+    // The parent was ended between vfork and exec: its child never ran.
+    kernel_.ended(*std::exchange(vfork_child_, nullptr), WaitStatus::signaled(sigkill));
+  }
+  owner_->task = nullptr;
+  kernel_.ended(*owner_, status_);
+  return Left::ended;
+}
+
+bool Task::is_to_leave() {
+  const std::lock_guard lock(kernel_.mutex());
+  (void)attend();
+  return unwinding_;
+}
+
+Task::LeftProgram Task::run_program() noexcept {
+  wasm::Outcome outcome;
+  outcome.ending = wasm::Ending::exited;
+  // Looked at twice: what is to die at once needs no instance, and nothing interrupts the making of
+  // one.
+  if (!is_to_leave()) {
+    if (!instance_ && !start_instance()) {
+      instance_.reset();
+      status_ = WaitStatus::signaled(sigkill);
+      return LeftProgram::ended;
+    }
+    if (!is_to_leave()) {
+      std::optional<wasm::Outcome> end = call_program();
+      if (!end) return LeftProgram::parked;
+      outcome = *std::move(end);
+    }
+  }
+  is_clone_ = false;
+  if (instance_) {
+    const std::lock_guard lock(kernel_.mutex());
+    write_back_mappings(*this, 0, UINT64_MAX);
+  }
+  instance_.reset();
+
+  const std::lock_guard lock(kernel_.mutex());
+  if (next_program_) {
+    program_ = std::exchange(next_program_, nullptr);
+    interpreter_signals_.reset();
+    kernel_.release_memory(std::exchange(charged_bytes_, 0));
+    unwinding_ = false;
+    return LeftProgram::replaced;
+  }
+  if (!end_) owner_->end_message = outcome.message;
+  status_ = end_ ? *end_ : status_of(outcome);
+  return LeftProgram::ended;
+}
+
+std::optional<wasm::Outcome> Task::call_program() {
+  if (is_clone_) {
+    return instance_->call("__clone_entry",
+                           {wasm::Value::i32(clone_function_), wasm::Value::i32(clone_argument_)});
+  }
+  if (program_->startup.run) return program_->startup.run(*this);
+  return instance_->call(program_->entry);
+}
+
+void Task::park() {
+  owner_->usage.cpu = cpu_time();
+  thread_clock_.reset();
+  parked_ = true;
+  kernel_.park(*this);
+}
+
+std::chrono::nanoseconds Task::cpu_time() const {
+  if (!thread_clock_) return owner_->usage.cpu;
+  return clock_now(static_cast<clockid_t>(*thread_clock_)) - cpu_base_;
+}
+
+Result<void> Task::block(std::span<WaitQueue* const> queues, Deadline deadline) {
+  if (attend()) return Errno::restart;
+  sleeping_ = true;
+  const bool woken = waiter_.sleep(kernel_.mutex(), queues, deadline);
+  sleeping_ = false;
+  if (attention() && attend()) return Errno::restart;
+  if (!woken) return Errno::timedout;
+  return {};
+}
+
+bool Task::attend() {
+  for (;;) {
+    if (unwinding_) return true;
+    SignalState& signals = owner_->signals;
+    // Between vfork and exec the guest's code is the child's: the parent's signals wait.
+    const SignalSet deliverable =
+        vfork_child_ ? signals.deliverable() & SignalSet::of(sigkill) : signals.deliverable();
+    SignalSet handled;
+    std::optional<int> next;
+    for (std::uint64_t bits = deliverable.bits(); bits != 0; bits &= bits - 1) {
+      const int signo = __builtin_ctzll(bits) + 1;
+      if (signals.has_handler(signo) && (pending_word_ || interpreter_signals_)) {
+        handled.add(signo);
+      } else if (!next) {
+        next = signo;
+      }
+    }
+    // Death comes first, then the handlers, then stops.
+    if (deliverable.has(sigkill)) next = sigkill;
+    if (!next && interpreter_signals_) {
+      attention_.store(vfork_child_ != nullptr, std::memory_order_release);
+      tell_interpreter(handled);
+      return told_;
+    }
+    if (!next) {
+      attention_.store(!handled.empty() || vfork_child_ != nullptr, std::memory_order_release);
+      if (handled.empty()) return false;
+      const wasm::GuestMemory memory = instance_->memory();
+      (void)memory.write<std::uint32_t>(*pending_word_, 1);
+      return true;
+    }
+    (void)signals.dequeue(SignalSet::of(*next));
+    if (*next != sigkill && signals.ignored(*next)) continue;
+    switch (*next == sigkill ? DefaultAction::terminate : default_action(*next)) {
+      case DefaultAction::ignore:
+      case DefaultAction::resume: break;
+      case DefaultAction::stop:
+        if (*next == sigstop || !kernel_.group_is_orphaned(owner_->pgid)) stop_here(*next);
+        break;
+      case DefaultAction::terminate:
+      case DefaultAction::core:
+        end_ = WaitStatus::signaled(*next);
+        unwinding_ = true;
+        break;
+    }
+  }
+}
+
+void Task::tell_interpreter(SignalSet handled) {
+  if (handled.empty()) return;
+  wasm::GuestMemory memory = instance_->memory();
+  const InterpreterSignals& words = *interpreter_signals_;
+  while (const auto signal = owner_->signals.dequeue(handled)) {
+    const auto signo = static_cast<std::uint32_t>(signal->signo);
+    (void)memory.write<std::uint32_t>(words.first + signo * words.stride, 1);
+  }
+  (void)memory.write<std::uint32_t>(words.any, 1);
+  if (const auto bits = memory.read<std::uint32_t>(words.breaker))
+    (void)memory.write<std::uint32_t>(words.breaker, *bits | words.breaker_bits);
+  told_ = true;
+}
+
+bool Task::handlers_restart() const noexcept {
+  const SignalState& signals = owner_->signals;
+  for (std::uint64_t bits = signals.deliverable().bits(); bits != 0; bits &= bits - 1) {
+    const int signo = __builtin_ctzll(bits) + 1;
+    if (signals.has_handler(signo) && (signals.disposition(signo).flags & sa_restart) == 0)
+      return false;
+  }
+  return true;
+}
+
+void Task::stop_here(int signo) {
+  Process& process = *owner_;
+  process.state = ProcessState::stopped;
+  process.pending_report = WaitStatus::stopped(signo);
+  kernel_.report_to_parent(process, cld_stopped, signo);
+  while (process.state == ProcessState::stopped && !process.signals.pending().has(sigkill)) {
+    sleeping_ = true;
+    (void)waiter_.sleep(kernel_.mutex(), {}, std::nullopt);
+    sleeping_ = false;
+  }
+  process.state = ProcessState::running;
+}
+
+void Task::notice() noexcept {
+  attention_.store(true, std::memory_order_release);
+  if (parked_) {
+    // Refused for want of a thread, it is seen when the task goes on.
+    (void)kernel_.resume(*owner_);
+  } else if (sleeping_) {
+    waiter_.wake();
+  } else {
+    kernel_.services().engine.interrupt();
+  }
+}
+
+wasm::EpochAction Task::on_epoch() noexcept {
+  if (!attention()) return wasm::EpochAction::proceed;
+  {
+    const std::lock_guard lock(kernel_.mutex());
+    const bool handler = attend();
+    if (unwinding_) return wasm::EpochAction::unwind;
+    if (interpreter_signals_) return wasm::EpochAction::proceed;
+    // A handler that computes may be interrupted by the next signal, but not without end.
+    constexpr int max_nested_handlers = 16;
+    if (!handler || handler_depth_ >= max_nested_handlers) return wasm::EpochAction::proceed;
+  }
+  ++handler_depth_;
+  const wasm::Outcome outcome = instance_->call("__cloche_signal");
+  --handler_depth_;
+  if (outcome.returned()) return wasm::EpochAction::proceed;
+  if (outcome.ending == wasm::Ending::trapped) {
+    if (outcome.trap == wasm::Trap::uncaught_exception) return wasm::EpochAction::rethrow;
+    const std::lock_guard lock(kernel_.mutex());
+    if (!end_) end_ = WaitStatus::signaled(signal_of(outcome.trap));
+    unwinding_ = true;
+  }
+  return wasm::EpochAction::unwind;
+}
+
+std::optional<Pid> Task::exit(WaitStatus status) {
+  if (vfork_child_) {
+    const ProcessPtr child = std::exchange(vfork_child_, nullptr);
+    kernel_.ended(*child, status);
+    return child->pid();
+  }
+  end_ = status;
+  unwinding_ = true;
+  return std::nullopt;
+}
+
+Result<void> Task::vfork_begin() {
+  if (vfork_child_) return Errno::inval;
+  CLOCHE_ASSIGN(vfork_child_, kernel_.create_child(*owner_, sigchld));
+  return {};
+}
+
+Result<Pid> Task::exec(std::shared_ptr<const Program> program) {
+  if (vfork_child_) {
+    const ProcessPtr child = vfork_child_;
+    CLOCHE_TRY(kernel_.start(
+        child, std::make_unique<Task>(child, Start{std::move(program), nullptr, 0, 0})));
+    vfork_child_.reset();
+    return child->pid();
+  }
+  next_program_ = std::move(program);
+  unwinding_ = true;
+  return Pid{0};
+}
+
+Result<Pid> Task::clone(std::uint32_t function, std::uint32_t argument, std::uint32_t flags) {
+  if (vfork_child_) return Errno::inval;
+  const int exit_signal = static_cast<int>(flags & 0xff);
+  if (exit_signal != 0 && !valid_signal(exit_signal)) return Errno::inval;
+  if (!instance_->has_export("__clone_entry")) return Errno::nosys;
+  CLOCHE_ASSIGN(const ProcessPtr child,
+                kernel_.create_child(*owner_, exit_signal == 0 ? sigchld : exit_signal));
+
+  // The copy is made without the lock: this thread is the only one that changes the parent's
+  // memory.
+  Result<std::unique_ptr<wasm::Instance>> copy = [&] {
+    const Unlocked unlocked(kernel_.mutex());
+    return copy_instance();
+  }();
+  Result<void> started;
+  if (copy) {
+    auto task =
+        std::make_unique<Task>(child, Start{program_, *std::move(copy), function, argument});
+    started = task->account_memory(instance_->memory().size());
+    if (started) started = kernel_.start(child, std::move(task));
+  } else {
+    started = copy.error();
+  }
+  if (!started) {
+    kernel_.forget(*child);
+    return started.error();
+  }
+  return child->pid();
+}
+
+Result<std::unique_ptr<wasm::Instance>> Task::copy_instance() {
+  wasm::InstanceOptions options;
+  options.memory_limit_bytes = kernel_.limits().process_memory_bytes;
+  CLOCHE_ASSIGN(std::unique_ptr<wasm::Instance> child,
+                wasm::Instance::create(program_->module, options));
+  CLOCHE_TRY(wasm::copy_into_clone(*instance_, *child));
+  return child;
+}
+
+}  // namespace cloche::kernel

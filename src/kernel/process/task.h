@@ -1,0 +1,175 @@
+// Task: executes one process, from its start through every exec to its end, on one thread of the
+// host.
+//
+// The thread runs guest code without the kernel lock; a system call takes the lock, and sleeps
+// through block(), which releases it. Signals, kill and deadlines wake every block(). A program of
+// the host's (Startup::run) may give the thread back while no code of the guest is on its stack:
+// the task is parked, and goes on, on any thread, with Kernel::resume or for a signal.
+#pragma once
+
+#include <atomic>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "base/result.h"
+#include "kernel/process/process.h"
+#include "kernel/process/program.h"
+#include "wasm/instance.h"
+
+namespace cloche::kernel {
+
+class Kernel;
+
+// The words of an interpreter that handles signals between its own instructions, as CPython does:
+// addresses in its memory. Told of a signal, it runs the handler by itself, soon.
+struct InterpreterSignals {
+  std::uint32_t any = 0;      // 1: some signal has come
+  std::uint32_t breaker = 0;  // has `breaker_bits` set when the interpreter is to look
+  std::uint32_t breaker_bits = 0;
+  std::uint32_t first = 0;  // + signo * stride: 1, this one has come
+  std::uint32_t stride = 0;
+};
+
+class Task {
+ public:
+  // What a new task executes: a program from its start, or a clone's instance with its entry.
+  struct Start {
+    std::shared_ptr<const Program> program;
+    std::unique_ptr<wasm::Instance> clone;  // set for a clone
+    std::uint32_t clone_function = 0;
+    std::uint32_t clone_argument = 0;
+  };
+
+  Task(ProcessPtr process, Start start);
+  ~Task();
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+
+  enum class Left : std::uint8_t { ended, parked };
+  // The thread's body. When it answers `parked` the task is not the caller's any more: it may run
+  // elsewhere, or be gone. No lock held.
+  Left run() noexcept;
+
+  Kernel& kernel() const noexcept { return kernel_; }
+  // The process on which system calls act: the owner, or its vfork child until that execs or exits.
+  Process& process() const noexcept { return vfork_child_ ? *vfork_child_ : *owner_; }
+  Process& owner() const noexcept { return *owner_; }
+  const Program& program() const noexcept { return *program_; }
+  wasm::Instance& instance() noexcept { return *instance_; }
+
+  // --- Called with the kernel lock held, by the task's own thread
+  // -----------------------------------------------
+
+  // Sleeps until one of `queues` is woken (look at your condition again), or the deadline:
+  // Errno::timedout. Stops and continues happen inside. Errno::restart: a signal wants to be
+  // handled, or the process is to die: return it (calls that Linux never restarts, see signal(7),
+  // turn it to Errno::intr).
+  Result<void> block(std::initializer_list<WaitQueue*> queues, Deadline deadline = std::nullopt) {
+    return block(std::span<WaitQueue* const>(queues.begin(), queues.size()), deadline);
+  }
+  Result<void> block(std::span<WaitQueue* const> queues, Deadline deadline);
+
+  // Looks at the pending signals: default actions happen here (a stop sleeps here). True when a
+  // handler is to run, or the task is to unwind.
+  bool attend();
+  // Gives the thread back; see Startup::run. From the moment that the lock is released the task
+  // may go on elsewhere: nothing of it, or of what it owns, is touched until it is called again.
+  void park();
+
+  // The guest is to leave its code: exit, a fatal signal, a kill, or an exec that succeeded.
+  bool unwinding() const noexcept { return unwinding_; }
+  // An exec has succeeded: the next program starts when this one's code is left.
+  bool replacing() const noexcept { return next_program_ != nullptr; }
+  // The address of the guest's pending word; nothing for a WASI guest.
+  std::optional<std::uint32_t> pending_word() const noexcept { return pending_word_; }
+
+  // exit_group: ends the acting process; for a vfork child the caller goes on as the parent, and
+  // this returns the child's pid.
+  std::optional<Pid> exit(WaitStatus status);
+  // execve after the program is loaded. Pid of the child in the vfork state, else 0 (and the task
+  // unwinds).
+  Result<Pid> exec(std::shared_ptr<const Program> program);
+  Result<void> vfork_begin();
+  // linux.clone. Releases the lock while memory is copied.
+  Result<Pid> clone(std::uint32_t function, std::uint32_t argument, std::uint32_t flags);
+
+  // Grows linear memory to at least `size` bytes; ENOMEM at the limits of the process and the
+  // sandbox.
+  Result<void> grow_memory(std::uint64_t size);
+  // Charges memory that the guest has grown by itself; ENOMEM when the sandbox has no more: then
+  // the process is to be killed.
+  Result<void> account_memory(std::uint64_t size);
+
+  // From now until exec a signal with a handler is told to the interpreter in these words; a call
+  // that it interrupts is EINTR. Addresses that are none are passed over.
+  void set_interpreter_signals(const InterpreterSignals& words) { interpreter_signals_ = words; }
+  bool has_interpreter_signals() const noexcept { return interpreter_signals_.has_value(); }
+  // A system call begins: what was told before does not interrupt it.
+  void begin_call() noexcept { told_ = false; }
+
+  // True when no pending handler was installed without SA_RESTART: an interrupted call is issued
+  // again after them.
+  bool handlers_restart() const noexcept;
+
+  std::chrono::nanoseconds cpu_time() const;
+  // What /proc tells: it sleeps in a system call; the linear memory that is charged to it.
+  bool sleeping() const noexcept { return sleeping_ || parked_; }
+  std::uint64_t memory_bytes() const noexcept { return charged_bytes_; }
+
+  // --- Called with the kernel lock held, by any thread
+  // ------------------------------------------------------------
+
+  // Signals of the process changed: wakes a sleeper, interrupts a guest that computes.
+  void notice() noexcept;
+
+  // --- Called without the lock, by wasm callbacks on the task's thread
+  // -------------------------------------------
+
+  // The engine's epoch: runs default actions and handlers of signals.
+  wasm::EpochAction on_epoch() noexcept;
+  // Runs in every host call before it returns to the guest: sets the guest's pending word, cheap
+  // when nothing is pending.
+  bool attention() const noexcept { return attention_.load(std::memory_order_acquire); }
+  static Task& of(void* instance_owner) noexcept { return *static_cast<Task*>(instance_owner); }
+
+ private:
+  friend class Kernel;
+  enum class LeftProgram : std::uint8_t { ended, replaced, parked };
+  Result<void> start_instance();
+  void adopt_instance();
+  bool is_to_leave();
+  Result<std::unique_ptr<wasm::Instance>> copy_instance();
+  // Runs what is loaded until it ends, or an exec put the next program in place.
+  LeftProgram run_program() noexcept;
+  std::optional<wasm::Outcome> call_program();
+  void stop_here(int signo);
+  void tell_interpreter(SignalSet handled);
+
+  Kernel& kernel_;
+  ProcessPtr owner_;
+  ProcessPtr vfork_child_;
+  std::shared_ptr<const Program> program_;
+  std::shared_ptr<const Program> next_program_;  // set by exec
+  std::unique_ptr<wasm::Instance> instance_;
+  std::uint32_t clone_function_ = 0;
+  std::uint32_t clone_argument_ = 0;
+  bool is_clone_ = false;
+  bool unwinding_ = false;
+  int handler_depth_ = 0;
+  std::optional<WaitStatus> end_;
+  WaitStatus status_ = WaitStatus::signaled(sigkill);  // once the program has ended
+  std::optional<std::uint32_t> pending_word_;          // address of __cloche_sigpending
+  std::optional<InterpreterSignals> interpreter_signals_;
+  bool told_ = false;                // the interpreter, in this call
+  std::uint64_t charged_bytes_ = 0;  // of the kernel's memory limit
+  Waiter waiter_;
+  bool sleeping_ = false;
+  bool parked_ = false;
+  std::atomic<bool> attention_{false};
+  std::optional<int> thread_clock_;  // CPU clock of the host thread, while it runs
+  std::chrono::nanoseconds cpu_base_{0};
+};
+
+}  // namespace cloche::kernel

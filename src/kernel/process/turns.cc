@@ -1,0 +1,25 @@
+#include "kernel/process/turns.h"
+
+#include <thread>
+
+#include "base/unlocked.h"
+#include "kernel/kernel.h"
+#include "kernel/process/task.h"
+
+namespace cloche::kernel {
+
+bool Turns::go_on() {
+  using namespace std::chrono_literals;
+  constexpr auto turn = 2ms;
+  if (std::chrono::steady_clock::now() - begin_ < turn) return true;
+  // Who waits for the lock has to wake up before he can take it.
+  constexpr auto pause = 50us;
+  {
+    const Unlocked unlocked(task_.kernel().mutex());
+    std::this_thread::sleep_for(pause);
+  }
+  begin_ = std::chrono::steady_clock::now();
+  return !task_.owner().signals.deliverable().has(sigkill);
+}
+
+}  // namespace cloche::kernel

@@ -1,0 +1,121 @@
+#include "kernel/time/timer_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <system_error>
+#include <utility>
+
+#include "base/host_error.h"
+
+namespace cloche::kernel {
+
+TimerThread::~TimerThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+TimerThread::Id TimerThread::add(Time when, const void* owner, std::function<void()> callback) {
+  const std::lock_guard lock(mutex_);
+  if (!thread_.joinable()) {
+    // Signals of the host's program are for its own threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error& error) {
+      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      throw HostError::from_errno("starting the timer thread", error.code().value());
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  const Id id = ++last_id_;
+  timers_.emplace(id, Timer{owner, std::move(callback), when});
+  order_.emplace(when, id);
+  if (when < sleeping_until_) changed_.notify_one();
+  return id;
+}
+
+bool TimerThread::cancel(Id id) {
+  std::function<void()>
+      unwanted;  // destroyed without the lock: what it holds may have a destructor of its own
+  const std::lock_guard lock(mutex_);
+  const auto timer = timers_.find(id);
+  if (timer == timers_.end()) return false;
+  const auto [first, last] = order_.equal_range(timer->second.when);
+  for (auto it = first; it != last; ++it) {
+    if (it->second != id) continue;
+    order_.erase(it);
+    break;
+  }
+  unwanted = std::move(timer->second.callback);
+  timers_.erase(timer);
+  return true;
+}
+
+void TimerThread::drain(const void* owner) {
+  std::vector<std::function<void()>> unwanted;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    for (auto it = order_.begin(); it != order_.end();) {
+      const auto timer = timers_.find(it->second);
+      if (timer->second.owner != owner) {
+        ++it;
+        continue;
+      }
+      unwanted.push_back(std::move(timer->second.callback));
+      timers_.erase(timer);
+      it = order_.erase(it);
+    }
+    if (!running_ || running_owner_ != owner) break;
+    // The one that runs may add timers.
+    finished_.wait(lock);
+  }
+  lock.unlock();
+}
+
+std::size_t TimerThread::size() const {
+  const std::lock_guard lock(mutex_);
+  return timers_.size();
+}
+
+void TimerThread::run() {
+  pthread_setname_np(pthread_self(), "cloche-timers");
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (order_.empty()) {
+      sleeping_until_ = Time::max();
+      changed_.wait(lock);
+      sleeping_until_ = Time::min();
+      continue;
+    }
+    const auto next = order_.begin();
+    if (next->first > std::chrono::steady_clock::now()) {
+      const Time when = next->first;
+      sleeping_until_ = when;
+      changed_.wait_until(lock, when);
+      sleeping_until_ = Time::min();
+      continue;
+    }
+    const auto timer = timers_.find(next->second);
+    std::function<void()> callback = std::move(timer->second.callback);
+    running_owner_ = timer->second.owner;
+    running_ = true;
+    timers_.erase(timer);
+    order_.erase(next);
+    lock.unlock();
+    callback();
+    callback = nullptr;
+    lock.lock();
+    running_ = false;
+    finished_.notify_all();
+  }
+}
+
+}  // namespace cloche::kernel

@@ -1,0 +1,36 @@
+#include "kernel/time/wait_queue.h"
+
+#include <algorithm>
+
+namespace cloche::kernel {
+
+bool Waiter::sleep(std::mutex& kernel_mutex, std::span<WaitQueue* const> queues,
+                   Deadline deadline) {
+  for (WaitQueue* queue : queues) queue->waiters_.push_back(this);
+  std::unique_lock lock(kernel_mutex, std::adopt_lock);
+  const auto is_woken = [this] { return woken_; };
+  bool woken = true;
+  if (deadline) {
+    woken = condition_.wait_until(lock, *deadline, is_woken);
+  } else {
+    condition_.wait(lock, is_woken);
+  }
+  woken_ = false;
+  lock.release();
+  for (WaitQueue* queue : queues) std::erase(queue->waiters_, this);
+  return woken;
+}
+
+void Waiter::wake() noexcept {
+  // Who was woken already is on its way: one system call for any number of wakes.
+  if (woken_) return;
+  woken_ = true;
+  condition_.notify_one();
+}
+
+void WaitQueue::wake_all() noexcept {
+  ++wakes_;
+  for (Waiter* waiter : waiters_) waiter->wake();
+}
+
+}  // namespace cloche::kernel

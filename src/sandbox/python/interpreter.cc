@@ -1,0 +1,33 @@
+#include "sandbox/python/interpreter.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace cloche::sandbox {
+
+python::SessionOptions interpreter_options(SandboxState& state, kernel::FilePtr out,
+                                           kernel::FilePtr err) {
+  python::SessionOptions options;
+  options.environment = state.environment(std::map<std::string, std::string>());
+  options.cwd = home_folder;
+  options.files[0] = std::make_shared<kernel::BytesFile>(state.kernel(), std::string());
+  options.files[1] = std::move(out);
+  options.files[2] = std::move(err);
+  return options;
+}
+
+Result<std::unique_ptr<python::PythonSession>> start_interpreter(
+    SandboxState& state, python::PythonRuntime& runtime, python::SessionOptions options,
+    const std::shared_ptr<python::OwnImage>& image) {
+  auto session = image ? python::PythonSession::start_from(
+                             runtime, state.kernel(), options, image->memory, python::Turn::join,
+                             std::shared_ptr<wasm::HotPages>(image, &image->session_pages))
+                       : python::PythonSession::start(runtime, state.kernel(), options);
+  // What a file of the kernel does at its end is done under its lock.
+  const std::lock_guard lock(state.kernel().mutex());
+  options.files.clear();
+  return session;
+}
+
+}  // namespace cloche::sandbox

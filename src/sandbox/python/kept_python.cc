@@ -1,0 +1,109 @@
+#include "sandbox/python/kept_python.h"
+
+#include <fmt/format.h>
+
+#include "kernel/time/time_limit.h"
+#include "sandbox/python/interpreter.h"
+#include "sandbox/sandbox_state.h"
+
+namespace cloche::sandbox {
+namespace {
+
+constexpr int status_timed_out = 124;
+constexpr int status_not_found = 127;
+
+// Bytes that a capture keeps of one call: every call of the sandbox may ask for less, none for
+// more.
+constexpr std::uint64_t capture_limit_bytes = 64ULL << 20;
+
+void fill(RunResult& result, const python::TurnResult& turn) {
+  result.reason = turn.reason;
+  switch (turn.status) {
+    case python::TurnStatus::finished: break;
+    case python::TurnStatus::raised: result.exit_code = 1; break;
+    case python::TurnStatus::exited: result.exit_code = turn.exit_code; break;
+    case python::TurnStatus::ended:
+      result.status = RunStatus::killed;
+      result.exit_code = turn.exit_code;
+      break;
+    case python::TurnStatus::overdue:
+      result.status = RunStatus::timed_out;
+      result.exit_code = status_timed_out;
+      break;
+  }
+}
+
+}  // namespace
+
+KeptPython::~KeptPython() { drop(); }
+
+python::SessionOptions KeptPython::session_options() {
+  kernel::Kernel& kernel = state_.kernel();
+  out_ = std::make_shared<kernel::CaptureFile>(kernel, capture_limit_bytes);
+  err_ = std::make_shared<kernel::CaptureFile>(kernel, capture_limit_bytes);
+  return interpreter_options(state_, out_, err_);
+}
+
+Result<void> KeptPython::start() {
+  python::PythonRuntime* runtime = state_.engine().python().runtime();
+  if (runtime == nullptr) return Errno::noent;
+  CLOCHE_ASSIGN(session_, start_interpreter(state_, *runtime, session_options(), state_.image()));
+  return {};
+}
+
+void KeptPython::drop() {
+  session_.reset();
+  const std::lock_guard lock(state_.kernel().mutex());
+  out_.reset();
+  err_.reset();
+}
+
+RunResult KeptPython::run(std::string_view source, const PythonOptions& options) {
+  const std::lock_guard lock(mutex_);
+  const auto begin = std::chrono::steady_clock::now();
+  RunResult result;
+  if (!session_) {
+    if (const Result<void> started = start(); !started) {
+      drop();
+      result.status = RunStatus::not_started;
+      result.exit_code = status_not_found;
+      result.reason = fmt::format("cannot start Python: {}", errno_info(started.error()).message);
+      return result;
+    }
+  }
+  const std::chrono::milliseconds limit = options.timeout.value_or(state_.options().timeout);
+  const kernel::Deadline deadline = kernel::deadline_after(begin, limit);
+  const python::TurnResult turn = session_->execute(source, deadline);
+  fill(result, turn);
+  const auto take = [&](kernel::CaptureFile& file, std::string& text, bool& truncated) {
+    kernel::CaptureFile::Output output = file.take();
+    truncated = output.truncated() || output.bytes.size() > options.output_limit_bytes;
+    text = state_.scrub(std::move(output.bytes));
+    if (text.size() > options.output_limit_bytes)
+      text.resize(static_cast<std::size_t>(options.output_limit_bytes));
+  };
+  take(*out_, result.stdout_data, result.stdout_truncated);
+  take(*err_, result.stderr_data, result.stderr_truncated);
+  if (turn.status == python::TurnStatus::ended || turn.status == python::TurnStatus::overdue)
+    drop();
+  result.duration = std::chrono::steady_clock::now() - begin;
+  return result;
+}
+
+void KeptPython::go_on_from(KeptPython& other) {
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  if (!other.session_) return;
+  python::SessionOptions options = session_options();
+  auto session = other.session_->fork(state_.kernel(), options);
+  {
+    const std::lock_guard kernel_lock(state_.kernel().mutex());
+    options.files.clear();
+  }
+  if (session) {
+    session_ = *std::move(session);
+  } else {
+    drop();
+  }
+}
+
+}  // namespace cloche::sandbox

@@ -1,0 +1,42 @@
+// KeptPython: the interpreter that a sandbox keeps from call to call, and passes on to its forks.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+#include "cloche/sandbox.h"
+#include "kernel/host/host_ports.h"
+#include "python/python_session.h"
+
+namespace cloche::sandbox {
+
+class SandboxState;
+
+class KeptPython {
+ public:
+  // `state` outlives it, and has its kernel by now.
+  explicit KeptPython(SandboxState& state) : state_(state) {}
+  ~KeptPython();
+  KeptPython(const KeptPython&) = delete;
+  KeptPython& operator=(const KeptPython&) = delete;
+
+  RunResult run(std::string_view source, const PythonOptions& options);
+
+  // Takes a fork of the other's interpreter, where that has one; waits for the call that runs in
+  // it. Where the fork cannot be made (no memory) the next call starts a fresh one.
+  void go_on_from(KeptPython& other);
+
+ private:
+  python::SessionOptions session_options();
+  Result<void> start();
+  void drop();
+
+  SandboxState& state_;
+  std::mutex mutex_;  // one call at a time
+  std::shared_ptr<kernel::CaptureFile> out_;
+  std::shared_ptr<kernel::CaptureFile> err_;
+  std::unique_ptr<python::PythonSession> session_;
+};
+
+}  // namespace cloche::sandbox

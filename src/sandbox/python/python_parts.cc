@@ -1,0 +1,83 @@
+#include "sandbox/python/python_parts.h"
+
+namespace cloche::sandbox {
+
+PythonParts::PythonParts(kernel::KernelServices services, const EngineOptions& options,
+                         vfs::BaseBuilder& builder) {
+  const std::filesystem::path bundle = options.system_folder / "python.bundle";
+  const std::filesystem::path guest = options.system_folder / "python.wasm";
+  if (!std::filesystem::exists(bundle) || !std::filesystem::exists(guest)) return;
+  registry_ = std::make_unique<packages::PackageRegistry>(bundle);
+  registry_->add_library(builder);
+  python::PythonRuntime::Options runtime;
+  runtime.guest_file = guest;
+  runtime.cache_folder = options.cache_folder / "images";
+  runtime.library_id = registry_->bundle().id();
+  runtime.progress = options.progress;
+  runtime.preload = [this](vfs::Namespace& files) {
+    return preload_of(static_cast<vfs::MemFs&>(files.root().fs()));
+  };
+  runtime.install = [this](vfs::MemFs& files, const std::vector<std::string>& names) {
+    std::string message;
+    return install(files, names, &message) ? Result<void>() : Errno::noent;
+  };
+  runtime_ = std::make_unique<python::PythonRuntime>(services, std::move(runtime));
+  runtime_->add_program(builder);
+}
+
+void PythonParts::set_base(const vfs::Frozen& base) {
+  if (runtime_) runtime_->set_base(base);
+}
+
+void PythonParts::prepare() {
+  if (runtime_) (void)runtime_->prepare({});
+}
+
+void PythonParts::prepare(vfs::MemFs& files) {
+  if (!runtime_) return;
+  const python::Preload preload = preload_of(files);
+  if (!preload.empty()) (void)runtime_->prepare(preload);
+}
+
+python::Preload PythonParts::preload_of(vfs::MemFs& files) const {
+  python::Preload preload;
+  for (const packages::BundledPackage* package : registry_->installed(files)) {
+    if (!package->preload.empty() && !preload.empty()) preload.modules += ' ';
+    preload.modules += package->preload;
+    preload.packages.push_back(package->name);
+  }
+  return preload;
+}
+
+std::vector<std::string> PythonParts::installed(vfs::MemFs& files) const {
+  return registry_ ? preload_of(files).packages : std::vector<std::string>();
+}
+
+bool PythonParts::install(vfs::MemFs& files, const std::vector<std::string>& names,
+                          std::string* message) {
+  if (names.empty()) return true;
+  if (!registry_) {
+    if (message)
+      *message = "This system has no Python, so it has no packages: run `make` to build it.";
+    return false;
+  }
+  const auto packages = registry_->resolve(names, message);
+  if (!packages) return false;
+  const Result<void> installed = registry_->install(files, *packages);
+  if (!installed && message) {
+    *message =
+        "the packages cannot be installed: " + std::string(errno_info(installed.error()).message);
+  }
+  return installed.ok();
+}
+
+Result<void> PythonParts::change_package(vfs::Namespace& files, kernel::PackageChange change,
+                                         std::string_view name) {
+  const packages::BundledPackage* package = registry_ ? registry_->find(name) : nullptr;
+  if (package == nullptr) return Errno::noent;
+  auto& root = static_cast<vfs::MemFs&>(files.root().fs());
+  if (change == kernel::PackageChange::uninstall) return registry_->uninstall(root, *package);
+  return registry_->install(root, std::span(&package, 1));
+}
+
+}  // namespace cloche::sandbox

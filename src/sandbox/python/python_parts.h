@@ -1,0 +1,56 @@
+// The Python of an engine: the interpreter as a program, its library, the packages. A system
+// without a bundle has none of it.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cloche/engine.h"
+#include "kernel/kernel.h"
+#include "packages/package_registry.h"
+#include "python/python_runtime.h"
+#include "vfs/base_builder.h"
+
+namespace cloche::sandbox {
+
+class PythonParts {
+ public:
+  // Adds /usr/bin/python3 and /usr/lib/python3.15 to the system when its folder has python.bundle
+  // and python.wasm. Throws HostError when one of them is damaged.
+  PythonParts(kernel::KernelServices services, const EngineOptions& options,
+              vfs::BaseBuilder& builder);
+  PythonParts(const PythonParts&) = delete;
+  PythonParts& operator=(const PythonParts&) = delete;
+
+  void set_base(const vfs::Frozen& base);
+  // The boot image, made when it is not there yet.
+  void prepare();
+  // The same with the modules of the packages that are installed there, before a kernel has the
+  // files.
+  void prepare(vfs::MemFs& files);
+
+  // Packages with what they depend on, into a sandbox's files. Kernel lock held. False and a
+  // sentence on failure.
+  bool install(vfs::MemFs& files, const std::vector<std::string>& names, std::string* message);
+
+  // Names of the packages that are there. Kernel lock held.
+  std::vector<std::string> installed(vfs::MemFs& files) const;
+
+  // What pip in a sandbox asks for: one package, without what it depends on. Kernel lock held.
+  Result<void> change_package(vfs::Namespace& files, kernel::PackageChange change,
+                              std::string_view name);
+
+  // Null in a system without Python.
+  packages::PackageRegistry* registry() noexcept { return registry_.get(); }
+  python::PythonRuntime* runtime() noexcept { return runtime_.get(); }
+
+ private:
+  python::Preload preload_of(vfs::MemFs& files) const;
+
+  std::unique_ptr<packages::PackageRegistry> registry_;
+  std::unique_ptr<python::PythonRuntime> runtime_;
+};
+
+}  // namespace cloche::sandbox

@@ -1,0 +1,60 @@
+#include <utility>
+
+#include "cloche/python_session.h"
+#include "sandbox/python/python_session_state.h"
+
+namespace cloche {
+
+PythonSession::PythonSession(Engine& engine, const SandboxOptions& sandbox,
+                             PythonSessionOptions options) {
+  std::unique_ptr<Sandbox> own = engine.create(sandbox);
+  Sandbox& place = *own;
+  state_ =
+      std::make_unique<sandbox::PythonSessionState>(std::move(own), place, *place.state_, options);
+}
+
+PythonSession::PythonSession(Sandbox& sandbox, PythonSessionOptions options)
+    : state_(std::make_unique<sandbox::PythonSessionState>(nullptr, sandbox, *sandbox.state_,
+                                                           options)) {}
+
+PythonSession::PythonSession(std::unique_ptr<sandbox::PythonSessionState> state)
+    : state_(std::move(state)) {}
+
+PythonSession::~PythonSession() = default;
+
+ExecuteResult PythonSession::execute(std::string_view code, const ExecuteOptions& options) {
+  return state_->execute(code, options);
+}
+
+void PythonSession::cancel() { state_->cancel(); }
+
+void PythonSession::add_callback(Callback callback) {
+  state_->callbacks().add(std::move(callback));
+}
+
+bool PythonSession::remove_callback(std::string_view name) {
+  return state_->callbacks().remove(name);
+}
+
+std::unique_ptr<PythonSession> PythonSession::fork() {
+  std::unique_ptr<Sandbox> twin = state_->sandbox().fork();
+  sandbox::SandboxState& twin_state = *twin->state_;
+  return std::unique_ptr<PythonSession>(
+      new PythonSession(state_->fork(std::move(twin), twin_state)));
+}
+
+StateResult PythonSession::snapshot_state(const SnapshotOptions& options) {
+  return state_->snapshot(options);
+}
+
+StateResult PythonSession::restore_state(std::string_view bytes) { return state_->restore(bytes); }
+
+StateResult PythonSession::clear_state() { return state_->clear(); }
+
+void PythonSession::checkpoint(const std::filesystem::path& file) { state_->save_image(file); }
+
+void PythonSession::restore(const std::filesystem::path& file) { state_->load_image(file); }
+
+Sandbox& PythonSession::sandbox() noexcept { return state_->sandbox(); }
+
+}  // namespace cloche

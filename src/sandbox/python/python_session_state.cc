@@ -1,0 +1,500 @@
+#include "sandbox/python/python_session_state.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <stdexcept>
+
+#include "base/host_error.h"
+#include "kernel/time/time_limit.h"
+#include "python/json_text.h"
+#include "sandbox/python/interpreter.h"
+
+namespace cloche::sandbox {
+namespace {
+
+constexpr int status_killed = 128 + 9;
+
+using python::Json;
+
+std::string text_at(const Json& record, const char* name) {
+  const auto found = record.find(name);
+  return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::string sentence(std::string_view what, Errno error) {
+  return fmt::format("{}: {}", what, errno_info(error).message);
+}
+
+// As the interpreter's _cloche/interrupts.py has it.
+ExecutionError error_of_stop(python::StopReason why, const std::string& message) {
+  ExecutionError error;
+  switch (why) {
+    case python::StopReason::cancelled: error.type = "ExecutionCancelled"; break;
+    case python::StopReason::time: error.type = "TimeLimitExceeded"; break;
+    case python::StopReason::cpu: error.type = "BudgetExceeded"; break;
+    default: error.type = "OutputLimitExceeded"; break;
+  }
+  error.message = message;
+  error.traceback = fmt::format("cloche.{}: {}\n", error.type, message);
+  return error;
+}
+
+std::optional<std::uint32_t> number_at(std::string_view frame) {
+  std::uint32_t number = 0;
+  if (frame.size() < 1 + sizeof number) return std::nullopt;
+  std::memcpy(&number, frame.data() + 1, sizeof number);
+  return number;
+}
+
+}  // namespace
+
+// The session's one user of the moment.
+class PythonSessionState::Use {
+ public:
+  explicit Use(PythonSessionState& state) : state_(state), got_it_(!state.busy_.exchange(true)) {}
+  ~Use() {
+    if (got_it_) state_.busy_ = false;
+  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  explicit operator bool() const noexcept { return got_it_; }
+
+  static constexpr const char* refusal =
+      "the session is busy: it executes one thing at a time, and a callback cannot use the session "
+      "that has called it";
+
+ private:
+  PythonSessionState& state_;
+  bool got_it_;
+};
+
+PythonSessionState::PythonSessionState(std::unique_ptr<Sandbox> own, Sandbox& sandbox,
+                                       SandboxState& state, const PythonSessionOptions& options)
+    : own_sandbox_(std::move(own)),
+      sandbox_(sandbox),
+      state_(state),
+      callback_threads_(options.callback_threads),
+      image_file_(options.image),
+      callbacks_(state.kernel().services().timers, options.callback_threads) {
+  for (const Callback& callback : options.callbacks) callbacks_.add(callback);
+}
+
+PythonSessionState::~PythonSessionState() { drop(); }
+
+// --- The interpreter
+// ------------------------------------------------------------------------------------------------
+
+python::SessionOptions PythonSessionState::session_options() {
+  kernel::Kernel& kernel = state_.kernel();
+  port_ = std::make_shared<python::SessionPort>(
+      kernel, [this](std::string_view frame) { return listen(frame); });
+  out_ = std::make_shared<python::SessionOutput>(kernel);
+  err_ = std::make_shared<python::SessionOutput>(kernel);
+  python::SessionOptions options = interpreter_options(state_, out_, err_);
+  options.files[python::SessionPort::descriptor] = port_;
+  return options;
+}
+
+void PythonSessionState::connect() {
+  known_callbacks_ = 0;
+  callbacks_.connect([port = port_](std::uint32_t number, char kind, std::string_view payload) {
+    port->post(number, kind, payload);
+  });
+}
+
+std::string PythonSessionState::start() try {
+  if (interpreter_) return {};
+  if (!image_file_.empty()) return start_from(runtime().open_image(image_file_));
+  if (state_.image()) return start_from(state_.image());
+  // Made before the clock of an execution runs: it takes its time once per machine.
+  (void)runtime().prepare({});
+  return start_from(nullptr);
+} catch (const HostError& problem) {
+  return problem.what();
+}
+
+python::PythonRuntime& PythonSessionState::runtime() const {
+  python::PythonRuntime* runtime = state_.engine().python().runtime();
+  if (runtime == nullptr) throw HostError("this system has no Python");
+  return *runtime;
+}
+
+std::string PythonSessionState::start_from(std::shared_ptr<python::OwnImage> image) {
+  auto session = start_interpreter(state_, runtime(), session_options(), image);
+  connect();
+  if (!session) {
+    drop();
+    return sentence("cannot start Python", session.error());
+  }
+  const std::lock_guard lock(interpreter_mutex_);
+  interpreter_ = *std::move(session);
+  interpreter_->begin();
+  return {};
+}
+
+void PythonSessionState::drop() {
+  std::unique_ptr<python::PythonSession> old;
+  {
+    const std::lock_guard lock(interpreter_mutex_);
+    old = std::move(interpreter_);
+  }
+  old.reset();
+  callbacks_.connect({});
+  const std::lock_guard lock(state_.kernel().mutex());
+  port_.reset();
+  out_.reset();
+  err_.reset();
+}
+
+// --- What the interpreter says
+// --------------------------------------------------------------------------------------
+
+bool PythonSessionState::listen(std::string_view frame) {
+  if (frame.empty()) return false;
+  const std::string_view payload = frame.substr(1);
+  switch (frame.front()) {
+    case 'C': {
+      const auto number = number_at(frame);
+      return number && callbacks_.call(*number, frame.substr(1 + sizeof *number));
+    }
+    case 'X': {
+      const auto number = number_at(frame);
+      if (number) callbacks_.cancel(*number);
+      return number.has_value();
+    }
+    case 'K': {
+      const std::lock_guard lock(interpreter_mutex_);
+      if (interpreter_) interpreter_->acknowledge_stop();
+      return true;
+    }
+    case 'R': {
+      const std::lock_guard lock(mail_mutex_);
+      mail_.record = payload;
+      return true;
+    }
+    case 'B': {
+      const std::lock_guard lock(mail_mutex_);
+      if (mail_.bytes.size() + payload.size() > mail_.max_bytes) {
+        mail_.too_many = true;
+      } else {
+        mail_.bytes += payload;
+      }
+      return true;
+    }
+    case 'T': pass_on_trace(payload); return true;
+    default: return false;
+  }
+}
+
+void PythonSessionState::pass_on_trace(std::string_view records) {
+  std::function<void(const TraceEvent&)> sink;
+  {
+    const std::lock_guard lock(mail_mutex_);
+    sink = mail_.trace;
+  }
+  while (sink && !records.empty()) {
+    const std::size_t end = std::min(records.find('\n'), records.size());
+    // line TAB event TAB context: JSON texts have no tabs.
+    const std::string_view record = records.substr(0, end);
+    const std::size_t first = record.find('\t');
+    const std::size_t second = record.find('\t', first + 1);
+    if (first != std::string_view::npos && second != std::string_view::npos) {
+      TraceEvent event;
+      event.line = std::atoi(std::string(record.substr(0, first)).c_str());
+      event.event = state_.scrub(std::string(record.substr(first + 1, second - first - 1)));
+      event.context = state_.scrub(std::string(record.substr(second + 1)));
+      sink(event);
+    }
+    records.remove_prefix(std::min(end + 1, records.size()));
+  }
+}
+
+// --- Execution
+// ------------------------------------------------------------------------------------------------------
+
+std::string PythonSessionState::head_of(const ExecuteOptions& options) {
+  std::string head;
+  const auto add = [&head](std::string_view name, std::string_view value) {
+    head += fmt::format("{}\"{}\":{}", head.empty() ? "{" : ",", name, value);
+  };
+  if (const std::uint64_t version = callbacks_.version(); version != known_callbacks_) {
+    add("callbacks", callbacks_.describe());
+    known_callbacks_ = version;
+  }
+  if (options.output) add("stream", "true");
+  if (options.limits.steps != 0) add("steps", fmt::format("{}", options.limits.steps));
+  if (options.trace.sink) {
+    const Json trace{{"files", options.trace.files},
+                     {"rate", options.trace.max_events_per_second},
+                     {"values", options.trace.context == TraceOptions::Context::values}};
+    add("trace", python::write_json(trace));
+  }
+  return head.empty() ? head : head + "}";
+}
+
+ExecuteResult PythonSessionState::execute(std::string_view code, const ExecuteOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  ExecuteResult result;
+  const Use use(*this);
+  if (!use) {
+    result.status = ExecuteStatus::busy;
+    result.reason = Use::refusal;
+    return result;
+  }
+  if (std::string problem = start(); !problem.empty()) {
+    result.status = ExecuteStatus::ended;
+    result.exit_code = status_killed;
+    result.session_alive = false;
+    result.reason = std::move(problem);
+    return result;
+  }
+  output_over_ = false;
+  const auto scrub_out = state_.scrubber();
+  const auto scrub_err = state_.scrubber();
+  const auto plan_for = [&](Stream stream) {
+    python::SessionOutput::Plan plan{.limit_bytes = options.limits.output_bytes};
+    if (options.output) {
+      const auto& scrubber = stream == Stream::out ? scrub_out : scrub_err;
+      plan.sink = [&options, scrubber, stream](std::string_view data) {
+        if (!scrubber) return options.output(stream, data);
+        if (const std::string clean = scrubber->take(data); !clean.empty())
+          options.output(stream, clean);
+      };
+    }
+    if (options.on_output_limit == OutputLimitAction::stop) {
+      plan.over_limit = [this] { interpreter_->stop(python::StopReason::output); };
+    }
+    return plan;
+  };
+  out_->begin(plan_for(Stream::out));
+  err_->begin(plan_for(Stream::err));
+  callbacks_.begin(options.limits.callbacks);
+  {
+    const std::lock_guard lock(mail_mutex_);
+    mail_ = {};
+    mail_.trace = options.trace.sink;
+  }
+  python::TurnLimits limits{.cpu = options.limits.cpu_time,
+                            .memory_limit_bytes = options.limits.memory_bytes};
+  const std::chrono::milliseconds timeout =
+      options.limits.timeout.value_or(state_.options().timeout);
+  limits.deadline = kernel::deadline_after(timeout);
+  std::string frame = head_of(options);
+  frame.push_back('\0');
+  frame += code;
+  const python::TurnResult turn = interpreter_->take(python::Turn::evaluate, frame, limits);
+  python::SessionOutput::Written out = out_->take();
+  python::SessionOutput::Written err = err_->take();
+  if (options.output && scrub_out) {
+    for (const auto& [stream, scrubber] :
+         {std::pair(Stream::out, scrub_out), std::pair(Stream::err, scrub_err)}) {
+      if (const std::string rest = scrubber->finish(); !rest.empty()) options.output(stream, rest);
+    }
+  }
+  result.stdout_data = state_.scrub(std::move(out.bytes));
+  result.stderr_data = state_.scrub(std::move(err.bytes));
+  result.stdout_truncated = out.truncated;
+  result.stderr_truncated = err.truncated;
+  result.callback_count = callbacks_.calls();
+  conclude(turn, options, result);
+  result.duration = std::chrono::steady_clock::now() - begin;
+  return result;
+}
+
+// From how the turn ended, and what the interpreter said about it, which may be anything.
+void PythonSessionState::conclude(const python::TurnResult& turn, const ExecuteOptions& options,
+                                  ExecuteResult& result) {
+  std::string text;
+  {
+    const std::lock_guard lock(mail_mutex_);
+    text = std::move(mail_.record);
+    mail_ = {};
+  }
+  const std::optional<Json> read = python::read_json(text);
+  const Json record = read && read->is_object() ? *read : Json::object();
+  const auto said = [&](const char* name) { return state_.scrub(text_at(record, name)); };
+  const std::string status = text_at(record, "status");
+  if (status == "error") {
+    result.status = ExecuteStatus::error;
+    ExecutionError error{said("type"), said("message"), said("traceback"), std::nullopt};
+    if (const auto line = record.find("line"); line != record.end() && line->is_number_integer())
+      error.line = line->get<int>();
+    if (error.type == "MemoryError") result.limit = Limit::memory;
+    if (error.type == "CallbackLimitExceeded") result.limit = Limit::callbacks;
+    if (error.type == "BudgetExceeded") result.limit = Limit::steps;
+    if (result.limit != Limit::none) {
+      result.status = ExecuteStatus::limit;
+      result.reason =
+          error.message.empty() ? "the memory of the session is used up" : error.message;
+    }
+    result.error = std::move(error);
+  } else if (status == "exited") {
+    result.status = ExecuteStatus::exited;
+    if (const auto code = record.find("exit_code");
+        code != record.end() && code->is_number_integer())
+      result.exit_code = code->get<int>();
+  } else if (status == "ok") {
+    result.result_repr = said("repr");
+    if (record.contains("json")) result.result_json = said("json");
+  }
+  if (const auto dropped = record.find("dropped");
+      dropped != record.end() && dropped->is_number_unsigned())
+    result.trace_events_dropped = dropped->get<std::uint64_t>();
+
+  if (turn.stopped != python::StopReason::none) {
+    result.status = ExecuteStatus::limit;
+    switch (turn.stopped) {
+      case python::StopReason::cancelled:
+        result.status = ExecuteStatus::cancelled;
+        result.reason = "the execution was cancelled";
+        break;
+      case python::StopReason::time:
+        result.limit = Limit::time;
+        result.reason =
+            fmt::format("the execution was stopped at its time limit of {} ms",
+                        options.limits.timeout.value_or(state_.options().timeout).count());
+        break;
+      case python::StopReason::cpu:
+        result.limit = Limit::cpu_time;
+        result.reason =
+            fmt::format("the execution was stopped at its limit of {} ms of computing time",
+                        options.limits.cpu_time.count());
+        break;
+      default:
+        result.limit = Limit::output;
+        result.reason = fmt::format("the execution was stopped at its limit of {} bytes of output",
+                                    options.limits.output_bytes);
+        break;
+    }
+    callbacks_.cancel_all();
+    // Stopped before its first line.
+    if (!result.error && turn.status == python::TurnStatus::raised)
+      result.error = error_of_stop(turn.stopped, result.reason);
+  }
+  if (turn.status == python::TurnStatus::ended || turn.status == python::TurnStatus::overdue) {
+    result.session_alive = false;
+    result.reason += (result.reason.empty() ? "" : "; ") + turn.reason;
+    if (turn.status == python::TurnStatus::ended && turn.stopped == python::StopReason::none) {
+      result.status = ExecuteStatus::ended;
+      result.exit_code = turn.exit_code;
+    }
+    drop();
+  }
+}
+
+void PythonSessionState::cancel() {
+  const std::lock_guard lock(interpreter_mutex_);
+  if (interpreter_) interpreter_->stop(python::StopReason::cancelled);
+}
+
+// --- Forks and images
+// -----------------------------------------------------------------------------------------------
+
+std::unique_ptr<PythonSessionState> PythonSessionState::fork(std::unique_ptr<Sandbox> twin,
+                                                             SandboxState& twin_state) {
+  const Use use(*this);
+  if (!use) throw HostError(Use::refusal);
+  PythonSessionOptions options;
+  options.callbacks = callbacks_.callbacks();
+  options.callback_threads = callback_threads_;
+  options.image = image_file_;
+  Sandbox& sandbox = *twin;
+  auto state = std::make_unique<PythonSessionState>(std::move(twin), sandbox, twin_state, options);
+  if (!interpreter_) return state;
+  python::SessionOptions session = state->session_options();
+  auto fork = interpreter_->fork(twin_state.kernel(), session);
+  {
+    const std::lock_guard lock(twin_state.kernel().mutex());
+    session.files.clear();
+  }
+  state->connect();
+  if (!fork) throw HostError(sentence("the session cannot be forked", fork.error()));
+  state->interpreter_ = *std::move(fork);
+  return state;
+}
+
+void PythonSessionState::save_image(const std::filesystem::path& file) {
+  const Use use(*this);
+  if (!use) throw HostError(Use::refusal);
+  if (const std::string problem = start(); !problem.empty()) throw HostError(problem);
+  const python::TurnResult turn = interpreter_->take(python::Turn::settle, {}, {});
+  if (turn.status != python::TurnStatus::finished)
+    throw HostError("the session cannot be made an image: " + turn.reason);
+  const auto image = interpreter_->capture();
+  if (!image) throw HostError(sentence("the session cannot be made an image", image.error()));
+  runtime().own_images().save(file, **image, state_.packages());
+}
+
+void PythonSessionState::load_image(const std::filesystem::path& file) {
+  const Use use(*this);
+  if (!use) throw HostError(Use::refusal);
+  std::shared_ptr<python::OwnImage> image = runtime().open_image(file);
+  drop();
+  if (const std::string problem = start_from(std::move(image)); !problem.empty())
+    throw HostError(problem);
+}
+
+// --- State
+// ------------------------------------------------------------------------------------------------------
+
+StateResult PythonSessionState::state_turn(python::Turn turn, std::string_view payload,
+                                           std::uint64_t max_bytes) {
+  StateResult result;
+  const Use use(*this);
+  if (!use) {
+    result.error = Use::refusal;
+    return result;
+  }
+  result.error = start();
+  if (!result.error.empty()) return result;
+  {
+    const std::lock_guard lock(mail_mutex_);
+    mail_ = {};
+    mail_.max_bytes = max_bytes;
+  }
+  const python::TurnLimits limits{.deadline = kernel::deadline_after(state_.options().timeout)};
+  const python::TurnResult end = interpreter_->take(turn, payload, limits);
+  std::optional<Json> record;
+  {
+    const std::lock_guard lock(mail_mutex_);
+    record = python::read_json(mail_.record);
+    if (mail_.too_many) result.error = fmt::format("the state is larger than {} bytes", max_bytes);
+    result.bytes = std::move(mail_.bytes);
+    mail_ = {};
+  }
+  if (record && record->is_object()) {
+    if (result.error.empty()) result.error = text_at(*record, "error");
+    if (const auto left = record->find("left_out"); left != record->end() && left->is_array()) {
+      for (const Json& one : *left) {
+        if (one.is_object())
+          result.left_out.push_back({text_at(one, "name"), text_at(one, "reason")});
+      }
+    }
+  }
+  if (end.status == python::TurnStatus::ended || end.status == python::TurnStatus::overdue) {
+    result.error = end.reason;
+    drop();
+  } else if (end.status != python::TurnStatus::finished && result.error.empty()) {
+    result.error = end.stopped == python::StopReason::none
+                       ? "the session did not give its state"
+                       : "the session was stopped before it gave its state";
+  }
+  if (!result.error.empty()) result.bytes.clear();
+  return result;
+}
+
+StateResult PythonSessionState::snapshot(const SnapshotOptions& options) {
+  const Json request{
+      {"leave_out", options.on_unpicklable == SnapshotOptions::OnUnpicklable::leave_out},
+      {"max_bytes", options.max_bytes}};
+  return state_turn(python::Turn::snapshot, python::write_json(request), options.max_bytes);
+}
+
+StateResult PythonSessionState::restore(std::string_view bytes) {
+  return state_turn(python::Turn::restore, bytes, 0);
+}
+
+StateResult PythonSessionState::clear() { return state_turn(python::Turn::clear, {}, 0); }
+
+}  // namespace cloche::sandbox

@@ -1,0 +1,88 @@
+// What a PythonSession consists of: an interpreter in a sandbox, the port to it, its output, the
+// callbacks.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cloche/python_session.h"
+#include "python/callback_host.h"
+#include "python/python_session.h"
+#include "python/session_output.h"
+#include "python/session_port.h"
+#include "sandbox/sandbox_state.h"
+
+namespace cloche::sandbox {
+
+class PythonSessionState {
+ public:
+  // `own` may be null: then `sandbox` is somebody else's.
+  PythonSessionState(std::unique_ptr<Sandbox> own, Sandbox& sandbox, SandboxState& state,
+                     const PythonSessionOptions& options);
+  ~PythonSessionState();
+  PythonSessionState(const PythonSessionState&) = delete;
+  PythonSessionState& operator=(const PythonSessionState&) = delete;
+
+  ExecuteResult execute(std::string_view code, const ExecuteOptions& options);
+  void cancel();
+  std::unique_ptr<PythonSessionState> fork(std::unique_ptr<Sandbox> twin, SandboxState& twin_state);
+
+  StateResult snapshot(const SnapshotOptions& options);
+  StateResult restore(std::string_view bytes);
+  StateResult clear();
+  void save_image(const std::filesystem::path& file);
+  // Throws HostError with one sentence.
+  void load_image(const std::filesystem::path& file);
+
+  python::CallbackHost& callbacks() noexcept { return callbacks_; }
+  Sandbox& sandbox() noexcept { return sandbox_; }
+
+ private:
+  // What the port gets while a turn runs.
+  struct Mail {
+    std::string record;  // 'R'
+    std::string bytes;   // 'B'
+    std::uint64_t max_bytes = 0;
+    bool too_many = false;
+    std::function<void(const TraceEvent&)> trace;
+  };
+  class Use;
+
+  bool listen(std::string_view frame);
+  void pass_on_trace(std::string_view records);
+  python::SessionOptions session_options();
+  // One sentence where it fails; empty: there is an interpreter.
+  std::string start();
+  // Null: from the boot image.
+  std::string start_from(std::shared_ptr<python::OwnImage> image);
+  python::PythonRuntime& runtime() const;
+  void connect();
+  void drop();
+  std::string head_of(const ExecuteOptions& options);
+  void conclude(const python::TurnResult& turn, const ExecuteOptions& options,
+                ExecuteResult& result);
+  StateResult state_turn(python::Turn turn, std::string_view payload, std::uint64_t max_bytes);
+
+  std::unique_ptr<Sandbox> own_sandbox_;
+  Sandbox& sandbox_;
+  SandboxState& state_;
+  const unsigned callback_threads_;
+  const std::filesystem::path image_file_;  // to start from; empty: as the sandbox does
+  std::atomic<bool> busy_ = false;
+
+  std::mutex mail_mutex_;
+  Mail mail_;
+
+  std::shared_ptr<python::SessionPort> port_;
+  std::shared_ptr<python::SessionOutput> out_;
+  std::shared_ptr<python::SessionOutput> err_;
+  std::uint64_t known_callbacks_ = 0;  // version that the interpreter has
+  bool output_over_ = false;
+  std::mutex interpreter_mutex_;  // of the pointer, for cancel()
+  std::unique_ptr<python::PythonSession> interpreter_;
+  python::CallbackHost callbacks_;
+};
+
+}  // namespace cloche::sandbox

@@ -1,0 +1,372 @@
+#include "vfs/path_operations.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "vfs/checked_operations.h"
+#include "vfs/glob_match.h"
+
+namespace cloche::vfs {
+namespace {
+
+// How deep remove_all and glob go; what is deeper is ELOOP. Both keep their place on the heap, not
+// on the stack.
+constexpr std::size_t depth_max = 100'000;
+
+struct Named {
+  std::string name;
+  Ino ino = 0;
+  FileType type = FileType::regular;
+};
+
+// All entries but "." and "..", by name.
+Result<std::vector<Named>> entries_of(const Node& dir, const Credentials& cred,
+                                      std::size_t entries_max) {
+  CLOCHE_ASSIGN(const auto io, open(dir, Access::read, cred));
+  std::vector<Named> entries;
+  bool too_many = false;
+  CLOCHE_TRY(io->readdir(0, [&](const DirEntry& entry) {
+    if (entry.name == "." || entry.name == "..") return true;
+    too_many = entries.size() == entries_max;
+    if (!too_many) entries.push_back({std::string(entry.name), entry.ino, entry.type});
+    return !too_many;
+  }));
+  if (too_many) return Errno::fbig;
+  std::ranges::sort(entries, {}, &Named::name);
+  return entries;
+}
+
+Result<FileInfo> info_of(const Node& node, std::string name) {
+  FileInfo info{.name = std::move(name), .stat = {}, .target = {}};
+  CLOCHE_ASSIGN(info.stat, node.stat());
+  if (info.stat.type == FileType::symlink) {
+    CLOCHE_ASSIGN(info.target, node.fs().readlink(node.ino()));
+  }
+  return info;
+}
+
+// Why a path that was resolved cannot be removed or renamed, if it ends in no name.
+Result<void> check_names_entry(const Resolved& found) {
+  switch (found.last) {
+    case LastKind::name: return {};
+    case LastKind::dot: return Errno::inval;
+    case LastKind::dot_dot: return Errno::notempty;
+    case LastKind::root: return Errno::busy;
+  }
+  return {};
+}
+
+}  // namespace
+
+PathOperations::PathOperations(Namespace& space, Node start, Credentials cred)
+    : space_(space), start_(std::move(start)), cred_(std::move(cred)) {}
+
+Result<std::string> PathOperations::read_file(std::string_view path, std::uint64_t size_max) {
+  CLOCHE_ASSIGN(const Node node, space_.lookup(start_, path, Follow::yes, cred_));
+  CLOCHE_ASSIGN(const Stat st, node.stat());
+  if (st.type == FileType::directory) return Errno::isdir;
+  if (st.type != FileType::regular) return Errno::nxio;
+  if (st.size > size_max) return Errno::fbig;
+  CLOCHE_ASSIGN(const auto io, open(node, Access::read, cred_));
+  // One byte more than was said, to see a file that grows (the host's may).
+  std::string content(static_cast<std::size_t>(st.size) + 1, '\0');
+  std::size_t size = 0;
+  for (;;) {
+    CLOCHE_ASSIGN(const std::size_t n,
+                  io->read(size, std::as_writable_bytes(std::span(content)).subspan(size)));
+    if (n == 0) break;
+    size += n;
+    if (size > size_max) return Errno::fbig;
+    if (size == content.size()) content.resize(content.size() + 65536);
+  }
+  content.resize(size);
+  return content;
+}
+
+Result<std::string> PathOperations::read_range(std::string_view path, std::uint64_t offset,
+                                               std::size_t size) {
+  CLOCHE_ASSIGN(const Node node, space_.lookup(start_, path, Follow::yes, cred_));
+  CLOCHE_ASSIGN(const Stat st, node.stat());
+  if (st.type == FileType::directory) return Errno::isdir;
+  if (st.type != FileType::regular) return Errno::nxio;
+  CLOCHE_ASSIGN(const auto io, open(node, Access::read, cred_));
+  const std::uint64_t left = st.size - std::min(st.size, offset);
+  std::string content(static_cast<std::size_t>(std::min<std::uint64_t>(left, size)), '\0');
+  std::size_t got = 0;
+  while (got < content.size()) {
+    CLOCHE_ASSIGN(const std::size_t n,
+                  io->read(offset + got, std::as_writable_bytes(std::span(content)).subspan(got)));
+    if (n == 0) break;
+    got += n;
+  }
+  content.resize(got);
+  return content;
+}
+
+// The mode of a new file is for those who open it later, as with open(2).
+Result<std::unique_ptr<NodeIo>> PathOperations::create_open(const Resolved& at, std::uint32_t mode,
+                                                            Access access) {
+  CLOCHE_ASSIGN(const Node node, create(at.parent, at.name, FileType::regular, mode, cred_));
+  return open(node, access, root_credentials());
+}
+
+Result<void> PathOperations::write_file(std::string_view path, std::string_view content,
+                                        std::uint32_t mode, Parents parents, WriteMode write_mode) {
+  if (parents == Parents::make) CLOCHE_TRY(make_parents(path, 0755));
+  CLOCHE_ASSIGN(Resolved found, space_.resolve(start_, path, Follow::yes, cred_));
+  if (found.trailing_slash) return Errno::isdir;
+  std::unique_ptr<NodeIo> io;
+  if (found.target) {
+    CLOCHE_ASSIGN(const Stat st, found.target->stat());
+    if (st.type == FileType::directory) return Errno::isdir;
+    if (st.type != FileType::regular) return Errno::nxio;
+    CLOCHE_ASSIGN(io, open(*found.target, Access::write, cred_));
+  } else {
+    CLOCHE_ASSIGN(io, create_open(found, mode, Access::write));
+  }
+  std::uint64_t at = 0;
+  if (write_mode == WriteMode::append) {
+    CLOCHE_ASSIGN(const Stat st, io->stat());
+    at = st.size;
+  } else {
+    CLOCHE_TRY(io->truncate(0));
+  }
+  while (!content.empty()) {
+    CLOCHE_ASSIGN(const std::size_t n, io->write(at, std::as_bytes(std::span(content))));
+    at += n;
+    content.remove_prefix(n);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<NodeIo>> PathOperations::open_file(std::string_view path, Access access,
+                                                          std::optional<std::uint32_t> create_mode,
+                                                          Existing existing) {
+  CLOCHE_ASSIGN(Resolved found, space_.resolve(start_, path, Follow::yes, cred_));
+  if (found.target) {
+    if (existing == Existing::error) return Errno::exist;
+    CLOCHE_ASSIGN(const Stat st, found.target->stat());
+    if (st.type == FileType::directory) return Errno::isdir;
+    if (st.type != FileType::regular) return Errno::nxio;
+    if (found.trailing_slash) return Errno::notdir;
+    return open(*found.target, access, cred_);
+  }
+  if (!create_mode) return Errno::noent;
+  if (found.trailing_slash) return Errno::isdir;
+  return create_open(found, *create_mode, access);
+}
+
+Result<void> PathOperations::set_times(std::string_view path, Timestamp accessed,
+                                       Timestamp modified) {
+  CLOCHE_ASSIGN(const Node node, space_.lookup(start_, path, Follow::yes, cred_));
+  using Kind = TimeChange::Kind;
+  return vfs::set_times(node, {Kind::at, accessed}, {Kind::at, modified}, {}, cred_);
+}
+
+Result<std::vector<FileInfo>> PathOperations::list(std::string_view path, std::size_t entries_max) {
+  CLOCHE_ASSIGN(const Node dir, space_.lookup(start_, path, Follow::yes, cred_));
+  CLOCHE_ASSIGN(const auto entries, entries_of(dir, cred_, entries_max));
+  std::vector<FileInfo> infos;
+  for (const Named& entry : entries) {
+    // Through the walk, so that a mount point shows what is mounted.
+    const auto node = space_.lookup(dir, entry.name, Follow::no, cred_);
+    if (!node && node.error() == Errno::noent) continue;  // the host removed it meanwhile
+    if (!node) return node.error();
+    CLOCHE_ASSIGN(FileInfo info, info_of(*node, entry.name));
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+Result<FileInfo> PathOperations::stat(std::string_view path, Follow follow) {
+  CLOCHE_ASSIGN(const Resolved found, space_.resolve(start_, path, follow, cred_));
+  if (!found.target) return Errno::noent;
+  return info_of(*found.target, found.last == LastKind::name ? found.name : std::string(path));
+}
+
+Result<Node> PathOperations::make_parents(std::string_view path, std::uint32_t mode) {
+  while (path.ends_with('/')) path.remove_suffix(1);
+  const std::size_t slash = path.rfind('/');
+  if (slash == path.npos) return start_;
+  const std::string_view parents = path.substr(0, slash + 1);
+  Node at = start_;
+  std::size_t begin = 0;
+  if (parents.starts_with('/')) at = space_.root();
+  while (begin < parents.size()) {
+    const std::size_t end = parents.find('/', begin);
+    const std::string_view name = parents.substr(begin, end - begin);
+    begin = end + 1;
+    if (name.empty()) continue;
+    CLOCHE_ASSIGN(Resolved found, space_.resolve(at, name, Follow::yes, cred_));
+    if (found.target) {
+      at = *std::move(found.target);
+    } else {
+      CLOCHE_ASSIGN(at, create(found.parent, found.name, FileType::directory, mode, cred_));
+    }
+  }
+  return at;
+}
+
+Result<void> PathOperations::make_dir(std::string_view path, std::uint32_t mode, Parents parents) {
+  if (parents == Parents::make) CLOCHE_TRY(make_parents(path, 0755));
+  CLOCHE_ASSIGN(const Resolved found, space_.resolve(start_, path, Follow::yes, cred_));
+  if (found.target) {
+    CLOCHE_ASSIGN(const Stat st, found.target->stat());
+    if (parents == Parents::make && st.type == FileType::directory) return {};
+    return Errno::exist;
+  }
+  CLOCHE_TRY(create(found.parent, found.name, FileType::directory, mode, cred_));
+  return {};
+}
+
+Result<void> PathOperations::remove(std::string_view path) {
+  CLOCHE_ASSIGN(const Resolved found, space_.resolve(start_, path, Follow::no, cred_));
+  CLOCHE_TRY(check_names_entry(found));
+  if (!found.target) return Errno::noent;
+  CLOCHE_ASSIGN(const Stat st, found.target->stat());
+  if (st.type != FileType::directory) return unlink(found.parent, found.name, cred_);
+  if (&found.target->fs() != &found.parent.fs()) return Errno::busy;
+  return rmdir(found.parent, found.name, cred_);
+}
+
+Result<void> PathOperations::remove_all(std::string_view path) {
+  CLOCHE_ASSIGN(const Resolved found, space_.resolve(start_, path, Follow::no, cred_));
+  CLOCHE_TRY(check_names_entry(found));
+  if (!found.target) return Errno::noent;
+  CLOCHE_ASSIGN(const Stat st, found.target->stat());
+  if (st.type != FileType::directory) return unlink(found.parent, found.name, cred_);
+
+  // Down to the leaves and up again; each level remembers the directory and its name in the one
+  // above.
+  struct Level {
+    Node dir;
+    std::string name;
+    std::vector<Named> left;
+  };
+  std::vector<Level> levels;
+  const auto descend = [&](const Node& parent, std::string name, Node dir) -> Result<void> {
+    if (&dir.fs() != &parent.fs() || space_.mounted_on(dir)) return Errno::busy;
+    if (levels.size() >= depth_max) return Errno::loop;
+    CLOCHE_ASSIGN(auto entries, entries_of(dir, cred_, std::numeric_limits<std::size_t>::max()));
+    levels.push_back({std::move(dir), std::move(name), std::move(entries)});
+    return {};
+  };
+  CLOCHE_TRY(descend(found.parent, found.name, *found.target));
+  while (!levels.empty()) {
+    Level& level = levels.back();
+    if (level.left.empty()) {
+      const Level done = std::move(level);
+      levels.pop_back();
+      const Node& parent = levels.empty() ? found.parent : levels.back().dir;
+      CLOCHE_TRY(rmdir(parent, done.name, cred_));
+      continue;
+    }
+    const Named entry = std::move(level.left.back());
+    level.left.pop_back();
+    const Node dir = level.dir;
+    const auto ino = dir.fs().lookup(dir.ino(), entry.name);
+    if (!ino && ino.error() == Errno::noent) continue;
+    if (!ino) return ino.error();
+    Node child(dir.fs(), *ino);
+    CLOCHE_ASSIGN(const Stat child_st, child.stat());
+    if (child_st.type == FileType::directory) {
+      CLOCHE_TRY(descend(dir, entry.name, std::move(child)));
+    } else {
+      CLOCHE_TRY(unlink(dir, entry.name, cred_));
+    }
+  }
+  return {};
+}
+
+Result<void> PathOperations::rename(std::string_view from, std::string_view to) {
+  CLOCHE_ASSIGN(const Resolved old_place, space_.resolve(start_, from, Follow::no, cred_));
+  if (old_place.last != LastKind::name) return Errno::busy;
+  if (!old_place.target) return Errno::noent;
+  CLOCHE_ASSIGN(const Resolved new_place, space_.resolve(start_, to, Follow::no, cred_));
+  if (new_place.last != LastKind::name) return Errno::busy;
+  CLOCHE_ASSIGN(const Stat st, old_place.target->stat());
+  if (new_place.trailing_slash && st.type != FileType::directory) return Errno::notdir;
+  // A mount point stays where it is.
+  if (&old_place.target->fs() != &old_place.parent.fs()) return Errno::busy;
+  if (new_place.target && &new_place.target->fs() != &new_place.parent.fs()) return Errno::busy;
+  return vfs::rename(old_place.parent, old_place.name, new_place.parent, new_place.name,
+                     RenameMode::replace, cred_);
+}
+
+Result<void> PathOperations::chmod(std::string_view path, std::uint32_t mode) {
+  CLOCHE_ASSIGN(const Node node, space_.lookup(start_, path, Follow::yes, cred_));
+  return vfs::chmod(node, mode, cred_);
+}
+
+Result<void> PathOperations::symlink(std::string_view target, std::string_view path) {
+  CLOCHE_ASSIGN(const Resolved found, space_.resolve(start_, path, Follow::no, cred_));
+  if (found.target) return Errno::exist;
+  if (found.trailing_slash) return Errno::noent;
+  CLOCHE_TRY(vfs::symlink(found.parent, found.name, target, cred_));
+  return {};
+}
+
+Result<std::vector<std::string>> PathOperations::glob(std::string_view pattern,
+                                                      std::size_t matches_max) {
+  const std::vector<std::string_view> parts = split_pattern(pattern);
+  std::vector<std::string> matches;
+  struct Work {
+    Node dir;
+    std::string path;  // as it is shown, with a slash at the end unless empty
+    std::size_t part;
+    std::size_t depth;
+  };
+  std::vector<Work> work;
+  work.push_back({pattern.starts_with('/') ? space_.root() : start_,
+                  pattern.starts_with('/') ? "/" : "", 0, 0});
+  if (parts.empty()) return matches;
+  while (!work.empty()) {
+    const Work at = std::move(work.back());
+    work.pop_back();
+    if (at.depth > depth_max) return Errno::loop;
+    const std::string_view part = parts[at.part];
+    const bool last = at.part + 1 == parts.size();
+    const auto take = [&](const Node& node, const std::string& path) -> Result<void> {
+      if (last) {
+        matches.push_back(path);
+        return matches.size() > matches_max ? Result<void>(Errno::fbig) : Result<void>();
+      }
+      work.push_back({node, path + "/", at.part + 1, at.depth + 1});
+      return {};
+    };
+    // What cannot be looked at does not match.
+    if (!has_wildcard(part)) {
+      const auto node = space_.lookup(at.dir, part, last ? Follow::no : Follow::yes, cred_);
+      if (node) CLOCHE_TRY(take(*node, at.path + std::string(part)));
+      continue;
+    }
+    const auto entries = entries_of(at.dir, cred_, std::numeric_limits<std::size_t>::max());
+    if (!entries) continue;
+    const bool any_depth = part == "**";
+    // "**" stands for no directory too: the next part is tried right here.
+    if (any_depth && !last) work.push_back({at.dir, at.path, at.part + 1, at.depth + 1});
+    for (const Named& entry : *entries) {
+      if (entry.name.starts_with('.') && !part.starts_with('.')) continue;
+      if (!any_depth && !glob_match(part, entry.name)) continue;
+      // Links are not followed by "**", so it ends.
+      const auto node =
+          space_.lookup(at.dir, entry.name, last || any_depth ? Follow::no : Follow::yes, cred_);
+      if (!node) continue;
+      const std::string path = at.path + entry.name;
+      if (!any_depth) {
+        CLOCHE_TRY(take(*node, path));
+        continue;
+      }
+      if (last) CLOCHE_TRY(take(*node, path));
+      if (entry.type == FileType::directory) {
+        work.push_back({*node, path + "/", at.part, at.depth + 1});
+      }
+    }
+  }
+  std::ranges::sort(matches);
+  const auto repeated = std::ranges::unique(matches);
+  matches.erase(repeated.begin(), repeated.end());
+  return matches;
+}
+
+}  // namespace cloche::vfs
