@@ -110,7 +110,7 @@ std::string list_licenses(const std::filesystem::path& system_folder, ListFormat
 }
 
 int licenses_command(ListFormat format) {
-  fmt::print("{}", list_licenses(detail::default_system_folder(), format));
+  fmt::print("{}", list_licenses(sandbox::default_system_folder(), format));
   return 0;
 }
 
