@@ -131,7 +131,7 @@ TEST(PipIndex, IsReachedWhereThePolicyAllowsIt) {
 // The file of the host's cache that has this SHA-256; empty: there is none.
 std::filesystem::path kept_by_host(const std::string& sum) {
   for (const auto& entry :
-       std::filesystem::directory_iterator(detail::default_cache_folder() / "wheels")) {
+       std::filesystem::directory_iterator(sandbox::default_cache_folder() / "wheels")) {
     if (entry.path().filename().string().starts_with(sum)) return entry.path();
   }
   return {};

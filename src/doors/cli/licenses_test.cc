@@ -26,7 +26,7 @@ TEST(Licenses, EveryProgramThatIsStagedIsListedWithLicenceAndSource) {
     EXPECT_EQ(program["source"]["sha256"].get<std::string>().size(), 64U) << program;
     for (const json& part : program["parts"]) EXPECT_NE(part["licence"], "") << part;
   }
-  for (const std::filesystem::path& program : detail::programs_of_system(CLOCHE_ROOTFS_DIR)) {
+  for (const std::filesystem::path& program : sandbox::programs_of_system(CLOCHE_ROOTFS_DIR)) {
     if (program.parent_path().filename() != "bin") continue;
     const std::string name = program.filename();
     EXPECT_TRUE(commands.contains(name) || listed.contains(name)) << program;  // or of many calls
