@@ -97,6 +97,35 @@ except socket.gaierror as error:
   EXPECT_TRUE(audit.has(NetworkEvent::Kind::resolve, false, "no rule allows this name"));
 }
 
+TEST(Network, ADenialWinsOverEveryRuleThatAllows) {
+  const LoopbackServer open(Speaks::http);
+  const LoopbackServer closed(Speaks::http);
+  const std::string port = ":" + std::to_string(closed.port());
+  const std::string code = R"(
+import socket
+for host in "127.0.0.1", "localhost", "0.0.0.0":
+    try:
+        socket.create_connection((host, PORT), timeout=5)
+        print("connected to", host)
+    except ConnectionRefusedError:
+        print("refused")
+)";
+  for (const std::string allow : {"localhost", "127.0.0.1", "0.0.0.0/0"}) {
+    const auto opened = make_sandbox({.network = {.allow = {allow}}});
+    EXPECT_TRUE(run_python(*opened, with_port(code, open.port()))
+                    .stdout_data.starts_with("connected to 127.0.0.1\n"))
+        << allow;
+    for (const std::string& deny : {std::string("localhost"), "localhost" + port, std::string("*"),
+                                    std::string("0.0.0.0/0")}) {
+      const auto shut = make_sandbox({.network = {.allow = {allow}, .deny = {deny}}});
+      const RunResult result = run_python(*shut, with_port(code, closed.port()));
+      EXPECT_EQ(result.stdout_data, "refused\nrefused\nrefused\n")
+          << allow << ", " << deny << ": " << result.stderr_data;
+    }
+  }
+  EXPECT_EQ(closed.connections(), 0);
+}
+
 TEST(Network, TlsIsTheHostsAndAlwaysChecked) {
   const LoopbackServer server(Speaks::https);
   const std::string code = with_port(R"(

@@ -12,6 +12,10 @@
 // reached only where a rule names an address or range that has it: a rule on names never opens one,
 // so a name cannot be pointed at the inside. `localhost` opens loopback addresses.
 //
+// A denial wins over every rule that allows, and is read widely: * denies all that there is, a glob
+// such as 10.* the addresses that begin so, localhost all of loopback. A denial of a name holds for
+// connections that the name led to.
+//
 // The guide is docs/network.md.
 #pragma once
 
@@ -38,12 +42,12 @@ struct NetworkEvent {
 // HTTP/1.1 requests to these hosts.
 struct Secret {
   std::string value;
-  std::vector<std::string> hosts;  // names or globs
+  std::vector<std::string> hosts;  // names or globs; an address is refused
 };
 
 struct NetworkOptions {
   std::vector<std::string> allow;
-  std::vector<std::string> deny;        // wins over allow
+  std::vector<std::string> deny;        // wins over allow, always
   std::uint32_t max_connections = 128;  // at a time
   std::uint64_t max_total_connections = 100'000;
   std::uint64_t max_bytes = 0;  // sent and received by the sandbox, ever; 0: no limit

@@ -1,4 +1,8 @@
 // Policy: what of the network a sandbox may reach. Immutable; thread-safe.
+//
+// Denials are judged first, and read as widely as they can be (Rule::denies_address), so that no
+// rule that allows opens what one denies. A denial of a name holds for connections that the name
+// led to; who may connect to an address by a rule on addresses needs no name.
 #pragma once
 
 #include <set>
@@ -23,7 +27,7 @@ class Policy {
   // Throws std::invalid_argument with one sentence for a rule that is none.
   explicit Policy(const NetworkOptions& options);
 
-  // Whether a name may be resolved at all: some rule has it.
+  // Whether a name may be resolved at all: some rule has it, and denials leave it a port.
   Verdict judge_name(std::string_view canonical) const;
   // Whether this address may be connected to. `names`: those that were resolved to it for this
   // sandbox.
@@ -31,6 +35,10 @@ class Policy {
                 const std::set<std::string>& names) const;
 
  private:
+  bool leaves_a_port(const Rule& allowed, std::string_view name) const;
+  // Null: the address itself is not denied.
+  const Rule* denial_of(const kernel::IpAddress& address, std::uint16_t port) const;
+
   std::vector<Rule> allow_;
   std::vector<Rule> deny_;
 };

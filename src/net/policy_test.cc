@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "net/address_class.h"
 
 namespace cloche::net {
@@ -108,6 +110,102 @@ TEST(policy, addresses_that_are_named_are_open) {
   EXPECT_FALSE(allows(policy, "127.0.0.1", 7000));
 }
 
+// --- Every kind of rule against every other
+
+struct Destination {
+  const char* address;
+  std::set<std::string> names;
+};
+
+constexpr std::uint16_t wanted_port = 443;
+const std::array<Destination, 8> destinations{{
+    {"93.184.216.34", {"api.example.com"}},  // 0
+    {"93.184.216.34", {}},                   // 1
+    {"10.0.0.5", {}},                        // 2
+    {"127.0.0.1", {}},                       // 3
+    {"::1", {"localhost"}},                  // 4
+    {"2606:4700::1", {"api.example.com"}},   // 5
+    {"fd00::5", {}},                         // 6
+    {"127.0.0.1", {"localhost"}},            // 7
+}};
+
+// A rule's host, and which destinations it has: as one that allows, as one that denies.
+struct RuleKind {
+  const char* host;
+  const char* allows;
+  const char* denies;
+};
+constexpr std::array<RuleKind, 19> rule_kinds{{
+    {"api.example.com", "05", "05"},
+    {"*.example.com", "05", "05"},
+    {"API.Example.COM.", "05", "05"},
+    {"*", "05", "01234567"},
+    {"?*", "05", "01234567"},
+    {"localhost", "347", "347"},
+    {"local*", "", "347"},
+    {"93.184.216.34", "01", "01"},
+    {"93.184.216.0/24", "01", "01"},
+    {"10.0.0.5", "2", "2"},
+    {"10.0.0.0/8", "2", "2"},
+    {"10.*", "", "2"},
+    {"127.0.0.0/8", "37", "37"},
+    {"0.0.0.0/0", "01237", "01237"},
+    {"[::1]", "4", "4"},
+    {"[fd00::/8]", "6", "6"},
+    {"[2606:4700::1]", "5", "5"},
+    {"[2606:4700::/32]", "5", "5"},
+    {"[::/0]", "01234567", "01234567"},
+}};
+
+TEST(policy, denial_wins_between_every_pair_of_kinds) {
+  const char* const allowed_ports[] = {"", ":443", ":80,400-500"};
+  const std::pair<const char*, bool> denied_ports[] = {
+      {"", true},         {":*", true},   {":443", true},     {":80,443", true},
+      {":1-65535", true}, {":80", false}, {":444-500", false}};
+  for (const RuleKind& allow : rule_kinds) {
+    for (const char* ports : allowed_ports) {
+      for (const RuleKind& deny : rule_kinds) {
+        for (const auto& [denied, has_port] : denied_ports) {
+          const std::string allow_text = std::string(allow.host) + ports;
+          const std::string deny_text = std::string(deny.host) + denied;
+          const Policy policy = policy_of({allow_text}, {deny_text});
+          for (std::size_t i = 0; i < destinations.size(); ++i) {
+            const auto has = [&](std::string_view set) {
+              return set.find(static_cast<char>('0' + i)) != std::string_view::npos;
+            };
+            const Destination& to = destinations[i];
+            EXPECT_EQ(allows(policy, to.address, wanted_port, to.names),
+                      has(allow.allows) && !(has_port && has(deny.denies)))
+                << "allow " << allow_text << ", deny " << deny_text << ", to " << to.address
+                << " by " << (to.names.empty() ? "its address" : *to.names.begin());
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(policy, a_denial_among_many_rules_wins_wherever_it_stands) {
+  for (const char* deny : {"localhost", "localhost:9000", "*", "*:9000", "127.0.0.0/8", "127.*",
+                           "[::/0]", "loc?lhost"}) {
+    const Policy policy = policy_of({"localhost", "127.0.0.1", "*", "0.0.0.0/0", "localhost:9000"},
+                                    {"other.com", deny, "10.0.0.0/8"});
+    for (const std::set<std::string>& names :
+         {std::set<std::string>{}, {"localhost"}, {"a.com", "localhost"}})
+      EXPECT_FALSE(allows(policy, "127.0.0.1", 9000, names)) << deny;
+  }
+}
+
+TEST(policy, a_denial_of_this_machine_has_its_other_spellings) {
+  const Policy policy = policy_of({"0.0.0.0/0", "[::/0]"}, {"localhost"});
+  for (const char* here : {"127.0.0.1", "127.8.9.10", "::1", "0.0.0.0", "::", "::ffff:127.0.0.1",
+                           "::7f00:1", "2002:7f00:1::", "64:ff9b::7f00:1"})
+    EXPECT_FALSE(allows(policy, here)) << here;
+  EXPECT_TRUE(allows(policy, "10.0.0.1"));
+  EXPECT_FALSE(allows(policy_of({"[::/0]"}, {"127.0.0.1"}), "0.0.0.0"));
+  EXPECT_FALSE(allows(policy_of({"[::/0]"}, {"[::1]"}), "::"));
+}
+
 TEST(policy, denial_wins) {
   const Policy policy = policy_of({"*", "10.0.0.0/8"}, {"bad.com", "10.0.0.5", "8.8.4.4", "*:25"});
   EXPECT_FALSE(allows(policy, "9.9.9.9", 443, {"bad.com"}));
@@ -115,8 +213,41 @@ TEST(policy, denial_wins) {
   EXPECT_FALSE(allows(policy, "10.0.0.5"));
   EXPECT_FALSE(allows(policy, "::ffff:10.0.0.5"));
   EXPECT_TRUE(allows(policy, "10.0.0.6"));
+  EXPECT_FALSE(allows(policy, "10.0.0.6", 25));
+  EXPECT_FALSE(allows(policy, "10.0.0.6", 443, {"bad.com", "good.com"}));
   EXPECT_FALSE(allows(policy, "9.9.9.9", 25, {"good.com"}));
   EXPECT_FALSE(policy.judge_name("bad.com").allowed);
+  EXPECT_EQ(policy.judge(ip("10.0.0.5"), 443, {}).reason, "the rule '10.0.0.5' denies it");
+  EXPECT_EQ(policy.judge(ip("9.9.9.9"), 443, {"bad.com"}).reason, "the rule 'bad.com' denies it");
+}
+
+// A name that could be asked for, and nothing else, would still carry out what stands in it.
+TEST(policy, a_name_without_a_port_is_not_asked_for) {
+  struct Case {
+    const char* allow;
+    std::vector<std::string> deny;
+    bool asked;
+  };
+  const Case cases[] = {
+      {"a.com", {}, true},
+      {"a.com", {"*"}, false},
+      {"a.com", {"a.com:*"}, false},
+      {"a.com", {"a.com:1-65535"}, false},
+      {"a.com", {"a.com:1-65534"}, true},
+      {"a.com", {"*.com:2-65535", "a.*:1"}, false},
+      {"a.com", {"a.com:1-99", "a.com:101-65535"}, true},
+      {"a.com:443", {"a.com:443"}, false},
+      {"a.com:443", {"a.com:80"}, true},
+      {"a.com:80,443", {"a.com:80"}, true},
+      {"a.com:80,443", {"a.com:443", "*:80"}, false},
+      {"a.com:80-90", {"a.com:80-85"}, true},
+      {"a.com:80-90", {"a.com:80-85", "a.com:86-90"}, false},
+      {"a.com:443", {"b.com:443", "10.0.0.0/8"}, true},
+  };
+  for (const Case& one : cases) {
+    EXPECT_EQ(policy_of({one.allow}, one.deny).judge_name("a.com").allowed, one.asked)
+        << one.allow << ", " << ::testing::PrintToString(one.deny);
+  }
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "net/address_class.h"
+
 namespace cloche::net {
 namespace {
 
@@ -68,6 +70,17 @@ std::optional<kernel::IpAddress> parse_literal(std::string_view text) {
   kernel::IpAddress address;
   if (inet_pton(AF_INET6, copy.c_str(), address.bytes.data()) == 1) return address;
   return std::nullopt;
+}
+
+bool is_name_pattern(std::string_view text) {
+  std::string plain(text);
+  std::ranges::replace(plain, '*', 'x');
+  std::ranges::replace(plain, '?', 'x');
+  if (canonical_name(plain).empty()) return false;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return std::ranges::none_of(text, is_digit) || !std::ranges::all_of(text, [&](char c) {
+           return is_digit(c) || c == '.' || c == '*' || c == '?';
+         });
 }
 
 Rule::Rule(std::string_view text) : text_(text) {
@@ -144,6 +157,13 @@ bool Rule::has_port(std::uint16_t port) const {
 
 bool Rule::has_name(std::string_view canonical) const {
   return !name_.empty() && !canonical.empty() && glob_matches(name_, canonical);
+}
+
+bool Rule::denies_address(const kernel::IpAddress& address) const {
+  if (has_address(address)) return true;
+  if (name_.empty()) return false;
+  if (has_name("localhost") && class_of(address) == AddressClass::loopback) return true;
+  return glob_matches(name_, address.text());
 }
 
 bool Rule::has_address(const kernel::IpAddress& address) const {

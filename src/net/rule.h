@@ -1,6 +1,7 @@
 // Rule: one line of a network policy, see cloche/network.h. Immutable.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,25 +19,37 @@ bool glob_matches(std::string_view pattern, std::string_view text);
 // hexadecimal spellings, which are names that nobody has.
 std::optional<kernel::IpAddress> parse_literal(std::string_view text);
 
+// Whether it is a name or a glob of names: no address, no range, no port. "1.2.3.4" and "10.*" are
+// none: what they are meant for are addresses.
+bool is_name_pattern(std::string_view text);
+
 class Rule {
  public:
+  struct Ports {
+    std::uint16_t first, last;
+  };
+
   // Throws std::invalid_argument with one sentence.
   explicit Rule(std::string_view text);
 
   const std::string& text() const noexcept { return text_; }
   bool has_port(std::uint16_t port) const;
+  // The ranges that it names, in no order; none: all ports.
+  const std::vector<Ports>& ports() const noexcept { return ports_; }
   bool has_name(std::string_view canonical) const;
+  // Of a rule that names an address or a range.
   bool has_address(const kernel::IpAddress& address) const;
-  bool has_all_ports() const noexcept { return ports_.empty(); }
   bool is_localhost() const noexcept { return name_ == "localhost"; }
+
+  // As a denial, which is read as widely as it can be: beside its addresses, a glob has the
+  // addresses whose text it matches ("*" all of them, "10.*" those that begin so), and what has the
+  // name localhost has this machine's loopback.
+  bool denies_address(const kernel::IpAddress& address) const;
 
  private:
   void parse_ports(std::string_view text);
   void parse_host(std::string_view text);
 
-  struct Ports {
-    std::uint16_t first, last;
-  };
   std::string text_;
   std::string name_;  // or a glob; empty for a range of addresses
   std::optional<kernel::IpAddress> base_;

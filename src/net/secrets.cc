@@ -86,8 +86,15 @@ SecretStore::SecretStore(const std::map<std::string, Secret>& secrets) {
       throw std::invalid_argument(fmt::format("the secret {} has a line break", name));
     entries_.push_back({name, "cloche-secret-" + random_hex(placeholder_bytes), secret.value, {}});
     for (const std::string& host : secret.hosts) {
+      // A value goes where TLS, or at least the rule that let it out, has checked a name.
+      if (!is_name_pattern(host))
+        throw std::invalid_argument(
+            fmt::format("the secret {} names '{}', which is no host name: an address, a range and "
+                        "a port cannot get one",
+                        name, host));
       std::string pattern;
       std::ranges::transform(host, std::back_inserter(pattern), lower);
+      if (pattern.ends_with('.')) pattern.pop_back();
       entries_.back().hosts.push_back(std::move(pattern));
     }
   }
