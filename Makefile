@@ -34,10 +34,33 @@ test: guests-ready ## run all tests; TEST=regex runs some
 bench: guests-ready ## measure against native processes of this machine
 	@$(build)/bin/cloche_bench
 
-# Machine code for other machines is compiled at the first time, which takes a minute or two.
+# What is installed and packaged, made and not copied yet: the library, the manual, machine code of the guests (minutes,
+# once; CODE=none leaves it out).
+.PHONY: installation
+installation: all ## build what install, deb and image copy
+	@cmake --build $(build) -j $(JOBS) --target installation
+	@[ "$(CODE)" = none ] || packaging/machine_code $(build)
+
+# `make installation` as oneself, then `sudo make install`: that only copies, and asks no network.
+PREFIX ?= /usr/local
+.PHONY: install
+install: $(if $(SUDO_UID),,installation) ## copy all of it to PREFIX (/usr/local), below DESTDIR
+	@DESTDIR=$(abspath $(DESTDIR)) CLOCHE_CODE=$(CODE) cmake --install $(build) --prefix $(PREFIX) --strip >$(build)/install.log 2>&1 || \
+		{ tail -5 $(build)/install.log >&2; exit 2; }
+	@echo "installed in $(DESTDIR)$(PREFIX): bin/cloche, lib/libcloche.*, lib/cloche, include/cloche, share/man"
+
+.PHONY: deb
+deb: installation ## build Debian packages, with a systemd service: build/dist/*.deb
+	@CLOCHE_CODE=$(CODE) packaging/deb/build.py $(build) $(build)/dist
+
+.PHONY: image
+image: installation ## build an OCI image: build/dist/image, and an archive for docker load
+	@CLOCHE_CODE=$(CODE) packaging/oci/build.py $(build) $(build)/dist
+
 .PHONY: wheel
-wheel: all ## build the Python wheel: build/dist/cloche-*.whl, which needs nothing else
-	@CLOCHE_BUILD=$(build) python3 sdk/python/wheel_backend.py $(build)/dist
+wheel: all ## build the Python wheels: build/dist/cloche*.whl, which need nothing else
+	@[ "$(CODE)" = none ] || packaging/machine_code $(build)
+	@CLOCHE_BUILD=$(build) CLOCHE_CODE=$(CODE) python3 sdk/python/wheel_backend.py $(build)/dist
 
 # wit/ as a component for any host; its test wants a Rust compiler. Not part of `make all`.
 .PHONY: component

@@ -12,6 +12,10 @@ int main() try {
   if (!sandbox->files().write("words.txt", "pear\napple\nfig\n")) return 1;
   const cloche::RunResult sorted =
       sandbox->run({.script = "sort words.txt | tee sorted.txt | wc -l"});
+  if (sorted.exit_code != 0) {
+    std::cerr << "exit code " << sorted.exit_code << " " << sorted.reason << sorted.stderr_data;
+    return 1;
+  }
   std::cout << "lines: " << sorted.stdout_data;
 
   // A fork goes on from here with its own copy of everything.

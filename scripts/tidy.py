@@ -253,6 +253,12 @@ def rule_scripts(_):
                 yield f"{name}:1: {done.stderr.strip()}"
 
 
+def rule_version(_):
+    """VERSION says the version; what cannot read that file says the same."""
+    done = subprocess.run([ROOT / "scripts/set-version", "--check"], text=True, capture_output=True, check=False)
+    yield from (done.stdout + done.stderr).splitlines()
+
+
 def inputs_of(name: str, seen: dict[str, str]) -> None:
     """The source and every header of ours that it includes, with their text."""
     if name in seen or not (ROOT / name).is_file():

@@ -23,10 +23,10 @@ class EngineState;
 }
 
 struct EngineOptions {
-  // The guests' system (a folder with manifest.json). Empty: $CLOCHE_ROOTFS, or the one beside the
-  // program.
+  // The guests' system (a folder with manifest.json). Empty: $CLOCHE_ROOTFS, the one beside the
+  // program, or the installed one.
   std::filesystem::path system_folder;
-  // Machine code and boot images. Empty: $CLOCHE_CACHE, $XDG_CACHE_HOME/cloche or ~/.cache/cloche.
+  // Machine code, boot images. Empty: $CLOCHE_CACHE or the user's; where that cannot be, not kept.
   std::filesystem::path cache_folder;
   // Machine code that came with the system (see Engine::ship). Empty: `code` beside the system's
   // folder, if it is there.

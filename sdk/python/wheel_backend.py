@@ -1,43 +1,44 @@
-"""Builds the wheel (PEP 517, PEP 660), with the standard library alone.
+"""Builds the wheels (PEP 517, PEP 660), with the standard library alone.
 
-The wheel is self-contained: the packages in src/, the server's program with the shared libraries that
-glibc does not bring, the guests' system, and machine code for it. Settings, by environment (or by
+`make wheel` is `wheel_backend.py FOLDER`, which makes what an index takes, no file of which has over
+100 MB: `cloche` (the packages in src/, the server's program and all shared libraries that it needs, the
+C library too), and the wheels that it depends on, `cloche-system` (the guests' system) and `cloche-code`
+(machine code for it), with `-2`, `-3` ... of these where one would be too large. They are installed into one
+folder. As a backend of pip it makes one wheel of all that. Settings, by environment (or by
 `--config-settings` in lower case without the prefix):
 
     CLOCHE_BUILD         the build folder with bin/cloche (build/ of the source tree)
     CLOCHE_ROOTFS        the guests' system (rootfs/ of the build folder)
-    CLOCHE_CODE          machine code for it, by `cloche prepare --ship`; "none" for a wheel without;
-                         absent: what `make wheel` left in the build folder, if anything
+    CLOCHE_CODE          machine code for it, by `cloche prepare --ship`; "none" for wheels without;
+                         absent: what `packaging/machine_code` left in the build folder, if anything
+    CLOCHE_SYSROOT       where the libraries of a program for another machine are
     CLOCHE_WHEEL_LEVEL   how much to compress, 0 to 9 (1)
-
-`make wheel` is `wheel_backend.py FOLDER`: it makes the machine code first, which takes minutes, and
-compresses more.
 """
 from __future__ import annotations
 
 import base64
+import concurrent.futures
 import csv
 import hashlib
 import io
 import os
-import platform
-import re
-import subprocess
+import sys
 import time
 import zipfile
+import zlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "src"
 ROOT = HERE.parent.parent
-NAME, VERSION = "cloche", re.search(r'__version__ = "(.+)"', (SOURCES / "cloche/__init__.py").read_text())[1]
-INFO = f"{NAME}-{VERSION}.dist-info"
+sys.path.insert(0, str(ROOT / "packaging/portable"))
+import elf  # noqa: E402
+
+NAME, VERSION = "cloche", (ROOT / "VERSION").read_text().strip()
 RUNTIME = "cloche/_runtime"
-# What every Linux has with its C library.
-GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libresolv.so.2",
-         "linux-vdso.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 SUMMARY = "Private computers for agents: a shell, tools, Python and files in a sandbox, from Python"
 EPOCH = (2020, 1, 1, 0, 0, 0)  # the same input gives the same wheel
+MOST_BYTES = 95_000_000  # of a wheel for an index, which takes 100 MB
 
 
 def setting(name: str, settings: dict | None) -> str | None:
@@ -45,14 +46,24 @@ def setting(name: str, settings: dict | None) -> str | None:
 
 
 class Wheel:
-    """A wheel file that is being written."""
+    """A wheel file that is being written; its name is known at the end."""
 
-    def __init__(self, path: Path, level: int) -> None:
+    def __init__(self, folder: Path, package: str, level: int) -> None:
+        self.folder, self.package = Path(folder), package
+        self.info = f"{package.replace('-', '_')}-{VERSION}.dist-info"
+        self.part = self.folder / f".{package}-{os.getpid()}.part"
         self.record: list[tuple[str, str, int]] = []
         method = zipfile.ZIP_DEFLATED if level else zipfile.ZIP_STORED
-        self.zip = zipfile.ZipFile(path, "w", method, compresslevel=level or None)
+        self.zip = zipfile.ZipFile(self.part, "w", method, compresslevel=level or None)
         self.method = method
         self.level = level
+
+    def __enter__(self) -> Wheel:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.zip.close()
+        self.part.unlink(missing_ok=True)
 
     def add(self, name: str, source: Path | bytes, executable: bool = False) -> None:
         info = zipfile.ZipInfo(name, EPOCH)
@@ -69,97 +80,76 @@ class Wheel:
         text = base64.urlsafe_b64encode(digest.digest()).rstrip(b"=").decode()
         self.record.append((name, f"sha256={text}", size))
 
-    def close(self) -> None:
+    def close(self, tag: str) -> str:
         rows = io.StringIO()
         writer = csv.writer(rows, lineterminator="\n")
         writer.writerows(self.record)
-        writer.writerow((f"{INFO}/RECORD", "", ""))
-        self.zip.writestr(zipfile.ZipInfo(f"{INFO}/RECORD", EPOCH), rows.getvalue())
+        writer.writerow((f"{self.info}/RECORD", "", ""))
+        self.zip.writestr(zipfile.ZipInfo(f"{self.info}/RECORD", EPOCH), rows.getvalue())
         self.zip.close()
+        name = f"{self.package.replace('-', '_')}-{VERSION}-py3-none-{tag}.whl"
+        self.part.replace(self.folder / name)
+        return name
+
+    def add_info(self, tag: str, needs: list[str], *, scripts: bool) -> None:
+        lines = ["Metadata-Version: 2.1", f"Name: {self.package}", f"Version: {VERSION}", f"Summary: {SUMMARY}",
+                 "License: Apache-2.0; the guests' programs as `cloche licenses` says", "Requires-Python: >=3.9",
+                 *(f"Requires-Dist: {need}=={VERSION}" for need in needs)]
+        if scripts:
+            lines += ["Provides-Extra: sessions", 'Requires-Dist: requests>=2.28; extra == "sessions"',
+                      'Requires-Dist: paramiko>=3.0; extra == "sessions"']
+            self.add(f"{self.info}/entry_points.txt",
+                     b"[console_scripts]\ncloche = cloche._scripts:cloche\nsbs = cloche._scripts:sbs\n"
+                     b"session-based-sandbox = cloche._scripts:session_based_sandbox\n")
+        self.add(f"{self.info}/METADATA", ("\n".join(lines) + "\n").encode())
+        tags = "".join(f"Tag: py3-none-{one}\n" for one in tag.split("."))
+        self.add(f"{self.info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: cloche\nRoot-Is-Purelib: false\n{tags}".encode())
+        if (ROOT / "LICENSE").exists():
+            self.add(f"{self.info}/licenses/LICENSE", ROOT / "LICENSE")
 
 
-def run(*command: str, **options) -> str:
-    done = subprocess.run(command, check=False, capture_output=True, text=True, **options)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr.strip()}")
-    return done.stdout
-
-
-def libraries_of(binary: Path) -> dict[str, Path]:
-    """Name to file of the shared libraries that a machine may lack."""
-    found = {}
-    for line in run("ldd", str(binary)).splitlines():
-        if "not found" in line:
-            raise SystemExit(f"{binary} lacks a library:{line}")
-        if match := re.match(r"\s*(\S+) => (/\S+)", line):
-            if match[1] not in GLIBC:
-                found[match[1]] = Path(match[2])
-    return found
-
-
-def least_glibc(files: list[Path]) -> tuple[int, int]:
-    """The oldest glibc that has all that the files ask of it."""
-    versions = {(2, 17)}
-    for file in files:
-        for match in re.finditer(r"GLIBC_(\d+)\.(\d+)", run("objdump", "-T", str(file))):
-            versions.add((int(match[1]), int(match[2])))
-    return max(versions)
-
-
-def strip(source: Path, folder: Path) -> Path:
-    """A copy without debug information, beside others in the build folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    target = folder / source.name
-    if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
-        run("strip", "--strip-debug", "-o", str(target), str(source))
-    return target
-
-
-def shipped_code(build: Path, settings: dict | None) -> Path | None:
-    """The folder of machine code for the system."""
-    given = setting("CLOCHE_CODE", settings)
-    if given == "none":
-        return None
-    if given:
-        return Path(given)
-    code = build / "wheel-code"
-    return code if (code / "index").exists() else None
-
-
-def make_code() -> None:
-    """Compiles what the build folder's machine code lacks."""
-    build = Path(setting("CLOCHE_BUILD", None) or ROOT / "build").resolve()
-    rootfs = Path(setting("CLOCHE_ROOTFS", None) or build / "rootfs").resolve()
-    index = build / "wheel-code/index"
-    newest = max(p.stat().st_mtime for p in (rootfs / "system.index", build / "bin/cloche"))
-    if not index.exists() or index.stat().st_mtime < newest:
-        subprocess.run([build / "bin/cloche", "prepare", "--ship", index.parent], check=True,
-                       env={**os.environ, "CLOCHE_ROOTFS": str(rootfs)})
-
-
-def add_runtime(wheel: Wheel, settings: dict | None) -> str:
-    """The program, its libraries, the system and its code; the platform tag that they give."""
+def build_folder(settings: dict | None) -> Path:
     build = Path(setting("CLOCHE_BUILD", settings) or ROOT / "build").resolve()
-    binary = build / "bin/cloche"
-    if not binary.exists():
-        raise SystemExit(f"{binary} is not there: run `make` first, or set CLOCHE_BUILD")
+    if not (build / "bin/cloche").exists():
+        raise SystemExit(f"{build}/bin/cloche is not there: run `make` first, or set CLOCHE_BUILD")
+    return build
+
+
+def platform_tag(build: Path) -> str:
+    """The program comes with its C library: it runs beside any other, glibc or musl. The oldest tag that
+    installers of each kind know for both machines."""
+    machine = elf.machine_of(build / "bin/cloche")
+    return f"manylinux_2_17_{machine}.musllinux_1_1_{machine}"
+
+
+def system_files(build: Path, settings: dict | None) -> dict[str, Path]:
     rootfs = Path(setting("CLOCHE_ROOTFS", settings) or build / "rootfs").resolve()
-    stripped = build / "wheel-parts"
-    program = strip(binary, stripped)
-    wheel.add(f"{RUNTIME}/bin/cloche", program, executable=True)
-    libraries = libraries_of(binary)
-    for name, path in sorted(libraries.items()):
-        wheel.add(f"{RUNTIME}/lib/{name}", path.resolve())
     index = [line.split("\t") for line in (rootfs / "system.index").read_text().splitlines()]
-    files = {fields[-1] for fields in index if fields[0] == "p"}
-    files |= {path.name for path in rootfs.iterdir() if path.is_file() and not path.is_symlink()}
-    for name in sorted(files):
-        wheel.add(f"{RUNTIME}/rootfs/{name}", rootfs / name)
-    code = shipped_code(build, settings)
-    for path in sorted(code.iterdir()) if code else []:
-        wheel.add(f"{RUNTIME}/code/{path.name}", path)
-    major, minor = least_glibc([program, *libraries.values()])
-    return f"manylinux_{major}_{minor}_{platform.machine()}"
+    names = {fields[-1] for fields in index if fields[0] == "p"}
+    names |= {path.name for path in rootfs.iterdir() if path.is_file() and not path.is_symlink()}
+    return {f"{RUNTIME}/rootfs/{name}": rootfs / name for name in sorted(names)}
+
+
+def code_files(build: Path, settings: dict | None) -> dict[str, Path]:
+    """Machine code for the system; nothing where there is none."""
+    given = setting("CLOCHE_CODE", settings)
+    code = Path(given) if given else build / "machine-code"
+    if given == "none" or (not given and not (code / "index").exists()):
+        return {}
+    return {f"{RUNTIME}/code/{path.name}": path for path in sorted(code.iterdir())}
+
+
+def add_program(wheel: Wheel, build: Path, settings: dict | None) -> None:
+    """The program, its libraries and its loader, as launcher.c says."""
+    sysroot = Path(setting("CLOCHE_SYSROOT", settings) or "/")
+    binary, parts = build / "bin/cloche", build / "wheel-parts"
+    wheel.add(f"{RUNTIME}/bin/cloche", elf.make_launcher(binary, parts), executable=True)
+    wheel.add(f"{RUNTIME}/lib/program", elf.strip(binary, parts), executable=True)
+    asked, loader = elf.loader_of(binary, sysroot)
+    wheel.add(f"{RUNTIME}/lib/cloche", loader, executable=True)
+    for name, path in elf.libraries_of(binary, sysroot).items():
+        if name != Path(asked).name:
+            wheel.add(f"{RUNTIME}/lib/{name}", path)
 
 
 def add_packages(wheel: Wheel) -> None:
@@ -167,55 +157,85 @@ def add_packages(wheel: Wheel) -> None:
         inside = path.relative_to(SOURCES)
         if path.is_file() and "__pycache__" not in inside.parts and path.suffix in (".py", ".typed") \
                 and not any(part.endswith(".egg-info") for part in inside.parts):
-            wheel.add(str(inside), path)
+            if inside == Path("cloche/_version.py"):
+                wheel.add(str(inside), f'"""The version of this package."""\n__version__ = "{VERSION}"\n'.encode())
+            else:
+                wheel.add(str(inside), path)
 
 
-def metadata() -> bytes:
-    lines = ["Metadata-Version: 2.1", f"Name: {NAME}", f"Version: {VERSION}", f"Summary: {SUMMARY}",
-             "Requires-Python: >=3.9", "Provides-Extra: sessions",
-             'Requires-Dist: requests>=2.28; extra == "sessions"',
-             'Requires-Dist: paramiko>=3.0; extra == "sessions"']
-    return ("\n".join(lines) + "\n").encode()
-
-
-def add_info(wheel: Wheel, tag: str) -> None:
-    wheel.add(f"{INFO}/METADATA", metadata())
-    wheel.add(f"{INFO}/WHEEL", (f"Wheel-Version: 1.0\nGenerator: cloche\nRoot-Is-Purelib: false\n"
-                                f"Tag: py3-none-{tag}\n").encode())
-    wheel.add(f"{INFO}/entry_points.txt",
-              b"[console_scripts]\ncloche = cloche._scripts:cloche\nsbs = cloche._scripts:sbs\n"
-              b"session-based-sandbox = cloche._scripts:session_based_sandbox\n")
-    license_file = ROOT / "LICENSE"
-    if license_file.exists():
-        wheel.add(f"{INFO}/licenses/LICENSE", license_file)
+def report(folder: Path, name: str, begin: float) -> str:
+    size = (Path(folder) / name).stat().st_size
+    print(f"{name}: {size / 1e6:.0f} MB in {time.monotonic() - begin:.0f} s", flush=True)
+    return name
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    part = Path(wheel_directory) / f".{NAME}-{os.getpid()}.part"
-    begin = time.monotonic()
-    wheel = Wheel(part, int(setting("CLOCHE_WHEEL_LEVEL", config_settings) or 1))
-    try:
+    begin, build = time.monotonic(), build_folder(config_settings)
+    tag = platform_tag(build)
+    with Wheel(wheel_directory, NAME, int(setting("CLOCHE_WHEEL_LEVEL", config_settings) or 1)) as wheel:
         add_packages(wheel)
-        tag = add_runtime(wheel, config_settings)
-        add_info(wheel, tag)
-        wheel.close()
-        name = f"{NAME}-{VERSION}-py3-none-{tag}.whl"
-        part.replace(Path(wheel_directory) / name)
-    finally:
-        part.unlink(missing_ok=True)
-    size = (Path(wheel_directory) / name).stat().st_size
-    print(f"{name}: {size >> 20} MiB in {time.monotonic() - begin:.0f} s")
-    return name
+        add_program(wheel, build, config_settings)
+        for name, path in {**system_files(build, config_settings), **code_files(build, config_settings)}.items():
+            wheel.add(name, path)
+        wheel.add_info(tag, [], scripts=True)
+        return report(wheel_directory, wheel.close(tag), begin)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
     """A wheel that points at src/: the program is the source tree's."""
-    name = f"{NAME}-{VERSION}-py3-none-any.whl"
-    wheel = Wheel(Path(wheel_directory) / name, 6)
-    wheel.add(f"{NAME}-src.pth", f"{SOURCES}\n".encode())
-    add_info(wheel, "any")
-    wheel.close()
-    return name
+    with Wheel(wheel_directory, NAME, 6) as wheel:
+        wheel.add(f"{NAME}-src.pth", f"{SOURCES}\n".encode())
+        wheel.add_info("any", [], scripts=True)
+        return wheel.close("any")
+
+
+def compressed_bytes(path: Path, level: int) -> int:
+    if not level:
+        return path.stat().st_size
+    engine, size = zlib.compressobj(level, zlib.DEFLATED, -15), 0
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            size += len(engine.compress(block))
+    return size + len(engine.flush())
+
+
+def in_bins(files: dict[str, Path], level: int, most: int) -> list[dict[str, Path]]:
+    """The files, so that what each bin holds is small enough when compressed; large ones first."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        sizes = dict(zip(files, pool.map(lambda path: compressed_bytes(path, level) + 500, files.values())))
+    bins: list[tuple[int, dict[str, Path]]] = []
+    for name in sorted(files, key=lambda name: (-sizes[name], name)):
+        if sizes[name] > most:
+            raise SystemExit(f"{name} has {sizes[name]} bytes in a wheel, and a whole wheel may have {most}")
+        at = next((i for i, (size, _) in enumerate(bins) if size + sizes[name] <= most), len(bins))
+        if at == len(bins):
+            bins.append((0, {}))
+        bins[at][1][name] = files[name]
+        bins[at] = (bins[at][0] + sizes[name], bins[at][1])
+    return [held for _, held in bins]
+
+
+def build_wheels(folder: Path, most: int = MOST_BYTES) -> list[str]:
+    """The wheels for an index; their names."""
+    level, build = int(setting("CLOCHE_WHEEL_LEVEL", None) or 6), build_folder(None)
+    platform, made, needs = platform_tag(build), [], []
+    for package, tag, files in (("cloche-system", "any", system_files(build, None)),
+                                ("cloche-code", platform, code_files(build, None))):
+        for number, held in enumerate(in_bins(files, level, most), 1):
+            begin, name = time.monotonic(), package if number == 1 else f"{package}-{number}"
+            with Wheel(folder, name, level) as wheel:
+                for inside, path in sorted(held.items()):
+                    wheel.add(inside, path)
+                wheel.add_info(tag, [], scripts=False)
+                made.append(report(folder, wheel.close(tag), begin))
+            needs.append(name)
+    begin = time.monotonic()
+    with Wheel(folder, NAME, level) as wheel:
+        add_packages(wheel)
+        add_program(wheel, build, None)
+        wheel.add_info(platform, needs, scripts=True)
+        made.append(report(folder, wheel.close(platform), begin))
+    return made
 
 
 def get_requires_for_build_wheel(config_settings=None):
@@ -227,9 +247,5 @@ def get_requires_for_build_editable(config_settings=None):
 
 
 if __name__ == "__main__":
-    import sys
     os.makedirs(sys.argv[1], exist_ok=True)
-    os.environ.setdefault("CLOCHE_WHEEL_LEVEL", "6")
-    if "CLOCHE_CODE" not in os.environ:
-        make_code()
-    build_wheel(sys.argv[1])
+    build_wheels(Path(sys.argv[1]))

@@ -13,16 +13,27 @@ namespace cloche::sandbox {
 namespace {
 
 EngineOptions with_defaults(EngineOptions options) {
-  if (options.cache_folder.empty()) options.cache_folder = default_cache_folder();
   if (options.system_folder.empty()) options.system_folder = default_system_folder();
   if (options.code_folder.empty())
     options.code_folder = options.system_folder.parent_path() / "code";
+  if (options.cache_folder.empty()) {
+    std::string reason;
+    options.cache_folder = usable_cache_folder(reason);
+    // With code that came along it is a second for Python in each process; without, minutes.
+    if (options.cache_folder.empty() && options.progress &&
+        !std::filesystem::exists(options.code_folder))
+      options.progress(fmt::format("nothing that is compiled is kept: {}", reason));
+  }
   return options;
+}
+
+std::filesystem::path in_cache(const EngineOptions& options, std::string_view name) {
+  return options.cache_folder.empty() ? std::filesystem::path() : options.cache_folder / name;
 }
 
 wasm::ModuleStore::Options store_options(const EngineOptions& options) {
   wasm::ModuleStore::Options store;
-  store.cache_folder = options.cache_folder / "modules";
+  store.cache_folder = in_cache(options, "modules");
   store.shipped_folder = options.code_folder;
   if (options.progress) {
     store.on_compile = [progress = options.progress](std::string_view name,
@@ -40,7 +51,8 @@ wasm::ModuleStore::Options store_options(const EngineOptions& options) {
 std::unique_ptr<packages::WheelCache> open_wheel_cache(const EngineOptions& options) {
   const std::uint64_t limit = options.wheel_cache_bytes.value_or(default_wheel_cache_bytes());
   if (limit == 0) return nullptr;
-  const std::filesystem::path folder = options.cache_folder / "wheels";
+  const std::filesystem::path folder = in_cache(options, "wheels");
+  if (folder.empty()) return nullptr;
   try {
     wasm::prepare_cache_folder(folder);
   } catch (const HostError& problem) {

@@ -1,11 +1,14 @@
 #include "sandbox/host_folders.h"
 
+#include <dlfcn.h>
+
 #include <charconv>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "base/host_error.h"
+#include "wasm/cache_folder.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -15,13 +18,41 @@ std::filesystem::path from_environment(const char* name) {
   return value == nullptr ? std::filesystem::path() : std::filesystem::path(value);
 }
 
+// The folder of the shared library that this code is linked into; empty for a program's own code.
+std::filesystem::path library_folder() {
+  Dl_info found{};
+  static const char here = 0;
+  if (::dladdr(&here, &found) == 0 || found.dli_fname == nullptr) return {};
+  // Of a program it is the name that it was called by.
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::canonical(found.dli_fname, error);
+  const bool is_library = file.filename().string().find(".so") != std::string::npos;
+  return error || !is_library ? std::filesystem::path() : file.parent_path();
+}
+
 }  // namespace
 
 std::filesystem::path default_cache_folder() {
   if (auto given = from_environment("CLOCHE_CACHE"); !given.empty()) return given;
   if (auto caches = from_environment("XDG_CACHE_HOME"); !caches.empty()) return caches / "cloche";
   if (auto home = from_environment("HOME"); !home.empty()) return home / ".cache" / "cloche";
-  throw HostError("there is no cache folder: set CLOCHE_CACHE, or HOME");
+  return {};
+}
+
+std::filesystem::path usable_cache_folder(std::string& reason) {
+  std::filesystem::path folder = default_cache_folder();
+  if (folder.empty()) {
+    reason = "there is no cache folder: set CLOCHE_CACHE, or HOME";
+    return {};
+  }
+  if (!from_environment("CLOCHE_CACHE").empty()) return folder;
+  try {
+    wasm::prepare_cache_folder(folder / "modules");
+  } catch (const HostError& problem) {
+    reason = problem.what();
+    return {};
+  }
+  return folder;
 }
 
 std::uint64_t default_wheel_cache_bytes() {
@@ -37,12 +68,23 @@ std::uint64_t default_wheel_cache_bytes() {
   return mib << 20;
 }
 
+std::vector<std::filesystem::path> system_folders_near(const std::filesystem::path& folder) {
+  const std::filesystem::path prefix = folder.parent_path();
+  return {prefix / "rootfs", prefix / "lib" / "cloche" / "rootfs", folder / "cloche" / "rootfs",
+          prefix / "cloche" / "rootfs"};
+}
+
 std::filesystem::path default_system_folder() {
   if (auto given = from_environment("CLOCHE_ROOTFS"); !given.empty()) return given;
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path prefix = program.parent_path().parent_path();
-  for (const auto& candidate : {prefix / "rootfs", prefix / "share" / "cloche" / "rootfs"}) {
+  std::vector<std::filesystem::path> candidates = system_folders_near(program.parent_path());
+  if (const auto folder = library_folder(); !folder.empty()) {
+    for (auto& near : system_folders_near(folder)) candidates.push_back(std::move(near));
+  }
+  candidates.emplace_back("/usr/local/lib/cloche/rootfs");
+  candidates.emplace_back("/usr/lib/cloche/rootfs");
+  for (const auto& candidate : candidates) {
     if (std::filesystem::exists(candidate / "system.index", error)) return candidate;
   }
   throw HostError(

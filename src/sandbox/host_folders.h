@@ -3,20 +3,32 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace cloche::sandbox {
 
-// $CLOCHE_CACHE, $XDG_CACHE_HOME/cloche, ~/.cache/cloche. Throws HostError when none of these
-// variables is set.
+// $CLOCHE_CACHE; else $XDG_CACHE_HOME/cloche or ~/.cache/cloche. Empty when none of these variables
+// is set.
 std::filesystem::path default_cache_folder();
+
+// The same, but empty too where it is one that nobody asked for by $CLOCHE_CACHE and that this
+// process cannot have (a root file system that is read-only, a user without a home, a folder of
+// somebody else): `reason` gets one sentence then.
+std::filesystem::path usable_cache_folder(std::string& reason);
 
 // $CLOCHE_WHEEL_CACHE, in MiB; 1 GiB when it is not set. Throws HostError for a text that is no
 // such number.
 std::uint64_t default_wheel_cache_bytes();
 
-// $CLOCHE_ROOTFS, or `rootfs` beside the folder of this program (build/rootfs for
-// build/bin/cloche), or
-// ../share/cloche/rootfs of an installed one. Throws HostError with what to do when there is none.
+// The first of these that holds a system: $CLOCHE_ROOTFS (which must); `rootfs` beside the folder
+// of this program (build/rootfs for build/bin/cloche); lib/cloche/rootfs of the prefix that the
+// program, or the shared library with this code, is installed in; the same of /usr/local and /usr.
+// Throws HostError with what to do when there is none.
 std::filesystem::path default_system_folder();
+
+// Where an installed program or library in `folder` (bin, lib, lib/x86_64-linux-gnu of a prefix)
+// looks for a system.
+std::vector<std::filesystem::path> system_folders_near(const std::filesystem::path& folder);
 
 }  // namespace cloche::sandbox

@@ -3,9 +3,11 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/host_error.h"
 #include "base/write_fully.h"
 #include "doors/cli/commands.h"
 #include "doors/cli/support.h"
+#include "sandbox/host_folders.h"
 
 namespace cloche::cli {
 
@@ -31,6 +33,9 @@ int prepare_command(const Options& options) {
     Engine::ship(engine_options(), options.ship_folder);
     return 0;
   }
+  std::string reason;
+  if (sandbox::usable_cache_folder(reason).empty())
+    throw HostError("what is compiled cannot be kept: " + reason);
   Engine engine(engine_options());
   engine.prepare();
   return 0;

@@ -11,7 +11,7 @@ PythonParts::PythonParts(kernel::KernelServices services, const EngineOptions& o
   registry_->add_library(builder);
   python::PythonRuntime::Options runtime;
   runtime.guest_file = guest;
-  runtime.cache_folder = options.cache_folder / "images";
+  if (!options.cache_folder.empty()) runtime.cache_folder = options.cache_folder / "images";
   runtime.library_id = registry_->bundle().id();
   runtime.progress = options.progress;
   runtime.preload = [this](vfs::Namespace& files) {

@@ -15,9 +15,8 @@ from ._errors import (CancelledError, CommandError, SandboxArgumentError, Sandbo
                       SandboxValueError, ServerError)
 from ._types import (CommandResult, Figure, FileDetails, FileInfo, HistoryEntry, Mount, Packages,
                      PythonResult, Usage)
+from ._version import __version__
 from .sandbox import Commands, Environment, Files, PackageSet, Python, Sandbox, Snapshot
-
-__version__ = "0.1.0"
 
 __all__ = [
     "CancelledError", "CommandError", "CommandResult", "Commands", "Environment", "Figure",
