@@ -22,8 +22,11 @@ all: ## build everything: build/bin/cloche, the guests' system, tests and benche
 guests-ready: all
 	@$(build)/bin/cloche prepare
 
+# The program and the guests' system, and nothing that only tests want.
 .PHONY: run
-run: guests-ready ## build, then the demonstration: a shell, Python and a plot in one sandbox
+run: ## build what it takes, then the demonstration: a shell, Python and a plot in one sandbox
+	@$(prepare) && $(call configure,dev,$(build)) && cmake --build $(build) -j $(JOBS) --target cloche userland && \
+		$(build)/bin/cloche prepare
 	@scripts/demo
 
 .PHONY: test

@@ -19,6 +19,12 @@ else()
   add_custom_target(userland)
 endif()
 
+# The C++ library for guests, which no program of the system needs.
+add_custom_target(cxx_library
+  COMMAND ${CMAKE_SOURCE_DIR}/userland/build/build.py --cxx
+  USES_TERMINAL
+  COMMENT "The C++ library for guests")
+
 # Small guests for tests, one a file: tests/guests/NAME.c (or .cc), and the C programs of userland/tests,
 # become guests/NAME.wasm in the build folder, which tests know as CLOCHE_GUESTS_DIR.
 add_custom_target(guests)
@@ -37,5 +43,8 @@ foreach(source IN LISTS guest_sources)
     DEPENDS ${source} ${compiler} ${sysroot_id}
     VERBATIM)
   add_custom_target(guest_${name} DEPENDS ${CMAKE_BINARY_DIR}/guests/${name}.wasm)
+  if(extension STREQUAL ".cc")
+    add_dependencies(guest_${name} cxx_library)
+  endif()
   add_dependencies(guests guest_${name})
 endforeach()

@@ -96,13 +96,19 @@ def locked(path):
         yield
 
 
-def run_logged(command, log, cwd, env=None):
+def ccache_if_built_before(name):
+    """The compiler cache where there has been a build of the thing: the first one would pay for it and find nothing in it."""
+    before = any(re.fullmatch(re.escape(name) + r"-[0-9a-f]{16}", folder.name) for folder in cache_root().glob(f"{name}-*"))
+    return (shutil.which("ccache") or "") if before else ""
+
+
+def run_logged(command, log, cwd, env=None, pass_fds=()):
     """Runs a command with its output in the log; a failure names the log. The CPU seconds of it and of its children."""
     with open(log, "ab") as out:
         out.write(f"\n$ {' '.join(str(c) for c in command)}\n".encode())
         out.flush()
         process = subprocess.Popen([str(c) for c in command], cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out,
-                                   stderr=subprocess.STDOUT)
+                                   stderr=subprocess.STDOUT, pass_fds=pass_fds)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:

@@ -7,8 +7,8 @@ import shutil
 import zipfile
 
 import sources
-from common import (USERLAND, BuildError, cache_root, content_hash, install_folder, locked, run_logged, say,
-                    scratch_folder, tool, toolchain_id)
+from common import (USERLAND, BuildError, cache_root, ccache_if_built_before, content_hash, install_folder, locked,
+                    run_logged, say, scratch_folder, tool, toolchain_id)
 
 # The wheel carries LLVM's runtime sources of the very release of our compiler.
 SOURCE = {
@@ -81,7 +81,7 @@ def _units(tree, folder):
     return sorted(path for path in (tree / folder).rglob("*.cpp") if path.name not in LEFT_OUT)
 
 
-def _compile(tree, out, name, jobs, log, env):
+def _compile(tree, out, name, server, log, env):
     folder, *flags = LIBRARIES[name]
     objects = tree / "objects" / name
     objects.mkdir(parents=True)
@@ -90,10 +90,11 @@ def _compile(tree, out, name, jobs, log, env):
         target = objects / (str(path.relative_to(tree)).replace("/", "_") + ".o")
         compiler = USERLAND / ("cxx" if path.suffix == ".cpp" else "cc")
         extra = ["-fwasm-exceptions"] if path.suffix == ".c" else []
-        run_logged([compiler, *FLAGS, *flags, *extra, "-c", path.relative_to(tree), "-o", target], log, tree, env)
+        with server.token():
+            run_logged([compiler, *FLAGS, *flags, *extra, "-c", path.relative_to(tree), "-o", target], log, tree, env)
         return target
 
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+    with concurrent.futures.ThreadPoolExecutor(server.jobs) as pool:
         made = list(pool.map(one, _units(tree, folder)))
     run_logged([tool("llvm-ar"), "rcsD", out / "lib" / f"{name}.a", *made], log, tree)
 
@@ -115,8 +116,9 @@ def _point_at(final):
     os.replace(fresh, link)
 
 
-def build_cxxroot(sysroot, jobs):
-    """The folder of the C++ headers and libraries in the cache, built when it is not there."""
+def build_cxxroot(sysroot, server):
+    """The folder of the C++ headers and libraries in the cache, built when it is not there, with a token of the job server for each
+    compiler."""
     key = content_hash("cxx", toolchain_id(), sysroot.name, SOURCE["sha256"], TAG, MAIN, pathlib.Path(__file__).resolve())
     final = cache_root() / f"cxxroot-{key}"
     with locked(cache_root() / "locks" / "cxxroot"):
@@ -135,9 +137,9 @@ def build_cxxroot(sysroot, jobs):
                 _headers(tree, out)
                 (scratch / "sysroot").symlink_to(sysroot)
                 env = dict(os.environ, CLOCHE_SYSROOT=str(scratch / "sysroot"), CLOCHE_CXXROOT=str(out),
-                           CLOCHE_CCACHE="ccache" if shutil.which("ccache") else "")
+                           CLOCHE_CCACHE=ccache_if_built_before("cxxroot"))
                 for name in LIBRARIES:
-                    _compile(tree, out, name, jobs, log, env)
+                    _compile(tree, out, name, server, log, env)
                 install_folder(out, final)
         _point_at(final)
     return final

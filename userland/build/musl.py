@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 import sources
-from common import (USERLAND, BuildError, cache_root, content_hash, install_folder, locked, run_logged, say, tool,
+from common import (USERLAND, BuildError, cache_root, ccache_if_built_before, content_hash, install_folder, locked, run_logged, say, tool,
                     toolchain_id)
 
 SOURCE = {
@@ -118,7 +118,7 @@ def lay_over(tree):
 
 
 def _make(tree, out, jobs, log):
-    ccache = shutil.which("ccache")
+    ccache = ccache_if_built_before("sysroot")
     # Relative paths in the objects: the same bytes from every scratch folder.
     (tree / "config.mak").write_text(
         f"ARCH = wasm32\nCC = {ccache + ' ' if ccache else ''}{tool('clang')}\nAR = {tool('llvm-ar')}\n"

@@ -3,21 +3,21 @@
 port.toml: name, version, licence, groups, priority (the higher one wins where two ports bring the same path),
 commands (names that must be in usr/bin after the build), needs ("c++" when it uses CXX), [source] (see sources.py), and an [extra.NAME] table
 for each further archive (a library that is linked in): a source table with version and licence of its own.
-build.sh runs in the unpacked source, after patches/*.patch and edit.py (see edits.py), with CC, CXX, AR, RANLIB, NM, STRIP, HOST and CONFIG_SITE (for configure), JOBS,
+build.sh runs in the unpacked source, after patches/*.patch and edit.py (see edits.py), with CC, CXX, AR, RANLIB, NM, STRIP, HOST and CONFIG_SITE (for configure),
 PORT (the port's folder), EXTRA (the folder in which the further archives are unpacked, by NAME) and OUT, where it puts usr/bin and usr/share.
-edit.py has EXTRA too.
+edit.py has EXTRA too. A make in build.sh is not told -j: it has its jobs from the build's job server (jobs.py).
+pkg-config finds nothing of the build machine: PKG_CONFIG_LIBDIR is a folder of the port's own, in which it may put what it built itself.
 """
 
 import dataclasses
 import os
 import pathlib
-import shutil
 import sys
 import tomllib
 
 import sources
-from common import (USERLAND, BuildError, cache_root, content_hash, install_folder, locked, run_logged, say,
-                    scratch_folder, tool)
+from common import (USERLAND, BuildError, cache_root, ccache_if_built_before, content_hash, install_folder, locked,
+                    run_logged, say, scratch_folder, tool)
 
 HOST_TRIPLE = "wasm32-unknown-linux-musl"
 
@@ -25,7 +25,7 @@ HOST_TRIPLE = "wasm32-unknown-linux-musl"
 CONFIG_SITE = USERLAND / "build" / "config.site"
 
 # Part of every port's hash: raised when what a build.sh is given changes.
-BUILD_INTERFACE = 1
+BUILD_INTERFACE = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,16 +81,21 @@ def key_of(port, toolchain):
                         CONFIG_SITE, *cxx)
 
 
-def _environment(port, toolchain, scratch, jobs):
+def _environment(port, toolchain, scratch, server):
     keep = {name: os.environ[name] for name in ("PATH", "HOME", "CCACHE_DIR", "CLOCHE_CACHE") if name in os.environ}
     return keep | {
         "LC_ALL": "C", "TZ": "UTC", "SOURCE_DATE_EPOCH": "1",
         "CLOCHE_SYSROOT": str(scratch / "sysroot"), "CLOCHE_CXXROOT": str(scratch / "cxxroot"), "PORT": str(port.folder),
-        "OUT": str(scratch / "out"), "EXTRA": str(scratch / "extra"), "JOBS": str(jobs),
+        "OUT": str(scratch / "out"), "EXTRA": str(scratch / "extra"), "MAKEFLAGS": server.makeflags,
+        "PKG_CONFIG_LIBDIR": str(scratch / "pkgconfig"),
         "HOST": HOST_TRIPLE, "CONFIG_SITE": str(CONFIG_SITE), "CC": f"{USERLAND}/cc", "CXX": f"{USERLAND}/cxx",
         "AR": tool("llvm-ar"), "RANLIB": tool("llvm-ranlib"), "NM": tool("llvm-nm"), "STRIP": tool("llvm-strip"),
-        "CLOCHE_CCACHE": "ccache" if shutil.which("ccache") else "",
+        "CLOCHE_CCACHE": ccache_if_built_before(port.name),
     }
+
+
+def _folder_of(port, toolchain):
+    return cache_root() / f"{port.name}-{key_of(port, toolchain)}"
 
 
 def _check(port, out, log):
@@ -99,36 +104,48 @@ def _check(port, out, log):
         raise BuildError(f"port {port.name} built, but without {', '.join(missing)}", log)
 
 
-def build(port, toolchain, jobs):
-    """The port's folder in the cache, built when it is not there."""
-    final = cache_root() / f"{port.name}-{key_of(port, toolchain)}"
+def is_built(port, toolchain):
+    return _folder_of(port, toolchain).exists()
+
+
+def build(port, toolchain, server):
+    """The port's folder in the cache, built when it is not there, and the CPU seconds that this took. What is fetched for it comes
+    before it waits for a token of the job server."""
+    final = _folder_of(port, toolchain)
+    cpu_s = 0
     with locked(cache_root() / "locks" / port.name):
         if final.exists():
             os.utime(final)  # in use: see prune
-            return final
+            return final, cpu_s
         archive = sources.fetch(port.source)
         extra = {name: sources.fetch(part) for name, part in port.extra.items()}
-        say(f"building {port.name} {port.version}")
-        log = cache_root() / "logs" / f"{port.name}.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_bytes(b"")
-        with scratch_folder(port.name) as scratch:
-            tree, out = scratch / "src", scratch / "out"
-            (out / "usr" / "bin").mkdir(parents=True)
-            (scratch / "sysroot").symlink_to(toolchain.sysroot)
-            if toolchain.cxxroot:
-                (scratch / "cxxroot").symlink_to(toolchain.cxxroot)
-            sources.unpack(archive, tree)
-            for name, further in extra.items():
-                sources.unpack(further, scratch / "extra" / name)
-            for patch in sorted((port.folder / "patches").glob("*.patch")):
-                run_logged(["patch", "-p1", "-F0", "--no-backup-if-mismatch", "-i", patch], log, tree)
-            if (port.folder / "edit.py").exists():
-                run_logged([sys.executable, "-B", port.folder / "edit.py"], log, tree,
-                           dict(os.environ, PYTHONPATH=str(USERLAND / "build"), EXTRA=str(scratch / "extra")))
-            cpu_s = run_logged(["sh", "-eu", port.folder / "build.sh"], log, tree,
-                               _environment(port, toolchain, scratch, jobs))
-            _check(port, out, log)
-            install_folder(out, final)
-        say(f"built {port.name} {port.version}, {cpu_s:.0f} s of CPU")
-    return final
+        with server.token():
+            cpu_s = _build(port, toolchain, server, archive, extra, final)
+    return final, cpu_s
+
+
+def _build(port, toolchain, server, archive, extra, final):
+    say(f"building {port.name} {port.version}")
+    log = cache_root() / "logs" / f"{port.name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_bytes(b"")
+    with scratch_folder(port.name) as scratch:
+        tree, out = scratch / "src", scratch / "out"
+        (out / "usr" / "bin").mkdir(parents=True)
+        (scratch / "pkgconfig").mkdir()
+        (scratch / "sysroot").symlink_to(toolchain.sysroot)
+        if toolchain.cxxroot:
+            (scratch / "cxxroot").symlink_to(toolchain.cxxroot)
+        sources.unpack(archive, tree)
+        for name, further in extra.items():
+            sources.unpack(further, scratch / "extra" / name)
+        for patch in sorted((port.folder / "patches").glob("*.patch")):
+            run_logged(["patch", "-p1", "-F0", "--no-backup-if-mismatch", "-i", patch], log, tree)
+        if (port.folder / "edit.py").exists():
+            run_logged([sys.executable, "-B", port.folder / "edit.py"], log, tree,
+                       dict(os.environ, PYTHONPATH=str(USERLAND / "build"), EXTRA=str(scratch / "extra")))
+        cpu_s = run_logged(["sh", "-eu", port.folder / "build.sh"], log, tree,
+                           _environment(port, toolchain, scratch, server), server.files)
+        _check(port, out, log)
+        install_folder(out, final)
+    return cpu_s

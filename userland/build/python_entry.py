@@ -24,8 +24,10 @@ def main():
     manifest["programs"] = sorted([program for program in manifest["programs"] if program["name"] != "python"] + [entry()],
                                   key=lambda program: program["name"])
     made = path.with_name(".manifest.json")
-    made.write_text(json.dumps(manifest, indent=1) + "\n")
-    os.rename(made, path)
+    text = json.dumps(manifest, indent=1) + "\n"
+    if text != path.read_text():
+        made.write_text(text)
+        os.rename(made, path)
 
 
 if __name__ == "__main__":

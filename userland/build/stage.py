@@ -8,7 +8,7 @@ import tempfile
 
 import libcxx
 import musl
-from common import USERLAND, BuildError
+from common import USERLAND, BuildError, content_hash
 
 # The files of the system that are no port's: who there is, what it is called, small scripts. They win over a port's.
 BASE = USERLAND / "base"
@@ -97,9 +97,20 @@ def folder_to_stage_in(out):
     return out
 
 
+def _stamp(built_ports):
+    """Names all that a staging folder is made of."""
+    return content_hash("stage", BASE, pathlib.Path(__file__).resolve(), json.dumps(_manifest(built_ports)),
+                        *sorted(folder.name for _, folder in built_ports))
+
+
 def stage(built_ports, out):
-    """Makes the folder `out`, which folder_to_stage_in gave, anew. Never half-made."""
+    """Makes the folder `out`, which folder_to_stage_in gave, of the ports; whether it had to. Never half-made, and left alone where it
+    is made of the same."""
+    stamp, stamp_file = _stamp(built_ports), out.with_name(f".{out.name}.stamp")
+    if (out / "system.index").exists() and stamp_file.exists() and stamp_file.read_text() == stamp:
+        return False
     out.parent.mkdir(parents=True, exist_ok=True)
+    stamp_file.unlink(missing_ok=True)
     made = pathlib.Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     with (made / "system.index").open("w") as index, (made / "files.pack").open("wb") as pack:
         index.write("cloche-system 2\n")
@@ -111,3 +122,5 @@ def stage(built_ports, out):
     made.chmod(0o755)
     shutil.rmtree(out, ignore_errors=True)
     os.rename(made, out)
+    stamp_file.write_text(stamp)
+    return True

@@ -30,7 +30,7 @@ done
 export CPPFLAGS="-I$regex $CPPFLAGS"
 ./configure --host="$HOST" --prefix=/usr --without-bash-malloc --disable-nls
 # Scripts ask $OSTYPE for linux-gnu*: the tools and their ways are GNU's.
-make -j"$JOBS" OS=linux-gnu MACHTYPE="${HOST%-musl}-gnu" bash
+make OS=linux-gnu MACHTYPE="${HOST%-musl}-gnu" bash
 install -m 755 bash "$OUT/usr/bin/bash"
 $STRIP "$OUT/usr/bin/bash"
 install -D -m 644 "$PORT/termcap" "$OUT/usr/share/termcap"

@@ -1,5 +1,5 @@
 # bzip2 and its scripts.
-make -j"$JOBS" bzip2 bzip2recover CC="$CC" AR="$AR" RANLIB="$RANLIB" CFLAGS="-O2 -Wno-everything -D_FILE_OFFSET_BITS=64"
+make bzip2 bzip2recover CC="$CC" AR="$AR" RANLIB="$RANLIB" CFLAGS="-O2 -Wno-everything -D_FILE_OFFSET_BITS=64"
 for name in bzip2 bzip2recover; do
   install -m 755 $name "$OUT/usr/bin/$name"
   $STRIP "$OUT/usr/bin/$name"

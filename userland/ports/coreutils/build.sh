@@ -7,7 +7,7 @@ export ac_cv_func_inotify_init=no
   --disable-dependency-tracking
 printf 'include Makefile\nheaders: $(BUILT_SOURCES)\nnames:\n\t@echo $(single_binary_progs)\n' > our.mk
 make -f our.mk headers
-make -j"$JOBS" src/coreutils
+make src/coreutils
 install -m 755 src/coreutils "$OUT/usr/bin/coreutils"
 $STRIP "$OUT/usr/bin/coreutils"
 for name in $(make -s -f our.mk names | sed 's/\bginstall\b/install/'); do

@@ -11,7 +11,7 @@ curl_disallow_alarm=yes ./configure --host="$HOST" --prefix=/usr --disable-share
   --without-ca-path --disable-threaded-resolver --disable-ldap --disable-ldaps --disable-rtsp --disable-tftp --disable-smb \
   --disable-ntlm --disable-ntlm-wb --disable-tls-srp --disable-manual --disable-dependency-tracking \
   --disable-pthreads --disable-doh
-make -C lib -j"$JOBS"
-make -C src -j"$JOBS" curl
+make -C lib
+make -C src curl
 install -m 755 src/curl "$OUT/usr/bin/curl"
 $STRIP "$OUT/usr/bin/curl"

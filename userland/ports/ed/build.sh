@@ -1,6 +1,6 @@
 # GNU ed. Its configure takes the compiler as an argument.
 ./configure --prefix=/usr CC="$CC" CFLAGS="-O2 -Wno-everything"
-make -j"$JOBS" ed red
+make ed red
 for name in ed red; do
   install -m 755 $name "$OUT/usr/bin/$name"
 done

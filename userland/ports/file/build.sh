@@ -6,8 +6,8 @@ esac
 export CFLAGS="-O2 -Wno-everything -Dfork=vfork" ac_cv_func_fork=no
 ./configure --host="$HOST" --prefix=/usr --disable-shared --enable-static --disable-libseccomp --disable-zlib --disable-bzlib \
   --disable-xzlib --disable-zstdlib --disable-lzlib --datadir=/usr/share/misc --disable-dependency-tracking
-make -C src -j"$JOBS" magic.h
-make -C src -j"$JOBS" file CFLAGS="$CFLAGS -DMAGIC='\"/usr/share/misc/magic\"'"
+make -C src magic.h
+make -C src file CFLAGS="$CFLAGS -DMAGIC='\"/usr/share/misc/magic\"'"
 install -m 755 src/file "$OUT/usr/bin/file"
 $STRIP "$OUT/usr/bin/file"
 mkdir -p magic/out "$OUT/usr/share/misc"

@@ -2,7 +2,7 @@
 export CFLAGS="-O2 -Wno-everything -Dfork=vfork"
 ./configure --host="$HOST" --prefix=/usr --disable-nls --disable-extensions --disable-mpfr --disable-pma --without-readline \
   --disable-dependency-tracking
-make -C support -j"$JOBS"
+make -C support
 $CC -O2 -c "$PORT/strtod.c"
 extensions="filefuncs fnmatch inplace ordchr readdir readfile revoutput revtwoway rwarray time"
 objects=strtod.o
@@ -23,7 +23,7 @@ done
 $CC $CFLAGS -DEXTENSIONS="$(printf 'X(%s) ' $extensions)" -I. -c "$PORT/extensions.c"
 all=
 for object in $objects ext_gawkfts.o ext_stack.o extensions.o; do all="$all $PWD/$object"; done
-make -j"$JOBS" gawk CPPFLAGS="-DDYNAMIC -Dstrtod=short_strtod" LIBS="$all $(sed -n 's/^LIBS = //p' Makefile)"
+make gawk CPPFLAGS="-DDYNAMIC -Dstrtod=short_strtod" LIBS="$all $(sed -n 's/^LIBS = //p' Makefile)"
 install -m 755 gawk "$OUT/usr/bin/gawk"
 $STRIP "$OUT/usr/bin/gawk"
 ln -s gawk "$OUT/usr/bin/awk"

@@ -6,7 +6,7 @@ done; mkdir include lib; cp zlib.h zconf.h include/; $AR rcs lib/libz.a ./*.o)
 cp "$PORT/config.mak" config.mak
 export GIT_CEILING_DIRECTORIES=/
 tools="uname_S=Linux uname_R=6.1 uname_M=wasm32 AR=$AR"
-make -j"$JOBS" $tools CC="$CC" ZLIB_PATH="$zlib" \
+make $tools CC="$CC" ZLIB_PATH="$zlib" \
   git git-sh-i18n--envsubst git-bisect git-merge-octopus git-merge-one-file git-merge-resolve git-mergetool git-mergetool--lib \
   git-difftool--helper git-filter-branch git-quiltimport git-request-pull git-submodule git-sh-i18n git-sh-setup
 make -C templates $tools SHELL_PATH=/bin/sh PERL_PATH=/usr/bin/perl

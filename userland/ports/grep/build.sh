@@ -9,12 +9,12 @@ printf '%s' 'objects := $(patsubst %,pcre2_%.o,auto_possess chartables chkdint c
   valid_utf xclass)' | tr -d '\n' > pcre.mk
 printf '\nlibpcre2-8.a: $(objects)\n\t$(AR) rcs $@ $^\npcre2_%%.o: $(SRC)/pcre2_%%.c\n\t$(CC) $(FLAGS) -c -o $@ $<\n' >> pcre.mk
 sed -i 's/ chkdint / /' pcre.mk
-make -f pcre.mk -j"$JOBS" SRC="$pcre" libpcre2-8.a \
+make -f pcre.mk SRC="$pcre" libpcre2-8.a \
   FLAGS="-O2 -Wno-everything -DHAVE_CONFIG_H -DPCRE2_CODE_UNIT_WIDTH=8 -DPCRE2_STATIC -DSUPPORT_UNICODE -I$pcre"
 export PCRE_CFLAGS="-I$pcre -DPCRE2_STATIC" PCRE_LIBS="$PWD/libpcre2-8.a"
 ./configure --host="$HOST" --prefix=/usr --disable-nls --enable-perl-regexp --disable-dependency-tracking
-make -C lib -j"$JOBS" CFLAGS="$CFLAGS -flto"
-make -C src -j"$JOBS" grep CFLAGS="$CFLAGS -flto -mllvm -inline-threshold=400"
+make -C lib CFLAGS="$CFLAGS -flto"
+make -C src grep CFLAGS="$CFLAGS -flto -mllvm -inline-threshold=400"
 install -m 755 src/grep "$OUT/usr/bin/grep"
 $STRIP "$OUT/usr/bin/grep"
 for letter in E F; do

@@ -1,8 +1,8 @@
 # GNU gzip and its scripts.
 export CFLAGS="-O2 -Wno-everything"
 ./configure --host="$HOST" --prefix=/usr --disable-dependency-tracking
-make -C lib -j"$JOBS"
-make -j"$JOBS" version.h gzip
+make -C lib
+make version.h gzip
 install -m 755 gzip "$OUT/usr/bin/gzip"
 $STRIP "$OUT/usr/bin/gzip"
 scripts="gunzip zcat zcmp zdiff zegrep zfgrep zforce zgrep zless zmore znew"

@@ -9,7 +9,7 @@ for file in $encodings; do
   printf '%s.o: %s/%s\n\t$(CC) $(ONIG) -c -o $@ $<\n' "${file%.c}" "$onig" "$file"
 done > onig.mk
 printf 'libonig.a: %s\n\t$(AR) rcs $@ $^\n' "$objects" >> onig.mk
-make -f onig.mk -j"$JOBS" libonig.a ONIG="-O2 -Wno-everything -DHAVE_CONFIG_H -DSIZEOF_INT=4 -DSIZEOF_LONG=4 -DSIZEOF_LONG_LONG=8 \
+make -f onig.mk libonig.a ONIG="-O2 -Wno-everything -DHAVE_CONFIG_H -DSIZEOF_INT=4 -DSIZEOF_LONG=4 -DSIZEOF_LONG_LONG=8 \
 -DSIZEOF_VOIDP=4 -DSIZEOF_SIZE_T=4 -DHAVE_ALLOCA=1 -DHAVE_ALLOCA_H=1 -DHAVE_STDINT_H=1 -DHAVE_INTTYPES_H=1 -DHAVE_UNISTD_H=1 \
 -DHAVE_SYS_TIME_H=1 -DHAVE_SYS_TYPES_H=1 -I$onig"
 

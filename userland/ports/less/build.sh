@@ -6,7 +6,7 @@ done
 $AR rcs libtermcap.a termcap.o tparam.o
 export CFLAGS="-O2 -Wno-everything" LDFLAGS="-L$PWD"
 ./configure --host="$HOST" --prefix=/usr --with-regex=posix
-make -j"$JOBS" less lesskey lessecho
+make less lesskey lessecho
 for name in less lesskey lessecho; do
   install -m 755 $name "$OUT/usr/bin/$name"
   $STRIP "$OUT/usr/bin/$name"

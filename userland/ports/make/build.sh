@@ -5,8 +5,8 @@ export make_cv_synchronous_posix_spawn=yes
 mkdir -p doc
 : > doc/Makefile.in
 ./configure --host="$HOST" --prefix=/usr --disable-nls --disable-load --without-guile
-make -j"$JOBS" -C lib
-make -j"$JOBS" make
+make -C lib
+make make
 install -m 755 make "$OUT/usr/bin/make"
 $STRIP "$OUT/usr/bin/make"
 ln -s make "$OUT/usr/bin/gmake"

@@ -2,6 +2,6 @@
 export BUILD_CC=cc CFLAGS="-O2 -Wno-everything"
 export mf_cv_fpe_sigs=no cf_cv_func_srandom=yes
 ./configure --host="$HOST" --prefix=/usr --with-build-cc=cc --disable-init-srand --enable-builtin-srand
-make -j"$JOBS" mawk
+make mawk
 install -m 755 mawk "$OUT/usr/bin/mawk"
 $STRIP "$OUT/usr/bin/mawk"

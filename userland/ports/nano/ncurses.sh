@@ -7,10 +7,17 @@ root=$PWD/ncurses
     --without-cxx --without-cxx-binding --without-ada --without-debug --without-manpages --without-tests --disable-home-terminfo \
     --with-default-terminfo-dir=/usr/share/terminfo --with-fallbacks="$terminals" --without-panel --without-menu --without-form \
     --disable-stripping --without-dlsym --with-tic-path="$(command -v tic)" --with-infocmp-path="$(command -v infocmp)"
-  make -C include -j"$JOBS"
-  make -C ncurses -j"$JOBS"
-  make -C include DESTDIR="$root" install
-  make -C ncurses DESTDIR="$root" install
+  make -C include
+  make -C ncurses
+  make -j1 -C include DESTDIR="$root" install
+  make -j1 -C ncurses DESTDIR="$root" install
 )
 ln -sfn . "$root/usr/include/ncursesw"
-export NCURSESW_CFLAGS="-I$root/usr/include -I$root/usr/include/ncursesw" NCURSESW_LIBS="-L$root/usr/lib -lncursesw"
+# What configure scripts ask pkg-config for: this library, and none of the build machine's.
+cat >"$PKG_CONFIG_LIBDIR/ncursesw.pc" <<EOT
+Name: ncursesw
+Description: curses for guests
+Version: 6.4.20221231
+Cflags: -I$root/usr/include -I$root/usr/include/ncursesw
+Libs: -L$root/usr/lib -lncursesw
+EOT

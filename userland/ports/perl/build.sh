@@ -44,7 +44,7 @@ for module in $modules; do
 done > boot_call.h
 sed -e '/^static void xs_init (pTHX);/i #include "boot_declare.h"' -e '/^xs_init(pTHX)/,/^}/s/PERL_UNUSED_CONTEXT;/\n#include "boot_call.h"/' miniperlmain.c > perlmain.c
 printf 'perlmain.o: perlmain.c\n\t$(CC) $(FLAGS) -c -o $@ $<\nall: perlmain.o%s\n' "$objects" >> core.mk
-make -r -f core.mk -j"$JOBS" all FLAGS="$flags"
+make -r -f core.mk all FLAGS="$flags"
 $CC -o "$OUT/usr/bin/perl" perlmain.o $objects
 $STRIP "$OUT/usr/bin/perl"
 

@@ -5,7 +5,7 @@ export CPPFLAGS="-I$root/usr/include" LDFLAGS="-L$root/usr/lib"
 ln -s libncursesw.a "$root/usr/lib/libtinfo.a"
 ./configure --host="$HOST" --prefix=/usr --disable-nls --disable-shared --enable-watch8bit --without-systemd --disable-numa --disable-modern-top \
   --enable-kill --enable-pidof --disable-dependency-tracking
-make -j"$JOBS" src/ps/pscommand src/free src/uptime src/pgrep src/pidof src/kill src/pmap src/pwdx src/vmstat src/top/top src/watch
+make src/ps/pscommand src/free src/uptime src/pgrep src/pidof src/kill src/pmap src/pwdx src/vmstat src/top/top src/watch
 install -m 755 src/ps/pscommand "$OUT/usr/bin/ps"
 install -m 755 src/top/top "$OUT/usr/bin/top"
 for name in free uptime pgrep pidof kill pmap pwdx vmstat watch; do

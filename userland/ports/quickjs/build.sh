@@ -5,7 +5,7 @@ for file in quickjs/quickjs quickjs/libregexp quickjs/libunicode quickjs/dtoa qu
   objects="${objects:-} $file.o"
 done > all.mk
 printf 'all:%s\n' "$objects" >> all.mk
-make -f all.mk -j"$JOBS" all FLAGS="$flags"
+make -f all.mk all FLAGS="$flags"
 $CC $flags -Dmain=qjs_main -c -o qjs.o quickjs/qjs.c
 $CC $flags -I"$PORT" -o "$OUT/usr/bin/node" "$PORT/host.c" "$PORT/host_files.c" "$PORT/host_process.c" qjs.o $objects
 $STRIP "$OUT/usr/bin/node"

@@ -1,7 +1,8 @@
 # The shell with all of sqlite in it. Debian's options, less loading of extensions: guests have no shared libraries.
 # The amalgamation is made by tclsh and by programs of the build machine.
 BUILD_CC=cc CFLAGS=-O2 ./configure --host="$HOST" --disable-tcl --disable-readline --disable-shared
-make BCC="cc -O1" sqlite3.c shell.c
+# Its Makefile writes intermediate files of the same names for several targets.
+make -j1 BCC="cc -O1" sqlite3.c shell.c
 $CC -O2 -Wno-everything -I. -o "$OUT/usr/bin/sqlite3" shell.c sqlite3.c \
   -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_MAX_MMAP_SIZE=0 -DSQLITE_HAVE_ISNAN=1 \
   -DHAVE_READLINE=0 -DHAVE_FDATASYNC=1 -DHAVE_USLEEP=1 -DHAVE_LOCALTIME_R=1 -DHAVE_GMTIME_R=1 -DHAVE_STRCHRNUL=1 \

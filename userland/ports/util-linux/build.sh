@@ -5,7 +5,7 @@ export CFLAGS="-O2 -Wno-everything -Dfork=vfork"
   --without-cap-ng --without-libz --without-readline --disable-libuuid --disable-libblkid --disable-libmount --disable-libfdisk \
   --enable-libsmartcols --disable-asciidoc --disable-dependency-tracking
 tools="column rev hexdump getopt cal flock setsid col colrm look namei mcookie whereis"
-make -j"$JOBS" $tools
+make $tools
 for name in $tools; do
   install -m 755 $name "$OUT/usr/bin/$name"
   $STRIP "$OUT/usr/bin/$name"

@@ -9,8 +9,8 @@ export CFLAGS="-O2 -Wno-everything" CPPFLAGS="-DHAVE_SSL=1 -I$zlib/include" LDFL
 export ZLIB_CFLAGS="-I$zlib/include" ZLIB_LIBS="-L$zlib/lib -lz"
 PKG_CONFIG=false ac_cv_lib_nettle_nettle_md4_init=no ./configure --host="$HOST" --prefix=/usr --sysconfdir=/etc --without-ssl --disable-nls --disable-iri --disable-pcre --disable-pcre2 \
   --without-libpsl --without-libuuid --without-metalink --without-cares --disable-ntlm --disable-dependency-tracking --with-zlib
-make -C lib -j"$JOBS"
-make -C src -j"$JOBS" wget
+make -C lib
+make -C src wget
 # `wget --version` tells how it was compiled, with the folders of the machine that did it.
 printf '#include "version.h"\nconst char *version_string = "1.21.3";\n' >src/version.c
 printf 'const char *compilation_string = "userland/cc -O2";\nconst char *link_string = "userland/cc";\n' >>src/version.c

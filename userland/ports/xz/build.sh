@@ -2,9 +2,9 @@
 export CFLAGS="-O2 -Wno-everything"
 ./configure --host="$HOST" --prefix=/usr --disable-nls --disable-shared --disable-threads --disable-sandbox --disable-doc \
   --disable-lzmainfo --disable-lzma-links --disable-dependency-tracking
-make -C src/liblzma -j"$JOBS"
-make -C src/xz -j"$JOBS"
-make -C src/xzdec -j"$JOBS" xzdec
+make -C src/liblzma
+make -C src/xz
+make -C src/xzdec xzdec
 for name in xz xzdec; do
   install -m 755 src/$name/$name "$OUT/usr/bin/$name"
   $STRIP "$OUT/usr/bin/$name"
