@@ -20,6 +20,7 @@ add_subdirectory(tests/rpc)
 add_subdirectory(tests/http)
 add_subdirectory(tests/component)
 add_subdirectory(tests/packaging)
+add_subdirectory(tests/scripts)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*.cc)
 if(bench_sources)
