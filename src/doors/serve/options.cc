@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 
+#include "base/units.h"
+
 namespace cloche::serve {
 namespace {
 
@@ -63,20 +65,19 @@ Number need_number(const std::string& name, const std::string& text) {
 }
 
 std::uint64_t need_bytes(const std::string& name, const std::string& text) {
-  std::string_view digits = text;
-  int shift = 0;
-  if (!digits.empty()) {
-    static constexpr std::string_view units = "KMG";
-    const std::size_t unit = units.find(digits.back());
-    if (unit != std::string_view::npos) {
-      shift = 10 * (static_cast<int>(unit) + 1);
-      digits.remove_suffix(1);
-    }
-  }
-  const auto value = number_of<std::uint64_t>(digits);
-  if (!value || *value == 0 || *value > (UINT64_MAX >> shift))
+  const auto value = parse_bytes(text);
+  if (!value || *value == 0)
     throw UsageError{name + " wants a number of bytes, such as 512M or 2G; not '" + text + "'"};
-  return *value << shift;
+  return *value;
+}
+
+std::chrono::seconds need_seconds(const std::string& name, const std::string& text) {
+  const auto value = parse_duration(text, std::chrono::seconds(1));
+  if (!value)
+    throw UsageError{name +
+                     " wants seconds, or a time such as 90s, 30m or 2h; 0 for no limit; not '" +
+                     text + "'"};
+  return std::chrono::duration_cast<std::chrono::seconds>(*value);
 }
 
 bool is_loopback(const std::string& host) {
@@ -103,7 +104,7 @@ Options parse(const std::vector<std::string>& words, Api api) {
   Options options;
   options.api = api;
   options.http.port = 8000;
-  std::optional<std::int64_t> idle_timeout_s;
+  std::optional<std::chrono::seconds> idle_timeout;
   using Setter = std::function<void(const std::string& name, const std::string& value)>;
   const std::map<std::string, Setter> setters{
       {"--api",
@@ -134,11 +135,7 @@ Options parse(const std::vector<std::string>& words, Api api) {
          options.sessions.session_limit = need_number<std::size_t>(name, value);
        }},
       {"--idle-timeout",
-       [&](const auto& name, const auto& value) {
-         idle_timeout_s = need_number<std::int64_t>(name, value);
-         if (*idle_timeout_s < 0 || *idle_timeout_s > 1'000'000'000)
-           throw UsageError{name + " wants seconds, 0 for no limit"};
-       }},
+       [&](const auto& name, const auto& value) { idle_timeout = need_seconds(name, value); }},
       {"--memory-limit",
        [&](const auto& name, const auto& value) {
          options.sessions.memory_limit_bytes = need_bytes(name, value);
@@ -190,8 +187,8 @@ Options parse(const std::vector<std::string>& words, Api api) {
     }
     setter->second(name, *value);
   }
-  const std::int64_t usual_s = options.api == Api::steps ? 0 : 1800;
-  options.sessions.idle_timeout = std::chrono::seconds(idle_timeout_s.value_or(usual_s));
+  const std::chrono::seconds usual(options.api == Api::steps ? 0 : 1800);
+  options.sessions.idle_timeout = idle_timeout.value_or(usual);
   check(options);
   return options;
 }
