@@ -25,11 +25,12 @@ add_custom_target(cxx_library
   USES_TERMINAL
   COMMENT "The C++ library for guests")
 
-# Small guests for tests, one a file: tests/guests/NAME.c (or .cc), and the C programs of userland/tests,
+# Small guests for tests, one a file: tests/guests/NAME.c (or .cc), tests/hostile/NAME.c and the C programs of userland/tests,
 # become guests/NAME.wasm in the build folder, which tests know as CLOCHE_GUESTS_DIR.
 add_custom_target(guests)
 file(GLOB guest_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/guests/*.c
-     ${CMAKE_SOURCE_DIR}/tests/guests/*.cc ${CMAKE_SOURCE_DIR}/userland/tests/*.c)
+     ${CMAKE_SOURCE_DIR}/tests/guests/*.cc ${CMAKE_SOURCE_DIR}/tests/hostile/*.c
+     ${CMAKE_SOURCE_DIR}/userland/tests/*.c)
 foreach(source IN LISTS guest_sources)
   cmake_path(GET source STEM name)
   cmake_path(GET source EXTENSION extension)

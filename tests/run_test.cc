@@ -2,6 +2,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <future>
 #include <thread>
 
 #include "sandbox_testing.h"
@@ -106,13 +110,25 @@ TEST(Run, EnvironmentOfSandboxAndRun) {
 }
 
 TEST(Run, NothingOfTheHostShows) {
-  const std::string all =
-      output_of("env; uname -n; cat /etc/passwd /proc/mounts /proc/cpuinfo; ls /");
-  EXPECT_EQ(all.find("CLOCHE_"), std::string::npos);
-  std::array<char, 256> host{};
-  ASSERT_EQ(::gethostname(host.data(), host.size() - 1), 0);
-  const bool tells_apart = std::string(host.data()) != "cloche";
-  EXPECT_TRUE(!tells_apart || all.find(host.data()) == std::string::npos);
+  // What only the host has: a variable, a file, a process, its folders.
+  const std::string secret = "only-the-host-knows-4c1f";
+  ASSERT_EQ(::setenv("CLOCHE_TEST_SECRET", secret.c_str(), 1), 0);
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / secret;
+  std::ofstream(file) << secret;
+  const std::string all = output_of(
+      "env; cat /proc/self/environ /proc/1/environ /proc/1/cmdline | tr '\\0' '\\n'; "
+      "cat /etc/passwd /etc/hostname /proc/mounts /proc/self/mountinfo /proc/cpuinfo "
+      "/proc/version; "
+      "ls -a / /tmp /home /proc; find / -xdev -name '*" +
+      secret + "*' 2>&1; ps -ef");
+  std::filesystem::remove(file);
+  ::unsetenv("CLOCHE_TEST_SECRET");
+  EXPECT_EQ(all.find(secret), std::string::npos) << all;
+  for (const std::string_view path : {CLOCHE_SOURCE_DIR, CLOCHE_BINARY_DIR, CLOCHE_ROOTFS_DIR})
+    EXPECT_EQ(all.find(path), std::string::npos) << path;
+  EXPECT_EQ(output_of("uname -n; hostname"), "cloche\ncloche\n");
+  // The processes are the sandbox's own: this program is none of them.
+  EXPECT_EQ(all.find("cloche_test"), std::string::npos) << all;
 }
 
 TEST(Run, FilesLastFromRunToRun) {
@@ -122,9 +138,20 @@ TEST(Run, FilesLastFromRunToRun) {
 }
 
 TEST(Run, TheSystemIsReadOnly) {
-  const RunResult result =
-      make_sandbox()->run({.script = "echo x > /etc/passwd; rm /bin/bash; touch /usr/x; exit 0"});
-  EXPECT_NE(result.stderr_data.find("Permission denied"), std::string::npos);
+  const auto sandbox = make_sandbox();
+  const std::string look = "sha256sum /etc/passwd /bin/bash; ls -la / /etc /usr /usr/bin /usr/lib";
+  const std::string before = sandbox->run({.script = look}).stdout_data;
+  ASSERT_NE(before, "");
+  for (const std::string attempt :
+       {"echo x > /etc/passwd", "echo x >> /etc/passwd", "rm -f /bin/bash", "touch /usr/x",
+        "mv /usr/bin/bash /tmp/", "chmod 777 /etc", "mkdir /new", "ln -s /tmp /usr/lib/link",
+        "cp /bin/true /usr/bin/bash", "truncate -s 0 /etc/passwd"}) {
+    const RunResult result = sandbox->run({.script = attempt});
+    EXPECT_NE(result.exit_code, 0) << attempt;
+    EXPECT_NE(result.stderr_data.find("Permission denied"), std::string::npos)
+        << attempt << ": " << result.stderr_data;
+  }
+  EXPECT_EQ(sandbox->run({.script = look}).stdout_data, before);
   EXPECT_EQ(output_of("echo 1 > /tmp/x; echo 2 > /var/tmp/x; cat /tmp/x /var/tmp/x"), "1\n2\n");
 }
 
@@ -163,13 +190,28 @@ TEST(Run, ManyAtOnceInOneSandbox) {
   for (std::size_t i = 0; i < outputs.size(); ++i) EXPECT_EQ(outputs[i], std::to_string(i) + "\n");
 }
 
+// The second word is written only after the first has been seen: the script waits for a file that
+// the reader of its output makes.
 TEST(Run, OutputIsStreamedAsItIsWritten) {
+  const auto sandbox = make_sandbox();
   std::string seen;
-  const RunResult result =
-      make_sandbox()->run({.script = "echo one; echo two",
-                           .output = [&](Stream, std::string_view data) { seen += data; }});
-  EXPECT_EQ(seen, "one\ntwo\n");
+  std::promise<void> first_seen;
+  std::thread answer([&] {
+    first_seen.get_future().wait();
+    EXPECT_TRUE(sandbox->files().write("/tmp/go-on", ""));
+  });
+  const RunResult result = sandbox->run(
+      {.script = "echo one; until [ -e /tmp/go-on ]; do sleep 0.01; done; echo two >&2; echo three",
+       .output = [&](Stream stream, std::string_view data) {
+         if (seen.empty()) first_seen.set_value();
+         seen += stream == Stream::err ? "(err)" : "";
+         seen += data;
+       }});
+  if (seen.empty()) first_seen.set_value();
+  answer.join();
+  EXPECT_EQ(seen, "one\n(err)two\nthree\n");
   EXPECT_EQ(result.stdout_data, "");
+  EXPECT_EQ(result.exit_code, 0) << result.reason;
 }
 
 TEST(Run, BigDataThroughAPipe) {

@@ -44,7 +44,13 @@ TEST(WasiHostile, WildArgumentsAreErrors) {
     for (const wasm::HostFunction& function : all_functions()) {
       if (left_out(function.name)) continue;
       for (const std::uint64_t value : wild) {
-        guest.call_typed(function, std::vector<std::uint64_t>(function.parameters.size(), value));
+        const std::int32_t error = guest.call_typed(
+            function, std::vector<std::uint64_t>(function.parameters.size(), value));
+        // No number of these is a descriptor, a clock or an address of anything. What has nothing
+        // to give needs no address.
+        if (!function.parameters.empty() && function.name != "environ_get") {
+          EXPECT_NE(error, ok) << function.name << " " << value;
+        }
         for (std::size_t i = 0; i < function.parameters.size(); ++i) {
           std::vector<std::uint64_t> arguments(function.parameters.size(), 8);
           arguments[0] = static_cast<std::uint64_t>(file);

@@ -1,0 +1,8 @@
+// Stops, and nobody continues it.
+// limits: time=200
+// ends: timed_out
+#include <signal.h>
+
+int main(void) {
+  for (;;) raise(SIGSTOP);
+}

@@ -1,0 +1,3 @@
+// Reaches an instruction that stands for a bug.
+// ends: signaled 4
+int main(void) { __builtin_trap(); }

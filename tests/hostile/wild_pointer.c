@@ -1,0 +1,6 @@
+// Reads beyond its memory.
+// ends: signaled 11
+int main(void) {
+  volatile char* pointer = (volatile char*)0xfffffff0UL;
+  return *pointer;
+}
