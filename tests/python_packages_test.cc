@@ -1,4 +1,4 @@
-// Contract 3: packages are there once they are installed, by create or by pip, and gone when they
+// Packages are there once they are installed, by create or by pip, and gone when they
 // are uninstalled; wheels come from files.
 #include <gmock/gmock.h>
 

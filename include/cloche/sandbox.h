@@ -108,7 +108,7 @@ class Sandbox {
   std::map<std::string, std::string> environment() const;
 
   // Makes Python packages importable, with what they depend on. False and a sentence in `message`
-  // for a name that there is not.
+  // for an unknown name.
   bool install_packages(const std::vector<std::string>& names, std::string* message);
 
   // An independent sandbox that goes on from here: files (copy-on-write), environment, packages,

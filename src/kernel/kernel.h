@@ -119,14 +119,13 @@ class Kernel {
   // Ids, for the tests and figures.
   std::size_t process_count();
 
-  // --- [lock]
-  // ----------------------------------------------------------------------------------------------------
+  // --- [lock] ---
 
   vfs::Namespace& files() noexcept { return *files_; }
   ProcessPtr find(Pid pid) const;
   const std::map<Pid, ProcessPtr>& processes() const noexcept { return processes_; }
 
-  // For processes that are to be killed together.
+  // For processes that end together.
   JobId new_job() noexcept { return ++last_job_; }
   // A new process in the table, a copy of `parent` as clone makes it; EAGAIN at the limit.
   Result<ProcessPtr> create_child(Process& parent, int exit_signal);

@@ -1,4 +1,4 @@
-// Counts of what guests asked for that there is not. Kernel lock held.
+// Counts of what guests asked for in vain. Kernel lock held.
 #pragma once
 
 #include <cstdint>

@@ -116,8 +116,7 @@ const TlsContext& Network::tls() {
   return *tls_;
 }
 
-// --- What the kernel asks; its lock is held
-// -------------------------------------------------------------------------
+// --- What the kernel asks; its lock is held ---
 
 void Network::note(NetworkEvent event) {
   if (!options_.audit || events_.size() >= max_events || !ensure_thread()) return;
@@ -237,8 +236,7 @@ std::string Network::origin(const kernel::StreamConnection& stream) const {
   return connection ? connection->origin() : std::string();
 }
 
-// --- The thread
-// ------------------------------------------------------------------------------------------------------
+// --- The thread ---
 
 std::chrono::milliseconds Network::next_deadline() const {
   auto next = std::chrono::milliseconds(-1);

@@ -80,7 +80,7 @@ class RequestRewriter {
   RequestRewriter(const SecretStore& secrets, std::string host,
                   std::function<void(const std::string& name, bool allowed)> used);
 
-  // What is to be sent for these bytes, in order; may be held back until a head is whole.
+  // What must be sent for these bytes, in order; may be held back until a head is whole.
   std::string take(std::string_view bytes);
   // The end of what the guest sends: the rest.
   std::string finish();

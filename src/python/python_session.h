@@ -103,7 +103,7 @@ class PythonSession {
                                                       const SessionOptions& options,
                                                       std::shared_ptr<Shared> shared);
   // The same under limits: stops the turn where they say so. Lock held. False when it does not
-  // stop: the process is to be killed.
+  // stop: the process must be killed.
   bool wait_within(const TurnLimits& limits);
   // The rest: lock held.
   bool is_gone() const;

@@ -32,7 +32,7 @@ wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame) {
 struct ShellProcess::Shared : kernel::Resident {
   std::shared_ptr<const ShellImage> image;  // to start from; then the latest
   std::optional<std::string> request;       // a frame
-  bool copying = false;                     // an image is to be made: not by that thread
+  bool copying = false;                     // an image must be made, by another thread
   wasm::Outcome outcome;
 
   wasm::Outcome begin(kernel::Task& task);

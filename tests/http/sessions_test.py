@@ -1,4 +1,4 @@
-"""REST sessions, the tunnel, SSH and SFTP (contract 4) against real clients: OpenSSH's and our SDK's."""
+"""REST sessions, the tunnel, SSH and SFTP against real clients: OpenSSH's and our SDK's."""
 import asyncio
 import base64
 import contextlib

@@ -1,4 +1,4 @@
-"""The step server (contract 5) against real HTTP clients."""
+"""The step server against real HTTP clients."""
 import json
 import re
 import socket

@@ -1,4 +1,4 @@
-"""The wire of contract 1, method by method."""
+"""The JSON-RPC wire, method by method."""
 import json
 import os
 import subprocess

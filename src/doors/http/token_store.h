@@ -22,7 +22,7 @@ class TokenStore {
   bool empty() const noexcept { return entries_.empty(); }
   std::size_t size() const noexcept { return entries_.size(); }
 
-  // The owner that a token stands for; nothing for a token that there is not. The time it takes
+  // The owner that a token stands for; nothing for an unknown token. The time it takes
   // does not depend on the token.
   std::optional<std::string> owner_of(std::string_view token) const;
   // The same for "Bearer TOKEN".

@@ -1,4 +1,4 @@
-// RestDoor: sessions by REST, and the tunnel to their SSH (contract 4).
+// RestDoor: sessions by REST, and the tunnel to their SSH .
 //
 // It translates requests to a SessionManager's sessions and back. Thread-safe.
 #pragma once

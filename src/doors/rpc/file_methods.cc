@@ -12,7 +12,7 @@ constexpr double ns_per_ms = 1e6;
 
 const char* type_name(FileKind kind) { return kind == FileKind::directory ? "dir" : "file"; }
 
-// What contract 1 has of a file: links are what they lead to.
+// What the protocol has of a file: links are what they lead to.
 Reply plain(const FileInfo& info, const std::string& name) {
   return {{"name", name}, {"type", type_name(info.kind)}, {"size", info.size_bytes}};
 }

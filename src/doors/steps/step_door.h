@@ -1,4 +1,4 @@
-// StepDoor: the HTTP server of contract 5: sessions in which each step is a fresh process.
+// StepDoor: the HTTP server of `session-based-sandbox`: sessions in which each step is a fresh process.
 //
 // It translates requests to a SessionManager's sessions and back. Thread-safe.
 #pragma once

@@ -35,8 +35,7 @@ Result<std::size_t> wait_for(Kernel& kernel, Attempt attempt, WaitQueue& queue,
 
 }  // namespace
 
-// --- CaptureFile
-// --------------------------------------------------------------------------------------------------
+// --- CaptureFile ---
 
 CaptureFile::CaptureFile(Kernel& kernel, std::uint64_t limit_bytes, Sink sink)
     : File(o_wronly), kernel_(kernel), limit_bytes_(limit_bytes), sink_(std::move(sink)) {}
@@ -80,8 +79,7 @@ Result<vfs::Stat> CaptureFile::stat() {
 
 std::string CaptureFile::description() const { return fmt::format("pipe:[{}]", id_); }
 
-// --- BytesFile
-// ----------------------------------------------------------------------------------------------------
+// --- BytesFile ---
 
 Result<std::size_t> BytesFile::read(Task&, std::span<std::byte> to) {
   const std::span<const std::byte> left = std::as_bytes(std::span(bytes_)).subspan(position_);
@@ -121,8 +119,7 @@ std::string BytesFile::description() const {
   return bytes_.empty() ? "/dev/null" : fmt::format("pipe:[{}]", id_);
 }
 
-// --- HostPipe
-// -----------------------------------------------------------------------------------------------------
+// --- HostPipe ---
 
 HostPipe::HostPipe(Kernel& kernel, Flow flow) : kernel_(kernel), flow_(flow) {
   const std::lock_guard lock(kernel_.mutex());
@@ -189,8 +186,7 @@ Result<std::size_t> HostPipe::write(std::span<const std::byte> from, Deadline de
   return written;
 }
 
-// --- HostTerminal
-// -------------------------------------------------------------------------------------------------
+// --- HostTerminal ---
 
 Result<std::unique_ptr<HostTerminal>> HostTerminal::create(Kernel& kernel, tty::WindowSize size) {
   const std::lock_guard lock(kernel.mutex());

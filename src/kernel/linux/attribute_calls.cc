@@ -231,12 +231,12 @@ SysResult utimensat(Call& call) {
 }
 
 constexpr auto entries = std::to_array<Entry>({
-    {5, "setxattr", 5, setxattr},
-    {6, "lsetxattr", 5, lsetxattr},
-    {7, "fsetxattr", 5, fsetxattr},
-    {8, "getxattr", 4, getxattr},
-    {9, "lgetxattr", 4, lgetxattr},
-    {10, "fgetxattr", 4, fgetxattr},
+    {5, "setxattr", 5, setxattr, Support::partial, "the name space user. only"},
+    {6, "lsetxattr", 5, lsetxattr, Support::partial, "the name space user. only"},
+    {7, "fsetxattr", 5, fsetxattr, Support::partial, "the name space user. only"},
+    {8, "getxattr", 4, getxattr, Support::partial, "the name space user. only"},
+    {9, "lgetxattr", 4, lgetxattr, Support::partial, "the name space user. only"},
+    {10, "fgetxattr", 4, fgetxattr, Support::partial, "the name space user. only"},
     {11, "listxattr", 3, listxattr},
     {12, "llistxattr", 3, llistxattr},
     {13, "flistxattr", 3, flistxattr},

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "kernel/kernel.h"
@@ -39,11 +40,32 @@ struct Call {
 
 using Handler = SysResult (*)(Call&);
 
+// How far a call goes beside Linux's own; docs/syscalls.md is made from it.
+enum class Support : std::uint8_t {
+  full,
+  partial,   // what the note says differs
+  accepted,  // succeeds and changes nothing
+  refused,   // always the errno that the note names
+  own,       // not one of Linux's
+};
+
 struct Entry {
+  // `arguments`: how many words, for --trace-syscalls.
+  constexpr Entry(std::uint16_t call_number, const char* call_name, std::uint8_t words,
+                  Handler call_handler, Support how_far = Support::full, const char* what = "")
+      : number(call_number),
+        name(call_name),
+        arguments(words),
+        support(how_far),
+        handler(call_handler),
+        note(what) {}
+
   std::uint16_t number;
   const char* name;
-  std::uint8_t arguments;  // how many words, for --trace-syscalls
+  std::uint8_t arguments;
+  Support support;
   Handler handler;
+  const char* note;  // one clause for the page
 };
 
 // Each family is a file that gives its calls; syscall_table.cc joins them.
@@ -69,5 +91,7 @@ system_calls();  // system_calls.cc: uname sysinfo getrandom rlimits prctl ...
 
 // The calls by number; null where there is none.
 const Entry* find_call(std::uint32_t number) noexcept;
+// All of them, by rising number.
+std::vector<const Entry*> all_calls();
 
 }  // namespace cloche::kernel::lnx

@@ -162,11 +162,12 @@ SysResult startup_copy(Call& call) {
 }
 
 constexpr std::array entries{
-    Entry{221, "execve", 3, execve},
+    Entry{221, "execve", 3, execve, Support::partial, "see vfork and exec in guest-abi.md"},
     Entry{281, "execveat", 5, execveat},
-    Entry{0x1000, "startup_size", 0, startup_size},
-    Entry{0x1001, "startup_copy", 2, startup_copy},
-    Entry{0x1004, "vfork_begin", 0, vfork_begin},
+    Entry{0x1000, "startup_size", 0, startup_size, Support::own, "bytes of the start block"},
+    Entry{0x1001, "startup_copy", 2, startup_copy, Support::own, "writes the start block"},
+    Entry{0x1004, "vfork_begin", 0, vfork_begin, Support::own,
+          "the calls that follow act on a new child"},
 };
 
 }  // namespace

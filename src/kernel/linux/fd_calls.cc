@@ -267,7 +267,8 @@ SysResult memfd_create(Call& call) {
 constexpr auto entries = std::to_array<Entry>({
     {23, "dup", 1, dup},
     {24, "dup3", 3, dup3},
-    {25, "fcntl64", 3, fcntl64},
+    {25, "fcntl64", 3, fcntl64, Support::partial,
+     "no SIGIO owner, no leases, no file notification"},
     {29, "ioctl", 3, ioctl},
     {32, "flock", 2, flock},
     {56, "openat", 4, openat},

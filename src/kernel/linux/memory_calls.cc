@@ -192,13 +192,23 @@ SysResult mincore(Call& call) {
 SysResult nothing(Call&) { return 0; }
 
 constexpr std::array entries{
-    Entry{214, "brk", 1, brk},           Entry{215, "munmap", 2, munmap},
-    Entry{216, "mremap", 5, mremap},     Entry{222, "mmap2", 6, mmap},
-    Entry{226, "mprotect", 3, accepted}, Entry{227, "msync", 3, msync},
-    Entry{228, "mlock", 2, accepted},    Entry{229, "munlock", 2, accepted},
-    Entry{230, "mlockall", 1, nothing},  Entry{231, "munlockall", 0, nothing},
-    Entry{232, "mincore", 3, mincore},   Entry{233, "madvise", 3, madvise},
-    Entry{284, "mlock2", 3, accepted},
+    Entry{214, "brk", 1, brk},
+    Entry{215, "munmap", 2, munmap},
+    Entry{216, "mremap", 5, mremap, Support::partial,
+          "no MREMAP_FIXED; a shared mapping does not grow"},
+    Entry{222, "mmap2", 6, mmap, Support::partial,
+          "file mappings are copies, written back by msync, munmap and exit when shared; "
+          "protection bits are not kept; MAP_FIXED only within what mmap gave out"},
+    Entry{226, "mprotect", 3, accepted, Support::accepted, "linear memory has no protection bits"},
+    Entry{227, "msync", 3, msync},
+    Entry{228, "mlock", 2, accepted, Support::accepted, "memory is never swapped by the sandbox"},
+    Entry{229, "munlock", 2, accepted, Support::accepted},
+    Entry{230, "mlockall", 1, nothing, Support::accepted},
+    Entry{231, "munlockall", 0, nothing, Support::accepted},
+    Entry{232, "mincore", 3, mincore, Support::partial, "every page is resident"},
+    Entry{233, "madvise", 3, madvise, Support::partial,
+          "MADV_DONTNEED clears private memory; other advice changes nothing"},
+    Entry{284, "mlock2", 3, accepted, Support::accepted},
 };
 
 }  // namespace

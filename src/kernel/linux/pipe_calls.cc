@@ -8,6 +8,7 @@
 #include "kernel/files/pipe.h"
 #include "kernel/linux/call.h"
 #include "kernel/process/signal_file.h"
+#include "kernel/process/vectored_io.h"
 
 namespace cloche::kernel::lnx {
 namespace {
@@ -61,8 +62,7 @@ SysResult signalfd4(Call& call) {
   return fd;
 }
 
-// --- splice, tee, vmsplice
-// ----------------------------------------------------------------------------------------
+// --- splice, tee, vmsplice ---
 
 // One side of a splice: a pipe, or any other file with an optional position.
 struct Side {
@@ -181,20 +181,13 @@ SysResult tee(Call& call) {
 // The bytes are copied: a guest's pages cannot be given away. The direction is that of the
 // descriptor.
 SysResult vmsplice(Call& call) {
-  struct GuestIovec {
-    std::uint32_t base, length;
-  };
-  constexpr std::uint32_t iov_max = 1024;
   if ((call.u32(3) & ~all_splice_flags) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));
   const auto pipe = std::dynamic_pointer_cast<PipeFile>(file);
   if (!pipe) return Errno::badf;
-  CLOCHE_ASSIGN(const auto list,
-                call.memory.read_array<GuestIovec>(call.u32(1), call.u32(2), iov_max));
+  CLOCHE_ASSIGN(const auto buffers, read_iovecs(call.memory, call.u32(1), call.u32(2)));
   std::int64_t done = 0;
-  for (const GuestIovec& entry : list) {
-    CLOCHE_ASSIGN(const std::span<std::byte> part, call.memory.slice(entry.base, entry.length));
-    if (part.empty()) continue;
+  for (const GuestBuffer& part : buffers) {
     const Result<void> ready = pipe->writable() ? wait_writable(call, *pipe, call.u32(3))
                                                 : wait_readable(call, *pipe, call.u32(3));
     const Result<std::size_t> moved = !ready             ? Result<std::size_t>(ready.error())
@@ -215,7 +208,7 @@ std::span<const Entry> pipe_calls() {
       {19, "eventfd2", 2, eventfd2},
       {59, "pipe2", 2, pipe2},
       {74, "signalfd4", 4, signalfd4},
-      {75, "vmsplice", 4, vmsplice},
+      {75, "vmsplice", 4, vmsplice, Support::partial, "bytes are copied, pages are not given away"},
       {76, "splice", 6, splice},
       {77, "tee", 4, tee},
   });

@@ -52,8 +52,7 @@ SysResult ppoll(Call& call) {
   return static_cast<std::int64_t>(*ready + bad);
 }
 
-// --- select
-// -------------------------------------------------------------------------------------------------------
+// --- select ---
 
 // A guest's fd_set: words of 32 bits.
 class DescriptorSet {
@@ -131,8 +130,7 @@ SysResult pselect6(Call& call) {
   return bits;
 }
 
-// --- epoll
-// --------------------------------------------------------------------------------------------------------
+// --- epoll ---
 
 struct GuestEpollEvent {
   std::uint32_t events, pad;

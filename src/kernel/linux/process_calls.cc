@@ -266,7 +266,7 @@ constexpr std::array entries{
     Entry{175, "geteuid", 0, getuid},
     Entry{176, "getgid", 0, getgid},
     Entry{177, "getegid", 0, getgid},
-    Entry{178, "gettid", 0, getpid},
+    Entry{178, "gettid", 0, getpid, Support::partial, "the process id: a process has one thread"},
     Entry{143, "setregid", 2, set_ids<false, 2>},
     Entry{144, "setgid", 1, set_ids<false, 1>},
     Entry{145, "setreuid", 2, set_ids<true, 2>},

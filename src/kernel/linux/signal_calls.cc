@@ -251,8 +251,8 @@ SysResult signal_return(Call& call) {
 
 constexpr std::array entries{
     Entry{129, "kill", 2, kill},
-    Entry{130, "tkill", 2, tkill},
-    Entry{131, "tgkill", 3, tgkill},
+    Entry{130, "tkill", 2, tkill, Support::partial, "the thread is the process"},
+    Entry{131, "tgkill", 3, tgkill, Support::partial, "the thread is the process"},
     Entry{132, "sigaltstack", 2, sigaltstack},
     Entry{133, "rt_sigsuspend", 2, rt_sigsuspend},
     Entry{134, "rt_sigaction", 4, rt_sigaction},
@@ -261,8 +261,9 @@ constexpr std::array entries{
     Entry{138, "rt_sigqueueinfo", 3, rt_sigqueueinfo},
     Entry{240, "rt_tgsigqueueinfo", 4, rt_tgsigqueueinfo},
     Entry{421, "rt_sigtimedwait_time64", 4, rt_sigtimedwait},
-    Entry{0x1002, "signal_next", 1, signal_next},
-    Entry{0x1003, "signal_return", 2, signal_return},
+    Entry{0x1002, "signal_next", 1, signal_next, Support::own,
+          "the next signal that has a handler"},
+    Entry{0x1003, "signal_return", 2, signal_return, Support::own, "sets the signal mask back"},
 };
 
 }  // namespace

@@ -106,8 +106,7 @@ SysResult shutdown(Call& call) {
   return 0;
 }
 
-// --- Data
-// ---------------------------------------------------------------------------------------------------------
+// --- Data ---
 
 constexpr std::uint32_t transfer_max_bytes = 0x7ffff000;
 
@@ -153,8 +152,7 @@ SysResult recvmsg(Call& call) {
   return static_cast<std::int64_t>(count);
 }
 
-// --- Many messages at once
-// ----------------------------------------------------------------------------------------
+// --- Many messages at once ---
 
 constexpr std::uint32_t messages_max = 1024;
 constexpr std::uint32_t mmsghdr_bytes = sizeof(GuestMsghdr) + sizeof(std::uint32_t);

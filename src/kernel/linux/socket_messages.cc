@@ -3,21 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 
+#include "kernel/process/vectored_io.h"
 #include "kernel/sockets/socket_table.h"
 
 namespace cloche::kernel::lnx {
 namespace {
 
-constexpr std::uint32_t iov_max = 1024;
 constexpr std::uint32_t control_max_bytes = 20480;
 constexpr std::size_t rights_max = 253;  // descriptors in one message
 constexpr std::int32_t level_socket = 1, scm_rights = 1, scm_credentials = 2;
-
-struct GuestIovec {
-  std::uint32_t base, length;
-};
 
 // struct cmsghdr; what follows is aligned to 4 bytes.
 struct GuestCmsghdr {
@@ -28,24 +23,12 @@ static_assert(sizeof(GuestCmsghdr) == 12);
 
 constexpr std::size_t cmsg_aligned(std::size_t length) { return (length + 3) & ~std::size_t{3}; }
 
-Result<std::vector<std::span<std::byte>>> read_buffers(const Call& call, std::uint32_t address,
-                                                       std::uint32_t count) {
-  if (count > iov_max) return Errno::msgsize;
-  CLOCHE_ASSIGN(const auto list, call.memory.read_array<GuestIovec>(address, count, iov_max));
-  std::vector<std::span<std::byte>> buffers;
-  buffers.reserve(list.size());
-  std::uint64_t total = 0;
-  for (const GuestIovec& entry : list) {
-    total += entry.length;
-    if (total > std::numeric_limits<std::int32_t>::max()) return Errno::inval;
-    CLOCHE_ASSIGN(const std::span<std::byte> buffer, call.memory.slice(entry.base, entry.length));
-    buffers.push_back(buffer);
-  }
-  return buffers;
+Result<std::vector<GuestBuffer>> buffers_of(const Call& call, const GuestMsghdr& header) {
+  if (header.iov_count > iov_max) return Errno::msgsize;
+  return read_iovecs(call.memory, header.iov, header.iov_count);
 }
 
-// --- Control data to send
-// -----------------------------------------------------------------------------------------
+// --- Control data to send ---
 
 Result<void> take_rights(Call& call, std::span<const std::byte> data, std::vector<FilePtr>& files) {
   const std::size_t count = data.size() / sizeof(std::int32_t);
@@ -100,8 +83,7 @@ Result<Ancillary> read_control(Call& call, const Socket& socket, std::uint32_t a
   return ancillary;
 }
 
-// --- Control data received
-// ----------------------------------------------------------------------------------------
+// --- Control data received ---
 
 class ControlWriter {
  public:
@@ -180,7 +162,7 @@ Result<void> write_address(const Call& call, const SocketAddress& value, SocketF
 
 Result<std::size_t> send_message(Call& call, Socket& socket, const GuestMsghdr& header,
                                  std::uint32_t flags) {
-  CLOCHE_ASSIGN(const auto buffers, read_buffers(call, header.iov, header.iov_count));
+  CLOCHE_ASSIGN(const auto buffers, buffers_of(call, header));
   SendRequest request;
   const std::vector<std::span<const std::byte>> pieces(buffers.begin(), buffers.end());
   request.bytes = pieces;
@@ -196,7 +178,7 @@ Result<std::size_t> send_message(Call& call, Socket& socket, const GuestMsghdr& 
 Result<std::size_t> receive_message(Call& call, Socket& socket, std::uint32_t header_address,
                                     std::uint32_t flags) {
   CLOCHE_ASSIGN(GuestMsghdr header, call.memory.read<GuestMsghdr>(header_address));
-  CLOCHE_ASSIGN(const auto buffers, read_buffers(call, header.iov, header.iov_count));
+  CLOCHE_ASSIGN(const auto buffers, buffers_of(call, header));
   if (!call.memory.holds(header_address, sizeof(header))) return Errno::fault;
   if (header.control != 0 && header.control_length != 0 &&
       !call.memory.holds(header.control, header.control_length)) {

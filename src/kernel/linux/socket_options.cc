@@ -75,8 +75,7 @@ const NumberOption* find_number(const Socket& socket, std::int32_t level, std::i
   return found != number_options.end() && applies_to(socket, found->applies) ? &*found : nullptr;
 }
 
-// --- Setting
-// ------------------------------------------------------------------------------------------------------
+// --- Setting ---
 
 struct GuestLinger {
   std::int32_t on, seconds;
@@ -154,8 +153,7 @@ Result<void> set_special(const Call& call, Socket& socket, std::int32_t name) {
   }
 }
 
-// --- Getting
-// ------------------------------------------------------------------------------------------------------
+// --- Getting ---
 
 // Writes as much of the value as the guest has room for, and its length.
 template <typename T>

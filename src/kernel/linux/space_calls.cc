@@ -90,9 +90,9 @@ constexpr auto entries = std::to_array<Entry>({
     {81, "sync", 0, sync},
     {82, "fsync", 1, fsync},
     {83, "fdatasync", 1, fsync},
-    {84, "sync_file_range", 6, sync_file_range},
-    {213, "readahead", 4, readahead},
-    {223, "fadvise64_64", 6, fadvise64_64},
+    {84, "sync_file_range", 6, sync_file_range, Support::accepted},
+    {213, "readahead", 4, readahead, Support::accepted, "files are in memory"},
+    {223, "fadvise64_64", 6, fadvise64_64, Support::accepted, "files are in memory"},
     {267, "syncfs", 1, syncfs},
 });
 

@@ -49,4 +49,12 @@ const Entry* find_call(std::uint32_t number) noexcept {
   return table.find(number);
 }
 
+std::vector<const Entry*> all_calls() {
+  std::vector<const Entry*> calls;
+  for (std::uint32_t number = 0; number < own_end; ++number) {
+    if (const Entry* entry = find_call(number)) calls.push_back(entry);
+  }
+  return calls;
+}
+
 }  // namespace cloche::kernel::lnx

@@ -59,8 +59,7 @@ class Task {
   const Program& program() const noexcept { return *program_; }
   wasm::Instance& instance() noexcept { return *instance_; }
 
-  // --- Called with the kernel lock held, by the task's own thread
-  // -----------------------------------------------
+  // --- Called with the kernel lock held, by the task's own thread ---
 
   // Sleeps until one of `queues` is woken (look at your condition again), or the deadline:
   // Errno::timedout. Stops and continues happen inside. Errno::restart: a signal wants to be
@@ -99,7 +98,7 @@ class Task {
   // sandbox.
   Result<void> grow_memory(std::uint64_t size);
   // Charges memory that the guest has grown by itself; ENOMEM when the sandbox has no more: then
-  // the process is to be killed.
+  // the process must be killed.
   Result<void> account_memory(std::uint64_t size);
 
   // From now until exec a signal with a handler is told to the interpreter in these words; a call
@@ -118,14 +117,12 @@ class Task {
   bool sleeping() const noexcept { return sleeping_ || parked_; }
   std::uint64_t memory_bytes() const noexcept { return charged_bytes_; }
 
-  // --- Called with the kernel lock held, by any thread
-  // ------------------------------------------------------------
+  // --- Called with the kernel lock held, by any thread ---
 
   // Signals of the process changed: wakes a sleeper, interrupts a guest that computes.
   void notice() noexcept;
 
-  // --- Called without the lock, by wasm callbacks on the task's thread
-  // -------------------------------------------
+  // --- Called without the lock, by wasm callbacks on the task's thread ---
 
   // The engine's epoch: runs default actions and handlers of signals.
   wasm::EpochAction on_epoch() noexcept;

@@ -50,8 +50,7 @@ void StreamSocket::pair(StreamSocket& first, StreamSocket& second,
   second.adopt(connection, End::second);
 }
 
-// --- Names
-// --------------------------------------------------------------------------------------------------------
+// --- Names ---
 
 Result<void> StreamSocket::bind_inet(const InetAddress& address) {
   if (address.family != family()) return Errno::afnosupport;
@@ -100,8 +99,7 @@ std::optional<PeerCredentials> StreamSocket::peer_credentials() const {
   return connection_->identity(StreamConnection::other(end_)).credentials;
 }
 
-// --- Connecting
-// ---------------------------------------------------------------------------------------------------
+// --- Connecting ---
 
 Result<void> StreamSocket::listen(Task& task, std::int32_t backlog) {
   if (connection_) return Errno::inval;
@@ -280,8 +278,7 @@ Result<std::shared_ptr<Socket>> StreamSocket::accept(Task& task, std::uint32_t s
   return std::shared_ptr<Socket>(accepted);
 }
 
-// --- Data
-// ---------------------------------------------------------------------------------------------------------
+// --- Data ---
 
 Result<std::size_t> StreamSocket::send(Task& task, SendRequest request) {
   if ((request.flags & msg_oob) != 0) return Errno::notsup;

@@ -218,8 +218,7 @@ void LineDiscipline::finish_line(Effects& effects) {
   effects.input_changed = true;
 }
 
-// --- Erasing
-// ------------------------------------------------------------------------------------------------------
+// --- Erasing ---
 
 std::size_t LineDiscipline::last_character_at() const noexcept {
   std::size_t at = line_.size() - 1;
@@ -292,8 +291,7 @@ void LineDiscipline::erase_line(Effects& effects) {
   while (!line_.empty()) drop_last(effects);
 }
 
-// --- Echo and output
-// ----------------------------------------------------------------------------------------------
+// --- Echo and output ---
 
 void LineDiscipline::finish_erasing(Effects& effects) {
   if (std::exchange(erasing_, false)) echo_raw("/", effects);
@@ -376,8 +374,7 @@ std::size_t LineDiscipline::process_output(std::span<const std::byte> from, std:
   return used;
 }
 
-// --- Reading
-// ------------------------------------------------------------------------------------------------------
+// --- Reading ---
 
 bool LineDiscipline::readable(std::size_t minimum) const noexcept {
   return canonical() ? !lines_.empty() : raw_.size() >= minimum;

@@ -33,8 +33,7 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   Kernel& kernel() const noexcept { return kernel_; }
   std::uint32_t number() const noexcept { return number_; }
 
-  // --- The session that it controls
-  // ------------------------------------------------------------------------------
+  // --- The session that it controls ---
 
   // The terminal becomes the controlling one of the session, which already says so.
   void attach(const std::shared_ptr<TtySession>& session);
@@ -48,8 +47,7 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   // A signal from the keyboard (or a new window size) for the foreground group.
   void signal_foreground(int signo);
 
-  // --- The slave's side, for processes
-  // ---------------------------------------------------------------------------
+  // --- The slave's side, for processes ---
 
   Result<std::size_t> read(Task& task, std::span<std::byte> to, const File& file);
   Result<std::size_t> write(Task& task, std::span<const std::byte> from, const File& file);
@@ -66,8 +64,7 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   bool locked() const noexcept { return locked_; }
   void set_locked() noexcept { locked_ = true; }
 
-  // --- The master's side: a terminal emulator, in the guest or on the host
-  // ------------------------------------------
+  // --- The master's side: a terminal emulator, in the guest or on the host ---
 
   // Typed bytes; EAGAIN while the reader is behind, EIO without a slave side.
   Result<std::size_t> type(std::span<const std::byte> typed);
@@ -79,8 +76,7 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   // good.
   void master_closed();
 
-  // --- Both
-  // ------------------------------------------------------------------------------------------------------
+  // --- Both ---
 
   enum class Side { slave, master };
   Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,

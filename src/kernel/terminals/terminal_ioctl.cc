@@ -121,8 +121,7 @@ Result<std::int32_t> Terminal::ioctl_settings(const Ioctl& call) {
   }
 }
 
-// --- Sessions and job control
-// -------------------------------------------------------------------------------------
+// --- Sessions and job control ---
 
 Result<void> Terminal::set_controlling(Process& process) {
   if (controls(process) && process.session->id == process.pid()) return {};
@@ -187,8 +186,7 @@ Result<std::int32_t> Terminal::ioctl_session(const Ioctl& call) {
   }
 }
 
-// --- Queues and flow
-// ----------------------------------------------------------------------------------------------
+// --- Queues and flow ---
 
 void Terminal::flush(std::uint32_t queues) {
   if (queues != flush_output_queue) discipline_.flush_input();

@@ -2,13 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "kernel/process/vectored_io.h"
+
 namespace cloche::kernel::wasi {
-namespace {
-
-constexpr std::uint32_t iov_max = 1024;
-constexpr std::uint64_t transfer_max = 0x7fffffff;
-
-}  // namespace
 
 Result<std::string> Call::path(std::uint32_t address, std::uint32_t length) const {
   if (length >= vfs::path_max) return Errno::nametoolong;
@@ -20,18 +16,7 @@ Result<std::string> Call::path(std::uint32_t address, std::uint32_t length) cons
 }
 
 Result<Call::Buffers> Call::buffers(std::uint32_t address, std::uint32_t count) const {
-  CLOCHE_ASSIGN(const std::vector<IoVec> vectors,
-                memory.read_array<IoVec>(address, count, iov_max));
-  Buffers buffers;
-  buffers.reserve(vectors.size());
-  std::uint64_t total = 0;
-  for (const IoVec& vector : vectors) {
-    total += vector.length;
-    if (total > transfer_max) return Errno::inval;
-    CLOCHE_ASSIGN(const std::span<std::byte> buffer, memory.slice(vector.buf, vector.length));
-    if (!buffer.empty()) buffers.push_back(buffer);
-  }
-  return buffers;
+  return read_iovecs(memory, address, count);
 }
 
 void trace(const Task& task, std::string_view name, std::span<const std::uint64_t> arguments,

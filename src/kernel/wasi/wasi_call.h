@@ -53,8 +53,7 @@ struct Call {
   }
 };
 
-// --- The families: each gives its functions
-// ---------------------------------------------------------------------
+// --- The families: each gives its functions ---
 
 using Functions = std::vector<wasm::HostFunction>;
 Functions args_calls();       // args_calls.cc: args_* environ_*
@@ -68,8 +67,7 @@ Functions process_calls();    // process_calls.cc: proc_* sched_yield
 Functions random_calls();     // random_calls.cc: random_get
 Functions socket_calls();     // socket_calls.cc: sock_*
 
-// --- From handler to import
-// -------------------------------------------------------------------------------------
+// --- From handler to import ---
 
 // A name as a template argument.
 template <std::size_t n>

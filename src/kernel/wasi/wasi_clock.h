@@ -9,7 +9,7 @@
 namespace cloche::kernel::wasi {
 
 // What a clock shows: real time since 1970, monotonic time since the sandbox was made, CPU time of
-// the process. EINVAL for an id that there is not.
+// the process. EINVAL for an unknown id.
 Result<std::uint64_t> clock_now_ns(const Task& task, std::uint32_t id);
 
 }  // namespace cloche::kernel::wasi

@@ -48,6 +48,22 @@ TEST(WasiFd, WritesAndReadsThroughSeveralBuffers) {
   });
 }
 
+TEST(WasiFd, TransfersCountInTheProcess) {
+  TestKernel machine;
+  run_puppet(machine, {}, [](Puppet& guest) {
+    const std::int32_t file = guest.open("tmp/new", oflag_creat);
+    const std::uint32_t count = guest.reserve(4);
+    EXPECT_EQ(guest.call("fd_write", file, guest.put(IoVec{guest.put("seven"), 5}), 1, count), ok);
+    const std::uint32_t iov = guest.put(IoVec{guest.reserve(8), 3});
+    EXPECT_EQ(guest.call("fd_pread", file, iov, 1, std::uint64_t{0}, count), ok);
+    const Usage& usage = guest.process().usage;
+    EXPECT_EQ(usage.written_bytes, 5u);
+    EXPECT_EQ(usage.write_calls, 1u);
+    EXPECT_EQ(usage.read_bytes, 3u);
+    EXPECT_EQ(usage.read_calls, 1u);
+  });
+}
+
 TEST(WasiFd, PositionedTransferLeavesThePosition) {
   TestKernel machine;
   machine.write_file("/tmp/file", "0123456789", 0666);

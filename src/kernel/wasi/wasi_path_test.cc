@@ -161,8 +161,7 @@ TEST(WasiPath, TimesAreSet) {
   });
 }
 
-// --- Preopens
-// ---------------------------------------------------------------------------------------------------
+// --- Preopens ---
 
 std::string preopen_name(Puppet& guest, std::int32_t fd) {
   const std::uint32_t out = guest.reserve(sizeof(Prestat));

@@ -82,8 +82,7 @@ PythonSessionState::PythonSessionState(std::unique_ptr<Sandbox> own, Sandbox& sa
 
 PythonSessionState::~PythonSessionState() { drop(); }
 
-// --- The interpreter
-// ------------------------------------------------------------------------------------------------
+// --- The interpreter ---
 
 python::SessionOptions PythonSessionState::session_options() {
   kernel::Kernel& kernel = state_.kernel();
@@ -147,8 +146,7 @@ void PythonSessionState::drop() {
   err_.reset();
 }
 
-// --- What the interpreter says
-// --------------------------------------------------------------------------------------
+// --- What the interpreter says ---
 
 bool PythonSessionState::listen(std::string_view frame) {
   if (frame.empty()) return false;
@@ -210,8 +208,7 @@ void PythonSessionState::pass_on_trace(std::string_view records) {
   }
 }
 
-// --- Execution
-// ------------------------------------------------------------------------------------------------------
+// --- Execution ---
 
 std::string PythonSessionState::head_of(const ExecuteOptions& options) {
   std::string head;
@@ -388,8 +385,7 @@ void PythonSessionState::cancel() {
   if (interpreter_) interpreter_->stop(python::StopReason::cancelled);
 }
 
-// --- Forks and images
-// -----------------------------------------------------------------------------------------------
+// --- Forks and images ---
 
 std::unique_ptr<PythonSessionState> PythonSessionState::fork(std::unique_ptr<Sandbox> twin,
                                                              SandboxState& twin_state) {
@@ -435,8 +431,7 @@ void PythonSessionState::load_image(const std::filesystem::path& file) {
     throw HostError(problem);
 }
 
-// --- State
-// ------------------------------------------------------------------------------------------------------
+// --- State ---
 
 StateResult PythonSessionState::state_turn(python::Turn turn, std::string_view payload,
                                            std::uint64_t max_bytes) {

@@ -1,4 +1,4 @@
-"""The names of contract 1: the same classes as in `cloche`."""
+"""The names of an older SDK: the same classes as in `cloche`."""
 from cloche import (CancelledError, CommandError, CommandResult, Figure, FileDetails, FileInfo, Mount,
                     PythonResult, Sandbox, SandboxError, ServerError, Snapshot)
 

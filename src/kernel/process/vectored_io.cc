@@ -1,0 +1,145 @@
+#include "kernel/process/vectored_io.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernel/files/node_file.h"
+#include "kernel/process/task.h"
+
+namespace cloche::kernel {
+namespace {
+
+constexpr std::size_t gather_bytes = std::size_t{1} << 20;
+
+struct GuestIovec {
+  std::uint32_t base, length;
+};
+
+std::size_t total_of(std::span<const GuestBuffer> buffers) {
+  std::size_t total = 0;
+  for (const GuestBuffer& buffer : buffers) total += buffer.size();
+  return total;
+}
+
+bool has_positions(const File& file) { return dynamic_cast<const NodeFile*>(&file) != nullptr; }
+
+// `move(buffer, done)` for each buffer until one comes back short.
+Result<std::size_t> one_by_one(std::span<const GuestBuffer> buffers, const auto& move) {
+  std::size_t done = 0;
+  for (const GuestBuffer& buffer : buffers) {
+    const Result<std::size_t> count = move(buffer, done);
+    if (!count && done == 0) return count;
+    if (!count) break;
+    done += *count;
+    if (*count < buffer.size()) break;
+  }
+  return done;
+}
+
+Result<std::size_t> read_gathered(Task& task, File& file, std::span<const GuestBuffer> buffers) {
+  std::vector<std::byte> bytes(std::min(total_of(buffers), gather_bytes));
+  CLOCHE_ASSIGN(const std::size_t count, file.read(task, bytes));
+  std::span<const std::byte> left = std::span(bytes).first(count);
+  for (const GuestBuffer& buffer : buffers) {
+    const std::size_t take = std::min(buffer.size(), left.size());
+    std::copy_n(left.begin(), take, buffer.begin());
+    left = left.subspan(take);
+  }
+  return std::size_t{count};
+}
+
+Result<std::size_t> write_gathered(Task& task, File& file, std::span<const GuestBuffer> buffers) {
+  const std::size_t total = total_of(buffers);
+  std::vector<std::byte> bytes;
+  bytes.reserve(std::min(total, gather_bytes));
+  std::size_t done = 0;
+  std::size_t filled = 0;  // of all buffers, what was put into `bytes`
+  for (std::span<const std::byte> buffer : buffers) {
+    while (!buffer.empty()) {
+      const std::size_t take = std::min(buffer.size(), gather_bytes - bytes.size());
+      bytes.insert(bytes.end(), buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(take));
+      buffer = buffer.subspan(take);
+      filled += take;
+      if (bytes.size() < gather_bytes && filled < total) continue;
+      const Result<std::size_t> count = file.write(task, bytes);
+      if (!count) return done == 0 ? count : Result<std::size_t>(done);
+      done += *count;
+      if (*count < bytes.size()) return done;
+      bytes.clear();
+    }
+  }
+  return done;
+}
+
+Result<std::size_t> read_uncounted(Task& task, File& file, std::span<const GuestBuffer> buffers,
+                                   std::optional<std::uint64_t> offset) {
+  const auto move = [&](GuestBuffer buffer, std::size_t done) {
+    return offset ? file.pread(task, buffer, *offset + done) : file.read(task, buffer);
+  };
+  const bool positions = offset || has_positions(file);
+  if (!positions && total_of(buffers) == 0) return std::size_t{0};
+  if (buffers.empty()) return move({}, 0);
+  if (positions || buffers.size() == 1) return one_by_one(buffers, move);
+  return read_gathered(task, file, buffers);
+}
+
+Result<std::size_t> write_uncounted(Task& task, File& file, std::span<const GuestBuffer> buffers,
+                                    std::optional<std::uint64_t> offset) {
+  const auto move = [&](GuestBuffer buffer, std::size_t done) {
+    return offset ? file.pwrite(task, buffer, *offset + done) : file.write(task, buffer);
+  };
+  if (total_of(buffers) == 0) return move({}, 0);
+  if (offset || has_positions(file) || buffers.size() == 1) return one_by_one(buffers, move);
+  return write_gathered(task, file, buffers);
+}
+
+}  // namespace
+
+void count_read(Process& process, std::size_t bytes) {
+  process.usage.read_bytes += bytes;
+  ++process.usage.read_calls;
+}
+
+void count_written(Process& process, std::size_t bytes) {
+  process.usage.written_bytes += bytes;
+  ++process.usage.write_calls;
+}
+
+Result<std::vector<GuestBuffer>> read_iovecs(const wasm::GuestMemory& memory, std::uint32_t address,
+                                             std::uint32_t count) {
+  CLOCHE_ASSIGN(const auto list, memory.read_array<GuestIovec>(address, count, iov_max));
+  std::vector<GuestBuffer> buffers;
+  buffers.reserve(list.size());
+  std::uint64_t total = 0;
+  for (const GuestIovec& entry : list) {
+    total += entry.length;
+    if (total > std::numeric_limits<std::int32_t>::max()) return Errno::inval;
+    CLOCHE_ASSIGN(const GuestBuffer buffer, memory.slice(entry.base, entry.length));
+    if (!buffer.empty()) buffers.push_back(buffer);
+  }
+  return buffers;
+}
+
+Result<std::size_t> read_vector(Task& task, File& file, std::span<const GuestBuffer> buffers,
+                                std::optional<std::uint64_t> offset) {
+  CLOCHE_ASSIGN(const std::size_t count, read_uncounted(task, file, buffers, offset));
+  count_read(task.process(), count);
+  return std::size_t{count};
+}
+
+Result<std::size_t> write_vector(Task& task, File& file, std::span<const GuestBuffer> buffers,
+                                 std::optional<std::uint64_t> offset) {
+  CLOCHE_ASSIGN(const std::size_t count, write_uncounted(task, file, buffers, offset));
+  count_written(task.process(), count);
+  return std::size_t{count};
+}
+
+Result<std::size_t> append_vector(Task& task, NodeFile& file,
+                                  std::span<const GuestBuffer> buffers) {
+  const auto move = [&](GuestBuffer buffer, std::size_t) { return file.append(task, buffer); };
+  CLOCHE_ASSIGN(const std::size_t count, one_by_one(buffers, move));
+  count_written(task.process(), count);
+  return std::size_t{count};
+}
+
+}  // namespace cloche::kernel
