@@ -13,20 +13,22 @@ prepare = scripts/setup && mkdir -p $(build) && scripts/fetch --paths >$(build)/
 configure = { [ -f $(2)/build.ninja ] || cmake --preset $(1) -B $(2) >$(build)/configure-$(1).log 2>&1 || \
 	{ rm -f $(2)/build.ninja; cat $(build)/configure-$(1).log >&2; exit 2; }; }
 
+# With one line that says how far it is; what that says is in build/logs.
+steps = @scripts/setup && JOBS=$(JOBS) scripts/build
+
 .PHONY: all
 all: ## build everything: build/bin/cloche, the guests' system, tests and benches
-	@$(prepare) && $(call configure,dev,$(build)) && cmake --build $(build) -j $(JOBS) --target all userland guests
+	$(steps) all
 
-# Machine code and boot images of all guests, once; says what takes long.
+# With machine code and boot images of all guests.
 .PHONY: guests-ready
-guests-ready: all
-	@$(build)/bin/cloche prepare
+guests-ready:
+	$(steps) test
 
 # The program and the guests' system, and nothing that only tests want.
 .PHONY: run
 run: ## build what it takes, then the demonstration: a shell, Python and a plot in one sandbox
-	@$(prepare) && $(call configure,dev,$(build)) && cmake --build $(build) -j $(JOBS) --target cloche userland && \
-		$(build)/bin/cloche prepare
+	$(steps) run
 	@scripts/demo
 
 .PHONY: test

@@ -92,20 +92,29 @@ def reached(roots, known):
     return seen
 
 
-def owner(program):
-    """The Debian package that has the program; None where no such package is installed."""
+def paths_of(program):
+    """Where the program may lie, and what it is a link to; with and without /usr, for packages name either."""
     for folder in ("/usr/bin", "/usr/sbin", "/bin", "/sbin"):
         path = os.path.join(folder, program)
         while os.path.lexists(path):
-            merged = path.removeprefix("/usr") if path.startswith("/usr/") else "/usr" + path
-            for one in (path, merged):
-                done = subprocess.run(["dpkg-query", "-S", one], capture_output=True, text=True, check=False)
-                if done.returncode == 0 and not done.stdout.startswith("diversion"):
-                    return done.stdout.split(":")[0]
+            yield path
+            yield path.removeprefix("/usr") if path.startswith("/usr/") else "/usr" + path
             if not os.path.islink(path):
                 break
             path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
-    return None
+
+
+def owners(programs):
+    """{program: the Debian package that has it}; without those that no installed package has."""
+    places = {program: list(paths_of(program)) for program in programs}
+    said = subprocess.run(["dpkg-query", "-S", *sorted({path for paths in places.values() for path in paths})],
+                          capture_output=True, text=True, check=False).stdout
+    package_of = {}
+    for line in said.splitlines():
+        names, _, path = line.rpartition(": ")
+        if not line.startswith("diversion"):
+            package_of[path] = names.split(",")[0].split(":")[0]
+    return {program: package_of[path] for program, paths in places.items() for path in reversed(paths) if path in package_of}
 
 
 class Packages(unittest.TestCase):
@@ -139,11 +148,12 @@ class Packages(unittest.TestCase):
         packages, instead = listed()
         known = installed()
         whole = reached(packages | GIVEN | {name for name, (essential, _) in known.items() if essential} | {"apt", "dpkg"}, known)
+        package_of = owners(found)
         wrong = []
         for program, path in sorted(found.items()):
             if program in instead | OPTIONAL:
                 continue
-            package = owner(program)
+            package = package_of.get(program)
             if package not in whole:
                 wrong.append(f"{path} calls {program}, which " +
                              (f"{package} has: no package of scripts/packages.txt brings it" if package else "no installed package has"))
