@@ -1,4 +1,4 @@
-"""Changes the interpreter's WebAssembly where no Python code can: the numbers and texts of errors.
+"""Changes the interpreter's WebAssembly where no Python code can: the numbers and texts of errors, and numpy's integers (numpy_patch.py).
 
 wasi-libc has WASI's error numbers and musl's texts. Agents compare with Linux's ("[Errno 2]"), so the two functions of CPython that
 make exceptions of `errno` translate it by a table, and strerror's texts become glibc's. Functions are found by the names that the
@@ -7,6 +7,9 @@ module carries, places in them by the instructions around; where something is no
 import re
 import sys
 from pathlib import Path
+
+import numpy_patch
+from wasm_module import CALL, CONST, GET, LEB, LOAD, LOAD16_U, LOAD8_U, Module, PatchError, encode, once, uleb
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib" / "_cloche"))
 import linux_errors  # noqa: E402
@@ -26,117 +29,6 @@ WITHOUT_TEXT = """
     ADDRNOTAVAIL AFNOSUPPORT DESTADDRREQ IDRM ILSEQ MULTIHOP NETRESET NOLINK NOMSG NOPROTOOPT NOTRECOVERABLE OWNERDEAD PROTO
     PROTONOSUPPORT PROTOTYPE
 """.split()
-
-LEB = rb"((?:[\x80-\xff]{0,4}[\x00-\x7f]))"  # of at most five bytes
-LOAD, LOAD8_U, LOAD16_U, CONST, CALL, GET, TEE = b"\x28\x02", b"\x2d\x00", b"\x2f\x01", b"\x41", b"\x10", b"\x20", b"\x22"
-
-
-class PatchError(Exception):
-    """The interpreter is another one than this file knows."""
-
-
-def uleb(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
-
-
-def encode(value, width=5):
-    """Padded, as linkers write what they fill in later."""
-    return bytes((value >> 7 * i & 0x7F) | (0x80 if i + 1 < width else 0) for i in range(width))
-
-
-class Module:
-    def __init__(self, data):
-        self.data = data
-        self.sections = {}  # id or name: (start of the header, start, end)
-        at = 8
-        while at < len(data):
-            size, start = uleb(data, at + 1)
-            key = data[at]
-            if key == 0:
-                length, name_at = uleb(data, start)
-                key = bytes(data[name_at:name_at + length]).decode()
-            self.sections[key] = (at, start, start + size)
-            at = start + size
-
-    def function_names(self, wanted):
-        """name -> index, of the functions that are wanted."""
-        if "name" not in self.sections:
-            raise PatchError("the interpreter carries no names of functions")
-        _, at, end = self.sections["name"]
-        length, at = uleb(self.data, at)
-        at += length
-        found = {}
-        while at < end:
-            kind = self.data[at]
-            size, at = uleb(self.data, at + 1)
-            if kind == 1:
-                count, entry = uleb(self.data, at)
-                for _ in range(count):
-                    index, entry = uleb(self.data, entry)
-                    length, entry = uleb(self.data, entry)
-                    name = bytes(self.data[entry:entry + length])
-                    if name in wanted:
-                        found[name] = index
-                    entry += length
-            at += size
-        return found
-
-    def imported_functions(self):
-        _, at, _ = self.sections[2]
-        count, at = uleb(self.data, at)
-        for _ in range(count):
-            for _ in range(2):
-                length, at = uleb(self.data, at)
-                at += length
-            if self.data[at] != 0:
-                raise PatchError("the interpreter imports something that is no function")
-            _, at = uleb(self.data, at + 1)
-        return count
-
-    def bodies(self, indices):
-        """index -> (start of the size, start, end) of the bodies that are asked for."""
-        _, at, _ = self.sections[10]
-        first = self.imported_functions()
-        count, at = uleb(self.data, at)
-        found = {}
-        for index in range(first, first + count):
-            size, start = uleb(self.data, at)
-            if index in indices:
-                found[index] = (at, start, start + size)
-            at = start + size
-        return found
-
-    def offset_of(self, address, size):
-        """Where in the file the memory at `address` comes from."""
-        _, at, _ = self.sections[11]
-        count, at = uleb(self.data, at)
-        for _ in range(count):
-            flags, at = uleb(self.data, at)
-            base = None
-            if flags == 0:
-                if self.data[at:at + 1] != CONST:
-                    raise PatchError("the interpreter has data of an unknown kind")
-                base, at = uleb(self.data, at + 1)
-                at += 1  # the `end` of the expression
-            length, at = uleb(self.data, at)
-            if base is not None and base <= address and address + size <= base + length:
-                return at + address - base
-            at += length
-        raise PatchError(f"the interpreter has no data at {address}")
-
-
-def once(pattern, body, what):
-    found = list(re.finditer(pattern, body, re.DOTALL))
-    if len(found) != 1:
-        raise PatchError(f"{what} is not as expected: {len(found)} places")
-    return found[0]
 
 
 def text_tables(module, strerror):
@@ -185,23 +77,9 @@ def patch_blocking(body, table):
 def patch(source):
     """The changed module."""
     module = Module(bytearray(source))
-    names = (b"PyErr_SetFromErrnoWithFilenameObjects", b"_set_BlockingIOError", b"strerror")
-    indices = module.function_names(names)
-    if len(indices) != len(names):
-        raise PatchError(f"the interpreter has no functions {set(names) - set(indices)}")
-    places = module.bodies(set(indices.values()))
-    bodies = {name: bytes(module.data[slice(*places[indices[name]][1:])]) for name in names}
-    table = text_tables(module, bodies[b"strerror"])
-    changed = {
-        indices[names[0]]: patch_set_from_errno(bodies[names[0]], indices[b"strerror"], table),
-        indices[names[1]]: patch_blocking(bodies[names[1]], table),
-    }
-    header, start, end = module.sections[10]
-    pieces, at = [], start
-    for index in sorted(changed):
-        size_at, _, body_end = places[index]
-        pieces += [module.data[at:size_at], encode(len(changed[index])), changed[index]]
-        at = body_end
-    pieces.append(module.data[at:end])
-    size = sum(map(len, pieces))
-    return b"".join([module.data[:header + 1], encode(size), *pieces, module.data[end:]])
+    table = text_tables(module, module.body("strerror"))
+    name = "PyErr_SetFromErrnoWithFilenameObjects"
+    module.change(name, patch_set_from_errno(module.body(name), module.index("strerror"), table))
+    module.change("_set_BlockingIOError", patch_blocking(module.body("_set_BlockingIOError"), table))
+    numpy_patch.patch(module)
+    return module.written()

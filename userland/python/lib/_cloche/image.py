@@ -30,7 +30,7 @@ def build(modules=""):
     posix_processes.install()
     linux_calls.install()
     _replace_sockets()
-    from . import (figures, imports, interactive, loop, loop_signals, polling, program, pseudo_terminals, server_threads, signal_calls,
+    from . import (figures, imports, integers, interactive, loop, loop_signals, polling, program, pseudo_terminals, server_threads, signal_calls,
                    state, streams, threads, trip)
     trip.learn()
     from . import interrupts, session, start  # noqa: F401
@@ -50,6 +50,7 @@ def build(modules=""):
     figures.install()
     pseudo_terminals.install()
     server_threads.install()
+    integers.install()
     _import_packages(modules.split())
     loop.install()
     polling.install()

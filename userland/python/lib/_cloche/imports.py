@@ -61,9 +61,12 @@ class AfterImport:
         function = cls.functions.get(name)
         if function is None:
             return None
-        from importlib.machinery import PathFinder
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
+        for finder in sys.meta_path:
+            if finder is not cls and (spec := finder.find_spec(name, path, target)) is not None:
+                break
+        else:
+            return None
+        if spec.loader is not None:
             spec.loader = _Loader(spec.loader, function)
         return spec
 

@@ -1,0 +1,100 @@
+"""numpy's integers by their names, as on Linux x86-64, and the libraries that count on indices being the default integer.
+
+What numpy's C code does of it is in userland/python/numpy_patch.py: the default integer has 64 bits, and indices (`intp`, what
+`argsort` and `nonzero` give) have 32 in memory, since C code addresses with them. Natively both are one type, so a few libraries make
+an array of default integers and give it to C code that wants indices; these get indices here.
+"""
+from . import imports
+
+# `intp`, `uintp` and the attributes `long` and `ulong` keep the size that C code of this machine has for them.
+_NAMES = {"int_": "longlong", "uint": "ulonglong", "int": "longlong", "int32": "intc", "uint32": "uintc"}
+_NAMES_OF_DTYPES = {"long": "longlong", "ulong": "ulonglong"}
+
+
+def _numpy_names(aliases):
+    classes = {"longlong": "NPY_LONGLONG", "ulonglong": "NPY_ULONGLONG", "intc": "NPY_INT", "uintc": "NPY_UINT"}
+    for name, target in (_NAMES | _NAMES_OF_DTYPES).items():
+        new = aliases.typeinfo[classes[target]].type
+        aliases.sctypeDict[name] = new
+        if name in _NAMES and name in aliases.allTypes:
+            aliases.allTypes[name] = new
+
+
+def _numpy_repr(arrayprint):
+    """`array([2, 3])` without its type, for indices too."""
+    from numpy._core.multiarray import dtype
+    arrayprint._typelessdata.append(dtype("p").type)
+
+
+def _pandas_blocks(managers):
+    """A column that is put in: its number and place join arrays of indices, of which C code makes slices."""
+    import numpy
+    inner = managers.BlockManager._insert_update_blklocs_and_blknos
+
+    def _insert_update_blklocs_and_blknos(self, loc):
+        inner(self, loc)
+        self._blklocs = self._blklocs.astype(numpy.intp, copy=False)
+        self._blknos = self._blknos.astype(numpy.intp, copy=False)
+
+    managers.BlockManager._insert_update_blklocs_and_blknos = _insert_update_blklocs_and_blknos
+
+
+def _pandas_columns(construction):
+    """Indices become int64 where a column or a series is made of them: whoever prints it sees the type that Linux shows."""
+    import numpy
+    indices = numpy.dtype("p").num
+    inner = construction.sanitize_array
+
+    def sanitize_array(data, index, dtype=None, copy=False, *, allow_2d=False):
+        values = inner(data, index, dtype, copy, allow_2d=allow_2d)
+        if type(values) is numpy.ndarray and values.dtype.num == indices:
+            return values.astype("int64")
+        return values
+
+    sanitize_array.__doc__ = inner.__doc__
+    construction.sanitize_array = sanitize_array
+
+
+def _scipy_peaks(finding):
+    import numpy
+    inner = finding._arg_peaks_as_expected
+
+    def _arg_peaks_as_expected(value):
+        value = numpy.asarray(value)
+        return inner(value.astype(numpy.intp) if value.dtype == numpy.int64 else value)
+
+    finding._arg_peaks_as_expected = _arg_peaks_as_expected
+
+
+class _Numpy:
+    """numpy as a module of a library sees it, with functions of ours."""
+
+    def __init__(self, numpy, **functions):
+        self.__dict__.update(functions)
+        self._numpy = numpy
+
+    def __getattr__(self, name):
+        return getattr(self._numpy, name)
+
+
+def _scipy_orders(special):
+    """Its ufuncs of an integer order are C's, of `long`."""
+    numpy = special.np
+    special.np = _Numpy(numpy, dtype=lambda kind: numpy.dtype("l" if kind == "long" else kind))
+
+
+def _sklearn_samples(random):
+    """Its arrays of `int` are indices in C."""
+    numpy = random.np
+    random.np = _Numpy(numpy, empty=lambda shape, dtype=float: numpy.empty(shape, numpy.intp if dtype is int else dtype))
+
+
+def install():
+    imports.after("numpy._core._type_aliases", _numpy_names)
+    imports.after("numpy._core.arrayprint", _numpy_repr)
+    imports.after("pandas.core.internals.managers", _pandas_blocks)
+    imports.after("pandas.core.construction", _pandas_columns)
+    imports.after("scipy.signal._peak_finding", _scipy_peaks)
+    imports.after("scipy.special._lambertw", _scipy_orders)
+    imports.after("scipy.special._spherical_bessel", _scipy_orders)
+    imports.after("sklearn.utils._random", _sklearn_samples)
