@@ -539,8 +539,15 @@ while True:
             client.delete_session(session.session_id)
             with self.assertRaises(sdk.SessionNotFoundError):
                 client.get_session(session.session_id)
-            with self.assertRaises(sdk.SessionNotFoundError):
-                sdk.HTTPConnectTunnel(self.server.url, TOKEN, session.session_id).open()
+            for unknown in session.session_id, "00000000-0000-4000-8000-000000000000":
+                with self.assertRaises(sdk.SandboxConnectionError) as refused:
+                    sdk.HTTPConnectTunnel(self.server.url, TOKEN, unknown).open()
+                self.assertIsInstance(refused.exception, sdk.SessionNotFoundError)
+                self.assertEqual(refused.exception.status_code, 404)
+                self.assertRegex(str(refused.exception), r"^HTTP/1\.1 404 Not Found: ")
+            with self.assertRaisesRegex(sdk.SandboxConnectionError, r"^HTTP/1\.1 401 ") as refused:
+                sdk.HTTPConnectTunnel(self.server.url, "wrong", session.session_id).open()
+            self.assertIsInstance(refused.exception, sdk.UnauthorizedError)
         with self.assertRaises(sdk.UnauthorizedError):
             sdk.SessionsClient(self.server.url, "wrong").list_sessions()
         with self.assertRaises(sdk.SandboxConnectionError):

@@ -81,6 +81,10 @@ class Steps(unittest.TestCase):
                               "exit_code": 124})
             self.assertEqual(step("for p in /proc/[0-9]*; do read -r c < $p/comm; echo $c; done")["output"],
                              "bash\n")
+            events = [line.split()[2] for line in short.log().splitlines() if session in line]
+            self.assertEqual(events[:4],
+                             ["session_created", "step_received", "step_started", "execution_failed"])
+            self.assertEqual(events[-1], "step_finished")
 
     def test_a_grandchild_does_not_hold_the_answer(self):
         session = self.create()

@@ -163,8 +163,10 @@ http::Response StepDoor::run(const StepRun& step) {
   std::string error = http::valid_utf8(result.stderr_data);
   if (result.status == RunStatus::timed_out)
     error = "execution timed out after " + seconds_text(timeout_s_) + " seconds";
-  const bool failed = result.status == RunStatus::not_started;
-  if (failed) error += result.reason + "\n";
+  if (result.status == RunStatus::not_started) error += result.reason + "\n";
+  // Of a step that did not come to its end by itself or by its session's.
+  const bool failed =
+      result.status == RunStatus::not_started || result.status == RunStatus::timed_out;
   const double duration_s = std::chrono::duration<double>(result.duration).count();
   parts_.log.event(failed ? http::LogLevel::error : http::LogLevel::info,
                    failed ? "execution_failed" : "step_finished",

@@ -25,7 +25,7 @@ class SandboxAPIError(Exception):
 
 
 class SandboxConnectionError(SandboxAPIError, ConnectionError):
-    """The server cannot be reached, or the connection broke."""
+    """The server cannot be reached, the connection broke, or the server refuses a tunnel."""
 
 
 class UnauthorizedError(SandboxAPIError):
@@ -77,6 +77,18 @@ def wrap(error: Type[E], message: str, cause: BaseException) -> E:
         made = error(text)
     if isinstance(cause, OSError) and isinstance(made, OSError):
         made.errno, made.strerror = cause.errno, cause.strerror
+    return made
+
+
+def as_connection_error(error: SandboxAPIError, line: str) -> SandboxConnectionError:
+    """The same refusal where a connection was wanted: a SandboxConnectionError too, `line` before what it
+    says."""
+    kind = type(SandboxConnectionError.__name__, (SandboxConnectionError, type(error)),
+                {"__module__": __name__, "__doc__": SandboxConnectionError.__doc__})
+    message = f"{line}: {error.message}"
+    made: SandboxConnectionError = kind(message)
+    made.__dict__.update(error.__dict__)
+    made.message = message
     return made
 
 

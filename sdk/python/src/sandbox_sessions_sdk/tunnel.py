@@ -9,7 +9,8 @@ from typing import Any, Dict, Mapping, Optional, Tuple, Type
 from urllib.parse import quote
 
 from . import settings
-from .errors import SandboxConnectionError, SandboxOperationError, from_response, wrap
+from .errors import (SandboxConnectionError, SandboxOperationError, as_connection_error, from_response,
+                     wrap)
 from .pump import plain_end
 
 HEAD_MAX_BYTES = 64 << 10
@@ -33,8 +34,8 @@ def request_head(api_url: str, token: str, session_id: str, template: str,
     return text.encode("latin-1")
 
 
-def parse_head(head: bytes) -> Tuple[int, Dict[str, str]]:
-    """The status and the headers of the answer's head."""
+def parse_head(head: bytes) -> Tuple[int, str, Dict[str, str]]:
+    """The status, the status line and the headers of the answer's head."""
     lines = head.decode("latin-1").split("\r\n")
     words = lines[0].split(" ", 2)
     if len(words) < 2 or not words[0].startswith("HTTP/") or not words[1].isdigit():
@@ -44,17 +45,18 @@ def parse_head(head: bytes) -> Tuple[int, Dict[str, str]]:
         name, colon, value = line.partition(":")
         if colon:
             headers[name.strip().title().replace("Ratelimit", "RateLimit")] = value.strip()
-    return int(words[1]), headers
+    return int(words[1]), lines[0], headers
 
 
-def refusal(status: int, headers: Dict[str, str], body: bytes) -> Exception:
-    """The error for a CONNECT that was refused."""
+def refusal(status: int, line: str, headers: Dict[str, str], body: bytes) -> SandboxConnectionError:
+    """The error for a CONNECT that was refused: it says the status line, and is also what that status is
+    elsewhere (UnauthorizedError, SessionNotFoundError, RateLimitError, SandboxOperationError)."""
     text = body.decode("utf-8", "replace")
     try:
         parsed: Any = json.loads(text)
     except ValueError:
         parsed = None
-    return from_response(status, parsed, headers, text)
+    return as_connection_error(from_response(status, parsed, headers, text), line)
 
 
 def tls_context(verify_ssl: bool) -> ssl.SSLContext:
@@ -89,7 +91,8 @@ class HTTPConnectTunnel:
         self.close()
 
     def open(self) -> socket.socket:
-        """Connects. The socket blocks; what follows the answer's head is left in it."""
+        """Connects. The socket blocks; what follows the answer's head is left in it. A server that
+        refuses, as for a session that it does not know, is a SandboxConnectionError with its status line."""
         if self._socket is not None:
             raise SandboxOperationError("the tunnel is open already")
         head = request_head(self.api_url, self.bearer_token, self.session_id,
@@ -106,12 +109,15 @@ class HTTPConnectTunnel:
                 made = tls_context(self.verify_ssl).wrap_socket(made,
                                                                 server_hostname=parts.hostname)
             made.sendall(head)
-            status, headers = parse_head(self._read_head(made))
+            status, line, headers = parse_head(self._read_head(made))
             if status != 200:
-                raise refusal(status, headers, self._read_body(made, headers))
+                raise refusal(status, line, headers, self._read_body(made, headers))
             made.settimeout(None)
             if isinstance(made, ssl.SSLSocket):
                 made = plain_end(made)
+        except SandboxConnectionError:
+            made.close()
+            raise
         except OSError as error:
             made.close()
             raise wrap(SandboxConnectionError, "the tunnel broke", error) from error
