@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <string>
 
 #include "sandbox_testing.h"
@@ -21,9 +23,11 @@ struct Ended {
   std::string said;  // on both streams, but what the command line sends elsewhere
 };
 
-Ended cloche(const std::string& line) {
-  const std::string command = std::string(program) + " " + line + " 2>&1";
-  std::FILE* pipe = ::popen(command.c_str(), "r");
+// A command line of this machine's bash, in which $CLOCHE is the program.
+Ended bash(const std::string& line) {
+  ::setenv("CLOCHE", program, 1);
+  ::setenv("LINE", line.c_str(), 1);
+  std::FILE* pipe = ::popen("exec bash -c \"$LINE\" 2>&1", "r");
   if (pipe == nullptr) return {-1, "popen failed"};
   Ended ended;
   std::array<char, 4096> buffer;
@@ -33,6 +37,10 @@ Ended cloche(const std::string& line) {
   ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return ended;
 }
+
+Ended cloche(const std::string& line) { return bash("$CLOCHE " + line); }
+
+void write_text(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
 std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
@@ -77,6 +85,79 @@ TEST(CliProgram, ADeviceIsWrittenToAndNotReplaced) {
   EXPECT_EQ(::stat(fifo.c_str(), &now), 0);
   EXPECT_TRUE(S_ISFIFO(now.st_mode));
   ::unlink(fifo.c_str());
+}
+
+TEST(CliProgram, StandardInputIsTheCommandsUnlessItSaysNo) {
+  EXPECT_EQ(cloche("run cat <<<''").said, "\n");
+  EXPECT_EQ(cloche("run -n cat <<< hidden").said, "");
+  EXPECT_EQ(cloche("run --stdin cat <<< shown").said, "shown\n");
+  EXPECT_EQ(cloche("run --stdin --no-stdin cat <<< x").status, 2);
+  EXPECT_EQ(cloche("run 'read -r a; read -r b; echo $b$a' <<< $'1\\n2'").said, "21\n");
+  EXPECT_EQ(cloche("run \"python3 -c 'import sys; print(sys.stdin.read().upper())'\" <<< up").said,
+            "UP\n\n");
+  // A poll asks for input too.
+  EXPECT_EQ(cloche("run 'read -t 60 -r line; echo $line' <<< soon").said, "soon\n");
+  EXPECT_EQ(cloche("run 'wc -c' < /dev/null").said, "0\n");
+  EXPECT_EQ(cloche("run 'stat -L -c %F /dev/stdin' < /dev/null").said, "character special file\n");
+}
+
+TEST(CliProgram, InputThatNobodyAsksForStaysWhereItIs) {
+  EXPECT_EQ(
+      bash("printf '%s\\n' 1 2 3 | while read -r n; do $CLOCHE run \"echo got $n\"; done").said,
+      "got 1\ngot 2\ngot 3\n");
+  // One that stays open and brings nothing holds nobody up, neither does one that never ends.
+  const std::string fifo = ::testing::TempDir() + "cli-program-quiet";
+  ::unlink(fifo.c_str());
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(cloche("run 'echo done' <> " + fifo).said, "done\n");
+  ::unlink(fifo.c_str());
+  EXPECT_EQ(cloche("run 'head -c 3 | od -An -tx1' < /dev/zero").said, " 00 00 00\n");
+}
+
+TEST(CliProgram, AScriptComesFromAFileOrFromStandardInput) {
+  EXPECT_EQ(bash("echo 'echo \"$#:$1:$2\"; cat' | $CLOCHE run - 'a b' c").said, "2:a b:c\n");
+  const std::string folder = ::testing::TempDir();
+  const std::string shell = folder + "cli-program.sh", awk = folder + "cli-program.awk";
+  write_text(shell, "echo \"${0##*/} $1\"; cat\n");
+  write_text(awk, "#!/usr/bin/awk -f\n{ print $2 }\n");
+  EXPECT_EQ(cloche("run --file " + shell + " x <<< rest").said, "cli-program.sh x\nrest\n");
+  EXPECT_EQ(cloche("run -f " + awk + " <<< 'one two'").said, "two\n");
+  EXPECT_EQ(cloche("run --mount " + folder + ":/tmp --file " + awk + " <<< 'one two'").said,
+            "two\n");
+  EXPECT_EQ(cloche("run - < " + awk).said, "");
+  EXPECT_EQ(cloche("run --file /nonexistent.sh").status, 2);
+  EXPECT_EQ(cloche("run --stdin - < " + shell).status, 2);
+  // As a command it is looked for in the sandbox, and the person is told.
+  const Ended missing = cloche("run " + shell + " 2>&1");
+  EXPECT_EQ(missing.status, 127);
+  EXPECT_NE(missing.said.find("cloche run --file " + shell), std::string::npos) << missing.said;
+  EXPECT_EQ(cloche("run -- - <<< 'echo read'").said.find("read\n"), std::string::npos);
+  ::unlink(shell.c_str());
+  ::unlink(awk.c_str());
+}
+
+TEST(CliProgram, EachCommandHasAPageWithAnExample) {
+  for (const char* command :
+       {"run", "shell", "rpc", "serve", "sbs", "image", "prepare", "licenses", "doctor"}) {
+    const Ended page = cloche(std::string(command) + " --help");
+    EXPECT_EQ(page.status, 0) << command;
+    EXPECT_NE(page.said.find(command), std::string::npos) << page.said;
+    EXPECT_EQ(cloche(std::string("help ") + command).said, page.said) << command;
+    EXPECT_NE(cloche("--help").said.find(std::string("cloche ") + command), std::string::npos)
+        << command;
+  }
+  EXPECT_EQ(cloche("help bogus").status, 2);
+}
+
+TEST(CliProgram, TheDoctorSaysWhatThisMachineCanDo) {
+  const Ended said = cloche("doctor");
+  EXPECT_EQ(said.status, 0) << said.said;
+  EXPECT_NE(said.said.find("a command ran in "), std::string::npos) << said.said;
+  EXPECT_NE(cloche("doctor --json").said.find("\"ok\": true"), std::string::npos);
+  const Ended lost = bash("CLOCHE_ROOTFS=/nonexistent $CLOCHE doctor --json");
+  EXPECT_EQ(lost.status, 1);
+  EXPECT_NE(lost.said.find("\"ok\": false"), std::string::npos);
+  EXPECT_EQ(cloche("doctor --bogus").status, 2);
 }
 
 TEST(CliProgram, ATimeLimitMayBeAsLongAsOneLikes) {

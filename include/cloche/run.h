@@ -49,7 +49,7 @@ struct RunOptions {
   std::string cwd;
 
   // The command's standard input: these bytes, or what this descriptor of the host gives until its
-  // end (not closed here).
+  // end (not closed here), from when the command first asks for input.
   std::string stdin_data;
   int stdin_fd = -1;
 

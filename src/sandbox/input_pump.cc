@@ -26,6 +26,7 @@ InputPump::~InputPump() {
 }
 
 void InputPump::run() noexcept {
+  if (!pipe_.wait_until_wanted()) return pipe_.close();
   std::array<std::byte, 65536> buffer;
   for (;;) {
     std::array<pollfd, 2> wanted{pollfd{fd_, POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0}};

@@ -7,6 +7,7 @@ constexpr const char* general_page =
     R"page(cloche - a private computer for an agent, ready in a millisecond
 
   cloche run 'SCRIPT' [ARG ...]   run a shell command in a fresh sandbox
+  cloche run --file FILE          a script of this machine; - for one on standard input
   cloche shell                    an interactive shell in a fresh sandbox
   cloche rpc                      serve a program: JSON-RPC 2.0 on standard input and output
   cloche serve [OPTIONS]          sessions for agents over HTTP and SSH; see cloche serve --help
@@ -14,6 +15,7 @@ constexpr const char* general_page =
   cloche image build -o FILE      an image of a Python that has imported and set up things already
   cloche prepare                  compile all programs of the sandbox now, once; with --ship FOLDER
                                   for other machines too, into FOLDER (to lie beside the system's)
+  cloche doctor [--json]          what this machine can do for sandboxes, and what to change
   cloche licenses [--json]        the programs of the sandbox, with version, licence and source
   cloche help [COMMAND]           this page, or a command's
   cloche --version
@@ -27,30 +29,47 @@ no network. All that runs in it is WebAssembly. When the command has ended the s
 )page";
 
 constexpr const char* run_page = R"page(cloche run [OPTIONS] [--] 'SCRIPT' [ARG ...]
+cloche run [OPTIONS] --file FILE [ARG ...]
+cloche run [OPTIONS] - [ARG ...]
 
-Runs SCRIPT with `bash -c` in a fresh sandbox: the first ARG is $0, the next ones $1, $2 ... The command's output, errors and exit
-status are those of cloche.
+Runs SCRIPT with `bash -c` in a fresh sandbox: the first ARG is $0, the next ones $1, $2 ... The
+command's output, errors and exit status are those of cloche. SCRIPT is shell, never the name of a
+file of this machine: that is --file, which runs a copy of FILE in the sandbox, by its #! line, or
+with bash where it has none, and ARG are $1, $2 ... `-` is a script on standard input, run likewise.
+
+Standard input is the command's, as with `ssh`, unless it is a terminal; it is read from when the
+command asks for input, so that `while read LINE; do cloche run 'echo hi'; done` keeps its lines.
 
   --timeout MS              wall clock of the command (30000; 0: no limit); over it: exit status 124
   --memory BYTES            memory of all its processes together (1G)
   --fs-limit BYTES          files it may write (256M)
   --cwd DIR                 where it starts (/workspace)
-  --env NAME=VALUE          a variable of its environment; may be repeated
-  --packages A,B            Python packages it can import
+  --env NAME=VALUE          a variable of its environment; may be repeated (none)
+  --packages A,B            Python packages it can import (none)
   --wheels DIR              a folder of pure-Python wheels that it may install, also by --packages
   --image FILE              its Python starts from an image; see cloche image --help
-  --stdin                   gives it the standard input of cloche (else it is empty)
-  --mount HOST:GUEST[:ro]   a folder of this machine in the sandbox, writable unless :ro; may be repeated
-  --wasm-dir DIR            a folder of WebAssembly programs of this machine: NAME.wasm is the command NAME in the sandbox
-  --net RULE                what of the network it may reach: HOST, HOST:PORT, *.example.com, 10.0.0.0/8, localhost:8080; may be
-                            repeated; none without it (docs/network.md)
-  --out GUEST:HOST          copies a file out of the sandbox when the command has ended; may be repeated
+  -f, --file FILE           the script is in a file of this machine
+  -i, --stdin               gives it the standard input of cloche, also a terminal
+  -n, --no-stdin            gives it none
+  --mount HOST:GUEST[:ro]   a folder of this machine in the sandbox, writable unless :ro; may be
+                            repeated (none)
+  --wasm-dir DIR            a folder of WebAssembly programs of this machine: NAME.wasm is the
+                            command NAME in the sandbox
+  --net RULE                what of the network it may reach: HOST, HOST:PORT, *.example.com,
+                            10.0.0.0/8, localhost:8080; may be repeated (none; docs/network.md)
+  --net-deny RULE           what it may not reach, whatever --net says; may be repeated (none)
+  --out GUEST:HOST          copies a file out of the sandbox when the command has ended; may be
+                            repeated (none)
   --trace-syscalls          writes each system call of the guests to standard error
 
 BYTES may end in K, M or G.
 
-Exit status: the command's own; 124 over its time; 128 + N ended by signal N; 2 when cloche cannot do what is asked, with one
-sentence on standard error.
+  cloche run 'echo hello | tr a-z A-Z'
+  git log --oneline | cloche run 'wc -l'
+  cloche run --file ./report.sh --verbose data.csv
+
+Exit status: the command's own; 124 over its time; 128 + N ended by signal N; 2 when cloche cannot
+do what is asked, with one sentence on standard error.
 )page";
 
 constexpr const char* image_page =
@@ -63,7 +82,11 @@ runs again. Sessions (PythonSession, run_python of the SDK and of cloche rpc) ha
 modules as the scripts left them, and a __main__ of its own. Files that the scripts write are not part of an image, nor are open files,
 tasks and connections. An image is good for the build of cloche that made it.
 
-The options are those of cloche run (see cloche run --help) but --stdin and --out; without --timeout there is no time limit.
+The options are those of cloche run (see cloche run --help) but --stdin, --no-stdin, --file and --out; without --timeout there is no
+time limit (0).
+
+  --exec SCRIPT.py          a script to run in it; may be repeated (none)
+  -o, --output FILE         where the image goes; to be given
 
   cloche image build --packages numpy,pandas --exec setup.py -o my.image
   cloche run --image my.image 'python3 -c "import pandas; print(pandas.__version__)"'
@@ -77,8 +100,45 @@ Serves one client with JSON-RPC 2.0, one object a line: requests on standard inp
 standard error. It ends at the end of input, when nobody reads its output any more, by the method kill, and with the process PID.
 docs/rpc.md has the methods.
 
+  --parent PID              the process with which it ends (none)
+
   {"jsonrpc":"2.0","id":1,"method":"create"}
   {"jsonrpc":"2.0","id":2,"method":"run","params":{"command":"echo hello"}}
+)page";
+
+constexpr const char* prepare_page = R"page(cloche prepare [--ship FOLDER]
+
+Compiles all programs of the sandbox to machine code, and makes Python's images: once for this
+machine, into the cache folder ($CLOCHE_CACHE, or ~/.cache/cloche), so that no first command waits.
+With --ship machine code for any CPU of its kind (x86-64-v3) goes to FOLDER instead, which is to lie
+beside the guests' system under the name `code`.
+
+  --ship FOLDER             where to (none: this machine's cache folder)
+
+  cloche prepare
+)page";
+
+constexpr const char* licenses_page = R"page(cloche licenses [--json]
+
+The programs, libraries and Python packages of the sandbox, each with version, licence and source.
+
+  --json                    as JSON (a list for people)
+
+  cloche licenses --json | jq '.programs[] | .name + " " + .licence'
+)page";
+
+constexpr const char* doctor_page = R"page(cloche doctor [--json]
+
+Looks at this machine: processor and memory, the cache folder, limits, what the kernel offers, and
+whether a command runs in a sandbox. Each line is `ok`, a `fact`, a `note` (works, but could be
+better) or a `problem`, with what to do about the last two. It changes nothing but the cache folder.
+
+  --json                    {"ok", "version", "findings": [{"kind", "name", "said", "advice"}]}
+                            (lines for people)
+
+  cloche doctor || echo "sandboxes do not run here"
+
+Exit status: 0; 1 when there is a problem.
 )page";
 
 constexpr const char* shell_page = R"page(cloche shell [OPTIONS] [--] [ARG ...]
@@ -88,8 +148,10 @@ sandbox is gone then. Without a terminal it reads its script from standard input
 
   echo 'echo $((6 * 7))' | cloche shell
 
-The options are those of cloche run (see cloche run --help) but --stdin; without --timeout there is no time limit. The exit status is
-that of the shell.
+The options are those of cloche run (see cloche run --help) but --stdin, --no-stdin and --file; without --timeout there is no time limit
+(0). The exit status is that of the shell.
+
+  cloche shell --packages numpy --mount .:/workspace/here
 )page";
 
 }  // namespace
@@ -99,7 +161,10 @@ const char* help_page(const std::string& topic) {
   if (topic == "shell") return shell_page;
   if (topic == "rpc") return rpc_page;
   if (topic == "image") return image_page;
-  return general_page;
+  if (topic == "prepare") return prepare_page;
+  if (topic == "licenses") return licenses_page;
+  if (topic == "doctor") return doctor_page;
+  return topic.empty() || topic == "help" ? general_page : nullptr;
 }
 
 }  // namespace cloche::cli

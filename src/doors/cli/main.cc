@@ -28,6 +28,7 @@ std::optional<int> run_server(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (name == "sbs" || name == "session-based-sandbox")
     return cloche::serve::sbs_command(name, words);
+  if (words.size() == 2 && words[0] == "help") words = {words[1], "--help"};
   if (words.empty() || (words[0] != "serve" && words[0] != "sbs")) return std::nullopt;
   const bool is_sbs = words[0] == "sbs";
   words.erase(words.begin());
@@ -53,6 +54,7 @@ int run(int argc, char** argv) {
     case Command::image_show: return image_show_command(options);
     case Command::prepare: return prepare_command(options);
     case Command::licenses: return licenses_command(options.list_format);
+    case Command::doctor: return doctor_command(options);
     case Command::rpc: return rpc_command(options);
     case Command::version: fmt::print("cloche {}\n", CLOCHE_VERSION); return 0;
     case Command::help: break;

@@ -1,92 +1,13 @@
 #include "doors/cli/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
-#include <optional>
+
+#include "doors/cli/option_values.h"
 
 namespace cloche::cli {
 namespace {
-
-// "1048576", "512K", "256M", "2G": bytes, in powers of 1024.
-std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end == text.data()) return std::nullopt;
-  std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  if (unit.ends_with("iB")) unit.remove_suffix(2);
-  int shift = 0;
-  if (unit == "K" || unit == "k") {
-    shift = 10;
-  } else if (unit == "M" || unit == "m") {
-    shift = 20;
-  } else if (unit == "G" || unit == "g") {
-    shift = 30;
-  } else if (!unit.empty()) {
-    return std::nullopt;
-  }
-  if (value > (UINT64_MAX >> shift)) return std::nullopt;
-  return value << shift;
-}
-
-std::uint64_t bytes_option(const std::string& name, const std::string& text) {
-  const auto bytes = parse_bytes(text);
-  if (!bytes || *bytes == 0) {
-    throw UsageError{name + " wants a number of bytes, such as 268435456, 512K, 256M or 2G; not '" +
-                     text + "'"};
-  }
-  return *bytes;
-}
-
-std::pair<std::string, std::string> environment_option(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == 0 || equals == std::string::npos) {
-    throw UsageError{"--env wants NAME=VALUE; not '" + text + "'"};
-  }
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
-Mount mount_option(std::string text) {
-  const std::string given = text;
-  Mount mount;
-  mount.access = Mount::Access::read_write;
-  if (text.ends_with(":ro") || text.ends_with(":rw")) {
-    if (text.ends_with(":ro")) mount.access = Mount::Access::read_only;
-    text.resize(text.size() - 3);
-  }
-  const std::size_t colon = text.rfind(":/");
-  if (colon == 0 || colon == std::string::npos) {
-    throw UsageError{"--mount wants HOST:GUEST or HOST:GUEST:ro, GUEST an absolute path; not '" +
-                     given + "'"};
-  }
-  mount.host_folder = text.substr(0, colon);
-  mount.guest_path = text.substr(colon + 1);
-  std::error_code error;
-  if (!std::filesystem::is_directory(mount.host_folder, error)) {
-    throw UsageError{"--mount: '" + mount.host_folder.string() +
-                     "' is not a folder of this machine"};
-  }
-  return mount;
-}
-
-CopyOut copy_option(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  if (colon == 0 || colon == std::string::npos || colon + 1 == text.size()) {
-    throw UsageError{"--out wants GUEST:HOST, a file of the sandbox and where to put it; not '" +
-                     text + "'"};
-  }
-  return {text.substr(0, colon), text.substr(colon + 1)};
-}
-
-std::vector<std::string> split_list(const std::string& text) {
-  std::vector<std::string> items;
-  std::size_t start = 0;
-  while (start <= text.size()) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    if (end > start) items.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return items;
-}
 
 // The options of `run` as text, before they are checked.
 struct RunArguments {
@@ -101,9 +22,12 @@ struct RunArguments {
   std::vector<std::string> packages;
   std::vector<std::string> mounts;
   std::vector<std::string> network;
+  std::vector<std::string> network_denials;
   std::vector<std::string> copies;
   std::vector<std::string> words;
+  std::string script_file;
   bool use_stdin = false;
+  bool no_stdin = false;
   bool trace = false;
   bool help = false;
 };
@@ -121,8 +45,11 @@ void define_run(CLI::App& run, RunArguments& to) {
   run.add_option("--packages", to.packages)->expected(1)->take_all();
   run.add_option("--mount", to.mounts)->expected(1)->take_all();
   run.add_option("--net", to.network)->expected(1)->take_all();
+  run.add_option("--net-deny", to.network_denials)->expected(1)->take_all();
   run.add_option("--out", to.copies)->expected(1)->take_all();
-  run.add_flag("--stdin", to.use_stdin);
+  run.add_option("-f,--file", to.script_file);
+  run.add_flag("-i,--stdin", to.use_stdin);
+  run.add_flag("-n,--no-stdin", to.no_stdin);
   run.add_flag("--trace-syscalls", to.trace);
   run.add_flag("-h,--help", to.help);
   run.add_option("script", to.words);
@@ -131,27 +58,32 @@ void define_run(CLI::App& run, RunArguments& to) {
   run.prefix_command(false);
 }
 
-// The first word that is no option begins the script: all from there on is passed to it as it is.
-std::vector<std::string> own_part(int argc, const char* const* argv,
-                                  std::vector<std::string>& script) {
-  static const std::vector<std::string> with_value{
-      "--timeout", "--memory", "--fs-limit", "--cwd",      "--env",    "--packages",
-      "--mount",   "--net",    "--out",      "--wasm-dir", "--wheels", "--image"};
+// What of a command line is cloche's, and what the command's: the first word that is no option
+// begins that, and all from there on is passed to it as it is.
+struct CommandLine {
   std::vector<std::string> own;
+  std::vector<std::string> command;
+  bool has_dashes = false;  // "--" stands between the two
+};
+
+CommandLine split_line(int argc, const char* const* argv) {
+  static const std::vector<std::string> with_value{
+      "--timeout",  "--memory", "--fs-limit", "--cwd",      "--env",
+      "--packages", "--mount",  "--net",      "--net-deny", "--out",
+      "--wasm-dir", "--wheels", "--image",    "--file",     "-f"};
+  CommandLine line;
   int i = 2;
-  for (; i < argc; ++i) {
+  for (; i < argc && !line.has_dashes; ++i) {
     const std::string word = argv[i];
-    if (word == "--") {
-      ++i;
-      break;
-    }
-    if (word.size() < 2 || word[0] != '-') break;
-    own.push_back(word);
-    if (std::find(with_value.begin(), with_value.end(), word) != with_value.end() && i + 1 < argc)
-      own.push_back(argv[++i]);
+    if (word != "--" && (word.size() < 2 || word[0] != '-')) break;
+    line.has_dashes = word == "--";
+    if (line.has_dashes) continue;
+    line.own.push_back(word);
+    if (std::ranges::find(with_value, word) != with_value.end() && i + 1 < argc)
+      line.own.push_back(argv[++i]);
   }
-  script.assign(argv + std::min(i, argc), argv + argc);
-  return own;
+  line.command.assign(argv + std::min(i, argc), argv + argc);
+  return line;
 }
 
 // All but the command itself.
@@ -176,6 +108,7 @@ Options sandbox_options(const RunArguments& given) {
         {given.wheel_folder, "/usr/share/wheels", Mount::Access::read_only});
   }
   options.sandbox.network.allow = given.network;
+  options.sandbox.network.deny = given.network_denials;
   for (const std::string& text : given.copies) options.copies.push_back(copy_option(text));
   options.trace_syscalls = given.trace;
   options.run.cwd = given.cwd;
@@ -184,20 +117,35 @@ Options sandbox_options(const RunArguments& given) {
   return options;
 }
 
-Options run_options(const RunArguments& given, std::vector<std::string> script) {
+Options run_options(const RunArguments& given, CommandLine line) {
   Options options = sandbox_options(given);
   options.command = Command::run;
-  options.run.stdin_fd = given.use_stdin ? 0 : -1;
-  if (script.empty()) throw UsageError{"run wants a command: cloche run 'echo hello'"};
-  options.run.script = std::move(script.front());
-  options.run.arguments.assign(std::make_move_iterator(std::next(script.begin())),
-                               std::make_move_iterator(script.end()));
+  if (given.use_stdin && given.no_stdin)
+    throw UsageError{"run has standard input or has none: leave --stdin or --no-stdin out"};
+  if (given.use_stdin) options.input = Input::standard;
+  if (given.no_stdin) options.input = Input::none;
+  std::vector<std::string>& words = line.command;
+  options.script_file = given.script_file;
+  if (options.script_file.empty()) {
+    if (words.empty()) throw UsageError{"run wants a command: cloche run 'echo hello'"};
+    if (words.front() == "-" && !line.has_dashes) {
+      options.script_file = "-";
+    } else {
+      options.run.script = std::move(words.front());
+    }
+    words.erase(words.begin());
+  }
+  options.run.arguments = std::move(words);
+  if (options.script_file == "-" && given.use_stdin)
+    throw UsageError{"the script comes from standard input: nothing is left for --stdin"};
   return options;
 }
 
 // `cloche shell [OPTIONS] [ARG ...]`: the words are bash's own arguments.
 Options shell_options(const RunArguments& given, std::vector<std::string> words) {
-  if (given.use_stdin) throw UsageError{"shell reads standard input as it is: leave --stdin out"};
+  if (given.use_stdin || given.no_stdin || !given.script_file.empty())
+    throw UsageError{
+        "shell reads standard input as it is: it has no --stdin, --no-stdin and --file"};
   Options options = sandbox_options(given);
   options.command = Command::shell;
   options.run.timeout = options.sandbox.timeout;
@@ -215,11 +163,10 @@ Options parse_run(int argc, const char* const* argv) {
   RunArguments given;
   if (command == "shell") given.timeout_ms = 0;
   define_run(run, given);
-  std::vector<std::string> script;
-  std::vector<std::string> own = own_part(argc, argv, script);
-  std::reverse(own.begin(), own.end());  // as CLI11 wants a vector
+  CommandLine line = split_line(argc, argv);
+  std::ranges::reverse(line.own);  // as CLI11 wants a vector
   try {
-    run.parse(own);
+    run.parse(line.own);
   } catch (const CLI::ParseError& error) {
     throw UsageError{std::string(error.what()) + "; see cloche " + command + " --help"};
   }
@@ -228,13 +175,9 @@ Options parse_run(int argc, const char* const* argv) {
     options.help_topic = command;
     return options;
   }
-  if (command == "shell") return shell_options(given, std::move(script));
-  return run_options(given, std::move(script));
+  if (command == "shell") return shell_options(given, std::move(line.command));
+  return run_options(given, std::move(line));
 }
-
-}  // namespace
-
-namespace {
 
 // `cloche image build [OPTIONS] [--exec FILE ...] -o FILE`, `cloche image show FILE`.
 Options parse_image(int argc, const char* const* argv) {
@@ -276,8 +219,8 @@ Options parse_image(int argc, const char* const* argv) {
                      "'; scripts are named by --exec"};
   if (output.empty())
     throw UsageError{"image build wants to know where to: cloche image build -o my.image"};
-  if (given.use_stdin || !given.copies.empty())
-    throw UsageError{"image build has no --stdin and no --out"};
+  if (given.use_stdin || given.no_stdin || !given.script_file.empty() || !given.copies.empty())
+    throw UsageError{"image build has no --stdin, --no-stdin, --file and --out"};
   options = sandbox_options(given);
   options.command = Command::image_build;
   options.setup_scripts = std::move(scripts);
@@ -305,6 +248,29 @@ Options parse_rpc(int argc, const char* const* argv) {
   return options;
 }
 
+// Those that take one option, or none.
+Options parse_short(const std::string& command, const std::vector<std::string>& words) {
+  Options options;
+  if (words.size() == 1 && (words[0] == "--help" || words[0] == "-h")) {
+    options.help_topic = command;
+    return options;
+  }
+  if (command == "prepare") {
+    options.command = Command::prepare;
+    if (words.size() == 2 && words[0] == "--ship") {
+      options.ship_folder = words[1];
+    } else if (!words.empty()) {
+      throw UsageError{"prepare takes --ship FOLDER and nothing else; see cloche prepare --help"};
+    }
+    return options;
+  }
+  options.command = command == "licenses" ? Command::licenses : Command::doctor;
+  if (words.size() > 1 || (words.size() == 1 && words[0] != "--json"))
+    throw UsageError{command + " takes --json and nothing else; see cloche " + command + " --help"};
+  if (!words.empty()) options.list_format = ListFormat::json;
+  return options;
+}
+
 }  // namespace
 
 Options parse(int argc, const char* const* argv) {
@@ -313,6 +279,8 @@ Options parse(int argc, const char* const* argv) {
   if (command == "run" || command == "shell") return parse_run(argc, argv);
   if (command == "help" || command == "--help" || command == "-h") {
     if (command == "help" && argc > 2) options.help_topic = argv[2];
+    if (help_page(options.help_topic) == nullptr)
+      throw UsageError{"there is no command '" + options.help_topic + "'; see cloche --help"};
     return options;
   }
   if (command == "--version" || command == "version") {
@@ -321,22 +289,8 @@ Options parse(int argc, const char* const* argv) {
   }
   if (command == "rpc") return parse_rpc(argc, argv);
   if (command == "image") return parse_image(argc, argv);
-  if (command == "licenses") {
-    options.command = Command::licenses;
-    if (argc > 3 || (argc == 3 && std::string_view(argv[2]) != "--json"))
-      throw UsageError{"licenses takes --json and nothing else"};
-    if (argc == 3) options.list_format = ListFormat::json;
-    return options;
-  }
-  if (command == "prepare") {
-    if (argc == 4 && std::string_view(argv[2]) == "--ship") {
-      options.ship_folder = argv[3];
-    } else if (argc > 2) {
-      throw UsageError{"prepare takes --ship FOLDER and nothing else"};
-    }
-    options.command = Command::prepare;
-    return options;
-  }
+  if (command == "prepare" || command == "licenses" || command == "doctor")
+    return parse_short(command, {argv + 2, argv + argc});
   throw UsageError{"there is no command '" + command + "'; see cloche --help"};
 }
 

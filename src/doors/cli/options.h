@@ -19,6 +19,7 @@ enum class Command : std::uint8_t {
   image_show,
   prepare,
   licenses,
+  doctor,
   rpc,
   help,
   version
@@ -30,14 +31,25 @@ struct CopyOut {
   std::string host_path;
 };
 
+// What `run` gives its command as standard input.
+enum class Input : std::uint8_t {
+  automatic,  // cloche's own, unless that is a terminal
+  standard,   // cloche's own, whatever it is
+  none,       // nothing
+};
+
 struct Options {
   Command command = Command::help;
   std::string help_topic;  // a command's name, or empty
   SandboxOptions sandbox;
   RunOptions run;
+  Input input = Input::automatic;
+  // Of `run`: a file of this machine, or - for standard input, to run in place of run.script;
+  // empty: none. Its words are run.arguments.
+  std::string script_file;
   std::vector<CopyOut> copies;
   bool trace_syscalls = false;
-  ListFormat list_format = ListFormat::text;  // of `licenses`
+  ListFormat list_format = ListFormat::text;  // of `licenses` and `doctor`
   std::string ship_folder;  // of `prepare`: where portable machine code goes; empty: nowhere
   std::string image_file;   // of `image`
   std::vector<std::string> setup_scripts;  // of `image build`, in their order
@@ -52,7 +64,7 @@ struct UsageError {
 // Reads argv. Throws UsageError.
 Options parse(int argc, const char* const* argv);
 
-// The page of a command, or of all of them.
+// The page of a command, or of all of them; null where there is no such command.
 const char* help_page(const std::string& topic);
 
 }  // namespace cloche::cli

@@ -1,20 +1,64 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 
 #include "base/host_error.h"
 #include "base/write_fully.h"
 #include "doors/cli/commands.h"
+#include "doors/cli/script_file.h"
 #include "doors/cli/support.h"
 #include "sandbox/host_folders.h"
 
 namespace cloche::cli {
+namespace {
+
+// A terminal is the person's, who has not asked to type into the sandbox; /dev/null is to look like
+// that inside, for programs (rg, file) take what they are to read from the kind of their input.
+bool is_terminal_or_null(int fd) {
+  struct stat status{};
+  if (::fstat(fd, &status) != 0) return true;
+  const dev_t null = ::makedev(1, 3);
+  return ::isatty(fd) != 0 || (S_ISCHR(status.st_mode) && status.st_rdev == null);
+}
+
+int input_of(const Options& options) {
+  if (options.script_file == "-" || options.input == Input::none) return -1;
+  if (options.input == Input::automatic && is_terminal_or_null(STDIN_FILENO)) return -1;
+  return STDIN_FILENO;
+}
+
+// Who gives the path of a script of this machine in the place of a command means its content.
+void explain_missing_file(const Options& options, const RunResult& result) {
+  constexpr int not_executable = 126, not_found = 127;
+  if (result.exit_code != not_found && result.exit_code != not_executable) return;
+  const std::string& word = options.run.script;
+  if (word.find('/') == std::string::npos ||
+      word.find_first_of(" \t\n;|&<>()$`\"'*?") != std::string::npos)
+    return;
+  std::error_code error;
+  if (std::filesystem::is_regular_file(word, error))
+    complain(fmt::format("{0} is a file of this machine: cloche run --file {0} runs it", word));
+}
+
+}  // namespace
 
 int run_command(const Options& given) {
   Options options = given;
+  std::string script;
+  if (!options.script_file.empty()) script = read_script(options.script_file);
   Engine engine(engine_options());
   const std::unique_ptr<Sandbox> sandbox = engine.create(sandbox_options(options));
+  if (!options.script_file.empty()) {
+    options.run.argv = place_script(*sandbox, options.sandbox.mounts, options.script_file, script);
+    options.run.argv.insert(options.run.argv.end(), options.run.arguments.begin(),
+                            options.run.arguments.end());
+  }
+  options.run.stdin_fd = input_of(options);
   options.run.output = [&](Stream stream, std::string_view data) {
     if (stream != Stream::out) return (void)write_fully(STDERR_FILENO, data);
     if (write_fully(STDOUT_FILENO, data)) return;
@@ -25,6 +69,7 @@ int run_command(const Options& given) {
   };
   const RunResult result = sandbox->run(options.run);
   if (!result.reason.empty()) complain(result.reason);
+  explain_missing_file(options, result);
   return !copy_out_all(*sandbox, options) && result.exit_code == 0 ? failure : result.exit_code;
 }
 

@@ -93,6 +93,7 @@ PipeFile::~PipeFile() {
 }
 
 Result<void> PipeFile::wait_readable(Task& task) {
+  pipe_->want();
   while (pipe_->size() == 0 && pipe_->writers() != 0) {
     if (nonblocking()) return Errno::again;
     CLOCHE_TRY(task.block({&pipe_->readable}));
@@ -109,6 +110,7 @@ Result<void> PipeFile::wait_writable(Task& task) {
 }
 
 Result<std::size_t> PipeFile::read(Task& task, std::span<std::byte> to) {
+  pipe_->want();
   for (;;) {
     Result<std::size_t> done = pipe_->try_read(to);
     if (done || done.error() != Errno::again || nonblocking()) return done;
@@ -153,6 +155,7 @@ Result<std::size_t> PipeFile::write(Task& task, std::span<const std::byte> from)
 PollEvents PipeFile::poll() {
   PollEvents ready = 0;
   if (readable()) {
+    pipe_->want();
     if (pipe_->size() != 0) ready |= pollin | pollrdnorm;
     if (pipe_->writers() == 0 && pipe_->writers_ever() != writers_before_) ready |= pollhup;
   }
@@ -174,6 +177,7 @@ Result<std::int32_t> PipeFile::ioctl(Task&, wasm::GuestMemory& memory, std::uint
                                      std::uint32_t argument) {
   constexpr std::uint32_t fionread = 0x541B;
   if (request != fionread) return Errno::notty;
+  if (readable()) pipe_->want();
   CLOCHE_TRY(memory.write(argument, static_cast<std::int32_t>(pipe_->size())));
   return 0;
 }

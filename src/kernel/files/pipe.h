@@ -66,6 +66,14 @@ class Pipe {
   // True when half of it is free: what a writer waits for that would rather write much at once.
   bool half_free() const noexcept { return ring_.room() >= ring_.capacity() / 2; }
 
+  // A guest reads it, or looks whether it can be read, for the first time: who fills a pipe only
+  // for one that wants it sleeps on `wanted` until then.
+  void want() noexcept {
+    if (!std::exchange(is_wanted_, true)) wanted.wake_all();
+  }
+  bool is_wanted() const noexcept { return is_wanted_; }
+  WaitQueue wanted;
+
   // Woken when there is something to read, or no writer any more; when there is room, when half of
   // it is free, or no reader any more; when an end is opened.
   WaitQueue readable;
@@ -79,6 +87,7 @@ class Pipe {
   std::uint32_t writers_ = 0;
   std::uint64_t readers_ever_ = 0;
   std::uint64_t writers_ever_ = 0;
+  bool is_wanted_ = false;
 };
 
 class PipeFile : public File {

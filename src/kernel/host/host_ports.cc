@@ -186,6 +186,18 @@ Result<std::size_t> HostPipe::write(std::span<const std::byte> from, Deadline de
   return written;
 }
 
+Result<void> HostPipe::wait_until_wanted() {
+  const std::lock_guard lock(kernel_.mutex());
+  Waiter waiter;
+  WaitQueue* const queues[] = {&pipe_->wanted, &pipe_->writable, &canceled_changed_};
+  for (;;) {
+    if (canceled_) return Errno::canceled;
+    if (pipe_->is_wanted()) return {};
+    if (pipe_->readers() == 0) return Errno::pipe;
+    (void)waiter.sleep(kernel_.mutex(), queues, std::nullopt);
+  }
+}
+
 // --- HostTerminal ---
 
 Result<std::unique_ptr<HostTerminal>> HostTerminal::create(Kernel& kernel, tty::WindowSize size) {

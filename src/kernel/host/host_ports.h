@@ -131,6 +131,9 @@ class HostPipe {
   // All of it, or as much as was done before the deadline, the cancel or the end of the readers;
   // the errors as above, and EPIPE, when that was nothing.
   Result<std::size_t> write(std::span<const std::byte> from, Deadline deadline = std::nullopt);
+  // Until a guest reads the pipe, or looks whether it can. EPIPE when no guest has it open any
+  // more, ECANCELED after cancel().
+  Result<void> wait_until_wanted();
   // Closes the host's end: end of file for the guest, or EPIPE.
   void close();
   // All reads and writes, those that wait now and those to come, end with ECANCELED.

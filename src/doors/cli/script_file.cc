@@ -1,0 +1,70 @@
+#include "doors/cli/script_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+
+#include "base/errno.h"
+#include "base/host_error.h"
+#include "base/unique_fd.h"
+
+namespace cloche::cli {
+namespace {
+
+constexpr std::size_t most_bytes = std::size_t{64} << 20;
+
+// Whether a path of the sandbox is in a folder that is mounted there.
+bool is_mounted(const std::vector<Mount>& mounts, const std::filesystem::path& folder) {
+  return std::ranges::any_of(mounts, [&](const Mount& mount) {
+    const std::filesystem::path at =
+        std::filesystem::path(mount.guest_path).lexically_normal() / "";
+    return (folder / "").string().starts_with(at.string());
+  });
+}
+
+}  // namespace
+
+std::string read_script(const std::string& path) {
+  const bool is_input = path == "-";
+  const std::string name = is_input ? "the script on standard input" : path;
+  const UniqueFd file(is_input ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!is_input && !file) throw HostError::from_errno("cannot read " + name, errno);
+  std::string content;
+  std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t got = ::read(is_input ? STDIN_FILENO : file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw HostError::from_errno("cannot read " + name, errno);
+    if (got == 0) return content;
+    content.append(buffer.data(), static_cast<std::size_t>(got));
+    if (content.size() > most_bytes)
+      throw HostError(
+          fmt::format("{} is too long: a script has at most {} MiB", name, most_bytes >> 20));
+  }
+}
+
+std::vector<std::string> place_script(Sandbox& sandbox, const std::vector<Mount>& mounts,
+                                      const std::string& path, const std::string& content) {
+  const std::array<const char*, 3> folders{"/tmp", "/var/tmp", "/run/user"};
+  const auto folder = std::ranges::find_if(
+      folders, [&](const char* candidate) { return !is_mounted(mounts, candidate); });
+  if (folder == folders.end())
+    throw HostError("the script has no place in the sandbox: /tmp is mounted, and so are its like");
+  const std::string name =
+      path == "-" ? std::string("script") : std::filesystem::path(path).filename().string();
+  const std::string place = fmt::format("{}/{}", *folder, name);
+  if (const Result<void> written = sandbox.files().write(place, content, 0755); !written)
+    throw HostError(fmt::format("cannot put the script into the sandbox: {}",
+                                errno_info(written.error()).message));
+  using namespace std::string_view_literals;
+  if (content.starts_with("#!") || content.starts_with("\0asm"sv)) return {place};
+  return {"bash", place};
+}
+
+}  // namespace cloche::cli
