@@ -2,8 +2,9 @@
 
 A thread that was started is a job in a queue. Jobs run when another thread waits (for a join, lock, condition, event, queue, future),
 asks whether one is still alive, waits for descriptors, or sleeps time and again. A job that has to wait itself runs further jobs on top. One that can get no
-further, while a thread below it could go on, leaves the stack by SystemExit, and begins anew when something has happened since: so a
-worker that takes items from a queue without end lets `queue.join()` return.
+further, while a thread below it could go on, leaves the stack by SystemExit, and begins anew when something has happened since, or when
+the time that it waited for is over: so a worker that takes items from a queue without end lets `queue.join()` return.
+While a job sleeps, jobs of the same function run on top of it, so calls that sleep in a pool sleep at the same time.
 """
 import _thread
 import asyncio.events
@@ -23,6 +24,7 @@ _real_sleep = posix_calls.sleep
 _allocate_lock = _thread.allocate_lock
 _SLICE = 0.05  # seconds between looks at what a signal's handler may have changed
 _PATIENCE = 3  # sleeps of one thread after which it is taken to poll for what a job would do
+_DEPTH = 32  # jobs that may sleep on top of each other: each takes some of the machine's stack
 
 _jobs = deque()
 _parked = []
@@ -53,17 +55,26 @@ class Handle:
 
 
 class Job:
-    """A thread before its end. `again` prepares another beginning; without it the job stays on the stack up to its end."""
+    """A thread before its end. `again` prepares another beginning; without it the job stays on the stack up to its end.
 
-    def __init__(self, body, ident, again=None, handle=None, daemon=False):
+    `function` is what it calls, and `pool` the (key, size) of the pool whose worker it would be.
+    """
+
+    def __init__(self, body, ident, again=None, handle=None, daemon=False, function=None, pool=None):
         self.body, self.ident, self.again, self.handle, self.daemon = body, ident, again, handle, daemon
+        self.function, self.pool = function, pool
         self.seen = 0
         self.left = False  # it was taken off the stack
-        self.poll = self.end = None  # of one that left while it waited for descriptors: tells whether they are ready; till when
+        # Of one that left while it waited: tells whether its descriptors are ready; till when it waits at most.
+        self.poll = self.end = None
 
     def is_due(self):
-        """Whether its own wait for descriptors is over."""
-        return self.poll is not None and (bool(self.poll(0)) or (self.end is not None and time.monotonic() >= self.end))
+        """Whether its own wait is over."""
+        return (self.poll is not None and bool(self.poll(0))) or (self.end is not None and time.monotonic() >= self.end)
+
+    def waits(self):
+        """Whether its own wait will end by itself, or may."""
+        return self.poll is not None or self.end is not None
 
     def run(self):
         loop = asyncio.events._get_running_loop()
@@ -108,7 +119,7 @@ def wait_until(ready, timeout=None):
     end = None if timeout is None else time.monotonic() + timeout
     while not ready():
         if _may_leave() and any(below() for below in _waits):
-            _leave()
+            _leave(end=end)
         job = _next() if end is None or time.monotonic() < end else None
         if job is not None:
             _waits.append(lambda: ready() or (end is not None and time.monotonic() >= end))
@@ -120,7 +131,7 @@ def wait_until(ready, timeout=None):
         if end is None:
             if _may_leave():
                 _leave()
-            if any(job.poll is not None for job in _parked):
+            if any(job.waits() for job in _parked):
                 _real_sleep(_SLICE)
             else:
                 _nobody_comes(ready)
@@ -172,7 +183,7 @@ def wait_ready(poll, timeout=None):
             finally:
                 _waits.pop()
             continue
-        looks = (_waits and _may_leave()) or any(job.poll is not None for job in _parked)
+        looks = (_waits and _may_leave()) or any(job.waits() for job in _parked)
         found = poll(left if not looks else _SLICE if left is None else min(left, _SLICE))
         if found or found is None or not looks:
             return found
@@ -200,16 +211,49 @@ def run_all():
             _waits.pop()
 
 
+def _next_alike():
+    """A job that calls what the innermost thread calls, if its pool has a worker for it."""
+    innermost = _stack[-1]
+    if innermost.function is None or len(_stack) >= _DEPTH:
+        return None
+    for job in _jobs:
+        if job.function == innermost.function:
+            if job.pool is not None and sum(other.pool is not None and other.pool[0] is job.pool[0] for other in _stack) >= job.pool[1]:
+                return None
+            _jobs.remove(job)
+            return job
+    return None
+
+
+def _sleep_together(end):
+    """Sleeps till `end`, while jobs like the innermost thread run and sleep on top of it."""
+    while (left := end - time.monotonic()) > 0:
+        job = _next_alike()
+        if job is None:
+            return _real_sleep(left)
+        _waits.append(lambda: False)  # the sleeper is patient: none of its like leaves the stack for it
+        try:
+            job.run()
+        finally:
+            _waits.pop()
+
+
 def sleep(seconds, /):
     global _sleeps
+    if not (_jobs or _stack or _parked) or not seconds > 0:
+        return _real_sleep(seconds)
     _sleeps += 1
+    end = time.monotonic() + seconds
     if _may_leave() and any(below() for below in _waits):
         _real_sleep(min(seconds, _SLICE))
-        _leave()
-    if _jobs and _sleeps >= _PATIENCE:
+        _leave(end=end)
+    if _stack and _jobs and _stack[-1].function is not None:
+        _sleep_together(end)
+    elif _jobs and _sleeps >= _PATIENCE:
         _sleeps = 0
-        return wait_until(lambda: False, seconds) and None
-    _real_sleep(seconds)
+        wait_until(lambda: False, seconds)
+    else:
+        _real_sleep(seconds)
 
 
 # --- threading -------------------------------------------------------------------------------------------------------------
@@ -225,11 +269,17 @@ def start_joinable_thread(function, *, handle=None, daemon=True):
     handle = Handle(next(_idents))
     if isinstance(thread, threading.Thread):
         thread._os_thread_handle, thread._ident = handle, handle.ident
-        _jobs.append(Job(function, handle.ident, _restart(thread), handle, daemon))
+        _jobs.append(Job(function, handle.ident, _restart(thread), handle, daemon, _called(thread)))
         thread._started.set()  # Thread.start waits for that
     else:
         _jobs.append(Job(function, handle.ident, None, handle, daemon))
     return handle
+
+
+def _called(thread):
+    """What a thread calls: its target, or the `run` of its class."""
+    run = type(thread).run
+    return getattr(thread, "_target", None) if run is threading.Thread.run else run
 
 
 def _restart(thread):
@@ -452,7 +502,7 @@ def submit(self, function, /, *args, **kwargs):
             state["pending"] = [other for other in state["pending"] if not other.done()]
 
     state["pending"].append(future)
-    _jobs.append(Job(body, next(_idents)))
+    _jobs.append(Job(body, next(_idents), function=getattr(function, "func", function), pool=(state, self._max_workers)))
     return future
 
 

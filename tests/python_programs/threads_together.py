@@ -1,0 +1,103 @@
+"""Threads that sleep do so together; tickers that poll a flag are there until they are told, and can be joined."""
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+inside = most = 0
+lock = threading.Lock()
+
+
+def doze(number=0):
+    global inside, most
+    with lock:
+        inside += 1
+        most = max(most, inside)
+    time.sleep(0.2)
+    with lock:
+        inside -= 1
+    return number
+
+
+def together():
+    global most
+    was, most = most, 0
+    return was
+
+
+with ThreadPoolExecutor(8) as pool:
+    print(list(pool.map(doze, range(8))), together())
+with ThreadPoolExecutor(3) as pool:
+    print(sorted(future.result() for future in [pool.submit(doze, n) for n in range(7)]), together())
+threads = [threading.Thread(target=doze, args=(n,)) for n in range(6)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(together(), inside)
+
+
+class Dozing(threading.Thread):
+    def run(self):
+        doze()
+
+
+threads = [Dozing() for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(together())
+
+with ThreadPoolExecutor(100) as pool:
+    print(sum(pool.map(lambda n: time.sleep(0.001) or n, range(300))))
+
+running, ticks = True, []
+
+
+def tick():
+    while running:
+        ticks.append("tick")
+        time.sleep(0.02)
+
+
+ticker = threading.Thread(target=tick)
+ticker.start()
+for _ in range(6):
+    time.sleep(0.05)
+running = False
+ticker.join()
+print(set(ticks), ticker.is_alive())
+
+stop = threading.Event()
+
+
+def wait_and_tick():
+    while not stop.wait(0.02):
+        ticks.append("tock")
+
+
+ticker = threading.Thread(target=wait_and_tick)
+ticker.start()
+for _ in range(6):
+    time.sleep(0.05)
+stop.set()
+ticker.join()
+print(sorted(set(ticks)), ticker.is_alive())
+
+polling = True
+
+
+def poll():
+    condition = threading.Condition()
+    while polling:
+        with condition:
+            condition.wait(0.02)
+
+
+ticker = threading.Thread(target=poll, daemon=True)
+ticker.start()
+ticker.join(0.1)
+print(ticker.is_alive())
+polling = False
+ticker.join()
+print(ticker.is_alive())
