@@ -35,6 +35,13 @@ run: ## build what it takes, then the demonstration: a shell, Python and a plot 
 test: guests-ready ## run all tests; TEST=regex runs some
 	@ctest --preset dev -j $(JOBS) --no-label-summary $(if $(TEST),-R '$(TEST)')
 
+# The label of a layer's tests is the name of their program; cloche_test has those that stand on the whole.
+.PHONY: test-fast
+test-fast: ## run the layers' own tests, which need no guests' system: two minutes
+	@$(prepare) && $(call configure,dev,$(build)) && cmake --build $(build) -j $(JOBS) --target layer_tests
+	@ctest --preset dev -j $(JOBS) --no-label-summary -L '_test$$' -LE '^cloche_test$$' $(if $(TEST),-R '$(TEST)')
+	@ctest --preset dev --no-label-summary -R '^source_rules$$'
+
 .PHONY: bench
 bench: guests-ready ## measure against native processes of this machine
 	@$(build)/bin/cloche_bench
@@ -111,5 +118,5 @@ distclean: ## remove all of build/, and the cache of fetched parts and compiled 
 
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | \
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | \
 		while IFS='|' read -r word text; do printf '%-18s %s\n' "$$word" "$$text"; done

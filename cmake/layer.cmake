@@ -5,6 +5,9 @@
 # used by tests of the layers above through cloche_NAME_testing. LAYERS are the layers below that it
 # may use: no other layer's headers are on its include path (and scripts/tidy.py says so in words). A layer of headers only, or one with
 # nothing in it yet, is an interface library. With PROGRAM its main.cc makes that program in bin/.
+#
+# The target layer_tests has the tests of all layers. They need no guests' system: what does is in tests/.
+add_custom_target(layer_tests)
 function(cloche_layer name)
   cmake_parse_arguments(arg "" "PROGRAM" "LAYERS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -49,6 +52,7 @@ function(cloche_layer name)
 
   if(test_sources)
     cloche_test(${name}_test SOURCES ${test_sources} LIBRARIES cloche_${name} cloche_${name}_testing)
+    add_dependencies(layer_tests ${name}_test)
   endif()
 endfunction()
 

@@ -154,13 +154,16 @@ def rule_rooms(_):
                 yield f"{name}:{number}: {room} must not include {room_of(found[1])}/"
 
 
+SPDX = "// SPDX-" + "License-Identifier:"
+
+
 def rule_headers(_):
     """A header opens with its contract, and is included once."""
     for name in with_suffix(".h", ".hh"):
         if name.startswith("userland/"):
             continue
         body = text(name)
-        if not body.startswith(("//", "/*")):
+        if not body.split("\n", 1)[-1 if body.startswith(SPDX) else 0].lstrip("\n").startswith(("//", "/*")):
             yield f"{name}:1: a header opens with what it is for"
         if not re.search(r"^#pragma once$", body, re.M):
             yield f"{name}:1: no #pragma once"
@@ -257,6 +260,15 @@ def rule_version(_):
     """VERSION says the version; what cannot read that file says the same."""
     done = subprocess.run([ROOT / "scripts/set-version", "--check"], text=True, capture_output=True, check=False)
     yield from (done.stdout + done.stderr).splitlines()
+
+
+def rule_licences(_):
+    """Each source file names its licence, and LICENSES/ has the text of each."""
+    done = subprocess.run([ROOT / "scripts/spdx", "--check"], cwd=ROOT, text=True, capture_output=True,
+                          check=False)
+    yield from done.stdout.splitlines()
+    if done.returncode and not done.stdout:
+        yield done.stderr.strip()
 
 
 def inputs_of(name: str, seen: dict[str, str]) -> None:
