@@ -1,19 +1,20 @@
-// JSON that a guest or a callback wrote: read under a bound on its depth, so that nothing that
-// walks it can run out of stack.
+// JSON that a guest or a callback wrote: read within bounds, so that nothing that walks it can run
+// out of stack, and its names cost no more than they are long.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
+
 namespace cloche::python {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedJson;
+using cloche::write_json;
 
-// Nothing for what is no JSON, or is nested deeper than 200 levels.
+// Nothing for what is no JSON, is nested deeper than 200 levels, or has more than four million
+// values. Of equal names the last wins.
 std::optional<Json> read_json(std::string_view text);
-// As text; what is not UTF-8 becomes replacement characters.
-std::string write_json(const Json& value);
 
 }  // namespace cloche::python

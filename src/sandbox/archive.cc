@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/json.h"
 #include "wasm/trusted_file.h"
 
 namespace cloche {
 namespace {
-
-using Json = nlohmann::json;
 
 // The file of a state: this line, a line of JSON, a tar archive, the SHA-256 of all before it.
 constexpr std::string_view first_line = "cloche sandbox state 1\n";
@@ -89,8 +87,9 @@ std::optional<State> read_state(std::string_view bytes) {
   if (check_of(body) != bytes.substr(body.size())) return std::nullopt;
   const std::size_t end = body.find('\n', first_line.size());
   if (end == std::string_view::npos) return std::nullopt;
-  const Json header =
-      Json::parse(body.substr(first_line.size(), end - first_line.size()), nullptr, false);
+  const auto read = read_json<Json>(body.substr(first_line.size(), end - first_line.size()), {});
+  if (std::holds_alternative<JsonProblem>(read)) return std::nullopt;
+  const Json& header = std::get<Json>(read);
   try {
     return State{header.at("environment"), header.at("packages"), body.substr(end + 1)};
   } catch (const Json::exception&) {

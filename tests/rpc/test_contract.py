@@ -29,6 +29,9 @@ class Envelope(WireTest):
         self.assertEqual(self.error_of(b'{"jsonrpc":"2.0","id":"x","method":"create","params":[]}'),
                          (-32602, "x"))
         self.assertEqual(self.error_of(b'{"jsonrpc":"2.0","id":6,"method":"nonesuch"}'), (-32601, 6))
+        # A name may be as long as a line: it is not told back.
+        self.wire.send_line(b'{"jsonrpc":"2.0","id":6,"method":"' + b"x" * 1_000_000 + b'"}')
+        self.assertLess(len(json.dumps(self.wire.read())), 1000)
         self.assertEqual(self.wire.call("create"), {"ok": True})
 
     def test_ids_come_back_as_they_were(self) -> None:

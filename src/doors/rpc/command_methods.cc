@@ -1,9 +1,9 @@
 // run, cancel, history.
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "doors/rpc/methods.h"
 #include "doors/rpc/streamer.h"
-#include "doors/rpc/text.h"
 
 namespace cloche::rpc::commands {
 namespace {

@@ -15,6 +15,9 @@ const RpcError cancelled{code::sandbox_error, "ECANCELED: the request was cancel
 
 bool is_id(const Json& id) { return id.is_string() || id.is_number() || id.is_null(); }
 
+// A name that there is not, as an error tells it: a line has room for a long one.
+std::string_view shown(std::string_view name) { return name.substr(0, 100); }
+
 // The checks of a request's envelope; what is wrong, or nothing.
 std::optional<std::string> fault_of(const Json& message) {
   if (message.is_array()) return "batches are not served: send one request a line";
@@ -77,7 +80,8 @@ void Connection::dispatch(Json message) {
   const Method* method = find_method(message["method"].get_ref<const std::string&>());
   if (method == nullptr) {
     return answer({code::no_such_method,
-                   fmt::format("there is no method '{}'", message["method"].get<std::string>())});
+                   fmt::format("there is no method '{}'",
+                               shown(message["method"].get_ref<const std::string&>()))});
   }
   auto params = std::make_shared<Json>(message.contains("params") ? std::move(message["params"])
                                                                   : Json(nullptr));
@@ -131,7 +135,7 @@ std::shared_ptr<SandboxQueue> Connection::find_queue(const std::string& name) co
   const std::lock_guard lock(mutex_);
   const auto found = queues_.find(name);
   if (found != queues_.end()) return found->second;
-  throw RpcError{code::sandbox_error, fmt::format("ENOENT: there is no sandbox '{}'", name)};
+  throw RpcError{code::sandbox_error, fmt::format("ENOENT: there is no sandbox '{}'", shown(name))};
 }
 
 std::shared_ptr<SandboxQueue> Connection::add_queue() {

@@ -1,9 +1,9 @@
 // files.*: files of a sandbox, their content in base64.
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "cloche/archive.h"
 #include "doors/rpc/methods.h"
-#include "doors/rpc/text.h"
 
 namespace cloche::rpc::files {
 namespace {

@@ -1,7 +1,7 @@
-// JSON from a client, within bounds: depth, number of values, every member name once.
+// JSON from a client, within the door's bounds (base/json.h): what is wrong as the error to answer
+// with.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <variant>
 
@@ -9,11 +9,9 @@
 
 namespace cloche::rpc {
 
-// The value in `text`, or the error to answer with: parse_error for what is not JSON (broken UTF-8
-// and numbers that no double holds included), invalid_request for JSON beyond the bounds. An
-// integer outside of 64 bits becomes the nearest double. `id` is set to the member of that name of
-// an object beyond the bounds, which has to be answered; else to null. Never throws but for want of
-// memory.
+// The value in `text`, or parse_error for what is not JSON, invalid_request for JSON beyond the
+// bounds. `id` is set to the member of that name of an object beyond the bounds, which has to be
+// answered; else to null. Never throws but for want of memory.
 std::variant<Json, RpcError> read_json(std::string_view text, Json* id = nullptr);
 
 }  // namespace cloche::rpc

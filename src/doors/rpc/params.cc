@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "doors/rpc/text.h"
+#include "base/base64.h"
 
 namespace cloche::rpc {
 namespace {

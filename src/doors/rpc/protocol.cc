@@ -3,13 +3,6 @@
 #include <fmt/format.h>
 
 namespace cloche::rpc {
-namespace {
-
-std::string line_of(const Reply& message) {
-  return message.dump(-1, ' ', false, Reply::error_handler_t::replace);
-}
-
-}  // namespace
 
 RpcError sandbox_error(Errno error, std::string_view about) {
   const ErrnoInfo& info = errno_info(error);
@@ -21,7 +14,7 @@ std::string response(const Reply& id, Reply result) {
   message["jsonrpc"] = "2.0";
   message["id"] = id;
   message["result"] = std::move(result);
-  return line_of(message);
+  return write_json(message);
 }
 
 std::string error_response(const Reply& id, const RpcError& error) {
@@ -29,7 +22,7 @@ std::string error_response(const Reply& id, const RpcError& error) {
   message["jsonrpc"] = "2.0";
   message["id"] = id;
   message["error"] = {{"code", error.code}, {"message", error.message}};
-  return line_of(message);
+  return write_json(message);
 }
 
 std::string server_message(std::string_view method, Reply params, std::string_view id) {
@@ -38,7 +31,7 @@ std::string server_message(std::string_view method, Reply params, std::string_vi
   if (!id.empty()) message["id"] = id;
   message["method"] = method;
   message["params"] = std::move(params);
-  return line_of(message);
+  return write_json(message);
 }
 
 }  // namespace cloche::rpc

@@ -4,18 +4,18 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "cloche/result.h"
 
 namespace cloche::rpc {
 
 // What comes in: members by name, each name once.
-using Json = nlohmann::json;
+using cloche::Json;
 // What goes out: members in the order in which they were put.
-using Reply = nlohmann::ordered_json;
+using Reply = OrderedJson;
 
 // A request on one line has at most so many bytes: a file of the usual quota in base64, and some.
 inline constexpr std::size_t line_limit_bytes = std::size_t{384} << 20;

@@ -1,10 +1,10 @@
 // python.execute: code in the sandbox's live interpreter, which can call the client back.
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "doors/rpc/json_reader.h"
 #include "doors/rpc/methods.h"
 #include "doors/rpc/streamer.h"
-#include "doors/rpc/text.h"
 
 namespace cloche::rpc::commands {
 namespace {

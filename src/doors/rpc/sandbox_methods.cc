@@ -8,10 +8,10 @@
 #include <set>
 #include <sstream>
 
+#include "base/base64.h"
 #include "cloche/archive.h"
 #include "doors/rpc/methods.h"
 #include "doors/rpc/state_file.h"
-#include "doors/rpc/text.h"
 
 namespace cloche::rpc::sandboxes {
 namespace {

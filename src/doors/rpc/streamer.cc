@@ -1,5 +1,7 @@
 #include "doors/rpc/streamer.h"
 
+#include "base/base64.h"
+
 namespace cloche::rpc {
 
 double milliseconds(std::chrono::nanoseconds duration) {

@@ -1,17 +1,11 @@
-// Bytes as text: base64, and UTF-8 that arrives in pieces.
+// UTF-8 that arrives in pieces.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace cloche::rpc {
-
-// RFC 4648, section 4, with padding.
-std::string to_base64(std::string_view bytes);
-// With or without padding; nothing for any other character, or a length that no bytes have.
-std::optional<std::string> from_base64(std::string_view text);
 
 // Cuts a byte stream where no character is split: `take` returns what is complete of the bytes so
 // far and keeps the start of an unfinished character (three bytes at most) for the next call.
