@@ -1,14 +1,14 @@
 #include "net/secrets.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <stdexcept>
 
+#include "base/base64.h"
 #include "base/random.h"
+#include "net/request_head.h"
 #include "net/rule.h"
 
 namespace cloche::net {
@@ -18,27 +18,6 @@ constexpr std::size_t max_head_bytes = 256 * 1024;
 constexpr std::size_t placeholder_bytes = 24;  // of chance
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-// The value of a header field in a head; empty: there is none.
-std::string_view field(std::string_view head, std::string_view lower_name) {
-  for (std::size_t at = head.find("\r\n"); at != std::string_view::npos;) {
-    at += 2;
-    const std::size_t end = head.find("\r\n", at);
-    const std::string_view line = head.substr(at, end == std::string_view::npos ? end : end - at);
-    if (line.size() > lower_name.size() && line[lower_name.size()] == ':' &&
-        std::ranges::equal(line.substr(0, lower_name.size()), lower_name,
-                           [](char a, char b) { return lower(a) == b; })) {
-      std::string_view value = line.substr(lower_name.size() + 1);
-      while (!value.empty() && (value.front() == ' ' || value.front() == '\t'))
-        value.remove_prefix(1);
-      while (!value.empty() && (value.back() == ' ' || value.back() == '\t'))
-        value.remove_suffix(1);
-      return value;
-    }
-    at = end;
-  }
-  return {};
-}
 
 bool looks_like_http(std::string_view start) {
   constexpr std::array<std::string_view, 9> methods{
@@ -53,27 +32,6 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   for (std::size_t at = text.find(from); at != std::string::npos;
        at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
-}
-
-std::string encode64(std::string_view text) {
-  std::string out(4 * ((text.size() + 2) / 3) + 1, '\0');
-  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                     reinterpret_cast<const unsigned char*>(text.data()),
-                                     static_cast<int>(text.size()));
-  out.resize(static_cast<std::size_t>(length));
-  return out;
-}
-
-std::string decode64(std::string_view text) {
-  if (text.empty() || text.size() % 4 != 0 || text.size() > 65536) return {};
-  std::string out(text.size(), '\0');
-  const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                     reinterpret_cast<const unsigned char*>(text.data()),
-                                     static_cast<int>(text.size()));
-  if (length < 0) return {};
-  const auto padding = static_cast<std::size_t>(std::ranges::count(text, '='));
-  out.resize(static_cast<std::size_t>(length) - std::min<std::size_t>(padding, 2));
-  return out;
 }
 
 }  // namespace
@@ -169,8 +127,10 @@ std::string RequestRewriter::take(std::string_view bytes) {
   if (state_ == State::raw && waiting_.empty()) return std::string(bytes);
   waiting_ += bytes;
   std::string out;
-  while (!waiting_.empty() && step(out)) {
+  std::string_view rest = waiting_;
+  while (!rest.empty() && step(rest, out)) {
   }
+  waiting_.erase(0, waiting_.size() - rest.size());
   return out;
 }
 
@@ -179,31 +139,36 @@ std::string RequestRewriter::finish() {
   return std::exchange(waiting_, {});
 }
 
-bool RequestRewriter::step(std::string& out) {
+bool RequestRewriter::step(std::string_view& rest, std::string& out) {
   const auto pass = [&](std::size_t count) {
-    out.append(waiting_, 0, count);
-    waiting_.erase(0, count);
+    out.append(rest, 0, count);
+    rest.remove_prefix(count);
+  };
+  // Up to and with `end`, whole lines; npos: not there yet. What was searched is not searched
+  // again.
+  const auto find_end = [&](std::string_view end) {
+    const std::size_t from = searched_ - std::min(searched_, end.size() - 1);
+    const std::size_t at = rest.find(end, from);
+    searched_ = at == std::string_view::npos ? rest.size() : 0;
+    if (at == std::string_view::npos && rest.size() > max_head_bytes) state_ = State::raw;
+    return at;
   };
   switch (state_) {
-    case State::raw: pass(waiting_.size()); return true;
+    case State::raw: pass(rest.size()); return true;
     case State::head: {
-      if (!looks_like_http(waiting_)) {
+      if (!looks_like_http(rest)) {
         state_ = State::raw;
         return true;
       }
-      const std::size_t end = waiting_.find("\r\n\r\n");
-      if (end == std::string::npos) {
-        if (waiting_.size() > max_head_bytes) state_ = State::raw;
-        return state_ == State::raw;
-      }
-      std::string head = waiting_.substr(0, end + 4);
-      waiting_.erase(0, end + 4);
-      read_head(out, std::move(head));
+      const std::size_t end = find_end("\r\n\r\n");
+      if (end == std::string_view::npos) return state_ == State::raw;
+      read_head(rest.substr(0, end + 4), out);
+      rest.remove_prefix(end + 4);
       return true;
     }
     case State::body:
     case State::chunk: {
-      const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, waiting_.size()));
+      const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(left_, rest.size()));
       pass(count);
       left_ -= count;
       if (left_ == 0) state_ = state_ == State::body ? State::head : State::chunk_end;
@@ -212,21 +177,9 @@ bool RequestRewriter::step(std::string& out) {
     case State::chunk_size:
     case State::chunk_end:
     case State::trailer: {
-      const std::size_t end = waiting_.find("\r\n");
-      if (end == std::string::npos) {
-        if (waiting_.size() > max_head_bytes) state_ = State::raw;
-        return state_ == State::raw;
-      }
-      if (state_ == State::chunk_end) {
-        state_ = State::chunk_size;
-      } else if (state_ == State::trailer) {
-        if (end == 0) state_ = State::head;
-      } else {
-        const auto [stop, error] =
-            std::from_chars(waiting_.data(), waiting_.data() + end, left_, 16);
-        state_ = error != std::errc() ? State::raw : left_ == 0 ? State::trailer : State::chunk;
-        (void)stop;
-      }
+      const std::size_t end = find_end("\r\n");
+      if (end == std::string_view::npos) return state_ == State::raw;
+      read_chunk_line(rest.substr(0, end));
       pass(end + 2);
       return true;
     }
@@ -234,56 +187,65 @@ bool RequestRewriter::step(std::string& out) {
   return false;
 }
 
-void RequestRewriter::read_head(std::string& out, std::string head) {
-  const std::string_view method = std::string_view(head).substr(0, head.find(' '));
-  std::string coding(field(head, "transfer-encoding"));
-  std::ranges::transform(coding, coding.begin(), lower);
-  const std::string_view length = field(head, "content-length");
-  if (method == "CONNECT" || !field(head, "upgrade").empty()) {
+// What is not exactly as it should be may end elsewhere for the server: no value follows.
+void RequestRewriter::read_chunk_line(std::string_view line) {
+  if (state_ == State::chunk_end) {
+    state_ = line.empty() ? State::chunk_size : State::raw;
+  } else if (state_ == State::trailer) {
+    if (line.find_first_of("\r\n") != line.npos) state_ = State::raw;
+    if (line.empty()) state_ = State::head;
+  } else if (const auto size = read_chunk_size(line)) {
+    left_ = *size;
+    state_ = left_ == 0 ? State::trailer : State::chunk;
+  } else {
     state_ = State::raw;
-  } else if (coding.ends_with("chunked")) {
-    state_ = State::chunk_size;
-  } else if (!length.empty()) {
-    const auto [stop, error] = std::from_chars(length.data(), length.data() + length.size(), left_);
-    const bool good = error == std::errc() && stop == length.data() + length.size();
-    state_ = !good ? State::raw : left_ == 0 ? State::head : State::body;
   }
-  out += rewrite(std::move(head));
 }
 
-std::string RequestRewriter::rewrite(std::string head) {
-  // A value goes to the host that the connection was made to, so a request that says another one is
-  // not for it.
-  std::string asked(field(head, "host"));
-  if (const std::size_t colon = asked.rfind(':');
-      colon != std::string::npos && asked.find(']') == std::string::npos)
-    asked.resize(colon);
-  const bool is_for_host = !host_.empty() && canonical_name(asked) == host_;
-  const auto put_in = [&](std::string& text) {
-    bool changed = false;
-    for (const SecretStore::Entry& secret : secrets_.entries()) {
-      if (text.find(secret.placeholder) == std::string::npos) continue;
-      const bool allowed =
-          is_for_host && std::ranges::any_of(secret.hosts, [&](const std::string& host) {
-            return glob_matches(host, host_);
-          });
-      used_(secret.name, allowed);
-      if (!allowed) continue;
-      replace_all(text, secret.placeholder, secret.value);
-      changed = true;
+void RequestRewriter::read_head(std::string_view text, std::string& out) {
+  const std::optional<RequestHead> head = read_request_head(text);
+  state_ = State::raw;
+  if (head) {
+    left_ = head->length;
+    switch (head->ending) {
+      case Ending::none: state_ = State::head; break;
+      case Ending::length: state_ = State::body; break;
+      case Ending::chunked: state_ = State::chunk_size; break;
+      case Ending::never: break;
     }
-    return changed;
-  };
+  }
+  // A value goes to the host that the connection was made to, so a request that names another one,
+  // or may be read so, is not for it.
+  const bool is_for_host = head && head->is_origin_form && !host_.empty() &&
+                           canonical_name(std::string(head->host)) == host_;
+  std::string written(text);
   // Basic credentials hold the placeholder in their encoding.
   constexpr std::string_view basic = "Basic ";
-  const std::string_view credentials = field(head, "authorization");
-  if (credentials.starts_with(basic)) {
-    const std::string encoded(credentials.substr(basic.size()));
-    std::string decoded = decode64(encoded);
-    if (!decoded.empty() && put_in(decoded)) replace_all(head, encoded, encode64(decoded));
+  if (head && head->authorization.starts_with(basic)) {
+    const std::string encoded(head->authorization.substr(basic.size()));
+    std::string decoded = from_base64(encoded).value_or(std::string());
+    if (!decoded.empty() && put_values(decoded, is_for_host))
+      replace_all(written, encoded, to_base64(decoded));
   }
-  put_in(head);
-  return head;
+  put_values(written, is_for_host);
+  out += written;
+}
+
+// True when there is a value in the text now.
+bool RequestRewriter::put_values(std::string& text, bool is_for_host) const {
+  bool changed = false;
+  for (const SecretStore::Entry& secret : secrets_.entries()) {
+    if (text.find(secret.placeholder) == std::string::npos) continue;
+    const bool allowed =
+        is_for_host && std::ranges::any_of(secret.hosts, [&](const std::string& host) {
+          return glob_matches(host, host_);
+        });
+    used_(secret.name, allowed);
+    if (!allowed) continue;
+    replace_all(text, secret.placeholder, secret.value);
+    changed = true;
+  }
+  return changed;
 }
 
 }  // namespace cloche::net

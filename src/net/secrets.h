@@ -3,7 +3,8 @@
 // SecretStore: the placeholders of one sandbox; immutable, thread-safe. StreamScrubber: its scrub
 // for a stream that comes in pieces. RequestRewriter: what one connection sends, as HTTP/1.1
 // requests: placeholders in their heads become values when the connection's host is one that the
-// secret is for. What is no HTTP passes as it is.
+// secret is for. What is no HTTP passes as it is; so does everything from a request on that two
+// servers could read in two ways (request_head.h).
 #pragma once
 
 #include <functional>
@@ -88,17 +89,19 @@ class RequestRewriter {
  private:
   enum class State : std::uint8_t { head, body, chunk_size, chunk, chunk_end, trailer, raw };
 
-  // A step; false when more bytes are needed.
-  bool step(std::string& out);
-  void read_head(std::string& out, std::string head);
-  std::string rewrite(std::string head);
+  // A step: takes what it can off `rest`; false when more bytes are needed.
+  bool step(std::string_view& rest, std::string& out);
+  void read_head(std::string_view text, std::string& out);
+  void read_chunk_line(std::string_view line);
+  bool put_values(std::string& text, bool is_for_host) const;
 
   const SecretStore& secrets_;
   const std::string host_;
   const std::function<void(const std::string&, bool)> used_;
   State state_ = State::head;
   std::string waiting_;
-  std::uint64_t left_ = 0;  // of the body or chunk
+  std::size_t searched_ = 0;  // of what waits, for the end of a head or line
+  std::uint64_t left_ = 0;    // of the body or chunk
 };
 
 }  // namespace cloche::net

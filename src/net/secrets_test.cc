@@ -80,6 +80,43 @@ TEST_F(Rewriting, leaves_what_is_no_http) {
   EXPECT_EQ(short_one.finish(), "GE");
 }
 
+TEST_F(Rewriting, keeps_values_back_where_another_host_could_be_meant) {
+  const std::string secret = "X: " + placeholder_ + "\r\n";
+  const std::string host = "Host: api.example.com\r\n";
+  for (const std::string& head :
+       {"GET / HTTP/1.1\r\n" + host + "Host: evil.com\r\n" + secret + "\r\n",
+        "GET / HTTP/1.1\r\n" + host + host + secret + "\r\n",
+        "GET http://evil.com/ HTTP/1.1\r\n" + host + secret + "\r\n",
+        "GET http://api.example.com/ HTTP/1.1\r\n" + host + secret + "\r\n",
+        "GET / HTTP/1.1\r\nHost: api.example.com\r\n .evil.com\r\n" + secret + "\r\n",
+        "GET / HTTP/1.1\r\n" + host + "X: a\nHost: evil.com\r\n" + secret + "\r\n",
+        "GET / HTTP/1.1\r\n" + host + "Host : evil.com\r\n" + secret + "\r\n",
+        "CONNECT api.example.com:443 HTTP/1.1\r\n" + host + secret + "\r\n"}) {
+    EXPECT_EQ(rewriter("api.example.com").take(head), head);
+  }
+  for (const auto& [name, allowed] : used_) EXPECT_FALSE(allowed);
+  EXPECT_EQ(used_.size(), 8U);
+}
+
+TEST_F(Rewriting, puts_no_value_in_after_a_body_whose_end_is_not_sure) {
+  const std::string good = request("api.example.com");
+  for (const char* fields :
+       {"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
+        "Content-Length: 4\r\nContent-Length: 4\r\n", "Transfer-Encoding: x, chunked\r\n",
+        "Content-Length:\r\n 4\r\n", "Content-Length: +4\r\n"}) {
+    const std::string all =
+        "POST / HTTP/1.1\r\nHost: evil.com\r\n" + std::string(fields) + "\r\n0\r\n\r\n" + good;
+    EXPECT_EQ(rewriter("api.example.com").take(all), all) << fields;
+  }
+  for (const char* chunks :
+       {"0 \r\n\r\n", "1\r\nab\r\n0\r\n\r\n", "0\nx\r\n\r\n", "0\r\na\n\r\n\r\n"}) {
+    const std::string all =
+        "POST / HTTP/1.1\r\nHost: evil.com\r\nTransfer-Encoding: chunked\r\n\r\n" +
+        std::string(chunks) + good;
+    EXPECT_EQ(rewriter("api.example.com").take(all), all) << chunks;
+  }
+}
+
 TEST(secret_store, scrubs_what_leaves) {
   const SecretStore store({{"KEY", {"the value", {"h"}}}});
   EXPECT_EQ(store.scrub("a the value b " + store.entries()[0].placeholder + " c"),
