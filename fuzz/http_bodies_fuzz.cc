@@ -1,17 +1,72 @@
-// What HTTP clients send, as far as our own code parses it: steps, forms, addresses, tokens'
-// headers.
+// What HTTP clients send, as far as our own code parses it: steps, forms, addresses, heads; and
+// what is written of what programs print.
 #include <cstdlib>
 
+#include "base/json.h"
+#include "base/json_string.h"
+#include "base/utf8.h"
 #include "cloche/check.h"
-#include "doors/http/log.h"
+#include "doors/http/framing.h"
 #include "doors/http/message.h"
+#include "doors/http/origin_guard.h"
 #include "doors/rest/bodies.h"
 #include "doors/rest/multipart.h"
 #include "doors/steps/python_json.h"
 #include "doors/steps/step_request.h"
 
+namespace {
+
+using namespace cloche;
+
+// Both readers of base agree with each other, and with what they have written.
+void read_both(std::string_view input) {
+  constexpr JsonBounds bounds{.repeated = RepeatedNames::last_wins};
+  const auto ordered = read_json<OrderedJson>(input, bounds);
+  const auto by_name = read_json<Json>(input, bounds);
+  CLOCHE_CHECK(ordered.index() == by_name.index());
+  if (ordered.index() != 0) return;
+  CLOCHE_CHECK(Json(std::get<OrderedJson>(ordered)) == std::get<Json>(by_name));
+  const auto again = read_json<OrderedJson>(write_json(std::get<OrderedJson>(ordered)), bounds);
+  CLOCHE_CHECK(std::get<OrderedJson>(again) == std::get<OrderedJson>(ordered));
+}
+
+// A string of JSON is the same in one piece and in many, and means the valid text.
+void write_string(std::string_view input, std::size_t piece) {
+  const std::string whole = json_string(input);
+  std::string pieces = "\"";
+  for (std::size_t at = 0; at < input.size();) at = append_json_text(pieces, input, at, piece);
+  CLOCHE_CHECK(pieces + "\"" == whole);
+  CLOCHE_CHECK(json_text_size(input) + 2 == whole.size());
+  CLOCHE_CHECK(std::get<Json>(read_json<Json>(whole, {})) == valid_utf8(input));
+}
+
+// Lines NAME:VALUE as a head, to the checks of what is asked of whom.
+void check_head(std::string_view input, std::size_t piece) {
+  static const http::OriginGuard guard("127.0.0.1", {"box.test"}, {"https://app.test"});
+  http::Request head;
+  head.method = "POST";
+  http::FoldFinder in_one;
+  http::FoldFinder in_many;
+  in_one.take(input);
+  for (std::size_t at = 0; at < input.size(); at += piece) in_many.take(input.substr(at, piece));
+  CLOCHE_CHECK(in_one.found() == in_many.found());
+  while (!input.empty()) {
+    const std::size_t end = std::min(input.find('\n'), input.size());
+    const std::string_view line = input.substr(0, end);
+    const std::size_t colon = std::min(line.find(':'), line.size());
+    head.fields.emplace_back(line.substr(0, colon), line.substr(std::min(colon + 1, line.size())));
+    input.remove_prefix(std::min(end + 1, input.size()));
+  }
+  (void)http::framing_fault(head, 11);
+  const auto fault = guard.fault(head, http::OriginGuard::Body::json);
+  if (head.field("Host") == "evil.test") CLOCHE_CHECK(fault.has_value());
+  (void)guard.allowed_origin(head);
+  (void)http::OriginGuard::is_origin(input);
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace cloche;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   (void)steps::parse_step("application/json", input);
   // What was read is written so that it reads the same.
@@ -23,9 +78,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       CLOCHE_CHECK(steps::dump_python_json(std::get<steps::PyValue>(again)) == text);
     }
   }
-  CLOCHE_CHECK(http::is_utf8(http::valid_utf8(input)));
-  (void)http::json_string(input);
+  CLOCHE_CHECK(is_utf8(valid_utf8(input)));
   (void)http::query_pairs(input);
+  const std::size_t piece = size == 0 ? 1 : data[0] % 32 + 1;
+  read_both(input);
+  write_string(input, piece);
+  check_head(input, piece);
   const std::size_t line = std::min(input.find('\n'), input.size());
   if (const auto boundary = rest::multipart_boundary(input.substr(0, line))) {
     const auto part =

@@ -178,7 +178,7 @@ class Steps(unittest.TestCase):
         self.assertTrue(self.raw(b"nonsense\r\n\r\n").startswith(b"HTTP/1.1 400 "))
         self.assertTrue(self.raw(b"GET / HTTP/1.1\r\nX: " + b"a" * 100000 + b"\r\n\r\n")
                         .startswith(b"HTTP/1.1 431 "))
-        self.assertTrue(self.raw(b"POST /sessions HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n")
+        self.assertTrue(self.raw(b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n")
                         .startswith(b"HTTP/1.1 413 "))
         self.assertTrue(self.raw(b"GET /openapi.json HTTP/1.0\r\n\r\n")
                         .startswith(b"HTTP/1.0 200 "))

@@ -3,23 +3,63 @@
 // Threads: everything happens on the connection's loop; Exchange's functions post to it.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <chrono>
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "doors/http/loops.h"
 #include "doors/http/server.h"
 
 namespace cloche::http {
 
+// How a connection stands: who waits for what, and since when.
+struct Standing {
+  enum class Stage : std::uint8_t {
+    silent,     // no whole head of a request yet
+    idle,       // between two requests
+    receiving,  // a request that has begun
+    answering,
+  };
+  static constexpr std::size_t stages = 4;
+  Stage stage = Stage::silent;
+  std::int64_t since_ns =
+      0;  // of std::chrono::steady_clock; or since when its client has read nothing
+};
+
 // What connections have in common, and the server knows of them.
 class Connection {
  public:
+  // `peer_name` is the client's address, without the port; of IPv6 the network.
+  explicit Connection(std::string peer_name) : peer_name_(std::move(peer_name)) {}
   virtual ~Connection() = default;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // On any thread, also while it ends.
+  const std::string& peer_name() const noexcept { return peer_name_; }
+  Standing standing() const noexcept { return {stage_, since_ns_}; }
+
   virtual void start() = 0;
   // After the answer to the request in progress, or now where there is none.
   virtual void end_soon() = 0;
   virtual void end_now() = 0;
+
+ protected:
+  void stand(Standing::Stage stage) noexcept {
+    since_ns_.store(std::chrono::steady_clock::now().time_since_epoch().count(),
+                    std::memory_order_relaxed);
+    stage_.store(stage, std::memory_order_relaxed);
+  }
+
+ private:
+  const std::string peer_name_;
+  std::atomic<Standing::Stage> stage_ = Standing::Stage::silent;
+  std::atomic<std::int64_t> since_ns_ = std::chrono::steady_clock::now().time_since_epoch().count();
 };
 
 // The server, as a connection sees it.
@@ -29,6 +69,11 @@ class Host {
   virtual const ServerOptions& options() const = 0;
   virtual Application& application() = 0;
   virtual bool draining() const = 0;
+  // What the connection's answer keeps in memory for that owner while its client does not read it;
+  // until it has been sent.
+  virtual void keep_unsent(const std::shared_ptr<Connection>& connection, const std::string& owner,
+                           std::uint64_t bytes) = 0;
+  virtual void sent(Connection* connection) = 0;
   virtual void ended(Connection* connection) = 0;
 };
 

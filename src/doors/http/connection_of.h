@@ -2,13 +2,15 @@
 // admission, body, the application, answer; or at the end a tunnel.
 //
 // A request that arrives whole, and is answered within its turn (loops.h), costs one read, one
-// write and no timer.
+// write and no timer. An answer that does not go out at once is counted (unsent_bytes.h), and goes
+// on only while its client reads.
 #pragma once
 
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <boost/asio/dispatch.hpp>
@@ -23,10 +25,13 @@
 #include <optional>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
 #include "base/unique_fd.h"
+#include "doors/http/body_source.h"
 #include "doors/http/connection.h"
 #include "doors/http/deadline.h"
+#include "doors/http/framing.h"
 #include "doors/http/relay.h"
 #include "doors/http/response_head.h"
 
@@ -45,15 +50,19 @@ template <typename Stream>
 class ConnectionOf final : public Connection,
                            public std::enable_shared_from_this<ConnectionOf<Stream>> {
   static constexpr bool is_tls = std::is_same_v<Stream, TlsStream>;
-  static constexpr std::size_t bytes_per_second_at_least = 64 << 10;
   static constexpr std::size_t first_read_bytes = 4 << 10;
   static constexpr std::size_t read_ahead_bytes = 64 << 10;
   static constexpr std::size_t untimed_max_bytes = 1 << 20;
+  static constexpr std::size_t uncounted_max_bytes = 16 << 10;  // of an answer
   using Error = boost::system::error_code;
 
  public:
   ConnectionOf(Host& host, Loop& loop, Stream stream)
-      : host_(host), options_(host.options()), loop_(loop), stream_(std::move(stream)) {
+      : Connection(peer_name_of(stream)),
+        host_(host),
+        options_(host.options()),
+        loop_(loop),
+        stream_(std::move(stream)) {
     Error ignored;
     const auto peer = socket().remote_endpoint(ignored);
     if (!ignored) peer_ = peer.address().to_string() + ":" + std::to_string(peer.port());
@@ -92,13 +101,22 @@ class ConnectionOf final : public Connection,
   class Answer;
   using Parser = bhttp::request_parser<bhttp::string_body>;
 
-  PlainStream& socket() {
+  static PlainStream& socket_of(Stream& stream) {
     if constexpr (is_tls) {
-      return stream_.next_layer();
+      return stream.next_layer();
     } else {
-      return stream_;
+      return stream;
     }
   }
+  static std::string peer_name_of(Stream& stream) {
+    Error ignored;
+    const auto address = socket_of(stream).remote_endpoint(ignored).address();
+    if (!address.is_v6()) return address.to_string();
+    auto bytes = address.to_v6().to_bytes();
+    if (!address.to_v6().is_v4_mapped()) std::fill(bytes.begin() + 8, bytes.end(), std::uint8_t{0});
+    return {bytes.begin(), bytes.end()};
+  }
+  PlainStream& socket() { return socket_of(stream_); }
 
   void close() {
     Error ignored;
@@ -117,7 +135,9 @@ class ConnectionOf final : public Connection,
     }
     if (buffer_.capacity() > read_ahead_bytes) buffer_.shrink_to_fit();
     idle_ = true;
-    deadline_.expires_after(options_.idle_timeout);
+    const bool is_first = request_number_ == 0;
+    if (!is_first) stand(Standing::Stage::idle);
+    deadline_.expires_after(is_first ? options_.first_byte_timeout : options_.idle_timeout);
     stream_.async_read_some(buffer_.prepare(first_read_bytes),
                             [self = this->shared_from_this()](Error error, std::size_t bytes) {
                               self->idle_ = false;
@@ -128,7 +148,10 @@ class ConnectionOf final : public Connection,
   }
 
   void read_head() {
+    if (request_number_ > 0) stand(Standing::Stage::receiving);
     parser_.emplace();
+    folds_ = {};
+    answer_fields_.clear();
     parser_->header_limit(options_.head_limit_bytes);
     parser_->body_limit(boost::none);
     has_time_ = false;
@@ -140,7 +163,12 @@ class ConnectionOf final : public Connection,
   void read_until(Done done, void (ConnectionOf::*next)()) {
     while (!done()) {
       Error error;
-      if (buffer_.size() > 0) buffer_.consume(parser_->put(buffer_.data(), error));
+      if (buffer_.size() > 0) {
+        const bool in_head = !parser_->is_header_done();
+        const std::size_t taken = parser_->put(buffer_.data(), error);
+        if (in_head) folds_.take({static_cast<const char*>(buffer_.data().data()), taken});
+        buffer_.consume(taken);
+      }
       if (error && error != bhttp::error::need_more) return refuse_input(error);
       if (done()) break;
       if (error == bhttp::error::need_more || buffer_.size() == 0) return read_more(done, next);
@@ -163,18 +191,13 @@ class ConnectionOf final : public Connection,
         });
   }
 
-  // For a head once, however many pieces it comes in; for a body as its length says, or else for
-  // each piece of some size.
+  // For a head once, however many pieces it comes in; for each MiB of a body.
   void give_time() {
     const bool in_head = !parser_->is_header_done();
-    boost::optional<std::uint64_t> length;
-    if (!in_head) length = parser_->content_length();
-    const bool renew = !in_head && !length && untimed_bytes_ >= untimed_max_bytes;
-    if (has_time_ && !renew) return;
+    if (has_time_ && (in_head || untimed_bytes_ < untimed_max_bytes)) return;
     has_time_ = true;
     untimed_bytes_ = 0;
-    if (in_head) return deadline_.expires_after(options_.head_timeout);
-    expires_for(length ? static_cast<std::size_t>(*length) : 0);
+    deadline_.expires_after(in_head ? options_.head_timeout : options_.stall_timeout);
   }
 
   void admit() {
@@ -193,7 +216,16 @@ class ConnectionOf final : public Connection,
     keep_alive_ = message.keep_alive() && request_.method != "CONNECT";
     head_only_ = request_.method == "HEAD";
 
+    std::optional<std::string_view> fault = framing_fault(request_, version_);
+    if (folds_.found()) fault = "the lines of a head must not be folded";
+    if (fault) {
+      keep_alive_ = false;
+      return write_response(host_.application().reject(400, *fault));
+    }
+
     Admission admission = host_.application().admit(request_);
+    answer_fields_ = std::move(admission.fields);
+    owner_ = std::move(admission.owner);
     const auto length = parser_->content_length();
     if (!admission.refusal && length && *length > admission.body_limit_bytes)
       admission.refusal = host_.application().reject(413, "the body is too large");
@@ -204,6 +236,7 @@ class ConnectionOf final : public Connection,
     }
     parser_->body_limit(admission.body_limit_bytes);
     if (parser_->is_done()) return handle();
+    stand(Standing::Stage::receiving);
     if (same_text(request_.field("Expect"), "100-continue")) return write_continue();
     read_body();
   }
@@ -223,15 +256,11 @@ class ConnectionOf final : public Connection,
     read_until([this] { return parser_->is_done(); }, &ConnectionOf::handle);
   }
 
-  void expires_for(std::size_t bytes) {
-    deadline_.expires_after(options_.stall_timeout +
-                            std::chrono::seconds(bytes / bytes_per_second_at_least));
-  }
-
   void handle() {
     request_.body = std::move(parser_->get().body());
     parser_.reset();
     deadline_.expires_never();
+    stand(Standing::Stage::answering);
     ++request_number_;
     answer_due_ = true;
     auto answer = std::make_shared<Answer>(this->shared_from_this());
@@ -264,7 +293,7 @@ class ConnectionOf final : public Connection,
 
   std::string head_of(const Response& response, std::optional<std::size_t> content_length) {
     if (host_.draining() || last_) keep_alive_ = false;
-    return response_head(response,
+    return response_head(response, answer_fields_,
                          {.version = version_ >= 10 ? version_ : 11,
                           .persistence = keep_alive_ ? Persistence::keep_alive : Persistence::close,
                           .content_length = content_length,
@@ -275,25 +304,92 @@ class ConnectionOf final : public Connection,
     answer_due_ = false;
     if (awaiting_) blanks_.cancel();
     awaiting_ = false;
-    if (begun_) return finish(std::move(response.body));
+    if (begun_) return finish(std::move(response));
     const bool bodiless = response.status == 204 || response.status == 304;
     std::optional<std::size_t> length;
-    if (!bodiless) length = response.body.size();
+    if (!bodiless) length = response.source ? response.source->size() : response.body.size();
     out_head_ = head_of(response, length);
-    out_body_ = bodiless || head_only_ ? std::string() : std::move(response.body);
+    const bool with_body = !bodiless && !head_only_;
+    out_body_ = with_body ? std::move(response.body) : std::string();
+    source_ = with_body ? std::move(response.source) : nullptr;
     std::size_t written = 0;
     if constexpr (!is_tls) {
       // There is room nearly always.
       Error error;
       written = stream_.write_some(out_buffers(0), error);
       if (error && error != asio::error::would_block && error != asio::error::try_again) return;
-      if (written == out_head_.size() + out_body_.size()) return written_all();
+      if (written == out_size() && !source_) return written_all();
     }
-    expires_for(out_body_.size());
-    asio::async_write(stream_, out_buffers(written),
-                      [self = this->shared_from_this()](Error error, std::size_t) {
-                        if (!error) self->written_all();
-                      });
+    count_unsent(out_size() - written + (source_ ? source_->kept_bytes() : 0));
+    untimed_bytes_ = 0;
+    deadline_.expires_after(options_.stall_timeout);
+    send_rest(written);
+  }
+
+  void count_unsent(std::uint64_t bytes) {
+    if (bytes <= uncounted_max_bytes) return;
+    counted_ = true;
+    stand(Standing::Stage::answering);  // it is from now on that it is not read
+    host_.keep_unsent(this->shared_from_this(), owner_, bytes);
+  }
+
+  std::size_t out_size() const { return out_head_.size() + out_body_.size(); }
+
+  // Sends what is left of out_head_ and out_body_ when `written` bytes of it are gone; then
+  // sent_piece.
+  void send_rest(std::size_t written) {
+    if (written == out_size()) return sent_piece();
+    stream_.async_write_some(out_buffers(written), [self = this->shared_from_this(), written](
+                                                       Error error, std::size_t bytes) {
+      if (error) return;  // the last reference goes, and closes
+      self->moved_out(bytes);
+      self->send_rest(written + bytes);
+    });
+  }
+
+  // The client reads: it has time for more.
+  void moved_out(std::size_t bytes) {
+    if (counted_) stand(Standing::Stage::answering);
+    untimed_bytes_ += bytes;
+    if (untimed_bytes_ < untimed_max_bytes) return;
+    untimed_bytes_ = 0;
+    deadline_.expires_after(options_.stall_timeout);
+  }
+
+  void sent_piece() {
+    out_head_.clear();
+    out_body_.clear();
+    if (begun_) {
+      writing_ = false;
+      write_pending();
+    } else if (source_) {
+      make_piece(&ConnectionOf::send_piece);
+    } else {
+      written_all();
+    }
+  }
+
+  // Has the body's source make its next piece, in a turn of its own, and passes it on to `then`.
+  void make_piece(void (ConnectionOf::*then)(std::string piece)) {
+    asio::post(stream_.get_executor(), [self = this->shared_from_this(), then] {
+      const std::shared_ptr<BodySource> source = self->source_;
+      std::string piece;
+      Loop::Turn turn(self->loop_);
+      const bool made = source->next(piece);
+      const auto go_on = [self, then, made](std::string its_piece) {
+        if (!made) return self->close();
+        if (its_piece.empty()) self->source_.reset();
+        ((*self).*then)(std::move(its_piece));
+      };
+      if (turn.finish()) return go_on(std::move(piece));
+      asio::post(self->stream_.get_executor(),
+                 [go_on, piece = std::move(piece)]() mutable { go_on(std::move(piece)); });
+    });
+  }
+
+  void send_piece(std::string piece) {
+    out_body_ = std::move(piece);
+    send_rest(0);
   }
 
   // What is left of the answer when `written` bytes are gone.
@@ -308,6 +404,7 @@ class ConnectionOf final : public Connection,
   }
 
   void answered() {
+    if (std::exchange(counted_, false)) host_.sent(this);
     if (keep_alive_) return await_request();
     finish_connection();
   }
@@ -353,35 +450,37 @@ class ConnectionOf final : public Connection,
     chunked_ = version_ >= 11;
     if (!chunked_) keep_alive_ = false;
     out_head_ = head_of(json_response(200, {}), std::nullopt);
+    out_body_.clear();
     writing_ = true;
-    expires_for(0);
-    asio::async_write(stream_, asio::buffer(out_head_),
-                      [self = this->shared_from_this()](Error error, std::size_t) {
-                        self->writing_ = false;
-                        if (!error) self->write_pending();
-                      });
+    untimed_bytes_ = 0;
+    deadline_.expires_after(options_.stall_timeout);
+    send_rest(0);
   }
 
-  void finish(std::string body) {
-    pending_ += body;
+  void finish(Response response) {
+    pending_ += response.body;
+    if (!head_only_) source_ = std::move(response.source);
     finished_ = true;
+    count_unsent(pending_.size() + (source_ ? source_->kept_bytes() : 0));
     write_pending();
   }
 
   void write_pending() {
     if (writing_) return;
     if (head_only_) pending_.clear();
-    std::string piece;
-    if (!pending_.empty()) {
-      if (chunked_)
-        piece = to_hex(pending_.size()) + "\r\n" + pending_ + "\r\n";
-      else
-        piece = std::move(pending_);
-      pending_.clear();
+    if (pending_.empty() && source_) {
+      writing_ = true;
+      return make_piece(&ConnectionOf::add_piece);
     }
-    const bool last = finished_;
-    if (last && chunked_ && !head_only_) piece += "0\r\n\r\n";
-    if (piece.empty()) {
+    const bool last = finished_ && !source_;
+    if (!pending_.empty()) {
+      if (chunked_) out_head_ = to_hex(pending_.size()) + "\r\n";
+      out_body_ = std::exchange(pending_, {});
+      if (chunked_) out_body_ += "\r\n";
+    }
+    if (last && !ended_ && chunked_ && !head_only_) out_body_ += "0\r\n\r\n";
+    if (last) ended_ = true;
+    if (out_body_.empty()) {
       if (last) {
         end_pieces();
       } else {
@@ -390,20 +489,21 @@ class ConnectionOf final : public Connection,
       return;
     }
     writing_ = true;
-    expires_for(piece.size());
-    auto text = std::make_shared<std::string>(std::move(piece));
-    asio::async_write(stream_, asio::buffer(*text),
-                      [self = this->shared_from_this(), text, last](Error error, std::size_t) {
-                        self->writing_ = false;
-                        if (error) return;
-                        if (!last) return self->write_pending();
-                        self->end_pieces();
-                      });
+    untimed_bytes_ = 0;
+    deadline_.expires_after(options_.stall_timeout);
+    send_rest(0);
+  }
+
+  void add_piece(std::string piece) {
+    writing_ = false;
+    pending_ = std::move(piece);
+    write_pending();
   }
 
   void end_pieces() {
     finished_ = false;
     begun_ = false;
+    ended_ = false;
     answered();
   }
 
@@ -477,8 +577,9 @@ class ConnectionOf final : public Connection,
   std::string peer_;
   beast::flat_buffer buffer_{1 << 20};
   std::optional<Parser> parser_;
+  FoldFinder folds_;
   bool has_time_ = false;          // the deadline is that of this head or body
-  std::size_t untimed_bytes_ = 0;  // of it, since then
+  std::size_t untimed_bytes_ = 0;  // of it, or of an answer, since then
   Request request_;
   unsigned version_ = 11;
   bool keep_alive_ = true;
@@ -487,15 +588,20 @@ class ConnectionOf final : public Connection,
   bool last_ = false;  // no request after this one
   std::uint64_t request_number_ = 0;
   bool answer_due_ = false;
+  Fields answer_fields_;  // besides the answer's own
   std::string out_head_;  // of the answer that is being written
   std::string out_body_;
+  std::shared_ptr<BodySource> source_;  // of what comes after out_body_
+  std::string owner_;                   // of the request that is being answered
+  bool counted_ = false;                // with what it keeps for that owner
   // Of an answer after blanks.
   asio::steady_timer blanks_{stream_.get_executor()};
   bool awaiting_ = false;
   bool begun_ = false;
   bool chunked_ = false;
   bool writing_ = false;
-  bool finished_ = false;
+  bool finished_ = false;  // all of the answer is there
+  bool ended_ = false;     // all of it is being sent
   std::string pending_;
 };
 

@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
+#include "base/json_string.h"
 #include "doors/http/date.h"
-#include "doors/http/message.h"
 
 namespace cloche::http {
 namespace {
@@ -31,29 +31,6 @@ bool is_plain(std::string_view text) {
 }
 
 }  // namespace
-
-std::string json_string(std::string_view text) {
-  std::string json = "\"";
-  for (const char c : valid_utf8(text)) {
-    switch (c) {
-      case '"': json += "\\\""; break;
-      case '\\': json += "\\\\"; break;
-      case '\n': json += "\\n"; break;
-      case '\r': json += "\\r"; break;
-      case '\t': json += "\\t"; break;
-      case '\b': json += "\\b"; break;
-      case '\f': json += "\\f"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          fmt::format_to(std::back_inserter(json), "\\u{:04x}", static_cast<unsigned>(c));
-        } else {
-          json += c;
-        }
-    }
-  }
-  json += '"';
-  return json;
-}
 
 std::string figures_json(const std::vector<std::string>& paths) {
   std::string json;

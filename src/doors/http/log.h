@@ -31,8 +31,6 @@ class Log {
   std::mutex mutex_;
 };
 
-// A JSON string with its quotes. Bytes that are not UTF-8 are replaced.
-std::string json_string(std::string_view text);
 // What the result of a run has of figures (RunResult::figures): a further field,
 // `,"figures":[...]`, or nothing where there are none.
 std::string figures_json(const std::vector<std::string>& paths);

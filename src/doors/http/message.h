@@ -1,6 +1,7 @@
 // Requests and answers of HTTP as values.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,10 +25,13 @@ struct Request {
   std::string_view field(std::string_view name) const;
 };
 
+class BodySource;
+
 struct Response {
   int status = 200;
   Fields fields;  // besides Date, Server, Content-Length and Connection
   std::string body;
+  std::shared_ptr<BodySource> source = nullptr;  // instead of `body`, where there is one
 };
 
 Response text_response(int status, std::string text);
@@ -41,9 +45,5 @@ std::string percent_decode(std::string_view text, Plus plus = Plus::itself);
 std::vector<std::pair<std::string, std::string>> query_pairs(std::string_view query);
 
 bool same_text(std::string_view a, std::string_view b);  // but for the case of ASCII letters
-
-// The text with every byte that is not UTF-8 replaced by U+FFFD, as Python's `replace` does it.
-std::string valid_utf8(std::string_view text);
-bool is_utf8(std::string_view text);
 
 }  // namespace cloche::http

@@ -16,15 +16,17 @@ bool is_one_line(std::string_view text) {
 
 }  // namespace
 
-std::string response_head(const Response& response, const HeadFacts& facts) {
+std::string response_head(const Response& response, const Fields& more, const HeadFacts& facts) {
   namespace bhttp = boost::beast::http;
   const auto reason = bhttp::obsolete_reason(static_cast<bhttp::status>(response.status));
   fmt::memory_buffer head;
   const auto out = std::back_inserter(head);
   fmt::format_to(out, "HTTP/1.{} {} {}\r\n", facts.version >= 11 ? 1 : 0, response.status,
                  std::string_view(reason.data(), reason.size()));
-  for (const auto& [name, value] : response.fields) {
-    if (is_one_line(name) && is_one_line(value)) fmt::format_to(out, "{}: {}\r\n", name, value);
+  for (const Fields* fields : {&response.fields, &more}) {
+    for (const auto& [name, value] : *fields) {
+      if (is_one_line(name) && is_one_line(value)) fmt::format_to(out, "{}: {}\r\n", name, value);
+    }
   }
   fmt::format_to(out, "Server: cloche\r\nDate: {}\r\n",
                  http_date(std::chrono::system_clock::now()));

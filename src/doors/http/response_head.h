@@ -18,8 +18,8 @@ struct HeadFacts {
   bool chunked = false;
 };
 
-// The status line and the fields, with the empty line. A field whose name or value would be more
-// than one is left out.
-std::string response_head(const Response& response, const HeadFacts& facts);
+// The status line and the fields, `more` among them, with the empty line. A field whose name or
+// value would be more than one is left out.
+std::string response_head(const Response& response, const Fields& more, const HeadFacts& facts);
 
 }  // namespace cloche::http

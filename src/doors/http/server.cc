@@ -1,31 +1,45 @@
 #include "doors/http/server.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
-#include <unordered_map>
-#include <vector>
 
 #include "base/host_error.h"
 #include "doors/http/connection.h"
+#include "doors/http/connection_table.h"
 #include "doors/http/loops.h"
+#include "doors/http/unsent_bytes.h"
 
 namespace cloche::http {
 
 namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
 
+namespace {
+
+// Half of what the process may have: sessions need descriptors too.
+std::size_t descriptors_for_connections() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+  return static_cast<std::size_t>(limit.rlim_cur / 2);
+}
+
+}  // namespace
+
 class Server::Impl final : public Host {
  public:
   Impl(const ServerOptions& options, Application& application)
       : options_(options),
         application_(application),
+        connections_(std::min(options.connection_limit, descriptors_for_connections())),
+        unsent_(options.unsent_limit_bytes, options.unsent_limit_bytes / 2),
         loops_(options.threads > 0 ? options.threads
                                    : std::max(std::thread::hardware_concurrency(), 1U)),
         acceptor_(loops_[0].context()) {
@@ -41,12 +55,9 @@ class Server::Impl final : public Host {
 
   ~Impl() override {
     drain(std::chrono::milliseconds(0));
-    for (const auto& connection : all()) connection->end_now();
+    for (const auto& connection : connections_.all()) connection->end_now();
     // Each connection goes with its last operation; what is left then has no operation.
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, std::chrono::seconds(5), [this] { return connections_.empty(); });
-    }
+    (void)connections_.wait_until_empty(std::chrono::seconds(5));
     loops_.stop();
   }
 
@@ -54,18 +65,20 @@ class Server::Impl final : public Host {
   Application& application() override { return application_; }
   bool draining() const override { return draining_; }
 
+  void keep_unsent(const std::shared_ptr<Connection>& connection, const std::string& owner,
+                   std::uint64_t bytes) override {
+    for (const auto& leaving : unsent_.keep(connection, owner, bytes)) leaving->end_now();
+  }
+  void sent(Connection* connection) override { unsent_.release(connection); }
+
   void ended(Connection* connection) override {
-    const std::lock_guard lock(mutex_);
-    connections_.erase(connection);
-    changed_.notify_all();
+    unsent_.release(connection);
+    connections_.remove(connection);
   }
 
   std::uint16_t port() const noexcept { return port_; }
 
-  std::size_t connections() const {
-    const std::lock_guard lock(mutex_);
-    return connections_.size();
-  }
+  std::size_t connections() const { return connections_.size(); }
 
   void drain(std::chrono::milliseconds patience) {
     draining_ = true;
@@ -73,9 +86,8 @@ class Server::Impl final : public Host {
       boost::system::error_code ignored;
       acceptor_.close(ignored);
     });
-    for (const auto& connection : all()) connection->end_soon();
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, patience, [this] { return connections_.empty(); });
+    for (const auto& connection : connections_.all()) connection->end_soon();
+    (void)connections_.wait_until_empty(patience);
   }
 
  private:
@@ -119,6 +131,7 @@ class Server::Impl final : public Host {
           if (!error) {
             serve(loop, std::move(socket));
           } else if (error == asio::error::no_descriptors || error == asio::error::no_memory) {
+            for (const auto& leaving : connections_.shed()) leaving->end_now();
             return pause_accepting();
           }
           accept();
@@ -136,32 +149,19 @@ class Server::Impl final : public Host {
   }
 
   void serve(Loop& loop, Tcp::socket socket) {
-    if (connections() >= options_.connection_limit) return;  // closed
     const std::shared_ptr<Connection> connection =
         tls_ ? make_tls_connection(*this, loop, std::move(socket), *tls_)
              : make_plain_connection(*this, loop, std::move(socket));
-    {
-      const std::lock_guard lock(mutex_);
-      connections_.emplace(connection.get(), connection);
-    }
-    connection->start();
-  }
-
-  std::vector<std::shared_ptr<Connection>> all() {
-    std::vector<std::shared_ptr<Connection>> found;
-    const std::lock_guard lock(mutex_);
-    for (const auto& [key, connection] : connections_) {
-      if (auto alive = connection.lock()) found.push_back(std::move(alive));
-    }
-    return found;
+    const ConnectionTable::Verdict verdict = connections_.add(connection);
+    for (const auto& leaving : verdict.leaving) leaving->end_now();
+    if (verdict.taken) connection->start();
   }
 
   const ServerOptions options_;
   Application& application_;
   std::optional<asio::ssl::context> tls_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::unordered_map<Connection*, std::weak_ptr<Connection>> connections_;
+  ConnectionTable connections_;
+  UnsentBytes unsent_;
   std::atomic<bool> draining_ = false;
   std::uint16_t port_ = 0;
   // Each connection belongs to one loop for all of its life: no locks among them.

@@ -40,7 +40,9 @@ class Exchange {
 // What the application says to a request's head, before there is a body.
 struct Admission {
   std::uint64_t body_limit_bytes = 1 << 20;
-  std::optional<Response> refusal;  // sent instead of reading the body
+  std::optional<Response> refusal = std::nullopt;  // sent instead of reading the body
+  Fields fields = {};      // that every answer to this request has, besides its own
+  std::string owner = {};  // whose answer it is: what it keeps in memory counts for them
 };
 
 class Application {
@@ -61,11 +63,17 @@ struct ServerOptions {
   std::string tls_certificate;  // PEM files; both or none
   std::string tls_key;
   std::size_t threads = 0;  // that serve at once; 0: one a processor
+  // What the process may have of descriptors bounds it too, and one peer holds three quarters at
+  // most. Beyond it those leave that have been silent for the longest time.
   std::size_t connection_limit = 4096;
+  // What answers may keep in memory that clients have not read; one owner's half of it. Beyond it
+  // those lose their connection that have read nothing for the longest time.
+  std::uint64_t unsent_limit_bytes = 512ULL << 20;
   std::uint32_t head_limit_bytes = 32 << 10;
+  std::chrono::seconds first_byte_timeout{10};  // of a connection
   std::chrono::seconds head_timeout{15};
   std::chrono::seconds idle_timeout{75};   // between requests
-  std::chrono::seconds stall_timeout{30};  // of a body, either way, besides a second per 64 KiB
+  std::chrono::seconds stall_timeout{30};  // for a MiB of a body, either way, or what is left of it
 };
 
 class Server {

@@ -1,13 +1,13 @@
 #include "doors/http/token_store.h"
 
 #include <fmt/format.h>
-#include <openssl/crypto.h>
 #include <openssl/sha.h>
 
-#include <charconv>
 #include <fstream>
+#include <span>
 #include <sstream>
 
+#include "base/constant_time.h"
 #include "base/hex.h"
 #include "base/host_error.h"
 #include "doors/http/message.h"
@@ -16,6 +16,10 @@ namespace cloche::http {
 namespace {
 
 constexpr std::size_t token_max_bytes = 4096;
+
+std::string_view text_of(std::span<const unsigned char> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 }  // namespace
 
@@ -44,13 +48,7 @@ void TokenStore::read_file(const std::string& file) {
     std::string more;
     if (!(words >> name)) continue;
     Digest digest{};
-    bool good =
-        static_cast<bool>(words >> hex) && !(words >> more) && hex.size() == digest.size() * 2;
-    for (std::size_t i = 0; good && i < digest.size(); ++i) {
-      const char* from = hex.data() + i * 2;
-      good = std::from_chars(from, from + 2, digest[i], 16).ptr == from + 2;
-    }
-    if (!good) {
+    if (!(words >> hex) || words >> more || !from_hex(hex, digest)) {
       throw HostError(
           fmt::format("{}:{}: a line is a NAME and the SHA-256 of a token in hex", file, number));
     }
@@ -65,7 +63,7 @@ std::optional<std::string> TokenStore::owner_of(std::string_view token) const {
   const Digest digest = digest_of(token);
   const Entry* found = nullptr;
   for (const Entry& entry : entries_) {
-    if (::CRYPTO_memcmp(digest.data(), entry.digest.data(), digest.size()) == 0) found = &entry;
+    if (is_same_digest(text_of(digest), text_of(entry.digest))) found = &entry;
   }
   return found ? std::optional(found->owner) : std::nullopt;
 }

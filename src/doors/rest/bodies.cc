@@ -1,15 +1,15 @@
 #include "doors/rest/bodies.h"
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "doors/rest/replies.h"
 #include "doors/ssh/public_key.h"
 
 namespace cloche::rest {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedJson;  // metadata is told as it came
 
 constexpr std::int64_t ttl_min_s = 60;
 constexpr std::int64_t ttl_max_s = 28'800;
@@ -17,20 +17,13 @@ constexpr std::int64_t ttl_default_s = 3600;
 constexpr std::int64_t timeout_max_s = 300;
 constexpr std::size_t metadata_max_bytes = 64 << 10;
 constexpr std::size_t image_max_bytes = 1024;
-constexpr std::size_t depth_max = 64;
 
-// An object, or null where it is none. Depth is bounded before anything recurses over it.
+// An object, or null where it is none. Of equal names the last counts.
 Json read_object(std::string_view body) {
-  std::size_t deepest = 0;
-  Json json = Json::parse(
-      body,
-      [&](int depth, Json::parse_event_t, Json&) {
-        deepest = std::max(deepest, static_cast<std::size_t>(depth));
-        return deepest <= depth_max;
-      },
-      false);
-  if (deepest > depth_max || !json.is_object()) return nullptr;
-  return json;
+  auto read = read_json<Json>(body, {.repeated = RepeatedNames::last_wins});
+  if (std::holds_alternative<JsonProblem>(read) || !std::get<Json>(read).is_object())
+    return nullptr;
+  return std::get<Json>(std::move(read));
 }
 
 http::Response malformed() {
@@ -113,7 +106,7 @@ Checked<session::SessionRequest> read_create(std::string_view body) {
   }
   if (const Json* metadata = member(json, "metadata")) {
     if (!metadata->is_object()) return invalid("metadata must be an object");
-    request.metadata = metadata->dump(-1, ' ', false, Json::error_handler_t::replace);
+    request.metadata = write_json(*metadata);
     if (request.metadata.size() > metadata_max_bytes)
       return invalid("metadata must be smaller than 64 KiB");
   }

@@ -1,6 +1,11 @@
 // Files up and down.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
+
+#include "cloche/open_file.h"
+#include "doors/http/body_source.h"
 #include "doors/rest/multipart.h"
 #include "doors/rest/replies.h"
 #include "doors/rest/rest_door.h"
@@ -37,6 +42,43 @@ std::string quoted_name(std::string_view name) {
   }
   return text + "\"";
 }
+
+constexpr std::size_t read_at_once_bytes = 256 << 10;
+
+// A file, read while it is sent; as long as it was at the start. A session that is deleted
+// meanwhile, or a file that is cut, ends it.
+class FileBody final : public http::BodySource {
+ public:
+  FileBody(std::shared_ptr<session::Session> session, session::Session::Use sandbox,
+           std::unique_ptr<OpenFile> file, std::uint64_t size)
+      : session_(std::move(session)),
+        sandbox_(std::move(sandbox)),
+        file_(std::move(file)),
+        size_(size) {}
+
+  std::uint64_t size() const override { return size_; }
+  std::uint64_t kept_bytes() const override { return read_at_once_bytes; }
+
+  bool next(std::string& to) override {
+    const auto wanted =
+        static_cast<std::size_t>(std::min<std::uint64_t>(size_ - at_, read_at_once_bytes));
+    if (wanted == 0) return true;
+    if (session_->status() == session::Status::closed) return false;
+    const Result<std::string> piece = file_->read(at_, wanted);
+    if (!piece || piece->size() != wanted) return false;
+    at_ += wanted;
+    to += *piece;
+    session_->touch();
+    return true;
+  }
+
+ private:
+  const std::shared_ptr<session::Session> session_;
+  const session::Session::Use sandbox_;
+  const std::unique_ptr<OpenFile> file_;  // goes before the sandbox
+  const std::uint64_t size_;
+  std::uint64_t at_ = 0;
+};
 
 http::Response missing(std::string_view what) {
   return error(400, "INVALID_PARAMETER", fmt::format("{} is required", what));
@@ -84,17 +126,31 @@ http::Response RestDoor::upload(Sandbox& sandbox, const http::Request& request) 
   return http::json_response(201, file_json(*info, path, md5_hex(content)));
 }
 
-http::Response RestDoor::download(Sandbox& sandbox, const http::Request& request) {
+http::Response RestDoor::download(const SessionPtr& session, session::Session::Use sandbox,
+                                  const http::Request& request) {
   std::optional<std::string> given = query_value(request, "filePath");
   if (!given) given = query_value(request, "path");
   if (!given || given->empty()) return missing("filePath");
   const std::string path = absolute(*given);
-  Result<std::string> content = sandbox.files().read(path);
+  http::Response response{
+      200,
+      {{"Content-Type", "application/octet-stream"},
+       {"Content-Disposition", "attachment; filename=" + quoted_name(last_component(path))}},
+      {}};
+  const Result<FileInfo> info = sandbox->files().stat(path);
+  if (info && info->kind == FileKind::file && info->size_bytes > read_at_once_bytes) {
+    Result<std::unique_ptr<OpenFile>> file = sandbox->files().open(path, {.read = true});
+    if (!file) return file_error(file.error(), path);
+    const Result<FileInfo> opened = (*file)->stat();
+    if (!opened) return file_error(opened.error(), path);
+    response.source = std::make_shared<FileBody>(session, std::move(sandbox), *std::move(file),
+                                                 opened->size_bytes);
+    return response;
+  }
+  Result<std::string> content = sandbox->files().read(path);
   if (!content) return file_error(content.error(), path);
-  return {200,
-          {{"Content-Type", "application/octet-stream"},
-           {"Content-Disposition", "attachment; filename=" + quoted_name(last_component(path))}},
-          *std::move(content)};
+  response.body = *std::move(content);
+  return response;
 }
 
 }  // namespace cloche::rest

@@ -7,7 +7,9 @@
 #include <span>
 
 #include "base/hex.h"
+#include "base/json_string.h"
 #include "base/random.h"
+#include "doors/http/body_source.h"
 #include "doors/http/date.h"
 #include "doors/http/log.h"
 
@@ -16,7 +18,6 @@ namespace {
 
 using http::figures_json;
 using http::iso_timestamp;
-using http::json_string;
 
 std::string request_id() { return "req-" + random_hex(8); }
 
@@ -90,17 +91,16 @@ std::string session_json(const session::Session& session) {
       json_string(facts.image));
 }
 
-std::string result_json(const RunResult& result) {
+http::Response result_response(RunResult result) {
   const bool timed_out = result.status == RunStatus::timed_out;
-  std::string errors = result.stderr_data;
-  if (result.status == RunStatus::not_started) errors += result.reason + "\n";
-  return fmt::format(R"({{"status":"{}","exitCode":{},"stdout":{},"stderr":{}{}}})",
-                     timed_out               ? "timeout"
-                     : result.exit_code == 0 ? "completed"
-                                             : "failed",
-                     timed_out ? "null" : std::to_string(result.exit_code),
-                     json_string(result.stdout_data), json_string(errors),
-                     figures_json(result.figures));
+  if (result.status == RunStatus::not_started) result.stderr_data += result.reason + "\n";
+  const std::string before = fmt::format(R"({{"status":"{}","exitCode":{},"stdout":)",
+                                         timed_out               ? "timeout"
+                                         : result.exit_code == 0 ? "completed"
+                                                                 : "failed",
+                                         timed_out ? "null" : std::to_string(result.exit_code));
+  return http::output_response(200, before, std::move(result.stdout_data), R"(,"stderr":)",
+                               std::move(result.stderr_data), figures_json(result.figures) + "}");
 }
 
 std::string file_json(const FileInfo& info, std::string_view path, std::string_view checksum) {

@@ -20,7 +20,7 @@ http::Response rate_limited(const RateLimiter::Verdict& verdict, std::string_vie
 http::Response file_error(Errno code, std::string_view path);
 
 std::string session_json(const session::Session& session);
-std::string result_json(const RunResult& result);
+http::Response result_response(RunResult result);
 // `path` is absolute; `checksum` the MD5 of the content.
 std::string file_json(const FileInfo& info, std::string_view path, std::string_view checksum);
 

@@ -1,8 +1,8 @@
 #include "doors/rest/rest_door.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
+#include "base/base64.h"
 #include "doors/rest/openapi.h"
 #include "doors/rest/replies.h"
 
@@ -55,16 +55,7 @@ std::string basic_password(std::string_view header) {
       !http::same_text(header.substr(0, scheme.size()), scheme))
     return {};
   header.remove_prefix(scheme.size());
-  std::string text(header.size(), '\0');
-  const int size = ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                     reinterpret_cast<const unsigned char*>(header.data()),
-                                     static_cast<int>(header.size()));
-  if (size < 0) return {};
-  text.resize(static_cast<std::size_t>(size));
-  while (header.ends_with('=') && !text.empty()) {
-    header.remove_suffix(1);
-    text.pop_back();
-  }
+  const std::string text = from_base64(header).value_or(std::string());
   const std::size_t colon = text.find(':');
   return colon == text.npos ? std::string() : text.substr(colon + 1);
 }
@@ -81,9 +72,9 @@ std::optional<std::string> RestDoor::owner_of(const http::Request& request) cons
 }
 
 http::Admission RestDoor::admit(const http::Request& head, const std::string& path) {
-  if (path == "/health" || path == "/metrics" || path == "/openapi.json")
-    return {1024, std::nullopt};
-  if (!owner_of(head)) {
+  if (path == "/health" || path == "/metrics" || path == "/openapi.json") return {1024};
+  std::optional<std::string> owner = owner_of(head);
+  if (!owner) {
     if (head.method == "CONNECT")
       return {0, http::text_response(401, "a bearer token is required\n")};
     return {0, unauthorized()};
@@ -91,11 +82,20 @@ http::Admission RestDoor::admit(const http::Request& head, const std::string& pa
   std::string id;
   std::string action;
   const bool is_upload = split(path, id, action) && action == "files" && head.method == "POST";
-  return {is_upload ? limits_.upload_bytes + multipart_extra_bytes : body_max_bytes, std::nullopt};
+  return {
+      .body_limit_bytes = is_upload ? limits_.upload_bytes + multipart_extra_bytes : body_max_bytes,
+      .owner = *std::move(owner)};
 }
 
 http::Response RestDoor::reject(int status, std::string_view reason) const {
-  return error(status, status >= 500 ? "INTERNAL_ERROR" : "INVALID_REQUEST", reason);
+  const std::string_view code = status >= 500   ? "INTERNAL_ERROR"
+                                : status == 403 ? "FORBIDDEN"
+                                                : "INVALID_REQUEST";
+  return error(status, code, reason);
+}
+
+bool RestDoor::is_public(std::string_view path) {
+  return path == "/health" || path == "/ready" || path == "/openapi.json";
 }
 
 // Work that takes a while, or asks the sandbox.
@@ -154,7 +154,7 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
     auto use = std::make_shared<session::Session::Use>(session::Session::use(session));
     if (!*use) return exchange->send(not_running(*session));
     return answer(exchange, [this, use, session, is_post, request = std::move(request)] {
-      if (!is_post) return download(**use, request);
+      if (!is_post) return download(session, std::move(*use), request);
       http::Response response = upload(**use, request);
       parts_.sessions.save(session);
       return response;
@@ -221,7 +221,7 @@ void RestDoor::run(Kind kind, const SessionPtr& session, const http::Request& re
   if (!*use) return exchange->send(not_running(*session));
   exchange->send_blanks_until_answer(blank_interval);
   answer(exchange, [this, kind, use, session, body = std::get<CommandBody>(std::move(checked))] {
-    const RunResult result = run_in(**use, body);
+    RunResult result = run_in(**use, body);
     parts_.sessions.save(session);
     parts_.metrics.count("cloche_commands_total");
     parts_.log.event(
@@ -231,7 +231,7 @@ void RestDoor::run(Kind kind, const SessionPtr& session, const http::Request& re
          {"duration_ms",
           fmt::format("{:.1f}",
                       std::chrono::duration<double, std::milli>(result.duration).count())}});
-    return http::json_response(200, result_json(result));
+    return result_response(std::move(result));
   });
 }
 
@@ -272,7 +272,8 @@ void RestDoor::tunnel(const std::string& owner, const http::Request& request,
     return refuse(503, "the session is paused: resume it first\n");
   if (!parts_.ssh.has_room()) return refuse(503, "there are too many SSH connections\n");
   session->touch();
-  exchange->open_tunnel([this, session](int fd) { parts_.ssh.serve(UniqueFd(fd), session); });
+  exchange->open_tunnel(
+      [this, session](int fd) { parts_.ssh.serve(UniqueFd(fd), session, session->facts().id); });
 }
 
 }  // namespace cloche::rest

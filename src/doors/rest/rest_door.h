@@ -42,6 +42,8 @@ class RestDoor {
   // sandbox.
   void handle(http::Request request, std::shared_ptr<http::Exchange> exchange);
   http::Response reject(int status, std::string_view reason) const;
+  // Whether the path, without the prefix, tells of no session to whoever reads it.
+  static bool is_public(std::string_view path);
 
  private:
   using ExchangePtr = std::shared_ptr<http::Exchange>;
@@ -57,7 +59,8 @@ class RestDoor {
            const ExchangePtr& exchange);
   RunResult run_in(Sandbox& sandbox, const CommandBody& body);
   http::Response upload(Sandbox& sandbox, const http::Request& request);
-  http::Response download(Sandbox& sandbox, const http::Request& request);
+  static http::Response download(const SessionPtr& session, session::Session::Use sandbox,
+                                 const http::Request& request);
   void tunnel(const std::string& owner, const http::Request& request, const ExchangePtr& exchange);
   void answer(const ExchangePtr& exchange, std::function<http::Response()> work);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_string.h"
 #include "doors/http/api_pages.h"
 #include "doors/http/assets.h"
 
@@ -51,6 +52,26 @@ class Counted final : public http::Exchange {
   const std::string_view method_;
 };
 
+// What makes a browser show an answer to the page that asked.
+http::Fields page_fields(std::string_view origin) {
+  return {{"Access-Control-Allow-Origin", std::string(origin)},
+          {"Access-Control-Expose-Headers",
+           "Content-Disposition, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset"},
+          {"Vary", "Origin"}};
+}
+
+// To the question of a browser whether a page may ask what no form could.
+http::Response preflight_answer(const http::Request& head) {
+  http::Response answer{204,
+                        {{"Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE"},
+                         {"Access-Control-Allow-Headers", "Authorization, Content-Type"},
+                         {"Access-Control-Max-Age", "600"}},
+                        {}};
+  if (http::same_text(head.field("Access-Control-Request-Private-Network"), "true"))
+    answer.fields.emplace_back("Access-Control-Allow-Private-Network", "true");
+  return answer;
+}
+
 struct Page {
   std::string_view type;
   std::string_view content;
@@ -85,10 +106,31 @@ bool Application::is_rest(const std::string& path, std::string& rest_path) const
 }
 
 http::Admission Application::admit(const http::Request& head) {
+  const std::string_view origin = parts_.guard.allowed_origin(head);
+  if (origin.empty()) return admit_known(head);
+  if (head.method == "OPTIONS" && !head.field("Access-Control-Request-Method").empty())
+    return {0, preflight_answer(head), page_fields(origin)};
+  http::Admission admission = admit_known(head);
+  admission.fields = page_fields(origin);
+  return admission;
+}
+
+http::Admission Application::admit_known(const http::Request& head) {
+  const bool only_reads = head.method == "GET" || head.method == "HEAD";
+  if (only_reads && find_api_page(head, api_)) return {1024};
   std::string path;
-  if (find_api_page(head, api_)) return {1024, std::nullopt};
-  if (is_rest(head.path, path)) return parts_.rest.admit(head, path);
-  return {step_body_max_bytes, std::nullopt};
+  const bool to_rest = is_rest(head.path, path);
+  const bool is_public = only_reads && (to_rest ? rest::RestDoor::is_public(path)
+                                                : steps::StepDoor::is_page(head.path));
+  // The steps' API knows no tokens.
+  if (!is_public && (!to_rest || parts_.tokens.empty())) {
+    const auto body = to_rest && path.ends_with("/files") ? http::OriginGuard::Body::bytes
+                                                          : http::OriginGuard::Body::json;
+    if (const auto fault = parts_.guard.fault(head, body))
+      return {0, refuse(to_rest, fault->status, fault->sentence)};
+  }
+  if (to_rest) return parts_.rest.admit(head, path);
+  return {step_body_max_bytes};
 }
 
 void Application::handle(http::Request request, std::shared_ptr<http::Exchange> exchange) {
@@ -114,9 +156,13 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
 }
 
 http::Response Application::reject(int status, std::string_view reason) {
+  return refuse(api_ == Api::sessions, status, reason);
+}
+
+http::Response Application::refuse(bool is_rest, int status, std::string_view reason) {
   parts_.metrics.count("cloche_http_rejected_total", fmt::format(R"(code="{}")", status));
-  if (api_ == Api::sessions) return parts_.rest.reject(status, reason);
-  return http::json_response(status, fmt::format(R"({{"detail":{}}})", http::json_string(reason)));
+  if (is_rest) return parts_.rest.reject(status, reason);
+  return http::json_response(status, fmt::format(R"({{"detail":{}}})", json_string(reason)));
 }
 
 }  // namespace cloche::serve

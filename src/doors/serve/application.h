@@ -4,6 +4,7 @@
 
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
+#include "doors/http/origin_guard.h"
 #include "doors/http/server.h"
 #include "doors/rest/rest_door.h"
 #include "doors/serve/options.h"
@@ -19,6 +20,8 @@ class Application final : public http::Application {
     rest::RestDoor& rest;
     http::Metrics& metrics;
     http::Log& log;
+    const http::OriginGuard& guard;
+    const http::TokenStore& tokens;
   };
   Application(Parts parts, Api api) : parts_(parts), api_(api) {}
 
@@ -29,6 +32,8 @@ class Application final : public http::Application {
  private:
   // The path for the REST door where the request is its own.
   bool is_rest(const std::string& path, std::string& rest_path) const;
+  http::Admission admit_known(const http::Request& head);
+  http::Response refuse(bool is_rest, int status, std::string_view reason);
 
   Parts parts_;
   const Api api_;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/units.h"
+#include "doors/http/origin_guard.h"
 
 namespace cloche::serve {
 namespace {
@@ -18,12 +19,17 @@ at the root; the steps of `sbs` are at the root with --api steps. It runs until 
   --api sessions|steps      what is at the root (sessions)
   --host ADDRESS            where it listens (127.0.0.1); other than this machine only with tokens, or with --api steps
   --port N                  (8000)
+  --allow-host NAME         a further name by which clients call this server; may be repeated; * is any. Where no token is
+                            asked for, requests to other names than localhost, its address and these are refused
+  --allow-origin ORIGIN     whose pages may use it from a browser, such as https://app.example; may be repeated
   --tls-cert FILE --tls-key FILE
                             HTTPS, with these PEM files
 
   --token TOKEN             who may use /v1; may be repeated. Without any, everyone on this machine may
   --tokens-file FILE        the same from a file that holds no token: one a line, a NAME and its SHA-256 in hex
                             (printf %s "$TOKEN" | sha256sum)
+  --max-connections N       (4096) that a client holds; where all are taken the ones that are silent for the longest time go
+  --unsent-limit BYTES      of answers that clients have not read, in memory (512M); half of it for one token
   --rate-limit N            requests a minute for each token (no limit)
 
   --max-sessions N          (1000)
@@ -118,6 +124,20 @@ Options parse(const std::vector<std::string>& words, Api api) {
        [&](const auto& name, const auto& value) {
          options.http.port = need_number<std::uint16_t>(name, value);
        }},
+      {"--allow-host",
+       [&](const auto& name, const auto& value) {
+         if (value.empty() || value.find_first_of("/@ ") != value.npos)
+           throw UsageError{name + " wants a name such as box.example, or *; not '" + value + "'"};
+         options.allowed_hosts.push_back(value);
+       }},
+      {"--allow-origin",
+       [&](const auto& name, const auto& value) {
+         if (!http::OriginGuard::is_origin(value)) {
+           throw UsageError{name + " wants an origin such as https://app.example, not '" + value +
+                            "'"};
+         }
+         options.allowed_origins.push_back(value);
+       }},
       {"--tls-cert", [&](const auto&, const auto& value) { options.http.tls_certificate = value; }},
       {"--tls-key", [&](const auto&, const auto& value) { options.http.tls_key = value; }},
       {"--token",
@@ -126,6 +146,15 @@ Options parse(const std::vector<std::string>& words, Api api) {
          options.tokens.push_back(value);
        }},
       {"--tokens-file", [&](const auto&, const auto& value) { options.tokens_file = value; }},
+      {"--max-connections",
+       [&](const auto& name, const auto& value) {
+         options.http.connection_limit = need_number<std::size_t>(name, value);
+         if (options.http.connection_limit < 4) throw UsageError{name + " wants 4 at least"};
+       }},
+      {"--unsent-limit",
+       [&](const auto& name, const auto& value) {
+         options.http.unsent_limit_bytes = need_bytes(name, value);
+       }},
       {"--rate-limit",
        [&](const auto& name, const auto& value) {
          options.requests_per_minute = need_number<std::uint64_t>(name, value);

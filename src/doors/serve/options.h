@@ -16,6 +16,8 @@ enum class Api { sessions, steps };  // which of the two is at the root
 struct Options {
   Api api = Api::sessions;
   http::ServerOptions http;
+  std::vector<std::string> allowed_hosts;    // names that the server has besides its own; "*": any
+  std::vector<std::string> allowed_origins;  // whose pages may ask
   std::vector<std::string> tokens;
   std::string tokens_file;
   std::uint64_t requests_per_minute = 0;  // of a token; 0: any number

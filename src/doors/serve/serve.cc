@@ -127,7 +127,8 @@ int serve(Options options) {
   rest.emplace(rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh},
                rest::RestDoor::Limits{options.requests_per_minute,
                                       options.sessions.sandbox.file_limit_bytes});
-  application.emplace(Application::Parts{*steps, *rest, metrics, log}, options.api);
+  const http::OriginGuard guard(options.http.host, options.allowed_hosts, options.allowed_origins);
+  application.emplace(Application::Parts{*steps, *rest, metrics, log, guard, tokens}, options.api);
   http::Server server(options.http, *application);
   if (options.use_ssh_port) ssh.listen(options.http.host, options.ssh_port);
 

@@ -1,14 +1,12 @@
 #include "doors/ssh/connection.h"
 
 #include <fcntl.h>
-#include <openssl/crypto.h>
-#include <openssl/sha.h>
 #include <poll.h>
 
-#include <array>
 #include <chrono>
 #include <string_view>
 
+#include "base/constant_time.h"
 #include "doors/http/lost_peer.h"
 #include "doors/ssh/forward_channel.h"
 #include "doors/ssh/public_key.h"
@@ -17,20 +15,12 @@
 namespace cloche::ssh {
 namespace {
 
+constexpr std::chrono::seconds exchange_patience{15};
 constexpr std::chrono::seconds login_patience{60};
 constexpr int failures_max = 6;
 constexpr std::size_t channels_max = 32;
 constexpr std::uint64_t unread_max_bytes = 8 << 20;
 constexpr std::string_view user_name = "sandbox";
-
-// Without telling by the time it takes where they differ.
-bool is_same_secret(std::string_view a, std::string_view b) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> left;
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> right;
-  ::SHA256(reinterpret_cast<const unsigned char*>(a.data()), a.size(), left.data());
-  ::SHA256(reinterpret_cast<const unsigned char*>(b.data()), b.size(), right.data());
-  return ::CRYPTO_memcmp(left.data(), right.data(), left.size()) == 0;
-}
 
 Connection& self_of(void* data) { return *static_cast<Connection*>(data); }
 
@@ -61,6 +51,16 @@ void Connection::run() {
                                          void* data) {
     return self_of(data).check_password(user, password);
   };
+  // Answered as libssh does it without them: they are looked at only so that the next one is known
+  // to be the next.
+  callbacks_.auth_none_function = [](ssh_session, const char*, void* data) {
+    self_of(data).note_packet();
+    return static_cast<int>(SSH_AUTH_DENIED);
+  };
+  callbacks_.service_request_function = [](ssh_session, const char*, void* data) {
+    self_of(data).note_packet();
+    return 0;
+  };
   callbacks_.auth_pubkey_function = [](ssh_session, const char* user, ssh_key_struct* key,
                                        char state, void* data) {
     return self_of(data).check_key(user, key, state);
@@ -79,7 +79,7 @@ void Connection::run() {
       this);
   // What is small on the way may be large here.
   ::ssh_options_set(handle_, SSH_OPTIONS_COMPRESSION, "no");
-  const long patience_s = login_patience.count();
+  const long patience_s = exchange_patience.count();
   ::ssh_options_set(handle_, SSH_OPTIONS_TIMEOUT, &patience_s);
   const bool exchanged = ::ssh_handle_key_exchange(handle_) == SSH_OK;
   ssh_event event = exchanged ? ::ssh_event_new() : nullptr;
@@ -171,15 +171,31 @@ bool Connection::choose_session(const char* user) {
   return session_ != nullptr;
 }
 
+void Connection::note_packet() { noted_ = packets_; }
+
+// libssh gives strings that end at the first NUL: a name or a password that goes on behind one is
+// another. By what came for this request alone; where other packets came with it nobody can say.
+bool Connection::came_whole(std::string_view user, std::string_view password) const {
+  if (packets_.in_packets != noted_.in_packets + 1) return true;
+  // RFC 4252, section 8: a byte, three strings, a boolean, a string.
+  constexpr std::size_t around = 1 + 4 + 4 + std::string_view("ssh-connection").size() + 4 +
+                                 std::string_view("password").size() + 1 + 4;
+  return packets_.in_bytes - noted_.in_bytes == around + user.size() + password.size();
+}
+
 int Connection::check_password(const char* user, const char* password) {
   if (failures_ >= failures_max) return SSH_AUTH_DENIED;
-  const bool chosen = choose_session(user);
   const std::string_view given = password ? password : "";
+  const bool whole = came_whole(user ? user : "", given);
+  note_packet();
+  const bool chosen = whole && choose_session(user);
   bool good = !parts_.password.empty() && is_same_secret(given, parts_.password);
   // The bearer token of whom the session belongs to. With no tokens at all there is nothing to
-  // know.
+  // know: then a session with a key is for who has the key.
   const std::optional<std::string> owner = parts_.tokens.owner_of(given);
-  if (chosen && owner && *owner == session_->facts().owner) good = true;
+  const bool by_token =
+      !parts_.tokens.empty() || (chosen && session_->facts().ssh_public_key.empty());
+  if (chosen && by_token && owner && *owner == session_->facts().owner) good = true;
   if (!chosen || !good) {
     ++failures_;
     return SSH_AUTH_DENIED;
@@ -189,6 +205,7 @@ int Connection::check_password(const char* user, const char* password) {
 }
 
 int Connection::check_key(const char* user, ssh_key key, char state) {
+  note_packet();
   if (failures_ >= failures_max) return SSH_AUTH_DENIED;
   const bool known = choose_session(user) && !session_->facts().ssh_public_key.empty() &&
                      is_same_key(session_->facts().ssh_public_key, key);

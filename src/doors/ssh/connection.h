@@ -9,6 +9,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
@@ -42,6 +43,8 @@ class Connection {
   bool log_in(ssh_event event);
   void serve(ssh_event event);
   bool choose_session(const char* user);
+  void note_packet();
+  bool came_whole(std::string_view user, std::string_view password) const;
   int check_password(const char* user, const char* password);
   int check_key(const char* user, ssh_key key, char state);
   ssh_channel open_session_channel();
@@ -60,6 +63,7 @@ class Connection {
   ssh_server_callbacks_struct callbacks_{};
   ssh_counter_struct socket_bytes_{};
   ssh_counter_struct packets_{};
+  ssh_counter_struct noted_{};  // packets_ when a request of the login was last looked at
   struct {
     std::uint64_t said = 0;
     std::uint64_t sent = 0;

@@ -11,10 +11,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "base/host_error.h"
@@ -24,6 +26,17 @@ namespace cloche::ssh {
 namespace {
 
 constexpr std::size_t connections_max = 1024;
+constexpr std::size_t logins_max = 64;  // at a time
+
+// The address, of IPv6 the network.
+std::string peer_of(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET) {
+    const auto& in = reinterpret_cast<const sockaddr_in&>(address);
+    return {reinterpret_cast<const char*>(&in.sin_addr), sizeof in.sin_addr};
+  }
+  const auto& in = reinterpret_cast<const sockaddr_in6&>(address);
+  return {reinterpret_cast<const char*>(&in.sin6_addr), 8};
+}
 
 std::string usual_key_file() {
   if (const char* data = std::getenv("XDG_DATA_HOME"); data && *data)
@@ -107,7 +120,10 @@ void SshDoor::accept_all() {
     if (::poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR) return;
     if (wanted[1].revents != 0) return;
     if (wanted[0].revents == 0) continue;
-    UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    UniqueFd fd(
+        ::accept4(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size, SOCK_CLOEXEC));
     if (!fd) {
       // The host is out of descriptors: that does not get better by asking again at once.
       ::poll(&wanted[1], 1, 50);
@@ -115,22 +131,58 @@ void SshDoor::accept_all() {
     }
     const int one = 1;
     (void)::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    serve(std::move(fd), nullptr);
+    serve(std::move(fd), nullptr, peer_of(address));
   }
 }
 
-bool SshDoor::has_room() const { return connections() < connections_max; }
+bool SshDoor::has_room() const {
+  const std::lock_guard lock(mutex_);
+  return sockets_.size() < connections_max ||
+         std::ranges::any_of(sockets_, [](const auto& each) { return !each.second.logged_in; });
+}
+
+// For one more that has not logged in; under the lock. False where all have logged in.
+bool SshDoor::make_room() {
+  std::size_t staying = 0;
+  std::size_t logins = 0;
+  std::map<std::string_view, std::size_t> peers;
+  for (const auto& [fd, place] : sockets_) {
+    staying += place.leaving ? 0 : 1;
+    if (place.logged_in || place.leaving) continue;
+    ++logins;
+    ++peers[place.peer];
+  }
+  if (staying < connections_max && logins < logins_max) return true;
+  auto longest = sockets_.end();
+  std::size_t its_peers = 0;
+  for (auto each = sockets_.begin(); each != sockets_.end(); ++each) {
+    const Place& place = each->second;
+    if (place.logged_in || place.leaving) continue;
+    const std::size_t count = peers[place.peer];
+    if (count < its_peers || (count == its_peers && place.number > longest->second.number))
+      continue;
+    longest = each;
+    its_peers = count;
+  }
+  if (longest == sockets_.end()) return false;
+  longest->second.leaving = true;
+  ::shutdown(longest->first, SHUT_RDWR);
+  return true;
+}
 
 std::size_t SshDoor::connections() const {
   const std::lock_guard lock(mutex_);
   return sockets_.size();
 }
 
-void SshDoor::serve(UniqueFd fd, std::shared_ptr<session::Session> session) {
+void SshDoor::serve(UniqueFd fd, std::shared_ptr<session::Session> session, std::string peer) {
   const int number = fd.get();
   const std::lock_guard lock(mutex_);
-  if (stopping_ || sockets_.size() >= connections_max) return;
-  sockets_.emplace(number, session ? session->facts().id : std::string());
+  // Those that leave are still there for a moment.
+  if (stopping_ || sockets_.size() >= connections_max + logins_max || !make_room()) return;
+  sockets_.emplace(number, Place{.session_id = session ? session->facts().id : std::string(),
+                                 .peer = std::move(peer),
+                                 .number = ++last_number_});
   try {
     std::thread([this, number, session = std::move(session)] { run(number, session); }).detach();
     (void)fd.release();
@@ -154,7 +206,9 @@ void SshDoor::run(int fd, std::shared_ptr<session::Session> session) {
     if (accepted) {
       const auto chosen = [&](const std::string& id) {
         const std::lock_guard chosen_lock(mutex_);
-        sockets_[fd] = id;
+        Place& place = sockets_[fd];
+        place.session_id = id;
+        place.logged_in = true;
       };
       Connection connection(
           {parts_.sessions, parts_.log, parts_.metrics, parts_.tokens, password_, chosen}, handle,
@@ -173,8 +227,8 @@ void SshDoor::run(int fd, std::shared_ptr<session::Session> session) {
 
 void SshDoor::drop(const std::string& session_id) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [fd, id] : sockets_) {
-    if (id == session_id) ::shutdown(fd, SHUT_RDWR);
+  for (const auto& [fd, place] : sockets_) {
+    if (place.session_id == session_id) ::shutdown(fd, SHUT_RDWR);
   }
 }
 

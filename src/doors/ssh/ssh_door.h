@@ -1,6 +1,8 @@
 // SshDoor: SSH and SFTP to sessions, in this process, on libssh.
 //
-// A connection has one thread while it lasts; nothing else costs. Thread-safe.
+// A connection has one thread while it lasts; nothing else costs. Those that have not logged in are
+// few: where one more comes than there may be, the one of them leaves that has taken longest, of
+// the peer that has the most. So half-open connections shut nobody out. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -44,7 +46,8 @@ class SshDoor {
 
   // Serves SSH on a connected stream socket. `session` is the one that a tunnel led to; null: the
   // user name says it, sandbox+ID. Does not wait.
-  void serve(UniqueFd fd, std::shared_ptr<session::Session> session);
+  // `peer` is whom it counts for until somebody has logged in.
+  void serve(UniqueFd fd, std::shared_ptr<session::Session> session, std::string peer);
   // Another door: SSH without a tunnel. Throws HostError.
   void listen(const std::string& host, std::uint16_t port);
 
@@ -57,6 +60,7 @@ class SshDoor {
 
  private:
   void accept_all();
+  bool make_room();
   void run(int fd, std::shared_ptr<session::Session> session);
 
   Parts parts_;
@@ -65,8 +69,15 @@ class SshDoor {
   std::mutex bind_mutex_;
   mutable std::mutex mutex_;
   std::condition_variable ended_;
-  // Of the connections that there are; the session's id, once it is known.
-  std::map<int, std::string> sockets_;
+  struct Place {
+    std::string session_id;  // once it is known
+    std::string peer;
+    std::uint64_t number = 0;  // in the order in which they came
+    bool logged_in = false;
+    bool leaving = false;
+  };
+  std::map<int, Place> sockets_;  // of the connections that there are
+  std::uint64_t last_number_ = 0;
   bool stopping_ = false;
   UniqueFd listener_;
   UniqueFd stop_listening_;

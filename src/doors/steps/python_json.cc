@@ -6,14 +6,16 @@
 #include <charconv>
 #include <cmath>
 
-#include "doors/http/log.h"
-#include "doors/http/message.h"
+#include "base/json_string.h"
+#include "base/utf8.h"
 
 namespace cloche::steps {
 namespace {
 
 constexpr int depth_max = 900;            // CPython gives up at about a thousand
 constexpr std::size_t digits_max = 4300;  // CPython's limit on the digits of an int
+// A step has five. CPython would read more, and an answer would quote them all.
+constexpr std::size_t values_max = 100'000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -116,7 +118,7 @@ class Parser {
   }
 
   PyValue read_value(int depth) {
-    if (depth > depth_max) throw Unreadable{};
+    if (depth > depth_max || ++values_ > values_max) throw Unreadable{};
     if (!more()) fail("Expecting value", at_);
     const char c = text_[at_];
     if (c == '"') return PyValue(PyValue::Kind::string, read_string());
@@ -310,6 +312,7 @@ class Parser {
 
   const std::string_view text_;
   std::size_t at_ = 0;
+  std::size_t values_ = 0;
 };
 
 bool dump_to(const PyValue& value, std::string& json) {
@@ -324,7 +327,7 @@ bool dump_to(const PyValue& value, std::string& json) {
       return true;
     case Kind::string:
       if (has_surrogate(value.text)) return false;
-      json += http::json_string(value.text);
+      append_json_string(json, value.text);
       return true;
     case Kind::array: {
       json += '[';
@@ -342,7 +345,7 @@ bool dump_to(const PyValue& value, std::string& json) {
       for (const auto& [key, member] : value.members) {
         json += std::exchange(comma, ",");
         if (has_surrogate(key)) return false;
-        json += http::json_string(key);
+        append_json_string(json, key);
         json += ':';
         if (!dump_to(member, json)) return false;
       }
@@ -374,55 +377,62 @@ std::pair<std::size_t, std::string> repr_escape(std::string_view text, std::size
   return {0, {}};
 }
 
-std::string python_repr(const PyValue& value) {
+void append_string_repr(std::string& to, std::string_view text) {
+  const char quote =
+      text.find('\'') != std::string::npos && text.find('"') == std::string::npos ? '"' : '\'';
+  to += quote;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto [bytes, escape] = repr_escape(text, at);
+    if (bytes > 0) {
+      to += escape;
+      at += bytes;
+      continue;
+    }
+    const char c = text[at++];
+    if (c == quote || c == '\\') to += '\\';
+    to += c;
+  }
+  to += quote;
+}
+
+// repr(), appended.
+void append_repr(std::string& text, const PyValue& value) {
   using Kind = PyValue::Kind;
-  if (value.kind == Kind::string) {
-    const char quote =
-        value.text.find('\'') != std::string::npos && value.text.find('"') == std::string::npos
-            ? '"'
-            : '\'';
-    std::string text(1, quote);
-    for (std::size_t at = 0; at < value.text.size();) {
-      const auto [bytes, escape] = repr_escape(value.text, at);
-      if (bytes > 0) {
-        text += escape;
-        at += bytes;
-        continue;
+  const char* comma = "";
+  switch (value.kind) {
+    case Kind::string: append_string_repr(text, value.text); return;
+    case Kind::array:
+      text += '[';
+      for (const PyValue& item : value.items) {
+        text += std::exchange(comma, ", ");
+        append_repr(text, item);
       }
-      const char c = value.text[at++];
-      if (c == quote || c == '\\') text += '\\';
-      text += c;
-    }
-    return text + quote;
+      text += ']';
+      return;
+    case Kind::object:
+      text += '{';
+      for (const auto& [key, member] : value.members) {
+        text += std::exchange(comma, ", ");
+        append_string_repr(text, key);
+        text += ": ";
+        append_repr(text, member);
+      }
+      text += '}';
+      return;
+    default: text += python_str(value);
   }
-  if (value.kind == Kind::array) {
-    std::string text = "[";
-    const char* comma = "";
-    for (const PyValue& item : value.items) text += std::exchange(comma, ", ") + python_repr(item);
-    return text + "]";
-  }
-  if (value.kind == Kind::object) {
-    std::string text = "{";
-    const char* comma = "";
-    for (const auto& [key, member] : value.members) {
-      text += std::exchange(comma, ", ") + python_repr(PyValue(Kind::string, key)) + ": " +
-              python_repr(member);
-    }
-    return text + "}";
-  }
-  return python_str(value);
 }
 
 // UTF-8 in which surrogates may stand alone: json.loads decodes so ("surrogatepass").
 bool is_wide_utf8(std::string_view text) {
-  if (http::is_utf8(text)) return true;
+  if (is_utf8(text)) return true;
   std::string rest(text);
   for (std::size_t at = 0; at + 2 < rest.size(); ++at) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(rest[at + i]); };
     if (byte(0) == 0xed && (byte(1) & 0xe0) == 0xa0 && (byte(2) & 0xc0) == 0x80)
       rest.replace(at, 3, "???");
   }
-  return http::is_utf8(rest);
+  return is_utf8(rest);
 }
 
 }  // namespace
@@ -451,12 +461,16 @@ std::string python_str(const PyValue& value) {
     case PyValue::Kind::null: return "None";
     case PyValue::Kind::boolean: return value.text == "true" ? "True" : "False";
     case PyValue::Kind::array:
-    case PyValue::Kind::object: return python_repr(value);
+    case PyValue::Kind::object: {
+      std::string text;
+      append_repr(text, value);
+      return text;
+    }
     default: return value.text;
   }
 }
 
 // What came in was UTF-8 but for them.
-bool has_surrogate(std::string_view text) { return !http::is_utf8(text); }
+bool has_surrogate(std::string_view text) { return !is_utf8(text); }
 
 }  // namespace cloche::steps

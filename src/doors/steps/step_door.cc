@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/json_string.h"
+#include "doors/http/body_source.h"
 #include "doors/steps/pages.h"
 #include "doors/steps/step_request.h"
 
@@ -19,7 +21,7 @@ constexpr int code_killed = -9;
 constexpr std::uint64_t output_limit_bytes = 16ULL << 20;
 
 http::Response detail(int status, std::string_view text) {
-  return http::json_response(status, fmt::format(R"({{"detail":{}}})", http::json_string(text)));
+  return http::json_response(status, fmt::format(R"({{"detail":{}}})", json_string(text)));
 }
 
 // FastAPI's way with a slash too many.
@@ -110,6 +112,8 @@ void StepDoor::handle(http::Request request, std::shared_ptr<http::Exchange> exc
   exchange->send(detail(404, "Not Found"));
 }
 
+bool StepDoor::is_page(std::string_view path) { return find_page(path).has_value(); }
+
 void StepDoor::create(const std::shared_ptr<http::Exchange>& exchange) {
   const auto made = parts_.sessions.create({});
   if (const auto* refusal = std::get_if<session::Refusal>(&made))
@@ -156,11 +160,11 @@ http::Response StepDoor::run(const StepRun& step) {
   options.argv = {program, "-c", step.request.source};
   options.timeout = std::chrono::milliseconds(std::llround(timeout_s_ * 1000));
   options.output_limit_bytes = output_limit_bytes;
-  const RunResult result = step.sandbox->run(options);
+  RunResult result = step.sandbox->run(options);
   parts_.sessions.save(step.session);
 
   const int code = exit_code_of(result);
-  std::string error = http::valid_utf8(result.stderr_data);
+  std::string error = std::move(result.stderr_data);
   if (result.status == RunStatus::timed_out)
     error = "execution timed out after " + seconds_text(timeout_s_) + " seconds";
   if (result.status == RunStatus::not_started) error += result.reason + "\n";
@@ -177,10 +181,9 @@ http::Response StepDoor::run(const StepRun& step) {
   const std::string label = fmt::format(R"(type="{}")", language);
   parts_.metrics.count("cloche_steps_total", label);
   parts_.metrics.count("cloche_step_seconds_total", label, duration_s);
-  return http::json_response(
-      200, fmt::format(R"({{"output":{},"error":{},"exit_code":{}{}}})",
-                       http::json_string(result.stdout_data), http::json_string(error), code,
-                       http::figures_json(result.figures)));
+  return http::output_response(
+      200, R"({"output":)", std::move(result.stdout_data), R"(,"error":)", std::move(error),
+      fmt::format(R"(,"exit_code":{}{}}})", code, http::figures_json(result.figures)));
 }
 
 }  // namespace cloche::steps

@@ -31,6 +31,8 @@ class StepDoor {
 
   // Answers every request; a step is done here, so it takes as long as that.
   void handle(http::Request request, std::shared_ptr<http::Exchange> exchange);
+  // Whether there is a page at the path, for a person or an agent to read: it tells of no session.
+  static bool is_page(std::string_view path);
 
  private:
   void create(const std::shared_ptr<http::Exchange>& exchange);

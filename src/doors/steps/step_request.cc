@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <array>
 
-#include "doors/http/log.h"
+#include "base/json_string.h"
 #include "doors/steps/python_json.h"
 
 namespace cloche::steps {
 namespace {
 
-using http::json_string;
 using Kind = PyValue::Kind;
 
 // FastAPI reads a body as JSON for application/json and application/...+json.

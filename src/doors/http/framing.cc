@@ -1,0 +1,45 @@
+#include "doors/http/framing.h"
+
+namespace cloche::http {
+namespace {
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+}  // namespace
+
+std::optional<std::string_view> framing_fault(const Request& head, unsigned version) {
+  std::size_t hosts = 0;
+  std::size_t lengths = 0;
+  std::size_t codings = 0;
+  for (const auto& [name, value] : head.fields) {
+    if (same_text(name, "Host")) {
+      ++hosts;
+    } else if (same_text(name, "Content-Length")) {
+      ++lengths;
+      if (!is_number(value)) return "Content-Length must be a number";
+    } else if (same_text(name, "Transfer-Encoding")) {
+      ++codings;
+      if (!same_text(value, "chunked")) return "the only Transfer-Encoding here is chunked";
+    }
+  }
+  if (hosts > 1) return "there must be one Host field";
+  if (hosts == 0 && version >= 11) return "there must be a Host field";
+  if (lengths > 1) return "there must be one Content-Length field at most";
+  if (codings > 1 || (codings > 0 && lengths > 0))
+    return "there must be one field that says where the body ends";
+  if (codings > 0 && version < 11) return "HTTP/1.0 has no Transfer-Encoding";
+  return std::nullopt;
+}
+
+void FoldFinder::take(std::string_view bytes) {
+  for (std::size_t at = 0; at < bytes.size() && !found_;) {
+    if (at_line_start_) found_ = bytes[at] == ' ' || bytes[at] == '\t';
+    const std::size_t end = bytes.find('\n', at);
+    at_line_start_ = end != std::string_view::npos;
+    at = at_line_start_ ? end + 1 : bytes.size();
+  }
+}
+
+}  // namespace cloche::http

@@ -1,0 +1,29 @@
+// Framing: where a request ends, and to whom it goes, said in one way only. What another program on
+// the way could read differently is no request.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "doors/http/message.h"
+
+namespace cloche::http {
+
+// What is wrong with the fields that say where the request ends (Content-Length and
+// Transfer-Encoding) and to whom it goes (Host), or nothing. `version` is 10 or 11.
+std::optional<std::string_view> framing_fault(const Request& head, unsigned version);
+
+// Finds lines of a head that go on with the line before (RFC 9112, 5.2: folds).
+class FoldFinder {
+ public:
+  // The next bytes of the head, as they came.
+  void take(std::string_view bytes);
+  bool found() const noexcept { return found_; }
+
+ private:
+  bool at_line_start_ = false;
+  bool found_ = false;
+};
+
+}  // namespace cloche::http

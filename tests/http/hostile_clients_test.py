@@ -1,0 +1,344 @@
+"""What web pages, smugglers and hoarders try on the server, and that others are served meanwhile."""
+import base64
+import contextlib
+import json
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+from server import PATIENCE_S, Server, until
+
+TOKEN = "test-token"
+FORM = "application/x-www-form-urlencoded"
+
+
+def exchange(server: Server, data: bytes) -> bytes:
+    """What the server answers to these bytes until it closes, or to the last of them."""
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE_S) as sock:
+        sock.sendall(data)
+        sock.shutdown(socket.SHUT_WR)
+        got = b""
+        try:
+            while piece := sock.recv(65536):
+                got += piece
+        except ConnectionResetError:
+            pass
+        return got
+
+
+class WebPages(unittest.TestCase):
+    """A server without tokens and a browser on the same machine."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.servers = [Server("sbs", "run"), Server("serve")]
+
+    @classmethod
+    def tearDownClass(cls):
+        for server in cls.servers:
+            assert server.stop() == 0
+
+    def ask(self, server, headers, method="POST", path="/sessions", body=None):
+        return server.ask(method, path, body, headers=headers)[0]
+
+    def test_only_its_own_names_lead_to_it(self):
+        for server in self.servers:
+            for host in ["localhost", f"localhost:{server.port}", "127.0.0.1:1", "[::1]:8000"]:
+                self.assertEqual(self.ask(server, {"Host": host}), 200, host)
+            for host in ["evil.example", f"evil.example:{server.port}", "127.0.0.1.evil.example", "10.0.0.1"]:
+                for method, path in [("POST", "/sessions"), ("GET", "/v1/sessions"), ("DELETE", "/sessions/x"),
+                                     ("POST", "/v1/sessions/x/commands"), ("GET", "/metrics")]:
+                    self.assertEqual(self.ask(server, {"Host": host}, method, path), 403, (host, path))
+            self.assertEqual(self.ask(server, {"Host": "10.1.2.3"}, "GET", "/v1/health"), 200)
+        status, body = self.servers[1].json("POST", "/sessions", headers={"Host": "evil.example"})
+        self.assertEqual((status, body["error"]), (403, "FORBIDDEN"))
+        status, body = self.servers[0].json("POST", "/sessions", headers={"Host": "evil.example"})
+        self.assertEqual((status, list(body)), (403, ["detail"]))
+
+    def test_pages_of_others_are_refused(self):
+        for server in self.servers:
+            own = f"http://127.0.0.1:{server.port}"
+            for marks in [{"Origin": "https://evil.example"}, {"Origin": "null"},
+                          {"Origin": f"http://localhost:{server.port}"},
+                          {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
+                          {"Origin": own, "Sec-Fetch-Site": "cross-site", "Host": "evil.example"}]:
+                self.assertEqual(self.ask(server, marks), 403, marks)
+            for marks in [{"Origin": own}, {"Origin": own, "Sec-Fetch-Site": "same-origin"},
+                          {"Sec-Fetch-Site": "none"}]:
+                self.assertEqual(self.ask(server, marks), 200, marks)
+            self.assertEqual(self.ask(server, {"Sec-Fetch-Site": "cross-site"}, "GET", "/docs"), 200)
+            self.assertEqual(self.ask(server, {"Sec-Fetch-Site": "cross-site"}, "GET", "/v1/sessions"), 403)
+
+    def test_a_form_makes_no_session_and_curl_does(self):
+        for server in self.servers:
+            own = f"http://127.0.0.1:{server.port}"
+            for kind in [FORM, "text/plain", "multipart/form-data; boundary=x"]:
+                self.assertEqual(self.ask(server, {"Content-Type": kind, "Origin": "null"}, body=b"{}"), 403)
+                self.assertEqual(self.ask(server, {"Content-Type": kind, "Origin": own}, body=b"{}"), 415)
+                self.assertEqual(self.ask(server, {"Content-Type": kind, "Referer": own}, body=b"{}"), 415)
+            # As README has it: curl says the type of a form, and nothing of a page.
+            for more in [[], ["-d", '{"ttl":600}'], ["-d", ""]]:
+                done = subprocess.run(["curl", "-sS", "-f", "-X", "POST", server.url + "/v1/sessions", *more],
+                                      capture_output=True, check=True, timeout=PATIENCE_S).stdout
+                self.assertIn("sessionId", json.loads(done))
+            # The page of the API itself: no body, no type.
+            status = exchange(server, f"POST /sessions HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nOrigin: {own}\r\n"
+                              "Content-Length: 0\r\n\r\n".encode())
+            self.assertTrue(status.startswith(b"HTTP/1.1 200 "), status)
+
+    def test_a_tunnel_needs_no_name_of_the_server(self):
+        server = self.servers[1]
+        session = server.json("POST", "/sessions")[1]["sessionId"]
+        for head in [f"CONNECT {session}:22 HTTP/1.1\r\nHost: {session}:22\r\n\r\n",
+                     f"CONNECT {session}:22 HTTP/1.0\r\n\r\n"]:
+            self.assertIn(b" 200 Connection Established", exchange(server, head.encode()))
+        self.assertIn(b" 403 ", exchange(server, f"CONNECT {session}:22 HTTP/1.1\r\nHost: {session}:22\r\n"
+                                         "Origin: https://evil.example\r\n\r\n".encode()))
+
+    def test_names_and_origins_that_were_allowed(self):
+        page = "https://app.example"
+        with Server("serve", "--allow-host", "box.example", "--allow-origin", page) as server:
+            self.assertEqual(self.ask(server, {"Host": "box.example:99"}), 200)
+            self.assertEqual(self.ask(server, {"Host": "other.example"}), 403)
+            status, headers, _ = server.ask("POST", "/sessions", headers={"Origin": page, "Sec-Fetch-Site": "cross-site"})
+            self.assertEqual((status, headers["Access-Control-Allow-Origin"], headers["Vary"]), (200, page, "Origin"))
+            asked = {"Origin": page, "Access-Control-Request-Method": "POST"}
+            status, headers, _ = server.ask("OPTIONS", "/sessions", headers=asked)
+            self.assertEqual((status, headers["Access-Control-Allow-Origin"]), (204, page))
+            self.assertIn("Content-Type", headers["Access-Control-Allow-Headers"])
+            status, headers, _ = server.ask("POST", "/sessions", headers={"Origin": "https://other.example"})
+            self.assertEqual((status, headers["Access-Control-Allow-Origin"]), (403, None))
+            asked["Origin"] = "https://other.example"
+            self.assertEqual(server.ask("OPTIONS", "/sessions", headers=asked)[0], 403)
+
+    def test_a_token_is_enough_for_any_name(self):
+        with Server("serve", "--token", TOKEN) as server:
+            for marks in [{"Host": "box.example"}, {"Origin": "https://any.example", "Content-Type": FORM}]:
+                self.assertEqual(server.ask("POST", "/sessions", "{}", token=TOKEN, headers=marks)[0], 200)
+                self.assertEqual(server.ask("POST", "/sessions", "{}", headers=marks)[0], 401)
+        for words in [["--allow-origin", "app.example"], ["--allow-origin", "https://app.example/"], ["--allow-host", "a/b"]]:
+            with self.assertRaisesRegex(RuntimeError, words[0]):
+                Server("serve", *words)
+
+
+class Smugglers(unittest.TestCase):
+    """Heads that another program on the way may read in another way."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("sbs", "run")
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.server.stop() == 0
+
+    def test_where_a_request_ends_is_said_once(self):
+        inner = b"DELETE /sessions/x HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for fields in [b"Host: localhost\r\nTransfer-Encoding: gzip", b"Host: localhost\r\nTransfer-Encoding: xchunked",
+                       b"Host: localhost\r\nTransfer-Encoding: gzip, chunked",
+                       b"Host: localhost\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity",
+                       b"Host: localhost\r\nTransfer-Encoding:\r\n chunked",
+                       b"Host: localhost\r\nTransfer-Encoding: chunked\r\nContent-Length: 3",
+                       b"Host: localhost\r\nContent-Length: 0\r\nContent-Length: 0", b"Host: localhost\r\nContent-Length: 0, 0",
+                       b"Host: localhost\r\nContent-Length: 0\r\nContent-Length: 50", b"Host: localhost\r\nContent-Length: +0",
+                       b"Host: localhost\r\nContent-Length:\r\n 0", b"Host: localhost\r\nContent-Length: 0\r\n\t",
+                       b"Host: localhost\r\nX: a\r\n b", b"X: none", b"Host: localhost\r\nHost: localhost",
+                       b"Host: localhost\r\nHost: evil.example", b"Host: localhost\r\nContent-Length : 0"]:
+            got = exchange(self.server, b"POST /sessions HTTP/1.1\r\n" + fields + b"\r\n\r\n" + inner)
+            self.assertTrue(got.startswith(b"HTTP/1.1 400 "), (fields, got))
+            self.assertEqual(got.count(b"\r\nDate: "), 1, (fields, got))
+        got = exchange(self.server, b"POST /sessions HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n"
+                       b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + inner)
+        self.assertTrue(got.startswith(b"HTTP/1.0 400 "), got)
+        self.assertEqual(got.count(b"\r\nDate: "), 1, got)
+
+    def test_heads_in_pieces_are_read_the_same(self):
+        for head, status in [(b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length:\r\n 0\r\n\r\n", b"400"),
+                             (b"POST /sessions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\n\r\n", b"200")]:
+            with socket.create_connection(("127.0.0.1", self.server.port), PATIENCE_S) as sock:
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                for byte in head:
+                    sock.sendall(bytes([byte]))
+                self.assertEqual(sock.recv(65536)[9:12], status)
+
+
+class Bodies(unittest.TestCase):
+    def test_many_names_take_time_in_proportion(self):
+        with Server("serve") as server:
+            session = server.json("POST", "/sessions")[1]["sessionId"]
+
+            def seconds(count: int, path: str, body: dict) -> float:
+                body = json.dumps({**body, **{f"n{i}": 0 for i in range(count)}})
+                best = 1e9
+                for _ in range(3):
+                    start = time.monotonic()
+                    self.assertLess(server.ask("POST", path, body)[0], 500)
+                    best = min(best, time.monotonic() - start)
+                return best
+
+            for path, body in [("/sessions", {"ttl": 60}), (f"/sessions/{session}/commands", {"command": ":"})]:
+                seconds(10, path, body)
+                # 16 times as many: 256 times the time where each is looked for among all others.
+                few = max(seconds(10_000, path, body), 0.01)
+                self.assertLess(seconds(160_000, path, body), 80 * few, path)
+
+    def test_a_step_is_refused_that_has_more_values_than_any(self):
+        with Server("sbs", "run") as server:
+            for body in ["[" + "0," * 200_000 + "0]", "[" * 100_000, "{" + ",".join(f'"n{i}":0' for i in range(200_000)) + "}"]:
+                status, answer = server.json("POST", "/sessions/x/step", body)
+                self.assertEqual((status, answer), (400, {"detail": "There was an error parsing the body"}))
+
+
+class Hoarders(unittest.TestCase):
+    """Connections that are held, and answers that are not read."""
+
+    def open_all(self, port: int, count: int, first: bytes = b"") -> list:
+        socks = []
+        for _ in range(count):
+            socks.append(socket.create_connection(("127.0.0.1", port), PATIENCE_S))
+            if first:
+                socks[-1].sendall(first)
+        return socks
+
+    def test_silent_connections_shut_nobody_out(self):
+        with Server("sbs", "run", "--max-connections", "64") as server:
+            for first in [b"", b"P", b"POST /sessions HTTP/1.1\r\nHost: localhost\r\n"]:
+                held = self.open_all(server.port, 200, first)
+                connection = server.connection()
+                for _ in range(3):
+                    self.assertEqual(server.ask("POST", "/sessions", connection=connection)[0], 200)
+                # A connection that has asked stays while silent ones come.
+                held += self.open_all(server.port, 200, first)
+                self.assertEqual(server.ask("POST", "/sessions", connection=connection)[0], 200)
+                connection.close()
+                until(lambda: server.descriptors() < 100, "those that were silent are gone")
+                for sock in held:
+                    sock.close()
+
+    def test_connections_that_have_asked_once_shut_nobody_out(self):
+        with Server("sbs", "run", "--max-connections", "64") as server:
+            held = []
+            for _ in range(150):
+                connection = server.connection()
+                self.assertEqual(server.ask("GET", "/skill.md", connection=connection)[0], 200)
+                held.append(connection)
+            for connection in held:
+                connection.close()
+
+    def test_a_step_in_progress_keeps_its_connection(self):
+        with Server("sbs", "run", "--max-connections", "16") as server:
+            session = server.json("POST", "/sessions")[1]["session_id"]
+            answers = []
+            step = {"sandbox_id": session, "type": "bash", "payload": {"cmd": "echo begun > f; read -t 60 < <(sleep 3); echo done"}}
+            thread = threading.Thread(target=lambda: answers.append(server.json("POST", f"/sessions/{session}/step", step)))
+            thread.start()
+            until(lambda: "step_started" in server.log(), "the step runs")
+            held = self.open_all(server.port, 100)
+            thread.join(PATIENCE_S)
+            self.assertEqual(answers, [(200, {"output": "done\n", "error": "", "exit_code": 0})])
+            for sock in held:
+                sock.close()
+
+    def test_half_open_ssh_shuts_nobody_out(self):
+        with Server("serve", "--token", TOKEN, ssh=True) as server:
+            session = server.json("POST", "/sessions", token=TOKEN)[1]["sessionId"]
+            threads = server.threads()
+            held = self.open_all(server.ssh_port, 150) + self.open_all(server.ssh_port, 150, b"SSH-2.0-silent\r\n")
+            transport = self.log_in(server, "sandbox+" + session, TOKEN)
+            channel = transport.open_session()
+            channel.exec_command("echo through")
+            self.assertEqual(channel.makefile().read(), b"through\n")
+            until(lambda: server.threads() < threads + 90, "those that were too many are gone")
+            for sock in held:
+                sock.close()
+            transport.close()
+
+    def log_in(self, server, user, password):
+        try:
+            import paramiko
+        except ImportError as error:
+            self.skipTest(str(error))
+        transport = paramiko.Transport(socket.create_connection(("127.0.0.1", server.ssh_port), PATIENCE_S))
+        transport.start_client(timeout=PATIENCE_S)
+        try:
+            transport.auth_password(user, password)
+        except paramiko.AuthenticationException:
+            transport.close()
+            return None
+        return transport
+
+    def test_a_login_is_for_the_very_name_and_password(self):
+        key = "ssh-ed25519 " + base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + bytes(range(32))).decode()
+        with Server("serve", "--token", TOKEN, "--ssh-password", "fixed", ssh=True) as server:
+            create = lambda **body: server.json("POST", "/sessions", body, token=TOKEN)[1]["sessionId"]
+            for session in [create(), create(sshPublicKey=key)]:
+                for user, password, good in [(f"sandbox+{session}", TOKEN, True), (f"sandbox+{session}", "fixed", True),
+                                             (f"sandbox+{session}\0", TOKEN, False), (f"sandbox+{session}", TOKEN + "\0", False),
+                                             (f"sandbox+{session}\0x", "fixed", False), (f"sandbox+{session}", "", False),
+                                             (f"sandbox+{session}", "other", False)]:
+                    transport = self.log_in(server, user, password)
+                    self.assertEqual(transport is not None, good, (user, password))
+                    if transport:
+                        transport.close()
+        with Server("serve", ssh=True) as server:
+            create = lambda **body: server.json("POST", "/sessions", body)[1]["sessionId"]
+            open_to_all, locked = create(), create(sshPublicKey=key)
+            self.log_in(server, f"sandbox+{open_to_all}", "any").close()
+            self.assertIsNone(self.log_in(server, f"sandbox+{locked}", "any"))
+
+    def test_answers_that_nobody_reads(self):
+        with Server("serve", "--token", TOKEN, "--token", "other", "--unsent-limit", "64M", "--session-memory", "2G") as server:
+            session = server.json("POST", "/sessions", token=TOKEN)[1]["sessionId"]
+            make = {"command": "head -c 100M /dev/zero > f; echo made", "timeout": 300}
+            self.assertEqual(server.json("POST", f"/sessions/{session}/commands", make, token=TOKEN)[1]["stdout"], "made\n")
+            before = server.resident_mb()
+
+            def ask_and_not_read(count: int, request: str, body: str = "") -> list:
+                head = (f"{request} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
+                        f"Content-Length: {len(body)}\r\n\r\n{body}")
+                socks = []
+                for _ in range(count):
+                    sock = socket.socket()
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                    sock.connect(("127.0.0.1", server.port))
+                    sock.sendall(head.encode())
+                    self.assertEqual(sock.recv(12), b"HTTP/1.1 200")
+                    socks.append(sock)
+                return socks
+
+            # A hundred MiB each of a file, twelve MiB each of bytes of which JSON makes six.
+            held = ask_and_not_read(20, f"GET /sessions/{session}/files?filePath=f")
+            self.assertLess(server.resident_mb() - before, 150)
+            held += ask_and_not_read(12, f"POST /sessions/{session}/commands", '{"command":"head -c 12M /dev/zero"}')
+            self.assertLess(server.resident_mb() - before, 250)
+            # Who reads is answered: the same owner and another one.
+            status, _, content = server.ask("GET", f"/sessions/{session}/files?filePath=f", token=TOKEN)
+            self.assertEqual((status, len(content), content.strip(b"\0")), (200, 100 << 20, b""))
+            status, result = server.json("POST", f"/sessions/{session}/commands", {"command": "head -c 3M /dev/zero; printf '\"\\xff' >&2"}, token=TOKEN)
+            self.assertEqual((status, result["stdout"], result["stderr"]), (200, "\0" * (3 << 20), '"\ufffd'))
+            self.assertEqual(server.json("GET", "/sessions", token="other")[0], 200)
+            for sock in held:
+                sock.close()
+
+    def test_a_download_ends_with_its_session(self):
+        with Server("serve") as server:
+            session = server.json("POST", "/sessions")[1]["sessionId"]
+            server.json("POST", f"/sessions/{session}/commands", {"command": "head -c 50M /dev/zero > f"})
+            connection = server.connection()
+            connection.request("GET", f"/sessions/{session}/files?filePath=f")
+            answer = connection.getresponse()
+            self.assertEqual(int(answer.headers["Content-Length"]), 50 << 20)
+            answer.read(1000)
+            self.assertEqual(server.ask("DELETE", f"/sessions/{session}")[0], 200)
+            got = 1000
+            with contextlib.suppress(ConnectionResetError):
+                while piece := answer.read(1 << 20):
+                    got += len(piece)
+            self.assertLess(got, 50 << 20)
+            connection.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
