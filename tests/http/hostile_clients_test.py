@@ -2,11 +2,14 @@
 import base64
 import contextlib
 import json
+import re
+import resource
 import socket
 import subprocess
 import threading
 import time
 import unittest
+from pathlib import Path
 
 from server import PATIENCE_S, Server, until
 
@@ -240,6 +243,18 @@ class Hoarders(unittest.TestCase):
             self.assertEqual(answers, [(200, {"output": "done\n", "error": "", "exit_code": 0})])
             for sock in held:
                 sock.close()
+
+    def test_the_server_takes_all_descriptors_that_it_may_have(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, hard), hard))
+        try:
+            server = Server("sbs", "run")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        with server:
+            limits = Path(f"/proc/{server.process.pid}/limits").read_text()
+            words = re.search(r"Max open files +(\S+) +(\S+)", limits)
+            self.assertEqual(words[1], words[2])
 
     def test_half_open_ssh_shuts_nobody_out(self):
         with Server("serve", "--token", TOKEN, ssh=True) as server:

@@ -1,6 +1,7 @@
 #include "doors/serve/serve.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -63,6 +64,15 @@ class EndSignals {
   sigset_t set_{};
 };
 
+// A connection is a descriptor, and so are a sandbox's memory and files: as many as the host lets the
+// process have.
+void take_all_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 void define_figures(http::Metrics& metrics, session::SessionManager& sessions,
                     session::WorkerPool& workers) {
   metrics.describe("cloche_http_requests_total", "Answered HTTP requests.");
@@ -80,6 +90,7 @@ void define_figures(http::Metrics& metrics, session::SessionManager& sessions,
 
 int serve(Options options) {
   const EndSignals signals;
+  take_all_descriptors();
   http::Log log(options.log_format);
   http::Metrics metrics;
   EngineOptions engine_options;
