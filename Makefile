@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One word for each daily act. Everything a word needs it makes first, from the Debian packages up, and
 # repeats no work. `make help` lists the words.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cloche_bench: the promises, in tables against native processes of this machine. `cloche_bench
 // --micro` runs the small benchmarks of the layers (Google Benchmark; its options follow).
 #include <benchmark/benchmark.h>

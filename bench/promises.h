@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The promises of the sandbox as a whole; each has a target in the table.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python against a native CPython of this machine, in the same run: starts, imports, and loops.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promises of the JSON-RPC door and the Python SDK, measured through a real server process.
 #pragma once
 

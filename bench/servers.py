@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servers of a benchmark: programs that listen on a port of the loopback."""
 import os
 import signal

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a PythonSession promises: executions, callbacks, forks, state.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures the steps of `cloche sbs` against the Python package session-based-sandbox, where that is installed, in
 the same run. SSH and SFTP: bench/ssh.py.
 

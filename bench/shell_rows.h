@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The promises of the shell, each against the machine's own bash.
 #pragma once
 

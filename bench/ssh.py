@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures SSH and SFTP of `cloche serve` against OpenSSH's own sshd, by turns in the same run.
 
     bench/ssh.py PROGRAM [--rounds N] [--mb N] [--sshd FILE]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Promises measured in one run: what is ours and what it is compared with are timed in turn, so
 // that a machine whose speed drifts is fair to both. Medians; a ratio only where there is something
 // native to compare with.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tools of a sandbox against those of the machine, on the same input.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Costs of the file system layer, in memory: fork, path walk, small files, sequential content.
 
 #include <benchmark/benchmark.h>

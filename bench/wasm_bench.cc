@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the engine layer costs: instances, calls both ways, forks and clones of a small guest.
 #include <benchmark/benchmark.h>
 #include <wasmtime.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a fuzz target once over each file given, and each file in a folder given: the corpus is a
 // regression test in builds without libFuzzer. Exit 1 when there was nothing to run.
 #include <cstdint>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What is installed, below a prefix that may be chosen, and moved, later:
 #
 #   bin/cloche, bin/sbs             the program

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cloche_layer(NAME [LAYERS name...] [LIBRARIES target...] [PROGRAM name])
 #
 # A folder is a layer: all its *.cc (in subfolders too) make the static library cloche_NAME, and all

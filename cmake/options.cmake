@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Language, warnings, hardening and sanitizers, for every target of ours.
 
 if(NOT CMAKE_BUILD_TYPE)

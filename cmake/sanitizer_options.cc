@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options every sanitized program of ours starts with, whoever starts it. wasmtime turns
 // SIGSEGV, SIGBUS, SIGILL and SIGFPE of a guest into traps and keeps signal stacks of its own, so
 // the sanitizers leave both alone. It is not compiled for ThreadSanitizer, which sees its

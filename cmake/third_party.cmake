@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What we build on. Debian's libraries come by their own CMake files; the registries' parts come
 # through scripts/fetch, which checks them and keeps them in the user's cache.
 

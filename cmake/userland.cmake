@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The guests' root file system. Every build folder shares the one in build/rootfs: the programs in it
 # are WebAssembly and do not depend on how the host is compiled.
 set(CLOCHE_ROOTFS ${CMAKE_SOURCE_DIR}/build/rootfs CACHE PATH "the guests' root file system")

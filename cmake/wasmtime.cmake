@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # wasmtime::wasmtime: the shared library of the Python wheel under the headers of the crate.
 
 file(GLOB wheel_library ${CLOCHE_DIR_wasmtime}/wasmtime/linux-*/_libwasmtime.so)

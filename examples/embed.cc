@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program that has sandboxes of its own: one shared Engine, a Sandbox for each agent, files in
 // and out, a fork.
 #include <cloche/engine.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fuzz targets of the system calls share: a kernel per input, one guest in it whose calls
 // the input decides, and an end to it however it blocks.
 //

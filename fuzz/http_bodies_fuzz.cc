@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What HTTP clients send, as far as our own code parses it: steps, forms, addresses, heads; and
 // what is written of what programs print.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sequences of Linux calls with arbitrary numbers and arguments: no sequence may break the host.
 #include "fuzz_machine.h"
 

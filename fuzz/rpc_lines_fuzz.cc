@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines of a client that is broken or hostile, to the JSON-RPC door: whatever they are, it answers
 // in whole lines of valid JSON and goes on. There is no sandbox behind it, so that a search is
 // fast.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What SFTP and scp clients send, over the files of a sandbox. The first byte chooses the protocol,
 // the second how the bytes are cut into pieces.
 #include "cloche/check.h"

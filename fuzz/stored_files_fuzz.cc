@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that a build, an earlier run or a user left on the host: packed packages, the heads of
 // images, saved sessions. The first byte chooses one; what has a checksum gets the right one.
 #include <openssl/sha.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts and packets that our own code parses for a guest or a client, and no other target reaches:
 // names asked for, network rules, heads of HTTP with secrets, wishes for packages, keys of SSH,
 // schemas. The first byte chooses one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sequences of WASI calls with arbitrary arguments: no sequence may break the host.
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The rules of this source tree, each with a check.
 
     scripts/tidy.py [--fix] [--jobs N] [--build FOLDER] [RULE...]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Archives, the state of a sandbox as a file, and folders of programs.
 #include "cloche/archive.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program itself: what it does with what it is given that is wrong, and where its output cannot
 // go.
 #include <sys/stat.h>

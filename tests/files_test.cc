@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of a sandbox from the host's side, mounts, and forks.
 #include <filesystem>
 #include <fstream>

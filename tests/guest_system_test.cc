@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The guests of userland/tests: each prints a line a case, and beside its source lies what it is to
 // print.
 #include <filesystem>

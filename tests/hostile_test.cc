@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The guests of tests/hostile: each is one attack, and says in its first lines under which limits
 // it runs and how it must end. The sandbox and its neighbour go on as if nothing had been.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shell that a sandbox keeps: what stays from run to run, what does not, and how it comes back.
 #include <unistd.h>
 

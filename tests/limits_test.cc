@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits: each is reached on purpose, ends in a clear result, and leaves the sandbox usable.
 #include <thread>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Commands that one talks with: input as it comes, terminals, signals, ends.
 #include <array>
 #include <condition_variable>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "loopback_server_testing.h"
 
 #include <arpa/inet.h>

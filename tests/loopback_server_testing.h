@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LoopbackServer: an HTTP server on the loopback of this machine, for tests of the network: plain,
 // or with TLS under a certificate for `localhost` of an authority of its own.
 //

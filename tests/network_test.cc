@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The network of a sandbox, against servers on the loopback of this machine that the policy names.
 #include <algorithm>
 #include <mutex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pip and indexes: what it takes from one, where the policy lets it, and what it refuses.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What programs in Python ask of the system: children, owners and permissions, the end of a
 // program, and frames of the guest's own door that are no frames.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packages are there once they are installed, by create or by pip, and gone when they
 // are uninstalled; wheels come from files.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // python3 as a process: its command line, signals, threads, asyncio, numbers of errors.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs as agents write them, in tests/python_programs: each prints what a native CPython
 // printed, which is in the file beside it (NAME.out). A first line `# packages: a b` names what it
 // needs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PythonSession: its state, saved, restored and forked.
 #include <gmock/gmock.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PythonSession: executions, callbacks, limits, tracing.
 #include "cloche/python_session.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions made in a line, and what their code prints or is worth.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python as a command, as a kept interpreter, and forked alive.
 #include "sandbox_testing.h"
 

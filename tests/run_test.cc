@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Commands in a sandbox: output, statuses, environment, input, pipelines, processes.
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One engine for all tests of this program, and sandboxes made in a line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions: limits, lists, lifetimes, what runs when one is closed.
 #include <atomic>
 #include <condition_variable>

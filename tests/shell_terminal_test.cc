@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `cloche shell` on a real terminal of this machine, and without one.
 #include <fcntl.h>
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that a user brings, as docs/user-programs.md tells it: by a folder of the host, and by a
 // file that is written in the sandbox.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // http_load: clients of a step server, all in one thread, that cost the machine as little as can
 // be: client and server share it, and the server is what is measured (bench/sessions.py).
 //

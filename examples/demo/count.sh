@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Lines of source by layer: files on one side, a CSV on the other, pipes between.
 set -e
 echo "layer,file,lines" >lines.csv

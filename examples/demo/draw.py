@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What the shell wrote, read by pandas and drawn by matplotlib.
 import matplotlib
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of a sandbox as tar archives, and the state of a whole sandbox as one checked file.
 //
 // Archives are read and written by the tar program of the sandbox itself, as its user and within

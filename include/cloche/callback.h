@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Callbacks: functions of the host that the code of a PythonSession calls.
 //
 //   session.add_callback({.name = "get_time",

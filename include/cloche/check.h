@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks for our own bugs. A failed check prints where and what, and aborts: no guest or client
 // input may reach one.
 #pragma once

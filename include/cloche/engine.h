@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Engine: what all sandboxes of a process share: compiled programs, the read-only system layer,
 // host threads.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The errors that a guest sees, and the one table that says what each is called at every door.
 //
 // Values are Linux's (asm-generic), so that the Linux system calls return them as they are; `wasi`

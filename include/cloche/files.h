@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files: the host's hand in a sandbox's file system. It acts as the sandbox's user, so it may do
 // what a command in the sandbox may; relative paths start in the home folder. Paths never lead out
 // of the sandbox.

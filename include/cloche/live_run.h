@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LiveRun: a command that one talks with while it runs: input as it comes, output as it is written,
 // and a terminal where one is wanted. What `cloche shell` and a connection by SSH stand on.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LoopbackConnection: a TCP connection from outside to a program of a sandbox that listens on its
 // loopback: what a forwarded port stands on.
 //

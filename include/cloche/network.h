@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network: what of the network a sandbox may reach. Nothing, unless a rule allows it.
 //
 // A rule is HOST, HOST:PORT, HOST:FROM-TO or HOST:PORT,PORT. HOST is

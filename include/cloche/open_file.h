@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenFile: a file of a sandbox that the host has open, to read and write parts of it. It stays the
 // same file when it is renamed or removed meanwhile.
 //

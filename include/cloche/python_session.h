@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PythonSession: a live Python interpreter in a sandbox, that the host drives and that can call the
 // host back.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Result<T>: a value, or the Errno a guest sees. It never throws and is never ignored.
 //
 //   Result<Stat> r = fs.stat(ino);

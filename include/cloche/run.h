@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What to run in a sandbox, and how it ended.
 #pragma once
 

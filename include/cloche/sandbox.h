@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sandbox: a private computer for an agent: a shell, tools, Python, files, limits. Everything in it
 // is WebAssembly; it has no access to the host but what its options grant.
 //

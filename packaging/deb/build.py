@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes the Debian packages `cloche` and `libcloche-dev`, by dpkg-deb alone.
 
     packaging/deb/build.py BUILD OUT

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Completion for bash and zsh, from the help pages."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The help pages of the program, as values: what manual pages and shell completion are made from."""
 from __future__ import annotations
 

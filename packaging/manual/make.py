@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes the manual pages and the shells' completion from what the program says of itself.
 
     packaging/manual/make.py FOLDER PROGRAM [ARGUMENT ...]

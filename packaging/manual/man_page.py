@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Manual pages, from the help pages: the same words in the form of man(7)."""
 from __future__ import annotations
 

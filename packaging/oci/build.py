@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes the OCI image, without a daemon and without root.
 
     packaging/oci/build.py BUILD OUT

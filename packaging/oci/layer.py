@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A layer of an OCI image: a compressed tar, written under the name of its digest."""
 from __future__ import annotations
 

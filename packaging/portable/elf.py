@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a program of ours needs at run time: its shared libraries, its loader, copies without debug
 information. For this machine's programs and for those of others, whose libraries lie in a sysroot."""
 from __future__ import annotations

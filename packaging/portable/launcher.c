@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bin/cloche of the Python wheel. It starts the program by the dynamic loader, and with the C
 // library, that lie in lib/ beside bin/: so the wheel asks nothing of the machine but its kernel.
 // Linked statically.

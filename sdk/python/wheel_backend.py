@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds the wheels (PEP 517, PEP 660), with the standard library alone.
 
 `make wheel` is `wheel_backend.py FOLDER`, which makes what an index takes, no file of which has over

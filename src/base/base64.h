@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes as text of 64 letters: RFC 4648, section 4.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparing what must stay secret: the time it takes does not tell where two texts differ.
 #pragma once
 

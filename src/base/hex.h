@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes as hexadecimal digits, two a byte; written in lower case.
 #pragma once
 

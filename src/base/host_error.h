@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HostError: something failed on the host while it was set up (a file, a memory mapping, the
 // engine). It carries one clear sentence that says what failed, and what to do where that is known.
 // Thrown only outside of guest execution.

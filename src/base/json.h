@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON from outside, read within bounds, and JSON that goes out: the reader and the writer of all
 // doors.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text of anybody as strings of JSON: bytes that are not UTF-8 become U+FFFD. Linear in the text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random bytes of the host's kernel, fit for secrets, and names made of them. Thread-safe; it never
 // fails, and waits only while a host that has just started has none yet.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public header, for the layers.
 #pragma once
 

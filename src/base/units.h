@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Amounts as people write them, for every option, variable and request field of this program.
 #pragma once
 

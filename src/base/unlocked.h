@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Unlocked: gives a held mutex up for a scope, and takes it back however the scope is left.
 //
 //   {

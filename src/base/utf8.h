@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // UTF-8 of anybody: what of it is text, and how the rest is replaced.
 #pragma once
 

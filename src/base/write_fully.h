@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writing all of something to a descriptor.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel: the operating system of one sandbox: processes, files, terminals, signals, time. No
 // thread of its own: a process is a thread of the host while it runs, and an idle kernel costs
 // memory only.

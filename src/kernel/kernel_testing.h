@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A whole kernel for tests: an empty file system in memory, programs in text form, and files that
 // catch what guests write.
 //

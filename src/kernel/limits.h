@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a sandbox may use. Every limit is enforced by the kernel where the resource is taken.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts of what guests asked for in vain. Kernel lock held.
 #pragma once
 

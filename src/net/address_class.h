@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kind of address this is: what is not public is reached only when a rule names it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a certificate says, as Python's ssl module tells of it (SSLSocket.getpeercert).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connection: one TCP connection of a sandbox to the world outside, plain or with TLS. All but
 // stream_changed, start_tls and the constructor is for the network's thread, without the kernel
 // lock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "net/dns.h"
 
 #include "net/rule.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DNS messages (RFC 1035), as much as a resolver of the sandbox needs: queries for A and AAAA, and
 // answers to them. Queries are the guest's, and may be anything.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "net/known_names.h"
 
 namespace cloche::net {

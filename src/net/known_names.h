@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KnownNames: which names led a sandbox to which addresses: what a policy that is written in names
 // judges a connection by. A guest asks for as many names as it likes, so both are bounded: an
 // address beyond the limit is not learnt, and of too many names of one address the latest stay.

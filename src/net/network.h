@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network: the world outside of one sandbox: makes the TCP connections that its policy allows, and
 // answers its queries for names. One thread of the host moves the bytes of all connections; it
 // starts with the first of them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "net/no_network.h"
 
 #include "net/dns.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NoNetwork: the network of a sandbox that has none: connections are ENETUNREACH, and a query for a
 // name is answered at once, where silence would let a guest wait for some seconds.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policy: what of the network a sandbox may reach. Immutable; thread-safe.
 //
 // Denials are judged first, and read as widely as they can be (Rule::denies_address), so that no

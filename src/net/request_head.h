@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The head of an HTTP/1.1 request as all who read it have to read it. What one server might read in
 // another way is none: then nobody can say for whom the request is, or where it ends.
 #pragma once

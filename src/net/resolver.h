@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resolver: names to addresses, by the host's own means, on threads of its own.
 //
 // Thread-safe. `answer` is called on one of its threads, once for each query, except for those that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rule: one line of a network policy, see cloche/network.h. Immutable.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Secrets: values that stand in the guest as placeholders, and how they get into what leaves it.
 //
 // SecretStore: the placeholders of one sandbox; immutable, thread-safe. StreamScrubber: its scrub

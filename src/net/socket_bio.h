@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How OpenSSL reads and writes a socket of ours. Its own way writes so that a peer that has gone
 // sends SIGPIPE to the thread, which ends a program that does not expect it; this one does not.
 #pragma once

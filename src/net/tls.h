@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TLS as a client, by the host's OpenSSL: the server's certificate is always checked, and its name.
 //
 // TlsContext: trusted certificates; immutable, thread-safe. TlsSession: one connection, over a

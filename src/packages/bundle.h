@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bundle: the Python library and the packages of a build, in one file that is mapped and never
 // copied. userland/python/bundle.py writes it and says how it is laid out.
 #pragma once

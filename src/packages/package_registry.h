@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PackageRegistry: the Python packages that a build ships, and how a sandbox gets them.
 //
 // Installing links a package's tree into the sandbox's file system, below /usr/lib/python/<name>/,

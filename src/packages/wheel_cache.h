@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WheelCache: files that sandboxes have fetched from package indexes, kept by the host so that the
 // next one need not fetch them.
 //

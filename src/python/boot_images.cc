@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "python/boot_images.h"
 
 #include <fmt/format.h>

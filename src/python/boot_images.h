@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BootImages: the memory of interpreters that have started already, with the library's common
 // modules imported, and with those of a sandbox's packages.
 //

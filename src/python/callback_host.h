@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CallbackHost: the functions of the host that one session's code may call, and the calls that are
 // in progress.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Python guest's one import of its own, `host.call(request, length, answer_out,
 // answer_length_out) -> i32`: system calls for our modules in the guest, which make of them what
 // WASI lacks (children, pipes, terminals, owners ...).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images of live interpreters as files of the user's: what `cloche image build` and
 // PythonSession::checkpoint write.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JsonSchema: checks the arguments of callbacks. It knows what describes parameters in practice
 // (JSON Schema 2020-12): type, enum, const, properties, required, additionalProperties,
 // minProperties, maxProperties, items, prefixItems, minItems, maxItems, uniqueItems, minLength,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "python/json_text.h"
 
 namespace cloche::python {

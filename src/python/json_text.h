@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON that a guest or a callback wrote: read within bounds, so that nothing that walks it can run
 // out of stack, and its names cost no more than they are long.
 #pragma once

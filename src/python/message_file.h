@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MessageFile: what a program of ours says while it is prepared, for the sentence that tells why
 // that failed. Reads are empty.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "python/own_images.h"
 
 #include <sys/stat.h>

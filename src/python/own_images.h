@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OwnImages: images of the user's (image_file.h) that are in use, and which sandboxes start their
 // Python from one. Sandboxes of one image share its memory.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests of our modules in the guest that are no system calls (see host_door.h) and that act on
 // what the sandbox is made of. The result, or negative errno, is written as i64 at the frame's
 // start; an error of these functions means that the frame is none.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "python/python_runtime.h"
 
 #include "base/host_error.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PythonRuntime: makes the Python guest of a build a program of the kernel that starts at once:
 // every process maps a boot image (boot_images.h) and is called with its start block.
 //

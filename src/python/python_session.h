@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PythonSession: a python3 process that stays: code runs in one __main__, call after call, and the
 // live interpreter can be forked.
 //

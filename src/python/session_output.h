@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SessionOutput: stdout or stderr of a session, of which each execution has its part: kept up to a
 // limit, or passed on as it is written. It looks like a pipe to the guest, and to its children.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SessionPort: the descriptor through which the interpreter of a session speaks with its host, and
 // the host with it. What it says is in userland/python/lib/_cloche/port.py.
 //

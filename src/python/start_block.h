@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The frames that the host gives the interpreter's `turn`; userland/python/lib/_cloche/start.py
 // reads them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "python/take_turn.h"
 
 #include "wasm/host_failure.h"

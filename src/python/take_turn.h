@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One call of the interpreter's `turn`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The base layer: the read-only system that all sandboxes of an engine share, from the folder that
 // userland/build makes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all ways to run a command have in common: from RunOptions to a process, and from its end to
 // a RunResult.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an Engine consists of, in the order in which it is made.
 #pragma once
 

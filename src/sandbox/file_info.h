@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the public API tells of a file, from what the file system tells.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where things are on the host: the guests' system and the cache.
 #pragma once
 

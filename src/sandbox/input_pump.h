@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InputPump: feeds a command's standard input from a descriptor of the host, on a thread of its
 // own, until either side ends. Nothing is read from the descriptor before the command asks for
 // input: one that never does leaves it to whoever reads next, as a program of the host would.

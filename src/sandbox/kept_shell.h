@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeptShell: the shell that a sandbox keeps from run to run, restores when it dies, and passes on
 // to its forks. See ShellState::kept.
 #pragma once

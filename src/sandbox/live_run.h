@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a LiveRun consists of: the process, its ports, and a thread that sees to its end.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProgramFolders: folders of the host with guest programs, NAME.wasm the command NAME, for
 // sandboxes that ask for one. Nothing is read before a program is first executed; its machine code
 // is kept as that of the system's own programs. Thread-safe.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sandbox/run.h"
 
 #include "kernel/host/host_ports.h"

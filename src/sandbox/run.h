@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running a command in a sandbox: from RunOptions to RunResult.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ShellProcess: a bash that stays. It runs one script after the other, each as a turn, and its
 // state between two turns can be kept as an image that another one goes on from.
 //

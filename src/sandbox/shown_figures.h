@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ShownFigures: the files of figures that programs of a sandbox have shown (plt.show()), for the
 // results of the runs that they belong to. Thread-safe, and free where there are none.
 #pragma once

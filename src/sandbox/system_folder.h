@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The folder of the guests' system, as userland/build/stage.py lays it out:
 //
 //   system.index   what the tree holds: a first line that names the format, then a line an entry,

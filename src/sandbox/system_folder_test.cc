@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sandbox/system_folder.h"
 
 #include <gmock/gmock.h>

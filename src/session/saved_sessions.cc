@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions that survive the server.
 #include "cloche/archive.h"
 #include "session/session_manager.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Session: a client's handle on one sandbox, with a lifetime.
 //
 // Thread-safe. The sandbox lives as long as the session is open, and as long as a Use of it: what

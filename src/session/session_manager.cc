@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "session/session_manager.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SessionManager: all sessions of a server: makes, finds, lists and closes them, by request, by age
 // and by idleness. One session has one sandbox, and no sandbox belongs to two.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StateStore: sessions as files of a folder of the host, one each, so that they survive the server.
 //
 // A file is complete or not there: written beside, synced, renamed. What was damaged all the same

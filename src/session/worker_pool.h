@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WorkerPool: threads for calls that wait, such as a command in a sandbox. It grows when all are
 // busy, up to a limit, and a thread that had nothing to do for some seconds ends: an idle server
 // has none. Work beyond the limit queues.

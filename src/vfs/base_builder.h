@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BaseBuilder: makes a frozen tree of shared content: the system layer, a Python package, an
 // unpacked archive. What is in it costs the sandboxes that fork or graft it no quota and no copy.
 //

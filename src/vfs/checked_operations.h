@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a user may do with nodes: the FileSystem's operations with Linux's permission rules in
 // front. The kernel's system calls and the host API come through here; `namespace.h` turns paths
 // into Nodes first.

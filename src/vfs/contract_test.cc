@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every writable file system does alike: MemFs, a fork of one whose parent goes on changing,
 // HostFs both ways.
 

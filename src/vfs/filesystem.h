@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FileSystem: one tree of inodes, as a mechanism. It keeps the tree sound (types, names, link
 // counts, quota) and knows nothing of permissions, paths or mounts: those are ops.h and
 // namespace.h.

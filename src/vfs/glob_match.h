@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matching of one name against one pattern, as the shell does it in the C locale: bytes, no
 // collation.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HostFs: a folder of the host as a file system, read-only or writable, with no way out of it.
 //
 // Every access starts at the folder's descriptor and goes down by openat2(RESOLVE_BENEATH |

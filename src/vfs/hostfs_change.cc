@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HostFs: changes of the folder. Each acts in a directory that is open and checked, on one name
 // without slashes, and never follows a link.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What HostFs's source files share: which inodes are known and where, and the only way to a
 // descriptor of one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HostFs: opened files and directories of the host.
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What must not get out of a mounted folder, however guest and host pull at it. The behaviour that
 // all file systems share is in contract_test.cc.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MemFs: a copy-on-write file system in memory.
 //
 // Its state is a persistent structure: inodes, directories and pages of content are counted nodes,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Content: the bytes of one regular MemFs file: pages of its own over a part of a shared buffer,
 // over holes.
 //

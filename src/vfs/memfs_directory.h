@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Directory: the names of one MemFs directory, in the order in which they were made.
 //
 // Flat: an array of entries sorted by cookie, the names in one string, and a hash index once there

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HandleCounts: how many Nodes refer to each inode of a MemFs. Open addressing: this is on every
 // path walk.
 #pragma once

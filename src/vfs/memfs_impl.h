@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What MemFs's source files share: the inodes, the books of the quota, the counts of Nodes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MemFs: content of files and directories, and extended attributes.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of a MemFs as a value: copying it is O(1) and makes an independent tree (see memfs.h).
 #pragma once
 

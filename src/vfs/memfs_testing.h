@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MemFsTest: a fixture with a small MemFs, a clock that steps one second a call, and short ways to
 // make, write and read.
 #pragma once

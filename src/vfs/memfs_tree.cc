@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MemFs: names come, go and move. Every operation checks everything first and then cannot fail.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random operations on MemFs and its forks, against a model so plain that it cannot be wrong: a map
 // from paths to values, copied whole at each fork. After every step all results agree, and so does
 // the quota.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Namespace: a root file system and what is mounted in it, and the way from paths to nodes.
 //
 // A path is walked as Linux walks it: search permission on every directory, "." and "..", mount

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PathOperations: whole operations on paths, for the host's side: the public `Files`, the doors,
 // package installation. Every one is bounded, and never follows a path out of the namespace. Not
 // thread-safe: under the kernel's lock.

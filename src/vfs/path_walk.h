@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PathWalk: one resolution of a path. Internal to namespace.cc.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RadixMap<T>: a persistent map from 64-bit keys to Ref<T>. Copying the map is O(1); a change after
 // that clones the path to the key (32 slots a level) and nothing else. Copies may be used on
 // different threads.

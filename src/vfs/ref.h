@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ref<T>: an intrusive, atomically counted reference: the nodes of MemFs's persistent structures.
 //
 // T has `std::atomic<std::uint32_t> refs{1}`, `static void destroy(T*) noexcept` and `static T*

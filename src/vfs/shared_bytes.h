@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SharedBytes: immutable bytes with many owners: file content that any number of trees refer to
 // without a copy. The last owner frees it. Thread-safe (atomic reference count).
 #pragma once

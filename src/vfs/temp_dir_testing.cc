@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "vfs/temp_dir_testing.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TempDir: a fresh folder of the host for one test, removed with all that is in it.
 #pragma once
 

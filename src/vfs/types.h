@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words of the file system layer: what an inode is, who asks, what time it is.
 // Everything here is a plain value.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wasm/cache_folder.h"
 
 #include <fcntl.h>

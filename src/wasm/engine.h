@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Engine: wasmtime, configured once for everything that runs in this process.
 //
 // What the configuration promises to the layers above:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GuestMemory: the only way in which the host touches the linear memory of a guest.
 //
 // It is a value: base address and size at the time it was taken. Linear memory never moves and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "wasm/guest_memory.h"
 
 #include <gtest/gtest.h>

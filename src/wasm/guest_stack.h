@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stack for guests on a thread that has too little of its own, such as main() or a std::thread.
 //
 // The thread's own stack waits meanwhile, as in any call: what runs is the same thread, with its

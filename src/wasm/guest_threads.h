@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GuestThreads: the host threads that guests run on.
 //
 // Each has guest_thread_stack_bytes of stack (reserved, used as touched), blocks all signals but

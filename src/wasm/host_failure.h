@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a guest's call ended by when the host could not do its part of it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host functions: what a guest can import.
 //
 // A host function is a plain C++ function, `R f(HostCall&, A...) noexcept` with numbers as A and R

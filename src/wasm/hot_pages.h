@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HotPages: the pages that every start of a program writes, learnt from its first starts in this
 // host process. A start that has them made private in a few calls to the host's kernel saves a page
 // fault for each, which is most of what a start costs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mapping files over linear memory, and moving pages between memory and files. For MemoryImage.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instance: one guest program in memory: its linear memory, its globals, its tables.
 //
 // One thread at a time uses an Instance; between calls it may move to another thread. A thread that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Linker: joins programs with the host functions they import.
 //
 // Define every host function first, then link. A function that a program imports and the linker

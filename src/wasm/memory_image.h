@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MemoryImage: an immutable snapshot of an Instance: its linear memory and its exported mutable
 // globals.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory images on disk: one page of header, then all of memory, holes where it is zero.
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What lies under the linear memory of one Instance: bookkeeping for MemoryImage, owned by the
 // Instance.
 //

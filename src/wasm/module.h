@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Module: a program, validated and compiled, that any number of instances share. Immutable; any
 // thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How ModuleInfo is made. For the sources of this layer only.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How big the functions of a program that a guest brings may be. Compiling takes time and memory
 // that grow faster than a function does, and cannot be stopped.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ModuleStore: wasm bytes in, compiled Module out; each program is compiled once per machine.
 //
 // Found in this order: in memory (by digest), in the cache folder on disk (machine code, mapped and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small owners for what the C API of wasmtime hands out. For the sources of this layer only.
 #pragma once
 

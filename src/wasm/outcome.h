@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outcome: how a call into a guest ended. A value; nothing a guest does is an exception here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which pages of a private mapping were written: they are anonymous, the others are the file's or
 // not there.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunHere: executes on the calling thread what it would otherwise hand to a thread of GuestThreads
 // and wait for: two switches between threads fewer.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TrustedFile: a file of ours that is mapped and used as it is (machine code, memory images), and
 // how we know that it is whole.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small guests in text form, for tests of this layer and those above.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Case files: what they hold, and how they are read. README.md describes the format for writers.
 //
 // A Case is one script with all that both sides get. Parsing throws std::runtime_error with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What differs between the two sides of a case, and how that is shown.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cloche_differential [--jobs N] [--attempts N] [--show] [--list] FILE.cases [CASE...]
 // cloche_differential --folder FOLDER FILE.cases ...: each case finds the files of FOLDER
 // cloche_differential --random COUNT [--seed N] [--jobs N] [--attempts N] [--show]

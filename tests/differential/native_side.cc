@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The native side. It runs before there are an Engine and its mappings, so that fork is cheap.
 #include <fcntl.h>
 #include <fmt/format.h>

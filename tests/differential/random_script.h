@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random scripts: every seed is one script, the same for ever. They end, print what they did, use
 // builtins and a few plain tools, and depend on nothing but their text.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two sides of a case, and what each gives. Both run `bash` (or what @run says) in an empty
 // directory of their own, with the environment of common_environment() and nothing else, umask 022,
 // no terminal, a pipe for each of the standard descriptors.

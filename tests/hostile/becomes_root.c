@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asks for what only root may have.
 // ends: exited 0
 #include <grp.h>

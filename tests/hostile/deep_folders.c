@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder in a folder in a folder.
 // limits: inodes=5000
 // ends: exited 0

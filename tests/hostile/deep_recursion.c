@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls itself until its stack is at its end.
 // ends: signaled 11
 static volatile int depth;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens files and closes none.
 // limits: descriptors=64
 // ends: exited 0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends descriptors over a socket, and closes its own.
 // limits: descriptors=64 memory=128M
 // ends: exited 0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Divides by zero.
 // ends: signaled 8
 int main(void) {

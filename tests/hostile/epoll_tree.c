@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sets of descriptors that watch one another.
 // limits: descriptors=256
 // ends: exited 0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes every system call with arguments that no honest program passes.
 // limits: time=20000
 // ends: exited 0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Becomes itself again and again.
 // limits: time=300
 // ends: timed_out

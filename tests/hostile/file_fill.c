@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes one file until there is no room.
 // limits: files=1M
 // ends: exited 0

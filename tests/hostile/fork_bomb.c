@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every process starts two more, for ever.
 // limits: processes=24 time=400
 // ends: timed_out

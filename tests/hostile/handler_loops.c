@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each handler of a signal raises that signal again.
 // limits: time=200
 // ends: timed_out

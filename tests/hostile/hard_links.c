@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fills directories with names of one file.
 // limits: inodes=64 files=1M
 // ends: exited 0

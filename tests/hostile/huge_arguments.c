@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Starts a program with more arguments than there may be.
 // ends: exited 0
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes empty files until there may be no more.
 // limits: inodes=64
 // ends: exited 0

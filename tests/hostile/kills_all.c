@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kills whom it can: the sandbox's own processes, and nobody else.
 // ends: exited 0
 #include <signal.h>

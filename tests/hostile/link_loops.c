@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Symbolic links that lead to themselves, and chains of them.
 // ends: exited 0
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Children hold 16 MiB each: together no more than the sandbox may have.
 // limits: memory=128M processes=64
 // ends: exited 0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grows its linear memory by the instruction, and makes no system call.
 // limits: memory=96M
 // ends: exited 0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes memory with malloc and writes into it until there is no more.
 // limits: memory=96M
 // ends: exited 0

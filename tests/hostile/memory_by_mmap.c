@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps memory that it never gives back.
 // limits: memory=96M
 // ends: exited 0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls a function by another type than its own.
 // ends: signaled 11
 static double half(double value) { return value / 2; }

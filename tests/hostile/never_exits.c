@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Its exit handler does not return.
 // limits: time=200
 // ends: timed_out

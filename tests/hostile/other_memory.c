@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks for the memory and the descriptors of what started it.
 // ends: exited 0
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes as much as it can, as long as it may.
 // limits: time=300
 // ends: timed_out

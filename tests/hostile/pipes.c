@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fills as many pipes as it may have.
 // limits: descriptors=64 memory=128M
 // ends: exited 0

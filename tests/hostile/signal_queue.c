@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues real-time signals that it never takes.
 // ends: exited 0
 #include <errno.h>

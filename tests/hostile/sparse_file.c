@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file of a terabyte in which nothing is written.
 // limits: files=1M
 // ends: exited 0

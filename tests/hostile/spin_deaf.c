@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks and ignores what can be blocked and ignored, and computes for ever.
 // limits: time=200
 // ends: timed_out

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stops, and nobody continues it.
 // limits: time=200
 // ends: timed_out

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Changes what belongs to the system, by every call that could.
 // ends: exited 0
 #include <fcntl.h>

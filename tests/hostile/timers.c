@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes timers and deletes none.
 // ends: exited 0
 #include <errno.h>

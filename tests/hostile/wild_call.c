@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls a function that is none.
 // ends: signaled 11
 int main(void) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads beyond its memory.
 // ends: signaled 11
 int main(void) {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What web pages, smugglers and hoarders try on the server, and that others are served meanwhile."""
 import base64
 import contextlib

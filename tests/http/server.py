@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A `cloche` server for the tests of this folder, and what they ask of it."""
 import contextlib
 import http.client

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """REST sessions, the tunnel, SSH and SFTP against real clients: OpenSSH's and our SDK's."""
 import asyncio
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The step server against real HTTP clients."""
 import json
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An installation in a folder of its own, for tests."""
 import os
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`make install`: the tree is whole, may be moved, and is enough to run the program and to build others."""
 import os
 import unittest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Manual pages and completion say what the program's help says."""
 import re
 import shutil

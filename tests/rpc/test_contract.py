@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The JSON-RPC wire, method by method."""
 import json
 import os

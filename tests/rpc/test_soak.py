@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many sandboxes, clients that are killed: nothing is left, and nothing grows."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A client of `cloche rpc` that is as plain as can be: lines out, lines in."""
 import base64
 import json

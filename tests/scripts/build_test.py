@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scripts/build tells how far it is, how long it may take, and what failed.
 
     build_test.py SOURCE

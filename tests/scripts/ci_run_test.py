@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """CI builds with nothing that was built before: .ci/run, with a `make` of our own that looks at what it is given.
 
     ci_run_test.py SOURCE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which programs a file calls, as far as can be told by reading it: shell scripts, Makefiles, CMake files, Python."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The job server of the guests' build: GNU make takes its jobs from it, and what is lost comes back.
 
     jobs_test.py SOURCE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The list of packages is whole: each program that scripts, Makefile, CMake files and the guests' build call belongs to a package of
 scripts/packages.txt, to one that such a package depends on, or to Debian's essential set. What the upstream build of a port calls by
 itself is not seen here; a fresh machine sees it.

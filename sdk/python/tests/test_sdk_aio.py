@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The API for asyncio, against a real server."""
 import asyncio
 import os

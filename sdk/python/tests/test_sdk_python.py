@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Python in a sandbox, from the SDK. Needs a build with Python."""
 import asyncio
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The API that waits, against a real server."""
 import dataclasses
 import gc

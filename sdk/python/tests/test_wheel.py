@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The wheel: built, installed into a fresh environment, and used there with empty caches and nothing
 of the source tree."""
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cloche doctor: what this machine can do, and what to change.
 #pragma once
 

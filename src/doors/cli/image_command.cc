@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cloche image: an interpreter after its imports and set-up, as a file.
 #include <fmt/core.h>
 #include <fmt/format.h>

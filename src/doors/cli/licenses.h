@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What runs in a sandbox, by whom it may be used how: each guest program with its version, licence
 // and source, the libraries that are linked into it, Python and its packages.
 #pragma once

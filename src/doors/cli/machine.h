@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What this machine and this process offer, as `cloche doctor` looks at them: facts, no judgement.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values of options as `cloche` reads them. Each throws UsageError with a sentence that names
 // the option.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "doors/cli/raw_terminal.h"
 
 #include <sys/ioctl.h>

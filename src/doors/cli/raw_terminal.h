@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RawTerminal: cloche's own terminal while a terminal of a sandbox is shown on it: every byte that
 // is typed comes through, and every byte that is shown is the sandbox's.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "doors/cli/commands.h"
 #include "doors/cli/support.h"
 #include "doors/rpc/server.h"

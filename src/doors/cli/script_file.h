@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A script of this machine that is to run in a sandbox.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cloche shell: bash in a fresh sandbox, on the terminal of cloche where it has one.
 #include <fmt/core.h>
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "doors/http/api_pages.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pages that show an OpenAPI document to a person: Swagger UI, where requests can be tried, and
 // Redoc. Their scripts are http::find_asset's, of this server: the pages work offline.
 #pragma once

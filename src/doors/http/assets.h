@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Swagger UI and Redoc, compiled in: /docs/swagger-ui-bundle.js, /docs/swagger-ui.css,
 // /docs/redoc.standalone.js. The files are third parties' and come from third_party.lock.toml.
 #pragma once

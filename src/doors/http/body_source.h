@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bodies that are made while they are sent, so that what a client has not read yet costs no more
 // than what it is made of.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One connection of the server, over TCP or TLS.
 //
 // Threads: everything happens on the connection's loop; Exchange's functions post to it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ConnectionOf<Stream>: the life of a connection: handshake, then request by request: head,
 // admission, body, the application, answer; or at the end a tunnel.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ConnectionTable: the connections of a server: how many there may be, and who leaves when there are
 // too many, so that silent ones shut nobody out.
 //

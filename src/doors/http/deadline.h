@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deadline: when its owner is late, for who has many deadlines and meets nearly all of them: to
 // move one into the future costs no call of the system. Used on the owner's loop; the owner may end
 // on any thread.

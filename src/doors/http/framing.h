@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Framing: where a request ends, and to whom it goes, said in one way only. What another program on
 // the way could read differently is no request.
 #pragma once

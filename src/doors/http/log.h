@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Log: one line an event, on standard error, as text or as JSON. Thread-safe; a line is never torn.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops: the event loops of a server. One thread at a time drives a loop, and a handler of a loop
 // may wait all the same, within a Turn.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "doors/http/lost_peer.h"
 
 #include <netinet/in.h>

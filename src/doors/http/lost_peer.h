@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A peer that is gone without a word: its machine has lost power, or its network.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics: counters and gauges in the text format of Prometheus. Thread-safe.
 #pragma once
 

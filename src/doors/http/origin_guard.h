@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OriginGuard: keeps pages of the web away from a server that asks for no token.
 //
 // A browser sends what any page asks it to, to this machine too. So such a server answers only

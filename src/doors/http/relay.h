@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Relay: passes bytes both ways between a client's stream and a descriptor, until both ways have
 // ended.
 #pragma once

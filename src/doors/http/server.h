@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Server: HTTP/1.1 over TCP or TLS, asynchronous: some threads serve all connections, and a
 // connection that waits costs memory only. An application that waits costs a thread as long as it
 // does (loops.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TokenStore: who may use the server. It holds hashes, never tokens. Thread-safe, as it never
 // changes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // UnsentBytes: what answers keep in memory because their clients have not read them, of each owner
 // and in all. Where that becomes too much those who have read nothing for the longest time lose
 // their connection.

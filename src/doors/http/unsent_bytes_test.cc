@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "doors/http/unsent_bytes.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What clients send to the REST door, read and checked.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files up and down.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part that is a file of a multipart/form-data body (RFC 7578).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The REST API as a machine reads it: OpenAPI 3.1. A test compares it with what the server does.
 #pragma once
 

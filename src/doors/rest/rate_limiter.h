@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RateLimiter: how many requests a minute an owner may make. Thread-safe.
 #pragma once
 

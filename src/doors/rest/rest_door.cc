@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "doors/rest/rest_door.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RestDoor: sessions by REST, and the tunnel to their SSH .
 //
 // It translates requests to a SessionManager's sessions and back. Thread-safe.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // run, cancel, history.
 #include <fmt/format.h>
 

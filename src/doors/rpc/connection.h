@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connection: one client: its sandboxes, the requests it sent, and those that it is sent.
 //
 // Lines come in on one thread (`take`); answers go out from any. A request for a sandbox waits for

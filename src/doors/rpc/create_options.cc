@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `create` is given, as SandboxOptions.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // files.*: files of a sandbox, their content in base64.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input: the client's lines, one at a time, none longer than a limit; and the end, which is also
 // there when nobody reads our output any more, or a given process has ended.
 //

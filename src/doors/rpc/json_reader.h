@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON from a client, within the door's bounds (base/json.h): what is wrong as the error to answer
 // with.
 #pragma once

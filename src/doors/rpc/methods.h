@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The methods of the door, as one table. docs/rpc.md describes each; a test compares the two.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Output: the lines to the client, each whole, from any thread.
 //
 // A writer waits while the client does not read. When the client is gone nothing is written any

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parameters of a request, each read by name and type. What is missing or of another type is
 // an invalid_params error that names it; null counts as absent.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The vocabulary of the JSON-RPC door: values, errors, and the limits that hold for every request.
 //
 // The wire is JSON-RPC 2.0, one object a line, UTF-8. docs/rpc.md lists the methods.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // python.execute: code in the sandbox's live interpreter, which can call the client back.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sandboxes themselves: made, forked, taken back, saved; their environment and packages.
 #include <fmt/format.h>
 

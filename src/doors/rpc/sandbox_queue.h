@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SandboxQueue: a sandbox as a connection holds it, with the requests that wait for it.
 //
 // Requests for one sandbox are served in order, one at a time, on threads of a pool; an idle queue

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "doors/rpc/server.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The `cloche rpc` command: serves one client on two descriptors until it goes, or asks for the
 // end.
 #pragma once

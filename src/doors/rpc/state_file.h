@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // States of sandboxes as files of the host.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `run` and `python.execute` have in common: how output is asked for, and how it is streamed.
 #pragma once
 

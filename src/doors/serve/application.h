@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Application: which door a request belongs to, and what all doors share: figures and the log of
 // requests.
 #pragma once

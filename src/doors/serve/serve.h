@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The server that `cloche serve` and `sbs run` are: all HTTP doors and SSH over one engine and one
 // set of sessions, until a signal ends it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Channel: one channel of an SSH connection, as far as all kinds of it are the same: bytes from the
 // client and to the client, with flow control both ways.
 //

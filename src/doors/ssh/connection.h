@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connection: one SSH connection, from the key exchange to its end, on the thread that calls run().
 #pragma once
 

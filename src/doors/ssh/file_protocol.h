@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FileProtocol: what a channel needs of SFTP and of scp: bytes in, bytes out.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ForwardChannel: a connection that the client forwards (direct-tcpip) to a port on which a program
 // of the sandbox listens. Each way ends by itself.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data types of SSH (RFC 4251, section 5), read and written. Bytes come from a hostile client:
 // a read past the end gives zeros and empty strings, and good() is false from then on.
 #pragma once

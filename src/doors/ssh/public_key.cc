@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "doors/ssh/public_key.h"
 
 #include <libssh/libssh.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Public keys as OpenSSH writes them in a line: TYPE BASE64 COMMENT.
 #pragma once
 

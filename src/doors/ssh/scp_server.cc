@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "doors/ssh/scp_server.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ScpServer: the far side of `scp -O`: the sink (scp -t) and the source (scp -f) of rcp's protocol,
 // over the files of a sandbox. Bytes in, bytes out.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "doors/ssh/session_channel.h"
 
 #include <libssh/server.h>

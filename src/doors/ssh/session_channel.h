@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SessionChannel: a command, a shell, SFTP or scp in the sandbox.
 //
 // Threads: that of its connection, except for what the command's callbacks do.

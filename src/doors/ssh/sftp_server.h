@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SftpServer: the SFTP protocol, version 3 (draft-ietf-secsh-filexfer-02), over the files of a
 // sandbox. Bytes in, bytes out: it knows nothing of SSH.
 //

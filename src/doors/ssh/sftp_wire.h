@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What SFTP version 3 has on the wire (draft-ietf-secsh-filexfer-02): numbers, attributes, answers.
 #pragma once
 

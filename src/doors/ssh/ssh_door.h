@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SshDoor: SSH and SFTP to sessions, in this process, on libssh.
 //
 // A connection has one thread while it lasts; nothing else costs. Those that have not logged in are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wake: lets any thread wake the one that polls. Thread-safe.
 #pragma once
 

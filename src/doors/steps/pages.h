@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pages of the step server that never change: its OpenAPI document, the pages that show it,
 // their assets, and the page from which an agent learns to use it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON as CPython's `json` module reads and writes it: the same errors at the same characters,
 // numbers printed as Python prints them, duplicate keys, NaN. The step server promises FastAPI's
 // answers to the byte, and these quote their input.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step as the client asks for it, checked as FastAPI and pydantic check it: the same errors, in
 // the same order, to the byte.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What FastAPI and pydantic answer to malformed steps, byte for byte: these answers were taken from
 // the Python package `session-based-sandbox` 0.1.0.
 #include "doors/steps/step_request.h"

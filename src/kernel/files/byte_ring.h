@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ByteRing: the bytes in flight in a pipe, a terminal or a stream socket. Its storage is allocated
 // as it is needed, up to a capacity, and charged to the BufferBudget of the kernel. Kernel lock
 // held.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ComputedFs: a file system whose inodes are made up from something else when they are looked at
 // (proc, devpts). Nothing can be made, changed or written in it, and a Node of it keeps nothing
 // alive: what it stood for may be gone (ENOENT).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a sandbox has at /dev, /proc and /dev/pts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices: what opening a character device inode gives: null, zero, full, random, urandom, and the
 // terminals.
 #pragma once

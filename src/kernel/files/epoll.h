@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EpollFile: epoll(7). Level and edge triggered, EPOLLONESHOT; an epoll file may watch others, five
 // deep, without loops. Kernel lock held.
 //

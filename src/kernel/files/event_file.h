@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EventFile: eventfd(2), a counter that one can wait for. Kernel lock held.
 #pragma once
 

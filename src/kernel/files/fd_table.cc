@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernel/files/fd_table.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The descriptor table of a process. Kernel lock held.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernel/files/fifo.h"
 
 #include "kernel/kernel.h"

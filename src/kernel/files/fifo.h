@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FifoTable: the fifos of one kernel that are open. A fifo is a name in the file system; its pipe
 // exists from the first open to the last close. Kernel lock held.
 #pragma once

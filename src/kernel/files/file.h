@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // File: an open file description, what a descriptor points to. Shared by all descriptors that dup
 // or inherit it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FileLocks: the advisory locks of one kernel: fcntl's record locks (of a process, or of an open
 // file description) and flock's.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeFile: the open file description of an inode: a regular file or a directory with its position,
 // or an O_PATH reference. Kernel lock held for every call.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pipe: a bounded stream of bytes between any number of read and write ends, as in pipe(7).
 // PipeFile: one end (or, for a fifo opened O_RDWR, both). Kernel lock held.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PollSet: waits until one of some files is ready: poll, select, and the waits of WASI. Kernel lock
 // held.
 //

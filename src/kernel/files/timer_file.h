@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TimerFile: timerfd_create(2). It needs no timer of the host: its readers sleep up to its next
 // expiry. Kernel lock held.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HostConnection: the host's end of a TCP connection to a program that listens on the loopback of
 // its sandbox. It copies bytes; it looks at none.
 //

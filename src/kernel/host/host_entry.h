@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // enter_kernel: the way of every system call from a guest into the kernel and back, the same for
 // both interfaces.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Host ports: what the host's side of a run holds: output that is kept or passed on, input from a
 // string, and the host's ends of pipes and terminals.
 //

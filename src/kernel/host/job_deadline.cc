@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernel/host/job_deadline.h"
 
 #include "base/host_error.h"

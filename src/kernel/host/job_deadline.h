@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JobDeadline: kills a job at a moment, for a thread that executes the job's process by itself
 // (wasm::RunHere) and so cannot wait for it with a deadline.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resident: a program of the host's that stays, between two turns without a thread (Startup::run
 // that parks), and its host: what the two sides say to each other about a turn.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attributes of files: statx, permissions, owners, times, file systems.
 #include <algorithm>
 #include <array>

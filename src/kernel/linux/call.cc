@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernel/linux/call.h"
 
 namespace cloche::kernel::lnx {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One Linux system call on its way: what a handler gets, and how handlers are registered.
 //
 // A handler runs with the kernel lock held, on the task's thread. It reads its arguments from

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernel/linux/dispatch.h"
 
 #include "kernel/host/host_entry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The imports of Linux guests, `linux.syscall` and `linux.clone`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // execve, vfork and the start block of a program.
 #include <algorithm>
 #include <array>

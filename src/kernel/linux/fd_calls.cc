@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opening, closing and duplicating descriptors, and what belongs to them: fcntl, flock, ioctl.
 #include <algorithm>
 #include <array>

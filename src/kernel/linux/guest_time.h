@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times in guest memory, and the clocks of a Linux guest.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every file call with every kind of argument that a hostile program may think of.
 #include <gtest/gtest.h>
 

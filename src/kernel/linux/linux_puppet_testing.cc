@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernel/linux/linux_puppet_testing.h"
 
 #include <fmt/format.h>

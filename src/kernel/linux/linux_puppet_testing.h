@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Linux guest on strings: a test's body tells it which system calls to make, and sees what it
 // gets. The calls take the same way as those of any program. The body runs on the guest's thread,
 // in the middle of its `_start`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // struct flock: fcntl's record locks as a guest writes them.
 #pragma once
 

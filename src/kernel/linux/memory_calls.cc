@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory: brk and mmap in a linear memory that only grows. See memory_map.h and mapping.h.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names: making, removing, renaming and linking them, and the current directory.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pipes and what moves data through them, eventfd and signalfd.
 #include <algorithm>
 #include <array>

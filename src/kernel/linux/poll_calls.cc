@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waiting for files: ppoll, pselect6 and epoll.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processes: their ends, ids, groups and sessions.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signals: dispositions, masks, sending, waiting, and the delivery loop of libc
 // (docs/guest-abi.md).
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sockets: making, naming, connecting, and what is sent and received.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages of sockets in guest memory: msghdr, its buffers and its control data.
 #pragma once
 

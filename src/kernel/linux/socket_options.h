@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // setsockopt and getsockopt; socket_calls() lists them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The space of a file: its size, what is allocated of it, what is brought to its disk, and advice
 // about it.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/syscalls.md is the table of system calls in words. CLOCHE_WRITE_DOCS=1 in the environment
 // writes the page anew.
 #include <fmt/format.h>

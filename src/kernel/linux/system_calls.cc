@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The system at large: names, figures, limits, entropy, scheduling, and what a single-threaded
 // program may ask of threads.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TemporaryMask: the signal mask that ppoll, pselect and epoll_pwait set for the time of their
 // wait.
 //

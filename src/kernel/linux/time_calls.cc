@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clocks and sleeps; the calls on timers are in timer_calls.cc.
 #include <array>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls on timers, which time_calls() lists: setitimer, POSIX timers, timerfd.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --trace-syscalls: one line per call, as strace writes it: `[pid] name(args) = result`.
 #pragma once
 

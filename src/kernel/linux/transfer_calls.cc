@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moving data between guest memory and files, and between files.
 #include <algorithm>
 #include <optional>

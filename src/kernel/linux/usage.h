@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // struct rusage of 32-bit Linux with its own (32-bit) times, as the system calls give it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extended attributes, by path, by path without following a last link, and by descriptor.
 #pragma once
 

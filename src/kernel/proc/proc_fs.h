@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProcFs: the file system at /proc: what processes and the sandbox look like from inside.
 // Everything is made up when it is opened, from the state of the kernel; nothing of the host shows.
 // Inodes are computed, so it holds no state of its own.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernel/proc/proc_fs.h"
 
 #include <gmock/gmock.h>

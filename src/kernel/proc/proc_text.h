@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The texts of /proc, in Linux's formats, from what the kernel knows. Figures are the sandbox's
 // own: its limits, its processes, one processor. Kernel lock held.
 #pragma once

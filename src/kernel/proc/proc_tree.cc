@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernel/proc/proc_tree.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fixed part of /proc's tree: which names there are, and how their inodes are numbered.
 #pragma once
 

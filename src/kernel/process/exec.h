@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // exec: from a path to a program that is ready to start, with Linux's rules (permissions, #! lines,
 // limits).
 #pragma once

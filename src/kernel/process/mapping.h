@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared mappings of files: a guest's pages are copies, so what it wrote goes to the file at msync,
 // munmap and exit.
 #pragma once

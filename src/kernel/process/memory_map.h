@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MemoryMap: which pages of a guest's linear memory brk and mmap have handed out. Only
 // book-keeping: the caller grows and clears the memory. Addresses are guest addresses, pages 4096
 // bytes.

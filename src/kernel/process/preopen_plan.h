@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which directories a WASI program finds open when it starts, and at which numbers; see preopens.h.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Process: the state of one process, as ps and /proc would tell it. Who executes it is the Task.
 //
 // All members are guarded by the kernel lock. A Process lives as long as somebody holds it; it is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // File operations of a process: what both system-call interfaces, exec and spawn do with paths and
 // descriptors.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProcessTimers: the timers of one process that end in a signal: setitimer's three, those of
 // timer_create, and RLIMIT_CPU. Kernel lock held.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Program: what a process executes, a compiled module that is linked to the kernel's imports, and
 // how it starts. ProgramStore: the programs of one host process, shared by all its kernels.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signals: numbers, sets, dispositions and the queue of one process. Values are Linux's on riscv32.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SignalFile: signalfd(2). A read takes pending signals of whoever reads; poll tells of those of
 // the process that made it. Kernel lock held.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Task: executes one process, from its start through every exec to its end, on one thread of the
 // host.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Long transfers in turns: a guest may move gigabytes in one call, and the kernel lock is held
 // meanwhile, which the sandbox's time limit, its other processes and the engine's timers wait for.
 // So every few milliseconds such a call stands back, and a SIGKILL that came then cuts it short.

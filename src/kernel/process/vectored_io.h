@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectored transfers: what both system-call interfaces do with a guest's list of buffers.
 //
 // Only the first piece of a transfer may sleep: what has been moved is reported, however the rest

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Socket addresses as values, and their form in guest memory (sockaddr_un, sockaddr_in,
 // sockaddr_in6).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DatagramSocket: unix datagrams, and UDP on the loopback. Kernel lock held.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernel/sockets/inet_ports.h"
 
 #include "kernel/sockets/socket.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InetPorts: who has which port of the sandbox's loopback, for one transport. Kernel lock held.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MessageQueue: what one socket has sent and another has not yet received: datagrams, or the pieces
 // of a stream, with the descriptors and credentials that travel along. Bounded, and charged to the
 // kernel's BufferBudget. Kernel lock held.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outbound: where TCP connections to anywhere but the sandbox's own loopback go, and queries for
 // names. Without one every such connection is ENETUNREACH, and nobody answers queries.
 #pragma once

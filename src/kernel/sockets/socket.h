@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Socket: what all kinds of sockets have in common, as the system calls see it. Kernel lock held.
 #pragma once
 

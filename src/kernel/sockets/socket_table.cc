@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernel/sockets/socket_table.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SocketTable: the sockets of one kernel: how they are made and found. Kernel lock held.
 //
 // Local (unix) sockets are found by the inode of their name or by an abstract name. Internet

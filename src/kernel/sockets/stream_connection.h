@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StreamConnection: two connected ends of a byte stream (or of a sequence of packets). Each end
 // sends into the queue of the other. An end belongs to a StreamSocket, or to whoever stands for the
 // world outside (see outbound.h). Kernel lock held.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StreamSocket: a connection-oriented socket: unix stream and seqpacket, TCP on the loopback.
 // Kernel lock held.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DevPts: the file system of /dev/pts: a device for each pseudo terminal that exists, made up when
 // it is looked at, and `ptmx`. A slave belongs to the sandbox's user.
 #pragma once

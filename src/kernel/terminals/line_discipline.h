@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LineDiscipline: what stands between the keyboard and a program: line editing, echo, signal
 // characters, and the treatment of output. It is a machine of its own: bytes go in, bytes, echo and
 // signals come out; it knows no processes and never blocks.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Terminal: a pseudo terminal: a keyboard and a screen on the master's side, a terminal on the
 // slave's, a line discipline between them. TerminalFile is a descriptor of the slave (/dev/pts/N,
 // /dev/tty), MasterFile the one of the master (/dev/ptmx). Kernel lock held.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The descriptors of a terminal: TerminalFile and MasterFile.
 #include <fmt/format.h>
 

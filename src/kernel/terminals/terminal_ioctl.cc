@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ioctls of a terminal, ioctl_tty(2), with riscv32's structures.
 #include <array>
 #include <cstring>

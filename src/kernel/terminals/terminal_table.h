@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TerminalTable: the pseudo terminals of one kernel, and what opening a terminal device does.
 // Kernel lock held.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // termios(3) as values: flags, special characters and the structures that the ioctls carry, with
 // Linux's asm-generic numbers.
 #pragma once

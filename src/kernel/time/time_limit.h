@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A time limit that the host was told, as a deadline.
 #pragma once
 

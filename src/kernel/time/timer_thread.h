@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TimerThread: one thread of the host that calls back at given moments, for all kernels of the
 // process. It starts with the first timer; an idle one sleeps. Thread-safe; takes no kernel lock
 // itself, and calls back without its own.

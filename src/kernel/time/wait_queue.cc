@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernel/time/wait_queue.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sleeping and waking inside of a kernel.
 //
 // Everything here is guarded by the kernel lock (Kernel::mutex()). A sleeper registers one Waiter

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // args_get, args_sizes_get, environ_get, environ_sizes_get: the start block of the program.
 #include "kernel/wasi/wasi_call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fd_readdir, fd_prestat_get, fd_prestat_dir_name.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of descriptors: fd_advise, fd_allocate, fd_close, fd_datasync, fd_fdstat_*,
 // fd_filestat_*, fd_renumber, fd_seek, fd_sync, fd_tell.
 #include "kernel/files/node_file.h"

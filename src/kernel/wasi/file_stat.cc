@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernel/wasi/file_stat.h"
 
 #include "kernel/sockets/socket.h"

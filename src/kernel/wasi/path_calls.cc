@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // path_*: the tree below a directory descriptor.
 #include "kernel/process/process_files.h"
 #include "kernel/wasi/file_stat.h"

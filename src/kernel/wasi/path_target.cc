@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernel/wasi/path_target.h"
 
 #include "kernel/wasi/preopens.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a descriptor and a path in guest memory to a place in the tree.
 //
 // A path may leave the directory of its descriptor, by ".." and by links, and may be absolute: what

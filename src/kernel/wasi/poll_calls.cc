@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // poll_oneoff: waits until at least one of its subscriptions has something to tell.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preopened directories: how a WASI program comes by its first directories.
 //
 // A program gets "/" and, after it, ".": the process's working directory. They are ordinary

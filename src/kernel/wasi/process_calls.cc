@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // proc_exit, proc_raise, sched_yield.
 #include <thread>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A WASI guest on strings: it imports every function of the interface, and calls whichever the
 // test's body tells it to, with whatever arguments. The body runs on the guest's thread, in the
 // middle of its `_start`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The imports of WASI guests: the 46 functions of wasi_snapshot_preview1.
 #pragma once
 

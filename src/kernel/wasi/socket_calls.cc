@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sock_accept, sock_recv, sock_send, sock_shutdown. preview1 makes no sockets: they are inherited,
 // or accepted.
 #include "kernel/sockets/socket.h"

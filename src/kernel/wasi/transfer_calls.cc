@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fd_read, fd_write, fd_pread, fd_pwrite.
 #include "kernel/process/vectored_io.h"
 #include "kernel/wasi/wasi_call.h"

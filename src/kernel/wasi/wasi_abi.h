@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The binary interface of wasi_snapshot_preview1: numbers, and structures as they lie in guest
 // memory.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernel/wasi/wasi_call.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One WASI call on its way: what a handler gets, what several families need, and how handlers
 // become imports.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The clocks of WASI, for reading and for waiting.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Descriptors: transfer, position, state, attributes, directories.
 #include <gtest/gtest.h>
 

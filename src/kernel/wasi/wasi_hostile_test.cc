@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every WASI function against arguments that no honest program passes. Whatever happens, the answer
 // is an errno (or the guest's own end), and the host lives.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // path_*: the tree, through descriptors.
 #include <gtest/gtest.h>
 

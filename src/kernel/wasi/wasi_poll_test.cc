@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // poll_oneoff.
 #include <gtest/gtest.h>
 

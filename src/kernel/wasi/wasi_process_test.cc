@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The start block, the end, signals, clocks, random bytes.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sock_*: on sockets that the guest inherits.
 #include <gtest/gtest.h>
 

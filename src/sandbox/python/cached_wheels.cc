@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sandbox/python/cached_wheels.h"
 
 #include <unistd.h>

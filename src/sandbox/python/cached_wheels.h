@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cache of wheels (packages::WheelCache) as files that a guest reads and writes.
 #pragma once
 

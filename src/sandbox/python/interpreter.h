@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a kept Python (Sandbox::run_python) and the interpreter of a PythonSession have in common.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sandbox/python/kept_python.h"
 
 #include <fmt/format.h>

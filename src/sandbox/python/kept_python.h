@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeptPython: the interpreter that a sandbox keeps from call to call, and passes on to its forks.
 #pragma once
 

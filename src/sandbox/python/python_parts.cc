@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sandbox/python/python_parts.h"
 
 namespace cloche::sandbox {

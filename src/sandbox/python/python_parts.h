@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Python of an engine: the interpreter as a program, its library, the packages. A system
 // without a bundle has none of it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a PythonSession consists of: an interpreter in a sandbox, the port to it, its output, the
 // callbacks.
 #pragma once

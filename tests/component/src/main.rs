@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! Runs the component of the world `eryx:sandbox` under stock wasmtime, as an embedder would, and checks what it does.
 //!
 //!     component_host sandbox.cwasm         exit status 0 when all holds; the last line is "N passed, M failed"

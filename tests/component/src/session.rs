@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! A session of the component: what the world imports, and calls of what it exports.
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

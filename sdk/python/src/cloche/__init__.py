@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cloche: private computers for agents, from Python.
 
     from cloche import Sandbox

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the server's program is."""
 from __future__ import annotations
 

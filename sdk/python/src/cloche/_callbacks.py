@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Functions of this process that code in a sandbox calls."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What goes wrong, as exceptions. All of them are `SandboxError`, which is a `RuntimeError`."""
 from __future__ import annotations
 

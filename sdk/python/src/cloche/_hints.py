@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON Schema from type hints, and values of the hinted types from JSON."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What sandboxes can do, once for both kinds of API.
 
 Each operation is a generator: it yields requests, `(method, params)`, is sent their answers, and

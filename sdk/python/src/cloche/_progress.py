@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A line that shows that something takes long, on a terminal or in a notebook."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The console scripts of the package: each becomes the program."""
 from __future__ import annotations
 

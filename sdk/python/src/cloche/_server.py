@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The server process, and the requests that are sent to it.
 
 One server holds all sandboxes of this process. It is started with the first one and ends with the

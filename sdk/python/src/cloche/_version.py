@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The version of this package. A wheel has it as a constant."""
 from pathlib import Path
 

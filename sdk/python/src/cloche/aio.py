@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The API for asyncio: the same as `cloche.Sandbox`, awaited.
 
     async with await cloche.aio.Sandbox.create() as sbx:

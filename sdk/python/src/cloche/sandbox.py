@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The API that waits."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Remote sandboxes: sessions by REST, and SSH and SFTP into them through the same port.
 
     from sandbox_sessions_sdk import SessionsClient, SessionSSHClient

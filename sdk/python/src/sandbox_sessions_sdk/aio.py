@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The same for asyncio: each call runs its blocking twin on a thread of the loop's pool.
 
     async with SessionsClient(api_url, token) as client:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What can go wrong. An error is also what the library below would have raised, so that code written for
 sockets or paramiko catches it too."""
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the server tells of a session."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TLS as an ordinary socket.
 
 Python's TLS sockets must not be read and written by two threads at the same time, which is what an SSH

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the server is, and who asks."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SSH and SFTP into a session."""
 from __future__ import annotations
 

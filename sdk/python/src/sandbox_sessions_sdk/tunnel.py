@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A raw connection to a session's SSH, through the HTTP server's port."""
 from __future__ import annotations
 
