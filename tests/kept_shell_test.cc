@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <set>
+#include <stop_token>
 #include <thread>
 
 #include "sandbox_testing.h"
@@ -222,6 +223,50 @@ TEST_F(KeptShell, MuchOutputAndInput) {
   EXPECT_TRUE(result.stdout_truncated);
   EXPECT_EQ(run_with({.script = "wc -c", .stdin_data = std::string(3'000'000, 'z')}).stdout_data,
             "3000000\n");
+}
+
+TEST_F(KeptShell, StoppingEndsOneRunAloneAndTheShellIsAsItWasBefore) {
+  out("x=kept; sleep 4321 &");
+  for (const ShellState shell : {ShellState::kept, ShellState::fresh}) {
+    std::stop_source stop;
+    RunOptions options{.script = "x=lost; echo begun; sleep 1000 | sleep 1000",
+                       .shell = shell,
+                       .timeout = milliseconds(0)};
+    options.output = [&](Stream, std::string_view) { stop.request_stop(); };
+    // From another thread: a callback of the run must not wait for its end.
+    std::stop_source asked;
+    const std::stop_callback pass_on(stop.get_token(), [&asked] {
+      std::thread([asked]() mutable { asked.request_stop(); }).detach();
+    });
+    options.stop = asked.get_token();
+    const RunResult result = sandbox_->run(options);
+    EXPECT_EQ(result.status, RunStatus::killed);
+    EXPECT_EQ(result.exit_code, 137);
+  }
+  // What an earlier run has left in the background goes on.
+  EXPECT_EQ(out("echo $x; ps -e -o args | grep -c '[s]leep 4321'"), "kept\n1\n");
+}
+
+TEST_F(KeptShell, ARunThatWasStoppedBeforeItBeganDoesNothing) {
+  std::stop_source stop;
+  stop.request_stop();
+  for (const ShellState shell : {ShellState::kept, ShellState::fresh}) {
+    RunOptions options{.script = "touch /workspace/never; sleep 1000", .shell = shell};
+    options.timeout = milliseconds(0);
+    options.stop = stop.get_token();
+    EXPECT_EQ(sandbox_->run(options).status, RunStatus::killed);
+  }
+  EXPECT_EQ(out("echo fine"), "fine\n");
+}
+
+TEST_F(KeptShell, ARestartedShellIsANewOne) {
+  out("x=1; cd /tmp; export y=2; echo text > /tmp/file");
+  sandbox_->restart_shell();
+  EXPECT_EQ(out("echo ${x-none} ${y-none}; pwd; cat /tmp/file"), "none none\n/workspace\ntext\n");
+  sandbox_->restart_shell();
+  sandbox_->restart_shell();
+  sandbox_->set_environment("z", "3");
+  EXPECT_EQ(out("echo $z"), "3\n");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // The network of a sandbox, against servers on the loopback of this machine that the policy names.
 #include <algorithm>
 #include <mutex>
+#include <stdexcept>
+#include <thread>
 
 #include "cloche/python_session.h"
 #include "loopback_server_testing.h"
@@ -407,6 +409,54 @@ TEST(Network, SecretsAreScrubbedFromWhatCommandsWrite) {
   (void)session.execute("import os, sys\nos.write(1, b'the re')\nos.write(1, b'al value, the ')",
                         options);
   EXPECT_EQ(said, "[API_KEY], the ");
+}
+
+TEST(Network, RulesChangeWhileTheSandboxRuns) {
+  const LoopbackServer server(Speaks::http);
+  const auto sandbox = make_sandbox();
+  const std::string fetch = with_port(
+      R"(
+import http.client
+try:
+    c = http.client.HTTPConnection("127.0.0.1", PORT, timeout=20)
+    c.request("GET", "/")
+    print(c.getresponse().status)
+except OSError as error:
+    print(type(error).__name__)
+)",
+      server.port());
+  EXPECT_EQ(run_python(*sandbox, fetch).stdout_data, "ConnectionRefusedError\n");
+  sandbox->set_network_rules({server.rule()});
+  EXPECT_EQ(run_python(*sandbox, fetch).stdout_data, "200\n");
+  EXPECT_EQ(sandbox->network_rules(), std::vector<std::string>{server.rule()});
+  EXPECT_THROW(sandbox->set_network_rules({"no rule"}), std::invalid_argument);
+  const auto fork = sandbox->fork();
+
+  // A connection that was open ends when its rule is taken back.
+  const std::string hold = with_port(
+      R"(
+import socket, sys
+s = socket.create_connection(("127.0.0.1", PORT))
+print("open", flush=True)
+try:
+    print("end" if s.recv(1) == b"" else "data")
+except OSError as error:
+    print("lost")
+)",
+      server.port());
+  std::thread revoking;
+  const RunResult held = sandbox->run({.argv = {"python3", "-c", hold},
+                                       .timeout = std::chrono::milliseconds(60'000),
+                                       .output = [&](Stream, std::string_view text) {
+                                         if (text.starts_with("open"))
+                                           revoking =
+                                               std::thread([&] { sandbox->set_network_rules({}); });
+                                       }});
+  ASSERT_TRUE(revoking.joinable());
+  revoking.join();
+  EXPECT_EQ(held.status, RunStatus::exited);
+  EXPECT_EQ(run_python(*sandbox, fetch).stdout_data, "ConnectionRefusedError\n");
+  EXPECT_EQ(run_python(*fork, fetch).stdout_data, "200\n");
 }
 
 }  // namespace

@@ -44,9 +44,9 @@ struct TerminalSize {
 
 struct LiveRunOptions {
   // As for Sandbox::run, but: with neither `script` nor `argv` it is the user's login shell; an
-  // absent `timeout` means no limit; `stdin_data` is what was typed before the start, `stdin_fd`
-  // and `shell` are not used. `output` gets everything; with a terminal all of it as Stream::out.
-  // Without `output` the result keeps it.
+  // absent `timeout` means no limit; `stdin_data` is what was typed before the start, `stdin_fd`,
+  // `shell` and `stop` are not used. `output` gets everything; with a terminal all of it as
+  // Stream::out. Without `output` the result keeps it.
   RunOptions command;
   // Absent: three streams. Else descriptors 0, 1 and 2 are a terminal of this size, the controlling
   // one of a session of the command's own.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,13 +61,18 @@ struct RunOptions {
   // says so.
   std::uint64_t output_limit_bytes = 64ULL << 20;
   OutputCallback output;  // when set, nothing is kept in the result
+
+  // Ends this run alone, with all that it has started, when it is asked to stop: from another
+  // thread, also before the run has begun. The result says `killed`. A kept shell is as it was
+  // before.
+  std::stop_token stop;
 };
 
 enum class RunStatus : std::uint8_t {
   exited,       // by itself: exit_code
   signaled,     // by a signal: signal; exit_code is 128 + signal
   timed_out,    // killed at its time limit: exit_code 124
-  killed,       // Sandbox::cancel or kill: exit_code 137
+  killed,       // Sandbox::cancel, kill or RunOptions::stop: exit_code 137
   not_started,  // exit_code 126 or 127; reason says why
 };
 

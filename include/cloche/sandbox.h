@@ -101,6 +101,16 @@ class Sandbox {
   // Ends every run in progress and every process, from another thread; the sandbox stays usable.
   void cancel();
 
+  // The next run of the kept shell has a new one, without variables, in the home folder. Waits for
+  // the run that is in progress in it.
+  void restart_shell();
+
+  // What of the network may be reached from now on, instead of NetworkOptions::allow; forks that
+  // are made later have it too. Connections that no rule allows any more end. Throws
+  // std::invalid_argument with one sentence for a rule that is none: then nothing has changed.
+  void set_network_rules(std::vector<std::string> allow);
+  std::vector<std::string> network_rules() const;
+
   Files& files() noexcept;
 
   // The environment of the runs that follow.

@@ -34,6 +34,7 @@ class Connection final : public kernel::StreamListener {
 
   // Kernel lock held.
   const kernel::StreamConnection& stream() const noexcept { return *stream_; }
+  const Far& far() const noexcept { return far_; }  // from any thread
   Result<void> start_tls(TlsRequest request);
   std::string origin() const;
   // The last thing that happens to it.

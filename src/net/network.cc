@@ -77,11 +77,11 @@ Network::Network(kernel::Kernel& kernel, const NetworkOptions& options,
                  std::shared_ptr<const SecretStore> secrets, Resolver::Lookup lookup)
     : kernel_(kernel),
       options_(options),
-      policy_(options),
       secrets_(std::move(secrets)),
       epoll_(must(epoll_create1(EPOLL_CLOEXEC), "the host gives no epoll")),
       wake_(must(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "the host gives no eventfd")),
-      resolver_(std::move(lookup)) {
+      resolver_(std::move(lookup)),
+      policy_(options) {
   if (!options.trusted_certificates.empty())
     tls_ = std::make_unique<TlsContext>(options.trusted_certificates);
   epoll_event event{};
@@ -110,6 +110,22 @@ void Network::stop() {
   for (const auto& connection : rest) connection->abort(Errno::netdown);
   const std::lock_guard lock(kernel_.mutex());
   for (const auto& connection : rest) connection->drop_stream();
+}
+
+void Network::set_policy(Policy policy) {
+  const std::lock_guard lock(kernel_.mutex());
+  policy_ = std::move(policy);
+  policy_changed_ = true;
+  const std::uint64_t one = 1;
+  (void)!write(wake_.get(), &one, sizeof one);
+}
+
+// Kernel lock held.
+bool Network::is_allowed(const Connection& connection) const {
+  const Connection::Far& far = connection.far();
+  std::set<std::string> names = known_names_.of(far.to.ip);
+  if (!far.host.empty()) names = {far.host};
+  return policy_.judge(far.to.ip, far.to.port, names).allowed;
 }
 
 const TlsContext& Network::tls() {
@@ -281,12 +297,16 @@ void Network::run() noexcept {
 void Network::serve(const std::set<Connection*>& ready) {
   Connections to_serve;
   Connections overdue;
+  Connections revoked;
   {
     const std::lock_guard lock(kernel_.mutex());
     const auto now = std::chrono::steady_clock::now();
+    const bool judge_again = std::exchange(policy_changed_, false);
     for (const auto& connection : connections_) {
       const auto deadline = connection->deadline();
-      if (ready.contains(connection.get()) || woken_.contains(connection.get())) {
+      if (judge_again && !is_allowed(*connection)) {
+        revoked.push_back(connection);
+      } else if (ready.contains(connection.get()) || woken_.contains(connection.get())) {
         to_serve.push_back(connection);
       } else if (deadline && *deadline <= now) {
         overdue.push_back(connection);
@@ -300,6 +320,10 @@ void Network::serve(const std::set<Connection*>& ready) {
   }
   for (const auto& connection : overdue) {
     connection->abort(Errno::timedout);
+    ended.insert(connection.get());
+  }
+  for (const auto& connection : revoked) {
+    connection->abort(Errno::connaborted);
     ended.insert(connection.get());
   }
   if (ended.empty()) return;

@@ -41,6 +41,9 @@ class Network final : public kernel::Outbound {
   // Ends all connections; nothing works any more. No kernel lock held.
   void stop();
 
+  // From now on this one judges, and connections that it does not allow end. No kernel lock held.
+  void set_policy(Policy policy);
+
   const SecretStore& secrets() const noexcept { return *secrets_; }
 
   Result<void> connect(const kernel::InetAddress& to,
@@ -71,10 +74,10 @@ class Network final : public kernel::Outbound {
   void serve(const std::set<Connection*>& ready);
   std::chrono::milliseconds next_deadline() const;
   void tell_events();
+  bool is_allowed(const Connection& connection) const;
 
   kernel::Kernel& kernel_;
   const NetworkOptions options_;
-  const Policy policy_;
   const std::shared_ptr<const SecretStore> secrets_;
   UniqueFd epoll_;
   UniqueFd wake_;  // eventfd
@@ -82,6 +85,8 @@ class Network final : public kernel::Outbound {
   std::unique_ptr<TlsContext> tls_;  // made when it is first wanted; the thread's own
 
   // Under the kernel lock.
+  Policy policy_;
+  bool policy_changed_ = false;  // connections are to be judged again
   Connections connections_;
   std::set<Connection*> woken_;
   KnownNames known_names_;

@@ -251,5 +251,39 @@ TEST(policy, a_name_without_a_port_is_not_asked_for) {
   }
 }
 
+TEST(rule, covers_another_one_only_where_that_is_certain) {
+  const auto covers = [](const char* wide, const char* narrow) {
+    return Rule(wide).covers(Rule(narrow));
+  };
+  for (const auto& [wide, narrow] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"api.example.com", "api.example.com:443"},
+           {"*.example.com:443", "api.example.com:443"},
+           {"*.example.com", "*.api.example.com"},
+           {"*", "*.com:80"},
+           {"a.com:80-90,443", "a.com:85,443"},
+           {"10.0.0.0/8", "10.1.0.0/16:22"},
+           {"10.0.0.0/8:1-100", "10.1.2.3:22"},
+           {"[fd00::/8]", "[fd00::1]"},
+           {"localhost:1-100", "localhost:80"},
+           {"?.com", "a.com"}}) {
+    EXPECT_TRUE(covers(wide, narrow)) << wide << " " << narrow;
+  }
+  for (const auto& [wide, narrow] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"api.example.com:443", "api.example.com"},
+           {"api.example.com:443", "api.example.com:80"},
+           {"*.example.com", "example.com"},
+           {"*.example.com", "*"},
+           {"?.com", "*.com"},
+           {"*", "10.0.0.1"},
+           {"*", "localhost"},
+           {"local*", "localhost"},
+           {"localhost", "127.0.0.1"},
+           {"10.1.0.0/16", "10.0.0.0/8"},
+           {"10.0.0.0/8", "11.0.0.1"},
+           {"a.com:80-90", "a.com:85-95"}}) {
+    EXPECT_FALSE(covers(wide, narrow)) << wide << " " << narrow;
+  }
+}
+
 }  // namespace
 }  // namespace cloche::net

@@ -177,4 +177,23 @@ bool Rule::has_address(const kernel::IpAddress& address) const {
   return ((address.bytes[whole] ^ base_->bytes[whole]) & mask) == 0;
 }
 
+// A glob of the other's is compared as a text: what stands for its '*' stands for one here too.
+bool Rule::covers(const Rule& other) const {
+  const bool has_ports =
+      ports_.empty() ||
+      (!other.ports_.empty() && std::ranges::all_of(other.ports_, [&](const Ports& wanted) {
+        return std::ranges::any_of(ports_, [&](const Ports& own) {
+          return own.first <= wanted.first && wanted.last <= own.last;
+        });
+      }));
+  if (!has_ports) return false;
+  if (other.base_) return base_ && bits_ <= other.bits_ && has_address(*other.base_);
+  // A name of loopback is opened by its own name only.
+  if (other.is_localhost() || is_localhost()) return other.name_ == name_;
+  // A '?' must not stand for a '*'.
+  if (name_.find('?') != std::string::npos && other.name_.find('*') != std::string::npos)
+    return other.name_ == name_;
+  return !name_.empty() && glob_matches(name_, other.name_);
+}
+
 }  // namespace cloche::net

@@ -40,6 +40,9 @@ class Rule {
   bool has_name(std::string_view canonical) const;
   // Of a rule that names an address or a range.
   bool has_address(const kernel::IpAddress& address) const;
+  // Whether all that the other one allows is allowed by this one too, as far as the two texts tell:
+  // where it is true it holds.
+  bool covers(const Rule& other) const;
   bool is_localhost() const noexcept { return name_ == "localhost"; }
 
   // As a denial, which is read as widely as it can be: beside its addresses, a glob has the

@@ -97,7 +97,7 @@ RunResult KeptShell::run(const RunOptions& options) {
   const TurnHolder place(*this);
   const auto begin = std::chrono::steady_clock::now();
   RunResult result;
-  if (state_.cancelled_since(cancellations)) {
+  if (state_.cancelled_since(cancellations) || options.stop.stop_requested()) {
     result.status = RunStatus::killed;
     result.exit_code = status_killed;
     result.signal = kernel::sigkill;
@@ -126,6 +126,13 @@ Result<void> KeptShell::ensure_process() {
   CLOCHE_ASSIGN(process_, ShellProcess::start(state_.kernel(), image_));
   image_.reset();
   return {};
+}
+
+void KeptShell::restart() {
+  const TurnHolder place(*this);
+  process_.reset();
+  image_.reset();
+  applied_.clear();
 }
 
 void KeptShell::forget(const std::string& name) {
@@ -158,12 +165,14 @@ RunResult KeptShell::run_now(const RunOptions& options, std::uint64_t cancellati
   Ports ports(state_, options);
   ShellTurn turn{frame_of(options, environment.to_set), ports.files()};
   ports.start_input();
-  const ShellTurnResult end = process_->run(std::move(turn), deadline);
+  const ShellTurnResult end = process_->run(std::move(turn), deadline, options.stop);
 
   RunResult result;
   if (end.exit_code) {
     result.exit_code = *end.exit_code;
     applied_ = std::move(environment.current);
+  } else if (end.stopped) {
+    set_ended(result, end.status, *process_->process(), Cancelled::yes);
   } else if (end.overdue) {
     set_timed_out(result, limit);
   } else {

@@ -26,6 +26,9 @@ class KeptShell {
 
   RunResult run(const RunOptions& options);
 
+  // The next run has a new shell; waits for the run that is in progress.
+  void restart();
+
   // A variable of the sandbox's environment was set: the next run sets it in the shell, also where
   // it has the value that the shell was given before. Thread-safe.
   void forget(const std::string& name);

@@ -30,10 +30,17 @@ class Run {
     const Result<kernel::ProcessPtr> process = start_process();
     if (!process) {
       result = not_started(state_, options_, process.error());
-    } else if (here.caught()) {
-      be_the_process(here, *process, start, result);
     } else {
-      wait(*process, start, result);
+      const kernel::JobId job = (*process)->job;
+      const std::stop_callback on_stop(options_.stop,
+                                       [&] { kernel_.signal_job(job, kernel::sigkill); });
+      if (here.caught()) {
+        be_the_process(here, *process, start, result);
+      } else {
+        wait(*process, start, result);
+      }
+      // What began while the signal was given is left.
+      if (options_.stop.stop_requested()) kernel_.kill_job(job);
     }
     collect(result);
     if (process) result.figures = state_.shown_figures().take((*process)->job);
@@ -98,7 +105,9 @@ class Run {
   void set_done(const kernel::ProcessPtr& process, kernel::WaitStatus status, RunResult& result) {
     let_settle(kernel_, process->job, outputs_);
     set_ended(result, status, *process,
-              state_.cancelled_since(cancellations_) ? Cancelled::yes : Cancelled::no);
+              state_.cancelled_since(cancellations_) || options_.stop.stop_requested()
+                  ? Cancelled::yes
+                  : Cancelled::no);
   }
 
   void collect(RunResult& result) {

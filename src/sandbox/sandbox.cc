@@ -38,6 +38,11 @@ RunResult Sandbox::run_python(std::string_view source, const PythonOptions& opti
 }
 
 void Sandbox::cancel() { state_->cancel(); }
+void Sandbox::restart_shell() { state_->shell().restart(); }
+void Sandbox::set_network_rules(std::vector<std::string> allow) {
+  state_->set_network_rules(std::move(allow));
+}
+std::vector<std::string> Sandbox::network_rules() const { return state_->network_rules(); }
 Files& Sandbox::files() noexcept { return files_; }
 
 void Sandbox::set_environment(const std::string& name, const std::string& value) {

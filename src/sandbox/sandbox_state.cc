@@ -61,6 +61,7 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
     : engine_(engine),
       options_(std::move(options)),
       environment_(usual_environment()),
+      network_rules_(options_.network.allow),
       root_(vfs::make_fs<vfs::MemFs>(engine.base(), quota_of(options_), vfs::host_clock())),
       secrets_(make_secrets(options_.network)) {
   for (const auto& secret : secrets_->entries()) environment_[secret.name] = secret.placeholder;
@@ -91,7 +92,7 @@ std::pair<std::vector<std::string>, std::vector<std::string>> SandboxState::spli
     return mount.guest_path == wheels_path;
   });
   // Wheels of the operator's, or an index where there is a network.
-  if (registry == nullptr || (!has_wheels && options_.network.allow.empty())) return {wishes, {}};
+  if (registry == nullptr || (!has_wheels && network_rules().empty())) return {wishes, {}};
   std::pair<std::vector<std::string>, std::vector<std::string>> split;
   for (const std::string& text : wishes) {
     const auto wish = packages::parse_wish(text);
@@ -121,6 +122,7 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options,
     : engine_(engine),
       options_(std::move(options)),
       environment_(std::move(environment)),
+      network_rules_(options_.network.allow),
       root_(std::move(root)),
       secrets_(std::move(secrets)),
       image_(std::move(image)),
@@ -177,6 +179,29 @@ void SandboxState::start_network() {
   kernel_->sockets().set_outbound(network_);
 }
 
+// A network that has been there stays, without rules too: what it has counted counts on.
+void SandboxState::set_network_rules(std::vector<std::string> allow) {
+  const std::lock_guard changing(network_mutex_);
+  NetworkOptions options = options_.network;
+  options.allow = allow;
+  net::Policy policy(options);
+  if (network_) {
+    network_->set_policy(std::move(policy));
+  } else if (!allow.empty()) {
+    auto network = std::make_shared<net::Network>(*kernel_, options, secrets_);
+    const std::lock_guard lock(kernel_->mutex());
+    network_ = network;
+    kernel_->sockets().set_outbound(std::move(network));
+  }
+  const std::lock_guard lock(mutex_);
+  network_rules_ = std::move(allow);
+}
+
+std::vector<std::string> SandboxState::network_rules() const {
+  const std::lock_guard lock(mutex_);
+  return network_rules_;
+}
+
 std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
     std::unique_ptr<vfs::Namespace> space) const {
   kernel::KernelOptions options;
@@ -216,9 +241,11 @@ void SandboxState::mount_host_folders(vfs::Namespace& space) const {
 
 std::unique_ptr<SandboxState> SandboxState::fork() {
   std::map<std::string, std::string> environment;
+  SandboxOptions options = options_;
   {
     const std::lock_guard lock(mutex_);
     environment = environment_;
+    options.network.allow = network_rules_;
   }
   std::unique_ptr<SandboxState> twin;
   {
@@ -226,8 +253,8 @@ std::unique_ptr<SandboxState> SandboxState::fork() {
     std::unique_ptr<vfs::Namespace> space = kernel_->files().fork();
     vfs::TypedFsRef<vfs::MemFs> root(static_cast<vfs::MemFs*>(&space->root().fs()));
     root->drop_orphans();  // no descriptor of the parent is carried over
-    twin.reset(new SandboxState(engine_, options_, std::move(environment), std::move(space),
-                                std::move(root), secrets_, image_));
+    twin.reset(new SandboxState(engine_, std::move(options), std::move(environment),
+                                std::move(space), std::move(root), secrets_, image_));
   }
   twin->python_->go_on_from(*python_);
   twin->shell_->go_on_from(*shell_);

@@ -74,6 +74,10 @@ class SandboxState {
   // See Sandbox::install_packages.
   bool install_packages(const std::vector<std::string>& names, std::string* message);
 
+  // See Sandbox.
+  void set_network_rules(std::vector<std::string> allow);
+  std::vector<std::string> network_rules() const;
+
   // Runs that begin note the number, and ask at their end. A cancel that is in progress kills what
   // begins meanwhile too.
   std::uint64_t cancellations() const;
@@ -104,6 +108,7 @@ class SandboxState {
   vfs::Credentials user_;
   mutable std::mutex mutex_;  // of the members up to the next blank line
   std::map<std::string, std::string> environment_;
+  std::vector<std::string> network_rules_;
   std::uint64_t cancellations_ = 0;
   int cancels_in_progress_ = 0;
 
@@ -112,6 +117,7 @@ class SandboxState {
   std::shared_ptr<python::OwnImage> image_;          // the same in forks
   const std::unique_ptr<ShownFigures> shown_figures_ = std::make_unique<ShownFigures>();
   std::unique_ptr<kernel::Kernel> kernel_;
+  std::mutex network_mutex_;               // one change at a time
   std::shared_ptr<net::Network> network_;  // null: there is none
   std::unique_ptr<KeptPython> python_;
   std::unique_ptr<KeptShell> shell_;

@@ -200,19 +200,30 @@ void ShellProcess::set_files(const std::array<kernel::FilePtr, 3>& files) {
 // Lock held.
 bool ShellProcess::is_gone() const { return shared_->is_gone(*process_); }
 
-ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline) {
+ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
+                                  const std::stop_token& stop) {
   ShellTurnResult result;
   std::unique_lock lock(kernel_.mutex());
   const kernel::JobId own_job = process_->job;
   const kernel::JobId job = kernel_.new_job();
   result.job = job;
   shared_->answered = false;
+  lock.unlock();
+  // It takes the kernel lock. Whoever asks before the shell has the job finds nobody in it: that is
+  // looked for when it has.
+  const std::stop_callback on_stop(stop, [this, job] { kernel_.signal_job(job, kernel::sigkill); });
+  lock.lock();
   bool in_time = true;
   if (!is_gone()) {
     process_->job = job;
     set_files(turn.files);
     shared_->request = std::move(turn.frame);
     turn.files = {};
+    if (stop.stop_requested()) {
+      lock.unlock();
+      kernel_.signal_job(job, kernel::sigkill);
+      lock.lock();
+    }
     const Result<bool> taken = shared_->run_turn(*process_, lock, deadline);
     in_time = taken && *taken;
     if (shared_->copying && !is_gone()) (void)kernel_.resume(*process_);
@@ -222,6 +233,7 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline) {
     process_->job = own_job;
     set_files(idle_files_);
     result.exit_code = shared_->outcome.result.as_i32() & turn_status;
+    lock.unlock();  // before on_stop goes, which waits for a call in progress
     return result;
   }
   result.replaced = shared_->replaced;
@@ -234,6 +246,8 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline) {
     kernel_.kill_job(job);
     status = kernel_.wait_for(process_, std::nullopt);
   }
+  result.stopped = stop.stop_requested();
+  if (result.stopped) kernel_.kill_job(job);  // what began while the signal was given
   result.status = *status;
   return result;
 }

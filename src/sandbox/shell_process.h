@@ -14,6 +14,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "kernel/host/host_ports.h"
@@ -47,6 +48,7 @@ struct ShellTurnResult {
   kernel::WaitStatus status = kernel::WaitStatus::signaled(kernel::sigkill);
   kernel::JobId job = 0;  // of what the script has left in the background
   bool overdue = false;
+  bool stopped = false;  // as `stop` said
   bool replaced = false;
 };
 
@@ -60,7 +62,7 @@ class ShellProcess {
   ShellProcess(const ShellProcess&) = delete;
   ShellProcess& operator=(const ShellProcess&) = delete;
 
-  ShellTurnResult run(ShellTurn turn, kernel::Deadline deadline);
+  ShellTurnResult run(ShellTurn turn, kernel::Deadline deadline, const std::stop_token& stop);
 
   // It can run no more: it was killed, between turns too.
   bool gone();
