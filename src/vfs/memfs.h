@@ -118,6 +118,7 @@ class MemFs final : public FileSystem {
 
  private:
   friend class BaseBuilder;
+  friend class TreeReader;
   struct Impl;
   class Io;
   std::unique_ptr<Impl> impl_;

@@ -62,6 +62,22 @@ class Content {
   Result<std::uint64_t> seek_data(std::uint64_t offset) const;
   Result<std::uint64_t> seek_hole(std::uint64_t offset) const;
 
+  // For who keeps a copy of it elsewhere. visit(page, held): pages up to the end that are not what
+  // they are in `before`, in order; nullptr: nothing is held there any more. Only for two that have
+  // the same shared buffer.
+  template <typename Visit>
+  void pages_changed_since(const Content& before, const Visit& visit) const {
+    const std::uint64_t pages = (size_ + page_size - 1) / page_size;
+    RadixMap<Page>::differences(before.pages_, pages_,
+                                [&](std::uint64_t page, const Page*, const Page* held) {
+                                  if (page < pages) visit(page, held);
+                                });
+  }
+  bool has_shared_of(const Content& other) const {
+    return shared_.data() == other.shared_.data() && shared_.size() == other.shared_.size();
+  }
+  const SharedBytes& shared() const { return shared_; }
+
  private:
   static std::uint64_t charge_of(std::uint64_t pages, std::uint64_t size, bool tail_held);
   bool tail_held(std::uint64_t size) const {

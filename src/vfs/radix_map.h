@@ -96,6 +96,16 @@ class RadixMap {
     return next_below(root_, height_, key, 0);
   }
 
+  // Calls visit(key, before, after) for each key whose entry is not the same node in both, in the
+  // order of keys; nullptr: it is not there. Cost in proportion to what differs, whatever the maps
+  // hold, where one is a later copy of the other.
+  template <typename Visit>
+  static void differences(const RadixMap& before, const RadixMap& after, const Visit& visit) {
+    const Branch old{before.root_, before.height_};
+    const Branch now{after.root_, after.height_};
+    differ(old, now, std::max(before.height_, after.height_), 0, visit);
+  }
+
   // Number of keys in [first, last].
   std::uint64_t count(std::uint64_t first, std::uint64_t last) const {
     return count_below(root_, height_, 0, first, last);
@@ -249,6 +259,34 @@ class RadixMap {
       count += count_below(child, level - 1, low, first, last);
     }
     return count;
+  }
+
+  struct Branch {
+    const void* at;
+    unsigned level;  // of `at` itself
+  };
+
+  // What a branch has in a slot of a node of `level`. One that is not as high is all in slot 0.
+  static Branch child_of(const Branch& branch, unsigned level, unsigned slot) {
+    if (branch.level < level) return slot == 0 ? branch : Branch{nullptr, level - 1};
+    const void* child = branch.at ? static_cast<const Node*>(branch.at)->slots[slot] : nullptr;
+    return {child, level - 1};
+  }
+
+  template <typename Visit>
+  static void differ(const Branch& before, const Branch& after, unsigned level, std::uint64_t base,
+                     const Visit& visit) {
+    if (before.at == after.at) return;
+    if (level == 0) {
+      visit(base, static_cast<const T*>(before.at), static_cast<const T*>(after.at));
+      return;
+    }
+    for (unsigned i = 0; i < fanout; ++i) {
+      const Branch old = child_of(before, level, i);
+      const Branch now = child_of(after, level, i);
+      if (old.at == now.at) continue;
+      differ(old, now, level - 1, base + (std::uint64_t{i} << shift_of(level)), visit);
+    }
   }
 
   static std::optional<std::uint64_t> next_below(const void* at, unsigned level, std::uint64_t key,

@@ -1,0 +1,31 @@
+#include "base/sha256.h"
+
+#include <openssl/evp.h>
+
+#include "base/check.h"
+
+namespace cloche {
+
+struct Sha256::Context {
+  EVP_MD_CTX* evp = EVP_MD_CTX_new();
+  ~Context() { EVP_MD_CTX_free(evp); }
+};
+
+Sha256::Sha256() : context_(std::make_unique<Context>()) {
+  CLOCHE_CHECK(context_->evp != nullptr);
+  CLOCHE_CHECK(EVP_DigestInit_ex(context_->evp, EVP_sha256(), nullptr) == 1);
+}
+
+Sha256::~Sha256() = default;
+
+void Sha256::add(std::span<const std::byte> bytes) {
+  CLOCHE_CHECK(EVP_DigestUpdate(context_->evp, bytes.data(), bytes.size()) == 1);
+}
+
+std::array<std::uint8_t, Sha256::size> Sha256::end() {
+  std::array<std::uint8_t, size> digest{};
+  CLOCHE_CHECK(EVP_DigestFinal_ex(context_->evp, digest.data(), nullptr) == 1);
+  return digest;
+}
+
+}  // namespace cloche
