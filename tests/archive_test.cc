@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/sha256.h"
 #include "sandbox_testing.h"
 
 namespace cloche::testing {
@@ -66,6 +67,56 @@ TEST(State, OfASandboxSurvivesAsBytes) {
   EXPECT_EQ(import_state(engine(), {}, *state, &message).error(), Errno::inval);
   EXPECT_EQ(import_state(engine(), {}, "", &message).error(), Errno::inval);
   EXPECT_NE(message.find("damaged"), std::string::npos) << message;
+}
+
+TEST(State, HasWhatNoTarHas) {
+  const std::string deep = "p=$(printf 'deep/%.0s' {1..600}); ";
+  const auto from = make_sandbox();
+  const RunResult made = from->run(
+      {.script =
+           "echo secret > f; chmod 0 f; ln f g; truncate -s 1G sparse; mkfifo p; ln -s nowhere l; "
+           "touch -d '2001-02-03 04:05:06' f; umask 077; " +
+           deep + "for i in 1 2 3; do mkdir -p $p; cd $p; done; echo ground > file"});
+  ASSERT_EQ(made.exit_code, 0) << made.stderr_data;
+  std::string message;
+  const Result<std::string> state = export_state(*from, limit, &message);
+  ASSERT_TRUE(state) << message;
+  EXPECT_LT(state->size(), 1U << 20);
+  auto to = import_state(engine(), {}, *state, &message);
+  ASSERT_TRUE(to) << message;
+  const std::string look =
+      "stat -c '%n %a %s %h %Y %F' f g sparse p l; du -k sparse | cut -f1; chmod 600 f; cat g; " +
+      deep + "for i in 1 2 3; do cd $p; done; cat file";
+  const std::string there = from->run({.script = look}).stdout_data;
+  EXPECT_TRUE(there.ends_with("secret\nground\n")) << there;
+  EXPECT_EQ((*to)->run({.script = look}).stdout_data, there);
+  EXPECT_EQ((*to)->figures().file_bytes, from->figures().file_bytes);
+}
+
+TEST(State, OfTheReleaseBeforeIsRead) {
+  const auto from = make_sandbox();
+  ASSERT_TRUE(from->files().write("d/f", "kept"));
+  const std::string tar = from->run({.script = "cd /; tar -cf - workspace"}).stdout_data;
+  std::string state =
+      "cloche sandbox state 1\n{\"environment\":{\"NAME\":\"x\"},\"packages\":[]}\n" + tar;
+  Sha256 digest;
+  digest.add(state);
+  for (const std::uint8_t byte : digest.end()) state += static_cast<char>(byte);
+  std::string message;
+  const auto to = import_state(engine(), {}, state, &message);
+  ASSERT_TRUE(to) << message;
+  EXPECT_EQ((*to)->run({.script = "cat d/f; echo $NAME"}).stdout_data, "keptx\n");
+}
+
+TEST(State, TakesNoMoreThanTheOptionsAllow) {
+  const auto from = make_sandbox();
+  ASSERT_TRUE(from->files().write("big", std::string(1 << 20, 'x')));
+  std::string message;
+  EXPECT_EQ(export_state(*from, 1000, &message).error(), Errno::fbig);
+  const Result<std::string> state = export_state(*from, limit, &message);
+  ASSERT_TRUE(state) << message;
+  const SandboxOptions small{.file_limit_bytes = 1 << 19};
+  EXPECT_EQ(import_state(engine(), small, *state, &message).error(), Errno::nospc);
 }
 
 TEST(ProgramFolder, ItsProgramsComeFirst) {

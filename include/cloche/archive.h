@@ -3,7 +3,8 @@
 //
 // Archives are read and written by the tar program of the sandbox itself, as its user and within
 // its limits: what is in them is never interpreted by the host. Calls are as thread-safe as
-// Sandbox's, and take the sandbox's time limit. On failure `message` gets one sentence.
+// Sandbox's, and those on archives take the sandbox's time limit. On failure `message` gets one
+// sentence.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cloche/checkpoint.h"
 #include "cloche/engine.h"
 #include "cloche/result.h"
 #include "cloche/sandbox.h"
@@ -26,12 +28,14 @@ Result<std::string> pack(Sandbox& sandbox, std::string_view path, std::uint64_t 
 Result<void> unpack(Sandbox& sandbox, std::string_view folder, std::string tar,
                     std::string* message);
 
-// Files of the user, environment and installed packages. Running processes, a live Python and what
-// is mounted from the host are not in it. EFBIG as above.
+// A whole state, as Checkpoint::write makes it. EFBIG as above.
 Result<std::string> export_state(Sandbox& sandbox, std::uint64_t limit_bytes, std::string* message);
-// A new sandbox with that state, under `options`. EINVAL for bytes that export_state did not write
-// or that have changed since (they are covered by a SHA-256).
+// A new sandbox with that state, under `options`. EINVAL for bytes that are none or that have
+// changed since (they are covered by a SHA-256); ENOSPC for more files than the options allow.
+// ENOENT for a package that this engine has not. States of the release before are read too.
 Result<std::unique_ptr<Sandbox>> import_state(Engine& engine, const SandboxOptions& options,
                                               std::string_view state, std::string* message);
+Result<std::unique_ptr<Sandbox>> import_state(Engine& engine, const SandboxOptions& options,
+                                              const ByteSource& source, std::string* message);
 
 }  // namespace cloche

@@ -61,6 +61,7 @@ class Engine {
   static void ship(const EngineOptions& options, const std::filesystem::path& folder);
 
  private:
+  friend class StateReader;
   std::unique_ptr<sandbox::EngineState> state_;
 };
 

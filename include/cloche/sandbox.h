@@ -131,8 +131,10 @@ class Sandbox {
   const SandboxOptions& options() const noexcept;
 
  private:
+  friend class Checkpoint;
   friend class Engine;
   friend class PythonSession;
+  friend class StateReader;
   explicit Sandbox(std::unique_ptr<sandbox::SandboxState> state);
   std::unique_ptr<sandbox::SandboxState> state_;
   Files files_;

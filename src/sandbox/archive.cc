@@ -3,19 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <span>
 
-#include "base/json.h"
-#include "wasm/trusted_file.h"
+#include "cloche/checkpoint.h"
 
 namespace cloche {
 namespace {
 
-// The file of a state: this line, a line of JSON, a tar archive, the SHA-256 of all before it.
-constexpr std::string_view first_line = "cloche sandbox state 1\n";
-constexpr std::size_t check_bytes = 32;
 constexpr const char* tar_program = "/usr/bin/tar";
-constexpr const char* packages_folder = "/usr/lib/python";
 
 std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -44,58 +41,6 @@ Result<std::string> run_tar(Sandbox& sandbox, std::vector<std::string> argv,
     return result.status == RunStatus::killed ? Errno::canceled : Errno::io;
   }
   return result.stdout_data;
-}
-
-std::string check_of(std::string_view bytes) {
-  const wasm::FileTag digest = wasm::sha256(std::as_bytes(std::span(bytes)));
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
-
-// What is in the archive of a state: what belongs to the user, each name ended by a NUL. Of folders
-// that are everybody's it is what they hold: nobody but their owner may unpack those themselves.
-std::string user_files(Sandbox& sandbox) {
-  std::string names;
-  for (const char* folder : {"workspace", "run/user"}) names.append(folder).push_back('\0');
-  for (const char* folder : {"tmp", "var/tmp"}) {
-    const auto entries = sandbox.files().list("/" + std::string(folder));
-    if (!entries) continue;
-    for (const FileInfo& entry : *entries)
-      names.append(folder).append("/").append(entry.name).push_back('\0');
-  }
-  return names;
-}
-
-std::vector<std::string> installed_packages(Sandbox& sandbox) {
-  std::vector<std::string> names;
-  const auto entries = sandbox.files().list(packages_folder);
-  if (!entries) return names;
-  for (const FileInfo& entry : *entries) {
-    if (entry.kind == FileKind::directory) names.push_back(entry.name);
-  }
-  return names;
-}
-
-struct State {
-  std::map<std::string, std::string> environment;
-  std::vector<std::string> packages;
-  std::string_view tar;
-};
-
-std::optional<State> read_state(std::string_view bytes) {
-  if (!bytes.starts_with(first_line) || bytes.size() < first_line.size() + check_bytes)
-    return std::nullopt;
-  const std::string_view body = bytes.substr(0, bytes.size() - check_bytes);
-  if (check_of(body) != bytes.substr(body.size())) return std::nullopt;
-  const std::size_t end = body.find('\n', first_line.size());
-  if (end == std::string_view::npos) return std::nullopt;
-  const auto read = read_json<Json>(body.substr(first_line.size(), end - first_line.size()), {});
-  if (std::holds_alternative<JsonProblem>(read)) return std::nullopt;
-  const Json& header = std::get<Json>(read);
-  try {
-    return State{header.at("environment"), header.at("packages"), body.substr(end + 1)};
-  } catch (const Json::exception&) {
-    return std::nullopt;
-  }
 }
 
 }  // namespace
@@ -137,40 +82,39 @@ Result<void> unpack(Sandbox& sandbox, std::string_view folder, std::string tar,
 
 Result<std::string> export_state(Sandbox& sandbox, std::uint64_t limit_bytes,
                                  std::string* message) {
-  std::vector<std::string> argv{tar_program, "-cf", "-"};
-  for (const Mount& mount : sandbox.options().mounts)
-    argv.push_back("--exclude=" + mount.guest_path.substr(1));
-  argv.insert(argv.end(), {"-C", "/", "--null", "-T", "-"});
-  CLOCHE_ASSIGN(const std::string tar,
-                run_tar(sandbox, std::move(argv), limit_bytes, message, user_files(sandbox)));
-  const Json header = {{"environment", sandbox.environment()},
-                       {"packages", installed_packages(sandbox)}};
-  std::string state(first_line);
-  state += header.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
-  state += tar;
-  state += check_of(state);
-  return state;
+  std::string state;
+  const Result<void> written =
+      Checkpoint(sandbox).write([&](std::span<const std::byte> bytes) -> Result<void> {
+        if (bytes.size() > limit_bytes - state.size()) return Errno::fbig;
+        state.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        return {};
+      });
+  if (written) return state;
+  if (message) *message = fmt::format("the state has more than {} bytes", limit_bytes);
+  return written.error();
 }
 
-Result<std::unique_ptr<Sandbox>> import_state(Engine& engine, const SandboxOptions& given,
-                                              std::string_view bytes, std::string* message) {
-  const std::optional<State> state = read_state(bytes);
-  if (!state) {
-    if (message) *message = "this is no state of a sandbox, or it is damaged";
-    return Errno::inval;
-  }
-  SandboxOptions options = given;
-  options.environment = state->environment;
-  options.packages = state->packages;
-  std::unique_ptr<Sandbox> sandbox;
-  try {
-    sandbox = engine.create(options);
-  } catch (const std::exception& problem) {
-    if (message) *message = problem.what();
-    return Errno::inval;
-  }
-  CLOCHE_TRY(unpack(*sandbox, "/", std::string(state->tar), message));
-  return sandbox;
+Result<std::unique_ptr<Sandbox>> import_state(Engine& engine, const SandboxOptions& options,
+                                              std::string_view state, std::string* message) {
+  return import_state(
+      engine, options,
+      [state](std::span<std::byte> to) mutable -> Result<std::size_t> {
+        const std::size_t count = std::min(to.size(), state.size());
+        std::memcpy(to.data(), state.data(), count);
+        state.remove_prefix(count);
+        return count;
+      },
+      message);
+}
+
+Result<std::unique_ptr<Sandbox>> import_state(Engine& engine, const SandboxOptions& options,
+                                              const ByteSource& source, std::string* message) {
+  StateReader reader(options, StateReader::Quota::of_options);
+  CLOCHE_TRY(reader.read(source, message));
+  Result<std::unique_ptr<Sandbox>> made = reader.make(engine, message);
+  if (!made || reader.missing_packages().empty()) return made;
+  if (message) *message = "this system has no package " + reader.missing_packages().front();
+  return Errno::noent;
 }
 
 }  // namespace cloche

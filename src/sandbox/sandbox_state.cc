@@ -164,6 +164,11 @@ std::vector<std::string> SandboxState::packages() {
   return engine_.python().installed(*root_);
 }
 
+vfs::Frozen SandboxState::freeze_files() {
+  const std::lock_guard lock(kernel_->mutex());
+  return root_->freeze();
+}
+
 void SandboxState::start_network() {
   if (options_.network.allow.empty()) {
     const std::lock_guard lock(kernel_->mutex());

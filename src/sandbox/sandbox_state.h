@@ -60,6 +60,15 @@ class SandboxState {
     return std::forward<Body>(body)(ops);
   }
 
+  // The files as they are now, but for what is mounted.
+  vfs::Frozen freeze_files();
+  // Calls `body(MemFs&)` with them, under the kernel lock.
+  template <typename Body>
+  auto with_root(Body&& body) {
+    const std::lock_guard lock(kernel_->mutex());
+    return std::forward<Body>(body)(*root_);
+  }
+
   // Output of the sandbox as its owner is to see it: without secrets.
   std::string scrub(std::string text) const {
     return secrets_->empty() ? std::move(text) : secrets_->scrub(std::move(text));

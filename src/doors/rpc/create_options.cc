@@ -99,11 +99,7 @@ std::unique_ptr<Sandbox> create_sandbox(Connection& connection, const Params& pa
   if (image && is_image_file(*image)) {
     options.image = *image;
   } else if (image) {
-    std::string message;
-    auto sandbox = import_state(engine, options, read_state_file(*image), &message);
-    if (sandbox) return *std::move(sandbox);
-    throw RpcError{code::sandbox_error,
-                   fmt::format("{}: {}", errno_info(sandbox.error()).name, message)};
+    return read_state_file(*image, engine, options);
   }
   try {
     return engine.create(options);

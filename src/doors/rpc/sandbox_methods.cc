@@ -210,31 +210,28 @@ Reply remove_snapshot(Call& call) {
 }
 
 Reply export_state(Call& call) {
+  if (const std::optional<std::string> path = call.params.optional_word("path"))
+    return {{"ok", true}, {"size", write_state_file(*path, Checkpoint(*call.sandbox()))}};
   std::string message;
-  const std::optional<std::string> path = call.params.optional_word("path");
-  // Into a file it may be as large as the sandbox's files are.
-  const std::uint64_t limit = path ? UINT64_MAX / 2 : payload_limit_bytes;
-  const Result<std::string> state = cloche::export_state(*call.sandbox(), limit, &message);
-  if (!state) {
-    throw RpcError{code::sandbox_error,
-                   fmt::format("{}: {}", errno_info(state.error()).name, message)};
-  }
-  if (!path) return {{"data", to_base64(*state)}};
-  write_state_file(*path, *state);
-  return {{"ok", true}, {"size", state->size()}};
+  const Result<std::string> state =
+      cloche::export_state(*call.sandbox(), payload_limit_bytes, &message);
+  if (!state) throw sandbox_error(state.error(), message);
+  return {{"data", to_base64(*state)}};
 }
 
 Reply import_state(Call& call) {
-  const std::optional<std::string> path = call.params.optional_word("path");
-  const std::string state = path ? read_state_file(*path) : call.params.bytes("data");
-  std::string message;
-  auto sandbox =
-      cloche::import_state(call.connection.engine(), call.sandbox()->options(), state, &message);
-  if (!sandbox) {
-    throw RpcError{code::sandbox_error,
-                   fmt::format("{}: {}", errno_info(sandbox.error()).name, message)};
+  const SandboxOptions& options = call.sandbox()->options();
+  std::unique_ptr<Sandbox> sandbox;
+  if (const std::optional<std::string> path = call.params.optional_word("path")) {
+    sandbox = read_state_file(*path, call.connection.engine(), options);
+  } else {
+    std::string message;
+    auto made = cloche::import_state(call.connection.engine(), options, call.params.bytes("data"),
+                                     &message);
+    if (!made) throw sandbox_error(made.error(), message);
+    sandbox = *std::move(made);
   }
-  call.queue->set_live(make_live_sandbox(*std::move(sandbox)));
+  call.queue->set_live(make_live_sandbox(std::move(sandbox)));
   return ok();
 }
 

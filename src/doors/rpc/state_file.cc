@@ -9,8 +9,9 @@
 #include <array>
 #include <cerrno>
 
+#include "base/host_files.h"
 #include "base/unique_fd.h"
-#include "base/write_fully.h"
+#include "cloche/archive.h"
 #include "doors/rpc/protocol.h"
 
 namespace cloche::rpc {
@@ -22,33 +23,40 @@ namespace {
 
 }  // namespace
 
-void write_state_file(const std::string& path, std::string_view state) {
-  const std::string part = fmt::format("{}.part{}", path, ::getpid());
-  const UniqueFd file(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!file) fail(path);
-  if (write_fully(file.get(), state) && ::rename(part.c_str(), path.c_str()) == 0) return;
-  const int error = errno;
-  ::unlink(part.c_str());
-  errno = error;
-  fail(path);
+std::uint64_t write_state_file(const std::string& path, const Checkpoint& state) {
+  std::uint64_t size = 0;
+  const auto write = [&]() -> Result<void> {
+    CLOCHE_ASSIGN(
+        DurableFile file,
+        DurableFile::create(host_files(), path, fmt::format("{}.part{}", path, ::getpid())));
+    CLOCHE_TRY(state.write([&](std::span<const std::byte> bytes) {
+      size += bytes.size();
+      return file.write(bytes);
+    }));
+    return file.commit();
+  };
+  if (const Result<void> written = write(); !written)
+    throw sandbox_error(written.error(), path + " of the host");
+  return size;
 }
 
-std::string read_state_file(const std::string& path) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+std::unique_ptr<Sandbox> read_state_file(const std::string& path, Engine& engine,
+                                         const SandboxOptions& options) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status;
   if (!file || ::fstat(file.get(), &status) != 0) fail(path);
   if (!S_ISREG(status.st_mode)) throw sandbox_error(Errno::inval, path + " is no file");
-  std::string state(static_cast<std::size_t>(status.st_size), '\0');
-  std::size_t got = 0;
-  while (got < state.size()) {
-    const ssize_t n = ::read(file.get(), state.data() + got, state.size() - got);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail(path);
-    if (n == 0) break;
-    got += static_cast<std::size_t>(n);
-  }
-  state.resize(got);
-  return state;
+  std::string message;
+  auto sandbox = import_state(
+      engine, options,
+      [&, at = std::uint64_t{0}](std::span<std::byte> to) mutable -> Result<std::size_t> {
+        CLOCHE_ASSIGN(const std::size_t count, host_files().read_at(file.get(), at, to));
+        at += count;
+        return count;
+      },
+      &message);
+  if (!sandbox) throw sandbox_error(sandbox.error(), message);
+  return *std::move(sandbox);
 }
 
 bool is_image_file(const std::string& path) {

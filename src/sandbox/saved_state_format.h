@@ -1,0 +1,14 @@
+// The bytes of a part of a state: a line that says what it is, a line of JSON (environment,
+// packages), a saved tree (vfs/saved_tree.h), the SHA-256 of all before it.
+#pragma once
+
+#include <string_view>
+
+namespace cloche::sandbox {
+
+inline constexpr std::string_view state_line = "cloche sandbox state 2\n";
+inline constexpr std::string_view changes_line = "cloche sandbox changes 2\n";
+// Of the release before: names of packages only, and a tar archive instead of the tree.
+inline constexpr std::string_view old_state_line = "cloche sandbox state 1\n";
+
+}  // namespace cloche::sandbox

@@ -1,0 +1,222 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <variant>
+
+#include "base/json.h"
+#include "base/sha256.h"
+#include "cloche/archive.h"
+#include "cloche/checkpoint.h"
+#include "sandbox/sandbox_state.h"
+#include "sandbox/saved_state_format.h"
+#include "vfs/saved_tree.h"
+
+namespace cloche {
+namespace {
+
+constexpr std::size_t line_max_bytes = 16 << 20;
+constexpr vfs::Quota no_quota{};
+
+// What a part says before its tree.
+struct Header {
+  std::map<std::string, std::string> environment;
+  std::vector<std::string> packages;
+};
+
+std::optional<Header> read_header(std::string_view line) {
+  const auto read = read_json<Json>(line, {});
+  if (std::holds_alternative<JsonProblem>(read)) return std::nullopt;
+  const Json& json = std::get<Json>(read);
+  try {
+    Header header{json.at("environment"), {}};
+    for (const Json& package : json.at("packages"))
+      header.packages.push_back(package.is_string() ? package : package.at("name"));
+    return header;
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+// A source that gives all but the last bytes, which are the SHA-256 of those before.
+class CheckedSource {
+ public:
+  explicit CheckedSource(const ByteSource& source) : source_(source) {}
+
+  // With its end; EINVAL for one that is too long.
+  Result<std::string> line() {
+    std::string text;
+    for (;;) {
+      CLOCHE_TRY(fill(1));
+      if (ready() == 0 || text.size() >= line_max_bytes) return Errno::inval;
+      const std::string_view have(pending_.data() + at_, ready());
+      const std::size_t end = have.find('\n');
+      const std::size_t count = end == have.npos ? have.size() : end + 1;
+      text += take(count);
+      if (end != have.npos) return text;
+    }
+  }
+
+  Result<std::size_t> read(std::span<std::byte> to) {
+    CLOCHE_TRY(fill(1));
+    const std::size_t count = std::min(ready(), to.size());
+    const std::string_view bytes = take(count);
+    std::memcpy(to.data(), bytes.data(), count);
+    return count;
+  }
+
+  // Whether the end is as it should be; nothing may be left but that.
+  bool check() {
+    if (!fill(1) || ready() != 0 || pending_.size() - at_ != Sha256::size) return false;
+    return std::memcmp(pending_.data() + at_, digest_.end().data(), Sha256::size) == 0;
+  }
+
+ private:
+  std::size_t ready() const {
+    const std::size_t have = pending_.size() - at_;
+    return have > Sha256::size ? have - Sha256::size : 0;
+  }
+  std::string_view take(std::size_t count) {
+    const std::string_view bytes(pending_.data() + at_, count);
+    digest_.add(bytes);
+    at_ += count;
+    return bytes;
+  }
+  Result<void> fill(std::size_t wanted) {
+    static constexpr std::size_t piece_bytes = 256 << 10;
+    while (ready() < wanted && !ended_) {
+      pending_.erase(0, at_);
+      at_ = 0;
+      const std::size_t old = pending_.size();
+      pending_.resize(old + piece_bytes);
+      const auto count =
+          source_(std::as_writable_bytes(std::span(pending_).subspan(old, piece_bytes)));
+      pending_.resize(old + (count ? *count : 0));
+      if (!count) return count.error();
+      ended_ = *count == 0;
+    }
+    return {};
+  }
+
+  const ByteSource& source_;
+  std::string pending_;
+  std::size_t at_ = 0;
+  bool ended_ = false;
+  Sha256 digest_;
+};
+
+void tell(std::string* message, std::string sentence) {
+  if (message) *message = std::move(sentence);
+}
+
+}  // namespace
+
+struct StateReader::Impl {
+  SandboxOptions options;
+  Quota quota;
+  vfs::TreeReader tree;
+  std::optional<Header> header;
+  std::optional<std::string> old_tar;  // of a state of the release before
+  std::vector<std::string> missing;
+
+  Result<void> read_part(const ByteSource& source);
+  Result<void> read_tree(CheckedSource& in);
+  void choose_packages(packages::PackageRegistry* registry);
+};
+
+StateReader::StateReader(const SandboxOptions& options, Quota quota)
+    : impl_(new Impl{
+          options,
+          quota,
+          vfs::TreeReader(quota == Quota::as_saved
+                              ? no_quota
+                              : vfs::Quota{options.file_limit_bytes, options.file_limit_inodes}),
+          {},
+          {},
+          {}}) {}
+StateReader::~StateReader() = default;
+const std::vector<std::string>& StateReader::missing_packages() const { return impl_->missing; }
+
+Result<void> StateReader::read(const ByteSource& source, std::string* message) {
+  const Result<void> result = impl_->read_part(source);
+  if (!result) {
+    tell(message, result.error() == Errno::inval ? "this is no state of a sandbox, or it is damaged"
+                  : result.error() == Errno::nospc
+                      ? "the sandbox may not have that many files"
+                      : std::string(errno_info(result.error()).message));
+  }
+  return result;
+}
+
+Result<void> StateReader::Impl::read_part(const ByteSource& source) {
+  CheckedSource in(source);
+  CLOCHE_ASSIGN(const std::string kind, in.line());
+  const bool is_first = !header;
+  const bool is_old = kind == sandbox::old_state_line;
+  if (is_first ? kind != sandbox::state_line && !is_old : kind != sandbox::changes_line)
+    return Errno::inval;
+  CLOCHE_ASSIGN(const std::string line, in.line());
+  header = read_header(line);
+  if (!header) return Errno::inval;
+  if (!is_old) {
+    CLOCHE_TRY(read_tree(in));
+  } else {
+    std::string tar;
+    std::array<std::byte, 65536> piece;
+    for (;;) {
+      CLOCHE_ASSIGN(const std::size_t count, in.read(piece));
+      if (count == 0) break;
+      tar.append(reinterpret_cast<const char*>(piece.data()), count);
+    }
+    old_tar = std::move(tar);
+  }
+  if (!in.check()) return Errno::inval;
+  return {};
+}
+
+Result<void> StateReader::Impl::read_tree(CheckedSource& in) {
+  if (old_tar) return Errno::inval;
+  return tree.read([&in](std::span<std::byte> to) { return in.read(to); });
+}
+
+void StateReader::Impl::choose_packages(packages::PackageRegistry* registry) {
+  for (const std::string& name : header->packages) {
+    const bool known = registry && registry->find(name);
+    (known ? options.packages : missing).push_back(name);
+  }
+}
+
+Result<std::unique_ptr<Sandbox>> StateReader::make(Engine& engine, std::string* message) {
+  if (!impl_->header) {
+    tell(message, "this is no state of a sandbox");
+    return Errno::inval;
+  }
+  impl_->options.environment = impl_->header->environment;
+  impl_->options.packages.clear();
+  impl_->missing.clear();
+  impl_->choose_packages(engine.state_->python().registry());
+  std::unique_ptr<Sandbox> made;
+  try {
+    made = engine.create(impl_->options);
+  } catch (const std::exception& problem) {
+    tell(message, problem.what());
+    return Errno::io;
+  }
+  if (impl_->old_tar) {
+    CLOCHE_TRY(unpack(*made, "/", *std::move(impl_->old_tar), message));
+    return made;
+  }
+  const Result<void> put = made->state_->with_root([&](vfs::MemFs& files) {
+    const vfs::Quota quota = files.quota();
+    if (impl_->quota == Quota::as_saved) files.set_quota(no_quota);
+    Result<void> result = impl_->tree.put_into(files);
+    files.set_quota(quota);
+    return result;
+  });
+  if (put) return made;
+  tell(message, fmt::format("the files cannot be put back: {}", errno_info(put.error()).message));
+  return put.error();
+}
+
+}  // namespace cloche
