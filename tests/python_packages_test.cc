@@ -181,8 +181,19 @@ TEST(Packages, ComeFromTheOperatorsWheels) {
   options.mounts.push_back({folder, "/usr/share/wheels", Mount::Access::read_only});
   EXPECT_EQ(run(*make_sandbox(options), "tiny; python3 -c 'import six, yaml'").stdout_data,
             "tiny runs\n");
-  options.packages = {"nonesuch"};
-  EXPECT_THROW((void)make_sandbox(options), std::runtime_error);
+  // Those that came to harm keep no other from being installed.
+  std::ofstream(folder / "broken_one-1.0-py3-none-any.whl") << "no archive";
+  std::ofstream(folder / "broken_two-1.0-py3-none-any.whl", std::ios::binary)
+      << wheel->substr(0, wheel->size() / 2);
+  std::string torn = *wheel;
+  torn.replace(torn.find("Metadata-Version"), 8, "damaged!");
+  std::ofstream(folder / "broken_three-1.0-py3-none-any.whl", std::ios::binary) << torn;
+  std::filesystem::create_directory(folder / "broken_four-1.0-py3-none-any.whl");
+  EXPECT_EQ(run(*make_sandbox(options), "tiny").stdout_data, "tiny runs\n");
+  for (const char* name : {"nonesuch", "broken-one", "broken-three", "broken-four"}) {
+    options.packages = {name};
+    EXPECT_THROW((void)make_sandbox(options), std::runtime_error) << name;
+  }
   std::filesystem::remove_all(folder);
 }
 

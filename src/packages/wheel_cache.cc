@@ -99,7 +99,8 @@ std::filesystem::path WheelCache::path_of(const WheelName& name) const {
 }
 
 std::optional<WheelCache::Found> WheelCache::find(const WheelName& name) const {
-  Found found{UniqueFd(open(path_of(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)), 0};
+  Found found{UniqueFd(open(path_of(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)),
+              0};
   struct stat status{};
   if (!found.fd || fstat(found.fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
     return std::nullopt;

@@ -91,6 +91,9 @@ TEST_F(WheelCacheTest, AFileThatCameToHarmIsReplaced) {
   std::filesystem::remove(file);
   std::filesystem::create_symlink("/etc/passwd", file);
   EXPECT_EQ(get(cache_, name_of("wheel")), "-");
+  std::filesystem::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_EQ(get(cache_, name_of("wheel")), "-");  // and nobody waits
 }
 
 TEST_F(WheelCacheTest, WhatWasNotUsedForTheLongestTimeGoes) {

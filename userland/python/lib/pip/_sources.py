@@ -80,13 +80,19 @@ class Wheels:
             self._add(file, named=True)
 
     def _add(self, path, named=False):
+        """One that nobody named may be anything: it keeps no other from being found."""
         try:
             wheel = Wheel(path)
         except PipError:
             if named:
                 raise
             return
-        problem = incompatibility(wheel)
+        try:
+            problem = incompatibility(wheel)
+        except PipError as error:
+            if named:
+                raise
+            problem = str(error)
         if problem:
             if named:
                 raise PipError(problem)

@@ -8,8 +8,11 @@ import io
 import json
 import os
 import shutil
+import stat
+import struct
 import sys
 import zipfile
+import zlib
 
 from ._errors import PipError
 from ._metadata import requirements_of
@@ -17,6 +20,8 @@ from ._vendor.packaging.specifiers import InvalidSpecifier, SpecifierSet
 from ._vendor.packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 PYTHON = "3.15.0"
+# What zipfile says of an archive that has come to harm, is encrypted or packed by other means.
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError, struct.error, UnicodeError)
 _INTERPRETERS = {"py2.py3", "py3"} | {f"{kind}3{minor}" for kind in ("py", "cp") for minor in range(16)}
 
 
@@ -36,11 +41,15 @@ class Wheel:
 
     def _open(self):
         try:
+            if not stat.S_ISREG(os.stat(self.path).st_mode):
+                raise PipError(f"Wheel '{self.file_name}' located at {self.path} is invalid: it is no file.")
             return zipfile.ZipFile(self.path)
         except FileNotFoundError:
             raise PipError(f"Could not open requirements file: no file {self.path!r}"
                            if not self.path.endswith(".whl") else f"There is no file {self.path!r}") from None
-        except zipfile.BadZipFile:
+        except OSError as error:
+            raise PipError(f"Wheel '{self.file_name}' located at {self.path} cannot be read: {error.strerror}.") from None
+        except _DAMAGE:
             raise PipError(f"Wheel '{self.file_name}' located at {self.path} is invalid: it is no zip archive.") from None
 
     def info_folder(self, box):
@@ -57,6 +66,8 @@ class Wheel:
                     text = box.read(self.info_folder(box) + "/METADATA")
                 except KeyError:
                     raise PipError(f"Wheel '{self.file_name}' is invalid: it has no METADATA.") from None
+                except (OSError, *_DAMAGE):
+                    raise PipError(f"Wheel '{self.file_name}' located at {self.path} is invalid: its METADATA is damaged.") from None
             self._metadata = email.parser.Parser().parsestr(text.decode("utf-8", "replace"), headersonly=True)
         return self._metadata
 
