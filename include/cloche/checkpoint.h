@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoint: what a sandbox is at one moment, files of the user, environment and packages, to be
 // written as bytes that outlive the process; and StateReader, which makes a sandbox of them again.
 //

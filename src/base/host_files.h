@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HostFiles: the calls with which this program keeps files on the host that must not be lost. One
 // seam, so that a test can let any of them fail.
 //

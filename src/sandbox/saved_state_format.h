@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes of a part of a state: a line that says what it is, a line of JSON (environment,
 // packages), a saved tree (vfs/saved_tree.h), the SHA-256 of all before it.
 #pragma once

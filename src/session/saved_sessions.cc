@@ -1,77 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sessions that survive the server.
-#include "cloche/archive.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "session/session_manager.h"
 
 namespace cloche::session {
-namespace {
 
-constexpr std::uint64_t overhead_bytes = 64ULL << 20;  // of archives, over what the files take
-
-}  // namespace
-
-void SessionManager::save(const std::shared_ptr<Session>& session) {
+Result<void> SessionManager::save(const std::shared_ptr<Session>& session) {
   look_at_memory();
-  if (!store_) return;
-  // Whoever waits here while another save runs may find its change saved already by the next one.
-  const std::uint64_t change = ++session->changes_;
-  const std::lock_guard lock(session->save_mutex_);
-  const std::shared_ptr<Sandbox> sandbox = session->sandbox();
-  if (session->saved_ >= change || !sandbox) return;
-  const std::uint64_t changes = session->changes_;
-  std::string message;
-  const Result<std::string> state =
-      export_state(*sandbox, options_.sandbox.file_limit_bytes + overhead_bytes, &message);
-  const Status status = session->status();
-  if (status == Status::closed) return;
-  if (!state || !store_->save(session->facts(), status, *state)) {
-    complain("cannot save session " + session->facts().id + ": " +
-             (state ? "the state folder cannot be written" : message));
-    return;
-  }
-  session->saved_ = changes;
+  return saver_ ? saver_->save(session) : Result<void>();
 }
 
-void SessionManager::forget(Session& session) {
-  if (!store_) return;
-  const std::lock_guard lock(session.save_mutex_);
-  store_->remove(session.facts().id);
+Result<void> SessionManager::save_now(const std::shared_ptr<Session>& session) {
+  look_at_memory();
+  return saver_ ? saver_->save_now(session) : Result<void>();
 }
 
-void SessionManager::restore_all() {
-  const auto restore = [this](StateStore::Stored stored) {
-    const auto left = stored.facts.expires - std::chrono::system_clock::now();
-    if (stored.facts.expires != WallTime::max() && left.count() <= 0)
-      return store_->remove(stored.facts.id);
-    std::string message;
-    std::unique_ptr<Sandbox> sandbox;
-    if (stored.state.empty()) {
-      sandbox = engine_.create(options_.sandbox);
-    } else {
-      Result<std::unique_ptr<Sandbox>> made =
-          import_state(engine_, options_.sandbox, stored.state, &message);
-      if (!made) return complain("cannot restore session " + stored.facts.id + ": " + message);
-      sandbox = *std::move(made);
+Result<void> SessionManager::forget(Session& session, StateStore::Removal what) {
+  return saver_ ? saver_->forget(session, what) : Result<void>();
+}
+
+std::string SessionManager::save_trouble() const { return saver_ ? saver_->trouble() : ""; }
+std::size_t SessionManager::unsaved() const { return saver_ ? saver_->unsaved() : 0; }
+
+bool SessionManager::is_unreadable(std::string_view id) const {
+  return unread_.contains(std::string(id));
+}
+
+void SessionManager::find_saved() {
+  StateStore::Listing listing = saver_->store().list();
+  for (const std::string& sentence : listing.trouble) complain(sentence);
+  unread_.insert(listing.unread.begin(), listing.unread.end());
+  for (StateStore::Found& found : listing.sessions) {
+    const auto left = found.facts.expires - std::chrono::system_clock::now();
+    const bool for_ever = found.facts.expires == WallTime::max();
+    if (!for_ever && left.count() <= 0) {
+      if (!saver_->store().remove(found.facts.id, StateStore::Removal::saved))
+        complain("the saved state of session " + found.facts.id + " cannot be removed");
+      continue;
     }
     const SteadyTime deadline =
-        stored.facts.expires == WallTime::max()
-            ? SteadyTime::max()
-            : std::chrono::steady_clock::now() +
-                  std::chrono::duration_cast<std::chrono::nanoseconds>(left);
-    const bool paused = stored.status == Status::paused;
-    stored.facts.sequence = ++last_sequence_;
-    const auto session =
-        std::make_shared<Session>(std::move(stored.facts), std::move(sandbox), deadline);
-    if (paused) (void)session->pause([] {});
-    {
-      const std::lock_guard lock(mutex_);
-      add(session);
+        for_ever ? SteadyTime::max()
+                 : std::chrono::steady_clock::now() +
+                       std::chrono::duration_cast<std::chrono::nanoseconds>(left);
+    found.facts.sequence = ++last_sequence_;
+    const auto session = std::make_shared<Session>(
+        std::move(found), [this](Session& one) { return load(one); }, deadline);
+    const std::lock_guard lock(mutex_);
+    add(session);
+  }
+}
+
+std::variant<std::unique_ptr<Sandbox>, Session::LoadProblem> SessionManager::load(
+    Session& session) {
+  const std::string& id = session.facts().id;
+  auto loaded = [&] {
+    const std::lock_guard lock(session.save_mutex_);
+    return saver_->store().load(session.chain_, id, engine_, options_.sandbox);
+  }();
+  if (auto* problem = std::get_if<StateStore::Problem>(&loaded)) {
+    if (problem->damaged) {
+      saver_->store().set_aside(id);
+      complain(
+          fmt::format("the saved state of session {0} is damaged ({1}): its files are kept as "
+                      "{0}.*.damaged",
+                      id, problem->sentence));
+      return Session::LoadProblem{true, "the saved state of this session is damaged"};
     }
-    tell(Event::restored, *session);
-  };
-  store_->load(restore, [this](const std::string& name) {
-    complain(name + " in the state folder is damaged: it is kept as " + name + ".damaged");
-  });
+    complain(fmt::format("session {} cannot be restored: {}", id, problem->sentence));
+    return Session::LoadProblem{
+        false, "the saved state of this session cannot be read: " + problem->sentence};
+  }
+  auto& good = std::get<StateStore::Loaded>(loaded);
+  if (!good.missing_packages.empty()) {
+    complain(fmt::format("session {} is restored without the packages that this system has not: {}",
+                         id, fmt::join(good.missing_packages, ", ")));
+  }
+  tell(Event::restored, session);
+  return std::move(good.sandbox);
 }
 
 }  // namespace cloche::session

@@ -10,6 +10,15 @@ Session::Session(Facts facts, std::unique_ptr<Sandbox> sandbox, SteadyTime deadl
       last_activity_(facts_.created),
       last_activity_steady_(std::chrono::steady_clock::now()) {}
 
+Session::Session(StateStore::Found found, Loader loader, SteadyTime deadline)
+    : facts_(std::move(found.facts)),
+      deadline_(deadline),
+      status_(found.chain.status),
+      last_activity_(std::chrono::system_clock::now()),
+      last_activity_steady_(std::chrono::steady_clock::now()),
+      loader_(std::move(loader)),
+      chain_(std::move(found.chain)) {}
+
 Status Session::status() const {
   const std::lock_guard lock(mutex_);
   return status_;
@@ -36,12 +45,42 @@ Session::Use::~Use() {
 }
 
 Session::Use Session::use(const std::shared_ptr<Session>& session) {
-  const std::lock_guard lock(session->mutex_);
+  std::unique_lock lock(session->mutex_);
   if (session->status_ != Status::running) return {};
   ++session->uses_;
   session->last_activity_ = std::chrono::system_clock::now();
   session->last_activity_steady_ = std::chrono::steady_clock::now();
+  if (!session->sandbox_) {
+    lock.unlock();
+    session->load();
+    lock.lock();
+    if (session->status_ != Status::running || !session->sandbox_) {
+      lock.unlock();
+      session->release();
+      return {};
+    }
+  }
   return {session, session->sandbox_};
+}
+
+void Session::load() {
+  const std::lock_guard load_lock(load_mutex_);
+  if (!loader_ || unreadable_) return;
+  auto loaded = loader_(*this);
+  const std::lock_guard lock(mutex_);
+  if (auto* problem = std::get_if<LoadProblem>(&loaded)) {
+    unreadable_ = problem->for_good;
+    trouble_ = std::move(problem->sentence);
+    return;
+  }
+  loader_ = nullptr;
+  trouble_.clear();
+  if (status_ != Status::closed) sandbox_ = std::get<std::unique_ptr<Sandbox>>(std::move(loaded));
+}
+
+std::string Session::trouble() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_;
 }
 
 void Session::release() {
@@ -71,6 +110,10 @@ bool Session::pause(const std::function<void()>& stopping) {
     old = sandbox_;
   }
   stopping();
+  if (!old) {  // it has not been read, so nothing runs in it
+    touch();
+    return true;
+  }
   // A fork has everything but the processes: those of the old one end with it.
   std::shared_ptr<Sandbox> rest = old->fork();
   {
@@ -108,7 +151,7 @@ bool Session::close(const std::function<void()>& stopping) {
     sandbox = std::move(sandbox_);
   }
   stopping();
-  sandbox->cancel();
+  if (sandbox) sandbox->cancel();
   return true;
 }
 

@@ -2,7 +2,8 @@
 // Session: a client's handle on one sandbox, with a lifetime.
 //
 // Thread-safe. The sandbox lives as long as the session is open, and as long as a Use of it: what
-// runs when a session is closed is killed, and its caller still gets the result.
+// runs when a session is closed is killed, and its caller still gets the result. That of a saved
+// session is made at the first use.
 #pragma once
 
 #include <atomic>
@@ -13,31 +14,26 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <variant>
 
 #include "cloche/sandbox.h"
+#include "session/session_facts.h"
+#include "session/state_store.h"
 
 namespace cloche::session {
-
-using WallTime = std::chrono::system_clock::time_point;
-using SteadyTime = std::chrono::steady_clock::time_point;
-
-enum class Status : std::uint8_t { running, paused, closed };
-
-// What the client said when it made the session; never changes.
-struct Facts {
-  std::string id;        // a random UUID
-  std::string owner;     // who may see it; empty where nobody is told apart
-  std::string metadata;  // JSON text, echoed
-  std::string image;
-  std::string ssh_public_key;  // an OpenSSH line, or empty
-  WallTime created;
-  WallTime expires;  // WallTime::max(): never
-  std::uint64_t sequence = 0;
-};
 
 class Session {
  public:
   Session(Facts facts, std::unique_ptr<Sandbox> sandbox, SteadyTime deadline);
+  // One that is saved. The loader is called at the first use, and again after a failure that may
+  // pass; one call at a time.
+  struct LoadProblem {
+    bool for_good = false;
+    std::string sentence;
+  };
+  using Loader =
+      std::function<std::variant<std::unique_ptr<Sandbox>, LoadProblem>(Session& session)>;
+  Session(StateStore::Found found, Loader loader, SteadyTime deadline);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -45,7 +41,9 @@ class Session {
   Status status() const;
   WallTime last_activity() const;
 
-  // Keeps the sandbox there and the session from being idle. Empty when it is paused or closed.
+  // Keeps the sandbox there and the session from being idle. Empty when it is paused or closed, or
+  // cannot be read from where it was saved: trouble() says why. The first use of a saved session
+  // waits until it is read.
   class Use {
    public:
     Use() = default;
@@ -64,6 +62,9 @@ class Session {
   };
   static Use use(const std::shared_ptr<Session>& session);
 
+  // Why the last use found no sandbox, one sentence; empty: it did.
+  std::string trouble() const;
+
   void touch();
 
   // False when it is not running (not paused). A paused session keeps files, packages, environment
@@ -77,11 +78,13 @@ class Session {
 
  private:
   friend class SessionManager;
+  friend class SessionSaver;
   // Kills what runs, and lets go of the sandbox; `stopping` as for pause. False when that was done
   // before.
   bool close(const std::function<void()>& stopping);
   void release();
-  std::shared_ptr<Sandbox> sandbox() const;
+  void load();
+  std::shared_ptr<Sandbox> sandbox() const;  // null: it has not been read, or is closed
 
   const Facts facts_;
   const SteadyTime deadline_;
@@ -92,7 +95,13 @@ class Session {
   WallTime last_activity_;
   SteadyTime last_activity_steady_;
 
-  std::mutex save_mutex_;  // one save at a time, none after the close; of saved_
+  std::mutex load_mutex_;  // of the two below
+  Loader loader_;          // null: there is nothing to load
+  bool unreadable_ = false;
+  std::string trouble_;  // under mutex_
+
+  std::mutex save_mutex_;  // one save at a time, none after the close; of chain_ and saved_
+  SavedChain chain_;
   std::atomic<std::uint64_t> changes_ = 0;
   std::uint64_t saved_ = 0;
 };

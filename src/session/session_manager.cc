@@ -35,8 +35,10 @@ std::uint64_t resident_bytes() {
 SessionManager::SessionManager(Engine& engine, ManagerOptions options)
     : engine_(engine), options_(std::move(options)) {
   if (!options_.state_folder.empty()) {
-    store_ = std::make_unique<StateStore>(options_.state_folder);
-    restore_all();
+    saver_ = std::make_unique<SessionSaver>(
+        SaverOptions{options_.state_folder, options_.save_policy, options_.save_interval,
+                     options_.state_files, options_.trouble, options_.saved});
+    find_saved();
   }
   reaper_ = std::thread([this] { reap(); });
 }
@@ -103,8 +105,14 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::create(
     session = std::make_shared<Session>(std::move(facts), std::move(sandbox), deadline);
     add(session);
   }
-  if (store_ && !store_->save(session->facts(), Status::running, {}))
-    complain("cannot save session " + session->facts().id);
+  if (const Result<void> saved = save_now(session); !saved) {
+    (void)take_out(session->facts().id, nullptr);
+    stop(*session);
+    (void)forget(*session, StateStore::Removal::saved);
+    return Refusal{
+        fmt::format("the session cannot be saved: {}", errno_info(saved.error()).message),
+        saved.error()};
+  }
   tell(Event::created, *session);
   return session;
 }
@@ -176,14 +184,14 @@ std::shared_ptr<Session> SessionManager::take_out(std::string_view id,
   return session;
 }
 
-bool SessionManager::close(std::string_view id, std::string_view owner) {
+Change SessionManager::close(std::string_view id, std::string_view owner) {
   const std::shared_ptr<Session> session = take_out(id, &owner);
-  if (!session) return false;
+  if (!session) return {};
   stop(*session);
-  forget(*session);
+  const Result<void> forgotten = forget(*session, StateStore::Removal::also_set_aside);
   tell(Event::closed, *session);
   look_at_memory();
-  return true;
+  return {true, forgotten};
 }
 
 std::vector<std::shared_ptr<Session>> SessionManager::take_out_all() {
@@ -207,7 +215,7 @@ void SessionManager::let_go(const Session& session) const {
 
 void SessionManager::end() {
   for (const auto& session : take_out_all()) {
-    save(session);
+    (void)save_now(session);
     stop(*session);
     tell(Event::closed, *session);
   }
@@ -216,28 +224,28 @@ void SessionManager::end() {
 void SessionManager::close_all() {
   for (const auto& session : take_out_all()) {
     stop(*session);
-    forget(*session);
+    (void)forget(*session, StateStore::Removal::saved);
     tell(Event::closed, *session);
   }
 }
 
-bool SessionManager::pause(const std::shared_ptr<Session>& session) {
-  if (!session->pause([&] { let_go(*session); })) return false;
-  save(session);
+Change SessionManager::pause(const std::shared_ptr<Session>& session) {
+  if (!session->pause([&] { let_go(*session); })) return {};
+  const Result<void> saved = save_now(session);
   tell(Event::paused, *session);
-  return true;
+  return {true, saved};
 }
 
-bool SessionManager::resume(const std::shared_ptr<Session>& session) {
-  if (!session->resume()) return false;
-  save(session);
+Change SessionManager::resume(const std::shared_ptr<Session>& session) {
+  if (!session->resume()) return {};
+  const Result<void> saved = save_now(session);
   {
     // The idle time counts again.
     const std::lock_guard lock(mutex_);
     watch(session);
   }
   tell(Event::resumed, *session);
-  return true;
+  return {true, saved};
 }
 
 std::size_t SessionManager::count() const {
@@ -310,7 +318,7 @@ void SessionManager::reap() {
     lock.unlock();
     if (take_out(session->facts().id, nullptr)) {
       stop(*session);
-      forget(*session);
+      (void)forget(*session, StateStore::Removal::saved);
       tell(std::chrono::system_clock::now() >= session->facts().expires ? Event::expired
                                                                         : Event::idled,
            *session);

@@ -12,17 +12,19 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <queue>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
 #include "cloche/engine.h"
 #include "session/session.h"
-#include "session/state_store.h"
+#include "session/session_saver.h"
 
 namespace cloche::session {
 
@@ -35,12 +37,17 @@ struct ManagerOptions {
       0;  // of this process, asked for before a session is made; 0: none
   std::chrono::milliseconds idle_timeout{0};  // 0: none
   std::string state_folder;                   // where sessions survive the server; empty: nowhere
-  SandboxOptions sandbox;                     // of every session
+  SavePolicy save_policy = SavePolicy::always;
+  std::chrono::seconds save_interval{0};  // of SavePolicy::interval
+  HostFiles* state_files = nullptr;       // how they are written; null: by the host's own calls
+  SandboxOptions sandbox;                 // of every session
   // Told when nothing begins in a session any more, and what runs in it is about to be ended: a
   // callback of a run that waits for something must return then. Any thread.
   std::function<void(const Session& session)> stopping;
   // Told one sentence where a session cannot be saved, or restored. Any thread.
   std::function<void(const std::string& sentence)> trouble;
+  // Told after each save. Any thread.
+  std::function<void(const SaveEvent& event)> saved;
   // The audit: told after each event, on any thread, without a lock held.
   std::function<void(Event event, const Session& session)> audit;
 };
@@ -53,15 +60,24 @@ struct SessionRequest {
   std::string ssh_public_key;
 };
 
-// Why there is no session: too many, or no memory. One sentence.
+// Why there is no session: too many, or no memory; with an error, it cannot be saved. One sentence.
 struct Refusal {
   std::string sentence;
+  std::optional<Errno> save_error = {};
+};
+
+// Of what changes a session for good: whether there was anything to do, and whether it is saved.
+struct Change {
+  bool done = false;
+  Result<void> saved;
+  explicit operator bool() const noexcept { return done; }
 };
 
 class SessionManager {
  public:
-  // `engine` outlives it, and so do the options' callbacks. Restores what the state folder has.
-  // Throws HostError when that cannot be used.
+  // `engine` outlives it, and so do the options' callbacks. Finds what the state folder has,
+  // without reading more than the beginnings of its files. Throws HostError when that cannot be
+  // used.
   SessionManager(Engine& engine, ManagerOptions options);
   ~SessionManager();  // end()
   SessionManager(const SessionManager&) = delete;
@@ -80,19 +96,27 @@ class SessionManager {
   };
   Page list(const std::string& owner, std::size_t limit, std::size_t offset);
 
-  // False when there is none of that owner (any more). What runs in it is killed before this
-  // returns.
-  bool close(std::string_view id, std::string_view owner);
+  // Whether there is something saved under that id that cannot be read: whose it was is not known.
+  bool is_unreadable(std::string_view id) const;
+
+  // Not done when there is none of that owner (any more). What runs in it is killed before this
+  // returns. Where its files cannot be removed that is done as soon as it can be.
+  Change close(std::string_view id, std::string_view owner);
   void close_all();
 
-  // Everything that has been done in the session up to now survives the server, once this returns;
-  // for before the client is told that it is done. Without a state folder nothing is saved.
-  void save(const std::shared_ptr<Session>& session);
+  // Everything that has been done in the session up to now survives the server, once this returns
+  // without an error, as far as the policy says; for before the client is told that it is done.
+  // After an error it is tried again until it is saved. Without a state folder nothing is saved.
+  Result<void> save(const std::shared_ptr<Session>& session);
   // As close_all, but where there is a state folder the sessions are there again at the next start.
   void end();
 
-  bool pause(const std::shared_ptr<Session>& session);
-  bool resume(const std::shared_ptr<Session>& session);
+  // What was done and cannot be saved, one sentence; empty: all is well.
+  std::string save_trouble() const;
+  std::size_t unsaved() const;
+
+  Change pause(const std::shared_ptr<Session>& session);
+  Change resume(const std::shared_ptr<Session>& session);
 
   std::size_t count() const;
 
@@ -108,10 +132,12 @@ class SessionManager {
   std::vector<std::shared_ptr<Session>> take_out_all();
   void add(const std::shared_ptr<Session>& session);
   void watch(const std::shared_ptr<Session>& session);
-  void restore_all();
+  void find_saved();
+  std::variant<std::unique_ptr<Sandbox>, Session::LoadProblem> load(Session& session);
+  Result<void> save_now(const std::shared_ptr<Session>& session);
   void stop(Session& session);
   void let_go(const Session& session) const;
-  void forget(Session& session);
+  Result<void> forget(Session& session, StateStore::Removal what);
   void tell(Event event, const Session& session) const;
   void complain(const std::string& sentence) const;
   void look_at_memory();
@@ -120,7 +146,8 @@ class SessionManager {
 
   Engine& engine_;
   const ManagerOptions options_;
-  std::unique_ptr<StateStore> store_;
+  std::unique_ptr<SessionSaver> saver_;     // null: nothing is saved
+  std::unordered_set<std::string> unread_;  // ids; never changes once this is made
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<Session>> sessions_;
   std::unordered_map<std::string, ByAge> owners_;

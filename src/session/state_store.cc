@@ -2,150 +2,302 @@
 #include "session/state_store.h"
 
 #include <fcntl.h>
-#include <openssl/sha.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <fstream>
-#include <iterator>
-#include <nlohmann/json.hpp>
-#include <optional>
+#include <charconv>
+#include <map>
 #include <system_error>
-#include <vector>
 
 #include "base/host_error.h"
-#include "base/unique_fd.h"
+#include "base/random.h"
+#include "session/state_file_head.h"
 
 namespace cloche::session {
 namespace {
 
-using Json = nlohmann::json;
+constexpr std::string_view session_suffix = ".session";
+constexpr std::string_view changes_suffix = ".changes";
+constexpr std::string_view part_suffix = ".part";
+constexpr std::string_view damaged_suffix = ".damaged";
+// What a file costs besides its bytes: so small changes are put together soon, and few files are
+// there.
+constexpr std::uint64_t file_overhead_bytes = 4096;
+constexpr std::size_t levels_max = 64;
 
-// SHA-256 of the rest; a line of JSON; the state.
-constexpr std::string_view suffix = ".session";
-constexpr int format = 1;
-
-std::string digest_of(std::string_view bytes) {
-  std::string digest(SHA256_DIGEST_LENGTH, '\0');
-  ::SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
-           reinterpret_cast<unsigned char*>(digest.data()));
-  return digest;
+std::filesystem::path prepared(std::filesystem::path folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (::chmod(folder.c_str(), 0700) != 0 || ::access(folder.c_str(), R_OK | W_OK | X_OK) != 0)
+    throw HostError::from_errno("cannot keep sessions in " + folder.string(), errno);
+  return folder;
 }
 
-bool write_whole(const std::filesystem::path& path, std::string_view bytes) {
-  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!file) return false;
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
+// "ID.session": 0; "ID.7.changes": 7.
+std::optional<std::size_t> level_of(std::string_view name, std::string& id) {
+  if (name.ends_with(session_suffix)) {
+    id = name.substr(0, name.size() - session_suffix.size());
+    return id.empty() ? std::nullopt : std::optional<std::size_t>(0);
   }
-  return ::fsync(file.get()) == 0;
+  if (!name.ends_with(changes_suffix)) return std::nullopt;
+  name.remove_suffix(changes_suffix.size());
+  const std::size_t dot = name.rfind('.');
+  if (dot == name.npos) return std::nullopt;
+  std::size_t level = 0;
+  const auto [end, error] =
+      std::from_chars(name.data() + dot + 1, name.data() + name.size(), level);
+  if (error != std::errc() || end != name.data() + name.size() || level == 0) return std::nullopt;
+  id = name.substr(0, dot);
+  return level;
 }
 
-void sync_folder(const std::filesystem::path& folder) {
-  const UniqueFd handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (handle) (void)::fsync(handle.get());
-}
-
-std::int64_t milliseconds(WallTime time) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-}
-
-WallTime wall_time(std::int64_t ms) { return WallTime(std::chrono::milliseconds(ms)); }
-
-std::optional<StateStore::Stored> parse(std::string_view file) {
-  if (file.size() < SHA256_DIGEST_LENGTH) return std::nullopt;
-  const std::string_view rest = file.substr(SHA256_DIGEST_LENGTH);
-  if (digest_of(rest) != file.substr(0, SHA256_DIGEST_LENGTH)) return std::nullopt;
-  const std::size_t line = rest.find('\n');
-  const Json json = Json::parse(rest.substr(0, line), nullptr, false);
-  if (line == rest.npos || !json.is_object()) return std::nullopt;
-  try {
-    if (json.at("format") != format) return std::nullopt;
-    StateStore::Stored stored;
-    stored.facts = {.id = json.at("id"),
-                    .owner = json.at("owner"),
-                    .metadata = json.at("metadata"),
-                    .image = json.at("image"),
-                    .ssh_public_key = json.at("ssh_public_key"),
-                    .created = wall_time(json.at("created_ms")),
-                    .expires = json.at("expires_ms").is_null() ? WallTime::max()
-                                                               : wall_time(json.at("expires_ms")),
-                    .sequence = 0};
-    stored.status = json.at("paused") ? Status::paused : Status::running;
-    stored.state = rest.substr(line + 1);
-    return stored;
-  } catch (const Json::exception&) {
-    return std::nullopt;
-  }
+std::uint64_t weight_of(const SavedChain::Level& level) {
+  return level.bytes + file_overhead_bytes;
 }
 
 }  // namespace
 
-StateStore::StateStore(std::filesystem::path folder) : folder_(std::move(folder)) {
+StateStore::StateStore(std::filesystem::path folder, HostFiles& files)
+    : folder_(prepared(std::move(folder))), files_(files), claim_(folder_, files) {}
+
+std::string StateStore::path_of(const std::string& id, std::size_t level) const {
+  const std::string path = (folder_ / id).string();
+  return level == 0 ? path + std::string(session_suffix)
+                    : fmt::format("{}.{}{}", path, level, changes_suffix);
+}
+
+StateStore::Listing StateStore::list() {
+  Listing listing;
+  std::map<std::string, std::vector<std::size_t>> found;
   std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  if (::chmod(folder_.c_str(), 0700) != 0 || ::access(folder_.c_str(), R_OK | W_OK | X_OK) != 0)
-    throw HostError::from_errno("cannot keep sessions in " + folder_.string(), errno);
-}
-
-std::filesystem::path StateStore::path_of(const std::string& id) const {
-  return folder_ / (id + std::string(suffix));
-}
-
-bool StateStore::save(const Facts& facts, Status status, std::string_view state) {
-  Json json = {{"format", format},
-               {"id", facts.id},
-               {"owner", facts.owner},
-               {"metadata", facts.metadata},
-               {"image", facts.image},
-               {"ssh_public_key", facts.ssh_public_key},
-               {"created_ms", milliseconds(facts.created)},
-               {"expires_ms", nullptr},
-               {"paused", status == Status::paused}};
-  if (facts.expires != WallTime::max()) json["expires_ms"] = milliseconds(facts.expires);
-  std::string rest = json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
-  rest += state;
-  const std::filesystem::path path = path_of(facts.id);
-  const std::filesystem::path part = path.string() + ".part";
-  if (!write_whole(part, digest_of(rest) + rest) || ::rename(part.c_str(), path.c_str()) != 0) {
-    ::unlink(part.c_str());
-    return false;
-  }
-  sync_folder(folder_);
-  return true;
-}
-
-void StateStore::remove(const std::string& id) {
-  if (::unlink(path_of(id).c_str()) == 0) sync_folder(folder_);
-}
-
-void StateStore::load(const std::function<void(Stored)>& found,
-                      const std::function<void(const std::string& name)>& damaged) {
-  std::vector<Stored> all;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(".part")) ::unlink(entry.path().c_str());  // of a server that was killed
-    if (!name.ends_with(suffix)) continue;
-    std::ifstream file(entry.path(), std::ios::binary);
-    const std::string bytes(std::istreambuf_iterator<char>(file), {});
-    std::optional<Stored> stored = parse(bytes);
-    if (!stored || stored->facts.id + std::string(suffix) != name) {
-      ::rename(entry.path().c_str(), (entry.path().string() + ".damaged").c_str());
-      damaged(name);
+  for (std::filesystem::directory_iterator it(folder_, error), end; !error && it != end;
+       it.increment(error)) {
+    std::string name = it->path().filename().string();
+    if (name.ends_with(part_suffix)) {  // of a server that was killed
+      (void)files_.unlink(it->path().string());
       continue;
     }
-    all.push_back(*std::move(stored));
+    std::string id;
+    if (const auto level = level_of(name, id)) {
+      found[id].push_back(*level);
+      continue;
+    }
+    if (!name.ends_with(damaged_suffix)) continue;
+    name.resize(name.size() - damaged_suffix.size());
+    if (level_of(name, id)) listing.unread.push_back(id);
   }
-  std::sort(all.begin(), all.end(),
-            [](const Stored& a, const Stored& b) { return a.facts.created < b.facts.created; });
-  for (Stored& stored : all) found(std::move(stored));
+  if (error)
+    listing.trouble.push_back(fmt::format("the state folder cannot be read: {}", error.message()));
+  for (auto& [id, levels] : found) {
+    std::ranges::sort(levels);
+    if (auto chain = read_chain(id, levels, listing)) listing.sessions.push_back(*std::move(chain));
+  }
+  std::ranges::sort(listing.unread);
+  const auto repeated = std::ranges::unique(listing.unread);
+  listing.unread.erase(repeated.begin(), repeated.end());
+  std::ranges::sort(listing.sessions, {}, [](const Found& one) { return one.facts.created; });
+  return listing;
+}
+
+std::optional<StateStore::Found> StateStore::read_chain(const std::string& id,
+                                                        const std::vector<std::size_t>& levels,
+                                                        Listing& listing) {
+  Found found;
+  for (const std::size_t level : levels) {
+    const std::string path = path_of(id, level);
+    const std::string name = std::filesystem::path(path).filename().string();
+    auto read = read_head(files_, path);
+    if (auto* head = std::get_if<StateHead>(&read); head && head->facts.id == id) {
+      const bool follows = level == found.chain.levels.size() &&
+                           (level == 0 || head->after == found.chain.levels.back().name);
+      if (!follows) {
+        // What it followed has been written anew.
+        (void)files_.unlink(path);
+        continue;
+      }
+      std::error_code error;
+      const std::uint64_t bytes = std::filesystem::file_size(path, error);
+      found.facts = std::move(head->facts);
+      found.chain.status = head->status;
+      found.chain.levels.push_back(
+          {std::move(head->name), error ? 0 : bytes, head->has_part, std::nullopt});
+      found.chain.file_count = found.chain.levels.size();
+      continue;
+    }
+    const auto* problem = std::get_if<HeadProblem>(&read);
+    if (problem && *problem == HeadProblem::no_file) {
+      listing.trouble.push_back(name + " in the state folder is no file: it is left alone");
+      if (level == 0) return std::nullopt;
+      continue;
+    }
+    listing.unread.push_back(id);
+    if (problem && *problem == HeadProblem::of_later_release) {
+      listing.trouble.push_back(name + " is of a later release: it is left alone");
+    } else if (problem && *problem == HeadProblem::unreadable) {
+      listing.trouble.push_back(name + " in the state folder cannot be read: it is left alone");
+    } else {
+      set_aside(id);
+      listing.trouble.push_back(fmt::format(
+          "{0} in the state folder is damaged: it is kept as {0}{1}", name, damaged_suffix));
+    }
+    return std::nullopt;
+  }
+  if (found.chain.levels.empty()) return std::nullopt;
+  return found;
+}
+
+// Which level is written next, and whether the whole state is: the levels before it stay.
+//
+// Changes go on top. What is not twice as large as they are is taken back first, and goes with
+// them: each byte is written again a few times at most, and there are few files.
+Result<StateStore::Saved> StateStore::save(SavedChain& chain, const Facts& facts, Status status,
+                                           const Checkpoint* now) {
+  std::vector<SavedChain::Level>& levels = chain.levels;
+  const Checkpoint* last = levels.empty()        ? nullptr
+                           : levels.back().state ? &*levels.back().state
+                           : chain.read          ? &*chain.read
+                                                 : nullptr;
+  const bool changed = now && (!last || now->size_since(*last) > 0);
+  if (!changed && !levels.empty() && status == chain.status && !chain.unsure) return Saved{};
+  std::size_t level = levels.size();
+  std::optional<Checkpoint> state;
+  if (changed || levels.empty()) {
+    if (!now) return Errno::inval;
+    state = *now;
+    const auto changes_after = [&](std::size_t at) { return now->size_since(*levels[at].state); };
+    // A state that was read has other numbers of inodes than the file: all of it is written anew.
+    if (!levels.empty() && !levels.back().state) level = 0;
+    while (level > 0 &&
+           (level > levels_max ||
+            weight_of(levels[level - 1]) < 2 * (changes_after(level - 1) + file_overhead_bytes))) {
+      --level;
+    }
+  } else {
+    state = levels.back().state;
+    if (level > 1 && !levels.back().has_part) --level;
+  }
+  StateHead head;
+  head.facts = facts;
+  head.status = status;
+  head.name = random_hex(16);
+  head.after = level == 0 ? "" : levels[level - 1].name;
+  head.has_part = changed || levels.empty();
+  chain.file_count = std::max(chain.file_count, levels.size());
+  const Checkpoint* before =
+      level > 0 && levels[level - 1].state ? &*levels[level - 1].state : nullptr;
+  const Result<std::uint64_t> bytes =
+      write_level(path_of(facts.id, level), head_text(head), before, head.has_part ? now : nullptr);
+  // Where it failed the file may be the new one all the same: nothing may follow the old one.
+  levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(level), levels.end());
+  chain.unsure = !bytes;
+  if (!bytes) return bytes.error();
+  levels.push_back({std::move(head.name), *bytes, head.has_part, std::move(state)});
+  chain.status = status;
+  if (level == 0) chain.read.reset();
+  // They follow what is not there any more: it does no harm where they stay.
+  for (std::size_t stale = level + 1; stale < chain.file_count; ++stale)
+    (void)files_.unlink(path_of(facts.id, stale));
+  chain.file_count = levels.size();
+  return Saved{*bytes};
+}
+
+Result<std::uint64_t> StateStore::write_level(const std::string& path, const std::string& head,
+                                              const Checkpoint* before, const Checkpoint* now) {
+  CLOCHE_TRY(claim_.check());
+  CLOCHE_ASSIGN(DurableFile file,
+                DurableFile::create(files_, path, path + std::string(part_suffix)));
+  std::uint64_t bytes = 0;
+  const ByteSink sink = [&](std::span<const std::byte> piece) {
+    bytes += piece.size();
+    return file.write(piece);
+  };
+  CLOCHE_TRY(sink(std::as_bytes(std::span(head))));
+  if (now) CLOCHE_TRY(before ? now->write_since(*before, sink) : now->write(sink));
+  CLOCHE_TRY(file.commit([this] { return claim_.check(); }));
+  return bytes;
+}
+
+std::variant<StateStore::Loaded, StateStore::Problem> StateStore::load(
+    SavedChain& chain, const std::string& id, Engine& engine, const SandboxOptions& options) {
+  StateReader reader(options, StateReader::Quota::as_saved);
+  std::string message;
+  bool any = false;
+  for (std::size_t level = 0; level < chain.levels.size(); ++level) {
+    if (!chain.levels[level].has_part) continue;
+    any = true;
+    const Result<void> read =
+        read_level(reader, path_of(id, level), chain.levels[level].name, &message);
+    if (!read) return Problem{read.error() == Errno::inval, std::move(message)};
+  }
+  Result<std::unique_ptr<Sandbox>> made = Errno::io;
+  if (any) {
+    made = reader.make(engine, &message);
+  } else {
+    try {
+      made = engine.create(options);
+    } catch (const std::exception& problem) {
+      message = problem.what();
+    }
+  }
+  if (!made) return Problem{made.error() == Errno::inval, std::move(message)};
+  chain.read.emplace(**made);
+  return Loaded{*std::move(made), reader.missing_packages()};
+}
+
+Result<void> StateStore::read_level(StateReader& reader, const std::string& path,
+                                    const std::string& name, std::string* message) {
+  *message = "its file cannot be read";
+  const auto head = read_head(files_, path);
+  if (const auto* problem = std::get_if<HeadProblem>(&head))
+    return *problem == HeadProblem::damaged ? Errno::inval : Errno::io;
+  const auto& known = std::get<StateHead>(head);
+  if (known.name != name) return Errno::inval;
+  CLOCHE_ASSIGN(const UniqueFd file, files_.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0));
+  return reader.read(
+      [&, at = known.bytes](std::span<std::byte> to) mutable -> Result<std::size_t> {
+        CLOCHE_ASSIGN(const std::size_t count, files_.read_at(file.get(), at, to));
+        at += count;
+        return count;
+      },
+      message);
+}
+
+// Also of what was set aside.
+std::vector<std::string> StateStore::files_of(const std::string& id) const {
+  std::vector<std::string> paths{path_of(id, 0)};
+  for (std::size_t level = 1; level <= levels_max; ++level) {
+    std::string path = path_of(id, level);
+    if (::access(path.c_str(), F_OK) != 0 &&
+        ::access((path + std::string(damaged_suffix)).c_str(), F_OK) != 0)
+      break;
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+Result<void> StateStore::remove(const std::string& id, Removal what) {
+  CLOCHE_TRY(claim_.check());
+  // The state itself first: what follows it is nothing without it.
+  bool any = false;
+  for (const std::string& path : files_of(id)) {
+    for (const std::string_view suffix : {std::string_view(), damaged_suffix}) {
+      if (!suffix.empty() && what == Removal::saved) continue;
+      const Result<void> removed = files_.unlink(path + std::string(suffix));
+      if (!removed && removed.error() != Errno::noent) return removed.error();
+      any = any || removed;
+    }
+  }
+  if (!any) return {};
+  return files_.sync_folder(folder_.string());
+}
+
+void StateStore::set_aside(const std::string& id) {
+  for (const std::string& path : files_of(id))
+    (void)files_.rename(path, path + std::string(damaged_suffix));
+  (void)files_.sync_folder(folder_.string());
 }
 
 }  // namespace cloche::session

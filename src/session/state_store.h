@@ -1,41 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
-// StateStore: sessions as files of a folder of the host, one each, so that they survive the server.
+// StateStore: sessions as files of a folder of the host, so that they survive the server.
 //
-// A file is complete or not there: written beside, synced, renamed. What was damaged all the same
-// is found by its SHA-256, and left alone under another name. Thread-safe for different sessions.
+// ID.session has a session's facts and its whole state; ID.1.changes, ID.2.changes ... what has
+// changed since, each since the one before. Whenever changes have become half as large as what is
+// before them, both are written anew as one: so a save costs what has changed, and now and then
+// more. Each file names the one that it follows; what follows none is left over, and removed.
+//
+// A file is complete or not there (DurableFile). What was damaged all the same is found by its
+// checksums when it is read, and set aside. The folder belongs to one store (FolderClaim).
+//
+// Thread-safe for different sessions.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
-#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
+#include <variant>
+#include <vector>
 
-#include "session/session.h"
+#include "base/host_files.h"
+#include "cloche/checkpoint.h"
+#include "session/folder_claim.h"
+#include "session/session_facts.h"
 
 namespace cloche::session {
 
+// What the folder has of one session. Not thread-safe.
+struct SavedChain {
+  struct Level {
+    std::string name;  // that the next one follows
+    std::uint64_t bytes = 0;
+    bool has_part = false;            // of the state; else only facts
+    std::optional<Checkpoint> state;  // that it leads to; absent: it has been read from the file
+  };
+  std::vector<Level> levels;
+  Status status = Status::running;
+  std::optional<Checkpoint> read;  // the state right after it has been read
+  std::size_t file_count = 0;      // levels that there may be files of
+  bool unsure = false;             // the last save failed: what the folder has is not known
+};
+
 class StateStore {
  public:
-  // Makes the folder, for this user alone. Throws HostError with one sentence.
-  explicit StateStore(std::filesystem::path folder);
+  // Makes the folder, for this user alone. `files` outlives it. Throws HostError with one sentence.
+  StateStore(std::filesystem::path folder, HostFiles& files);
 
-  // `state`: of export_state, or empty for a sandbox as it is made. False where the host cannot
-  // write it.
-  bool save(const Facts& facts, Status status, std::string_view state);
-  void remove(const std::string& id);
-
-  struct Stored {
+  struct Found {
     Facts facts;
-    Status status = Status::running;
-    std::string state;
+    SavedChain chain;
   };
-  // Each whole file, oldest session first; `damaged` is told the name of every other one.
-  void load(const std::function<void(Stored)>& found,
-            const std::function<void(const std::string& name)>& damaged);
+  struct Listing {
+    std::vector<Found> sessions;       // the oldest first
+    std::vector<std::string> unread;   // ids of those that cannot be read
+    std::vector<std::string> trouble;  // sentences
+  };
+  // What there is, by the beginnings of the files. Damaged ones are set aside; what is no file, or
+  // of a later release, is left alone. Nothing in the folder keeps the others from being found.
+  Listing list();
+
+  struct Saved {
+    std::uint64_t bytes = 0;  // written; 0: nothing had changed
+  };
+  // `now` absent: the state is as it was saved, only the status may have changed. On failure the
+  // folder has what it had; ESTALE: it belongs to another server now.
+  Result<Saved> save(SavedChain& chain, const Facts& facts, Status status, const Checkpoint* now);
+
+  struct Problem {
+    bool damaged = false;  // it is not going to be better
+    std::string sentence;
+  };
+  struct Loaded {
+    std::unique_ptr<Sandbox> sandbox;
+    std::vector<std::string> missing_packages;
+  };
+  // Reads and checks everything.
+  std::variant<Loaded, Problem> load(SavedChain& chain, const std::string& id, Engine& engine,
+                                     const SandboxOptions& options);
+
+  enum class Removal : std::uint8_t { saved, also_set_aside };
+  Result<void> remove(const std::string& id, Removal what);
+  // Renames its files to NAME.damaged.
+  void set_aside(const std::string& id);
+
+  bool is_lost() const noexcept { return claim_.is_lost(); }
 
  private:
-  std::filesystem::path path_of(const std::string& id) const;
+  std::string path_of(const std::string& id, std::size_t level) const;
+  std::vector<std::string> files_of(const std::string& id) const;
+  std::optional<Found> read_chain(const std::string& id, const std::vector<std::size_t>& levels,
+                                  Listing& listing);
+  Result<std::uint64_t> write_level(const std::string& path, const std::string& head,
+                                    const Checkpoint* before, const Checkpoint* now);
+  Result<void> read_level(StateReader& reader, const std::string& path, const std::string& name,
+                          std::string* message);
+
   const std::filesystem::path folder_;
+  HostFiles& files_;
+  FolderClaim claim_;
 };
 
 }  // namespace cloche::session

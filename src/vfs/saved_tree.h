@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a MemFs has beyond its base layer, as bytes, and back: files that outlive the process.
 //
 // Inodes are saved by their numbers, and names with the directory that they are in. So there are no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes of a saved tree: records, each of them a letter and numbers (LEB128: seven bits a byte,
 // the lowest first, the eighth bit says that more follow).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trees that are saved and read again: everything that a file can be, what changes, what is
 // damaged.
 #include "vfs/saved_tree.h"

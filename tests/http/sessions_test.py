@@ -612,45 +612,5 @@ class Limits(unittest.TestCase):
             self.assertIn("reason=idle", server.log())
 
 
-class Survival(unittest.TestCase):
-    def test_sessions_survive_the_server(self):
-        for end in ["kill", "stop"]:
-            with tempfile.TemporaryDirectory() as folder:
-                words = ["serve", "--token", TOKEN, "--state-dir", folder + "/state"]
-                with Server(*words) as server:
-                    ask = lambda *args: server.json(*args, token=TOKEN)
-                    session = ask("POST", "/sessions", {"metadata": {"a": 1}})[1]
-                    path = "/sessions/" + session["sessionId"]
-                    fresh = ask("POST", "/sessions")[1]["sessionId"]
-                    gone = ask("POST", "/sessions")[1]["sessionId"]
-                    ask("DELETE", "/sessions/" + gone)
-                    got = ask("POST", path + "/commands",
-                              {"command": "mkdir d; echo kept > d/f; chmod 600 d/f"})
-                    self.assertEqual(got[1]["exitCode"], 0)
-                    self.assertEqual(server.ask("POST", path + "/files?path=g", b"up", token=TOKEN)[0],
-                                     201)
-                    paused = ask("POST", "/sessions")[1]["sessionId"]
-                    ask("POST", f"/sessions/{paused}/pause")
-                    if end == "kill":
-                        server.process.kill()
-                        server.process.wait()
-                Path(folder, "state", "damaged.session").write_bytes(b"torn")
-                with Server(*words) as server:
-                    ids = [s["sessionId"] for s in ask("GET", "/sessions")[1]["sessions"]]
-                    self.assertEqual(ids, [paused, fresh, session["sessionId"]])
-                    again = ask("GET", path)[1]
-                    for name in ["createdAt", "expiresAt", "metadata", "status"]:
-                        self.assertEqual(again[name], session[name])
-                    self.assertEqual(
-                        ask("POST", path + "/commands",
-                            {"command": "cat d/f g; stat -c %a d/f"})[1]["stdout"],
-                        "kept\nup600\n")
-                    self.assertEqual(ask("GET", "/sessions/" + paused)[1]["status"], "paused")
-                    self.assertIn("damaged.session", server.log())
-                    ask("DELETE", path)
-                    self.assertEqual(sorted(p.suffix for p in Path(folder, "state").iterdir()),
-                                     [".damaged", ".session", ".session"])
-
-
 if __name__ == "__main__":
     unittest.main()

@@ -69,6 +69,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   hold_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that is gone is an error of write
+  std::signal(SIGXFSZ, SIG_IGN);  // so is a limit of file sizes
   try {
     const int status = run(argc, argv);
     // What was printed is out, or that is an error.

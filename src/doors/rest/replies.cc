@@ -48,13 +48,49 @@ std::string timestamp_of(std::int64_t ns) {
           std::chrono::nanoseconds(ns))));
 }
 
+int save_status(Errno why) { return why == Errno::nospc ? 507 : 500; }
+
+// The result's JSON between two texts.
+http::Response result_within(int status, std::string_view before, RunResult result,
+                             std::string_view after) {
+  const bool timed_out = result.status == RunStatus::timed_out;
+  if (result.status == RunStatus::not_started) result.stderr_data += result.reason + "\n";
+  const std::string start = fmt::format(R"({}{{"status":"{}","exitCode":{},"stdout":)", before,
+                                        timed_out               ? "timeout"
+                                        : result.exit_code == 0 ? "completed"
+                                                                : "failed",
+                                        timed_out ? "null" : std::to_string(result.exit_code));
+  return http::output_response(status, start, std::move(result.stdout_data), R"(,"stderr":)",
+                               std::move(result.stderr_data),
+                               fmt::format("{}}}{}", figures_json(result.figures), after));
+}
+
+// `details`: JSON, or empty.
+http::Response error_with(int status, std::string_view code, std::string_view message,
+                          std::string_view details) {
+  return http::json_response(
+      status, fmt::format(R"({{"error":"{}","message":{}{}{},"timestamp":"{}","requestId":"{}"}})",
+                          code, json_string(message), details.empty() ? "" : R"(,"details":)",
+                          details, iso_timestamp(std::chrono::system_clock::now()), request_id()));
+}
+
 }  // namespace
 
 http::Response error(int status, std::string_view code, std::string_view message) {
+  return error_with(status, code, message, {});
+}
+
+http::Response not_ready(std::string_view reason) {
   return http::json_response(
-      status, fmt::format(R"({{"error":"{}","message":{},"timestamp":"{}","requestId":"{}"}})",
-                          code, json_string(message),
-                          iso_timestamp(std::chrono::system_clock::now()), request_id()));
+      503, fmt::format(R"({{"status":"not ready","reason":{}}})", json_string(reason)));
+}
+
+http::Response not_saved(Errno why, std::string_view what, std::string_view answer) {
+  const ErrnoInfo& info = errno_info(why);
+  std::string details = fmt::format(R"({{"reason":"NOT_SAVED","errno":"{}")", info.name);
+  if (!answer.empty()) details += fmt::format(R"(,"answer":{})", answer);
+  return error_with(save_status(why), "INTERNAL_ERROR", fmt::format("{}: {}", what, info.message),
+                    details + "}");
 }
 
 http::Response rate_limited(const RateLimiter::Verdict& verdict, std::string_view message) {
@@ -93,15 +129,19 @@ std::string session_json(const session::Session& session) {
 }
 
 http::Response result_response(RunResult result) {
-  const bool timed_out = result.status == RunStatus::timed_out;
-  if (result.status == RunStatus::not_started) result.stderr_data += result.reason + "\n";
-  const std::string before = fmt::format(R"({{"status":"{}","exitCode":{},"stdout":)",
-                                         timed_out               ? "timeout"
-                                         : result.exit_code == 0 ? "completed"
-                                                                 : "failed",
-                                         timed_out ? "null" : std::to_string(result.exit_code));
-  return http::output_response(200, before, std::move(result.stdout_data), R"(,"stderr":)",
-                               std::move(result.stderr_data), figures_json(result.figures) + "}");
+  return result_within(200, {}, std::move(result), {});
+}
+
+http::Response result_not_saved(Errno why, RunResult result) {
+  const ErrnoInfo& info = errno_info(why);
+  const std::string message = fmt::format("what was run is not saved: {}", info.message);
+  return result_within(
+      save_status(why),
+      fmt::format(
+          R"({{"error":"INTERNAL_ERROR","message":{},"timestamp":"{}","requestId":"{}","details":{{"reason":"NOT_SAVED","errno":"{}","answer":)",
+          json_string(message), iso_timestamp(std::chrono::system_clock::now()), request_id(),
+          info.name),
+      std::move(result), "}}");
 }
 
 std::string file_json(const FileInfo& info, std::string_view path, std::string_view checksum) {

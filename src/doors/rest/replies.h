@@ -15,6 +15,11 @@ namespace cloche::rest {
 
 // {"error": code, "message", "timestamp", "requestId"}.
 http::Response error(int status, std::string_view code, std::string_view message);
+// 503 of GET /ready.
+http::Response not_ready(std::string_view reason);
+// 507, or 500: what was asked for is done, but would not survive the server. `answer`: JSON that
+// would have been the body, or empty; it is in the details.
+http::Response not_saved(Errno why, std::string_view what, std::string_view answer);
 // 429 with its three fields.
 http::Response rate_limited(const RateLimiter::Verdict& verdict, std::string_view message);
 // What a file operation that failed answers.
@@ -22,6 +27,8 @@ http::Response file_error(Errno code, std::string_view path);
 
 std::string session_json(const session::Session& session);
 http::Response result_response(RunResult result);
+// As not_saved, with the result in the details.
+http::Response result_not_saved(Errno why, RunResult result);
 // `path` is absolute; `checksum` the MD5 of the content.
 std::string file_json(const FileInfo& info, std::string_view path, std::string_view checksum);
 

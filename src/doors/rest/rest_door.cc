@@ -33,6 +33,8 @@ http::Response unauthorized() {
 
 http::Response not_running(const session::Session& session) {
   if (session.status() == session::Status::closed) return no_session();
+  if (const std::string trouble = session.trouble(); !trouble.empty())
+    return error(500, "INTERNAL_ERROR", trouble);
   return error(409, "INVALID_STATE", "the session is paused: resume it first");
 }
 
@@ -63,6 +65,12 @@ std::string basic_password(std::string_view header) {
 
 }  // namespace
 
+// Whose a session is that cannot be read nobody knows: who knows its id hears that much.
+http::Response RestDoor::none_at(const std::string& id) const {
+  if (!parts_.sessions.is_unreadable(id)) return no_session();
+  return error(500, "INTERNAL_ERROR", "the saved state of this session cannot be read");
+}
+
 std::optional<std::string> RestDoor::owner_of(const http::Request& request) const {
   std::optional<std::string> owner = parts_.tokens.owner_of_header(request.field("Authorization"));
   if (owner || request.method != "CONNECT") return owner;
@@ -73,7 +81,8 @@ std::optional<std::string> RestDoor::owner_of(const http::Request& request) cons
 }
 
 http::Admission RestDoor::admit(const http::Request& head, const std::string& path) {
-  if (path == "/health" || path == "/metrics" || path == "/openapi.json") return {1024};
+  if (path == "/health" || path == "/ready" || path == "/metrics" || path == "/openapi.json")
+    return {1024};
   std::optional<std::string> owner = owner_of(head);
   if (!owner) {
     if (head.method == "CONNECT")
@@ -115,6 +124,12 @@ void RestDoor::handle(http::Request request, ExchangePtr exchange) {
                                                        ? R"({"status":"healthy"})"
                                                        : std::string(openapi_document())));
   }
+  if (request.path == "/ready") {
+    if (request.method != "GET" && request.method != "HEAD") return exchange->send(not_allowed());
+    const std::string reason = parts_.not_ready();
+    return exchange->send(reason.empty() ? http::json_response(200, R"({"status":"ready"})")
+                                         : not_ready(reason));
+  }
   const std::optional<std::string> owner = owner_of(request);
   if (!owner) return exchange->send(unauthorized());
   const RateLimiter::Verdict verdict = rates_.count(*owner, std::chrono::system_clock::now());
@@ -139,12 +154,16 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
                               const ExchangePtr& exchange) {
   if (action.empty() && request.method == "DELETE") {
     return answer(exchange, [this, owner, id] {
-      if (!parts_.sessions.close(id, owner)) return no_session();
+      const session::Change closed = parts_.sessions.close(id, owner);
+      if (!closed) return none_at(id);
+      if (!closed.saved)
+        return not_saved(closed.saved.error(), "the session is deleted, but its saved state is not",
+                         {});
       return http::json_response(200, R"({"message":"Session deleted successfully"})");
     });
   }
   const SessionPtr session = parts_.sessions.find(id, owner);
-  if (!session) return exchange->send(no_session());
+  if (!session) return exchange->send(none_at(id));
   session->touch();
   if (action.empty()) {
     if (request.method != "GET") return exchange->send(not_allowed());
@@ -152,13 +171,14 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
   }
   const bool is_post = request.method == "POST";
   if (action == "files" && (is_post || request.method == "GET")) {
-    auto use = std::make_shared<session::Session::Use>(session::Session::use(session));
-    if (!*use) return exchange->send(not_running(*session));
-    return answer(exchange, [this, use, session, is_post, request = std::move(request)] {
-      if (!is_post) return download(session, std::move(*use), request);
-      http::Response response = upload(**use, request);
-      parts_.sessions.save(session);
-      return response;
+    return answer(exchange, [this, session, is_post, request = std::move(request)] {
+      session::Session::Use use = session::Session::use(session);
+      if (!use) return not_running(*session);
+      if (!is_post) return download(session, std::move(use), request);
+      http::Response response = upload(*use, request);
+      const Result<void> saved = parts_.sessions.save(session);
+      return saved ? response
+                   : not_saved(saved.error(), "what was uploaded is not saved", response.body);
     });
   }
   const bool known = action == "commands" || action == "code" || action == "pause" ||
@@ -168,8 +188,15 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
   if (action == "commands") return run(Kind::command, session, request, exchange);
   if (action == "code") return run(Kind::code, session, request, exchange);
   answer(exchange, [this, session, pause = action == "pause"] {
-    const bool done = pause ? parts_.sessions.pause(session) : parts_.sessions.resume(session);
-    if (done) return http::json_response(200, session_json(*session));
+    const session::Change change =
+        pause ? parts_.sessions.pause(session) : parts_.sessions.resume(session);
+    if (change && !change.saved) {
+      return not_saved(
+          change.saved.error(),
+          fmt::format("the session is {}, but that is not saved", pause ? "paused" : "running"),
+          {});
+    }
+    if (change) return http::json_response(200, session_json(*session));
     if (session->status() == session::Status::closed) return no_session();
     return error(409, "INVALID_STATE",
                  pause ? "the session is paused already" : "the session is running already");
@@ -185,6 +212,8 @@ void RestDoor::create(const std::string& owner, const http::Request& request,
   answer(exchange, [this, wanted = std::move(wanted)] {
     const auto made = parts_.sessions.create(wanted);
     if (const auto* refusal = std::get_if<session::Refusal>(&made)) {
+      if (refusal->save_error)
+        return not_saved(*refusal->save_error, "there is no new session: it cannot be saved", {});
       const std::size_t count = parts_.sessions.count();
       const auto now = std::chrono::system_clock::now() + std::chrono::seconds(60);
       return rate_limited(
@@ -218,12 +247,13 @@ void RestDoor::run(Kind kind, const SessionPtr& session, const http::Request& re
                    const ExchangePtr& exchange) {
   auto checked = kind == Kind::command ? read_command(request.body) : read_code(request.body);
   if (auto* wrong = std::get_if<http::Response>(&checked)) return exchange->send(std::move(*wrong));
-  auto use = std::make_shared<session::Session::Use>(session::Session::use(session));
-  if (!*use) return exchange->send(not_running(*session));
+  if (session->status() != session::Status::running) return exchange->send(not_running(*session));
   exchange->send_blanks_until_answer(blank_interval);
-  answer(exchange, [this, kind, use, session, body = std::get<CommandBody>(std::move(checked))] {
-    RunResult result = run_in(**use, body);
-    parts_.sessions.save(session);
+  answer(exchange, [this, kind, session, body = std::get<CommandBody>(std::move(checked))] {
+    const session::Session::Use use = session::Session::use(session);
+    if (!use) return not_running(*session);
+    RunResult result = run_in(*use, body);
+    const Result<void> saved = parts_.sessions.save(session);
     parts_.metrics.count("cloche_commands_total");
     parts_.log.event(
         http::LogLevel::info, kind == Kind::command ? "command_finished" : "code_finished",
@@ -232,7 +262,8 @@ void RestDoor::run(Kind kind, const SessionPtr& session, const http::Request& re
          {"duration_ms",
           fmt::format("{:.1f}",
                       std::chrono::duration<double, std::milli>(result.duration).count())}});
-    return result_response(std::move(result));
+    return saved ? result_response(std::move(result))
+                 : result_not_saved(saved.error(), std::move(result));
   });
 }
 
@@ -268,7 +299,11 @@ void RestDoor::tunnel(const std::string& owner, const http::Request& request,
     return refuse(404, "a tunnel goes to /sessions/ID, or to ID:22\n");
   }
   const SessionPtr session = parts_.sessions.find(id, owner);
-  if (!session) return refuse(404, "there is no such session\n");
+  if (!session) {
+    return parts_.sessions.is_unreadable(id)
+               ? refuse(500, "the saved state of this session cannot be read\n")
+               : refuse(404, "there is no such session\n");
+  }
   if (session->status() != session::Status::running)
     return refuse(503, "the session is paused: resume it first\n");
   if (!parts_.ssh.has_room()) return refuse(503, "there are too many SSH connections\n");

@@ -4,6 +4,7 @@
 // It translates requests to a SessionManager's sessions and back. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "doors/http/log.h"
@@ -28,13 +29,14 @@ class RestDoor {
     http::Metrics& metrics;
     const http::TokenStore& tokens;
     ssh::SshDoor& ssh;
+    std::function<std::string()> not_ready;  // why there should be no new sessions here; or empty
   };
   struct Limits {
     std::uint64_t requests_per_minute = 0;
     std::uint64_t upload_bytes = 256ULL << 20;
   };
   RestDoor(Parts parts, Limits limits)
-      : parts_(parts), limits_(limits), rates_(limits.requests_per_minute) {}
+      : parts_(std::move(parts)), limits_(limits), rates_(limits.requests_per_minute) {}
 
   // `path` is the request's without the prefix. A request without a good token is refused here, so
   // that nobody sends a large body for nothing.
@@ -52,6 +54,7 @@ class RestDoor {
   enum class Kind { command, code };
 
   std::optional<std::string> owner_of(const http::Request& request) const;
+  http::Response none_at(const std::string& id) const;
   void handle_session(const std::string& owner, const std::string& id, const std::string& action,
                       http::Request request, const ExchangePtr& exchange);
   void create(const std::string& owner, const http::Request& request, const ExchangePtr& exchange);

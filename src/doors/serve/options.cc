@@ -38,6 +38,9 @@ at the root; the steps of `sbs` are at the root with --api steps. It runs until 
   --memory-limit BYTES      no new session while the server has more than that in memory (no limit)
   --state-dir FOLDER        sessions survive the server there, also when it is killed: files, packages and environment of
                             what has been answered. Without it they end with the server
+  --save always|pause|SECONDS
+                            when: before each answer (always); when a session is made or paused, and at the end; every
+                            so many seconds. What is done between is lost where the server is killed
   --session-memory BYTES    of all processes of a session together (1G)
   --session-files BYTES     that a session may write (256M)
   --image FILE              what Python starts from in every session, as made by cloche image build
@@ -112,6 +115,7 @@ Options parse(const std::vector<std::string>& words, Api api) {
   options.api = api;
   options.http.port = 8000;
   std::optional<std::chrono::seconds> idle_timeout;
+  bool save_given = false;
   using Setter = std::function<void(const std::string& name, const std::string& value)>;
   const std::map<std::string, Setter> setters{
       {"--api",
@@ -188,6 +192,19 @@ Options parse(const std::vector<std::string>& words, Api api) {
          if (value.empty()) throw UsageError{name + " wants a folder"};
          options.sessions.state_folder = value;
        }},
+      {"--save",
+       [&](const auto& name, const auto& value) {
+         using session::SavePolicy;
+         const auto time = parse_duration(value, std::chrono::seconds(1));
+         if (value != "always" && value != "pause" && (!time || *time < std::chrono::seconds(1)))
+           throw UsageError{name + " wants always, pause or seconds, not '" + value + "'"};
+         options.sessions.save_policy = value == "always"  ? SavePolicy::always
+                                        : value == "pause" ? SavePolicy::pause
+                                                           : SavePolicy::interval;
+         if (time)
+           options.sessions.save_interval = std::chrono::duration_cast<std::chrono::seconds>(*time);
+         save_given = true;
+       }},
       {"--ssh-port",
        [&](const auto& name, const auto& value) {
          options.ssh_port = need_number<std::uint16_t>(name, value);
@@ -219,6 +236,8 @@ Options parse(const std::vector<std::string>& words, Api api) {
   }
   const std::chrono::seconds usual(options.api == Api::steps ? 0 : 1800);
   options.sessions.idle_timeout = idle_timeout.value_or(usual);
+  if (save_given && options.sessions.state_folder.empty())
+    throw UsageError{"--save is of no use without --state-dir"};
   check(options);
   return options;
 }

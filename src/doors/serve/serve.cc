@@ -35,6 +35,16 @@ std::string_view name_of(session::Event event) {
   return "session";
 }
 
+void count_save(http::Metrics& metrics, const session::SaveEvent& event) {
+  using Result = session::SaveEvent::Result;
+  const std::string_view result = event.result == Result::saved       ? "saved"
+                                  : event.result == Result::unchanged ? "unchanged"
+                                                                      : "failed";
+  metrics.count("cloche_saves_total", fmt::format(R"(result="{}")", result));
+  metrics.count("cloche_save_bytes_total", {}, static_cast<double>(event.bytes));
+  metrics.count("cloche_save_seconds_total", {}, event.duration.count());
+}
+
 std::string_view reason_of(session::Event event) {
   switch (event) {
     case session::Event::closed: return "deleted";
@@ -83,6 +93,13 @@ void define_figures(http::Metrics& metrics, session::SessionManager& sessions,
   metrics.describe("cloche_step_seconds_total", "How long steps took.");
   metrics.describe("cloche_commands_total", "Commands and code by REST that have ended.");
   metrics.describe("cloche_ssh_connections_total", "SSH connections that logged in, or did not.");
+  metrics.describe("cloche_saves_total", "Saves of sessions, by how they went.");
+  metrics.describe("cloche_save_bytes_total", "What was written for them.");
+  metrics.describe("cloche_save_seconds_total", "How long they took.");
+  for (const std::string_view result : {"saved", "unchanged", "failed"})
+    metrics.count("cloche_saves_total", fmt::format(R"(result="{}")", result), 0);
+  metrics.gauge("cloche_unsaved_sessions", "Sessions whose last save has failed.",
+                [&sessions] { return static_cast<double>(sessions.unsaved()); });
   metrics.gauge("cloche_sessions", "Sessions there are.",
                 [&sessions] { return static_cast<double>(sessions.count()); });
   metrics.gauge("cloche_worker_threads", "Threads that run something or wait for work.",
@@ -111,10 +128,11 @@ int serve(Options options) {
   options.sessions.audit = [&](session::Event event, const session::Session& session) {
     metrics.count(
         "cloche_sessions_total",
-        fmt::format(R"(event="{}")", event == session::Event::created   ? "created"
-                                     : event == session::Event::paused  ? "paused"
-                                     : event == session::Event::resumed ? "resumed"
-                                                                        : reason_of(event)));
+        fmt::format(R"(event="{}")", event == session::Event::created    ? "created"
+                                     : event == session::Event::restored ? "restored"
+                                     : event == session::Event::paused   ? "paused"
+                                     : event == session::Event::resumed  ? "resumed"
+                                                                         : reason_of(event)));
     log.event(http::LogLevel::info, name_of(event),
               {{"session_id", session.facts().id}, {"reason", std::string(reason_of(event))}});
   };
@@ -123,6 +141,9 @@ int serve(Options options) {
   };
   options.sessions.trouble = [&log](const std::string& sentence) {
     log.event(http::LogLevel::error, "state_trouble", {{"message", sentence}});
+  };
+  options.sessions.saved = [&metrics](const session::SaveEvent& event) {
+    count_save(metrics, event);
   };
   const http::TokenStore tokens(options.tokens, options.tokens_file);
   session::SessionManager sessions(engine, options.sessions);
@@ -136,7 +157,11 @@ int serve(Options options) {
   define_figures(metrics, sessions, workers);
   steps.emplace(steps::StepDoor::Parts{sessions, workers, log, metrics},
                 steps::step_timeout_s(std::getenv("SBS_STEP_TIMEOUT_SEC")));
-  rest.emplace(rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh},
+  std::atomic<bool> ending = false;
+  const auto not_ready = [&] {
+    return ending ? std::string("the server is about to end") : sessions.save_trouble();
+  };
+  rest.emplace(rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh, not_ready},
                rest::RestDoor::Limits{options.requests_per_minute,
                                       options.sessions.sandbox.file_limit_bytes});
   const http::OriginGuard guard(options.http.host, options.allowed_hosts, options.allowed_origins);
@@ -161,6 +186,7 @@ int serve(Options options) {
   });
 
   signals.wait();
+  ending = true;
   log.event(http::LogLevel::info, "ending", {{"sessions", std::to_string(sessions.count())}});
   signals.unblock();
   server.drain(options.drain);

@@ -225,8 +225,8 @@ ssh_channel Connection::open_session_channel() {
   if (!use) return nullptr;
   ssh_channel channel = ::ssh_channel_new(handle_);
   if (!channel) return nullptr;
-  channels_.push_back(std::make_unique<SessionChannel>(channel, std::move(use), wake_,
-                                                       [this] { parts_.sessions.save(session_); }));
+  channels_.push_back(std::make_unique<SessionChannel>(
+      channel, std::move(use), wake_, [this] { return parts_.sessions.save(session_); }));
   return channel;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/ssh/session_channel.h"
 
+#include <fmt/format.h>
 #include <libssh/server.h>
 
 #include <algorithm>
@@ -66,11 +67,8 @@ SessionChannel& self_of(void* data) { return *static_cast<SessionChannel*>(data)
 }  // namespace
 
 SessionChannel::SessionChannel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
-                               std::function<void()> before_end)
-    : Channel(handle),
-      sandbox_(std::move(sandbox)),
-      wake_(wake),
-      before_end_(std::move(before_end)) {
+                               std::function<Result<void>()> save)
+    : Channel(handle), sandbox_(std::move(sandbox)), wake_(wake), save_(std::move(save)) {
   set_callbacks();
 }
 
@@ -144,7 +142,8 @@ void SessionChannel::set_callbacks() {
 bool SessionChannel::start_sftp() {
   if (live_ || files_) return false;
   files_ = std::make_unique<SftpServer>(
-      *sandbox_, symlink_order_of(::ssh_get_clientbanner(::ssh_channel_get_session(handle()))));
+      *sandbox_, symlink_order_of(::ssh_get_clientbanner(::ssh_channel_get_session(handle()))),
+      save_);
   return true;
 }
 
@@ -269,22 +268,34 @@ bool SessionChannel::pump_output() {
   bool moved = send(Stream::out, sending_[0]);
   moved = send(Stream::err, sending_[1]) || moved;
   const bool empty = sending_[0].empty() && sending_[1].empty();
-  if (ended && empty) {
-    finish();
-    return true;
-  }
-  if (files_ && empty && files_->done()) {
-    finish();
-    return true;
-  }
+  if (ended && empty) return end();
+  if (files_ && empty && files_->done()) return end();
   return moved;
 }
 
+// What is not saved the client is told on its standard error, and by the exit status.
+bool SessionChannel::end() {
+  if (!saved_) {
+    saved_ = save_();
+    if (!*saved_) {
+      sending_[index_of(Stream::err)] = fmt::format(
+          "cloche: what was done here is not saved: {}\r\n", errno_info(saved_->error()).message);
+      return true;
+    }
+  }
+  finish();
+  return true;
+}
+
+int SessionChannel::exit_code(int code) const {
+  constexpr int not_saved_code = 74;  // EX_IOERR of sysexits.h
+  return code == 0 && !*saved_ ? not_saved_code : code;
+}
+
 void SessionChannel::finish() {
-  before_end_();
   send_end_of_file();
   if (files_) {
-    ::ssh_channel_request_send_exit_status(handle(), files_->exit_code());
+    ::ssh_channel_request_send_exit_status(handle(), exit_code(files_->exit_code()));
   } else {
     const std::lock_guard lock(mutex_);
     const bool signaled = end_->status == RunStatus::signaled || end_->status == RunStatus::killed;
@@ -293,7 +304,7 @@ void SessionChannel::finish() {
     if (name) {
       ::ssh_channel_request_send_exit_signal(handle(), name, 0, end_->reason.c_str(), "en");
     } else {
-      ::ssh_channel_request_send_exit_status(handle(), end_->exit_code);
+      ::ssh_channel_request_send_exit_status(handle(), exit_code(end_->exit_code));
     }
   }
   close();

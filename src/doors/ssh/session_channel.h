@@ -24,9 +24,10 @@ namespace cloche::ssh {
 class SessionChannel final : public Channel {
  public:
   // Takes over `handle`. `sandbox` is a use of its own; `wake` is of the connection, and outlives
-  // it. `before_end` is called before the client is told that what it started has ended.
+  // it. `save` is called once, before the client is told that what it started has ended; the client
+  // hears of an error of it.
   SessionChannel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
-                 std::function<void()> before_end);
+                 std::function<Result<void>()> save);
   ~SessionChannel() override;  // kills what runs in it
 
  private:
@@ -46,12 +47,15 @@ class SessionChannel final : public Channel {
   bool pump_input();
   bool pass_on_input();
   bool pump_output();
+  bool end();
   void finish();
+  int exit_code(int code) const;
   void set_callbacks();
 
   session::Session::Use sandbox_;
   const Wake& wake_;
-  const std::function<void()> before_end_;
+  const std::function<Result<void>()> save_;
+  std::optional<Result<void>> saved_;  // how that went
   ssh_channel_callbacks_struct requests_{};
 
   std::map<std::string, std::string> environment_;

@@ -51,8 +51,19 @@ struct SftpServer::Handle {
   std::size_t next = 0;
 };
 
-SftpServer::SftpServer(Sandbox& sandbox, SymlinkOrder symlinks)
-    : sandbox_(sandbox), files_(sandbox.files()), symlinks_(symlinks) {}
+namespace {
+
+// Where nothing has changed a save costs nothing.
+bool says_that_something_is_done(std::uint8_t type) {
+  return type == t_close || type == t_setstat || type == t_fsetstat || type == t_remove ||
+         type == t_mkdir || type == t_rmdir || type == t_rename || type == t_symlink ||
+         type == t_extended;
+}
+
+}  // namespace
+
+SftpServer::SftpServer(Sandbox& sandbox, SymlinkOrder symlinks, std::function<Result<void>()> save)
+    : sandbox_(sandbox), files_(sandbox.files()), symlinks_(symlinks), save_(std::move(save)) {}
 SftpServer::~SftpServer() = default;
 
 void SftpServer::feed(std::string_view bytes, std::string& out) {
@@ -103,6 +114,13 @@ void SftpServer::answer(std::string_view packet, std::string& out) {
   const std::uint32_t id = in.u32();
   std::string own;
   serve(type, id, in, own);
+  if (in.good() && save_ && says_that_something_is_done(type)) {
+    if (const Result<void> saved = save_(); !saved) {
+      own.clear();
+      send_status(own, id, s_failure,
+                  "Not saved: " + std::string(errno_info(saved.error()).message));
+    }
+  }
   // An answer to half a request would be an answer to another one.
   if (!in.good()) {
     own.clear();

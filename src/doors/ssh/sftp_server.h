@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,8 +28,10 @@ enum class SymlinkOrder : std::uint8_t { target_first, link_first };
 class SftpServer final : public FileProtocol {
  public:
   // `sandbox` outlives it. Relative paths start in the home folder. `symlinks`: what the client
-  // puts first when it asks for one.
-  explicit SftpServer(Sandbox& sandbox, SymlinkOrder symlinks = SymlinkOrder::target_first);
+  // puts first when it asks for one. `save` is called before the client is told that a file is
+  // closed, or that something has changed; the client hears of its error instead.
+  explicit SftpServer(Sandbox& sandbox, SymlinkOrder symlinks = SymlinkOrder::target_first,
+                      std::function<Result<void>()> save = {});
   ~SftpServer() override;
   SftpServer(const SftpServer&) = delete;
   SftpServer& operator=(const SftpServer&) = delete;
@@ -68,6 +71,7 @@ class SftpServer final : public FileProtocol {
   Sandbox& sandbox_;
   Files& files_;
   const SymlinkOrder symlinks_;
+  const std::function<Result<void>()> save_;
   std::string pending_;
   std::map<std::string, Handle, std::less<>> handles_;
   std::uint64_t last_handle_ = 0;

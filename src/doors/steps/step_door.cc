@@ -25,6 +25,12 @@ http::Response detail(int status, std::string_view text) {
   return http::json_response(status, fmt::format(R"({{"detail":{}}})", json_string(text)));
 }
 
+int save_status(Errno why) { return why == Errno::nospc ? 507 : 500; }
+
+http::Response not_saved(Errno why, std::string_view what) {
+  return detail(save_status(why), fmt::format("{}: {}", what, errno_info(why).message));
+}
+
 // FastAPI's way with a slash too many.
 http::Response redirect(const http::Request& request, std::string path) {
   if (const std::string_view host = request.field("Host"); !host.empty())
@@ -117,15 +123,20 @@ bool StepDoor::is_page(std::string_view path) { return find_page(path).has_value
 
 void StepDoor::create(const std::shared_ptr<http::Exchange>& exchange) {
   const auto made = parts_.sessions.create({});
-  if (const auto* refusal = std::get_if<session::Refusal>(&made))
-    return exchange->send(detail(503, refusal->sentence));
+  if (const auto* refusal = std::get_if<session::Refusal>(&made)) {
+    const int status = !refusal->save_error ? 503 : save_status(*refusal->save_error);
+    return exchange->send(detail(status, refusal->sentence));
+  }
   const auto& session = std::get<std::shared_ptr<session::Session>>(made);
   exchange->send(
       http::json_response(200, fmt::format(R"({{"session_id":"{}"}})", session->facts().id)));
 }
 
 void StepDoor::remove(const std::string& id, const std::shared_ptr<http::Exchange>& exchange) {
-  if (!parts_.sessions.close(id, {})) return exchange->send(detail(404, "session not found"));
+  const session::Change closed = parts_.sessions.close(id, {});
+  if (!closed) return exchange->send(detail(404, "session not found"));
+  if (!closed.saved)
+    return exchange->send(not_saved(closed.saved.error(), "the saved state is not deleted"));
   exchange->send({204, {{"Content-Type", "application/json"}}, {}});
 }
 
@@ -138,7 +149,13 @@ void StepDoor::step(const std::string& id, const http::Request& request,
   run->request = std::get<StepRequest>(std::move(parsed));
   const std::shared_ptr<session::Session> session = parts_.sessions.find(id, {});
   if (session) run->sandbox = session::Session::use(session);
-  if (!run->sandbox) return exchange->send(detail(404, "session not found"));
+  if (session && !session->trouble().empty())
+    return exchange->send(detail(500, session->trouble()));
+  if (!run->sandbox) {
+    return exchange->send(parts_.sessions.is_unreadable(id)
+                              ? detail(500, "the saved state of this session cannot be read")
+                              : detail(404, "session not found"));
+  }
   if (run->request.sandbox_id != id)
     return exchange->send(detail(422, "sandbox_id must match session_id"));
   run->id = id;
@@ -162,7 +179,7 @@ http::Response StepDoor::run(const StepRun& step) {
   options.timeout = std::chrono::milliseconds(std::llround(timeout_s_ * 1000));
   options.output_limit_bytes = output_limit_bytes;
   RunResult result = step.sandbox->run(options);
-  parts_.sessions.save(step.session);
+  const Result<void> saved = parts_.sessions.save(step.session);
 
   const int code = exit_code_of(result);
   std::string error = std::move(result.stderr_data);
@@ -182,6 +199,7 @@ http::Response StepDoor::run(const StepRun& step) {
   const std::string label = fmt::format(R"(type="{}")", language);
   parts_.metrics.count("cloche_steps_total", label);
   parts_.metrics.count("cloche_step_seconds_total", label, duration_s);
+  if (!saved) return not_saved(saved.error(), "the step has run, but what it did is not saved");
   return http::output_response(
       200, R"({"output":)", std::move(result.stdout_data), R"(,"error":)", std::move(error),
       fmt::format(R"(,"exit_code":{}{}}})", code, http::figures_json(result.figures)));

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/folder_claim.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <thread>
+
+#include "base/host_error.h"
+#include "base/random.h"
+
+namespace cloche::session {
+namespace {
+
+constexpr std::chrono::milliseconds patience{2000};
+constexpr std::chrono::milliseconds pause{20};
+constexpr std::size_t name_max_bytes = 512;  // of one sector: it is written whole or not
+constexpr std::string_view word = "generation ";
+
+std::string host_name() {
+  std::string name(256, '\0');
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "?";
+  name.resize(name.find('\0'));
+  return name;
+}
+
+std::uint64_t generation_of(std::string_view name) {
+  std::uint64_t number = 0;
+  if (name.starts_with(word))
+    std::from_chars(name.data() + word.size(), name.data() + name.size(), number);
+  return number;
+}
+
+// False: another one has it. Without locks there is the name.
+bool take_lock(int fd) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) return true;
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(pause);
+  }
+  return true;
+}
+
+}  // namespace
+
+FolderClaim::FolderClaim(const std::filesystem::path& folder, HostFiles& files)
+    : path_((folder / "lock").string()), files_(files) {
+  const auto fail = [&](Errno error) {
+    throw HostError(
+        fmt::format("cannot keep sessions in {}: {}", folder.string(), errno_info(error).message));
+  };
+  Result<UniqueFd> opened = files_.open(path_, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
+  if (!opened) fail(opened.error());
+  lock_ = *std::move(opened);
+  const Result<std::string> before = read_name();
+  if (!take_lock(lock_.get())) {
+    throw HostError(fmt::format("another server keeps its sessions in {}: {}", folder.string(),
+                                before ? *before : "its name cannot be read"));
+  }
+  const Result<std::string> last = read_name();
+  name_ = fmt::format("{}{} of {} process {} on {}\n", word,
+                      generation_of(last ? *last : std::string()) + 1, random_hex(16), ::getpid(),
+                      host_name());
+  if (::ftruncate(lock_.get(), 0) != 0) fail(errno_from_host(errno));
+  for (std::size_t at = 0; at < name_.size();) {
+    const Result<std::size_t> written =
+        files_.write(lock_.get(), std::as_bytes(std::span(name_)).subspan(at));
+    if (!written) fail(written.error());
+    at += *written;
+  }
+  if (const Result<void> synced = files_.sync(lock_.get()); !synced) fail(synced.error());
+  if (const Result<void> synced = files_.sync_folder(folder.string()); !synced)
+    fail(synced.error());
+}
+
+Result<std::string> FolderClaim::read_name() const {
+  CLOCHE_ASSIGN(const UniqueFd file, files_.open(path_, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0));
+  std::string name(name_max_bytes, '\0');
+  CLOCHE_ASSIGN(const std::size_t count,
+                files_.read_at(file.get(), 0, std::as_writable_bytes(std::span(name))));
+  name.resize(count);
+  return name;
+}
+
+Result<void> FolderClaim::check() {
+  if (lost_) return Errno::stale;
+  CLOCHE_ASSIGN(const std::string name, read_name());
+  if (name == name_) return {};
+  lost_ = true;
+  return Errno::stale;
+}
+
+}  // namespace cloche::session

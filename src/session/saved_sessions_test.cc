@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions with a state folder: what is answered survives, what cannot be saved is told, nothing is
+// read before it is used.
+#include <condition_variable>
+#include <mutex>
+
+#include "session/saved_state_testing.h"
+#include "session/session_manager.h"
+
+namespace cloche::session {
+namespace {
+
+using SessionPtr = std::shared_ptr<Session>;
+
+class SavedSessions : public ::testing::Test {
+ protected:
+  std::unique_ptr<SessionManager> start(ManagerOptions options = {}) {
+    options.state_folder = folder_.path().string();
+    options.state_files = &files_;
+    options.trouble = [this](const std::string& sentence) {
+      const std::lock_guard lock(mutex_);
+      troubles_.push_back(sentence);
+    };
+    options.saved = [this](const SaveEvent& event) {
+      const std::lock_guard lock(mutex_);
+      ++events_[event.result];
+      changed_.notify_all();
+    };
+    options.audit = [this](Event event, const Session&) {
+      const std::lock_guard lock(mutex_);
+      restored_ += event == Event::restored ? 1 : 0;
+    };
+    return std::make_unique<SessionManager>(bare_engine(), std::move(options));
+  }
+  SessionPtr create(SessionManager& manager) {
+    const auto made = manager.create({.owner = "me"});
+    EXPECT_TRUE(std::holds_alternative<SessionPtr>(made));
+    return std::get<SessionPtr>(made);
+  }
+  static void put(const SessionPtr& session, const std::string& text) {
+    const Session::Use use = Session::use(session);
+    ASSERT_TRUE(use);
+    ASSERT_TRUE(use->files().write("f", text));
+  }
+  static std::string get(const SessionPtr& session) {
+    const Session::Use use = Session::use(session);
+    return use ? *use->files().read("f") : "-";
+  }
+  // As kill -9 leaves the folder.
+  void crash(std::unique_ptr<SessionManager> manager) {
+    files_.fail_at(0, FaultyFiles::Fault::crash);
+    manager.reset();
+    files_.heal();
+  }
+
+  FaultyFiles files_;
+  TestFolder folder_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> troubles_;
+  std::map<SaveEvent::Result, int> events_;
+  int restored_ = 0;
+};
+
+TEST_F(SavedSessions, AreReadAtTheirFirstUse) {
+  auto manager = start();
+  const std::string used = create(*manager)->facts().id;
+  const std::string unused = create(*manager)->facts().id;
+  put(manager->find(used, "me"), "kept");
+  ASSERT_TRUE(manager->save(manager->find(used, "me")));
+  crash(std::move(manager));
+  manager = start();
+  EXPECT_EQ(manager->list("me", 10, 0).total, 2U);
+  EXPECT_EQ(restored_, 0);
+  EXPECT_EQ(get(manager->find(used, "me")), "kept");
+  EXPECT_EQ(get(manager->find(used, "me")), "kept");
+  EXPECT_EQ(restored_, 1);
+  EXPECT_TRUE(manager->close(unused, "me"));
+  manager = nullptr;
+  manager = start();
+  EXPECT_EQ(manager->list("me", 10, 0).total, 1U);
+  EXPECT_EQ(restored_, 1);
+}
+
+TEST_F(SavedSessions, PauseAndResumeNeedNoReading) {
+  auto manager = start();
+  const std::string id = create(*manager)->facts().id;
+  put(manager->find(id, "me"), "kept");
+  ASSERT_TRUE(manager->pause(manager->find(id, "me")).saved);
+  crash(std::move(manager));
+  manager = start();
+  EXPECT_FALSE(Session::use(manager->find(id, "me")));
+  ASSERT_TRUE(manager->resume(manager->find(id, "me")).saved);
+  ASSERT_TRUE(manager->pause(manager->find(id, "me")).saved);
+  crash(std::move(manager));
+  manager = start();
+  EXPECT_EQ(manager->find(id, "me")->status(), Status::paused);
+  EXPECT_EQ(restored_, 0);
+  ASSERT_TRUE(manager->resume(manager->find(id, "me")).saved);
+  EXPECT_EQ(get(manager->find(id, "me")), "kept");
+}
+
+TEST_F(SavedSessions, WhatCannotBeSavedIsToldUntilItIsSaved) {
+  auto manager = start();
+  const SessionPtr session = create(*manager);
+  EXPECT_EQ(manager->save_trouble(), "");
+  put(session, "first");
+  files_.fail_all(Errno::nospc);
+  EXPECT_EQ(manager->save(session).error(), Errno::nospc);
+  EXPECT_EQ(manager->unsaved(), 1U);
+  EXPECT_NE(manager->save_trouble().find("No space left on device"), std::string::npos);
+  const auto refused = manager->create({.owner = "me"});
+  ASSERT_TRUE(std::holds_alternative<Refusal>(refused));
+  EXPECT_EQ(std::get<Refusal>(refused).save_error, Errno::nospc);
+  EXPECT_EQ(manager->list("me", 10, 0).total, 1U);
+  EXPECT_FALSE(troubles_.empty());
+  files_.heal();
+  {
+    // Nobody asks: it is tried again.
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return events_[SaveEvent::Result::saved] >= 2; });
+  }
+  while (!manager->save_trouble().empty()) std::this_thread::yield();
+  EXPECT_GE(events_[SaveEvent::Result::failed], 2);
+  const std::string id = session->facts().id;
+  crash(std::move(manager));
+  manager = start();
+  EXPECT_EQ(get(manager->find(id, "me")), "first");
+}
+
+TEST_F(SavedSessions, NothingIsWrittenWhereNothingHasChanged) {
+  auto manager = start();
+  const SessionPtr session = create(*manager);
+  put(session, "text");
+  ASSERT_TRUE(manager->save(session));
+  const std::size_t before = files_.calls();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(get(session), "text");
+    ASSERT_TRUE(manager->save(session));
+  }
+  EXPECT_EQ(files_.calls(), before);
+  EXPECT_EQ(events_[SaveEvent::Result::unchanged], 10);
+}
+
+TEST_F(SavedSessions, ADeletionThatFailsIsToldAndMadeGood) {
+  auto manager = start();
+  const std::string id = create(*manager)->facts().id;
+  files_.fail_all(Errno::io);
+  const Change closed = manager->close(id, "me");
+  EXPECT_TRUE(closed);
+  EXPECT_EQ(closed.saved.error(), Errno::io);
+  EXPECT_NE(manager->save_trouble().find("not removed"), std::string::npos);
+  EXPECT_FALSE(manager->close(id, "me"));
+  files_.heal();
+  while (!manager->save_trouble().empty()) std::this_thread::yield();
+  EXPECT_EQ(folder_.names(), std::set<std::string>{"lock"});
+}
+
+TEST_F(SavedSessions, ThePolicySaysWhen) {
+  auto manager = start({.save_policy = SavePolicy::pause});
+  const std::string id = create(*manager)->facts().id;
+  put(manager->find(id, "me"), "answered");
+  ASSERT_TRUE(manager->save(manager->find(id, "me")));
+  EXPECT_EQ(events_[SaveEvent::Result::saved], 1);
+  manager = nullptr;  // a proper end loses nothing
+  manager = start({.save_policy = SavePolicy::interval, .save_interval = std::chrono::seconds(1)});
+  EXPECT_EQ(get(manager->find(id, "me")), "answered");
+  put(manager->find(id, "me"), "later");
+  const int before = events_[SaveEvent::Result::saved];
+  ASSERT_TRUE(manager->save(manager->find(id, "me")));
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return events_[SaveEvent::Result::saved] > before; });
+  }
+  crash(std::move(manager));
+  manager = start();
+  EXPECT_EQ(get(manager->find(id, "me")), "later");
+}
+
+TEST_F(SavedSessions, ADamagedOneHarmsNoOther) {
+  auto manager = start();
+  const std::string good = create(*manager)->facts().id;
+  const std::string bad = create(*manager)->facts().id;
+  for (const std::string& id : {good, bad}) {
+    put(manager->find(id, "me"), std::string(10'000, 'x'));
+    ASSERT_TRUE(manager->save(manager->find(id, "me")));
+  }
+  crash(std::move(manager));
+  std::string bytes = folder_.read(bad + ".session");
+  bytes[bytes.size() - 100] = static_cast<char>(bytes[bytes.size() - 100] ^ 1);
+  folder_.write(bad + ".session", bytes);
+  manager = start();
+  const SessionPtr damaged = manager->find(bad, "me");
+  ASSERT_TRUE(damaged);
+  EXPECT_FALSE(Session::use(damaged));
+  EXPECT_FALSE(Session::use(damaged));
+  EXPECT_NE(damaged->trouble().find("damaged"), std::string::npos);
+  EXPECT_EQ(troubles_.size(), 1U);
+  EXPECT_EQ(get(manager->find(good, "me")), std::string(10'000, 'x'));
+  EXPECT_TRUE(folder_.names().contains(bad + ".session.damaged"));
+  manager = nullptr;
+  manager = start();
+  EXPECT_EQ(manager->find(bad, "me"), nullptr);
+  EXPECT_TRUE(manager->is_unreadable(bad));
+  EXPECT_FALSE(manager->is_unreadable(good));
+}
+
+TEST_F(SavedSessions, OneThatCannotBeReadNowCanBeReadLater) {
+  auto manager = start();
+  const std::string id = create(*manager)->facts().id;
+  put(manager->find(id, "me"), "text");
+  ASSERT_TRUE(manager->save(manager->find(id, "me")));
+  manager = nullptr;
+  manager = start();
+  const std::filesystem::path file = folder_ / (id + ".session");
+  std::filesystem::rename(file, folder_ / "elsewhere");
+  EXPECT_FALSE(Session::use(manager->find(id, "me")));
+  EXPECT_NE(manager->find(id, "me")->trouble(), "");
+  std::filesystem::rename(folder_ / "elsewhere", file);
+  EXPECT_EQ(get(manager->find(id, "me")), "text");
+  EXPECT_EQ(manager->find(id, "me")->trouble(), "");
+}
+
+}  // namespace
+}  // namespace cloche::session

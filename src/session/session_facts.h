@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of a session besides its sandbox.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace cloche::session {
+
+using WallTime = std::chrono::system_clock::time_point;
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+enum class Status : std::uint8_t { running, paused, closed };
+
+// What the client said when it made the session; never changes.
+struct Facts {
+  std::string id;        // a random UUID
+  std::string owner;     // who may see it; empty where nobody is told apart
+  std::string metadata;  // JSON text, echoed
+  std::string image;
+  std::string ssh_public_key;  // an OpenSSH line, or empty
+  WallTime created;
+  WallTime expires;  // WallTime::max(): never
+  std::uint64_t sequence = 0;
+};
+
+}  // namespace cloche::session

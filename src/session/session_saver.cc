@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/session_saver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace cloche::session {
+namespace {
+
+constexpr std::chrono::seconds delay_max{30};
+
+}  // namespace
+
+SessionSaver::SessionSaver(SaverOptions options)
+    : options_(std::move(options)),
+      store_(options_.folder, options_.files ? *options_.files : host_files()),
+      worker_([this] { work(); }) {}
+
+SessionSaver::~SessionSaver() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    changed_.notify_all();
+  }
+  worker_.join();
+}
+
+Result<void> SessionSaver::save(const std::shared_ptr<Session>& session) {
+  if (options_.policy == SavePolicy::always) return save_now(session);
+  if (options_.policy == SavePolicy::interval) {
+    const std::lock_guard lock(mutex_);
+    waiting_.emplace(session->facts().id, session);
+    if (interval_due_ == SteadyTime::max()) {
+      interval_due_ = std::chrono::steady_clock::now() + options_.interval;
+      changed_.notify_all();
+    }
+  }
+  return {};
+}
+
+Result<void> SessionSaver::save_now(const std::shared_ptr<Session>& session) {
+  // Whoever waits here while another save runs may find its change saved already by the next one.
+  const std::uint64_t change = ++session->changes_;
+  const std::lock_guard lock(session->save_mutex_);
+  if (session->saved_ >= change) return {};
+  const std::uint64_t changes = session->changes_;
+  const Result<void> written = write(*session);
+  if (written) {
+    session->saved_ = changes;
+    note_success(session->facts().id);
+  } else {
+    note_failure(session->facts().id, {.session = session}, written.error());
+  }
+  return written;
+}
+
+// Under the session's save_mutex_.
+Result<void> SessionSaver::write(Session& session) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::shared_ptr<Sandbox> sandbox = session.sandbox();
+  const Status status = session.status();
+  if (status == Status::closed) return {};
+  std::optional<Checkpoint> now;
+  if (sandbox) now.emplace(*sandbox);
+  const auto saved = store_.save(session.chain_, session.facts(), status, now ? &*now : nullptr);
+  if (options_.saved) {
+    SaveEvent event;
+    event.result = !saved              ? SaveEvent::Result::failed
+                   : saved->bytes == 0 ? SaveEvent::Result::unchanged
+                                       : SaveEvent::Result::saved;
+    event.bytes = saved ? saved->bytes : 0;
+    event.duration = std::chrono::steady_clock::now() - begin;
+    options_.saved(event);
+  }
+  if (!saved) return saved.error();
+  return {};
+}
+
+Result<void> SessionSaver::forget(Session& session, StateStore::Removal what) {
+  const std::string& id = session.facts().id;
+  const std::lock_guard lock(session.save_mutex_);
+  const Result<void> removed = store_.remove(id, what);
+  if (removed) {
+    note_success(id);
+  } else {
+    note_failure(id, {.session = {}, .removal = what}, removed.error());
+  }
+  return removed;
+}
+
+void SessionSaver::note_failure(const std::string& id, Unsaved what, Errno error) {
+  const char* why = error == Errno::stale ? "another server has taken the state folder"
+                                          : errno_info(error).message.data();
+  what.why = !what.removal
+                 ? fmt::format("session {} is not saved: {}", id, why)
+                 : fmt::format("the saved state of session {} is not removed: {}", id, why);
+  bool is_new = true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto it = unsaved_.find(id); it != unsaved_.end()) {
+      is_new = it->second.why != what.why;
+      what.delay = std::min(it->second.delay * 2, delay_max);
+    }
+    what.due = std::chrono::steady_clock::now() + what.delay;
+    unsaved_.insert_or_assign(id, what);
+    changed_.notify_all();
+  }
+  if (is_new) complain(what.why);
+}
+
+void SessionSaver::note_success(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  unsaved_.erase(id);
+}
+
+void SessionSaver::complain(const std::string& sentence) const {
+  if (options_.trouble) options_.trouble(sentence);
+}
+
+std::string SessionSaver::trouble() const {
+  if (store_.is_lost()) return "another server has taken the state folder";
+  const std::lock_guard lock(mutex_);
+  if (unsaved_.empty()) return {};
+  const std::string& first = unsaved_.begin()->second.why;
+  return unsaved_.size() == 1 ? first : fmt::format("{}, and {} more", first, unsaved_.size() - 1);
+}
+
+std::size_t SessionSaver::unsaved() const {
+  const std::lock_guard lock(mutex_);
+  return unsaved_.size();
+}
+
+void SessionSaver::work() {
+  std::unique_lock lock(mutex_);
+  while (!closing_) {
+    const SteadyTime now = std::chrono::steady_clock::now();
+    if (interval_due_ <= now) {
+      interval_due_ = SteadyTime::max();
+      const auto waiting = std::exchange(waiting_, {});
+      lock.unlock();
+      for (const auto& [id, weak] : waiting) {
+        if (const auto session = weak.lock()) (void)save_now(session);
+      }
+      lock.lock();
+      continue;
+    }
+    const auto next =
+        std::ranges::min_element(unsaved_, {}, [](const auto& entry) { return entry.second.due; });
+    if (next != unsaved_.end() && next->second.due <= now) {
+      const std::string id = next->first;
+      const Unsaved what = next->second;
+      lock.unlock();
+      retry(id, what);
+      lock.lock();
+      continue;
+    }
+    const SteadyTime due =
+        std::min(interval_due_, next == unsaved_.end() ? SteadyTime::max() : next->second.due);
+    if (due == SteadyTime::max()) {
+      changed_.wait(lock);
+    } else {
+      changed_.wait_until(lock, due);
+    }
+  }
+}
+
+void SessionSaver::retry(const std::string& id, const Unsaved& what) {
+  if (what.removal) {
+    const Result<void> removed = store_.remove(id, *what.removal);
+    if (removed) return note_success(id);
+    return note_failure(id, what, removed.error());
+  }
+  const auto session = what.session.lock();
+  // One that was closed has nothing to save; its removal has an entry of its own.
+  if (!session || session->status() == Status::closed) {
+    const std::lock_guard lock(mutex_);
+    const auto it = unsaved_.find(id);
+    if (it != unsaved_.end() && !it->second.removal) unsaved_.erase(it);
+    return;
+  }
+  (void)save_now(session);
+}
+
+}  // namespace cloche::session

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// SessionSaver: when sessions are saved, and what is known of those that could not be.
+//
+// What cannot be saved is told to whoever asked for it, and tried again by a thread of the saver's
+// until it is saved: until then trouble() says so. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "session/session.h"
+#include "session/state_store.h"
+
+namespace cloche::session {
+
+// What a server's crash may cost: nothing that was answered; all since the session was made or
+// paused last; or that many seconds.
+enum class SavePolicy : std::uint8_t { always, pause, interval };
+
+struct SaveEvent {
+  enum class Result : std::uint8_t { saved, unchanged, failed };
+  Result result = Result::saved;
+  std::uint64_t bytes = 0;
+  std::chrono::duration<double> duration{0};
+};
+
+struct SaverOptions {
+  std::string folder;
+  SavePolicy policy = SavePolicy::always;
+  std::chrono::seconds interval{0};  // of SavePolicy::interval
+  HostFiles* files = nullptr;        // null: the host's own
+  // Told one sentence where something cannot be saved or read. Any thread.
+  std::function<void(const std::string& sentence)> trouble;
+  std::function<void(const SaveEvent& event)> saved;  // after each save
+};
+
+class SessionSaver {
+ public:
+  // Throws HostError with one sentence where the folder cannot be used.
+  explicit SessionSaver(SaverOptions options);
+  ~SessionSaver();
+  SessionSaver(const SessionSaver&) = delete;
+  SessionSaver& operator=(const SessionSaver&) = delete;
+
+  StateStore& store() noexcept { return store_; }
+
+  // What happened in the session is answered to a client now: saves as the policy says.
+  Result<void> save(const std::shared_ptr<Session>& session);
+  // The same whatever the policy says.
+  Result<void> save_now(const std::shared_ptr<Session>& session);
+  // Its files. After an error they are removed as soon as that can be done.
+  Result<void> forget(Session& session, StateStore::Removal what);
+
+  // Why not all is saved that was done, one sentence; empty: it is.
+  std::string trouble() const;
+  std::size_t unsaved() const;  // sessions, and files to be removed
+
+ private:
+  // Retried after a second, then after twice as long each time.
+  struct Unsaved {
+    std::weak_ptr<Session> session = {};
+    std::optional<StateStore::Removal> removal = {};  // instead: its files are to be removed
+    std::string why = {};
+    std::chrono::seconds delay{1};
+    SteadyTime due = {};
+  };
+  Result<void> write(Session& session);
+  void note_failure(const std::string& id, Unsaved what, Errno error);
+  void note_success(const std::string& id);
+  void complain(const std::string& sentence) const;
+  void work();
+  void retry(const std::string& id, const Unsaved& what);
+
+  const SaverOptions options_;
+  StateStore store_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, Unsaved> unsaved_;                 // by the session's id
+  std::map<std::string, std::weak_ptr<Session>> waiting_;  // for the interval
+  SteadyTime interval_due_ = SteadyTime::max();
+  bool closing_ = false;
+  std::thread worker_;
+};
+
+}  // namespace cloche::session

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions that survive the server (--state-dir): what comes back, what is told, what costs nothing."""
+import os
+import re
+import resource
+import tempfile
+import unittest
+from pathlib import Path
+
+from server import Server, until
+
+TOKEN = "test-token-one"
+
+
+class Survival(unittest.TestCase):
+    def test_sessions_survive_the_server(self):
+        for end in ["kill", "stop"]:
+            with tempfile.TemporaryDirectory() as folder:
+                words = ["serve", "--token", TOKEN, "--state-dir", folder + "/state"]
+                with Server(*words) as server:
+                    ask = lambda *args: server.json(*args, token=TOKEN)
+                    session = ask("POST", "/sessions", {"metadata": {"a": 1}})[1]
+                    path = "/sessions/" + session["sessionId"]
+                    fresh = ask("POST", "/sessions")[1]["sessionId"]
+                    gone = ask("POST", "/sessions")[1]["sessionId"]
+                    ask("DELETE", "/sessions/" + gone)
+                    got = ask("POST", path + "/commands",
+                              {"command": "mkdir d; echo kept > d/f; chmod 600 d/f"})
+                    self.assertEqual(got[1]["exitCode"], 0)
+                    self.assertEqual(server.ask("POST", path + "/files?path=g", b"up", token=TOKEN)[0],
+                                     201)
+                    paused = ask("POST", "/sessions")[1]["sessionId"]
+                    ask("POST", f"/sessions/{paused}/pause")
+                    if end == "kill":
+                        server.process.kill()
+                        server.process.wait()
+                Path(folder, "state", "damaged.session").write_bytes(b"torn")
+                with Server(*words) as server:
+                    ids = [s["sessionId"] for s in ask("GET", "/sessions")[1]["sessions"]]
+                    self.assertEqual(ids, [paused, fresh, session["sessionId"]])
+                    again = ask("GET", path)[1]
+                    for name in ["createdAt", "expiresAt", "metadata", "status"]:
+                        self.assertEqual(again[name], session[name])
+                    self.assertEqual(
+                        ask("POST", path + "/commands",
+                            {"command": "cat d/f g; stat -c %a d/f"})[1]["stdout"],
+                        "kept\nup600\n")
+                    self.assertEqual(ask("GET", "/sessions/" + paused)[1]["status"], "paused")
+                    self.assertIn("damaged.session", server.log())
+                    ask("DELETE", path)
+                    self.assertEqual(sorted(p.suffix for p in Path(folder, "state").iterdir() if p.suffix != ".changes"),
+                                     ["", ".damaged", ".session", ".session"])  # the first is the lock
+
+    def start(self, *more):
+        return Server("serve", "--state-dir", self.folder.name, *more)
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def command(self, server, session, text):
+        return server.json("POST", f"/sessions/{session}/commands", {"command": text})
+
+    def killed(self, server):
+        server.process.kill()
+        server.process.wait()
+
+    def figure(self, server, name):
+        page = server.ask("GET", "/metrics")[2].decode()
+        return float(re.search(rf"^{re.escape(name)} (\S+)$", page, re.M)[1])
+
+    def test_every_kind_of_file_survives_a_kill(self):
+        make = ("echo secret > f; chmod 0 f; truncate -s 1G sparse; printf x | dd of=sparse bs=1 seek=900M conv=notrunc 2>/dev/null; "
+                "ln f g; ln -s nowhere l; mkfifo p; touch -d '2001-02-03 04:05:06' f; setfattr -n user.a -v b sparse 2>/dev/null; "
+                "p=$(printf 'deep/%.0s' {1..600}); for i in 1 2 3; do mkdir -p $p; cd $p; done 2>/dev/null; echo ground > file")
+        look = ("stat -c '%n %a %s %h %Y %F' f g l p sparse; du -k sparse | cut -f1; tail -c +943718401 sparse | head -c 1; "
+                "chmod 600 f; cat g; p=$(printf 'deep/%.0s' {1..600}); for i in 1 2 3; do cd $p; done 2>/dev/null; cat file")
+        with self.start() as server:
+            session = server.json("POST", "/sessions")[1]["sessionId"]
+            twin = server.json("POST", "/sessions")[1]["sessionId"]
+            for one in [session, twin]:
+                self.assertEqual(self.command(server, one, make)[0], 200)
+            there = self.command(server, twin, look)[1]["stdout"]
+            self.assertIn("secret\nground\n", there)
+            self.killed(server)
+        self.assertLess(sum(p.stat().st_size for p in Path(self.folder.name).iterdir()), 10_000_000)
+        with self.start() as server:
+            self.assertEqual(self.command(server, session, look)[1]["stdout"], there)
+
+    def test_what_cannot_be_saved_is_told(self):
+        with self.start() as server:
+            session = server.json("POST", "/sessions")[1]["sessionId"]
+            self.assertEqual(server.json("GET", "/ready"), (200, {"status": "ready"}))
+            usual = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1 << 20, usual[1]))
+            status, body = self.command(server, session, "head -c 3000000 /dev/urandom > f; echo done")
+            self.assertEqual((status, body["error"]), (507, "INTERNAL_ERROR"))
+            self.assertEqual(body["details"]["errno"], "ENOSPC")
+            self.assertEqual(body["details"]["answer"]["stdout"], "done\n")
+            status, body = server.json("GET", "/ready")
+            self.assertEqual((status, body["status"]), (503, "not ready"))
+            self.assertIn(session, body["reason"])
+            self.assertEqual(server.ask("GET", "/health")[0], 200)
+            self.assertGreaterEqual(self.figure(server, 'cloche_saves_total{result="failed"}'), 1)
+            self.assertEqual(self.figure(server, "cloche_unsaved_sessions"), 1)
+            self.assertIn("is not saved: No space left on device", server.log())
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, usual)
+            until(lambda: server.ask("GET", "/ready")[0] == 200, "it is saved after all")
+            self.killed(server)
+        with self.start() as server:
+            self.assertEqual(self.command(server, session, "stat -c %s f")[1]["stdout"], "3000000\n")
+
+    def test_nothing_is_written_where_nothing_changes(self):
+        with self.start() as server:
+            session = server.json("POST", "/sessions")[1]["sessionId"]
+            self.command(server, session, "head -c 5000000 /dev/urandom > big; echo 1 > small")
+            before = self.figure(server, "cloche_save_bytes_total")
+            self.command(server, session, "cat big small | wc -c")
+            self.assertEqual(self.figure(server, "cloche_save_bytes_total"), before)
+            self.command(server, session, "echo 2 > small")
+            self.assertLess(self.figure(server, "cloche_save_bytes_total"), before + 20_000)
+            self.killed(server)
+        with self.start() as server:
+            self.assertEqual(self.command(server, session, "cat small; wc -c < big")[1]["stdout"], "2\n5000000\n")
+
+    def test_a_folder_has_one_server(self):
+        with self.start() as server:
+            with self.assertRaisesRegex(RuntimeError, "another server keeps its sessions in"):
+                self.start()
+            session = server.json("POST", "/sessions")[1]["sessionId"]
+            Path(self.folder.name, "lock").write_text("generation 9 of another server\n")
+            status, body = self.command(server, session, "echo x > f")
+            self.assertEqual((status, body["details"]["errno"]), (500, "ESTALE"))
+            self.assertIn("another server has taken", server.json("GET", "/ready")[1]["reason"])
+
+    def test_what_lies_in_the_folder_stops_nobody(self):
+        with self.start() as server:
+            good, bad = (server.json("POST", "/sessions")[1]["sessionId"] for _ in range(2))
+            for session in [good, bad]:
+                self.command(server, session, "echo kept > f")
+        folder = Path(self.folder.name)
+        os.mkfifo(folder / "fifo.session")
+        (folder / "folder.session").mkdir()
+        damaged = bytearray((folder / f"{bad}.session").read_bytes())
+        damaged[-40] ^= 1
+        (folder / f"{bad}.session").write_bytes(damaged)
+        with self.start() as server:
+            self.assertEqual(self.command(server, good, "cat f")[1]["stdout"], "kept\n")
+            for _ in range(2):
+                status, body = self.command(server, bad, "cat f")
+                self.assertEqual((status, body["error"]), (500, "INTERNAL_ERROR"))
+                self.assertIn("damaged", body["message"])
+            self.assertTrue((folder / f"{bad}.session.damaged").exists())
+            self.assertIn("fifo.session in the state folder is no file", server.log())
+        with self.start() as server:
+            self.assertEqual(self.command(server, bad, "cat f")[0], 500)
+            self.assertEqual(self.command(server, good, "cat f")[1]["stdout"], "kept\n")
+
+    def test_when_is_said_by_an_option(self):
+        with self.start("--save", "pause") as server:
+            session = server.json("POST", "/sessions")[1]["sessionId"]
+            self.command(server, session, "echo paused > f")
+            server.json("POST", f"/sessions/{session}/pause")
+            server.json("POST", f"/sessions/{session}/resume")
+            self.command(server, session, "echo lost > f")
+            self.killed(server)
+        with self.start("--save", "1") as server:
+            self.assertEqual(self.command(server, session, "cat f; echo later > f")[1]["stdout"], "paused\n")
+            until(lambda: self.figure(server, 'cloche_saves_total{result="saved"}') >= 1, "the interval is over")
+            self.killed(server)
+        with self.start() as server:
+            self.assertEqual(self.command(server, session, "cat f")[1]["stdout"], "later\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
