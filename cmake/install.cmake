@@ -2,8 +2,8 @@
 # What is installed, below a prefix that may be chosen, and moved, later:
 #
 #   bin/cloche, bin/sbs             the program
-#   lib/cloche/                     what belongs to it: libwasmtime.so, rootfs/ (the guests' system), code/ (machine
-#                                   code for it, where that was made)
+#   lib/cloche/                     what belongs to it: libwasmtime.so, cloche-compile, rootfs/ (the guests' system),
+#                                   code/ (machine code for it, where that was made)
 #   lib/libcloche.so, libcloche.a   the library; lib/cmake/cloche and lib/pkgconfig find it
 #   include/cloche/                 its headers
 #   share/man, completions          made from the program's help
@@ -31,6 +31,7 @@ target_link_options(cloche_shared PRIVATE -Wl,--version-script=${exported} -Wl,-
 target_link_libraries(cloche_shared PRIVATE cloche_flags wasmtime::wasmtime fmt::fmt OpenSSL::SSL OpenSSL::Crypto
   Threads::Threads)
 set_target_properties(cloche PROPERTIES INSTALL_RPATH "$ORIGIN/../${private_folder}")
+set_target_properties(cloche-compile PROPERTIES INSTALL_RPATH "$ORIGIN")
 
 set(manual ${CMAKE_BINARY_DIR}/installation/manual)
 file(GLOB manual_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/packaging/manual/*.py)
@@ -43,9 +44,10 @@ add_custom_command(
   COMMENT "Manual pages and shell completion"
   VERBATIM)
 add_custom_target(installation DEPENDS ${manual}/stamp)
-add_dependencies(installation cloche cloche_static cloche_shared)
+add_dependencies(installation cloche cloche-compile cloche_static cloche_shared)
 
 install(TARGETS cloche RUNTIME DESTINATION bin)
+install(TARGETS cloche-compile RUNTIME DESTINATION ${private_folder})
 install(CODE [[file(CREATE_LINK cloche $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin/sbs SYMBOLIC)]])
 install(TARGETS cloche_shared LIBRARY DESTINATION lib)
 # Debug information of an archive is most of it.

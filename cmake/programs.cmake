@@ -13,7 +13,7 @@ if(test_sources)
   cloche_test(cloche_test
     SOURCES ${test_sources} ${testing_sources} ${library_sources}
     LIBRARIES ${all_layers} cloche_cli_testing)
-  add_dependencies(cloche_test cloche)  # some of them run the program
+  add_dependencies(cloche_test cloche cloche-compile)  # some of them run the program
 endif()
 
 add_subdirectory(tests/differential)

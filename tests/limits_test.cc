@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits: each is reached on purpose, ends in a clear result, and leaves the sandbox usable.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <sstream>
 #include <thread>
 
 #include "sandbox_testing.h"
+#include "wasm/compile_bomb_testing.h"
+#include "wasm/wat_testing.h"
 
 namespace cloche::testing {
 namespace {
@@ -114,6 +123,149 @@ TEST(Limits, CancelEndsEveryRun) {
   EXPECT_EQ(result.status, RunStatus::killed);
   EXPECT_EQ(result.exit_code, 137);
   expect_usable(*sandbox);
+}
+
+// --- A sandbox as a whole ----------------------------------------------------------------------
+
+void bring(Sandbox& sandbox, const std::string& name, const std::vector<std::byte>& program) {
+  const std::string_view text(reinterpret_cast<const char*>(program.data()), program.size());
+  ASSERT_TRUE(sandbox.files().write(name, text));
+  ASSERT_EQ(sandbox.run({.script = "chmod +x " + name}).exit_code, 0);
+}
+
+bool within_ten_seconds(const std::function<bool()>& done) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+// A run that is looked at from outside, and then cancelled.
+class Background {
+ public:
+  Background(Sandbox& sandbox, std::string script)
+      : sandbox_(sandbox), run_(std::async(std::launch::async, [&sandbox, script] {
+          return sandbox.run({.script = script, .timeout = std::chrono::seconds(60)});
+        })) {}
+  ~Background() {
+    do {
+      sandbox_.cancel();
+    } while (run_.wait_for(milliseconds(10)) != std::future_status::ready);
+  }
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+ private:
+  Sandbox& sandbox_;
+  std::future<RunResult> run_;
+};
+
+std::uint64_t resident_bytes() {
+  std::uint64_t total = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> total >> resident;
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(Limits, ProcessesThatCallNothingShareTheMemoryLimit) {
+  constexpr std::uint64_t limit = 256 << 20;
+  const auto sandbox = make_sandbox({.memory_limit_bytes = limit});
+  // Takes what it gets, writes to all of it, and computes. Its memory is not exported.
+  bring(*sandbox, "hoard", wasm::from_wat(R"((module (memory 1) (func (export "_start")
+    (loop $more (br_if $more (i32.ne (memory.grow (i32.const 16)) (i32.const -1))))
+    (memory.fill (i32.const 0) (i32.const 1) (i32.mul (memory.size) (i32.const 65536)))
+    (loop $ever (br $ever)))))"));
+  const std::uint64_t before = resident_bytes();
+  const Background run(*sandbox, "for i in 1 2 3 4 5 6 7 8 9 10; do ./hoard & done; wait");
+  EXPECT_TRUE(within_ten_seconds([&] {
+    return sandbox->figures().memory_bytes > limit - (2 << 20) &&
+           resident_bytes() > before + limit / 2;
+  }));
+  for (int look = 0; look < 1000; ++look) {
+    EXPECT_LE(sandbox->figures().memory_bytes, limit);
+    ASSERT_LT(resident_bytes(), before + limit + (96 << 20));
+    std::this_thread::yield();
+  }
+}
+
+// Whether a compiler of this process lives.
+bool compiler_lives() {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "cmdline");
+    std::string name, of;
+    if (std::getline(file, name, '\0') && std::getline(file, of, '\0') &&
+        name.ends_with("cloche-compile") && of == std::to_string(getpid())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TEST(Limits, TheCompilerOfAProgramEndsWithTheRun) {
+  const auto sandbox = make_sandbox();
+  bring(*sandbox, "bomb", wasm::compile_bomb(2000, 1000));
+  for (const RunOptions& options :
+       {RunOptions{.script = "./bomb", .timeout = milliseconds(500)},
+        RunOptions{.argv = {"/workspace/bomb"}, .timeout = milliseconds(500)}}) {
+    const RunResult result = sandbox->run(options);
+    EXPECT_EQ(result.status, RunStatus::timed_out) << result.reason << result.stderr_data;
+    EXPECT_FALSE(compiler_lives());
+    expect_usable(*sandbox);
+  }
+  {
+    const Background run(*sandbox, "./bomb");
+    EXPECT_TRUE(within_ten_seconds(compiler_lives));
+  }
+  EXPECT_FALSE(compiler_lives());
+  EXPECT_LT(sandbox->figures().memory_bytes, std::uint64_t{1} << 20);
+}
+
+TEST(Limits, ACompilerNeedsTheSandboxsMemory) {
+  const auto sandbox = make_sandbox({.memory_limit_bytes = 48 << 20});
+  bring(*sandbox, "tiny", wasm::from_wat("(module (func (export \"_start\")))"));
+  const RunResult result = sandbox->run({.script = "./tiny"});
+  EXPECT_EQ(result.exit_code, 126);
+  EXPECT_NE(result.stderr_data.find("Cannot allocate memory"), std::string::npos)
+      << result.stderr_data;
+  expect_usable(*sandbox);
+}
+
+// How many threads of this process have a lower priority than it has itself.
+std::size_t lowered_threads() {
+  const int usual = getpriority(PRIO_PROCESS, static_cast<id_t>(getpid()));
+  std::size_t lowered = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    std::istringstream fields(text.substr(std::min(text.rfind(')') + 1, text.size())));
+    std::string word;
+    // The nineteenth of all, the second being the name.
+    for (int i = 3; i <= 19; ++i) fields >> word;
+    if (!word.empty() && std::stoi(word) > usual) ++lowered;
+  }
+  return lowered;
+}
+
+TEST(Limits, BusyProcessesBeyondTheFirstFewHaveALowPriority) {
+  constexpr const char* busy = "for i in 1 2 3 4 5 6 7 8; do while :; do :; done & done; wait";
+  const auto sandbox = make_sandbox({.cpus = 2});
+  // A process that begins parked and one that sleeps do not count.
+  RunOptions kept{.script = "sleep 0.01", .shell = ShellState::kept};
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(sandbox->run(kept).exit_code, 0);
+  EXPECT_EQ(lowered_threads(), 0U);
+  {
+    const Background run(*sandbox, busy);
+    EXPECT_TRUE(within_ten_seconds([] { return lowered_threads() >= 6; }));
+    EXPECT_LE(lowered_threads(), 8U);
+  }
+  // A lowered thread is not used again: the next run is as fast as any.
+  EXPECT_TRUE(within_ten_seconds([] { return lowered_threads() == 0; }));
+  const auto wide = make_sandbox({.cpus = 60});
+  const Background run(*wide, busy);
+  EXPECT_TRUE(within_ten_seconds([&] { return wide->figures().processes >= 9; }));
+  EXPECT_EQ(lowered_threads(), 0U);
 }
 
 }  // namespace

@@ -32,6 +32,10 @@ struct EngineOptions {
   // Machine code that came with the system (see Engine::ship). Empty: `code` beside the system's
   // folder, if it is there.
   std::filesystem::path code_folder;
+  // Compiles the programs that users bring, each in a process of its own with limits. Empty: the
+  // `cloche-compile` that came with the program or the system; without one such programs are
+  // refused.
+  std::filesystem::path compiler_program;
   // What wheels that sandboxes fetch from package indexes may take of the cache folder, where the
   // next sandbox finds them; 0: they are not kept. Absent: $CLOCHE_WHEEL_CACHE, a number of MiB, or
   // 1 GiB.

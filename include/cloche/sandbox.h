@@ -41,7 +41,10 @@ struct SandboxOptions {
   std::chrono::milliseconds timeout{30'000};      // of one run; 0: none
   std::uint64_t file_limit_bytes = 256ULL << 20;  // the user's own bytes
   std::uint64_t file_limit_inodes = 200'000;
-  std::uint64_t memory_limit_bytes = 1ULL << 30;  // linear memory of all processes together
+  std::uint64_t memory_limit_bytes = 1ULL << 30;  // of all processes together
+  // How many of its processes compute as fast as those of other sandboxes; further ones get what is
+  // left over on a busy machine.
+  std::uint32_t cpus = 3;
   std::uint32_t process_limit = 64;
   std::uint32_t open_file_limit = 1024;            // per process
   std::map<std::string, std::string> environment;  // added to the usual one

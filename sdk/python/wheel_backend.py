@@ -144,7 +144,10 @@ def add_program(wheel: Wheel, build: Path, settings: dict | None) -> None:
     """The program, its libraries and its loader, as launcher.c says."""
     sysroot = Path(setting("CLOCHE_SYSROOT", settings) or "/")
     binary, parts = build / "bin/cloche", build / "wheel-parts"
-    wheel.add(f"{RUNTIME}/bin/cloche", elf.make_launcher(binary, parts), executable=True)
+    launcher = elf.make_launcher(binary, parts)
+    # By the second name the program is the compiler of what guests bring.
+    for name in ("cloche", "cloche-compile"):
+        wheel.add(f"{RUNTIME}/bin/{name}", launcher, executable=True)
     wheel.add(f"{RUNTIME}/lib/program", elf.strip(binary, parts), executable=True)
     asked, loader = elf.loader_of(binary, sysroot)
     wheel.add(f"{RUNTIME}/lib/cloche", loader, executable=True)

@@ -34,6 +34,7 @@ Kernel::Kernel(KernelServices services, std::unique_ptr<vfs::Namespace> files,
                KernelOptions options)
     : services_(services),
       options_(std::move(options)),
+      memory_(std::make_shared<wasm::MemoryBudget>(options_.limits.memory_bytes)),
       files_(std::move(files)),
       terminals_(std::make_unique<TerminalTable>(*this)),
       fifos_(std::make_unique<FifoTable>(*this)),
@@ -72,7 +73,8 @@ Result<ProcessPtr> Kernel::spawn(const SpawnRequest& request) {
 
   ExecRequest exec{
       .path = request.path, .argv = request.argv, .environment = request.environment, .start = {}};
-  CLOCHE_ASSIGN(LoadedProgram loaded, load_program(*this, *process, exec));
+  CLOCHE_ASSIGN(LoadedProgram loaded,
+                load_program(*this, *process, exec, nullptr, request.deadline));
   if (request.program) loaded.program = request.program;
   apply_exec(*process, std::move(loaded.image));
   if (request.terminal) {
@@ -118,6 +120,7 @@ void Kernel::kill_job(JobId job) {
   // A host without threads resumes no parked task: it is asked again.
   constexpr std::chrono::milliseconds patience{20};
   const std::lock_guard lock(mutex_);
+  if (job == 0) ++kills_;
   Waiter waiter;
   WaitQueue* const queues[] = {&task_ended_};
   for (;;) {
@@ -390,19 +393,6 @@ void Kernel::wake_orphaned_group(Pid pgid) {
   if (!any_stopped) return;
   post_to_group(pgid, SignalInfo{.signo = sighup, .code = si_kernel});
   post_to_group(pgid, SignalInfo{.signo = sigcont, .code = si_kernel});
-}
-
-Result<void> Kernel::charge_memory(std::uint64_t bytes) {
-  if (bytes >
-      options_.limits.memory_bytes - std::min(memory_in_use_, options_.limits.memory_bytes)) {
-    return Errno::nomem;
-  }
-  memory_in_use_ += bytes;
-  return {};
-}
-
-void Kernel::release_memory(std::uint64_t bytes) noexcept {
-  memory_in_use_ -= std::min(bytes, memory_in_use_);
 }
 
 void Kernel::fill_random(std::span<std::byte> to) { cloche::fill_random(to); }

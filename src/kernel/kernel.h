@@ -28,6 +28,7 @@
 #include "vfs/namespace.h"
 #include "wasm/engine.h"
 #include "wasm/guest_threads.h"
+#include "wasm/memory_budget.h"
 
 namespace cloche::kernel {
 
@@ -92,6 +93,8 @@ struct SpawnRequest {
   std::shared_ptr<Terminal> terminal;     // becomes the controlling terminal
   // Parked: nothing runs before the first Kernel::resume, or a signal.
   enum class Begin : std::uint8_t { at_once, parked } begin = Begin::at_once;
+  // Until when a program that the user brought may be compiled: ETIMEDOUT then.
+  Deadline deadline;
 };
 
 class Kernel {
@@ -105,11 +108,14 @@ class Kernel {
   const KernelLimits& limits() const noexcept { return options_.limits; }
   const KernelOptions& options() const noexcept { return options_; }
   KernelServices& services() noexcept { return services_; }
+  // How often all processes were killed: who waits outside of a process sees that it is to stop.
+  std::uint64_t kills() const noexcept { return kills_; }
   // Programs that users of this sandbox brought and that are being loaded, and what each holds.
   long user_loads() const noexcept { return user_loads_.use_count() - 1; }
   std::shared_ptr<const void> user_load_ticket() const { return user_loads_; }
 
-  // Starts a process as leader of a new session and job. Errors are those of execve.
+  // Starts a process as leader of a new session and job. Errors are those of execve; EINTR when all
+  // processes were killed meanwhile.
   Result<ProcessPtr> spawn(const SpawnRequest& request);
   // Waits for the end of `process`; its status, or nothing when the deadline passed. Reaps it.
   std::optional<WaitStatus> wait_for(const ProcessPtr& process, Deadline deadline);
@@ -153,10 +159,9 @@ class Kernel {
   // True when no member of the group has a parent in the same session but another group.
   bool group_is_orphaned(Pid pgid) const;
 
-  // Linear memory of all processes: take before growing, ENOMEM at the limit.
-  Result<void> charge_memory(std::uint64_t bytes);
-  void release_memory(std::uint64_t bytes) noexcept;
-  std::uint64_t memory_in_use() const noexcept { return memory_in_use_; }
+  // Memory of all processes: their instances charge what they take.
+  const std::shared_ptr<wasm::MemoryBudget>& memory() const noexcept { return memory_; }
+  std::uint64_t memory_in_use() const noexcept { return memory_->used_bytes(); }
 
   TerminalTable& terminals() noexcept { return *terminals_; }
   FifoTable& fifos() noexcept { return *fifos_; }
@@ -190,13 +195,15 @@ class Kernel {
   KernelServices services_;
   std::shared_ptr<const int> user_loads_ = std::make_shared<const int>();
   KernelOptions options_;
+  std::shared_ptr<wasm::MemoryBudget> memory_;
   FileLocks locks_;  // before everything that holds files: their ends look here
   const Process* acting_ = nullptr;
   std::unique_ptr<vfs::Namespace> files_;
   std::map<Pid, ProcessPtr> processes_;
   Pid last_pid_ = 1;
   JobId last_job_ = 0;
-  std::uint64_t memory_in_use_ = 0;
+  std::uint64_t kills_ = 0;
+  std::uint32_t computing_ = 0;  // tasks that neither sleep nor are parked
   std::uint64_t last_file_id_ = 0;
   std::size_t live_tasks_ = 0;  // parked ones too
   std::map<Pid, std::unique_ptr<Task>> parked_;

@@ -74,8 +74,7 @@ wasm::Outcome PythonRuntime::run(kernel::Task& task) {
   std::string frame;
   {
     const std::lock_guard lock(task.kernel().mutex());
-    if (!task.account_memory(task.instance().memory().size()))
-      return wasm::host_failure("out of memory");
+    task.note_memory(task.instance().memory().size());
     frame = start_block(Turn::process, task.process(), task.kernel().options().host_name);
   }
   image->process_pages.prepare(task.instance());

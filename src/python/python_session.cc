@@ -91,8 +91,7 @@ wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
   std::string frame;
   {
     const std::lock_guard lock(task.kernel().mutex());
-    if (!task.account_memory(task.instance().memory().size()))
-      return wasm::host_failure("out of memory");
+    task.note_memory(task.instance().memory().size());
     frame = start_block(first_turn, task.process(), task.kernel().options().host_name);
   }
   return take_turn(task.instance(), frame);

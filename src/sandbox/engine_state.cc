@@ -25,6 +25,9 @@ EngineOptions with_defaults(EngineOptions options) {
         !std::filesystem::exists(options.code_folder))
       options.progress(fmt::format("nothing that is compiled is kept: {}", reason));
   }
+
+  if (options.compiler_program.empty())
+    options.compiler_program = default_compiler_program(options.system_folder);
   return options;
 }
 
@@ -36,6 +39,8 @@ wasm::ModuleStore::Options store_options(const EngineOptions& options) {
   wasm::ModuleStore::Options store;
   store.cache_folder = in_cache(options, "modules");
   store.shipped_folder = options.code_folder;
+  store.guest_compiler = std::make_shared<wasm::GuestCompiler>(
+      wasm::GuestCompiler::Options{.program = options.compiler_program});
   if (options.progress) {
     store.on_compile = [progress = options.progress](std::string_view name,
                                                      std::uint64_t wasm_bytes) {
@@ -71,6 +76,12 @@ EngineState::EngineState(EngineOptions options)
       modules_(wasm_, store_options(options_)),
       linker_(wasm_),
       programs_(modules_, linker_) {
+  try {
+    // The thread of timers begins now: begun by a guest's thread it would have that one's priority.
+    timers_.add(std::chrono::steady_clock::now(), this, [] {});
+  } catch (const HostError&) {
+    // It begins when it is needed, where the host has a thread then.
+  }
   kernel::lnx::define_imports(linker_);
   kernel::wasi::define_imports(linker_);
   python::PythonRuntime::define_imports(linker_);

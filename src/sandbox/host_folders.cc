@@ -93,4 +93,17 @@ std::filesystem::path default_system_folder() {
       "its folder");
 }
 
+std::filesystem::path default_compiler_program(const std::filesystem::path& system_folder) {
+  constexpr const char* name = "cloche-compile";
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path tree = std::filesystem::absolute(system_folder, error).parent_path();
+  const std::filesystem::path beside = program.parent_path();
+  for (const auto& candidate :
+       {beside / name, beside.parent_path() / "bin" / name, tree / name, tree / "bin" / name}) {
+    if (std::filesystem::exists(candidate, error)) return candidate;
+  }
+  return {};
+}
+
 }  // namespace cloche::sandbox

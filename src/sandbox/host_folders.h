@@ -32,4 +32,8 @@ std::filesystem::path default_system_folder();
 // looks for a system.
 std::vector<std::filesystem::path> system_folders_near(const std::filesystem::path& folder);
 
+// `cloche-compile`: beside this program, in `bin` beside this program's folder (the wheel), beside
+// the system's folder (an installed one) or in `bin` there (a build). Empty when there is none.
+std::filesystem::path default_compiler_program(const std::filesystem::path& system_folder);
+
 }  // namespace cloche::sandbox

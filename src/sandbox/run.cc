@@ -29,7 +29,7 @@ class Run {
     wasm::RunHere here;
     const Result<kernel::ProcessPtr> process = start_process();
     if (!process) {
-      result = not_started(state_, options_, process.error());
+      set_not_started(process.error(), result);
     } else {
       const kernel::JobId job = (*process)->job;
       const std::stop_callback on_stop(options_.stop,
@@ -61,10 +61,24 @@ class Run {
     }
     request.files[1] = outputs_.out.file;
     request.files[2] = outputs_.err.file;
+    request.deadline = kernel::deadline_after(time_limit());
     Result<kernel::ProcessPtr> process = spawn(kernel_, std::move(request));
     if (input_) input_->release_guest_end();
     if (process && input_) pump_ = std::make_unique<InputPump>(options_.stdin_fd, *input_);
     return process;
+  }
+
+  // A program that the user brought may have been compiled until its end came.
+  void set_not_started(Errno error, RunResult& result) {
+    if (error == Errno::timedout) {
+      set_timed_out(result, time_limit());
+    } else if (error == Errno::intr && state_.cancelled_since(cancellations_)) {
+      result.status = RunStatus::killed;
+      result.exit_code = status_killed;
+      result.reason = "the command was cancelled";
+    } else {
+      result = not_started(state_, options_, error);
+    }
   }
 
   void wait(const kernel::ProcessPtr& process, std::chrono::steady_clock::time_point start,

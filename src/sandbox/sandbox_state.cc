@@ -212,6 +212,7 @@ std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
   kernel::KernelOptions options;
   options.limits.max_processes = options_.process_limit;
   options.limits.max_open_files = options_.open_file_limit;
+  options.limits.cpus = options_.cpus;
   options.limits.memory_bytes = options_.memory_limit_bytes;
   options.limits.process_memory_bytes = options_.memory_limit_bytes;
   options.trace_syscalls = options_.trace != nullptr;

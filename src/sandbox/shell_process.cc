@@ -60,8 +60,7 @@ wasm::Outcome ShellProcess::Shared::begin(kernel::Task& task) {
     process.umask = from->umask;
     process.nice = from->nice;
     process.limits = from->limits;
-    if (!task.account_memory(task.instance().memory().size()))
-      return wasm::host_failure("out of memory");
+    task.note_memory(task.instance().memory().size());
   }
   return task.instance().call("cloche_shell_resume");
 }

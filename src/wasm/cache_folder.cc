@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "base/host_error.h"
@@ -103,11 +105,18 @@ void note_use(const std::filesystem::path& code) noexcept {
   utimensat(AT_FDCWD, record_path(code).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
-CachedFileLock::CachedFileLock(const std::filesystem::path& path)
+CachedFileLock::CachedFileLock(const std::filesystem::path& path,
+                               const std::function<bool()>& give_up)
     : name_(std::filesystem::path(path) += ".lock"),
       fd_(open(name_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) {
-  while (fd_ && flock(fd_.get(), LOCK_EX) != 0) {
-    if (errno != EINTR) fd_ = UniqueFd();
+  constexpr std::chrono::milliseconds look{10};
+  while (fd_ && flock(fd_.get(), give_up ? LOCK_EX | LOCK_NB : LOCK_EX) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK || give_up()) {
+      fd_ = UniqueFd();
+    } else {
+      std::this_thread::sleep_for(look);
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "base/unique_fd.h"
@@ -23,12 +24,13 @@ void prune_cache_folder(const std::filesystem::path& folder, std::uint64_t limit
 // Remembers for prune_cache_folder that this code was used now.
 void note_use(const std::filesystem::path& code) noexcept;
 
-// One process at a time holds the lock of a file. Waits. False when the folder cannot be written;
-// then go on without. The lock's file goes with it: who waited for it looks again whether the work
+// One process at a time holds the lock of a file. Waits, until `give_up` says true. False then, and
+// when the folder cannot be written; then go on without. The lock's file goes with it: who waited for it looks again whether the work
 // is done, and so does who comes later.
 class CachedFileLock {
  public:
-  explicit CachedFileLock(const std::filesystem::path& path);
+  explicit CachedFileLock(const std::filesystem::path& path,
+                          const std::function<bool()>& give_up = {});
   ~CachedFileLock();
   CachedFileLock(const CachedFileLock&) = delete;
   CachedFileLock& operator=(const CachedFileLock&) = delete;

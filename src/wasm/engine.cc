@@ -6,6 +6,7 @@
 #include <wasmtime.h>
 
 #include "base/host_error.h"
+#include "wasm/linear_memory.h"
 #include "wasm/native.h"
 
 #if defined(__x86_64__)
@@ -17,8 +18,9 @@
 namespace cloche::wasm {
 namespace {
 
-// Counts the changes of `make_config` that change machine code.
-constexpr int config_version = 1;
+// Counts the changes of `make_config` that change machine code, and of its file
+// (compiled_code.h).
+constexpr int config_version = 2;
 
 constexpr std::uint64_t reservation_bytes = std::uint64_t{4} << 30;
 constexpr std::uint64_t guard_bytes = std::uint64_t{32} << 20;
@@ -39,12 +41,12 @@ void set_portable(wasm_config_t* config) {
   if (error) throw HostError("wasmtime cannot compile for other machines");
 }
 
-wasm_config_t* make_config(Cpu cpu) {
+wasm_config_t* make_config(Cpu cpu, Threads threads) {
   wasm_config_t* config = wasm_config_new();
   if (cpu == Cpu::portable) set_portable(config);
   wasmtime_config_strategy_set(config, WASMTIME_STRATEGY_CRANELIFT);
   wasmtime_config_cranelift_opt_level_set(config, WASMTIME_OPT_LEVEL_SPEED);
-  wasmtime_config_parallel_compilation_set(config, true);
+  wasmtime_config_parallel_compilation_set(config, threads == Threads::all);
   wasmtime_config_epoch_interruption_set(config, true);
   wasmtime_config_native_unwind_info_set(config, false);
 
@@ -65,7 +67,9 @@ wasm_config_t* make_config(Cpu cpu) {
   wasmtime_config_memory_may_move_set(config, false);
   wasmtime_config_memory_reservation_set(config, reservation_bytes);
   wasmtime_config_memory_guard_size_set(config, guard_bytes);
-  wasmtime_config_memory_init_cow_set(config, true);
+  // Memory is made here, with the program's data in it: see linear_memory.h.
+  wasmtime_config_memory_init_cow_set(config, false);
+  make_memory_here(config);
   wasmtime_config_signals_based_traps_set(config, true);
 
   wasmtime_config_max_wasm_stack_set(config, max_guest_stack_bytes);
@@ -94,7 +98,7 @@ std::string cpu_features() {
 
 }  // namespace
 
-Engine::Engine(Cpu cpu)
+Engine::Engine(Cpu cpu, Threads threads)
     : fingerprint_(fmt::format("wasmtime-{} config-{} {}", WASMTIME_VERSION, config_version,
                                cpu == Cpu::portable ? "portable" : cpu_features())) {
   rlimit address_space{};
@@ -105,7 +109,7 @@ Engine::Engine(Cpu cpu)
         "of "
         "it: set it to unlimited");
   }
-  native_ = wasm_engine_new_with_config(make_config(cpu));
+  native_ = wasm_engine_new_with_config(make_config(cpu, threads));
   if (native_ == nullptr) throw HostError("wasmtime cannot run on this machine");
 }
 

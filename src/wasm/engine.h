@@ -35,11 +35,14 @@ enum class Cpu : std::uint8_t {
   portable,  // x86-64-v3 (AVX2, BMI, FMA: since 2013), or the least of another architecture
 };
 
+// On how many threads a program is compiled.
+enum class Threads : std::uint8_t { all, one };
+
 class Engine {
  public:
   // Throws HostError when this machine cannot run it (address space, CPU). A native engine runs
   // portable code too; a portable one is there to compile.
-  explicit Engine(Cpu cpu = Cpu::native);
+  explicit Engine(Cpu cpu = Cpu::native, Threads threads = Threads::all);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

@@ -3,6 +3,11 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
 
 #include "base/check.h"
 #include "wasm/engine.h"
@@ -30,7 +35,10 @@ struct GuestThreads::Worker {
   std::list<std::unique_ptr<Worker>>::iterator place;
   std::condition_variable wake;
   std::function<void()> work;  // guarded by the pool's mutex until taken
+  int lowered = 0;             // steps; its own thread's
 };
+
+thread_local GuestThreads::Worker* GuestThreads::own_worker = nullptr;
 
 GuestThreads::GuestThreads(std::size_t max_idle) : max_idle_(max_idle) {}
 
@@ -42,6 +50,10 @@ GuestThreads::~GuestThreads() {
     reap(lock);
     if (!workers_.empty() && ended_.empty()) changed_.wait(lock);
   }
+  starter_ends_ = true;
+  start_changed_.notify_all();
+  lock.unlock();
+  if (starter_.joinable()) starter_.join();
 }
 
 Result<void> GuestThreads::run(std::function<void()> work) {
@@ -56,32 +68,81 @@ Result<void> GuestThreads::run(std::function<void()> work) {
     worker.wake.notify_one();
     return {};
   }
-  return start(std::move(work));
+  return start(std::move(work), lock);
 }
 
 // With the lock held, so that the new thread finds itself in the list.
-Result<void> GuestThreads::start(std::function<void()> work) {
+Result<void> GuestThreads::start(std::function<void()> work, std::unique_lock<std::mutex>& lock) {
   const auto place = workers_.insert(workers_.end(), std::make_unique<Worker>());
   Worker& worker = **place;
   worker.pool = this;
   worker.place = place;
   worker.work = std::move(work);
+  const Result<void> created = create(worker, lock);
+  if (!created) workers_.erase(place);
+  return created;
+}
 
+// By a thread that has the priority for it; the lock is released while that is another one.
+Result<void> GuestThreads::create(Worker& worker, std::unique_lock<std::mutex>& lock) {
+  const bool lowered = own_worker != nullptr && own_worker->lowered > 0;
+  if (!lowered && !starter_.joinable()) begin_starter();
+  if (!lowered || !starter_.joinable()) return create_here(worker);
+  Start start{&worker, std::nullopt};
+  starts_.push_back(&start);
+  start_changed_.notify_all();
+  start_changed_.wait(lock, [&] { return start.result.has_value(); });
+  return *start.result;
+}
+
+void GuestThreads::begin_starter() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    starter_ = std::thread([this] { serve_starts(); });
+  } catch (const std::system_error&) {
+    // Then threads are made by whoever wants them, at whatever priority.
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void GuestThreads::serve_starts() noexcept {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    start_changed_.wait(lock, [&] { return starter_ends_ || !starts_.empty(); });
+    if (starts_.empty()) return;
+    Start& start = *starts_.front();
+    starts_.pop_front();
+    start.result = create_here(*start.worker);
+    start_changed_.notify_all();
+  }
+}
+
+void GuestThreads::lower_priority(int steps) noexcept {
+  if (own_worker == nullptr || own_worker->lowered >= steps) return;
+  errno = 0;
+  const int now = getpriority(PRIO_PROCESS, 0);
+  if (now == -1 && errno != 0) return;
+  const int lowest = 19;
+  if (setpriority(PRIO_PROCESS, 0, std::min(now - own_worker->lowered + steps, lowest)) == 0)
+    own_worker->lowered = steps;
+}
+
+Result<void> GuestThreads::create_here(Worker& worker) {
   pthread_attr_t attributes;
   CLOCHE_CHECK(pthread_attr_init(&attributes) == 0);
   CLOCHE_CHECK(pthread_attr_setstacksize(&attributes, guest_thread_stack_bytes) == 0);
   block_signals(&attributes);
   const int failed = pthread_create(&worker.thread, &attributes, worker_main, &worker);
   pthread_attr_destroy(&attributes);
-  if (failed != 0) {
-    workers_.erase(place);
-    return Errno::again;
-  }
+  if (failed != 0) return Errno::again;
   return {};
 }
 
 void* GuestThreads::worker_main(void* argument) noexcept {
   auto& worker = *static_cast<Worker*>(argument);
+  own_worker = &worker;
   worker.pool->serve(worker);
   return nullptr;
 }
@@ -95,7 +156,7 @@ void GuestThreads::serve(Worker& worker) noexcept {
     work();
     work = nullptr;  // what it captured goes here, not under the lock
     lock.lock();
-    if (stopping_ || idle_.size() >= max_idle_) break;
+    if (stopping_ || worker.lowered > 0 || idle_.size() >= max_idle_) break;
     idle_.push_back(&worker);
     worker.wake.wait(lock, [&] { return stopping_ || worker.work; });
     if (!worker.work) {

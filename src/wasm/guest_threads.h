@@ -14,6 +14,8 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <thread>
 
 #include "base/result.h"
 
@@ -33,6 +35,11 @@ class GuestThreads {
   // must not throw. Any thread, also from within work.
   Result<void> run(std::function<void()> work);
 
+  // Lowers the priority of the calling thread to `steps` of nice(2) below that of the pool, if it is
+  // one of a pool and has a higher one. For good, since a process may not raise priorities: the
+  // thread ends with its work, and the next work gets one of full priority.
+  static void lower_priority(int steps) noexcept;
+
   std::size_t idle_count() const;
   std::size_t thread_count() const;
 
@@ -40,7 +47,13 @@ class GuestThreads {
   struct Worker;
   static void* worker_main(void* argument) noexcept;
   void serve(Worker& worker) noexcept;
-  Result<void> start(std::function<void()> work);
+  Result<void> start(std::function<void()> work, std::unique_lock<std::mutex>& lock);
+  Result<void> create(Worker& worker, std::unique_lock<std::mutex>& lock);
+  static Result<void> create_here(Worker& worker);
+  void serve_starts() noexcept;
+  void begin_starter();
+
+  static thread_local Worker* own_worker;
   void reap(std::unique_lock<std::mutex>& lock);
 
   const std::size_t max_idle_;
@@ -50,6 +63,16 @@ class GuestThreads {
   std::list<std::unique_ptr<Worker>> ended_;    // to be joined
   bool stopping_ = false;
   std::condition_variable changed_;  // a worker ended
+  // A new thread has the priority of the one that makes it: for one that was lowered the starter
+  // makes it, which never is.
+  struct Start {
+    Worker* worker;
+    std::optional<Result<void>> result;
+  };
+  std::thread starter_;
+  std::deque<Start*> starts_;
+  bool starter_ends_ = false;
+  std::condition_variable start_changed_;
 };
 
 }  // namespace cloche::wasm

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "wasm/guest_stack.h"
+#include "wasm/linear_memory.h"
 #include "wasm/memory_image.h"
 #include "wasm/native.h"
 
@@ -179,6 +180,7 @@ Outcome Instance::State::end_of_call(bool nested, wasmtime_error_t* raw_error,
 
 Instance::Instance(std::shared_ptr<const LinkedModule> module, const InstanceOptions& options)
     : module_(std::move(module)),
+      engine_charge_(options.budget),
       owner_(options.owner),
       memory_limit_bytes_(options.memory_limit_bytes),
       table_limit_elements_(options.table_limit_elements),
@@ -212,6 +214,11 @@ Result<void> Instance::instantiate(std::string& message) {
         fmt::format("needs {} bytes of memory, the limit is {}", first_bytes, memory_limit_bytes_);
     return Errno::nomem;
   }
+  if (!engine_charge_.add(module().info().engine_bytes)) {
+    message = "its tables and functions need more memory than there is";
+    return Errno::nomem;
+  }
+  const MemoryScope scope(engine_charge_.budget(), &module().initial_memory());
   // A start function is guest code: it wants the stack of one.
   ++depth_;
   wasm_trap_t* trap = nullptr;
@@ -240,10 +247,10 @@ Result<void> Instance::instantiate(std::string& message) {
 
 void Instance::apply_limits() noexcept {
   static constexpr std::int64_t instances = 1;
-  static constexpr std::int64_t tables = 8;
   const auto bytes = std::min(memory_limit_bytes_, address_space_bytes);
   wasmtime_store_limiter(state_->store, static_cast<std::int64_t>(bytes),
-                         static_cast<std::int64_t>(table_limit_elements_), instances, tables, -1);
+                         static_cast<std::int64_t>(table_limit_elements_), instances, max_tables,
+                         -1);
 }
 
 void Instance::set_memory_limit(std::uint64_t bytes) noexcept {
@@ -279,6 +286,7 @@ Outcome Instance::call(std::string_view export_name, std::span<const Value> para
   CLOCHE_CHECK(item.kind == WASMTIME_EXTERN_FUNC);
   std::array<wasmtime_val_t, max_arguments> results{};
   wasm_trap_t* trap = nullptr;
+  const MemoryScope scope(engine_charge_.budget(), nullptr);
   ++depth_;
   wasmtime_error_t* error =
       wasmtime_func_call(state_->context, &item.of.func, arguments.data(), parameters.size(),

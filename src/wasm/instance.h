@@ -28,7 +28,9 @@
 #include "base/result.h"
 #include "wasm/guest_memory.h"
 #include "wasm/linker.h"
+#include "wasm/memory_budget.h"
 #include "wasm/memory_map.h"
+#include "wasm/module_limits.h"
 #include "wasm/outcome.h"
 #include "wasm/value.h"
 
@@ -41,17 +43,19 @@ enum class EpochAction : std::uint8_t { proceed, unwind, rethrow };
 
 struct InstanceOptions {
   void* owner = nullptr;  // what HostCall::owner and the epoch handler get
+  // What the instance takes is charged here first; null: to nobody.
+  std::shared_ptr<MemoryBudget> budget;
   // Of linear memory; exceptions that the guest holds on to may take as much again.
   std::uint64_t memory_limit_bytes = std::uint64_t{4} << 30;
-  std::uint64_t table_limit_elements = 250'000;  // of each table, of at most 8
+  std::uint64_t table_limit_elements = max_table_elements;  // of each table, of at most max_tables
 };
 
 class Instance {
  public:
   using EpochHandler = EpochAction (*)(Instance& instance, void* owner) noexcept;
 
-  // ENOMEM when the program's first memory is beyond the limit or the host has no address space;
-  // ENOEXEC when its start function traps.
+  // ENOMEM when the program's first memory is beyond the limit or the budget, or the host has no
+  // address space; ENOEXEC when its start function traps.
   static Result<std::unique_ptr<Instance>> create(std::shared_ptr<const LinkedModule> module,
                                                   const InstanceOptions& options,
                                                   std::string* message = nullptr);
@@ -75,7 +79,8 @@ class Instance {
   // Empty for a program that exports no "memory".
   GuestMemory memory() noexcept;
 
-  // Grows memory; the new size in bytes. ENOMEM beyond the program's maximum or the limit.
+  // Grows memory; the new size in bytes. ENOMEM beyond the program's maximum, the limit or the
+  // budget.
   Result<std::uint64_t> grow(std::uint64_t pages);
 
   // Holds for growth from now on; what is there stays. Any value; beyond 4 GiB it is none.
@@ -113,6 +118,7 @@ class Instance {
   void apply_limits() noexcept;
 
   std::shared_ptr<const LinkedModule> module_;
+  MemoryCharge engine_charge_;
   void* owner_;
   std::uint64_t memory_limit_bytes_;
   std::uint64_t table_limit_elements_;

@@ -350,7 +350,7 @@ Result<void> prepare_for_capture(Instance& instance) {
   for (const PageRun& run : join_runs(std::move(moved))) {
     CLOCHE_TRY(write_runs(**file, run.start - start, base, {run}));
   }
-  // wasmtime has reserved all of this for the instance and makes it accessible as memory grows.
+  // All of this is reserved for the instance (linear_memory.cc) and made accessible as it grows.
   if (start < size) {
     CLOCHE_TRY(
         map_segment(base, {start, size - start, 0, *file}, Sharing::shared, Access::read_write));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wasm/memory_image.h"
+#include "base/write_fully.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

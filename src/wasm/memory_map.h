@@ -5,7 +5,7 @@
 //   0 ...................................... growth_start ............ size ...... 4 GiB
 //   [ files of the base, private pages over them ][ the growth file, shared          ]
 //
-// Without a base the first part is what wasmtime maps for the module: its initial data, private.
+// Without a base the first part is the module's initial data (InitialMemory), private.
 // Without a growth file it goes up to the end. Invariant: a page of the first part that is no
 // private (anonymous) page holds what the base's segments say; so private pages are all that a
 // capture has to copy.

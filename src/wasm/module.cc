@@ -90,8 +90,8 @@ ModuleInfo describe_module(const wasmtime_module_t* module, const Digest& digest
   return info;
 }
 
-Module::Module(wasmtime_module* native, ModuleInfo info) noexcept
-    : native_(native), info_(std::move(info)) {}
+Module::Module(wasmtime_module* native, ModuleInfo info, InitialMemory initial) noexcept
+    : native_(native), info_(std::move(info)), initial_memory_(std::move(initial)) {}
 
 Module::~Module() { wasmtime_module_delete(native_); }
 

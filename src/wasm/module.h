@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wasm/initial_memory.h"
 #include "wasm/value.h"
 
 struct wasmtime_module;
@@ -49,6 +50,9 @@ struct ModuleInfo {
   std::vector<ModuleExport> exports;   // sorted by name
   std::uint64_t memory_min_pages = 0;  // of the memory that is exported as "memory"
   std::uint64_t memory_max_pages = 0;  // 65536 where the module has no limit
+  // What the engine may hold for an instance beside its memory (see module_limits.h); 0 for a
+  // program of the host.
+  std::uint64_t engine_bytes = 0;
 
   // nullptr when there is none.
   const ModuleExport* find_export(std::string_view name) const noexcept;
@@ -58,17 +62,19 @@ struct ModuleInfo {
 class Module {
  public:
   // Takes over `native`. For ModuleStore.
-  Module(wasmtime_module* native, ModuleInfo info) noexcept;
+  Module(wasmtime_module* native, ModuleInfo info, InitialMemory initial) noexcept;
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
   const ModuleInfo& info() const noexcept { return info_; }
   wasmtime_module* native() const noexcept { return native_; }
+  const InitialMemory& initial_memory() const noexcept { return initial_memory_; }
 
  private:
   wasmtime_module* native_;
   ModuleInfo info_;
+  InitialMemory initial_memory_;
 };
 
 }  // namespace cloche::wasm

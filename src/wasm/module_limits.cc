@@ -3,59 +3,115 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "wasm/wasm_reader.h"
+
 namespace cloche::wasm {
 namespace {
 
-constexpr std::size_t header_bytes = 8;
-constexpr std::uint8_t code_section = 10;
+// What the engine keeps, and as much again where it grows by doubling.
+constexpr std::uint64_t table_element_bytes = 16;
+constexpr std::uint64_t global_bytes = 16;
+constexpr std::uint64_t function_bytes = 48;
 
-// A number in LEB128 of at most 32 bits, taken from the front of `bytes`.
-std::optional<std::uint32_t> take_number(std::span<const std::byte>& bytes) {
-  std::uint64_t value = 0;
-  for (unsigned shift = 0; shift < 35 && !bytes.empty(); shift += 7) {
-    const auto byte = std::to_integer<std::uint8_t>(bytes.front());
-    bytes = bytes.subspan(1);
-    value |= std::uint64_t{byte & 0x7FU} << shift;
-    if ((byte & 0x80U) != 0) continue;
-    if (value > UINT32_MAX) return std::nullopt;
-    return static_cast<std::uint32_t>(value);
-  }
-  return std::nullopt;
+constexpr std::uint8_t table_with_initializer = 0x40;
+constexpr std::uint8_t ref_null_type = 0x63;
+constexpr std::uint8_t ref_type = 0x64;
+constexpr std::uint8_t limits_have_maximum = 1;
+
+bool is(const WasmSection& section, Section id) noexcept {
+  return section.id == static_cast<std::uint8_t>(id);
 }
 
 std::optional<std::string> check_functions(std::span<const std::byte> section) {
-  const auto count = take_number(section);
+  WasmReader reader(section);
+  const auto count = reader.number();
   if (!count) return std::nullopt;
   if (*count > max_guest_functions)
     return fmt::format("it has {} functions, more than {}", *count, max_guest_functions);
   for (std::uint32_t i = 0; i < *count; ++i) {
-    const auto size = take_number(section);
-    if (!size || *size > section.size()) return std::nullopt;
+    const auto size = reader.number();
+    if (!size || !reader.take(*size)) return std::nullopt;
     if (*size > max_guest_function_bytes) {
       return fmt::format("a function of {} bytes is longer than {}", *size,
                          max_guest_function_bytes);
     }
-    section = section.subspan(*size);
   }
   return std::nullopt;
+}
+
+// How many elements a table may come to; nothing when it cannot be told.
+std::optional<std::uint64_t> table_elements(WasmReader& reader) {
+  auto type = reader.byte();
+  if (!type || *type == table_with_initializer) return std::nullopt;
+  if ((*type == ref_type || *type == ref_null_type) && !reader.number()) return std::nullopt;
+  const auto flags = reader.byte();
+  const auto least = reader.number();
+  if (!flags || *flags > limits_have_maximum || !least) return std::nullopt;
+  if (*flags != limits_have_maximum) return max_table_elements;
+  const auto most = reader.number();
+  if (!most) return std::nullopt;
+  return std::min<std::uint64_t>(std::max(*least, *most), max_table_elements);
+}
+
+std::uint64_t all_table_elements(std::span<const std::byte> section) {
+  WasmReader reader(section);
+  const std::uint64_t count =
+      std::min<std::uint64_t>(reader.number().value_or(0), static_cast<std::uint64_t>(max_tables));
+  std::uint64_t elements = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto one = table_elements(reader);
+    if (!one) return elements + (count - i) * max_table_elements;
+    elements += *one;
+  }
+  return elements;
+}
+
+std::uint64_t count_of(const WasmSection& section) {
+  WasmReader reader(section.content);
+  // More than there are bytes there cannot be.
+  return std::min<std::uint64_t>(reader.number().value_or(0), section.content.size());
 }
 
 }  // namespace
 
 std::optional<std::string> beyond_limits(std::span<const std::byte> wasm) {
-  if (wasm.size() < header_bytes) return std::nullopt;
-  std::span<const std::byte> rest = wasm.subspan(header_bytes);
-  while (!rest.empty()) {
-    const auto id = std::to_integer<std::uint8_t>(rest.front());
-    rest = rest.subspan(1);
-    const auto size = take_number(rest);
-    if (!size || *size > rest.size()) return std::nullopt;
-    if (id == code_section) {
-      if (auto problem = check_functions(rest.first(*size))) return problem;
+  std::optional<std::string> problem;
+  for_each_section(wasm, [&](const WasmSection& section) {
+    if (is(section, Section::code)) problem = check_functions(section.content);
+    return !problem;
+  });
+  return problem;
+}
+
+std::uint64_t largest_function_bytes(std::span<const std::byte> wasm) {
+  std::uint64_t largest = 0;
+  for_each_section(wasm, [&](const WasmSection& section) {
+    if (!is(section, Section::code)) return true;
+    WasmReader reader(section.content);
+    const std::uint64_t count = count_of(section);
+    (void)reader.number();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto size = reader.number();
+      if (!size || !reader.take(*size)) return false;
+      largest = std::max<std::uint64_t>(largest, *size);
     }
-    rest = rest.subspan(*size);
-  }
-  return std::nullopt;
+    return true;
+  });
+  return largest;
+}
+
+std::uint64_t engine_bytes_of(std::span<const std::byte> wasm) {
+  std::uint64_t bytes = 0;
+  for_each_section(wasm, [&](const WasmSection& section) {
+    if (is(section, Section::table))
+      bytes += all_table_elements(section.content) * table_element_bytes;
+    if (is(section, Section::global)) bytes += count_of(section) * global_bytes;
+    if (is(section, Section::function)) bytes += count_of(section) * function_bytes;
+    return true;
+  });
+  return bytes;
 }
 
 }  // namespace cloche::wasm

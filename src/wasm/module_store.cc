@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -12,8 +13,8 @@
 
 #include "base/check.h"
 #include "base/host_error.h"
-#include "base/write_fully.h"
 #include "wasm/cache_folder.h"
+#include "wasm/compiled_code.h"
 #include "wasm/module_info.h"
 #include "wasm/module_limits.h"
 #include "wasm/native.h"
@@ -53,15 +54,20 @@ class MappedFile {
   std::size_t size_;
 };
 
-std::string first_line(std::string text) {
-  if (const auto end = text.find('\n'); end != text.npos) text.resize(end);
-  return text;
+// All of one file to where the other one is.
+bool copy_file(int from, int to) {
+  off_t at = 0;
+  for (;;) {
+    const ssize_t done = sendfile(to, from, &at, std::size_t{1} << 30);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return done == 0;
+  }
 }
 
 }  // namespace
 
 struct ModuleStore::Entry {
-  std::mutex busy;  // held by the thread that compiles or loads it
+  std::timed_mutex busy;  // held by the thread that compiles or loads it
   std::weak_ptr<const Module> module;
   std::shared_ptr<const Module> kept;  // for the programs of the host
 };
@@ -72,6 +78,9 @@ struct ModuleStore::Request {
   std::string name;
   std::function<std::span<const std::byte>()> wasm;  // asked only when there is no machine code
   bool from_host;
+  const CompileFor* whom = nullptr;  // of a guest's program
+  bool given_up() const { return whom != nullptr && whom->given_up(); }
+  std::uint64_t engine_bytes = 0;  // see ModuleInfo
 };
 
 ModuleStore::ModuleStore(Engine& engine, Options options)
@@ -136,12 +145,17 @@ Result<std::shared_ptr<const Module>> ModuleStore::load(const std::filesystem::p
     const auto found = bytes();
     return sha256(found) == known->digest ? found : std::span<const std::byte>{};
   };
-  return get({known->digest, known->wasm_bytes, path.stem().string(), checked_bytes, true}, reason);
+  return get({.digest = known->digest,
+              .wasm_bytes = known->wasm_bytes,
+              .name = path.stem().string(),
+              .wasm = checked_bytes,
+              .from_host = true},
+             reason);
 }
 
 Result<std::shared_ptr<const Module>> ModuleStore::load(std::span<const std::byte> wasm,
-                                                        std::string_view name,
-                                                        std::string* message) {
+                                                        std::string_view name, std::string* message,
+                                                        const CompileFor& whom) {
   std::string ignored;
   std::string& reason = message != nullptr ? *message : ignored;
   if (wasm.size() > max_guest_module_bytes) {
@@ -152,7 +166,13 @@ Result<std::shared_ptr<const Module>> ModuleStore::load(std::span<const std::byt
     reason = fmt::format("{} is too big for a program: {}", name, *problem);
     return Errno::noexec;
   }
-  return get({sha256(wasm), wasm.size(), std::string(name), [wasm] { return wasm; }, false},
+  return get({.digest = sha256(wasm),
+              .wasm_bytes = wasm.size(),
+              .name = std::string(name),
+              .wasm = [wasm] { return wasm; },
+              .from_host = false,
+              .whom = &whom,
+              .engine_bytes = engine_bytes_of(wasm)},
              reason);
 }
 
@@ -172,7 +192,10 @@ Result<std::shared_ptr<const Module>> ModuleStore::get(const Request& request,
   }
   std::shared_ptr<const Module> module;
   {
-    const std::lock_guard busy(entry->busy);
+    std::unique_lock busy(entry->busy, std::defer_lock);
+    while (!busy.try_lock_for(give_up_look)) {
+      if (request.given_up()) return Errno::intr;
+    }
     module = entry->module.lock();
     if (!module) {
       auto made = get_from_disk_or_compile(request, message);
@@ -203,42 +226,54 @@ Result<std::shared_ptr<const Module>> ModuleStore::get_from_disk_or_compile(cons
                                                                             std::string& message) {
   if (options_.cache_folder.empty()) {
     if (auto shipped = open_shipped(request)) return shipped;
-    return compile(request, message);
+    return compile_and_keep(request, message);
   }
   if (auto cached = open_cached(request)) return cached;
   if (auto shipped = open_shipped(request)) return shipped;
-  const CachedFileLock lock(code_path(request));
+  const CachedFileLock lock(code_path(request), [&] { return request.given_up(); });
+  if (request.given_up()) return Errno::intr;
   if (lock) {
     if (auto cached = open_cached(request)) return cached;  // another process made it meanwhile
   }
-  auto compiled = compile(request, message);
-  // Code that is mapped from its file is shared by all processes and can be dropped by the kernel
-  // under pressure.
-  if (compiled && keep(request, **compiled)) {
+  return compile_and_keep(request, message);
+}
+
+Result<std::shared_ptr<const Module>> ModuleStore::compile_and_keep(const Request& request,
+                                                                    std::string& message) {
+  CLOCHE_ASSIGN(const UniqueFd code, compile(request, message));
+  // Code that is mapped from a file on disk is shared by all processes and can be dropped by the
+  // kernel under pressure.
+  if (keep(request, code)) {
     if (auto cached = open_cached(request)) return cached;
   }
-  return compiled;
+  if (auto module = open_module(code, request, request.wasm_bytes)) return module;
+  message = fmt::format("{} was compiled, and cannot be used", request.name);
+  return Errno::noexec;
 }
 
 std::shared_ptr<const Module> ModuleStore::open_cached(const Request& request) {
-  auto module = open_code(code_path(request), request.digest);
+  auto module = open_code(code_path(request), request);
   if (module || request.from_host) return module;
   // A copy of one of the host's programs.
-  return open_code(options_.cache_folder / code_name(request.digest), request.digest);
+  return open_code(options_.cache_folder / code_name(request.digest), request);
 }
 
 std::shared_ptr<const Module> ModuleStore::open_code(const std::filesystem::path& path,
-                                                     const Digest& digest) {
-  const auto file = open_trusted(path, digest);
+                                                     const Request& request) {
+  const auto file = open_trusted(path, request.digest);
   if (!file) return nullptr;
   note_use(path);
-  // By descriptor: what was checked is what is mapped.
-  const std::string checked = fmt::format("/proc/self/fd/{}", file->fd.get());
-  wasmtime_module_t* native = nullptr;
-  const Native<wasmtime_error_t> error(
-      wasmtime_module_deserialize_file(engine_.native(), checked.c_str(), &native));
-  if (error) return nullptr;  // of another wasmtime or CPU
-  return std::make_shared<const Module>(native, describe_module(native, digest, file->note));
+  return open_module(file->fd, request, file->note);
+}
+
+std::shared_ptr<const Module> ModuleStore::open_module(const UniqueFd& fd, const Request& request,
+                                                       std::uint64_t wasm_bytes) {
+  auto opened = open_code_file(engine_, fd.get());
+  if (!opened) return nullptr;  // of another wasmtime or CPU
+  ModuleInfo info = describe_module(opened->module.get(), request.digest, wasm_bytes);
+  info.engine_bytes = request.engine_bytes;
+  return std::make_shared<const Module>(opened->module.release(), std::move(info),
+                                        std::move(opened->initial));
 }
 
 std::shared_ptr<const Module> ModuleStore::open_shipped(const Request& request) {
@@ -248,67 +283,87 @@ std::shared_ptr<const Module> ModuleStore::open_shipped(const Request& request) 
   const std::filesystem::path path = options_.shipped_folder / (digest + ".code");
   std::error_code problem;
   if (std::filesystem::file_size(path, problem) != known->second || problem) return nullptr;
-  wasmtime_module_t* native = nullptr;
-  const Native<wasmtime_error_t> error(
-      wasmtime_module_deserialize_file(engine_.native(), path.c_str(), &native));
-  if (error) return nullptr;  // of another wasmtime, or for a CPU that can do more
-  return std::make_shared<const Module>(
-      native, describe_module(native, request.digest, request.wasm_bytes));
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return fd ? open_module(fd, request, request.wasm_bytes) : nullptr;
 }
 
 void ModuleStore::ship(const std::filesystem::path& program, const std::filesystem::path& folder) {
   std::string message;
   const auto module = load(program, &message);
   if (!module) throw HostError("cannot compile " + program.string() + ": " + message);
-  ByteVec code;
-  const Native<wasmtime_error_t> error(wasmtime_module_serialize((*module)->native(), &code));
-  if (error) throw HostError("cannot write the machine code of " + program.string());
-  const std::string digest = to_hex((*module)->info().digest);
-  const auto bytes = std::as_bytes(std::span(code.data, code.size));
+  const Digest& digest = (*module)->info().digest;
   std::filesystem::create_directories(folder);
-  if (!replace_file(folder / (digest + ".code"), bytes))
-    throw HostError::from_errno("cannot write to " + folder.string(), errno);
+  const std::filesystem::path target = folder / (to_hex(digest) + ".code");
+  copy_code(program, digest, target);
   std::ofstream index(folder / shipped_index, std::ios::app);
-  index << digest << ' ' << code.size << '\n';
+  index << to_hex(digest) << ' ' << std::filesystem::file_size(target) << '\n';
   if (!index.flush()) throw HostError("cannot write to " + folder.string());
 }
 
-Result<std::shared_ptr<const Module>> ModuleStore::compile(const Request& request,
-                                                           std::string& message) {
+// The code of a program of the host that was loaded just now.
+void ModuleStore::copy_code(const std::filesystem::path& program, const Digest& digest,
+                            const std::filesystem::path& target) {
+  UniqueFd code;
+  if (!options_.cache_folder.empty()) {
+    if (auto file = open_trusted(options_.cache_folder / code_name(digest), digest))
+      code = std::move(file->fd);
+  }
+  if (!code) {
+    const UniqueFd wasm(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat status;
+    if (!wasm || fstat(wasm.get(), &status) != 0)
+      throw HostError::from_errno("cannot read " + program.string(), errno);
+    const MappedFile mapped(wasm.get(), static_cast<std::uint64_t>(status.st_size));
+    std::string message;
+    auto compiled = compile({.digest = digest,
+                             .wasm_bytes = mapped.bytes().size(),
+                             .name = program.stem().string(),
+                             .wasm = [&] { return mapped.bytes(); },
+                             .from_host = true},
+                            message);
+    if (!compiled) throw HostError("cannot compile " + program.string() + ": " + message);
+    code = *std::move(compiled);
+  }
+  std::filesystem::path part = target;
+  part += ".part";
+  const UniqueFd to(open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!to || !copy_file(code.get(), to.get()) || rename(part.c_str(), target.c_str()) != 0)
+    throw HostError::from_errno("cannot write to " + target.string(), errno);
+}
+
+// The code file of the program, in memory.
+Result<UniqueFd> ModuleStore::compile(const Request& request, std::string& message) {
   const auto wasm = request.wasm();
-  // The C API also reads text and machine code under the same name; programs are binary wasm.
-  static constexpr char magic[] = {'\0', 'a', 's', 'm'};
-  if (wasm.size() < 8 || std::memcmp(wasm.data(), magic, sizeof(magic)) != 0) {
-    message = fmt::format("{} is not a WebAssembly program", request.name);
-    return Errno::noexec;
-  }
   if (options_.on_compile) options_.on_compile(request.name, wasm.size());
-  wasmtime_module_t* native = nullptr;
-  const Native<wasmtime_error_t> error(wasmtime_module_new(
-      engine_.native(), reinterpret_cast<const std::uint8_t*>(wasm.data()), wasm.size(), &native));
-  if (error) {
-    message = fmt::format("{} is not a valid program: {}", request.name,
-                          first_line(message_of(error.get())));
-    return Errno::noexec;
+  if (!request.from_host && options_.guest_compiler)
+    return options_.guest_compiler->compile(wasm, *request.whom, message);
+  UniqueFd file(memfd_create("cloche-code", MFD_CLOEXEC));
+  if (!file) {
+    const int failed = errno;
+    message = fmt::format("no memory for the code of {}: {}", request.name, std::strerror(failed));
+    return errno_from_host(failed);
   }
-  return std::make_shared<const Module>(native,
-                                        describe_module(native, request.digest, wasm.size()));
+  std::string reason;
+  if (const auto done = compile_to_file(engine_, wasm, file.get(), reason); !done) {
+    message = fmt::format("{} is {}", request.name, reason);
+    return done.error();
+  }
+  return file;
 }
 
 // Whether the machine code is in the cache now. A cache that cannot be written costs time, and is
 // no error.
-bool ModuleStore::keep(const Request& request, const Module& module) {
-  ByteVec code;
-  const Native<wasmtime_error_t> error(wasmtime_module_serialize(module.native(), &code));
-  if (error) return false;
+bool ModuleStore::keep(const Request& request, const UniqueFd& code) {
+  if (options_.cache_folder.empty()) return false;
+  struct stat status;
+  if (fstat(code.get(), &status) != 0) return false;
   const std::uint64_t limit_bytes =
       request.from_host ? options_.cache_limit_bytes : options_.guest_cache_limit_bytes;
-  if (!request.from_host && code.size > limit_bytes) return false;
+  if (!request.from_host && static_cast<std::uint64_t>(status.st_size) > limit_bytes) return false;
   const auto path = code_path(request);
   try {
-    save_trusted(path, request.digest, request.wasm_bytes, [&](int fd) {
-      return write_fully(fd, std::as_bytes(std::span(code.data, code.size)));
-    });
+    save_trusted(path, request.digest, request.wasm_bytes,
+                 [&](int fd) { return copy_file(code.get(), fd); });
   } catch (const HostError&) {
     return false;
   }

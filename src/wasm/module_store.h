@@ -28,7 +28,9 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "wasm/engine.h"
+#include "wasm/guest_compiler.h"
 #include "wasm/module.h"
 
 namespace cloche::wasm {
@@ -47,6 +49,9 @@ class ModuleStore {
     // Told the name of a program, and how big it is, when it must be compiled (seconds, for a big
     // one). Any thread.
     std::function<void(std::string_view name, std::uint64_t wasm_bytes)> on_compile;
+    // Compiles the programs in bytes of guests. Null: this process does, without limits of time and
+    // memory, for hosts that trust them.
+    std::shared_ptr<GuestCompiler> guest_compiler;
     // What was not used for the longest time is removed from the cache beyond this.
     std::uint64_t cache_limit_bytes = std::uint64_t{4} << 30;
     // The same for the code of programs that guests bring, which is counted apart. A single one
@@ -69,10 +74,12 @@ class ModuleStore {
                                              std::string* message = nullptr);
 
   // The program in these bytes (a guest's file). `name` is for on_compile. Errors: ENOEXEC (also
-  // for what module_limits.h says is too big); EFBIG beyond max_guest_module_bytes. The store keeps
-  // the last few of these, of max_guest_module_bytes together.
+  // for what module_limits.h says is too big); EFBIG beyond max_guest_module_bytes; those of
+  // GuestCompiler. The store keeps the last few of these, of max_guest_module_bytes together. Who
+  // waits for another one's compiler can give up too.
   Result<std::shared_ptr<const Module>> load(std::span<const std::byte> wasm, std::string_view name,
-                                             std::string* message = nullptr);
+                                             std::string* message = nullptr,
+                                             const CompileFor& whom = {});
 
   // Writes the machine code of a program of the host into `folder`, for the shipped_folder of
   // stores elsewhere. For a store with a portable engine. Throws HostError.
@@ -88,11 +95,18 @@ class ModuleStore {
   Result<std::shared_ptr<const Module>> get_from_disk_or_compile(const Request& request,
                                                                  std::string& message);
   std::shared_ptr<const Module> open_cached(const Request& request);
-  std::shared_ptr<const Module> open_code(const std::filesystem::path& path, const Digest& digest);
+  std::shared_ptr<const Module> open_code(const std::filesystem::path& path,
+                                          const Request& request);
+  std::shared_ptr<const Module> open_module(const UniqueFd& fd, const Request& request,
+                                            std::uint64_t wasm_bytes);
   void keep_recent(const std::shared_ptr<const Module>& module);
   std::shared_ptr<const Module> open_shipped(const Request& request);
-  Result<std::shared_ptr<const Module>> compile(const Request& request, std::string& message);
-  bool keep(const Request& request, const Module& module);
+  Result<std::shared_ptr<const Module>> compile_and_keep(const Request& request,
+                                                         std::string& message);
+  Result<UniqueFd> compile(const Request& request, std::string& message);
+  bool keep(const Request& request, const UniqueFd& code);
+  void copy_code(const std::filesystem::path& program, const Digest& digest,
+                 const std::filesystem::path& target);
   std::string code_name(const Digest& digest) const;
   std::filesystem::path code_path(const Request& request) const;
 

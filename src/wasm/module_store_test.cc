@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/host_error.h"
+#include "base/write_fully.h"
 #include "wasm/cache_folder.h"
 #include "wasm/trusted_file.h"
 #include "wasm/wat_testing.h"

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/compile_main.h"
 #include "doors/cli/commands.h"
 #include "doors/cli/licenses.h"
 #include "doors/cli/options.h"
@@ -27,6 +28,7 @@ std::optional<int> run_server(int argc, char** argv) {
   const std::string_view path = argc > 0 ? argv[0] : "";
   const std::string name(path.substr(path.rfind('/') + 1));
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (name == cloche::compiler::program_name) return cloche::compiler::compile_main(argc, argv);
   if (name == "sbs" || name == "session-based-sandbox")
     return cloche::serve::sbs_command(name, words);
   if (words.size() == 2 && words[0] == "help") words = {words[1], "--help"};

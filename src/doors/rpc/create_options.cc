@@ -34,6 +34,7 @@ void set_limits(SandboxOptions& options, const Json& given) {
       limits.optional_count("memoryBytes").value_or(options.memory_limit_bytes);
   options.file_limit_inodes =
       limits.optional_count("fileCount").value_or(options.file_limit_inodes);
+  small("cpus", options.cpus);
   small("processes", options.process_limit);
   small("openFiles", options.open_file_limit);
 }

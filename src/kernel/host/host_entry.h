@@ -8,9 +8,7 @@
 //     ...
 //   }
 //
-// It takes the kernel lock, charges the memory that the guest has grown by itself (a guest beyond
-// the sandbox's limit is killed, as Linux's out-of-memory killer would), runs `body`, looks at the
-// signals when there is something to look at (default actions and stops happen here, the guest's
+// It takes the kernel lock, runs `body`, looks at the signals when there is something to look at (default actions and stops happen here, the guest's
 // pending word is set here), and unwinds the guest when its task is to end: then the result is not
 // used. What the body throws never reaches wasmtime: no memory is ENOMEM, anything else EIO.
 // Errno::restart comes out as it is: what it means to the guest is for the interface to say.
@@ -45,11 +43,6 @@ R without_exceptions(F&& f) noexcept {
   }
 }
 
-inline void account_memory(Task& task, const wasm::GuestMemory& memory) {
-  if (task.account_memory(memory.size())) return;
-  (void)task.kernel().post(task.owner(), SignalInfo{.signo = sigkill, .code = si_kernel});
-}
-
 }  // namespace detail
 
 template <typename Body>
@@ -60,7 +53,7 @@ auto enter_kernel(wasm::HostCall& host, Body&& body) noexcept {
   task.begin_call();
   R result = detail::without_exceptions<R>([&]() -> R {
     const wasm::GuestMemory memory = host.memory();
-    detail::account_memory(task, memory);
+    task.note_memory(memory.size());
     return body(task, memory);
   });
   // A task that failed to attend for want of memory still has its attention flag, so the next call

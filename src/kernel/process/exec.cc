@@ -5,7 +5,6 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <functional>
 #include <thread>
 
 #include "base/unlocked.h"
@@ -20,8 +19,6 @@ namespace {
 
 constexpr int max_interpreters = 4;
 constexpr long max_user_loads = 2;
-// How often one who waits for the compiler looks whether he is to end.
-constexpr std::chrono::milliseconds load_look{10};
 constexpr std::size_t head_bytes = 256;  // as much of a #! line as Linux looks at
 constexpr std::array<std::byte, 4> wasm_magic{std::byte{0}, std::byte{'a'}, std::byte{'s'},
                                               std::byte{'m'}};
@@ -79,38 +76,58 @@ Result<std::vector<std::byte>> read_whole(vfs::NodeIo& io, std::uint64_t size) {
   return content;
 }
 
-// Sleeps without the lock, for a moment. EINTR when the task is to end.
-Result<void> pause(Kernel& kernel, Task& task, const std::function<void()>& sleep) {
-  {
-    const Unlocked unlocked(kernel.mutex());
-    sleep();
-  }
-  if (task.attend() && task.unwinding()) return Errno::intr;
-  return {};
-}
+// Whether the one that a program is loaded for wants it still. With the lock held.
+class Wanted {
+ public:
+  Wanted(Kernel& kernel, Task* task, Deadline deadline)
+      : kernel_(kernel), task_(task), deadline_(deadline), kills_(kernel.kills()) {}
 
-// As long as it takes, or until the task is to end. A sandbox has few loads at a time, those that
-// nobody waits for any more included.
-Result<std::shared_ptr<const Program>> load_while_alive(Kernel& kernel, Task& task,
-                                                        std::vector<std::byte> content) {
-  while (kernel.user_loads() >= max_user_loads) {
-    CLOCHE_TRY(pause(kernel, task, [] { std::this_thread::sleep_for(load_look); }));
+  Result<void> look() const {
+    if (task_ != nullptr) {
+      if (task_->attend() && task_->unwinding()) return Errno::intr;
+      return {};
+    }
+    if (kernel_.kills() != kills_) return Errno::intr;
+    if (deadline_ && std::chrono::steady_clock::now() >= *deadline_) return Errno::timedout;
+    return {};
   }
-  const auto load =
-      kernel.services().programs.begin_load(std::move(content), kernel.user_load_ticket());
-  std::optional<ProgramLoad::Outcome> outcome;
-  while (!outcome) CLOCHE_TRY(pause(kernel, task, [&] { outcome = load->wait_for(load_look); }));
-  return *std::move(outcome);
+
+ private:
+  Kernel& kernel_;
+  Task* task_;
+  Deadline deadline_;
+  std::uint64_t kills_;
+};
+
+Result<std::shared_ptr<const Program>> load_while_wanted(Kernel& kernel, const Wanted& wanted,
+                                                         std::span<const std::byte> content) {
+  // A sandbox has few loads at a time.
+  while (kernel.user_loads() >= max_user_loads) {
+    CLOCHE_TRY(wanted.look());
+    const Unlocked unlocked(kernel.mutex());
+    std::this_thread::sleep_for(wasm::give_up_look);
+  }
+  const std::shared_ptr<const void> ticket = kernel.user_load_ticket();
+  Result<void> still;
+  const wasm::CompileFor whom{.budget = kernel.memory(), .give_up = [&] {
+                                const std::lock_guard lock(kernel.mutex());
+                                if (still) still = wanted.look();
+                                return !still;
+                              }};
+  Result<std::shared_ptr<const Program>> program = [&] {
+    const Unlocked unlocked(kernel.mutex());
+    return kernel.services().programs.load_bytes(content, whom);
+  }();
+  if (!still) return still.error();
+  return program;
 }
 
 Result<std::shared_ptr<const Program>> load_user_program(Kernel& kernel, vfs::NodeIo& io,
-                                                         Task* task) {
+                                                         const Wanted& wanted) {
   CLOCHE_ASSIGN(const vfs::Stat stat, io.stat());
   if (stat.size > kernel.limits().program_bytes) return Errno::noexec;
-  CLOCHE_ASSIGN(std::vector<std::byte> content, read_whole(io, stat.size));
-  if (task != nullptr) return load_while_alive(kernel, *task, std::move(content));
-  const Unlocked unlocked(kernel.mutex());
-  return kernel.services().programs.load_bytes(content);
+  CLOCHE_ASSIGN(const std::vector<std::byte> content, read_whole(io, stat.size));
+  return load_while_wanted(kernel, wanted, content);
 }
 
 Result<std::shared_ptr<const Program>> load_tagged(Kernel& kernel, ProgramTag tag) {
@@ -125,7 +142,7 @@ std::string base_name(std::string_view path) {
 }  // namespace
 
 Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecRequest request,
-                                   Task* task) {
+                                   Task* task, Deadline deadline) {
   std::size_t total = 0;
   for (const auto* list : {&request.argv, &request.environment}) {
     for (const std::string& text : *list) total += text.size() + 1 + sizeof(std::uint32_t);
@@ -148,7 +165,8 @@ Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecR
     const std::string_view text(reinterpret_cast<const char*>(head.data()), got);
     if (got >= wasm_magic.size() &&
         std::equal(wasm_magic.begin(), wasm_magic.end(), head.begin())) {
-      CLOCHE_ASSIGN(std::shared_ptr<const Program> program, load_user_program(kernel, *io, task));
+      CLOCHE_ASSIGN(std::shared_ptr<const Program> program,
+                    load_user_program(kernel, *io, Wanted(kernel, task, deadline)));
       return LoadedProgram{std::move(program), std::move(image)};
     }
     if (!text.starts_with("#!")) return Errno::noexec;

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "kernel/process/process.h"
 #include "kernel/process/program.h"
+#include "kernel/time/wait_queue.h"
 #include "vfs/namespace.h"
 
 namespace cloche::kernel {
@@ -38,10 +39,11 @@ struct LoadedProgram {
 
 // Finds, checks and loads; nothing of `process` changes. Errors are those of execve(2). Kernel lock
 // held; it is released while a program is compiled, so `process` may have been killed in between.
-// `task`, when given, is the caller's: told to end, it stops waiting for a program that the user
-// brought (EINTR), and the compiler goes on alone.
+// A program that the user brought is compiled for as long as somebody wants it: until `task`, which
+// is the caller's, is told to end (EINTR), or, where there is none, until the kernel's processes are
+// killed (EINTR) or `deadline` (ETIMEDOUT).
 Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecRequest request,
-                                   Task* task = nullptr);
+                                   Task* task, Deadline deadline = std::nullopt);
 
 // The point of no return: names, close-on-exec, signal dispositions, memory map.
 void apply_exec(Process& process, ExecImage image);

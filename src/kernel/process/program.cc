@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/process/program.h"
 
-#include <thread>
-
 #include "base/check.h"
 
 namespace cloche::kernel {
@@ -52,44 +50,11 @@ Result<std::shared_ptr<const Program>> ProgramStore::load(ProgramTag tag) {
   return entry.program;
 }
 
-Result<std::shared_ptr<const Program>> ProgramStore::load_bytes(std::span<const std::byte> bytes) {
-  const auto module = modules_.load(bytes, "program");
-  if (!module || !(*module)->info().has_export("_start")) return Errno::noexec;
-  return link(*module, {});
-}
-
-std::optional<ProgramLoad::Outcome> ProgramLoad::wait_for(std::chrono::milliseconds time) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, time, [this] { return outcome_.has_value(); });
-  return outcome_;
-}
-
-std::shared_ptr<ProgramLoad> ProgramStore::begin_load(std::vector<std::byte> bytes,
-                                                      std::shared_ptr<const void> ticket) {
-  const auto load = std::make_shared<ProgramLoad>();
-  {
-    const std::lock_guard lock(mutex_);
-    ++loads_under_way_;
-  }
-  std::thread([this, load, bytes = std::move(bytes), ticket = std::move(ticket)]() mutable {
-    ProgramLoad::Outcome outcome = load_bytes(bytes);
-    ticket.reset();
-    {
-      const std::lock_guard lock(load->mutex_);
-      load->outcome_ = std::move(outcome);
-    }
-    load->changed_.notify_all();
-    // Told under the lock: after it the store may be gone.
-    const std::lock_guard lock(mutex_);
-    --loads_under_way_;
-    load_done_.notify_all();
-  }).detach();
-  return load;
-}
-
-ProgramStore::~ProgramStore() {
-  std::unique_lock lock(mutex_);
-  load_done_.wait(lock, [this] { return loads_under_way_ == 0; });
+Result<std::shared_ptr<const Program>> ProgramStore::load_bytes(std::span<const std::byte> bytes,
+                                                                const wasm::CompileFor& whom) {
+  CLOCHE_ASSIGN(const auto module, modules_.load(bytes, "program", nullptr, whom));
+  if (!module->info().has_export("_start")) return Errno::noexec;
+  return link(module, {});
 }
 
 }  // namespace cloche::kernel

@@ -3,8 +3,6 @@
 // how it starts. ProgramStore: the programs of one host process, shared by all its kernels.
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -47,20 +45,6 @@ struct Program {
   Startup startup;
 };
 
-// A program that is being loaded on a thread of its own. Thread-safe.
-class ProgramLoad {
- public:
-  using Outcome = Result<std::shared_ptr<const Program>>;
-  // What came of it; nothing when it is still under way after that time.
-  std::optional<Outcome> wait_for(std::chrono::milliseconds time);
-
- private:
-  friend class ProgramStore;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<Outcome> outcome_;
-};
-
 // Identifies a program of the base layer: what vfs::BaseBuilder::add_program is given, and exec
 // finds at the inode.
 using ProgramTag = std::uint64_t;
@@ -70,8 +54,6 @@ class ProgramStore {
  public:
   ProgramStore(wasm::ModuleStore& modules, wasm::Linker& linker)
       : modules_(modules), linker_(linker) {}
-  // Waits for the loads under way.
-  ~ProgramStore();
 
   // Names a wasm file of the host as a program of base layers. Nothing is read before its first
   // exec.
@@ -83,13 +65,10 @@ class ProgramStore {
   // file is damaged or absent.
   Result<std::shared_ptr<const Program>> load(ProgramTag tag);
   std::size_t size() const;
-  // The program in bytes that a user brought. ENOEXEC when they are not a program that can run
-  // here.
-  Result<std::shared_ptr<const Program>> load_bytes(std::span<const std::byte> bytes);
-  // The same on another thread: compiling cannot be stopped, but who waits for it can. `ticket` is
-  // kept until it is done, so that its owner can count.
-  std::shared_ptr<ProgramLoad> begin_load(std::vector<std::byte> bytes,
-                                          std::shared_ptr<const void> ticket);
+  // The program in bytes that a user brought, compiled for `whom` where it is not known yet. ENOEXEC
+  // when they are not a program that can run here; else see wasm::ModuleStore::load.
+  Result<std::shared_ptr<const Program>> load_bytes(std::span<const std::byte> bytes,
+                                                    const wasm::CompileFor& whom);
 
  private:
   Result<std::shared_ptr<const Program>> link(std::shared_ptr<const wasm::Module> module,
@@ -104,8 +83,6 @@ class ProgramStore {
     std::shared_ptr<const Program> program;
   };
   std::vector<Entry> entries_;  // tag - 1
-  std::condition_variable load_done_;
-  std::size_t loads_under_way_ = 0;
 };
 
 }  // namespace cloche::kernel

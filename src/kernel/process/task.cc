@@ -5,11 +5,13 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/unlocked.h"
 #include "kernel/kernel.h"
 #include "kernel/process/mapping.h"
 #include "kernel/wasi/preopens.h"
+#include "wasm/guest_threads.h"
 
 namespace cloche::kernel {
 namespace {
@@ -68,6 +70,7 @@ void Task::adopt_instance() {
 Result<void> Task::start_instance() {
   wasm::InstanceOptions options;
   options.owner = this;
+  options.budget = kernel_.memory();
   options.memory_limit_bytes = kernel_.limits().process_memory_bytes;
   CLOCHE_ASSIGN(instance_, wasm::Instance::create(program_->module, options, &owner_->end_message));
   if (program_->boot_image) CLOCHE_TRY(program_->boot_image->map_into(*instance_));
@@ -79,15 +82,13 @@ Result<void> Task::start_instance() {
   if (program_->module->module().info().interface == wasm::Interface::wasi) {
     CLOCHE_TRY(wasi::install_preopens(*owner_, program_->startup.preopens));
   }
-  return account_memory(size);
+  note_memory(size);
+  return {};
 }
 
-Result<void> Task::account_memory(std::uint64_t size) {
-  if (size <= charged_bytes_) return {};
-  CLOCHE_TRY(kernel_.charge_memory(size - charged_bytes_));
-  charged_bytes_ = size;
+void Task::note_memory(std::uint64_t size) noexcept {
+  memory_bytes_ = size;
   owner_->usage.max_memory_bytes = std::max(owner_->usage.max_memory_bytes, size);
-  return {};
 }
 
 Result<void> Task::grow_memory(std::uint64_t size) {
@@ -95,8 +96,8 @@ Result<void> Task::grow_memory(std::uint64_t size) {
   const std::uint64_t have = instance_->memory().size();
   if (size <= have) return {};
   const std::uint64_t pages = (size - have + wasm_page - 1) / wasm_page;
-  CLOCHE_TRY(account_memory(have + pages * wasm_page));
   CLOCHE_TRY(instance_->grow(pages));
+  note_memory(instance_->memory().size());
   process().memory.grown(instance_->memory().size());
   return {};
 }
@@ -109,6 +110,10 @@ Task::Left Task::run() noexcept {
     // What was used before counts on.
     cpu_base_ = clock_now(clock) - owner_->usage.cpu;
   }
+  {
+    const std::lock_guard lock(kernel_.mutex());
+    begin_computing();
+  }
   LeftProgram left;
   do {
     left = run_program();
@@ -116,9 +121,9 @@ Task::Left Task::run() noexcept {
   if (left == LeftProgram::parked) return Left::parked;
 
   const std::lock_guard lock(kernel_.mutex());
+  end_computing();
   owner_->usage.cpu = cpu_time();
   thread_clock_.reset();
-  kernel_.release_memory(std::exchange(charged_bytes_, 0));
   if (vfork_child_) {
     // The parent was ended between vfork and exec: its child never ran.
     kernel_.ended(*std::exchange(vfork_child_, nullptr), WaitStatus::signaled(sigkill));
@@ -162,7 +167,6 @@ Task::LeftProgram Task::run_program() noexcept {
   if (next_program_) {
     program_ = std::exchange(next_program_, nullptr);
     interpreter_signals_.reset();
-    kernel_.release_memory(std::exchange(charged_bytes_, 0));
     unwinding_ = false;
     return LeftProgram::replaced;
   }
@@ -180,10 +184,26 @@ std::optional<wasm::Outcome> Task::call_program() {
   return instance_->call(program_->entry);
 }
 
+void Task::begin_computing() {
+  // Steps of nice(2): each has four fifths of the one before.
+  constexpr std::array<int, 5> steps{5, 9, 12, 15, 19};
+  computing_ = true;
+  const std::uint32_t place = ++kernel_.computing_;
+  const std::uint32_t full = std::max(1U, kernel_.limits().cpus);
+  if (place <= full) return;
+  wasm::GuestThreads::lower_priority(steps[std::min<std::size_t>(place - full, steps.size()) - 1]);
+}
+
+void Task::end_computing() noexcept {
+  // One that begins parked has not computed yet.
+  if (std::exchange(computing_, false)) --kernel_.computing_;
+}
+
 void Task::park() {
   owner_->usage.cpu = cpu_time();
   thread_clock_.reset();
   parked_ = true;
+  end_computing();
   kernel_.park(*this);
 }
 
@@ -195,7 +215,9 @@ std::chrono::nanoseconds Task::cpu_time() const {
 Result<void> Task::block(std::span<WaitQueue* const> queues, Deadline deadline) {
   if (attend()) return Errno::restart;
   sleeping_ = true;
+  end_computing();
   const bool woken = waiter_.sleep(kernel_.mutex(), queues, deadline);
+  begin_computing();
   sleeping_ = false;
   if (attention() && attend()) return Errno::restart;
   if (!woken) return Errno::timedout;
@@ -281,7 +303,9 @@ void Task::stop_here(int signo) {
   kernel_.report_to_parent(process, cld_stopped, signo);
   while (process.state == ProcessState::stopped && !process.signals.pending().has(sigkill)) {
     sleeping_ = true;
+    end_computing();
     (void)waiter_.sleep(kernel_.mutex(), {}, std::nullopt);
+    begin_computing();
     sleeping_ = false;
   }
   process.state = ProcessState::running;
@@ -371,8 +395,8 @@ Result<Pid> Task::clone(std::uint32_t function, std::uint32_t argument, std::uin
   if (copy) {
     auto task =
         std::make_unique<Task>(child, Start{program_, *std::move(copy), function, argument});
-    started = task->account_memory(instance_->memory().size());
-    if (started) started = kernel_.start(child, std::move(task));
+    task->note_memory(instance_->memory().size());
+    started = kernel_.start(child, std::move(task));
   } else {
     started = copy.error();
   }
@@ -385,6 +409,7 @@ Result<Pid> Task::clone(std::uint32_t function, std::uint32_t argument, std::uin
 
 Result<std::unique_ptr<wasm::Instance>> Task::copy_instance() {
   wasm::InstanceOptions options;
+  options.budget = kernel_.memory();
   options.memory_limit_bytes = kernel_.limits().process_memory_bytes;
   CLOCHE_ASSIGN(std::unique_ptr<wasm::Instance> child,
                 wasm::Instance::create(program_->module, options));

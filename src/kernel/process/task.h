@@ -98,9 +98,8 @@ class Task {
   // Grows linear memory to at least `size` bytes; ENOMEM at the limits of the process and the
   // sandbox.
   Result<void> grow_memory(std::uint64_t size);
-  // Charges memory that the guest has grown by itself; ENOMEM when the sandbox has no more: then
-  // the process must be killed.
-  Result<void> account_memory(std::uint64_t size);
+  // The linear memory as it is now, for what /proc and getrusage tell.
+  void note_memory(std::uint64_t size) noexcept;
 
   // From now until exec a signal with a handler is told to the interpreter in these words; a call
   // that it interrupts is EINTR. Addresses that are none are passed over.
@@ -114,9 +113,9 @@ class Task {
   bool handlers_restart() const noexcept;
 
   std::chrono::nanoseconds cpu_time() const;
-  // What /proc tells: it sleeps in a system call; the linear memory that is charged to it.
+  // What /proc tells: it sleeps in a system call; its linear memory when it last called.
   bool sleeping() const noexcept { return sleeping_ || parked_; }
-  std::uint64_t memory_bytes() const noexcept { return charged_bytes_; }
+  std::uint64_t memory_bytes() const noexcept { return memory_bytes_; }
 
   // --- Called with the kernel lock held, by any thread ---
 
@@ -143,6 +142,10 @@ class Task {
   LeftProgram run_program() noexcept;
   std::optional<wasm::Outcome> call_program();
   void stop_here(int signo);
+  // Between two sleeps. Each that begins while others of the sandbox compute has its place after
+  // them, and the priority of that place.
+  void begin_computing();
+  void end_computing() noexcept;
   void tell_interpreter(SignalSet handled);
 
   Kernel& kernel_;
@@ -160,11 +163,12 @@ class Task {
   WaitStatus status_ = WaitStatus::signaled(sigkill);  // once the program has ended
   std::optional<std::uint32_t> pending_word_;          // address of __cloche_sigpending
   std::optional<InterpreterSignals> interpreter_signals_;
-  bool told_ = false;                // the interpreter, in this call
-  std::uint64_t charged_bytes_ = 0;  // of the kernel's memory limit
+  bool told_ = false;  // the interpreter, in this call
+  std::uint64_t memory_bytes_ = 0;
   Waiter waiter_;
   bool sleeping_ = false;
   bool parked_ = false;
+  bool computing_ = false;  // counts among those of the kernel
   std::atomic<bool> attention_{false};
   std::optional<int> thread_clock_;  // CPU clock of the host thread, while it runs
   std::chrono::nanoseconds cpu_base_{0};

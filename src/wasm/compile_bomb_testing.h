@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules that are valid and small, and that compiling takes gigabytes or for ever.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace cloche::wasm {
+
+// One exported _start: `loops` loops, one in the other, each with a use of some of `locals`
+// variables, all of which live through all of them. 2,000 by 1,000 is 16 KB.
+std::vector<std::byte> compile_bomb(std::uint32_t locals, std::uint32_t loops);
+
+}  // namespace cloche::wasm

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file of a program's machine code: how it is made, and how it is used.
+//
+//   [ machine code, as wasmtime wrote it ] [ to a whole page ] [ initial memory ] [ footer ]
+//
+// For ModuleStore.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "wasm/engine.h"
+#include "wasm/initial_memory.h"
+#include "wasm/native.h"
+
+namespace cloche::wasm {
+
+// Compiles a program and writes its file to `fd`, an empty one. ENOEXEC, with a sentence in
+// `message`, for what is no valid program; EIO when it cannot be written.
+Result<void> compile_to_file(const Engine& engine, std::span<const std::byte> wasm, int fd,
+                             std::string& message);
+
+struct OpenedCode {
+  Native<wasmtime_module_t> module;
+  InitialMemory initial;
+};
+
+// Nothing when the file is not whole, or for another engine. The content is trusted: it is executed.
+std::optional<OpenedCode> open_code_file(const Engine& engine, int fd);
+
+}  // namespace cloche::wasm

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiling what a guest brings: whatever the program is, the compiler stays within its limits, and
+// ends when nobody waits for it.
+#include "wasm/guest_compiler.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "wasm/compile_bomb_testing.h"
+#include "wasm/compiled_code.h"
+#include "wasm/wat_testing.h"
+
+namespace cloche::wasm {
+namespace {
+
+using std::chrono::seconds;
+
+const std::filesystem::path program = CLOCHE_BINARY_DIR "/bin/cloche-compile";
+
+constexpr std::string_view answer = R"((module (func (export "f") (result i32) (i32.const 42))
+  (memory (export "memory") 1) (data (i32.const 8) "data")))";
+
+// Whether a compiler lives that was started by the process `parent`.
+bool compiler_lives(pid_t parent) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "cmdline");
+    std::string name, of;
+    if (std::getline(file, name, '\0') && std::getline(file, of, '\0') &&
+        name.ends_with("cloche-compile") && of == std::to_string(parent)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool within_ten_seconds(const std::function<bool()>& done) {
+  const auto end = std::chrono::steady_clock::now() + seconds(10);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+TEST(GuestCompiler, GivesCodeThatRuns) {
+  ModuleStore store(test_engine(), {.guest_compiler = std::make_shared<GuestCompiler>(
+                                        GuestCompiler::Options{.program = program})});
+  std::string message;
+  const auto module = store.load(from_wat(answer), "answer", &message);
+  ASSERT_TRUE(module) << message;
+  on_guest_thread([&] {
+    Linker linker(test_engine());
+    const auto guest = Instance::create(*linker.link(*module), {});
+    ASSERT_TRUE(guest);
+    EXPECT_EQ((*guest)->call("f").result, Value::i32(42));
+    EXPECT_EQ(*(*guest)->memory().read_string(8, 10), "data");
+  });
+  EXPECT_FALSE(compiler_lives(getpid()));
+}
+
+TEST(GuestCompiler, SaysWhatIsWrongWithAProgram) {
+  GuestCompiler compiler({.program = program});
+  std::string message;
+  std::vector<std::byte> bad = from_wat(answer);
+  bad[bad.size() / 2] ^= std::byte{0x55};
+  bad.resize(bad.size() - 3);
+  EXPECT_EQ(compiler.compile(bad, {}, message).error(), Errno::noexec);
+  EXPECT_TRUE(message.starts_with("not a valid program")) << message;
+  EXPECT_EQ(compiler.compile({}, {}, message).error(), Errno::noexec);
+}
+
+TEST(GuestCompiler, WithoutItsProgramRefuses) {
+  std::string message;
+  EXPECT_EQ(GuestCompiler({}).compile(from_wat(answer), {}, message).error(), Errno::noexec);
+  EXPECT_NE(message.find("cloche-compile"), std::string::npos);
+  EXPECT_FALSE(
+      GuestCompiler({.program = "/nowhere/cloche-compile"}).compile(from_wat(answer), {}, message));
+}
+
+TEST(GuestCompiler, ABombEndsAtTheLimitsOfMemoryAndTime) {
+  constexpr std::uint64_t limit = 192 << 20;
+  GuestCompiler compiler(
+      {.program = program, .cpu_limit = seconds(2), .memory_limit_bytes = limit});
+  for (const auto& bomb : {compile_bomb(2000, 1000), compile_bomb(300, 12'000)}) {
+    const auto budget = std::make_shared<MemoryBudget>(std::uint64_t{1} << 30);
+    std::string message;
+    const auto code = compiler.compile(bomb, {.budget = budget, .give_up = {}}, message);
+    ASSERT_FALSE(code) << bomb.size();
+    EXPECT_TRUE(code.error() == Errno::nomem || code.error() == Errno::noexec) << message;
+    EXPECT_TRUE(message.starts_with("not compiled: that takes more than")) << message;
+    EXPECT_EQ(budget->used_bytes(), 0U);
+  }
+  // Of the largest child so far; its text and libraries are shared with others.
+  rusage children{};
+  getrusage(RUSAGE_CHILDREN, &children);
+  EXPECT_LT(static_cast<std::uint64_t>(children.ru_maxrss) << 10, limit + (96 << 20));
+  EXPECT_FALSE(compiler_lives(getpid()));
+}
+
+TEST(GuestCompiler, IsChargedToTheBudgetWhileItWorksAndEndsWhenItIsGivenUp) {
+  GuestCompiler compiler({.program = program});
+  const auto budget = std::make_shared<MemoryBudget>(std::uint64_t{2} << 30);
+  std::uint64_t charged = 0;
+  const CompileFor whom{.budget = budget, .give_up = [&] {
+                          charged = budget->used_bytes();
+                          return compiler_lives(getpid());
+                        }};
+  std::string message;
+  EXPECT_EQ(compiler.compile(compile_bomb(2000, 1000), whom, message).error(), Errno::intr);
+  EXPECT_GE(charged, 40U << 20);
+  EXPECT_EQ(budget->used_bytes(), 0U);
+  EXPECT_FALSE(compiler_lives(getpid()));
+}
+
+TEST(GuestCompiler, NeedsWhatTheSandboxHas) {
+  GuestCompiler compiler({.program = program});
+  const auto budget = std::make_shared<MemoryBudget>(32 << 20);
+  std::string message;
+  EXPECT_EQ(compiler.compile(from_wat(answer), {.budget = budget, .give_up = {}}, message).error(),
+            Errno::nomem);
+  EXPECT_NE(message.find("which the sandbox does not have"), std::string::npos);
+}
+
+TEST(GuestCompiler, FewWorkAtATimeAndWhoWaitsCanGiveUp) {
+  GuestCompiler compiler({.program = program, .max_at_once = 1});
+  std::atomic<bool> stop = false;
+  std::thread first([&] {
+    std::string message;
+    const CompileFor whom{.budget = nullptr, .give_up = [&] { return stop.load(); }};
+    EXPECT_EQ(compiler.compile(compile_bomb(2000, 1000), whom, message).error(), Errno::intr);
+  });
+  EXPECT_TRUE(within_ten_seconds([] { return compiler_lives(getpid()); }));
+  int looks = 0;
+  std::string message;
+  const CompileFor waiting{.budget = nullptr, .give_up = [&] { return ++looks > 3; }};
+  EXPECT_EQ(compiler.compile(from_wat(answer), waiting, message).error(), Errno::intr);
+  stop = true;
+  first.join();
+  EXPECT_TRUE(compiler.compile(from_wat(answer), {}, message)) << message;
+}
+
+TEST(GuestCompiler, DiesWithItsParent) {
+  const pid_t parent = fork();
+  if (parent == 0) {
+    std::string message;
+    (void)GuestCompiler({.program = program}).compile(compile_bomb(2000, 1000), {}, message);
+    _exit(0);
+  }
+  ASSERT_GT(parent, 0);
+  EXPECT_TRUE(within_ten_seconds([&] { return compiler_lives(parent); }));
+  kill(parent, SIGKILL);
+  EXPECT_EQ(waitpid(parent, nullptr, 0), parent);
+  EXPECT_TRUE(within_ten_seconds([&] { return !compiler_lives(parent); }));
+}
+
+}  // namespace
+}  // namespace cloche::wasm
