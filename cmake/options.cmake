@@ -25,11 +25,13 @@ set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
 include(CheckPIESupported)
 check_pie_supported()
 
-# Build folders share what they compile: the folder is not part of ccache's key.
+# Work trees share what they compile: where they and their build folders lie is not part of ccache's key.
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER env CCACHE_NOHASHDIR=1 ${CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(launcher env CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_PCH_EXTSUM=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
 # Line numbers and function names; CXXFLAGS=-g adds what a debugger wants of variables.

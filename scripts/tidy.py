@@ -306,10 +306,11 @@ def rule_clang_tidy(options):
         return clean / digest.hexdigest()
 
     def one(path: str) -> tuple[Path, int, str]:
-        # The database is the compiler's; clang does not know these two of its options.
+        # The database is the compiler's; clang does not know these two of its options, nor its precompiled headers.
         done = subprocess.run([f"clang-tidy-{LLVM}", "-p", str(build), "--quiet",
                                "--extra-arg=-Wno-unknown-warning-option",
-                               "--extra-arg=-Wno-unused-command-line-argument", path],
+                               "--extra-arg=-Wno-unused-command-line-argument",
+                               "--extra-arg=-Wno-ignored-gch", path],
                               cwd=ROOT, text=True, capture_output=True, check=False)
         return stamp(path), done.returncode, done.stdout + (done.stderr if done.returncode else "")
 
