@@ -309,6 +309,22 @@ TEST(PythonSessionCallbacks, RunInParallelAndAnswerInOrder) {
   EXPECT_EQ(most, 10);
 }
 
+TEST(PythonSessionCallbacks, PartsOfANameAreItemsToo) {
+  Callback tool;
+  tool.name = "mcp.my-server.tool";
+  tool.handler = [](CallbackCall& call) { return call.arguments(); };
+  PythonSession session = new_session({.callbacks = {tool}});
+  EXPECT_EQ(printed(session,
+                    "print(await mcp['my-server']['tool'](x=1))\n"
+                    "print(await mcp['my-server.tool'](x=2), await mcp['my-server'].tool(x=3))\n"
+                    "print('my-server' in mcp, 'other' in mcp, 3 in mcp)\n"
+                    "try: mcp['other']\nexcept KeyError as error: print(error)\n"
+                    "try: mcp[0]\nexcept TypeError as error: print(error)\n"
+                    "try: list(mcp)\nexcept TypeError as error: print('no list')"),
+            "{'x': 1}\n{'x': 2} {'x': 3}\nTrue False False\n'mcp.other'\n"
+            "a part of a callback's name is a string, not int\nno list\n");
+}
+
 TEST(PythonSessionCallbacks, ErrorsTimeoutsAndCancellation) {
   Callback bad;
   bad.name = "bad";
@@ -336,7 +352,7 @@ TEST(PythonSessionCallbacks, ErrorsTimeoutsAndCancellation) {
       printed(
           session,
           "import asyncio, traceback\n"
-          "try: await bad()\nexcept Exception as error: print(type(error).__name__, error)\n"
+          "try: await bad()\nexcept RuntimeError as error: print(type(error).__name__, error)\n"
           "try: await never()\nexcept TimeoutError as error: print(error)\n"
           "try: await asyncio.wait_for(patient(), 0.02)\nexcept TimeoutError: print('gave up')\n"
           "try: await odd()\nexcept Exception as error: print(error)"),

@@ -1,4 +1,5 @@
-"""Functions of the host, as the session's code calls them: `await invoke("name", a=1)`, `await name(a=1)`, `await name.space(a=1)`."""
+"""Functions of the host, as the session's code calls them: `await invoke("name", a=1)`, `await name(a=1)`, `await name.space(a=1)`,
+`await name["of-a-server"]["tool"](a=1)` where a part of the name is no identifier."""
 import builtins
 import json
 import keyword
@@ -12,7 +13,7 @@ _by_name = {}
 _bound = {}  # names of ours in builtins
 
 
-class CallbackError(Exception):
+class CallbackError(RuntimeError):
     """The host's function failed; the message is the host's. `callback` is its name, `type` what kind of error the host says it is."""
 
     callback = None
@@ -137,12 +138,29 @@ class Callback:
         return _invoke_bound(name, keywords)
 
     def __getattr__(self, attribute):
-        path = f"{self.__name__}.{attribute}"
-        if path in _by_name or any(name.startswith(path + ".") for name in _by_name):
-            child = Callback(path)
-            self.__dict__[attribute] = child
-            return child
-        raise AttributeError(f"there is no callback {path!r}", name=attribute, obj=self)
+        child = self._child(attribute)
+        if child is None:
+            raise AttributeError(f"there is no callback {self.__name__ + '.' + attribute!r}", name=attribute, obj=self)
+        self.__dict__[attribute] = child
+        return child
+
+    def __getitem__(self, part):
+        if not isinstance(part, str):
+            raise TypeError(f"a part of a callback's name is a string, not {type(part).__name__}")
+        child = self._child(part)
+        if child is None:
+            raise KeyError(f"{self.__name__}.{part}")
+        return child
+
+    def __iter__(self):
+        raise TypeError(f"{self!r} is not iterable: dir() and list_callbacks() tell the names")
+
+    def __contains__(self, part):
+        return isinstance(part, str) and self._child(part) is not None
+
+    def _child(self, part):
+        path = f"{self.__name__}.{part}"
+        return Callback(path) if path in _by_name or any(name.startswith(path + ".") for name in _by_name) else None
 
     def __dir__(self):
         return sorted({name[len(self.__name__) + 1:].partition(".")[0] for name in _below(self.__name__)})
