@@ -15,7 +15,7 @@ include(GoogleTest)
 
 # scripts/fetch prints one NAME=FOLDER a line; each becomes CLOCHE_DIR_<NAME>.
 execute_process(
-  COMMAND ${CMAKE_SOURCE_DIR}/scripts/fetch --paths
+  COMMAND ${CMAKE_COMMAND} -E env CLOCHE_MACHINE=${CMAKE_SYSTEM_PROCESSOR} ${CMAKE_SOURCE_DIR}/scripts/fetch --paths
   OUTPUT_VARIABLE fetched
   RESULT_VARIABLE fetch_status
   OUTPUT_STRIP_TRAILING_WHITESPACE)

@@ -82,8 +82,9 @@ def finish(root: Path, package: str, out: Path, version: str, arch: str, fields:
     put(root, "DEBIAN/md5sums", "".join(f"{run('md5sum', p).split()[0]}  {p.relative_to(root)}\n" for p in files))
     target = out / f"{package}_{version}_{arch}.deb"
     env = {**os.environ, "SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", "1767225600")}
-    run("dpkg-deb", "--root-owner-group", "-Zxz", "-z6", f"--threads-max={os.cpu_count()}", "--build", root, target,
-        env=env)
+    # CLOCHE_DEB_COMPRESSION=none is for tests.
+    how = ["-Znone"] if os.environ.get("CLOCHE_DEB_COMPRESSION") == "none" else ["-Zxz", "-z6", f"--threads-max={os.cpu_count()}"]
+    run("dpkg-deb", "--root-owner-group", *how, "--build", root, target, env=env)
     return target
 
 
@@ -102,7 +103,7 @@ def add_service(root: Path) -> None:
 def main(build: Path, out: Path) -> None:
     version = (ROOT / "VERSION").read_text().strip()
     arch = architecture(build)
-    work = build / "deb"
+    work = out / ".deb"
     shutil.rmtree(work, ignore_errors=True)
     root, development = work / "cloche", work / "libcloche-dev"
     run("cmake", "--install", build, "--prefix", "/usr", "--strip", env={**os.environ, "DESTDIR": str(root)})
@@ -116,11 +117,12 @@ def main(build: Path, out: Path) -> None:
     depends = needed_libraries(root, arch)
     add_service(root)
     made = [finish(root, "cloche", out, version, arch,
-                   {"Section": "utils", "Depends": f"{depends}, adduser | systemd-sysusers", "Recommends": "ca-certificates"},
+                   {"Section": "utils", "Depends": f"{depends}, adduser | systemd", "Recommends": "ca-certificates"},
                    "private computers for agents: a shell, tools and Python in a sandbox"),
             finish(development, "libcloche-dev", out, version, arch,
                    {"Section": "libdevel", "Depends": f"cloche (= {version}), libfmt-dev, libssl-dev"},
                    "private computers for agents, in a C++ program")]
+    shutil.rmtree(work)
     for path in made:
         print(f"{path.name}: {path.stat().st_size >> 20} MiB")
 

@@ -39,8 +39,8 @@ FILES = {
 }
 
 
-def staged(build: Path) -> Path:
-    root = build / "oci"
+def staged(build: Path, out: Path) -> Path:
+    root = out / ".image-root"
     shutil.rmtree(root, ignore_errors=True)
     elf.run("cmake", "--install", build, "--prefix", "/usr", "--strip", env={**os.environ, "DESTDIR": str(root)})
     for name in LEFT_OUT:
@@ -137,7 +137,7 @@ def main(build: Path, out: Path) -> None:
     sysroot = Path(os.environ.get("CLOCHE_SYSROOT") or "/")
     program = build / "bin/cloche"
     architecture = {"x86_64": "amd64", "aarch64": "arm64"}[elf.machine_of(program)]
-    root, layout = staged(build), out / "image"
+    root, layout = staged(build, out), out / "image"
     shutil.rmtree(layout, ignore_errors=True)
     (layout / "blobs/sha256").mkdir(parents=True)
     files = {p for p in root.rglob("*") if p.is_symlink() or not p.is_dir()}

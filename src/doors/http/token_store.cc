@@ -24,12 +24,19 @@ std::string_view text_of(std::span<const unsigned char> bytes) {
 
 }  // namespace
 
-TokenStore::TokenStore(const std::vector<std::string>& tokens, const std::string& file) {
+TokenStore::TokenStore(const std::vector<std::string>& tokens, std::string file)
+    : file_(std::move(file)) {
   for (const std::string& token : tokens) {
     const Digest digest = digest_of(token);
-    entries_.push_back({digest, "token " + to_hex(std::span(digest).first(6))});
+    given_.push_back({digest, "token " + to_hex(std::span(digest).first(6))});
   }
-  if (!file.empty()) read_file(file);
+  reload();
+}
+
+void TokenStore::reload() {
+  auto entries = std::make_shared<Entries>(given_);
+  if (!file_.empty()) read_file(*entries);
+  entries_.store(std::move(entries));
 }
 
 TokenStore::Digest TokenStore::digest_of(std::string_view text) {
@@ -38,9 +45,9 @@ TokenStore::Digest TokenStore::digest_of(std::string_view text) {
   return digest;
 }
 
-void TokenStore::read_file(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream) throw HostError("cannot read the tokens in " + file);
+void TokenStore::read_file(Entries& entries) const {
+  std::ifstream stream(file_);
+  if (!stream) throw HostError("cannot read the tokens in " + file_);
   std::string line;
   for (int number = 1; std::getline(stream, line); ++number) {
     std::istringstream words(line.substr(0, line.find('#')));
@@ -51,26 +58,27 @@ void TokenStore::read_file(const std::string& file) {
     Digest digest{};
     if (!(words >> hex) || words >> more || !from_hex(hex, digest)) {
       throw HostError(
-          fmt::format("{}:{}: a line is a NAME and the SHA-256 of a token in hex", file, number));
+          fmt::format("{}:{}: a line is a NAME and the SHA-256 of a token in hex", file_, number));
     }
-    entries_.push_back({digest, name});
+    entries.push_back({digest, name});
   }
-  if (entries_.empty()) throw HostError(file + " has no token: a line is NAME SHA256-IN-HEX");
+  if (entries.empty()) throw HostError(file_ + " has no token: a line is NAME SHA256-IN-HEX");
 }
 
 std::optional<std::string> TokenStore::owner_of(std::string_view token) const {
-  if (entries_.empty()) return std::string();
+  const std::shared_ptr<const Entries> entries = entries_.load();
+  if (entries->empty()) return std::string();
   if (token.empty() || token.size() > token_max_bytes) return std::nullopt;
   const Digest digest = digest_of(token);
   const Entry* found = nullptr;
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : *entries) {
     if (is_same_digest(text_of(digest), text_of(entry.digest))) found = &entry;
   }
   return found ? std::optional(found->owner) : std::nullopt;
 }
 
 std::optional<std::string> TokenStore::owner_of_header(std::string_view value) const {
-  if (entries_.empty()) return std::string();
+  if (empty()) return std::string();
   static constexpr std::string_view scheme = "Bearer ";
   if (value.size() <= scheme.size() || !same_text(value.substr(0, scheme.size()), scheme))
     return std::nullopt;

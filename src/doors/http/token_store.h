@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// TokenStore: who may use the server. It holds hashes, never tokens. Thread-safe, as it never
-// changes.
+// TokenStore: who may use the server. It holds hashes, never tokens. Thread-safe.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,11 +18,18 @@ class TokenStore {
   // The tokens themselves, and a file with one token a line: NAME SHA256-IN-HEX; '#' begins a
   // comment. Throws HostError with one sentence for a file that cannot be read, or a line that says
   // nothing.
-  TokenStore(const std::vector<std::string>& tokens, const std::string& file);
+  TokenStore(const std::vector<std::string>& tokens, std::string file);
+  TokenStore(const TokenStore&) = delete;
+  TokenStore& operator=(const TokenStore&) = delete;
+
+  // Reads the file again: from here on its tokens count, and those that it has no more do not. With
+  // a file that is not good it throws HostError as the constructor does, and nothing changes. What
+  // a token has opened already stays.
+  void reload();
 
   // With none, everybody is the same owner and needs no token.
-  bool empty() const noexcept { return entries_.empty(); }
-  std::size_t size() const noexcept { return entries_.size(); }
+  bool empty() const noexcept { return size() == 0; }
+  std::size_t size() const noexcept { return entries_.load()->size(); }
 
   // The owner that a token stands for; nothing for an unknown token. The time it takes
   // does not depend on the token.
@@ -35,10 +43,13 @@ class TokenStore {
     Digest digest;
     std::string owner;
   };
+  using Entries = std::vector<Entry>;
   static Digest digest_of(std::string_view text);
-  void read_file(const std::string& file);
+  void read_file(Entries& entries) const;
 
-  std::vector<Entry> entries_;
+  const std::string file_;
+  Entries given_;
+  std::atomic<std::shared_ptr<const Entries>> entries_;
 };
 
 }  // namespace cloche::http

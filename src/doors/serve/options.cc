@@ -28,7 +28,7 @@ at the root; the steps of `sbs` are at the root with --api steps. It runs until 
 
   --token TOKEN             who may use /v1; may be repeated. Without any, everyone on this machine may
   --tokens-file FILE        the same from a file that holds no token: one a line, a NAME and its SHA-256 in hex
-                            (printf %s "$TOKEN" | sha256sum)
+                            (printf %s "$TOKEN" | sha256sum); SIGHUP has it read again
   --max-connections N       (4096) that a client holds; where all are taken the ones that are silent for the longest time go
   --unsent-limit BYTES      of answers that clients have not read, in memory (512M); half of it for one token
   --rate-limit N            requests a minute for each token (no limit)

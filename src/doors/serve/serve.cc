@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <functional>
 #include <future>
 
 #include "base/host_error.h"
@@ -54,18 +55,21 @@ std::string_view reason_of(session::Event event) {
   }
 }
 
-// SIGTERM and SIGINT are waited for, not caught. Blocked before the first thread starts.
-class EndSignals {
+// SIGTERM and SIGINT, and SIGHUP where it means to read tokens again, are waited for, not caught.
+// Blocked before the first thread starts.
+class Signals {
  public:
-  EndSignals() {
+  explicit Signals(bool with_reload) {
     sigemptyset(&set_);
     sigaddset(&set_, SIGTERM);
     sigaddset(&set_, SIGINT);
+    if (with_reload) sigaddset(&set_, SIGHUP);
     ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   }
-  void wait() const {
-    int number = 0;
-    while (::sigwait(&set_, &number) != 0) {
+  // Until it is asked to end; calls `reload` for each SIGHUP.
+  void wait_for_end(const std::function<void()>& reload) const {
+    for (int number = 0; number != SIGTERM && number != SIGINT;) {
+      if (::sigwait(&set_, &number) == 0 && number == SIGHUP) reload();
     }
   }
   // From here on a second signal ends the program at once.
@@ -107,7 +111,7 @@ void define_figures(http::Metrics& metrics, session::SessionManager& sessions,
 }
 
 int serve(Options options) {
-  const EndSignals signals;
+  const Signals signals(!options.tokens_file.empty());
   take_all_descriptors();
   http::Log log(options.log_format);
   http::Metrics metrics;
@@ -145,7 +149,7 @@ int serve(Options options) {
   options.sessions.saved = [&metrics](const session::SaveEvent& event) {
     count_save(metrics, event);
   };
-  const http::TokenStore tokens(options.tokens, options.tokens_file);
+  http::TokenStore tokens(options.tokens, options.tokens_file);
   session::SessionManager sessions(engine, options.sessions);
   ssh::SshDoor ssh({sessions, log, metrics, tokens}, {options.ssh_host_key, options.ssh_password});
   tunnels = &ssh;
@@ -185,7 +189,14 @@ int serve(Options options) {
     }
   });
 
-  signals.wait();
+  signals.wait_for_end([&] {
+    try {
+      tokens.reload();
+      log.event(http::LogLevel::info, "tokens_read", {{"tokens", std::to_string(tokens.size())}});
+    } catch (const HostError& error) {
+      log.event(http::LogLevel::error, "tokens_not_read", {{"message", error.what()}});
+    }
+  });
   ending = true;
   log.event(http::LogLevel::info, "ending", {{"sessions", std::to_string(sessions.count())}});
   signals.unblock();

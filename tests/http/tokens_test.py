@@ -1,0 +1,64 @@
+"""Who may use the server, and how that changes while it runs."""
+import hashlib
+import signal
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from server import PATIENCE_S, Server
+
+
+def line(name: str, token: str) -> str:
+    return f"{name} {hashlib.sha256(token.encode()).hexdigest()}\n"
+
+
+class TokensTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = Path(folder.name) / "tokens"
+        self.file.write_text("# who\n" + line("ann", "one") + line("bob", "two"))
+        self.server = Server("serve", "--tokens-file", str(self.file), "--token", "always")
+        self.addCleanup(self.server.stop)
+
+    def status(self, token: str) -> int:
+        return self.server.ask("GET", "/sessions", token=token)[0]
+
+    def read_again(self, event: str) -> None:
+        """SIGHUP, and the event of the log that answers it."""
+        before = self.server.log().count(event)
+        self.server.process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + PATIENCE_S
+        while self.server.log().count(event) == before:
+            self.assertIsNone(self.server.process.poll(), self.server.log())
+            self.assertLess(time.monotonic(), deadline, self.server.log())
+            time.sleep(0.01)
+
+    def test_sighup_reads_the_file_again(self):
+        self.assertEqual([self.status(t) for t in ("one", "two", "three", "always")], [200, 200, 401, 200])
+        self.file.write_text(line("bob", "two") + line("cid", "three"))
+        self.assertEqual(self.status("three"), 401)
+        self.read_again("tokens_read")
+        self.assertEqual([self.status(t) for t in ("one", "two", "three", "always")], [401, 200, 200, 200])
+
+    def test_a_file_that_is_not_good_changes_nothing(self):
+        for content in ("ann nonsense\n", "ann\n", None):
+            if content is None:
+                self.file.unlink()
+            else:
+                self.file.write_text(content)
+            self.read_again("tokens_not_read")
+            self.assertEqual([self.status(t) for t in ("one", "three")], [200, 401])
+
+    def test_an_owner_keeps_sessions_under_a_new_token(self):
+        status, _, body = self.server.ask("POST", "/sessions", token="one")
+        self.assertEqual(status, 200, body)
+        self.file.write_text(line("ann", "new"))
+        self.read_again("tokens_read")
+        self.assertIn(b'"sessionId"', self.server.ask("GET", "/sessions", token="new")[2])
+        self.assertEqual(self.server.stop(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
