@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Compiles for aarch64 with Debian's cross compiler; the libraries are scripts/sysroot's. What the build itself runs, and
 # the tests, go through qemu-user.
 set(CMAKE_SYSTEM_NAME Linux)

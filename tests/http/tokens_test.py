@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who may use the server, and how that changes while it runs."""
 import hashlib
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`make deb`: the packages are whole, and the service's unit is one that systemd takes, and hardened."""
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel: built, installed into a fresh environment, and used there with empty caches and nothing
+"""The wheels: built, installed into a fresh environment, and used there with empty caches and nothing
 of the source tree."""
 import os
 import subprocess
@@ -10,8 +10,11 @@ import zipfile
 from pathlib import Path
 
 SDK = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(SDK))
+import wheel_backend  # noqa: E402
+
 BUILD = Path(os.environ["CLOCHE_BUILD"])
-CODE = BUILD / "wheel-code"
+CODE = BUILD / "machine-code"
 
 USE = """
 import cloche, wasmsand, sys
@@ -38,23 +41,51 @@ class WheelTest(unittest.TestCase):
                        "CLOCHE_CODE": str(CODE) if cls.has_code else "none"}
         subprocess.run([sys.executable, SDK / "wheel_backend.py", cls.folder / "dist"], check=True,
                        env=environment, stdout=subprocess.DEVNULL)
-        cls.wheel = next((cls.folder / "dist").glob("*.whl"))
+        cls.wheels = {path.name.partition("-")[0]: path for path in (cls.folder / "dist").glob("*.whl")}
+        cls.wheel = cls.wheels["cloche"]
         subprocess.run([sys.executable, "-m", "venv", cls.folder / "venv"], check=True)
         cls.python = cls.folder / "venv/bin/python"
-        subprocess.run([cls.python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps",
-                        "--disable-pip-version-check", cls.wheel], check=True)
+        subprocess.run([cls.python, "-m", "pip", "install", "--quiet", "--no-index", "--find-links",
+                        cls.folder / "dist", "--disable-pip-version-check", "cloche"], check=True)
 
     def environment(self, home: str) -> dict:
         return {"PATH": "/usr/bin:/bin", "HOME": str(self.folder / home), "LANG": "C.UTF-8"}
 
     def test_it_says_what_it_runs_on(self) -> None:
-        self.assertRegex(self.wheel.name, r"^cloche-[\d.]+-py3-none-manylinux_2_\d+_\w+\.whl$")
+        self.assertRegex(self.wheel.name,
+                         r"^cloche-[\d.]+-py3-none-manylinux_2_17_(\w+)\.musllinux_1_1_\1\.whl$")
         with zipfile.ZipFile(self.wheel) as wheel:
             names = wheel.namelist()
-        for name in ("cloche/_runtime/bin/cloche", "cloche/_runtime/lib/libwasmtime.so", "cloche/py.typed",
-                     "wasmsand/__init__.py", "cloche/_runtime/rootfs/manifest.json", "cloche/_runtime/rootfs/files.pack"):
+        # Its own C library: it asks nothing of the machine's.
+        for name in ("bin/cloche", "lib/cloche", "lib/program", "lib/libwasmtime.so", "lib/libc.so.6"):
+            self.assertIn(f"cloche/_runtime/{name}", names)
+        for name in ("cloche/py.typed", "cloche/_version.py", "wasmsand/__init__.py"):
             self.assertIn(name, names)
-        self.assertNotIn("cloche/_runtime/lib/libc.so.6", names)
+
+    def test_no_two_wheels_bring_the_same_file(self) -> None:
+        seen: dict[str, str] = {}
+        for package, path in self.wheels.items():
+            with zipfile.ZipFile(path) as wheel:
+                for name in wheel.namelist():
+                    self.assertNotIn(name, seen, package)
+                    seen[name] = package
+        for name in ("manifest.json", "files.pack", "system.index", "python.wasm"):
+            self.assertIn(f"cloche/_runtime/rootfs/{name}", seen)
+
+    def test_wheels_are_as_small_as_an_index_wants(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            files = {}
+            for number, size in enumerate((700, 600, 500, 400, 300)):
+                path = Path(folder) / str(number)
+                path.write_bytes(os.urandom(size))
+                files[path.name] = path
+            bins = wheel_backend.in_bins(files, 0, 2200)
+            self.assertEqual(sorted(name for held in bins for name in held), sorted(files))
+            self.assertGreater(len(bins), 1)
+            for held in bins:
+                self.assertLessEqual(sum(path.stat().st_size + 500 for path in held.values()), 2200)
+            with self.assertRaises(SystemExit):
+                wheel_backend.in_bins(files, 0, 1000)
 
     def test_it_works_with_empty_caches(self) -> None:
         words = ["python"] if self.has_code else []
