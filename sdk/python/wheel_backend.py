@@ -223,6 +223,7 @@ def build_wheels(folder: Path, most: int = MOST_BYTES) -> list[str]:
     """The wheels for an index; their names."""
     level, build = int(setting("CLOCHE_WHEEL_LEVEL", None) or 6), build_folder(None)
     platform, made, needs = platform_tag(build), [], []
+    most = most if level else sys.maxsize  # what is not compressed is not for an index
     for package, tag, files in (("cloche-system", "any", system_files(build, None)),
                                 ("cloche-code", platform, code_files(build, None))):
         for number, held in enumerate(in_bins(files, level, most), 1):
