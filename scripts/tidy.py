@@ -208,7 +208,7 @@ def rule_links(_):
     for name in with_suffix(".md"):
         here = Path(name).parent
         for number, line in lines(name):
-            for target in re.findall(r"\]\(([^)\s]+)\)", line):
+            for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line)):
                 if re.match(r"[a-z]+:|#", target):
                     continue
                 path = os.path.normpath(here / target.partition("#")[0])
