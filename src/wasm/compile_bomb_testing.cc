@@ -38,7 +38,8 @@ Bytes bytes(std::initializer_list<unsigned> content) {
 
 }  // namespace
 
-std::vector<std::byte> compile_bomb(std::uint32_t locals, std::uint32_t loops) {
+std::vector<std::byte> compile_bomb(std::uint32_t locals, std::uint32_t loops,
+                                    std::uint32_t functions) {
   constexpr unsigned i32 = 0x7f, loop = 0x03, empty = 0x40, end = 0x0b, local_get = 0x20,
                      local_set = 0x21, i32_const = 0x41, i32_add = 0x6a, br_if = 0x0d;
   Bytes body;
@@ -58,11 +59,16 @@ std::vector<std::byte> compile_bomb(std::uint32_t locals, std::uint32_t loops) {
   }
   put(body, {end});
 
-  Bytes code = bytes({1});
-  put_sized(code, body);
+  Bytes types, code;
+  put_number(types, functions);
+  put_number(code, functions);
+  for (std::uint32_t i = 0; i < functions; ++i) {
+    put(types, {0});
+    put_sized(code, body);
+  }
   Bytes module = bytes({0, 'a', 's', 'm', 1, 0, 0, 0});
   put_section(module, 1, bytes({1, 0x60, 0, 0}));
-  put_section(module, 3, bytes({1, 0}));
+  put_section(module, 3, types);
   put_section(module, 7, bytes({1, 6, '_', 's', 't', 'a', 'r', 't', 0, 0}));
   put_section(module, 10, code);
   return module;

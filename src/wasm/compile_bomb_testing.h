@@ -10,6 +10,8 @@ namespace cloche::wasm {
 
 // One exported _start: `loops` loops, one in the other, each with a use of some of `locals`
 // variables, all of which live through all of them. 2,000 by 1,000 is 16 KB.
-std::vector<std::byte> compile_bomb(std::uint32_t locals, std::uint32_t loops);
+// With many small `functions` it is time alone that it takes.
+std::vector<std::byte> compile_bomb(std::uint32_t locals, std::uint32_t loops,
+                                    std::uint32_t functions = 1);
 
 }  // namespace cloche::wasm
