@@ -8,7 +8,7 @@
 
 namespace {
 
-cloche::Sandbox& sandbox() {
+cloche::Sandbox& fuzzed_sandbox() {
   static cloche::Engine engine({});
   static const std::unique_ptr<cloche::Sandbox> one = engine.create({.file_limit_bytes = 1 << 20});
   return *one;
@@ -34,12 +34,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 2) return 0;
   const std::string_view input(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::size_t piece = data[1] == 0 ? input.size() + 1 : data[1];
-  Files& files = sandbox().files();
+  Files& files = fuzzed_sandbox().files();
   (void)files.make_directory("/workspace/d");
   (void)files.write("/workspace/d/f", "content");
   if (data[0] % 3 == 0) {
-    ssh::SftpServer sftp(sandbox(), input.size() % 2 == 0 ? ssh::SymlinkOrder::target_first
-                                                          : ssh::SymlinkOrder::link_first);
+    ssh::SftpServer sftp(fuzzed_sandbox(), input.size() % 2 == 0 ? ssh::SymlinkOrder::target_first
+                                                                 : ssh::SymlinkOrder::link_first);
     talk(sftp, input, piece);
   } else {
     ssh::ScpOptions options;

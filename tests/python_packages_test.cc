@@ -190,9 +190,9 @@ TEST(Packages, ComeFromTheOperatorsWheels) {
   std::ofstream(folder / "broken_three-1.0-py3-none-any.whl", std::ios::binary) << torn;
   std::filesystem::create_directory(folder / "broken_four-1.0-py3-none-any.whl");
   EXPECT_EQ(run(*make_sandbox(options), "tiny").stdout_data, "tiny runs\n");
-  for (const char* name : {"nonesuch", "broken-one", "broken-three", "broken-four"}) {
-    options.packages = {name};
-    EXPECT_THROW((void)make_sandbox(options), std::runtime_error) << name;
+  for (const char* refused : {"nonesuch", "broken-one", "broken-three", "broken-four"}) {
+    options.packages = {refused};
+    EXPECT_THROW((void)make_sandbox(options), std::runtime_error) << refused;
   }
   std::filesystem::remove_all(folder);
 }
