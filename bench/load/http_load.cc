@@ -40,7 +40,7 @@ std::string json_text(std::string_view text) {
 
 std::string request(std::string_view method, const std::string& path, const std::string& body) {
   return std::string(method) + " " + path +
-         " HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: " +
+         " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
          std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 

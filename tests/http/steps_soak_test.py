@@ -16,7 +16,7 @@ KILLED_CLIENT = """
 import socket, sys
 sock = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
 body = '{"sandbox_id":"%s","type":"bash","payload":{"cmd":"echo up; sleep 1000"}}' % sys.argv[2]
-sock.sendall(("POST /sessions/%s/step HTTP/1.1\\r\\nHost: a\\r\\nContent-Type: application/json\\r\\n"
+sock.sendall(("POST /sessions/%s/step HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Type: application/json\\r\\n"
               "Content-Length: %d\\r\\n\\r\\n%s" % (sys.argv[2], len(body), body)).encode())
 print("sent", flush=True)
 sock.recv(1)
@@ -34,7 +34,7 @@ class Life:
         self.session = ""
 
     def send(self, method: str, path: str, body: str = "") -> None:
-        self.sock.sendall(f"{method} {path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+        self.sock.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                           f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
 
     def begin(self) -> None:
@@ -182,7 +182,7 @@ class Soak(unittest.TestCase):
         until(self.settled, "the descriptors are as many as before")
         session = json.loads(self.server.ask("POST", "/sessions")[2])["session_id"]
         body = json.dumps({"sandbox_id": session, "type": "bash", "payload": {"cmd": "echo x"}})
-        good = (f"POST /sessions/{session}/step HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+        good = (f"POST /sessions/{session}/step HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                 f"Content-Length: {len(body)}\r\n\r\n{body}").encode()
         chance = random.Random(8)
         for _ in range(300):
