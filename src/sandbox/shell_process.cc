@@ -74,9 +74,10 @@ std::optional<wasm::Outcome> ShellProcess::Shared::take_requests(kernel::Task& t
     } else if (request) {
       perform(task, lock);
       if (!outcome.returned() || task.unwinding()) return outcome;
-    } else if (std::optional<wasm::Outcome> end = run_handlers(task, lock)) {
-      return end;
     } else {
+      if (std::optional<wasm::Outcome> end = run_handlers(task, lock)) return end;
+      // The lock was free while handlers ran: a turn that was asked for then finds no other taker.
+      if (request || (copying && !hosted)) continue;
       task.park();
       return std::nullopt;
     }
