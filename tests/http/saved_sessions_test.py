@@ -71,7 +71,7 @@ class Survival(unittest.TestCase):
 
     def test_every_kind_of_file_survives_a_kill(self):
         make = ("echo secret > f; chmod 0 f; truncate -s 1G sparse; printf x | dd of=sparse bs=1 seek=900M conv=notrunc 2>/dev/null; "
-                "ln f g; ln -s nowhere l; mkfifo p; touch -d '2001-02-03 04:05:06' f; setfattr -n user.a -v b sparse 2>/dev/null; "
+                "ln f g; ln -s nowhere l; mkfifo p; touch -d '2001-02-03 04:05:06' f; setfattr -n user.a -v b sparse 2>/dev/null; touch -h -d '2002-03-04 05:06:07' l p sparse; "
                 "p=$(printf 'deep/%.0s' {1..600}); for i in 1 2 3; do mkdir -p $p; cd $p; done 2>/dev/null; echo ground > file")
         look = ("stat -c '%n %a %s %h %Y %F' f g l p sparse; du -k sparse | cut -f1; tail -c +943718401 sparse | head -c 1; "
                 "chmod 600 f; cat g; p=$(printf 'deep/%.0s' {1..600}); for i in 1 2 3; do cd $p; done 2>/dev/null; cat file")
