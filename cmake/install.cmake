@@ -2,7 +2,7 @@
 # What is installed, below a prefix that may be chosen, and moved, later:
 #
 #   bin/cloche, bin/sbs             the program
-#   lib/cloche/                     what belongs to it: libwasmtime.so, cloche-compile, rootfs/ (the guests' system),
+#   lib/cloche/                     what belongs to it: libwasmtime.so, cloche-compile, cloche-warden, rootfs/ (the guests' system),
 #                                   code/ (machine code for it, where that was made)
 #   lib/libcloche.so, libcloche.a   the library; lib/cmake/cloche and lib/pkgconfig find it
 #   include/cloche/                 its headers
@@ -11,7 +11,7 @@
 # The target `installation` builds all of it; `cmake --install` copies, and asks no network.
 
 set(private_folder lib/cloche)
-set(library_layers base wasm vfs kernel net python packages sandbox)
+set(library_layers base wasm vfs kernel net python packages warden native sandbox)
 list(TRANSFORM library_layers REPLACE "(.+)" "$<TARGET_OBJECTS:cloche_\\1>" OUTPUT_VARIABLE library_objects)
 
 # One archive, and one shared library, of the layers that an embedding program uses. The shared one shows what the
@@ -44,10 +44,10 @@ add_custom_command(
   COMMENT "Manual pages and shell completion"
   VERBATIM)
 add_custom_target(installation DEPENDS ${manual}/stamp)
-add_dependencies(installation cloche cloche-compile cloche_static cloche_shared)
+add_dependencies(installation cloche cloche-compile cloche-warden cloche_static cloche_shared)
 
 install(TARGETS cloche RUNTIME DESTINATION bin)
-install(TARGETS cloche-compile RUNTIME DESTINATION ${private_folder})
+install(TARGETS cloche-compile cloche-warden RUNTIME DESTINATION ${private_folder})
 install(CODE [[file(CREATE_LINK cloche $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin/sbs SYMBOLIC)]])
 install(TARGETS cloche_shared LIBRARY DESTINATION lib)
 # Debug information of an archive is most of it.

@@ -3,7 +3,7 @@
 # bench/*.cc, fuzz/*_fuzz.cc, examples/*.cc. A folder with nothing in it yet adds nothing.
 
 set(all_layers cloche_cli cloche_rpc cloche_serve cloche_rest cloche_ssh cloche_steps cloche_http cloche_session
-    cloche_sandbox cloche_packages cloche_python cloche_kernel cloche_vfs
+    cloche_sandbox cloche_native cloche_warden cloche_packages cloche_python cloche_kernel cloche_vfs
     cloche_wasm cloche_base)
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*.cc)
@@ -13,7 +13,7 @@ if(test_sources)
   cloche_test(cloche_test
     SOURCES ${test_sources} ${testing_sources} ${library_sources}
     LIBRARIES ${all_layers} cloche_cli_testing)
-  add_dependencies(cloche_test cloche cloche-compile)  # some of them run the program
+  add_dependencies(cloche_test cloche cloche-compile cloche-warden)  # some of them run the program
 endif()
 
 add_subdirectory(tests/differential)

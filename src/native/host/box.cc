@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/host/box.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "base/write_fully.h"
+#include "native/host/patience.h"
+#include "native/warden/packet.h"
+
+namespace cloche::native {
+namespace {
+
+using warden::Answer;
+using warden::Ask;
+using warden::Packet;
+using warden::Request;
+
+constexpr std::size_t most_argument_bytes = 2 << 20;  // as Linux has it by default
+
+void add_string(std::string& text, const std::string& string) {
+  text += string;
+  text += '\0';
+}
+
+Result<UniqueFd> argument_file(const CommandSpec& spec) {
+  std::string text;
+  const auto fits = [&](const std::string& string) {
+    return string.find('\0') == std::string::npos &&
+           string.size() < most_argument_bytes - text.size();
+  };
+  if (!fits(spec.directory)) return Errno::inval;
+  add_string(text, spec.directory);
+  for (const auto* list : {&spec.arguments, &spec.environment}) {
+    for (const std::string& string : *list) {
+      if (string.find('\0') != std::string::npos) return Errno::inval;
+      if (!fits(string)) return Errno::toobig;
+      add_string(text, string);
+    }
+  }
+  UniqueFd file(::memfd_create("cloche arguments", MFD_CLOEXEC));
+  if (!file || !write_fully(file.get(), text)) return errno_from_host(errno);
+  return file;
+}
+
+}  // namespace
+
+bool readable_within(int fd, std::chrono::milliseconds limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - std::chrono::steady_clock::now());
+    pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
+    const int ready =
+        ::poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    if (ready > 0) return true;
+    if (ready == 0 || errno != EINTR) return false;
+  }
+}
+
+Result<Sockets> make_sockets() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    return errno_from_host(errno);
+  return Sockets{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Result<std::optional<Answer>> Command::receive() {
+  Packet packet;
+  Answer answer;
+  if (!warden::receive_record(channel_.get(), answer, packet, MSG_DONTWAIT)) {
+    if (errno == EAGAIN) return std::optional<Answer>();
+    return Errno::pipe;
+  }
+  if (answer.tell == warden::Tell::terminal) terminal_.reset(packet.take_fd(0));
+  return std::optional(answer);
+}
+
+void Command::kill() {
+  (void)warden::send_record(channel_.get(), warden::RunOrder{.order = warden::Order::kill});
+}
+
+void Command::signal(int number) {
+  (void)warden::send_record(channel_.get(),
+                            warden::RunOrder{.order = warden::Order::signal, .signal = number});
+}
+
+Box::Box(UniqueFd socket, UniqueFd process)
+    : socket_(std::move(socket)),
+      process_(std::move(process)),
+      files_([this] { return open_channel(Request{.ask = Ask::files}, {}); }) {}
+
+Box::~Box() {
+  end();
+  (void)readable_within(process_.get(), patience);
+}
+
+void Box::end() noexcept {
+  (void)::syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0);
+  (void)::shutdown(socket_.get(), SHUT_RDWR);
+}
+
+Result<UniqueFd> Box::open_channel(const Request& request, std::span<const int> more) {
+  CLOCHE_ASSIGN(Sockets sockets, make_sockets());
+  std::vector<int> fds{sockets.theirs.get()};
+  fds.insert(fds.end(), more.begin(), more.end());
+  if (!warden::send_record(socket_.get(), request, fds)) return Errno::pipe;
+  return std::move(sockets.ours);
+}
+
+Result<std::unique_ptr<Command>> Box::start(const CommandSpec& spec) {
+  CLOCHE_ASSIGN(const UniqueFd arguments, argument_file(spec));
+  Request request{.ask = Ask::run, .has_terminal = spec.terminal.has_value()};
+  if (spec.terminal) request.terminal = *spec.terminal;
+  request.arguments = static_cast<std::uint32_t>(spec.arguments.size());
+  request.variables = static_cast<std::uint32_t>(spec.environment.size());
+  std::vector<int> fds{arguments.get()};
+  fds.insert(fds.end(), spec.files.begin(), spec.files.end());
+  CLOCHE_ASSIGN(UniqueFd channel, open_channel(request, fds));
+  return std::make_unique<Command>(std::move(channel));
+}
+
+// A box whose pid 1 does not answer is of no use to anybody.
+Result<Answer> Box::ask(Ask what, UniqueFd* beside) {
+  CLOCHE_ASSIGN(const UniqueFd channel, open_channel(Request{.ask = what}, {}));
+  Packet packet;
+  Answer answer;
+  if (!readable_within(channel.get(), patience)) {
+    end();
+    return Errno::io;
+  }
+  if (!warden::receive_record(channel.get(), answer, packet)) return Errno::pipe;
+  if (answer.value != 0) return errno_from_host(answer.value);
+  if (beside != nullptr) beside->reset(packet.take_fd(0));
+  return answer;
+}
+
+void Box::kill_all() { (void)ask(Ask::kill); }
+
+void Box::drain(std::span<const int> pipes) {
+  if (!pipes.empty()) (void)warden::send_record(socket_.get(), Request{.ask = Ask::drain}, pipes);
+}
+
+Result<BoxFigures> Box::figures() {
+  CLOCHE_ASSIGN(const Answer answer, ask(Ask::figures));
+  return BoxFigures{.file_bytes = answer.file_bytes,
+                    .file_inodes = answer.file_inodes,
+                    .memory_bytes = answer.memory_bytes,
+                    .processes = static_cast<std::size_t>(answer.processes)};
+}
+
+Result<std::unique_ptr<Box::Pause>> Box::pause() {
+  UniqueFd changes;
+  CLOCHE_TRY(ask(Ask::upper, &changes));
+  if (!changes) return Errno::io;
+  CLOCHE_TRY(ask(Ask::pause));
+  return std::make_unique<Pause>(*this, std::move(changes));
+}
+
+Box::Pause::~Pause() { (void)box_.ask(Ask::resume); }
+
+}  // namespace cloche::native

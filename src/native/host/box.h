@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Box: native processes behind a wall, with files, terminals and a loopback of their own. Made by a
+// Warden. What is asked of it is answered by its pid 1, which no guest can hold up; a box that does
+// not answer nevertheless is ended.
+//
+// Threads: every member may be called from any thread. Destroying it ends all that runs in it and
+// waits for that.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "native/host/file_client.h"
+#include "native/warden/wire.h"
+
+namespace cloche::native {
+
+struct CommandSpec {
+  std::vector<std::string>
+      arguments;  // the first is the program, looked up in PATH without a slash
+  std::vector<std::string> environment;  // NAME=value
+  std::string directory;                 // absolute
+  std::optional<warden::TerminalShape> terminal;
+  std::vector<int> files;  // descriptors 0, 1, ... of the command, copied; none with a terminal
+};
+
+// A command of a box. Destroying it ends the command and all that it has started, unless the
+// command itself has ended: then what it left goes on.
+class Command {
+ public:
+  explicit Command(UniqueFd channel) : channel_(std::move(channel)) {}
+
+  // Readable when receive() has something.
+  int channel() const noexcept { return channel_.get(); }
+  // What pid 1 says next; nothing: there is nothing yet. EPIPE: the box is gone.
+  Result<std::optional<warden::Answer>> receive();
+  // The master of its terminal, after Tell::terminal.
+  UniqueFd take_terminal() noexcept { return std::move(terminal_); }
+
+  // Asks for the end of all that the command has started; Tell::killed comes.
+  void kill();
+  void signal(int number);
+
+ private:
+  UniqueFd channel_;
+  UniqueFd terminal_;
+};
+
+struct BoxFigures {
+  std::uint64_t file_bytes = 0;
+  std::uint64_t file_inodes = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t processes = 0;
+};
+
+class Box {
+ public:
+  Box(UniqueFd socket, UniqueFd process);
+  ~Box();
+  Box(const Box&) = delete;
+  Box& operator=(const Box&) = delete;
+
+  // Where the command cannot be started it says so on its channel. E2BIG: more arguments than there
+  // is room for.
+  Result<std::unique_ptr<Command>> start(const CommandSpec& spec);
+  FileClient& files() noexcept { return files_; }
+
+  // Ends all processes.
+  void kill_all();
+  // Nobody wants what is still written to these pipes: the box reads them itself. At most six.
+  void drain(std::span<const int> pipes);
+  Result<BoxFigures> figures();
+
+  // The folder of changes, with all processes stopped until the object is gone.
+  class Pause {
+   public:
+    Pause(Box& box, UniqueFd changes) : box_(box), changes_(std::move(changes)) {}
+    ~Pause();
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+    int changes() const noexcept { return changes_.get(); }
+
+   private:
+    Box& box_;
+    UniqueFd changes_;
+  };
+  Result<std::unique_ptr<Pause>> pause();
+
+  // Ends it at once; everything fails from then on.
+  void end() noexcept;
+
+ private:
+  Result<warden::Answer> ask(warden::Ask what, UniqueFd* beside = nullptr);
+  Result<UniqueFd> open_channel(const warden::Request& request, std::span<const int> more);
+
+  UniqueFd socket_;
+  UniqueFd process_;
+  FileClient files_;
+};
+
+}  // namespace cloche::native

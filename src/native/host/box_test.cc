@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/host/box.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <csignal>
+
+#include "native/host/patience.h"
+#include "native/host/test_image_testing.h"
+
+namespace cloche::native {
+namespace {
+
+using warden::Answer;
+using warden::Tell;
+
+class BoxTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    CLOCHE_NEEDS_BOXES();
+    image_.reset(::open(test_image().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    box_ = warden_.make(plan());
+  }
+
+  BoxPlan plan() const { return {.image = image_.get(), .processes = 64}; }
+
+  struct Started {
+    std::unique_ptr<Command> command;
+    UniqueFd output;
+  };
+  Started start(const std::string& script, Box* box = nullptr) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    const UniqueFd writing(ends[1]);
+    const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    Result<std::unique_ptr<Command>> command =
+        (box ? box : box_.get())
+            ->start({.arguments = {"bash", "-c", script},
+                     .environment = {"PATH=/usr/bin:/bin"},
+                     .directory = "/workspace",
+                     .files = {nothing.get(), writing.get(), writing.get()}});
+    EXPECT_TRUE(command.ok());
+    return {*std::move(command), UniqueFd(ends[0])};
+  }
+
+  static Answer next(Command& command) {
+    EXPECT_TRUE(readable_within(command.channel(), patience));
+    const Result<std::optional<Answer>> answer = command.receive();
+    EXPECT_TRUE(answer && *answer);
+    return answer && *answer ? **answer : Answer{};
+  }
+
+  static std::string read_all(const UniqueFd& from) {
+    std::string text;
+    std::array<char, 4096> piece{};
+    for (ssize_t got = 1; got > 0;) {
+      got = ::read(from.get(), piece.data(), piece.size());
+      if (got > 0) text.append(piece.data(), static_cast<std::size_t>(got));
+    }
+    return text;
+  }
+
+  std::string run(const std::string& script, Box* box = nullptr) {
+    Started started = start(script, box);
+    std::string text = read_all(started.output);
+    EXPECT_EQ(next(*started.command).tell, Tell::ended);
+    return text;
+  }
+
+  Warden warden_{warden_program()};
+  UniqueFd image_;
+  std::unique_ptr<Box> box_;
+};
+
+TEST_F(BoxTest, ACommandRunsAndItsStatusIsTold) {
+  Started started = start("echo hello; exit 3");
+  EXPECT_EQ(read_all(started.output), "hello\n");
+  const Answer end = next(*started.command);
+  EXPECT_EQ(end.tell, Tell::ended);
+  EXPECT_EQ(WEXITSTATUS(end.value), 3);
+}
+
+TEST_F(BoxTest, AProgramThatIsNotThereIsToldWithItsErrno) {
+  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  auto command = box_->start({.arguments = {"no-such-program"},
+                              .environment = {},
+                              .directory = "/",
+                              .files = {nothing.get(), nothing.get(), nothing.get()}});
+  ASSERT_TRUE(command.ok());
+  const Answer answer = next(**command);
+  EXPECT_EQ(answer.tell, Tell::not_started);
+  EXPECT_EQ(answer.step, warden::Step::program);
+  EXPECT_EQ(answer.value, ENOENT);
+}
+
+TEST_F(BoxTest, FilesAreSeenFromBothSides) {
+  FileClient& files = box_->files();
+  const std::string content(300'000, 'x');
+  ASSERT_TRUE(files.make_folders("/workspace/a/b").ok());
+  using namespace warden::file_open;
+  auto file = files.open("/workspace/a/b/c", write | create, 0640);
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(files.write(*file, 0, content).ok());
+  EXPECT_EQ(run("stat -c '%s %a' a/b/c; echo more >>a/b/c"), "300000 640\n");
+  auto again = files.open("/workspace/a/b/c", read, 0);
+  ASSERT_TRUE(again.ok());
+  const auto text = files.read(*again, 0, 1 << 20);
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(*text, content + "more\n");
+  const auto list = files.list("/workspace/a", 10);
+  ASSERT_TRUE(list.ok());
+  ASSERT_EQ(list->size(), 1U);
+  EXPECT_EQ(list->front().name, "b");
+  EXPECT_EQ(files.open("/workspace", read, 0).error(), Errno::isdir);
+}
+
+// Killed in whatever session it is; what another run has started goes on.
+TEST_F(BoxTest, KillEndsARunsTreeAndNothingElse) {
+  Started other = start("echo up; exec sleep 1000");
+  std::array<char, 3> up{};
+  ASSERT_EQ(::read(other.output.get(), up.data(), up.size()), 3);
+  Started run = start(
+      "setsid bash -c 'trap \"\" TERM HUP; (setsid sleep 1001 &); sleep 1002' & (sleep 1003 &); "
+      "echo up; wait");
+  ASSERT_EQ(::read(run.output.get(), up.data(), up.size()), 3);
+  run.command->kill();
+  bool ended = false, killed = false;
+  while (!killed) {
+    const Answer answer = next(*run.command);
+    ended |= answer.tell == Tell::ended;
+    killed = answer.tell == Tell::killed;
+  }
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(read_all(run.output), "");  // nobody holds it any more
+  EXPECT_EQ(this->run("ps ax -o args= | grep -c '^sleep 100[1-3]'"), "0\n");
+  EXPECT_EQ(this->run("ps ax -o args= | grep -c '^sleep 1000'"), "1\n");
+}
+
+TEST_F(BoxTest, AForkHasTheFilesAsTheyWere) {
+  run("echo before >f; rm /usr/bin/yes; mkdir -p /opt/x; ln f g");
+  std::unique_ptr<Box> twin;
+  {
+    auto pause = box_->pause();
+    ASSERT_TRUE(pause.ok());
+    BoxPlan twin_plan = plan();
+    twin_plan.begin_with = (*pause)->changes();
+    twin = warden_.make(twin_plan);
+  }
+  run("echo after >f");
+  EXPECT_EQ(run("cat f g; ls -d /usr/bin/yes /opt/x 2>&1; stat -c %h f", twin.get()),
+            "before\nbefore\nls: cannot access '/usr/bin/yes': No such file or directory\n/opt/x\n"
+            "2\n");
+  EXPECT_EQ(run("cat f"), "after\n");
+}
+
+TEST_F(BoxTest, ATerminalIsOne) {
+  auto command = box_->start({.arguments = {"bash", "-c", "tty; stty size; read x; echo got $x"},
+                              .environment = {"PATH=/usr/bin:/bin"},
+                              .directory = "/",
+                              .terminal = warden::TerminalShape{.rows = 12, .columns = 34},
+                              .files = {}});
+  ASSERT_TRUE(command.ok());
+  ASSERT_EQ(next(**command).tell, Tell::terminal);
+  const UniqueFd master = (*command)->take_terminal();
+  ASSERT_TRUE(static_cast<bool>(master));
+  std::string shown;
+  bool typed = false;
+  while (shown.find("got") == std::string::npos ||
+         shown.find("hi", shown.find("got")) == std::string::npos) {
+    ASSERT_TRUE(readable_within(master.get(), patience));
+    std::array<char, 256> piece{};
+    const ssize_t got = ::read(master.get(), piece.data(), piece.size());
+    ASSERT_GT(got, 0) << shown;
+    shown.append(piece.data(), static_cast<std::size_t>(got));
+    if (!typed && shown.find("12 34") != std::string::npos) {
+      ASSERT_EQ(::write(master.get(), "hi\r", 3), 3);
+      typed = true;
+    }
+  }
+  EXPECT_NE(shown.find("/dev/pts/0"), std::string::npos);
+}
+
+TEST_F(BoxTest, QuotasHold) {
+  BoxPlan small = plan();
+  small.file_bytes = 8 << 20;
+  small.file_inodes = 100;
+  const auto box = warden_.make(small);
+  EXPECT_EQ(run("dd if=/dev/zero of=big bs=1M count=20 2>/dev/null || echo full; rm big; "
+                "for i in $(seq 200); do : 2>/dev/null >f$i || break; done; "
+                "[ $i -lt 100 ] && echo few; dd if=/dev/zero of=/dev/shm/x bs=1M count=20 "
+                "2>/dev/null || echo full",
+                box.get()),
+            "full\nfew\nfull\n");
+}
+
+TEST_F(BoxTest, TheEndOfABoxIsTheEndOfAllInIt) {
+  Started started = start("echo up; (setsid sleep 1000 &); sleep 1000");
+  std::array<char, 3> up{};
+  ASSERT_EQ(::read(started.output.get(), up.data(), up.size()), 3);
+  box_.reset();
+  EXPECT_EQ(read_all(started.output), "");
+  EXPECT_EQ(started.command->receive().error(), Errno::pipe);
+}
+
+TEST_F(BoxTest, MemoryBeyondTheLimitEndsTheLargestProcess) {
+  BoxPlan small = plan();
+  small.memory_bytes = 64 << 20;
+  const auto box = warden_.make(small);
+  Started started = start("x=$(head -c 400M /dev/zero | tr '\\0' x); echo ${#x}", box.get());
+  (void)read_all(started.output);
+  const Answer end = next(*started.command);
+  EXPECT_EQ(end.tell, Tell::ended);
+  EXPECT_TRUE(end.memory_exceeded);
+}
+
+}  // namespace
+}  // namespace cloche::native

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "native/host/warden.h"
+
+namespace cloche::native {
+namespace {
+
+using warden::Step;
+
+struct StepText {
+  const char* step;
+  const char* remedy;
+};
+
+constexpr const char* container_remedy =
+    "in a container, start it with a filter and an AppArmor profile that let unshare, mount and "
+    "pivot_root pass (--security-opt seccomp=unconfined --security-opt apparmor=unconfined), or "
+    "use "
+    "the wasm engine";
+
+StepText text_of(Step step, int error) {
+  switch (step) {
+    case Step::namespaces:
+      if (error == ENOSPC || error == EUSERS)
+        return {"making its namespaces", "raise user.max_user_namespaces by sysctl"};
+      if (error == EAGAIN || error == ENOMEM)
+        return {"making its namespaces", "fewer sandboxes at once, or higher limits of processes"};
+      return {"making its namespaces",
+              "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, and "
+              "kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu), or use the wasm engine"};
+    case Step::identity:
+      return {"mapping its user",
+              "allow unprivileged user namespaces (on Ubuntu sysctl "
+              "kernel.apparmor_restrict_unprivileged_userns=0), or use the wasm engine"};
+    case Step::storage: return {"making its files in memory", "give it more bytes and inodes"};
+    case Step::copy:
+      return {"copying the files that it begins with", "give it more bytes and inodes"};
+    case Step::overlay:
+      return {"putting its changes over the image",
+              "Linux 5.11 or later, and a store of images on a file system that overlays take"};
+    case Step::proc:
+      return {"mounting its /proc",
+              "where this is a container with a masked /proc, start it with --security-opt "
+              "systempaths=unconfined, or use the wasm engine"};
+    case Step::propagation:
+    case Step::devices:
+    case Step::pivot: return {"mounting its files", container_remedy};
+    case Step::loopback: return {"raising its loopback", container_remedy};
+    case Step::limits: return {"setting its limits", "raise the limits of this process"};
+    case Step::landlock:
+    case Step::privileges:
+    case Step::filter: return {"putting up its wall", container_remedy};
+    case Step::terminal: return {"making its terminal", "fewer terminals at once"};
+    case Step::directory: return {"entering the folder", "name one that is there"};
+    case Step::program: return {"starting the program", "name one that is there"};
+    case Step::none: break;
+  }
+  return {"making it", container_remedy};
+}
+
+}  // namespace
+
+std::string explain(Step step, int error) {
+  const StepText text = text_of(step, error);
+  return fmt::format("a linux sandbox cannot be made here: {} failed ({}); {}", text.step,
+                     std::strerror(error), text.remedy);
+}
+
+}  // namespace cloche::native

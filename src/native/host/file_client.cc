@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/host/file_client.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "native/host/patience.h"
+#include "native/warden/packet.h"
+
+namespace cloche::native {
+namespace {
+
+using warden::FileAnswer;
+using warden::FileOp;
+using warden::FileRequest;
+
+Result<std::string> strings(std::string_view path, std::string_view other) {
+  if (path.size() >= warden::most_path || other.size() >= warden::most_path)
+    return Errno::nametoolong;
+  if (path.empty()) return Errno::noent;
+  std::string text;
+  for (const std::string_view one : {path, other}) {
+    if (one.find('\0') != std::string_view::npos) return Errno::inval;
+    text += one;
+    text += '\0';
+  }
+  return text;
+}
+
+// One entry, taken from the front. The bytes come from inside: nothing of them is believed.
+Result<FileEntry> take_entry(std::string_view& bytes) {
+  warden::FileEntry head;
+  if (bytes.size() < sizeof head) return Errno::io;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  bytes.remove_prefix(sizeof head);
+  const std::size_t text = std::size_t{head.name_bytes} + head.target_bytes;
+  if (bytes.size() < text) return Errno::io;
+  FileEntry entry{.name = std::string(bytes.substr(0, head.name_bytes)),
+                  .target = std::string(bytes.substr(head.name_bytes, head.target_bytes)),
+                  .mode = head.mode,
+                  .size = head.size,
+                  .modified_ns = head.modified_ns,
+                  .created_ns = head.created_ns};
+  bytes.remove_prefix(text);
+  return entry;
+}
+
+}  // namespace
+
+Result<void> FileClient::send(const FileRequest& request, std::string_view payload) {
+  if (!channel_) {
+    CLOCHE_ASSIGN(channel_, connect_());
+    ++server_;
+  }
+  const std::array<std::span<const std::byte>, 2> parts{std::as_bytes(std::span(&request, 1)),
+                                                        std::as_bytes(std::span(payload))};
+  if (warden::send(channel_.get(), parts, {})) return {};
+  channel_.reset();
+  return Errno::pipe;
+}
+
+Result<FileClient::Reply> FileClient::receive() {
+  std::string bytes(sizeof(FileAnswer) + warden::most_piece, '\0');
+  warden::Packet packet;
+  long got = -1;
+  if (readable_within(channel_.get(), patience))
+    got = warden::receive(channel_.get(), std::as_writable_bytes(std::span(bytes)), packet);
+  Reply reply;
+  if (got < static_cast<long>(sizeof reply.answer)) {
+    channel_.reset();
+    return Errno::io;
+  }
+  std::memcpy(&reply.answer, bytes.data(), sizeof reply.answer);
+  bytes.resize(static_cast<std::size_t>(got));
+  reply.bytes = bytes.substr(sizeof reply.answer);
+  if (reply.answer.error != 0) return errno_from_host(reply.answer.error);
+  return reply;
+}
+
+Result<FileClient::Reply> FileClient::exchange(const FileRequest& request,
+                                               std::string_view payload) {
+  CLOCHE_TRY(send(request, payload));
+  return receive();
+}
+
+// A server that had ended before it was asked is replaced; one that ends while it works is an error,
+// because nobody knows how far it came.
+Result<FileClient::Reply> FileClient::call(const FileRequest& request, std::string_view payload) {
+  const std::lock_guard lock(mutex_);
+  if (const Result<void> sent = send(request, payload); !sent) {
+    if (sent.error() != Errno::pipe) return sent.error();
+    return exchange(request, payload);
+  }
+  return receive();
+}
+
+Result<FileClient::Reply> FileClient::call(Handle file, FileRequest request,
+                                           std::string_view payload) {
+  const std::lock_guard lock(mutex_);
+  if (!channel_ || file.server != server_) return Errno::io;
+  request.handle = file.number;
+  return exchange(request, payload);
+}
+
+Result<void> FileClient::at(FileRequest request, std::string_view path, std::string_view other) {
+  CLOCHE_ASSIGN(const std::string payload, strings(path, other));
+  CLOCHE_TRY(call(request, payload));
+  return {};
+}
+
+Result<FileClient::Handle> FileClient::open(std::string_view path, std::uint32_t flags,
+                                            std::uint32_t mode) {
+  CLOCHE_ASSIGN(const std::string payload, strings(path, {}));
+  CLOCHE_ASSIGN(const Reply reply,
+                call({.op = FileOp::open, .number = flags, .mode = mode}, payload));
+  const std::lock_guard lock(mutex_);
+  return Handle{server_, reply.answer.handle};
+}
+
+void FileClient::close(Handle file) { (void)call(file, {.op = FileOp::close}); }
+
+Result<std::string> FileClient::read(Handle file, std::uint64_t offset, std::size_t size) {
+  std::string content;
+  while (content.size() < size) {
+    const auto piece = static_cast<std::uint32_t>(
+        std::min<std::size_t>(size - content.size(), warden::most_piece));
+    CLOCHE_ASSIGN(
+        const Reply reply,
+        call(file, {.op = FileOp::read, .number = piece, .offset = offset + content.size()}));
+    if (reply.bytes.empty()) break;
+    content.append(reply.bytes, 0, piece);
+  }
+  return content;
+}
+
+Result<void> FileClient::write(Handle file, std::uint64_t offset, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::string_view piece = bytes.substr(0, warden::most_piece);
+    CLOCHE_TRY(call(file, {.op = FileOp::write, .offset = offset}, piece));
+    offset += piece.size();
+    bytes.remove_prefix(piece.size());
+  }
+  return {};
+}
+
+Result<void> FileClient::append(Handle file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::string_view piece = bytes.substr(0, warden::most_piece);
+    CLOCHE_TRY(call(file, {.op = FileOp::append}, piece));
+    bytes.remove_prefix(piece.size());
+  }
+  return {};
+}
+
+Result<void> FileClient::truncate(Handle file, std::uint64_t size) {
+  CLOCHE_TRY(call(file, {.op = FileOp::truncate, .offset = size}));
+  return {};
+}
+
+Result<void> FileClient::change_mode(Handle file, std::uint32_t mode) {
+  CLOCHE_TRY(call(file, {.op = FileOp::handle_mode, .mode = mode}));
+  return {};
+}
+
+Result<void> FileClient::set_times(Handle file, const Times& times) {
+  CLOCHE_TRY(call(file, {.op = FileOp::handle_times,
+                         .accessed_ns = times.accessed_ns,
+                         .modified_ns = times.modified_ns}));
+  return {};
+}
+
+Result<FileEntry> FileClient::stat(Handle file) {
+  CLOCHE_ASSIGN(const Reply reply, call(file, {.op = FileOp::handle_stat}));
+  std::string_view bytes = reply.bytes;
+  return take_entry(bytes);
+}
+
+Result<FileEntry> FileClient::entry(FileOp op, std::string_view path) {
+  CLOCHE_ASSIGN(const std::string payload, strings(path, {}));
+  CLOCHE_ASSIGN(const Reply reply, call({.op = op}, payload));
+  std::string_view bytes = reply.bytes;
+  return take_entry(bytes);
+}
+
+Result<FileEntry> FileClient::stat(std::string_view path) { return entry(FileOp::stat, path); }
+
+Result<FileEntry> FileClient::link_stat(std::string_view path) {
+  return entry(FileOp::link_stat, path);
+}
+
+Result<std::vector<FileEntry>> FileClient::list(std::string_view path, std::size_t most) {
+  CLOCHE_ASSIGN(const std::string payload, strings(path, {}));
+  const std::lock_guard lock(mutex_);
+  Result<Reply> reply = exchange({.op = FileOp::list}, payload);
+  if (!reply && reply.error() == Errno::pipe) reply = exchange({.op = FileOp::list}, payload);
+  std::vector<FileEntry> entries;
+  for (;;) {
+    if (!reply) return reply.error();
+    std::string_view bytes = reply->bytes;
+    while (!bytes.empty()) {
+      CLOCHE_ASSIGN(FileEntry entry, take_entry(bytes));
+      entries.push_back(std::move(entry));
+    }
+    if (reply->answer.last) return entries;
+    if (entries.size() > most) {
+      channel_.reset();  // which had more to say
+      return Errno::toobig;
+    }
+    reply = receive();
+  }
+}
+
+Result<void> FileClient::make_directory(std::string_view path, std::uint32_t mode) {
+  return at({.op = FileOp::make_directory, .mode = mode}, path);
+}
+
+Result<void> FileClient::make_folders(std::string_view path) {
+  return at({.op = FileOp::make_folders}, path);
+}
+
+Result<void> FileClient::remove(std::string_view path) { return at({.op = FileOp::remove}, path); }
+
+Result<void> FileClient::remove_all(std::string_view path) {
+  return at({.op = FileOp::remove_all}, path);
+}
+
+Result<void> FileClient::rename(std::string_view from, std::string_view to) {
+  return at({.op = FileOp::rename}, from, to);
+}
+
+Result<void> FileClient::change_mode(std::string_view path, std::uint32_t mode) {
+  return at({.op = FileOp::change_mode, .mode = mode}, path);
+}
+
+Result<void> FileClient::set_times(std::string_view path, const Times& times) {
+  return at(
+      {.op = FileOp::set_times, .accessed_ns = times.accessed_ns, .modified_ns = times.modified_ns},
+      path);
+}
+
+Result<void> FileClient::symlink(std::string_view target, std::string_view path) {
+  return at({.op = FileOp::symlink}, path, target);
+}
+
+}  // namespace cloche::native

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// FileClient: the files of a box, through its file server. That is a process inside, which a guest
+// can stop or end: a call may fail with EIO then, and the next one has a new server. Handles are
+// gone with their server.
+//
+// Thread-safe; calls wait for each other. Paths are absolute, as the box sees them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "native/warden/wire.h"
+
+namespace cloche::native {
+
+struct FileEntry {
+  std::string name;
+  std::string target;      // of a symbolic link
+  std::uint32_t mode = 0;  // with the type, as stat has it
+  std::uint64_t size = 0;
+  std::int64_t modified_ns = 0;
+  std::int64_t created_ns = 0;
+};
+
+class FileClient {
+ public:
+  // `connect` starts a server, and gives the channel to it.
+  explicit FileClient(std::function<Result<UniqueFd>()> connect) : connect_(std::move(connect)) {}
+
+  // Of one server: another one knows it no more.
+  struct Handle {
+    std::uint64_t server = 0;
+    std::uint32_t number = 0;
+  };
+  struct Times {
+    std::int64_t accessed_ns = 0;
+    std::int64_t modified_ns = 0;
+  };
+
+  // `flags` of warden::file_open.
+  Result<Handle> open(std::string_view path, std::uint32_t flags, std::uint32_t mode);
+  void close(Handle file);
+  Result<std::string> read(Handle file, std::uint64_t offset, std::size_t size);
+  Result<void> write(Handle file, std::uint64_t offset, std::string_view bytes);
+  Result<void> append(Handle file, std::string_view bytes);
+  Result<void> truncate(Handle file, std::uint64_t size);
+  Result<void> change_mode(Handle file, std::uint32_t mode);
+  Result<void> set_times(Handle file, const Times& times);
+  Result<FileEntry> stat(Handle file);
+
+  Result<FileEntry> stat(std::string_view path);
+  Result<FileEntry> link_stat(std::string_view path);
+  Result<std::vector<FileEntry>> list(std::string_view path, std::size_t most);
+  Result<void> make_directory(std::string_view path, std::uint32_t mode);
+  Result<void> make_folders(std::string_view path);
+  Result<void> remove(std::string_view path);
+  Result<void> remove_all(std::string_view path);
+  Result<void> rename(std::string_view from, std::string_view to);
+  Result<void> change_mode(std::string_view path, std::uint32_t mode);
+  Result<void> set_times(std::string_view path, const Times& times);
+  Result<void> symlink(std::string_view target, std::string_view path);
+
+ private:
+  struct Reply {
+    warden::FileAnswer answer;
+    std::string bytes;
+  };
+  // With the lock.
+  Result<void> send(const warden::FileRequest& request, std::string_view payload);
+  Result<Reply> receive();
+  Result<Reply> exchange(const warden::FileRequest& request, std::string_view payload);
+
+  Result<Reply> call(const warden::FileRequest& request, std::string_view payload);
+  Result<Reply> call(Handle file, warden::FileRequest request, std::string_view payload = {});
+  Result<void> at(warden::FileRequest request, std::string_view path, std::string_view other = {});
+  Result<FileEntry> entry(warden::FileOp op, std::string_view path);
+
+  std::function<Result<UniqueFd>()> connect_;
+  std::mutex mutex_;
+  UniqueFd channel_;
+  std::uint64_t server_ = 0;
+};
+
+}  // namespace cloche::native

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/host/warden.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "base/host_error.h"
+#include "native/host/patience.h"
+#include "native/warden/packet.h"
+
+namespace cloche::native {
+namespace {
+
+struct SpawnPlan {
+  posix_spawn_file_actions_t actions{};
+  posix_spawnattr_t attributes{};
+  SpawnPlan() {
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    sigset_t none{}, all{};
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+  }
+  ~SpawnPlan() {
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+};
+
+}  // namespace
+
+Warden::~Warden() { bury(); }
+
+void Warden::bury() noexcept {
+  socket_.reset();  // at whose end it ends
+  if (pid_ > 0) {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
+  }
+  pid_ = -1;
+}
+
+void Warden::start() {
+  if (program_.empty())
+    throw HostError(
+        "the linux engine has no cloche-warden: it lies beside cloche, or in lib/cloche where that "
+        "is installed");
+  Result<Sockets> sockets = make_sockets();
+  if (!sockets) throw HostError::from_errno("sockets for cloche-warden", errno);
+  // Away from the number that it gets, which would stay close-on-exec.
+  const UniqueFd theirs(::fcntl(sockets->theirs.get(), F_DUPFD_CLOEXEC, warden::socket_fd + 1));
+  if (!theirs) throw HostError::from_errno("sockets for cloche-warden", errno);
+  SpawnPlan plan;
+  for (const int fd : {0, 1, 2})
+    posix_spawn_file_actions_addopen(&plan.actions, fd, "/dev/null", O_RDWR, 0);
+  posix_spawn_file_actions_adddup2(&plan.actions, theirs.get(), warden::socket_fd);
+  posix_spawn_file_actions_addclosefrom_np(&plan.actions, warden::socket_fd + 1);
+  posix_spawn_file_actions_addchdir_np(&plan.actions, "/");
+  std::string name = program_.string();
+  std::array<char*, 2> arguments{name.data(), nullptr};
+  std::array<char*, 1> environment{nullptr};
+  const int failed = ::posix_spawn(&pid_, name.c_str(), &plan.actions, &plan.attributes,
+                                   arguments.data(), environment.data());
+  if (failed != 0) {
+    pid_ = -1;
+    throw HostError::from_errno("cannot start " + name, failed);
+  }
+  socket_ = std::move(sockets->ours);
+}
+
+std::unique_ptr<Box> Warden::make(const BoxPlan& plan) {
+  Result<Sockets> sockets = make_sockets();
+  if (!sockets) throw HostError("no sockets for a box: too many files are open");
+  const warden::MakeBox order{.process_limit = plan.processes,
+                              .open_file_limit = plan.open_files,
+                              .user = plan.user,
+                              .group = plan.group,
+                              .file_bytes = plan.file_bytes,
+                              .file_inodes = plan.file_inodes,
+                              .memory_bytes = plan.memory_bytes,
+                              .root = plan.root,
+                              .has_upper = plan.begin_with >= 0};
+  std::array<int, 3> fds{sockets->theirs.get(), plan.image, plan.begin_with};
+  warden::BoxMade made;
+  warden::Packet packet;
+  {
+    const std::lock_guard lock(mutex_);
+    if (pid_ < 0) start();
+    const std::span<const int> given(fds.data(), plan.begin_with >= 0 ? 3 : 2);
+    if (!warden::send_record(socket_.get(), order, given) ||
+        !readable_within(socket_.get(), patience) ||
+        !warden::receive_record(socket_.get(), made, packet)) {
+      bury();
+      throw HostError("cloche-warden has ended, which makes the boxes of the linux engine");
+    }
+  }
+  if (made.error != 0) throw HostError(explain(warden::Step::namespaces, made.error));
+  auto process = UniqueFd(packet.take_fd(0));
+  sockets->theirs.reset();
+  warden::BoxReady ready;
+  warden::Packet nothing;
+  const int socket = sockets->ours.get();
+  auto box = std::make_unique<Box>(std::move(sockets->ours), std::move(process));
+  if (!readable_within(socket, patience) || !warden::receive_record(socket, ready, nothing))
+    throw HostError("a box of the linux engine ended before it was made");
+  if (ready.failed != warden::Step::none) throw HostError(explain(ready.failed, ready.error));
+  return box;
+}
+
+}  // namespace cloche::native

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A box: pid 1 in namespaces of its own, with a root file system that is built for it.
+#pragma once
+
+#include <sys/types.h>
+
+#include "native/warden/fd.h"
+#include "native/warden/filter.h"
+#include "native/warden/wire.h"
+
+namespace cloche::warden {
+
+struct BoxParts {
+  Fd socket;  // to Cloche
+  Fd image;
+  Fd begin_with;  // may be none
+};
+
+// Makes one: its first word on the socket is BoxReady. Its number and a pidfd of it, or -1 with
+// errno. It ends with this process, or when the other end of the socket is closed.
+pid_t make_box(const MakeBox& plan, BoxParts parts, Fd& pidfd) noexcept;
+
+}  // namespace cloche::warden

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/warden/file_server.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "native/warden/fd.h"
+#include "native/warden/packet.h"
+
+namespace cloche::warden {
+namespace {
+
+constexpr std::int64_t ns_per_s = 1'000'000'000;
+constexpr int most_depth = 2000;
+
+std::int64_t ns_of(std::int64_t seconds, std::uint32_t ns) {
+  std::int64_t total = 0;
+  if (__builtin_mul_overflow(seconds, ns_per_s, &total)) return 0;
+  return __builtin_add_overflow(total, std::int64_t{ns}, &total) ? 0 : total;
+}
+
+timespec time_of(std::int64_t ns) {
+  std::int64_t seconds = ns / ns_per_s;
+  std::int64_t rest = ns % ns_per_s;
+  if (rest < 0) {
+    rest += ns_per_s;
+    --seconds;
+  }
+  return {static_cast<time_t>(seconds), static_cast<long>(rest)};
+}
+
+// 0 or an errno, as the C library has it.
+int error_of(long result) { return result < 0 ? errno : 0; }
+
+int remove_folder(int parent, const char* name, int depth);
+
+int remove_one(int parent, const char* name, int depth) {
+  if (::unlinkat(parent, name, 0) == 0) return 0;
+  return errno == EISDIR ? remove_folder(parent, name, depth) : errno;
+}
+
+// What is in it, then itself. Links are removed, not followed.
+int remove_folder(int parent, const char* name, int depth) {
+  if (depth > most_depth) return ENAMETOOLONG;
+  const int folder = ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return errno;
+  DIR* const entries = ::fdopendir(folder);
+  if (entries == nullptr) return errno;
+  int error = 0;
+  while (const dirent* entry = ::readdir(entries)) {
+    const std::string_view one(entry->d_name);
+    if (one == "." || one == "..") continue;
+    error = remove_one(folder, entry->d_name, depth + 1);
+    if (error != 0) break;
+  }
+  ::closedir(entries);
+  return error != 0 ? error : error_of(::unlinkat(parent, name, AT_REMOVEDIR));
+}
+
+class FileServer {
+ public:
+  explicit FileServer(int channel) : channel_(channel) {}
+
+  void serve() {
+    for (;;) {
+      Packet packet;
+      const long got = receive(channel_, in_, packet);
+      if (got < static_cast<long>(sizeof(FileRequest))) return;
+      FileRequest request;
+      std::memcpy(&request, in_.data(), sizeof request);
+      rest_ =
+          std::span(in_).subspan(sizeof request, static_cast<std::size_t>(got) - sizeof request);
+      if (request.op == FileOp::list) {
+        list();
+      } else {
+        answer_.error = perform(request);
+        send_answer();
+      }
+      out_size_ = 0;
+      answer_ = {};
+    }
+  }
+
+ private:
+  int perform(const FileRequest& request) {
+    switch (request.op) {
+      case FileOp::open: return open(request);
+      case FileOp::close: return close(request.handle);
+      case FileOp::read: return read(request);
+      case FileOp::write:
+      case FileOp::append: return write(request);
+      case FileOp::truncate:
+        return error_of(::ftruncate(file(request.handle), static_cast<off_t>(request.offset)));
+      case FileOp::handle_mode:
+        return error_of(::fchmod(file(request.handle), request.mode & 07777));
+      case FileOp::handle_times: {
+        const auto times = times_of(request);
+        return error_of(::futimens(file(request.handle), times.data()));
+      }
+      case FileOp::handle_stat: return describe(file(request.handle), "", AT_EMPTY_PATH);
+      default: return at_path(request);
+    }
+  }
+
+  int at_path(const FileRequest& request) {
+    const char* const path = text();
+    const char* const other = path == nullptr ? nullptr : text();
+    if (other == nullptr) return EINVAL;
+    switch (request.op) {
+      case FileOp::stat: return describe(AT_FDCWD, path, 0);
+      case FileOp::link_stat: return describe(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW);
+      case FileOp::make_directory: return error_of(::mkdir(path, request.mode & 07777));
+      case FileOp::make_folders: return make_folders(path);
+      case FileOp::remove:
+        if (::unlink(path) == 0) return 0;
+        return errno == EISDIR ? error_of(::rmdir(path)) : errno;
+      case FileOp::remove_all: return remove_one(AT_FDCWD, path, 0);
+      case FileOp::rename: return error_of(::rename(path, other));
+      case FileOp::change_mode: return error_of(::chmod(path, request.mode & 07777));
+      case FileOp::set_times: {
+        const auto times = times_of(request);
+        return error_of(::utimensat(AT_FDCWD, path, times.data(), 0));
+      }
+      case FileOp::symlink: return error_of(::symlink(other, path));
+      default: return ENOSYS;
+    }
+  }
+
+  static std::array<timespec, 2> times_of(const FileRequest& request) {
+    return {time_of(request.accessed_ns), time_of(request.modified_ns)};
+  }
+
+  // The next string of the request; null where there is none.
+  const char* text() {
+    const auto end = std::find(rest_.begin(), rest_.end(), std::byte{0});
+    if (end == rest_.end()) return nullptr;
+    const char* const found = reinterpret_cast<const char*>(rest_.data());
+    rest_ = rest_.subspan(static_cast<std::size_t>(end - rest_.begin()) + 1);
+    return found;
+  }
+
+  int file(std::uint32_t handle) const {
+    return handle < most_handles ? handles_[handle].get() : -1;
+  }
+
+  // Never waits: a fifo or a device opens at once or not at all, and is none of ours.
+  int open(const FileRequest& request) {
+    const auto free =
+        std::find_if(handles_.begin(), handles_.end(), [](const Fd& one) { return !one; });
+    const char* const path = text();
+    if (path == nullptr) return EINVAL;
+    if (free == handles_.end()) return EMFILE;
+    const auto has = [&](std::uint32_t flag) { return (request.number & flag) != 0; };
+    int how = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    how |= !has(file_open::write) ? O_RDONLY : has(file_open::read) ? O_RDWR : O_WRONLY;
+    if (has(file_open::create)) how |= O_CREAT;
+    if (has(file_open::exclusive)) how |= O_EXCL;
+    Fd opened(::open(path, how, request.mode & 07777));
+    if (!opened) return errno;
+    struct stat of{};
+    if (::fstat(opened.get(), &of) != 0) return errno;
+    if (S_ISDIR(of.st_mode)) return EISDIR;
+    if (!S_ISREG(of.st_mode)) return EINVAL;
+    if (has(file_open::truncate) && ::ftruncate(opened.get(), 0) != 0) return errno;
+    *free = std::move(opened);
+    answer_.handle = static_cast<std::uint32_t>(free - handles_.begin());
+    return 0;
+  }
+
+  int close(std::uint32_t handle) {
+    if (file(handle) < 0) return EBADF;
+    handles_[handle].reset();
+    return 0;
+  }
+
+  int read(const FileRequest& request) {
+    const std::size_t size = std::min<std::size_t>(request.number, most_piece);
+    const ssize_t got =
+        ::pread(file(request.handle), out_.data(), size, static_cast<off_t>(request.offset));
+    if (got < 0) return errno;
+    out_size_ = static_cast<std::size_t>(got);
+    return 0;
+  }
+
+  int write(const FileRequest& request) {
+    const bool at_end = request.op == FileOp::append;
+    auto offset = static_cast<off_t>(request.offset);
+    while (!rest_.empty()) {
+      const iovec part{rest_.data(), rest_.size()};
+      const ssize_t done =
+          ::pwritev2(file(request.handle), &part, 1, at_end ? -1 : offset, at_end ? RWF_APPEND : 0);
+      if (done < 0) return errno;
+      rest_ = rest_.subspan(static_cast<std::size_t>(done));
+      offset += done;
+    }
+    return 0;
+  }
+
+  int make_folders(const char* path) {
+    std::array<char, most_path> so_far{};
+    const std::string_view whole(path);
+    if (whole.size() >= so_far.size()) return ENAMETOOLONG;
+    for (std::size_t end = whole.find('/', 1);; end = whole.find('/', end + 1)) {
+      const std::string_view part = whole.substr(0, end);
+      std::copy(part.begin(), part.end(), so_far.begin());
+      so_far[part.size()] = '\0';
+      const bool is_last = end == std::string_view::npos;
+      if (::mkdir(so_far.data(), 0755) != 0) {
+        if (errno != EEXIST) return errno;
+        struct stat of{};
+        if (::stat(so_far.data(), &of) != 0) return errno;
+        if (!S_ISDIR(of.st_mode)) return is_last ? EEXIST : ENOTDIR;
+      }
+      if (is_last) return 0;
+    }
+  }
+
+  // An entry behind what there is already. False: it does not fit.
+  bool add_entry(int folder, const char* name, int flags, std::string_view shown, int& error) {
+    struct statx of{};
+    error = error_of(
+        ::statx(folder, name, flags | AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME, &of));
+    if (error != 0) return true;
+    std::array<char, most_path> target{};
+    ssize_t target_size = 0;
+    if (S_ISLNK(of.stx_mode))
+      target_size = std::max<ssize_t>(::readlinkat(folder, name, target.data(), target.size()), 0);
+    FileEntry entry{.size = of.stx_size,
+                    .modified_ns = ns_of(of.stx_mtime.tv_sec, of.stx_mtime.tv_nsec),
+                    .created_ns = (of.stx_mask & STATX_BTIME) != 0
+                                      ? ns_of(of.stx_btime.tv_sec, of.stx_btime.tv_nsec)
+                                      : ns_of(of.stx_ctime.tv_sec, of.stx_ctime.tv_nsec),
+                    .mode = of.stx_mode,
+                    .name_bytes = static_cast<std::uint16_t>(shown.size()),
+                    .target_bytes = static_cast<std::uint16_t>(target_size)};
+    const std::size_t size = sizeof entry + entry.name_bytes + entry.target_bytes;
+    if (size > out_.size() - out_size_) return false;
+    std::byte* to = out_.data() + out_size_;
+    std::memcpy(to, &entry, sizeof entry);
+    std::memcpy(to + sizeof entry, shown.data(), shown.size());
+    std::memcpy(to + sizeof entry + shown.size(), target.data(),
+                static_cast<std::size_t>(target_size));
+    out_size_ += size;
+    return true;
+  }
+
+  int describe(int folder, const char* name, int flags) {
+    if (folder == -1) return EBADF;
+    int error = 0;
+    (void)add_entry(folder, name, flags, {}, error);
+    return error;
+  }
+
+  void list() {
+    const char* const path = text();
+    DIR* const entries = path == nullptr ? nullptr : ::opendir(path);
+    if (entries == nullptr) {
+      answer_.error = path == nullptr ? EINVAL : errno;
+      return send_answer();
+    }
+    while (const dirent* entry = ::readdir(entries)) {
+      const std::string_view name(entry->d_name);
+      if (name == "." || name == "..") continue;
+      int error = 0;
+      const auto add = [&] {
+        return add_entry(::dirfd(entries), entry->d_name, AT_SYMLINK_NOFOLLOW, name, error);
+      };
+      if (add()) continue;  // one that is gone meanwhile is left out
+      answer_.last = false;
+      send_answer();
+      out_size_ = 0;
+      (void)add();
+    }
+    ::closedir(entries);
+    answer_.last = true;
+    send_answer();
+  }
+
+  void send_answer() {
+    answer_.bytes = static_cast<std::uint32_t>(out_size_);
+    const std::array<std::span<const std::byte>, 2> parts{
+        std::as_bytes(std::span(&answer_, 1)), std::span<const std::byte>(out_.data(), out_size_)};
+    if (!send(channel_, parts, {})) ::_exit(0);
+  }
+
+  int channel_;
+  std::array<Fd, most_handles> handles_;
+  FileAnswer answer_;
+  std::span<std::byte> rest_;
+  std::size_t out_size_ = 0;
+  std::array<std::byte, sizeof(FileRequest) + most_piece> in_{};
+  std::array<std::byte, most_piece> out_{};
+};
+
+}  // namespace
+
+void serve_files(int channel, const WallPlan& wall, const Filter& filter) noexcept {
+  constexpr int own_channel = 3;
+  static FileServer server(own_channel);
+  if (::setsid() < 0 || (channel != own_channel && ::dup2(channel, own_channel) < 0) ||
+      ::close_range(own_channel + 1, ~0U, 0) != 0)
+    ::_exit(1);
+  ::umask(022);
+  if (const Outcome walled = enter_wall(wall, filter); !walled) {
+    (void)send_record(own_channel, FileAnswer{.error = walled.error});
+    ::_exit(1);
+  }
+  server.serve();
+  ::_exit(0);
+}
+
+}  // namespace cloche::warden

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The filter of system calls that all programs of a box have. One table says what may be called;
+// what is not in it does not exist (ENOSYS), so that a new kernel brings nothing new in.
+#pragma once
+
+#include <linux/filter.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace cloche::warden {
+
+enum class Rule : std::uint8_t {
+  absent,  // ENOSYS
+  allow,
+  refuse,   // EPERM
+  pretend,  // 0, and nothing is done: a change of owner, where a box has one user
+  clone,    // not with a new namespace
+  socket,   // UNIX, INET, INET6 with usual protocols, and routes of NETLINK
+  ioctl,    // nothing that types into a terminal or changes what a terminal is
+  limit,    // not of pid 1
+  persona,  // plain ones
+};
+
+// What applies to the call of this number, of the machine's own architecture.
+Rule rule_of(std::uint32_t number) noexcept;
+
+class Filter {
+ public:
+  Filter() noexcept;
+  std::span<const sock_filter> program() const noexcept { return {code_.data(), size_}; }
+  // For this thread and what it starts; it must have no_new_privs. False with errno.
+  bool load() const noexcept;
+
+ private:
+  static constexpr std::size_t most_code = 1024;
+  void add(std::uint16_t code, std::uint32_t value, std::uint8_t yes = 0, std::uint8_t no = 0);
+  void answer(std::uint32_t action);
+  void load_argument(unsigned index);
+  void add_rule(Rule rule);
+
+  std::array<sock_filter, most_code> code_{};
+  std::size_t size_ = 0;
+};
+
+}  // namespace cloche::warden

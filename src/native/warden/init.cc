@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/warden/init.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+
+#include "native/warden/command.h"
+#include "native/warden/file_server.h"
+#include "native/warden/packet.h"
+
+namespace cloche::warden {
+namespace {
+
+constexpr int look_at_memory_ms = 10;
+
+std::uint64_t event_of(auto source, std::uint32_t index) {
+  return (static_cast<std::uint64_t>(source) << 32) | index;
+}
+
+// The foreground group of the terminal of `leader`; 0: none. The eighth field of its stat.
+pid_t foreground_of(pid_t leader) {
+  std::array<char, 64> path{};
+  std::array<char, 1024> text{};
+  char* const end = std::to_chars(path.data() + 6, path.data() + path.size() - 6, leader).ptr;
+  std::copy_n("/proc/", 6, path.data());
+  std::copy_n("/stat", 6, end);
+  const Fd file(::open(path.data(), O_RDONLY | O_CLOEXEC));
+  const ssize_t got = file ? ::read(file.get(), text.data(), text.size()) : -1;
+  std::string_view stat(text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos) return 0;
+  stat.remove_prefix(name_end + 1);
+  for (int field = 0; field < 6; ++field) {  // to the number after state, ppid, pgrp, session, tty
+    const std::size_t space = stat.find(' ');
+    if (space == std::string_view::npos) return 0;
+    stat.remove_prefix(space + 1);
+  }
+  pid_t group = 0;
+  (void)std::from_chars(stat.data(), stat.data() + stat.size(), group);
+  return std::max(group, 0);
+}
+
+int open_terminal(const TerminalShape& shape) {
+  const int master = ::open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+  if (master < 0) return -1;
+  const int unlock = 0;
+  const winsize size{shape.rows, shape.columns, shape.width_pixels, shape.height_pixels};
+  if (::ioctl(master, TIOCSPTLCK, &unlock) == 0 && ::ioctl(master, TIOCSWINSZ, &size) == 0)
+    return master;
+  ::close(master);
+  return -1;
+}
+
+}  // namespace
+
+Init::Init(Plan plan) noexcept : plan_(std::move(plan)), events_(::epoll_create1(EPOLL_CLOEXEC)) {
+  sigset_t child{};
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &child, nullptr);
+  signals_.reset(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!watch(plan_.socket.get(), Source::socket, 0) || !watch(signals_.get(), Source::signals, 0))
+    std::abort();
+}
+
+bool Init::watch(int fd, Source source, std::uint32_t index) noexcept {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = event_of(source, index);
+  return ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+bool Init::busy() const noexcept {
+  return guests_ > 0 || std::any_of(runs_.begin(), runs_.end(),
+                                    [](const Run& run) { return run.channel && !run.ended; });
+}
+
+void Init::serve() noexcept {
+  for (;;) {
+    std::array<epoll_event, 32> events{};
+    const int count =
+        ::epoll_wait(events_.get(), events.data(), events.size(), busy() ? look_at_memory_ms : -1);
+    if (count < 0 && errno != EINTR) return;
+    for (int i = 0; i < count; ++i) {
+      const std::uint64_t data = events[static_cast<std::size_t>(i)].data.u64;
+      const auto index = static_cast<std::uint32_t>(data);
+      switch (static_cast<Source>(data >> 32)) {
+        case Source::socket:
+          if (!take_request()) return;
+          break;
+        case Source::signals: reap(); break;
+        case Source::run:
+          if (runs_[index].channel) take_order(runs_[index]);
+          break;
+        case Source::drain: read_drain(index); break;
+      }
+    }
+    if (busy()) watch_memory();
+  }
+}
+
+bool Init::take_request() noexcept {
+  Packet packet;
+  Request request;
+  if (!receive_record(plan_.socket.get(), request, packet, MSG_DONTWAIT))
+    return errno == EAGAIN || errno == EMSGSIZE;
+  if (request.ask == Ask::run) {
+    start_run(request, packet);
+    return true;
+  }
+  if (request.ask == Ask::drain) {
+    for (std::size_t i = 0; i < packet.fd_count(); ++i) add_drain(packet.take_fd(i));
+    return true;
+  }
+  Fd channel(packet.take_fd(0));
+  switch (request.ask) {
+    case Ask::files: start_files(std::move(channel)); break;
+    case Ask::kill:
+      processes_.end(0);
+      reap();
+      answer(channel, {});
+      break;
+    case Ask::pause:
+      processes_.pause();
+      answer(channel, {});
+      break;
+    case Ask::resume:
+      processes_.resume();
+      answer(channel, {});
+      break;
+    case Ask::upper: answer(channel, {}, plan_.changes.get()); break;
+    case Ask::figures: answer_figures(channel); break;
+    case Ask::run:
+    case Ask::drain: break;
+  }
+  return true;
+}
+
+void Init::answer(const Fd& channel, const Answer& what, int fd) noexcept {
+  if (!channel) return;
+  (void)send_record(channel.get(), what, std::span(&fd, fd >= 0 ? 1 : 0), MSG_DONTWAIT);
+}
+
+// The mark is made before the command is, so that there is no moment without it.
+void Init::start_run(const Request& request, Packet& packet) noexcept {
+  Fd channel(packet.take_fd(0));
+  if (!channel) return;
+  const auto refuse = [&](Step step, int error) {
+    answer(channel, {.tell = Tell::not_started, .step = step, .value = error});
+  };
+  const auto slot =
+      std::find_if(runs_.begin(), runs_.end(), [](const Run& run) { return !run.channel; });
+  if (slot == runs_.end()) return refuse(Step::namespaces, EAGAIN);
+  if (::unshare(CLONE_NEWUTS) != 0) return refuse(Step::namespaces, errno);
+  Fd space(::open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC));
+  struct stat of_space{};
+  if (!space || ::fstat(space.get(), &of_space) != 0) return refuse(Step::namespaces, errno);
+  const Fd arguments(packet.take_fd(1));
+  const Fd terminal(request.has_terminal ? open_terminal(request.terminal) : -1);
+  if (request.has_terminal && !terminal) return refuse(Step::terminal, errno);
+  CommandPlan plan{.request = request,
+                   .channel = channel.get(),
+                   .arguments = arguments.get(),
+                   .terminal = terminal.get()};
+  std::array<Fd, most_fds> files;
+  for (std::size_t i = 2; i < packet.fd_count(); ++i) {
+    files[i].reset(packet.take_fd(i));
+    plan.files[plan.file_count++] = files[i].get();
+  }
+  const pid_t pid = ::fork();
+  if (pid < 0) return refuse(Step::program, errno);
+  if (pid == 0) become_command(plan, plan_.wall, filter_);
+  if (terminal) answer(channel, {.tell = Tell::terminal}, terminal.get());
+  const auto index = static_cast<std::uint32_t>(slot - runs_.begin());
+  if (!watch(channel.get(), Source::run, index)) {
+    processes_.end(of_space.st_ino);
+    return;
+  }
+  slot->channel = std::move(channel);
+  slot->mark_space = std::move(space);
+  slot->mark = of_space.st_ino;
+  slot->pid = pid;
+  slot->has_terminal = request.has_terminal;
+  slot->ended = slot->memory_exceeded = false;
+}
+
+// One at a time: a new one takes the place of one that does not answer.
+void Init::start_files(Fd channel) noexcept {
+  if (!channel) return;
+  if (file_server_ > 0) ::kill(file_server_, SIGKILL);
+  file_server_ = 0;
+  processes_.spare(0);
+  const pid_t pid = ::unshare(CLONE_NEWUTS) == 0 ? ::fork() : -1;
+  if (pid == 0) {
+    reset_signals();
+    serve_files(channel.get(), plan_.wall, filter_);
+  }
+  if (pid < 0) return answer(channel, {.value = errno});
+  file_server_ = pid;
+  processes_.spare(pid);
+}
+
+void Init::take_order(Run& run) noexcept {
+  Packet packet;
+  RunOrder order;
+  if (!receive_record(run.channel.get(), order, packet, MSG_DONTWAIT)) {
+    if (errno == EAGAIN) return;
+    return drop(run);
+  }
+  if (order.order == Order::signal) return signal_run(run, order.signal);
+  processes_.end(run.mark);
+  reap();
+  answer(run.channel, {.tell = Tell::killed});
+}
+
+void Init::signal_run(const Run& run, int number) noexcept {
+  if (run.ended) return;
+  const pid_t foreground = run.has_terminal ? foreground_of(run.pid) : 0;
+  (void)::kill(-(foreground > 1 ? foreground : run.pid), number);
+}
+
+// Cloche takes no interest any more. Of a command that has ended what it left goes on.
+void Init::drop(Run& run) noexcept {
+  if (!run.ended) processes_.end(run.mark);
+  run.channel.reset();  // and so not watched
+  run.mark_space.reset();
+  run.mark = 0;
+  run.pid = 0;
+  reap();
+}
+
+void Init::reap() noexcept {
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) > 0) continue;
+  int status = 0;
+  for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0;
+       pid = ::waitpid(-1, &status, WNOHANG)) {
+    if (pid == file_server_) {
+      file_server_ = 0;
+      processes_.spare(0);
+    }
+    const auto run = std::find_if(runs_.begin(), runs_.end(), [pid](const Run& one) {
+      return one.channel && !one.ended && one.pid == pid;
+    });
+    if (run == runs_.end()) continue;
+    run->ended = true;
+    guests_ = std::max<std::uint64_t>(guests_, 1);  // what it has left is looked for
+    answer(run->channel,
+           {.tell = Tell::ended, .memory_exceeded = run->memory_exceeded, .value = status});
+  }
+}
+
+void Init::add_drain(int fd) noexcept {
+  if (fd < 0) return;
+  const auto slot =
+      std::find_if(drains_.begin(), drains_.end(), [](const Fd& one) { return !one; });
+  if (slot == drains_.end()) {
+    ::close(fd);
+    return;
+  }
+  slot->reset(fd);
+  (void)::fcntl(fd, F_SETFL, O_NONBLOCK);
+  if (!watch(fd, Source::drain, static_cast<std::uint32_t>(slot - drains_.begin()))) slot->reset();
+}
+
+void Init::read_drain(std::uint32_t index) noexcept {
+  std::array<char, 65536> nowhere;
+  Fd& drain = drains_[index];
+  if (!drain) return;
+  const ssize_t got = ::read(drain.get(), nowhere.data(), nowhere.size());
+  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) drain.reset();
+}
+
+std::uint64_t Init::file_bytes() const noexcept {
+  struct statfs use{};
+  if (::fstatfs(plan_.changes.get(), &use) != 0) return 0;
+  return (use.f_blocks - use.f_bfree) * static_cast<std::uint64_t>(use.f_bsize);
+}
+
+// Files in memory are also what processes map of them: the larger of the two counts.
+void Init::watch_memory() noexcept {
+  Processes::Use use = processes_.rough_use();
+  guests_ = use.count;
+  if (plan_.memory_bytes == 0 || use.largest == 0) return;
+  const std::uint64_t files = file_bytes() + Processes::system_v_bytes();
+  const auto exceeded = [&] {
+    return use.private_bytes + std::max(use.shared_bytes, files) > plan_.memory_bytes;
+  };
+  if (!exceeded()) return;
+  use = processes_.exact_use();
+  if (use.largest == 0 || !exceeded()) return;
+  const Mark mark = Processes::mark_of(use.largest);
+  for (Run& run : runs_) {
+    if (run.channel && mark != 0 && run.mark == mark) run.memory_exceeded = true;
+  }
+  (void)::kill(use.largest, SIGKILL);
+}
+
+void Init::answer_figures(const Fd& channel) noexcept {
+  struct statfs use{};
+  (void)::fstatfs(plan_.changes.get(), &use);
+  const Processes::Use processes = processes_.exact_use();
+  guests_ = processes.count;
+  answer(channel, {.file_bytes = file_bytes(),
+                   .file_inodes = use.f_files - use.f_ffree,
+                   .memory_bytes = processes.private_bytes + processes.shared_bytes,
+                   .processes = processes.count});
+}
+
+}  // namespace cloche::warden

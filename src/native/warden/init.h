@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Init: pid 1 of a box. It starts commands, hands out terminals, ends runs, watches memory, reaps,
+// and reads for nobody what is left of an output. One thread, one loop; it waits for nothing that a
+// guest can hold up. When Cloche's end of its socket is closed it ends, and the kernel ends the box.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "native/warden/fd.h"
+#include "native/warden/filter.h"
+#include "native/warden/processes.h"
+#include "native/warden/wall.h"
+#include "native/warden/wire.h"
+
+namespace cloche::warden {
+
+class Packet;
+
+class Init {
+ public:
+  struct Plan {
+    Fd socket;   // to Cloche
+    Fd changes;  // the folder of the box's changes
+    std::uint64_t memory_bytes = 0;
+    WallPlan wall;
+  };
+  explicit Init(Plan plan) noexcept;
+  Init(const Init&) = delete;
+  Init& operator=(const Init&) = delete;
+
+  // Returns when Cloche is gone.
+  void serve() noexcept;
+
+ private:
+  struct Run {
+    Fd channel;     // of none: the slot is free
+    Fd mark_space;  // keeps the mark from being given to another run
+    Mark mark = 0;
+    pid_t pid = 0;
+    bool has_terminal = false;
+    bool ended = false;
+    bool memory_exceeded = false;
+  };
+  enum class Source : std::uint32_t { socket, signals, run, drain };
+
+  bool watch(int fd, Source source, std::uint32_t index) noexcept;
+  bool take_request() noexcept;
+  void start_run(const Request& request, Packet& packet) noexcept;
+  void start_files(Fd channel) noexcept;
+  void answer(const Fd& channel, const Answer& what, int fd = -1) noexcept;
+  void answer_figures(const Fd& channel) noexcept;
+  void take_order(Run& run) noexcept;
+  void signal_run(const Run& run, int number) noexcept;
+  void drop(Run& run) noexcept;
+  void reap() noexcept;
+  void add_drain(int fd) noexcept;
+  void read_drain(std::uint32_t index) noexcept;
+  void watch_memory() noexcept;
+  bool busy() const noexcept;
+  std::uint64_t file_bytes() const noexcept;
+
+  Plan plan_;
+  Filter filter_;
+  Processes processes_;
+  Fd events_;
+  Fd signals_;
+  pid_t file_server_ = 0;
+  std::uint64_t guests_ = 0;  // at the last look
+  std::array<Run, most_runs> runs_;
+  std::array<Fd, 2 * most_runs> drains_;
+};
+
+}  // namespace cloche::warden

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/warden/processes.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "native/warden/fd.h"
+
+namespace cloche::warden {
+namespace {
+
+constexpr long pidfd_send_signal = 424, pidfd_open = 434;
+constexpr std::size_t text_bytes = 4096;
+
+using Path = std::array<char, 64>;
+using Text = std::array<char, text_bytes>;
+
+Path proc_path(pid_t pid, const char* file) {
+  Path path{};
+  std::snprintf(path.data(), path.size(), "/proc/%d/%s", pid, file);
+  return path;
+}
+
+std::string_view read_text(const char* path, Text& to) {
+  const Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+  const ssize_t got = file ? ::read(file.get(), to.data(), to.size()) : -1;
+  return {to.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+}
+
+// The number after `name` in lines of "Name:   123 kB", in bytes.
+std::uint64_t kilobytes_of(std::string_view text, std::string_view name) {
+  const std::size_t at = text.find(name);
+  if (at == std::string_view::npos) return 0;
+  text.remove_prefix(at + name.size());
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  std::uint64_t value = 0;
+  (void)std::from_chars(text.data(), text.data() + text.size(), value);
+  return value << 10;
+}
+
+// The letter in /proc/PID/stat, after the name in brackets; 0: it is gone.
+char state_of(pid_t pid) {
+  Text text{};
+  const std::string_view stat = read_text(proc_path(pid, "stat").data(), text);
+  const std::size_t end = stat.rfind(')');
+  return end == std::string_view::npos || end + 2 >= stat.size() ? '\0' : stat[end + 2];
+}
+
+// What may have become of the number between a look at it and the signal does not matter: the
+// descriptor is of the process that it had before the look.
+bool signal_marked(pid_t pid, Mark mark, int signal) {
+  const Fd process(static_cast<int>(::syscall(pidfd_open, pid, 0)));
+  if (!process) return false;
+  const Mark found = Processes::mark_of(pid);
+  if (found == 0 || (mark != 0 && found != mark)) return false;
+  return ::syscall(pidfd_send_signal, process.get(), signal, nullptr, 0) == 0;
+}
+
+}  // namespace
+
+Processes::Processes() noexcept : folder_(::opendir("/proc")) {}
+
+template <typename Visit>
+void Processes::each(Visit&& visit) noexcept {
+  if (folder_ == nullptr) return;
+  ::rewinddir(folder_);
+  while (const dirent* entry = ::readdir(folder_)) {
+    const std::string_view name(entry->d_name);
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error != std::errc() || end != name.data() + name.size()) continue;
+    if (pid > 1 && pid != spared_) visit(pid);
+  }
+}
+
+// A process on its way out has no mark any more.
+Mark Processes::mark_of(pid_t pid) noexcept {
+  struct stat space{};
+  return ::stat(proc_path(pid, "ns/uts").data(), &space) == 0 ? space.st_ino : 0;
+}
+
+// What is started between two looks is found by the next; a parent that has died starts no more.
+void Processes::end(Mark mark) noexcept {
+  for (bool found = true; found;) {
+    found = false;
+    each([&](pid_t pid) { found = signal_marked(pid, mark, SIGKILL) || found; });
+    if (found) ::sched_yield();
+  }
+}
+
+void Processes::pause() noexcept {
+  constexpr int most_looks = 5000;  // one that waits for a disk stops later
+  paused_count_ = 0;
+  bool found = true;
+  for (int looks = 0; found && looks < most_looks; ++looks) {
+    found = false;
+    each([&](pid_t pid) {
+      const char state = state_of(pid);
+      if (state == 'T' || state == 't' || state == 'Z' || state == 'X' || state == '\0') return;
+      const auto known = paused_.begin() + static_cast<std::ptrdiff_t>(paused_count_);
+      const bool is_new = std::find(paused_.begin(), known, pid) == known;
+      if (is_new && paused_count_ < paused_.size()) {
+        if (!signal_marked(pid, 0, SIGSTOP)) return;
+        paused_[paused_count_++] = pid;
+      }
+      found = true;  // stops at its next step
+    });
+    if (found) ::sched_yield();
+  }
+}
+
+void Processes::resume() noexcept {
+  for (std::size_t i = 0; i < paused_count_; ++i) (void)signal_marked(paused_[i], 0, SIGCONT);
+  paused_count_ = 0;
+}
+
+Processes::Use Processes::rough_use() noexcept {
+  Use use;
+  std::uint64_t most = 0;
+  each([&](pid_t pid) {
+    Text text{};
+    const std::string_view status = read_text(proc_path(pid, "status").data(), text);
+    if (status.empty()) return;
+    const std::uint64_t own = kilobytes_of(status, "RssAnon:") + kilobytes_of(status, "VmSwap:");
+    const std::uint64_t shared = kilobytes_of(status, "RssShmem:");
+    ++use.count;
+    use.private_bytes += own;
+    use.shared_bytes += shared;
+    if (own + shared < most) return;
+    most = own + shared;
+    use.largest = pid;
+  });
+  return use;
+}
+
+Processes::Use Processes::exact_use() noexcept {
+  Use use = rough_use();
+  use.private_bytes = use.shared_bytes = 0;
+  each([&](pid_t pid) {
+    Text text{};
+    const std::string_view sums = read_text(proc_path(pid, "smaps_rollup").data(), text);
+    use.private_bytes += kilobytes_of(sums, "Pss_Anon:") + kilobytes_of(sums, "SwapPss:");
+    use.shared_bytes += kilobytes_of(sums, "Pss_Shmem:");
+  });
+  return use;
+}
+
+// The column `rss` of the table.
+std::uint64_t Processes::system_v_bytes() noexcept {
+  constexpr int column = 14;
+  Text text{};
+  std::string_view table = read_text("/proc/sysvipc/shm", text);
+  std::uint64_t bytes = 0;
+  table.remove_prefix(std::min(table.find('\n'), table.size()));
+  while (!table.empty()) {
+    table.remove_prefix(1);
+    std::string_view line = table.substr(0, table.find('\n'));
+    table.remove_prefix(line.size());
+    for (int i = 0; i < column && !line.empty(); ++i) {
+      line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+      line.remove_prefix(std::min(line.find(' '), line.size()));
+    }
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    std::uint64_t value = 0;
+    (void)std::from_chars(line.data(), line.data() + line.size(), value);
+    bytes += value;
+  }
+  return bytes;
+}
+
+}  // namespace cloche::warden

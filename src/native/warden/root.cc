@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/warden/root.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+
+#include "native/warden/tree_copy.h"
+
+namespace cloche::warden {
+namespace {
+
+constexpr std::array device_names{"null", "zero", "full", "random", "urandom", "tty"};
+// Of the machine, not of the box; the kernel would refuse most of them to the box's root anyway.
+constexpr std::array hidden_files{"/proc/kcore",         "/proc/keys",       "/proc/kallsyms",
+                                  "/proc/sysrq-trigger", "/proc/timer_list", "/proc/interrupts",
+                                  "/proc/cmdline"};
+constexpr std::array hidden_folders{"/proc/acpi", "/proc/scsi", "/proc/bus", "/proc/fs"};
+
+struct Setting {
+  const char* name;
+  const char* value;
+};
+
+// A file system that is mounted nowhere yet; -1 with errno.
+int make_mount(const char* kind, std::initializer_list<Setting> settings, unsigned attributes) {
+  const Fd context(::fsopen(kind, FSOPEN_CLOEXEC));
+  if (!context) return -1;
+  for (const Setting& setting : settings) {
+    if (::fsconfig(context.get(), FSCONFIG_SET_STRING, setting.name, setting.value, 0) != 0)
+      return -1;
+  }
+  if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return -1;
+  return ::fsmount(context.get(), FSMOUNT_CLOEXEC, attributes);
+}
+
+int put_at(const Fd& mount, const char* path) {
+  return ::move_mount(mount.get(), "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+int protect(const Fd& tree, std::uint64_t attributes) {
+  mount_attr change{};
+  change.attr_set = attributes;
+  return ::mount_setattr(tree.get(), "", AT_EMPTY_PATH, &change, sizeof change);
+}
+
+Fd clone_tree(int folder, const char* path) {
+  return Fd(::open_tree(folder, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+}
+
+// The file system in memory that holds all that a box changes.
+Outcome make_storage(const RootPlan& plan, Fd& storage) {
+  std::array<char, 32> bytes{}, inodes{};
+  std::snprintf(bytes.data(), bytes.size(), "%llu",
+                static_cast<unsigned long long>(plan.file_bytes));
+  std::snprintf(inodes.data(), inodes.size(), "%llu",
+                static_cast<unsigned long long>(plan.file_inodes));
+  storage.reset(make_mount("tmpfs",
+                           {{"size", bytes.data()}, {"nr_inodes", inodes.data()}, {"mode", "0755"}},
+                           MOUNT_ATTR_NODEV));
+  CLOCHE_STEP(Step::storage, storage.get());
+  // Somewhere in this mount namespace, or an older kernel puts no overlay on it.
+  CLOCHE_STEP(Step::storage, put_at(storage, "/tmp"));
+  for (const char* name : {"upper", "work"})
+    CLOCHE_STEP(Step::storage, ::mkdirat(storage.get(), name, 0755));
+  // Apart from the umask.
+  CLOCHE_STEP(Step::storage, ::mkdirat(storage.get(), "shm", 0));
+  return outcome_of(Step::storage, ::fchmodat(storage.get(), "shm", 01777, 0));
+}
+
+Outcome make_overlay(int image, const Fd& storage, Fd& root) {
+  const Fd context(::fsopen("overlay", FSOPEN_CLOEXEC));
+  CLOCHE_STEP(Step::overlay, context.get());
+  const Fd upper(::openat(storage.get(), "upper", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const Fd work(::openat(storage.get(), "work", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  // By descriptors: paths would be seen in /proc/self/mountinfo.
+  const auto set = [&](const char* name, int folder) {
+    std::array<char, 32> path{};
+    std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", folder);
+    return ::fsconfig(context.get(), FSCONFIG_SET_STRING, name, path.data(), 0);
+  };
+  CLOCHE_STEP(Step::overlay, set("lowerdir", image));
+  CLOCHE_STEP(Step::overlay, set("upperdir", upper.get()));
+  CLOCHE_STEP(Step::overlay, set("workdir", work.get()));
+  CLOCHE_STEP(Step::overlay, ::fsconfig(context.get(), FSCONFIG_SET_FLAG, "userxattr", nullptr, 0));
+  CLOCHE_STEP(Step::overlay, ::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0));
+  root.reset(::fsmount(context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_NODEV));
+  return outcome_of(Step::overlay, root.get());
+}
+
+// /dev: the harmless devices of the host, terminals of the box's own, and shared memory that counts
+// for the quota.
+Outcome fill_dev(const std::array<Fd, device_names.size()>& devices, const Fd& shared_memory) {
+  const Fd dev(make_mount("tmpfs", {{"size", "64k"}, {"nr_inodes", "64"}, {"mode", "0755"}},
+                          MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
+  CLOCHE_STEP(Step::devices, dev.get());
+  for (const char* name : device_names) {
+    const Fd place(::openat(dev.get(), name, O_CREAT | O_WRONLY | O_CLOEXEC, 0666));
+    CLOCHE_STEP(Step::devices, place.get());
+  }
+  for (const char* name : {"shm", "pts"})
+    CLOCHE_STEP(Step::devices, ::mkdirat(dev.get(), name, 0755));
+  constexpr std::array<std::array<const char*, 2>, 5> links{{{"/proc/self/fd", "fd"},
+                                                             {"/proc/self/fd/0", "stdin"},
+                                                             {"/proc/self/fd/1", "stdout"},
+                                                             {"/proc/self/fd/2", "stderr"},
+                                                             {"pts/ptmx", "ptmx"}}};
+  for (const auto& [target, name] : links)
+    CLOCHE_STEP(Step::devices, ::symlinkat(target, dev.get(), name));
+  CLOCHE_STEP(Step::devices, put_at(dev, "/dev"));
+  for (std::size_t i = 0; i < device_names.size(); ++i) {
+    std::array<char, 32> path{};
+    std::snprintf(path.data(), path.size(), "/dev/%s", device_names[i]);
+    CLOCHE_STEP(Step::devices, put_at(devices[i], path.data()));
+  }
+  CLOCHE_STEP(Step::devices, put_at(shared_memory, "/dev/shm"));
+  const Fd terminals(make_mount("devpts", {{"ptmxmode", "0666"}, {"mode", "0620"}, {"max", "64"}},
+                                MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
+  CLOCHE_STEP(Step::devices, terminals.get());
+  return outcome_of(Step::devices, put_at(terminals, "/dev/pts"));
+}
+
+// What of /proc is the machine's is hidden, its settings are read-only.
+Outcome close_proc() {
+  const Fd settings = clone_tree(AT_FDCWD, "/proc/sys");
+  CLOCHE_STEP(Step::proc, settings.get());
+  CLOCHE_STEP(Step::proc, protect(settings, MOUNT_ATTR_RDONLY));
+  CLOCHE_STEP(Step::proc, put_at(settings, "/proc/sys"));
+  for (const char* path : hidden_files) {
+    if (::access(path, F_OK) != 0) continue;
+    const Fd nothing = clone_tree(AT_FDCWD, "/dev/null");
+    CLOCHE_STEP(Step::proc, nothing.get());
+    CLOCHE_STEP(Step::proc, put_at(nothing, path));
+  }
+  for (const char* path : hidden_folders) {
+    if (::access(path, F_OK) != 0) continue;
+    const Fd nothing(make_mount("tmpfs", {{"size", "4k"}, {"nr_inodes", "1"}},
+                                MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+    CLOCHE_STEP(Step::proc, nothing.get());
+    CLOCHE_STEP(Step::proc, put_at(nothing, path));
+  }
+  return {};
+}
+
+// Written once, while /proc/sys can be: ports below 1024 need no privilege in a network of one's
+// own, and a box makes no further user namespaces. An older kernel that refuses has the filter.
+void set_kernel() {
+  constexpr std::array<Setting, 2> settings{{{"/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"},
+                                             {"/proc/sys/user/max_user_namespaces", "0"}}};
+  for (const auto& [path, value] : settings) {
+    const Fd file(::open(path, O_WRONLY | O_CLOEXEC));
+    if (file) (void)!::write(file.get(), value, 1);
+  }
+}
+
+// The places for /proc and /dev, and the usual ones for a while.
+Outcome make_places(const Fd& root) {
+  struct Place {
+    const char* name;
+    mode_t mode;
+  };
+  for (const auto& [name, mode] : {Place{"proc", 0755}, Place{"dev", 0755}, Place{"sys", 0755},
+                                   Place{"tmp", 01777}, Place{"workspace", 0755}}) {
+    if (::mkdirat(root.get(), name, 0) != 0) {
+      if (errno == EEXIST) continue;
+      return {Step::storage, errno};
+    }
+    CLOCHE_STEP(Step::storage, ::fchmodat(root.get(), name, mode, 0));
+  }
+  return {};
+}
+
+}  // namespace
+
+Outcome enter_root(const RootPlan& plan, Fd& changes) {
+  CLOCHE_STEP(Step::propagation, ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
+  Fd storage;
+  if (auto made = make_storage(plan, storage); !made) return made;
+  changes.reset(::openat(storage.get(), "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  CLOCHE_STEP(Step::storage, changes.get());
+  Fd root;
+  if (plan.kind == Root::copy) {
+    if (auto copied = copy_tree(plan.image, changes.get()); !copied) return copied;
+  }
+  if (plan.begin_with >= 0) {
+    if (auto copied = copy_tree(plan.begin_with, changes.get()); !copied) return copied;
+  }
+  if (plan.kind == Root::copy) {
+    root = clone_tree(storage.get(), "upper");
+    CLOCHE_STEP(Step::storage, root.get());
+  } else if (auto made = make_overlay(plan.image, storage, root); !made) {
+    return made;
+  }
+  Fd shared_memory = clone_tree(storage.get(), "shm");
+  CLOCHE_STEP(Step::storage, shared_memory.get());
+  CLOCHE_STEP(Step::storage, protect(shared_memory, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+  if (auto made = make_places(root); !made) return made;
+  // While a whole /proc is to be seen, or a new one is refused.
+  Fd proc(make_mount("proc", {}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC));
+  CLOCHE_STEP(Step::proc, proc.get());
+  std::array<Fd, device_names.size()> devices;
+  for (std::size_t i = 0; i < device_names.size(); ++i) {
+    std::array<char, 32> path{};
+    std::snprintf(path.data(), path.size(), "/dev/%s", device_names[i]);
+    devices[i] = clone_tree(AT_FDCWD, path.data());
+    CLOCHE_STEP(Step::devices, devices[i].get());
+  }
+  CLOCHE_STEP(Step::pivot, put_at(root, "/tmp"));
+  CLOCHE_STEP(Step::pivot, ::fchdir(root.get()));
+  CLOCHE_STEP(Step::pivot, ::syscall(SYS_pivot_root, ".", "."));
+  CLOCHE_STEP(Step::pivot, ::umount2(".", MNT_DETACH));
+  CLOCHE_STEP(Step::pivot, ::chdir("/"));
+  CLOCHE_STEP(Step::proc, put_at(proc, "/proc"));
+  set_kernel();
+  if (auto filled = fill_dev(devices, shared_memory); !filled) return filled;
+  return close_proc();
+}
+
+}  // namespace cloche::warden

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// A copy of a tree of files: of an image, or of the folder of changes that a fork begins with.
+#pragma once
+
+#include "native/warden/outcome.h"
+
+namespace cloche::warden {
+
+// All that is in the folder `from` into the folder `to`: modes, times, links, holes, whiteouts of an
+// overlay and its marks. Sockets and devices of other kinds are left out. What is there already is
+// an error.
+Outcome copy_tree(int from, int to);
+
+}  // namespace cloche::warden

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a process of a box has around it, apart from the namespaces: privileges, limits, the filter
+// of system calls. And Landlock, which pid 1 takes on for all that it starts.
+#pragma once
+
+#include <cstdint>
+
+#include "native/warden/filter.h"
+#include "native/warden/outcome.h"
+
+namespace cloche::warden {
+
+struct WallPlan {
+  std::uint32_t processes = 0;
+  std::uint32_t open_files = 0;
+};
+
+// For pid 1: signals and abstract sockets stay inside. False: the kernel has no such scopes, and
+// the namespaces stand alone.
+bool enter_landlock() noexcept;
+
+// For a process of the guest, before exec; it is not to be undone. It keeps what root wants of its
+// own files and processes, where it is root inside.
+Outcome enter_wall(const WallPlan& plan, const Filter& filter) noexcept;
+
+}  // namespace cloche::warden

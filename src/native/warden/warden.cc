@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/warden/warden.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "native/warden/box.h"
+#include "native/warden/identity.h"
+#include "native/warden/packet.h"
+
+namespace cloche::warden {
+namespace {
+
+bool take_orders(int socket) {
+  Packet packet;
+  MakeBox plan;
+  if (!receive_record(socket, plan, packet)) return errno == EMSGSIZE;
+  BoxParts parts{.socket = Fd(packet.take_fd(0)),
+                 .image = Fd(packet.take_fd(1)),
+                 .begin_with = Fd(packet.take_fd(2))};
+  BoxMade made;
+  Fd pidfd;
+  if (plan.version != protocol_version || !parts.socket || !parts.image ||
+      plan.has_upper != static_cast<bool>(parts.begin_with)) {
+    made.error = EINVAL;
+  } else if (make_box(plan, std::move(parts), pidfd) < 0) {
+    made.error = errno;
+  }
+  const int beside = pidfd.get();
+  return send_record(socket, made, std::span(&beside, beside >= 0 ? 1 : 0));
+}
+
+void bury(int signals) {
+  signalfd_siginfo info{};
+  while (::read(signals, &info, sizeof info) > 0) continue;
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
+}
+
+}  // namespace
+
+bool become_nobody() noexcept {
+  if (::geteuid() != 0) return true;
+  if (::setgroups(0, nullptr) != 0 || ::setresgid(box_user, box_user, box_user) != 0 ||
+      ::setresuid(box_user, box_user, box_user) != 0)
+    return false;
+  // Else /proc/self is root's, and the maps of a box could not be written.
+  return ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0;
+}
+
+int serve_boxes(int socket) noexcept {
+  if (!become_nobody()) return 1;
+  sigset_t child{};
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &child, nullptr);
+  const Fd signals(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals) return 1;
+  for (;;) {
+    std::array<pollfd, 2> waiting{{{socket, POLLIN, 0}, {signals.get(), POLLIN, 0}}};
+    if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return 1;
+    if (waiting[1].revents != 0) bury(signals.get());
+    if (waiting[0].revents != 0 && !take_orders(socket)) return 0;
+  }
+}
+
+}  // namespace cloche::warden

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Cloche, the warden and pid 1 of a box say to each other: records over SOCK_SEQPACKET sockets,
+// with descriptors beside them. Both ends are of one build, so a record is the struct itself.
+//
+// Cloche asks the warden for a box (MakeBox), and from then on talks with the box's pid 1 over the
+// box's own socket: each Request brings a channel, a socket of its own for the answers. The channel
+// of a run lives as long as its run; the one of the file server as long as that.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cloche::warden {
+
+inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr int socket_fd = 3;            // of the warden, at its start
+inline constexpr std::size_t most_fds = 8;     // beside a record
+inline constexpr std::size_t most_runs = 256;  // of a box, at the same time
+
+// Where the making of a box, or the start of a command, can fail.
+enum class Step : std::uint8_t {
+  none,
+  namespaces,   // clone3
+  identity,     // the maps of users and groups
+  propagation,  // mounts of its own
+  storage,      // the file system in memory with its quota
+  copy,         // the files that it begins with
+  overlay,
+  proc,
+  devices,
+  pivot,
+  loopback,
+  limits,
+  landlock,
+  privileges,
+  filter,
+  terminal,
+  directory,  // of a command
+  program,
+};
+
+enum class Root : std::uint8_t {
+  overlay,  // over the image
+  copy,     // of the image: where overlays are refused
+};
+
+// Cloche to the warden, with: the box's end of its socket, the image's root folder, and where
+// `has_upper` the folder of changes that the box begins with.
+struct MakeBox {
+  std::uint32_t version = protocol_version;
+  std::uint32_t process_limit = 0;
+  std::uint32_t open_file_limit = 0;
+  std::uint32_t user = 0;  // inside
+  std::uint32_t group = 0;
+  std::uint64_t file_bytes = 0;
+  std::uint64_t file_inodes = 0;
+  std::uint64_t memory_bytes = 0;
+  Root root = Root::overlay;
+  bool has_upper = false;
+  char host_name[64] = "cloche";
+};
+
+// The warden's answer; a pidfd of pid 1 beside it where there is one.
+struct BoxMade {
+  std::int32_t error = 0;  // an errno; 0: it is being built, and speaks itself
+};
+
+// From pid 1, first of all: the box stands, or where it failed.
+struct BoxReady {
+  Step failed = Step::none;
+  std::int32_t error = 0;
+  bool has_landlock_scopes = false;
+};
+
+enum class Ask : std::uint8_t {
+  run,      // channel, arguments (a file of memory), then descriptors 0, 1, 2, ... of the command
+  files,    // channel
+  kill,     // channel: everything but the file server
+  pause,    // channel: all processes stop
+  resume,   // channel
+  upper,    // channel; its Answer has the folder of changes beside it
+  figures,  // channel
+  drain,    // a descriptor that is read to its end for nobody; no channel
+};
+
+struct TerminalShape {
+  std::uint16_t rows = 0, columns = 0, width_pixels = 0, height_pixels = 0;
+};
+
+struct Request {
+  Ask ask = Ask::run;
+  bool has_terminal = false;    // of run: 0, 1 and 2 are a terminal that pid 1 makes
+  TerminalShape terminal{};     // of run
+  std::uint32_t arguments = 0;  // of run: how many strings of the file are arguments ...
+  std::uint32_t variables = 0;  // ... and environment, after the directory, each ended by a zero
+};
+
+enum class Tell : std::uint8_t {
+  terminal,     // of run: its master is beside it
+  not_started,  // of run: `step` and `value`, an errno; it ends then
+  ended,        // of run: `value` is the wait status of the command
+  killed,       // of run: nothing of it is left
+  answer,       // of the others: done, or `value` is an errno
+};
+
+// What pid 1, or a command on its way to exec, says on a channel.
+struct Answer {
+  Tell tell = Tell::answer;
+  Step step = Step::none;
+  bool memory_exceeded = false;  // of ended: a process was killed because of the memory limit
+  std::int32_t value = 0;
+  // Of figures.
+  std::uint64_t file_bytes = 0;
+  std::uint64_t file_inodes = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t processes = 0;
+};
+
+enum class Order : std::uint8_t {
+  kill,    // the run's processes, in whatever session
+  signal,  // for the foreground of its terminal, or its process group
+};
+
+// Cloche to pid 1, on the channel of a run.
+struct RunOrder {
+  Order order = Order::kill;
+  std::int32_t signal = 0;
+};
+
+// --- The file server
+
+inline constexpr std::size_t most_path = 4096;
+inline constexpr std::size_t most_piece = 128 << 10;  // of a file's content in a record
+inline constexpr std::size_t most_handles = 256;
+
+enum class FileOp : std::uint8_t {
+  open,            // number: FileOpen flags, mode; answer: the handle
+  close,           // handle
+  read,            // handle, offset, number: how much
+  write,           // handle, offset, bytes
+  append,          // handle, bytes
+  truncate,        // handle, offset: the size
+  handle_mode,     // handle, mode
+  handle_times,    // handle, times
+  handle_stat,     // handle
+  stat,            // path
+  link_stat,       // path
+  list,            // path; answers until one is the last
+  make_directory,  // path, mode
+  make_folders,    // path: it, unless it is there, and the folders that lead to it
+  remove,          // path
+  remove_all,      // path
+  rename,          // path, other
+  change_mode,     // path, mode
+  set_times,       // path, times
+  symlink,         // path, other: the target
+};
+
+namespace file_open {
+inline constexpr std::uint32_t read = 1, write = 2, create = 4, exclusive = 8, truncate = 16;
+}
+
+// A request; after it the path and the other path, each ended by a zero, or the bytes.
+struct FileRequest {
+  FileOp op = FileOp::stat;
+  std::uint32_t handle = 0;
+  std::uint32_t number = 0;
+  std::uint32_t mode = 0;
+  std::uint64_t offset = 0;
+  std::int64_t accessed_ns = 0;
+  std::int64_t modified_ns = 0;
+};
+
+// One file; after it the name and the target, each ended by a zero.
+struct FileEntry {
+  std::uint64_t size = 0;
+  std::int64_t modified_ns = 0;
+  std::int64_t created_ns = 0;
+  std::uint32_t mode = 0;  // with the type, as stat has it
+  std::uint16_t name_bytes = 0;
+  std::uint16_t target_bytes = 0;
+};
+
+// An answer; after it bytes, or entries.
+struct FileAnswer {
+  std::int32_t error = 0;  // an errno
+  std::uint32_t handle = 0;
+  std::uint32_t bytes = 0;  // that follow
+  bool last = true;         // of list: no more answers come
+};
+
+}  // namespace cloche::warden
