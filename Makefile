@@ -75,6 +75,20 @@ wheel: all ## build the Python wheels: build/dist/cloche*.whl, which need nothin
 	@[ "$(CODE)" = none ] || packaging/machine_code $(build)
 	@CLOCHE_BUILD=$(build) CLOCHE_CODE=$(CODE) python3 sdk/python/wheel_backend.py $(build)/dist
 
+# Into $(build)/aarch64, with Debian's compiler and libraries for it; what was made is tried under qemu.
+.PHONY: aarch64
+aarch64: all ## compile the program for aarch64, and try it under an emulator
+	@scripts/setup packages-aarch64.txt && scripts/sysroot aarch64 $(build)/sysroot-aarch64
+	@export CLOCHE_MACHINE=aarch64 && $(call configure,aarch64,$(build)/aarch64) && \
+		cmake --build $(build)/aarch64 -j $(JOBS) --target installation
+	@packaging/try_foreign $(build)/aarch64 $(build)/sysroot-aarch64
+
+# From a clean tree; MACHINES leaves out what is not wanted.
+MACHINES ?= x86_64 aarch64
+.PHONY: release
+release: ## make all that is published, with checksums and a list of parts: build/dist
+	@scripts/release $(MACHINES)
+
 # wit/ as a component for any host; its test wants a Rust compiler. Not part of `make all`.
 .PHONY: component
 component: all ## build build/component/sandbox.wasm, the world eryx:sandbox as a component

@@ -134,11 +134,11 @@ void bring(Sandbox& sandbox, const std::string& name, const std::vector<std::byt
   ASSERT_EQ(sandbox.run({.script = "chmod +x " + name}).exit_code, 0);
 }
 
-bool within_ten_seconds(const std::function<bool()>& done) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+bool within_a_minute(const std::function<bool()>& done) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (!done()) {
     if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return true;
 }
@@ -179,7 +179,7 @@ TEST(Limits, ProcessesThatCallNothingShareTheMemoryLimit) {
     (loop $ever (br $ever)))))"));
   const std::uint64_t before = resident_bytes();
   const Background run(*sandbox, "for i in 1 2 3 4 5 6 7 8 9 10; do ./hoard & done; wait");
-  EXPECT_TRUE(within_ten_seconds([&] {
+  EXPECT_TRUE(within_a_minute([&] {
     return sandbox->figures().memory_bytes > limit - (2 << 20) &&
            resident_bytes() > before + limit / 2;
   }));
@@ -216,7 +216,7 @@ TEST(Limits, TheCompilerOfAProgramEndsWithTheRun) {
   }
   {
     const Background run(*sandbox, "./bomb");
-    EXPECT_TRUE(within_ten_seconds(compiler_lives));
+    EXPECT_TRUE(within_a_minute(compiler_lives));
   }
   EXPECT_FALSE(compiler_lives());
   EXPECT_LT(sandbox->figures().memory_bytes, std::uint64_t{1} << 20);
@@ -262,14 +262,14 @@ TEST(Limits, BusyProcessesBeyondTheFirstFewHaveALowPriority) {
   EXPECT_EQ(lowered_threads(), 0U);
   {
     const Background run(*sandbox, busy);
-    EXPECT_TRUE(within_ten_seconds([] { return lowered_threads() >= 6; }));
+    EXPECT_TRUE(within_a_minute([] { return lowered_threads() >= 6; }));
     EXPECT_LE(lowered_threads(), 8U);
   }
   // A lowered thread is not used again: the next run is as fast as any.
-  EXPECT_TRUE(within_ten_seconds([] { return lowered_threads() == 0; }));
+  EXPECT_TRUE(within_a_minute([] { return lowered_threads() == 0; }));
   const auto wide = make_sandbox({.cpus = 60});
   const Background run(*wide, busy);
-  EXPECT_TRUE(within_ten_seconds([&] { return wide->figures().processes >= 9; }));
+  EXPECT_TRUE(within_a_minute([&] { return wide->figures().processes >= 9; }));
   EXPECT_EQ(lowered_threads(), 0U);
 }
 

@@ -41,11 +41,11 @@ bool compiler_lives(pid_t parent) {
   return false;
 }
 
-bool within_ten_seconds(const std::function<bool()>& done) {
-  const auto end = std::chrono::steady_clock::now() + seconds(10);
+bool within_a_minute(const std::function<bool()>& done) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (!done()) {
     if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return true;
 }
@@ -137,7 +137,7 @@ TEST(GuestCompiler, FewWorkAtATimeAndWhoWaitsCanGiveUp) {
     const CompileFor whom{.budget = nullptr, .give_up = [&] { return stop.load(); }};
     EXPECT_EQ(compiler.compile(compile_bomb(2000, 1000), whom, message).error(), Errno::intr);
   });
-  EXPECT_TRUE(within_ten_seconds([] { return compiler_lives(getpid()); }));
+  EXPECT_TRUE(within_a_minute([] { return compiler_lives(getpid()); }));
   int looks = 0;
   std::string message;
   const CompileFor waiting{.budget = nullptr, .give_up = [&] { return ++looks > 3; }};
@@ -155,10 +155,10 @@ TEST(GuestCompiler, DiesWithItsParent) {
     _exit(0);
   }
   ASSERT_GT(parent, 0);
-  EXPECT_TRUE(within_ten_seconds([&] { return compiler_lives(parent); }));
+  EXPECT_TRUE(within_a_minute([&] { return compiler_lives(parent); }));
   kill(parent, SIGKILL);
   EXPECT_EQ(waitpid(parent, nullptr, 0), parent);
-  EXPECT_TRUE(within_ten_seconds([&] { return !compiler_lives(parent); }));
+  EXPECT_TRUE(within_a_minute([&] { return !compiler_lives(parent); }));
 }
 
 }  // namespace

@@ -12,6 +12,13 @@
 extern char** environ;
 
 void* volatile held;
+static int ends[2];
+
+// A child's end is told where what it says is told: nothing is waited for that does not come.
+static void tell_of_an_end(int signal) {
+  (void)signal;
+  (void)!write(ends[1], "e", 1);
+}
 
 static int child(void) {
   char* memory = malloc(16 << 20);
@@ -23,9 +30,11 @@ static int child(void) {
 
 int main(int argc, char** argv) {
   if (argc > 1) return child();
-  int ends[2], holding = 0;
+  int holding = 0, started = 0, ended = 0;
   pid_t children[32];
   if (pipe(ends) != 0) return 2;
+  const struct sigaction action = {.sa_handler = tell_of_an_end, .sa_flags = SA_RESTART};
+  if (sigaction(SIGCHLD, &action, NULL) != 0) return 2;
   for (int i = 0; i < 32; ++i) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -33,29 +42,19 @@ int main(int argc, char** argv) {
     posix_spawn_file_actions_addclose(&actions, ends[0]);
     posix_spawn_file_actions_addclose(&actions, ends[1]);
     char* arguments[] = {argv[0], "child", NULL};
-    children[i] = 0;
-    if (posix_spawn(&children[i], argv[0], &actions, NULL, arguments, environ) != 0)
-      children[i] = 0;
+    if (posix_spawn(&children[started], argv[0], &actions, NULL, arguments, environ) == 0)
+      ++started;
     posix_spawn_file_actions_destroy(&actions);
   }
-  close(ends[1]);
-  // A child says "+", or ends; what is said is counted once all of them have done one of the two.
-  char said[32];
-  int ended = 0;
-  while (holding + ended < 32) {
-    int status;
-    while (waitpid(-1, &status, WNOHANG) > 0) ++ended;
-    if (ended == 0 && children[0] == 0) return 4;
-    int missing = 0;
-    for (int i = 0; i < 32; ++i) missing += children[i] == 0;
-    if (holding + ended + missing >= 32) break;
+  if (started == 0) return 4;
+  // Each child says "+", or ends.
+  while (holding + ended < started && holding * 16 <= 128) {
+    char said[64];
     const ssize_t count = read(ends[0], said, sizeof said);
-    if (count > 0) holding += (int)count;
-    if (count == 0) break;
-    if (holding * 16 > 128) break;
+    if (count <= 0) return 5;
+    for (ssize_t i = 0; i < count; ++i) holding += said[i] == '+';
+    while (waitpid(-1, NULL, WNOHANG) > 0) ++ended;
   }
-  for (int i = 0; i < 32; ++i) {
-    if (children[i] > 0) kill(children[i], SIGKILL);
-  }
+  for (int i = 0; i < started; ++i) kill(children[i], SIGKILL);
   return holding > 0 && holding * 16 <= 128 ? 0 : 3;
 }
