@@ -25,6 +25,12 @@ SessionPtr must_create(SessionManager& manager, const session::SessionRequest& r
   return std::get<SessionPtr>(made);
 }
 
+std::optional<session::RefusalReason> why_not(SessionManager& manager, const std::string& owner) {
+  const auto made = manager.create({.owner = owner});
+  const auto* refusal = std::get_if<session::Refusal>(&made);
+  return refusal ? std::optional(refusal->reason) : std::nullopt;
+}
+
 TEST(Sessions, AreFoundByTheirOwner) {
   SessionManager manager(engine(), {});
   const SessionPtr session = must_create(manager, {.owner = "a"});
@@ -41,11 +47,36 @@ TEST(Sessions, HaveLimits) {
   SessionManager manager(engine(), {.session_limit = 3, .session_limit_per_owner = 2});
   must_create(manager, {.owner = "a"});
   const SessionPtr second = must_create(manager, {.owner = "a"});
-  EXPECT_TRUE(std::holds_alternative<session::Refusal>(manager.create({.owner = "a"})));
+  EXPECT_EQ(why_not(manager, "a"), session::RefusalReason::owner_limit);
+  EXPECT_DOUBLE_EQ(manager.room().headroom(), 1 - 2.0 / 3);
   must_create(manager, {.owner = "b"});
-  EXPECT_TRUE(std::holds_alternative<session::Refusal>(manager.create({.owner = "b"})));
+  EXPECT_EQ(why_not(manager, "b"), session::RefusalReason::session_limit);
+  EXPECT_EQ(manager.room().headroom(), 0);
   EXPECT_TRUE(manager.close(second->facts().id, "a"));
   must_create(manager, {.owner = "b"});
+}
+
+TEST(Sessions, AreNotMadeByAServerThatIsAboutToEnd) {
+  std::vector<session::RefusalReason> told;
+  SessionManager manager(
+      engine(), {.refused = [&](session::RefusalReason reason) { told.push_back(reason); }});
+  const SessionPtr session = must_create(manager);
+  manager.stop_creating();
+  EXPECT_EQ(why_not(manager, ""), session::RefusalReason::ending);
+  EXPECT_EQ(told, std::vector{session::RefusalReason::ending});
+  EXPECT_EQ(manager.room().headroom(), 0);
+  EXPECT_TRUE(Session::use(session));
+}
+
+TEST(Sessions, OfACellHaveItsKeyInTheirIds) {
+  SessionManager manager(engine(), {.cell = 3});
+  const SessionPtr session = must_create(manager);
+  EXPECT_EQ(session::cell_of(session->facts().id), session::CellKey{3});
+  EXPECT_EQ(manager.other_cell(session->facts().id), std::nullopt);
+  EXPECT_EQ(manager.other_cell(session::new_session_id(4)), session::CellKey{4});
+  EXPECT_EQ(manager.other_cell("nonesuch"), std::nullopt);
+  SessionManager alone(engine(), {});
+  EXPECT_EQ(alone.other_cell(session->facts().id), std::nullopt);
 }
 
 TEST(Sessions, AreListedNewestFirst) {

@@ -55,6 +55,7 @@ void SessionManager::find_saved() {
 std::variant<std::unique_ptr<Sandbox>, Session::LoadProblem> SessionManager::load(
     Session& session) {
   const std::string& id = session.facts().id;
+  const auto begin = std::chrono::steady_clock::now();
   auto loaded = [&] {
     const std::lock_guard lock(session.save_mutex_);
     return saver_->store().load(session.chain_, id, engine_, options_.sandbox);
@@ -77,6 +78,7 @@ std::variant<std::unique_ptr<Sandbox>, Session::LoadProblem> SessionManager::loa
     complain(fmt::format("session {} is restored without the packages that this system has not: {}",
                          id, fmt::join(good.missing_packages, ", ")));
   }
+  if (options_.timed) options_.timed(Timed::restoration, std::chrono::steady_clock::now() - begin);
   tell(Event::restored, session);
   return std::move(good.sandbox);
 }

@@ -9,8 +9,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "base/random.h"
-
 namespace cloche::session {
 namespace {
 
@@ -30,13 +28,18 @@ std::uint64_t resident_bytes() {
   return read == 2 ? resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
+std::string folder_of(const ManagerOptions& options) {
+  return options.cell == 0 ? options.state_folder
+                           : fmt::format("{}/{}", options.state_folder, options.cell);
+}
+
 }  // namespace
 
 SessionManager::SessionManager(Engine& engine, ManagerOptions options)
     : engine_(engine), options_(std::move(options)) {
   if (!options_.state_folder.empty()) {
     saver_ = std::make_unique<SessionSaver>(
-        SaverOptions{options_.state_folder, options_.save_policy, options_.save_interval,
+        SaverOptions{folder_of(options_), options_.save_policy, options_.save_interval,
                      options_.state_files, options_.trouble, options_.saved});
     find_saved();
   }
@@ -53,38 +56,78 @@ SessionManager::~SessionManager() {
   end();
 }
 
+double Room::headroom() const {
+  if (ending || sessions >= session_limit) return 0;
+  const double of_sessions = 1 - static_cast<double>(sessions) / static_cast<double>(session_limit);
+  if (memory_limit_bytes == 0) return of_sessions;
+  const double of_memory =
+      1 - static_cast<double>(memory_bytes) / static_cast<double>(memory_limit_bytes);
+  return std::max(0.0, std::min(of_sessions, of_memory));
+}
+
 std::variant<std::shared_ptr<Session>, Refusal> SessionManager::create(
     const SessionRequest& request) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::optional<Refusal> refusal = take_place(request);
+  auto made = refusal ? *std::move(refusal) : make(request);
+  if (const auto* refused = std::get_if<Refusal>(&made)) {
+    if (options_.refused) options_.refused(refused->reason);
+  } else if (options_.timed) {
+    options_.timed(Timed::creation, std::chrono::steady_clock::now() - begin);
+  }
+  return made;
+}
+
+// Counts one that is being made, or says why there may be none.
+std::optional<Refusal> SessionManager::take_place(const SessionRequest& request) {
   if (options_.memory_limit_bytes > 0 && resident_bytes() > options_.memory_limit_bytes) {
     trim_memory();
-    if (resident_bytes() > options_.memory_limit_bytes)
+    if (resident_bytes() > options_.memory_limit_bytes) {
       return Refusal{
+          RefusalReason::memory,
           "the server has no memory for another session: delete one, or try again later"};
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    if (closing_) return Refusal{"the server is about to end"};
-    if (sessions_.size() + being_made_ >= options_.session_limit) {
-      return Refusal{fmt::format("there are {} sessions already, which is the limit: delete one",
-                                 options_.session_limit)};
     }
-    const auto own = owners_.find(request.owner);
-    if (options_.session_limit_per_owner > 0 && own != owners_.end() &&
-        own->second.size() >= options_.session_limit_per_owner) {
-      return Refusal{fmt::format("you have {} sessions already, which is your limit: delete one",
-                                 options_.session_limit_per_owner)};
-    }
-    ++being_made_;
   }
+  const std::lock_guard lock(mutex_);
+  if (closing_ || ending_) return Refusal{RefusalReason::ending, "the server is about to end"};
+  const auto own = owners_.find(request.owner);
+  const auto making = being_made_.find(request.owner);
+  const std::size_t owned = (own == owners_.end() ? 0 : own->second.size()) +
+                            (making == being_made_.end() ? 0 : making->second);
+  const std::size_t limit = options_.session_limit_per_owner;
+  if (limit > 0 && owned >= limit) {
+    return Refusal{
+        RefusalReason::owner_limit,
+        fmt::format("you have {} sessions already, which is your limit: delete one", limit)};
+  }
+  if (sessions_.size() + all_being_made_ >= options_.session_limit) {
+    return Refusal{RefusalReason::session_limit,
+                   fmt::format("there are {} sessions already, which is the limit: delete one",
+                               options_.session_limit)};
+  }
+  ++being_made_[request.owner];
+  ++all_being_made_;
+  return std::nullopt;
+}
+
+// Under the lock.
+void SessionManager::give_place_back(const std::string& owner) {
+  const auto making = being_made_.find(owner);
+  if (--making->second == 0) being_made_.erase(making);
+  --all_being_made_;
+}
+
+std::variant<std::shared_ptr<Session>, Refusal> SessionManager::make(
+    const SessionRequest& request) {
   std::unique_ptr<Sandbox> sandbox;
   try {
     sandbox = engine_.create(options_.sandbox);
   } catch (const std::exception& error) {
     const std::lock_guard lock(mutex_);
-    --being_made_;
-    return Refusal{error.what()};
+    give_place_back(request.owner);
+    return Refusal{RefusalReason::failed, error.what()};
   }
-  Facts facts{.id = random_uuid(),
+  Facts facts{.id = new_session_id(options_.cell),
               .owner = request.owner,
               .metadata = request.metadata,
               .image = request.image,
@@ -100,7 +143,7 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::create(
   std::shared_ptr<Session> session;
   {
     const std::lock_guard lock(mutex_);
-    --being_made_;
+    give_place_back(request.owner);
     facts.sequence = ++last_sequence_;
     session = std::make_shared<Session>(std::move(facts), std::move(sandbox), deadline);
     add(session);
@@ -110,6 +153,7 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::create(
     stop(*session);
     (void)forget(*session, StateStore::Removal::saved);
     return Refusal{
+        RefusalReason::not_saved,
         fmt::format("the session cannot be saved: {}", errno_info(saved.error()).message),
         saved.error()};
   }
@@ -153,6 +197,12 @@ std::shared_ptr<Session> SessionManager::find_any(std::string_view id) {
 std::shared_ptr<Session> SessionManager::find(std::string_view id, std::string_view owner) {
   std::shared_ptr<Session> session = find_any(id);
   return session && session->facts().owner == owner ? session : nullptr;
+}
+
+std::optional<CellKey> SessionManager::other_cell(std::string_view id) const {
+  if (options_.cell == 0) return std::nullopt;
+  const std::optional<CellKey> cell = cell_of(id);
+  return cell == options_.cell ? std::nullopt : cell;
 }
 
 SessionManager::Page SessionManager::list(const std::string& owner, std::size_t limit,
@@ -251,6 +301,20 @@ Change SessionManager::resume(const std::shared_ptr<Session>& session) {
 std::size_t SessionManager::count() const {
   const std::lock_guard lock(mutex_);
   return sessions_.size();
+}
+
+Room SessionManager::room() const {
+  const std::lock_guard lock(mutex_);
+  return {.sessions = sessions_.size(),
+          .session_limit = options_.session_limit,
+          .memory_bytes = resident_bytes(),
+          .memory_limit_bytes = options_.memory_limit_bytes,
+          .ending = ending_ || closing_};
+}
+
+void SessionManager::stop_creating() {
+  const std::lock_guard lock(mutex_);
+  ending_ = true;
 }
 
 void SessionManager::complain(const std::string& sentence) const {

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "cloche/engine.h"
+#include "session/cell_key.h"
 #include "session/session.h"
 #include "session/session_saver.h"
 
@@ -30,13 +31,27 @@ namespace cloche::session {
 
 enum class Event : std::uint8_t { created, restored, closed, expired, idled, paused, resumed };
 
+// Why there is no session.
+enum class RefusalReason : std::uint8_t {
+  owner_limit,  // the owner has all that an owner may have
+  session_limit,
+  memory,
+  ending,    // no more are made here
+  failed,    // the sandbox cannot be made
+  not_saved  // Refusal::save_error says why
+};
+
+enum class Timed : std::uint8_t { creation, restoration };
+
 struct ManagerOptions {
+  CellKey cell = 0;  // in the id of each session; 0: there are no other cells
   std::size_t session_limit = 1000;
   std::size_t session_limit_per_owner = 0;  // 0: only the limit of all
   std::uint64_t memory_limit_bytes =
       0;  // of this process, asked for before a session is made; 0: none
   std::chrono::milliseconds idle_timeout{0};  // 0: none
-  std::string state_folder;                   // where sessions survive the server; empty: nowhere
+  std::string state_folder;  // where sessions survive the server; empty: nowhere. A cell's are in
+                             // the folder KEY of it
   SavePolicy save_policy = SavePolicy::always;
   std::chrono::seconds save_interval{0};  // of SavePolicy::interval
   HostFiles* state_files = nullptr;       // how they are written; null: by the host's own calls
@@ -50,6 +65,9 @@ struct ManagerOptions {
   std::function<void(const SaveEvent& event)> saved;
   // The audit: told after each event, on any thread, without a lock held.
   std::function<void(Event event, const Session& session)> audit;
+  // Told of each session that is not made, and how long it took to make or to read one. Any thread.
+  std::function<void(RefusalReason reason)> refused;
+  std::function<void(Timed what, std::chrono::duration<double> duration)> timed;
 };
 
 struct SessionRequest {
@@ -60,10 +78,21 @@ struct SessionRequest {
   std::string ssh_public_key;
 };
 
-// Why there is no session: too many, or no memory; with an error, it cannot be saved. One sentence.
 struct Refusal {
-  std::string sentence;
+  RefusalReason reason = RefusalReason::failed;
+  std::string sentence;  // one
   std::optional<Errno> save_error = {};
+};
+
+// How much more a server can take.
+struct Room {
+  std::size_t sessions = 0;
+  std::size_t session_limit = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t memory_limit_bytes = 0;  // 0: none
+  bool ending = false;
+  // Of sessions or memory, of which there is less: from 0, no room, to 1, all of it.
+  double headroom() const;
 };
 
 // Of what changes a session for good: whether there was anything to do, and whether it is saved.
@@ -89,6 +118,8 @@ class SessionManager {
   std::shared_ptr<Session> find(std::string_view id, std::string_view owner);
   // Whoever owns it.
   std::shared_ptr<Session> find_any(std::string_view id);
+  // The cell that has that session, where its id says another one than this.
+  std::optional<CellKey> other_cell(std::string_view id) const;
 
   struct Page {
     std::vector<std::shared_ptr<Session>> sessions;
@@ -119,6 +150,9 @@ class SessionManager {
   Change resume(const std::shared_ptr<Session>& session);
 
   std::size_t count() const;
+  Room room() const;
+  // No session is made any more: the server is about to end.
+  void stop_creating();
 
  private:
   using ByAge = std::vector<std::shared_ptr<Session>>;  // the oldest first
@@ -128,6 +162,9 @@ class SessionManager {
     bool operator<(const Due& other) const { return when > other.when; }
   };
 
+  std::optional<Refusal> take_place(const SessionRequest& request);
+  void give_place_back(const std::string& owner);
+  std::variant<std::shared_ptr<Session>, Refusal> make(const SessionRequest& request);
   std::shared_ptr<Session> take_out(std::string_view id, const std::string_view* owner);
   std::vector<std::shared_ptr<Session>> take_out_all();
   void add(const std::shared_ptr<Session>& session);
@@ -151,7 +188,9 @@ class SessionManager {
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<Session>> sessions_;
   std::unordered_map<std::string, ByAge> owners_;
-  std::size_t being_made_ = 0;
+  std::unordered_map<std::string, std::size_t> being_made_;  // by owner; none is 0
+  std::size_t all_being_made_ = 0;
+  bool ending_ = false;
   std::uint64_t last_sequence_ = 0;
   std::priority_queue<Due> due_;
   std::condition_variable due_changed_;

@@ -590,10 +590,12 @@ while True:
 
 class Limits(unittest.TestCase):
     def test_rates_and_numbers_of_sessions(self):
-        with Server("serve", "--token", TOKEN, "--max-sessions", "2", "--rate-limit", "6") as server:
+        with Server("serve", "--token", TOKEN, "--max-token-sessions", "2", "--rate-limit", "6") as server:
             for status in [200, 200, 429, 429, 429, 429]:
                 got, headers, body = server.ask("POST", "/sessions", token=TOKEN)
                 self.assertEqual(got, status)
+            self.assertEqual(json.loads(body)["error"], "RATE_LIMITED")
+            self.assertEqual(headers["X-RateLimit-Limit"], "2")
             got, headers, body = server.ask("GET", "/sessions", token=TOKEN)
             self.assertEqual((got, json.loads(body)["error"]), (429, "RATE_LIMITED"))
             self.assertEqual((headers["X-RateLimit-Limit"], headers["X-RateLimit-Remaining"]),

@@ -69,7 +69,8 @@ class Host {
   virtual ~Host() = default;
   virtual const ServerOptions& options() const = 0;
   virtual Application& application() = 0;
-  virtual bool draining() const = 0;
+  virtual bool draining() const = 0;              // no request any more
+  virtual bool closes_after_answers() const = 0;  // one request a connection
   // What the connection's answer keeps in memory for that owner while its client does not read it;
   // until it has been sent.
   virtual void keep_unsent(const std::shared_ptr<Connection>& connection, const std::string& owner,

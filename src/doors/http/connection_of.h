@@ -293,7 +293,7 @@ class ConnectionOf final : public Connection,
   // --- an answer --------------------------------------------------------------------------------
 
   std::string head_of(const Response& response, std::optional<std::size_t> content_length) {
-    if (host_.draining() || last_) keep_alive_ = false;
+    if (host_.draining() || host_.closes_after_answers() || last_) keep_alive_ = false;
     return response_head(response, answer_fields_,
                          {.version = version_ >= 10 ? version_ : 11,
                           .persistence = keep_alive_ ? Persistence::keep_alive : Persistence::close,

@@ -65,6 +65,7 @@ class Server::Impl final : public Host {
   const ServerOptions& options() const override { return options_; }
   Application& application() override { return application_; }
   bool draining() const override { return draining_; }
+  bool closes_after_answers() const override { return closes_after_answers_; }
 
   void keep_unsent(const std::shared_ptr<Connection>& connection, const std::string& owner,
                    std::uint64_t bytes) override {
@@ -80,6 +81,8 @@ class Server::Impl final : public Host {
   std::uint16_t port() const noexcept { return port_; }
 
   std::size_t connections() const { return connections_.size(); }
+
+  void close_after_answers() { closes_after_answers_ = true; }
 
   void drain(std::chrono::milliseconds patience) {
     draining_ = true;
@@ -164,6 +167,7 @@ class Server::Impl final : public Host {
   ConnectionTable connections_;
   UnsentBytes unsent_;
   std::atomic<bool> draining_ = false;
+  std::atomic<bool> closes_after_answers_ = false;
   std::uint16_t port_ = 0;
   // Each connection belongs to one loop for all of its life: no locks among them.
   Loops loops_;
@@ -178,6 +182,7 @@ Server::~Server() = default;
 
 std::uint16_t Server::port() const noexcept { return impl_->port(); }
 std::size_t Server::connections() const { return impl_->connections(); }
+void Server::close_after_answers() { impl_->close_after_answers(); }
 void Server::drain(std::chrono::milliseconds patience) { impl_->drain(patience); }
 
 }  // namespace cloche::http

@@ -88,6 +88,8 @@ class Server {
   std::uint16_t port() const noexcept;
   std::size_t connections() const;
 
+  // From now on each answer is the last of its connection, and says so. New ones are taken.
+  void close_after_answers();
   // Takes no more connections and no more requests; returns when all requests in progress have been
   // answered, or after `patience`.
   void drain(std::chrono::milliseconds patience);

@@ -80,6 +80,19 @@ http::Response error(int status, std::string_view code, std::string_view message
   return error_with(status, code, message, {});
 }
 
+http::Response cell_full(std::string_view message) {
+  http::Response response = error(503, "CELL_FULL", message);
+  response.fields.emplace_back("Retry-After", "2");
+  return response;
+}
+
+http::Response wrong_cell(session::CellKey cell) {
+  http::Response response =
+      error(421, "WRONG_CELL", fmt::format("this session belongs to cell {}: ask that one", cell));
+  response.fields.emplace_back("X-Cloche-Cell", std::to_string(cell));
+  return response;
+}
+
 http::Response not_ready(std::string_view reason) {
   return http::json_response(
       503, fmt::format(R"({{"status":"not ready","reason":{}}})", json_string(reason)));

@@ -9,12 +9,18 @@
 #include "cloche/run.h"
 #include "doors/http/message.h"
 #include "doors/rest/rate_limiter.h"
+#include "session/cell_key.h"
 #include "session/session.h"
 
 namespace cloche::rest {
 
 // {"error": code, "message", "timestamp", "requestId"}.
 http::Response error(int status, std::string_view code, std::string_view message);
+// 503 CELL_FULL: there is no room for a new session here, and may be in another cell at once, and
+// here later.
+http::Response cell_full(std::string_view message);
+// 421: the session is another cell's.
+http::Response wrong_cell(session::CellKey cell);
 // 503 of GET /ready.
 http::Response not_ready(std::string_view reason);
 // 507, or 500: what was asked for is done, but would not survive the server. `answer`: JSON that

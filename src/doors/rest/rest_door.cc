@@ -67,6 +67,7 @@ std::string basic_password(std::string_view header) {
 
 // Whose a session is that cannot be read nobody knows: who knows its id hears that much.
 http::Response RestDoor::none_at(const std::string& id) const {
+  if (const auto cell = parts_.sessions.other_cell(id)) return wrong_cell(*cell);
   if (!parts_.sessions.is_unreadable(id)) return no_session();
   return error(500, "INTERNAL_ERROR", "the saved state of this session cannot be read");
 }
@@ -203,6 +204,24 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
   });
 }
 
+http::Response RestDoor::no_new_session(const session::Refusal& refusal) const {
+  using Reason = session::RefusalReason;
+  if (refusal.reason == Reason::not_saved) {
+    return not_saved(refusal.save_error.value_or(Errno::io),
+                     "there is no new session: it cannot be saved", {});
+  }
+  if (refusal.reason == Reason::failed) return error(500, "INTERNAL_ERROR", refusal.sentence);
+  if (refusal.reason != Reason::owner_limit) return cell_full(refusal.sentence);
+  const auto reset = std::chrono::system_clock::now() + std::chrono::seconds(60);
+  return rate_limited(
+      {.allowed = false,
+       .limit = limits_.sessions_per_owner,
+       .remaining = 0,
+       .reset_s =
+           std::chrono::duration_cast<std::chrono::seconds>(reset.time_since_epoch()).count()},
+      refusal.sentence);
+}
+
 void RestDoor::create(const std::string& owner, const http::Request& request,
                       const ExchangePtr& exchange) {
   auto checked = read_create(request.body);
@@ -212,17 +231,7 @@ void RestDoor::create(const std::string& owner, const http::Request& request,
   answer(exchange, [this, wanted = std::move(wanted)] {
     const auto made = parts_.sessions.create(wanted);
     if (const auto* refusal = std::get_if<session::Refusal>(&made)) {
-      if (refusal->save_error)
-        return not_saved(*refusal->save_error, "there is no new session: it cannot be saved", {});
-      const std::size_t count = parts_.sessions.count();
-      const auto now = std::chrono::system_clock::now() + std::chrono::seconds(60);
-      return rate_limited(
-          {.allowed = false,
-           .limit = count,
-           .remaining = 0,
-           .reset_s =
-               std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count()},
-          refusal->sentence);
+      return no_new_session(*refusal);
     }
     return http::json_response(200, session_json(*std::get<SessionPtr>(made)));
   });
@@ -249,9 +258,14 @@ void RestDoor::run(Kind kind, const SessionPtr& session, const http::Request& re
   if (auto* wrong = std::get_if<http::Response>(&checked)) return exchange->send(std::move(*wrong));
   if (session->status() != session::Status::running) return exchange->send(not_running(*session));
   exchange->send_blanks_until_answer(blank_interval);
-  answer(exchange, [this, kind, session, body = std::get<CommandBody>(std::move(checked))] {
+  answer(exchange, [this, kind, session, body = std::get<CommandBody>(std::move(checked)),
+                    asked = std::chrono::steady_clock::now()] {
     const session::Session::Use use = session::Session::use(session);
     if (!use) return not_running(*session);
+    const http::RaisedLevel running(parts_.metrics, "cloche_commands_running");
+    parts_.metrics.observe(
+        "cloche_command_wait_seconds",
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count());
     RunResult result = run_in(*use, body);
     const Result<void> saved = parts_.sessions.save(session);
     parts_.metrics.count("cloche_commands_total");
@@ -300,6 +314,11 @@ void RestDoor::tunnel(const std::string& owner, const http::Request& request,
   }
   const SessionPtr session = parts_.sessions.find(id, owner);
   if (!session) {
+    if (const auto cell = parts_.sessions.other_cell(id)) {
+      return exchange->send({421,
+                             {{"X-Cloche-Cell", std::to_string(*cell)}},
+                             "this session belongs to another cell\n"});
+    }
     return parts_.sessions.is_unreadable(id)
                ? refuse(500, "the saved state of this session cannot be read\n")
                : refuse(404, "there is no such session\n");

@@ -34,6 +34,7 @@ class RestDoor {
   struct Limits {
     std::uint64_t requests_per_minute = 0;
     std::uint64_t upload_bytes = 256ULL << 20;
+    std::size_t sessions_per_owner = 0;  // told to whom it stops
   };
   RestDoor(Parts parts, Limits limits)
       : parts_(std::move(parts)), limits_(limits), rates_(limits.requests_per_minute) {}
@@ -58,6 +59,7 @@ class RestDoor {
   void handle_session(const std::string& owner, const std::string& id, const std::string& action,
                       http::Request request, const ExchangePtr& exchange);
   void create(const std::string& owner, const http::Request& request, const ExchangePtr& exchange);
+  http::Response no_new_session(const session::Refusal& refusal) const;
   http::Response list(const std::string& owner, const http::Request& request);
   void run(Kind kind, const SessionPtr& session, const http::Request& request,
            const ExchangePtr& exchange);

@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/hex.h"
 #include "base/json_string.h"
+#include "base/sha256.h"
 #include "doors/http/api_pages.h"
 #include "doors/http/assets.h"
 
@@ -22,6 +24,12 @@ std::string_view method_label(std::string_view method) {
     if (known == method) return known;
   }
   return "other";
+}
+
+std::string digest_of(std::string_view text) {
+  Sha256 digest;
+  digest.add(text);
+  return to_hex(digest.end());
 }
 
 // Passes everything on, and counts the answer.
@@ -63,11 +71,12 @@ http::Fields page_fields(std::string_view origin) {
 
 // To the question of a browser whether a page may ask what no form could.
 http::Response preflight_answer(const http::Request& head) {
-  http::Response answer{204,
-                        {{"Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE"},
-                         {"Access-Control-Allow-Headers", "Authorization, Content-Type"},
-                         {"Access-Control-Max-Age", "600"}},
-                        {}};
+  http::Response answer{
+      204,
+      {{"Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE"},
+       {"Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key"},
+       {"Access-Control-Max-Age", "600"}},
+      {}};
   if (http::same_text(head.field("Access-Control-Request-Private-Network"), "true"))
     answer.fields.emplace_back("Access-Control-Allow-Private-Network", "true");
   return answer;
@@ -149,11 +158,23 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
          std::string(page->content)});
   }
   std::string path;
-  if (is_rest(request.path, path)) {
-    request.path = std::move(path);
-    return parts_.rest.handle(std::move(request), std::move(counted));
+  const bool to_rest = is_rest(request.path, path);
+  // Whoever sent this was let in: its token tells one from another.
+  std::shared_ptr<http::Exchange> answered = std::move(counted);
+  if (request.method == "POST") {
+    const std::string scope =
+        fmt::format("{}\n{}", digest_of(request.field("Authorization")), request.path);
+    answered = answers_.admit(request, scope, std::move(answered),
+                              [this, to_rest](int status, std::string_view reason) {
+                                return refuse(to_rest, status, reason);
+                              });
+    if (!answered) return;
   }
-  parts_.steps.handle(std::move(request), std::move(counted));
+  if (to_rest) {
+    request.path = std::move(path);
+    return parts_.rest.handle(std::move(request), std::move(answered));
+  }
+  parts_.steps.handle(std::move(request), std::move(answered));
 }
 
 http::Response Application::reject(int status, std::string_view reason) {

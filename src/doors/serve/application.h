@@ -3,6 +3,7 @@
 // requests.
 #pragma once
 
+#include "doors/http/answer_memory.h"
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
 #include "doors/http/origin_guard.h"
@@ -38,6 +39,7 @@ class Application final : public http::Application {
 
   Parts parts_;
   const Api api_;
+  http::AnswerMemory answers_;
 };
 
 }  // namespace cloche::serve

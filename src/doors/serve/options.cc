@@ -34,6 +34,7 @@ at the root; the steps of `sbs` are at the root with --api steps. It runs until 
   --rate-limit N            requests a minute for each token (no limit)
 
   --max-sessions N          (1000)
+  --max-token-sessions N    of one token (no limit)
   --idle-timeout SECONDS    a session that is not used that long is deleted (1800; 0: never; with --api steps: never)
   --memory-limit BYTES      no new session while the server has more than that in memory (no limit)
   --state-dir FOLDER        sessions survive the server there, also when it is killed: files, packages and environment of
@@ -48,6 +49,11 @@ at the root; the steps of `sbs` are at the root with --api steps. It runs until 
   --ssh-port N              SSH for people too: ssh -p N sandbox+SESSION@HOST
   --ssh-host-key FILE       made when it is not there (~/.local/share/cloche/ssh_host_key)
   --ssh-password PASSWORD   opens every session, besides keys and tokens
+
+  --drain SECONDS           at SIGTERM what runs has that long to end (3); a second SIGTERM ends it at once
+  --drain-notice SECONDS    and before that: /ready says no and no session is made, but requests are answered (0)
+  --cell-key N              1 to 65535: this server's key among several, in the id of each session; its state is in the
+                            folder N of --state-dir
 
   --log-format text|json    lines on standard error (text)
 
@@ -84,9 +90,7 @@ std::uint64_t need_bytes(const std::string& name, const std::string& text) {
 std::chrono::seconds need_seconds(const std::string& name, const std::string& text) {
   const auto value = parse_duration(text, std::chrono::seconds(1));
   if (!value)
-    throw UsageError{name +
-                     " wants seconds, or a time such as 90s, 30m or 2h; 0 for no limit; not '" +
-                     text + "'"};
+    throw UsageError{name + " wants seconds, or a time such as 90s, 30m or 2h; not '" + text + "'"};
   return std::chrono::duration_cast<std::chrono::seconds>(*value);
 }
 
@@ -167,6 +171,21 @@ Options parse(const std::vector<std::string>& words, Api api) {
       {"--max-sessions",
        [&](const auto& name, const auto& value) {
          options.sessions.session_limit = need_number<std::size_t>(name, value);
+       }},
+      {"--max-token-sessions",
+       [&](const auto& name, const auto& value) {
+         options.sessions.session_limit_per_owner = need_number<std::size_t>(name, value);
+       }},
+      {"--cell-key",
+       [&](const auto& name, const auto& value) {
+         options.sessions.cell = need_number<session::CellKey>(name, value);
+         if (options.sessions.cell == 0) throw UsageError{name + " wants 1 to 65535"};
+       }},
+      {"--drain",
+       [&](const auto& name, const auto& value) { options.drain = need_seconds(name, value); }},
+      {"--drain-notice",
+       [&](const auto& name, const auto& value) {
+         options.drain_notice = need_seconds(name, value);
        }},
       {"--idle-timeout",
        [&](const auto& name, const auto& value) { idle_timeout = need_seconds(name, value); }},

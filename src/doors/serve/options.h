@@ -26,9 +26,10 @@ struct Options {
   session::ManagerOptions sessions;
   bool use_ssh_port = false;
   std::uint16_t ssh_port = 0;
-  std::string ssh_host_key;  // a file; empty: the usual place
-  std::string ssh_password;  // one that opens every session; empty: none
-  std::chrono::milliseconds drain{3000};
+  std::string ssh_host_key;              // a file; empty: the usual place
+  std::string ssh_password;              // one that opens every session; empty: none
+  std::chrono::seconds drain{3};         // for what runs when it is asked to end
+  std::chrono::seconds drain_notice{0};  // before that it takes requests, and says that it will end
 };
 
 // The line cannot be understood: one sentence.

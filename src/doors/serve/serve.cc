@@ -5,15 +5,19 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <future>
+#include <thread>
 
 #include "base/host_error.h"
 #include "cloche/engine.h"
 #include "doors/http/token_store.h"
 #include "doors/serve/application.h"
+#include "doors/serve/figures.h"
 #include "doors/ssh/ssh_door.h"
 #include "doors/steps/pages.h"
 
@@ -22,38 +26,6 @@ namespace {
 
 constexpr int usage_status = 2;
 constexpr std::size_t worker_limit = 2048;
-
-std::string_view name_of(session::Event event) {
-  switch (event) {
-    case session::Event::created: return "session_created";
-    case session::Event::restored: return "session_restored";
-    case session::Event::closed: return "session_closed";
-    case session::Event::expired: return "session_closed";
-    case session::Event::idled: return "session_closed";
-    case session::Event::paused: return "session_paused";
-    case session::Event::resumed: return "session_resumed";
-  }
-  return "session";
-}
-
-void count_save(http::Metrics& metrics, const session::SaveEvent& event) {
-  using Result = session::SaveEvent::Result;
-  const std::string_view result = event.result == Result::saved       ? "saved"
-                                  : event.result == Result::unchanged ? "unchanged"
-                                                                      : "failed";
-  metrics.count("cloche_saves_total", fmt::format(R"(result="{}")", result));
-  metrics.count("cloche_save_bytes_total", {}, static_cast<double>(event.bytes));
-  metrics.count("cloche_save_seconds_total", {}, event.duration.count());
-}
-
-std::string_view reason_of(session::Event event) {
-  switch (event) {
-    case session::Event::closed: return "deleted";
-    case session::Event::expired: return "expired";
-    case session::Event::idled: return "idle";
-    default: return "asked";
-  }
-}
 
 // SIGTERM and SIGINT, and SIGHUP where it means to read tokens again, are waited for, not caught.
 // Blocked before the first thread starts.
@@ -88,28 +60,6 @@ void take_all_descriptors() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-void define_figures(http::Metrics& metrics, session::SessionManager& sessions,
-                    session::WorkerPool& workers) {
-  metrics.describe("cloche_http_requests_total", "Answered HTTP requests.");
-  metrics.describe("cloche_http_rejected_total", "What came in and was no HTTP request.");
-  metrics.describe("cloche_sessions_total", "Events of sessions.");
-  metrics.describe("cloche_steps_total", "Steps that have ended.");
-  metrics.describe("cloche_step_seconds_total", "How long steps took.");
-  metrics.describe("cloche_commands_total", "Commands and code by REST that have ended.");
-  metrics.describe("cloche_ssh_connections_total", "SSH connections that logged in, or did not.");
-  metrics.describe("cloche_saves_total", "Saves of sessions, by how they went.");
-  metrics.describe("cloche_save_bytes_total", "What was written for them.");
-  metrics.describe("cloche_save_seconds_total", "How long they took.");
-  for (const std::string_view result : {"saved", "unchanged", "failed"})
-    metrics.count("cloche_saves_total", fmt::format(R"(result="{}")", result), 0);
-  metrics.gauge("cloche_unsaved_sessions", "Sessions whose last save has failed.",
-                [&sessions] { return static_cast<double>(sessions.unsaved()); });
-  metrics.gauge("cloche_sessions", "Sessions there are.",
-                [&sessions] { return static_cast<double>(sessions.count()); });
-  metrics.gauge("cloche_worker_threads", "Threads that run something or wait for work.",
-                [&workers] { return static_cast<double>(workers.threads()); });
-}
-
 int serve(Options options) {
   const Signals signals(!options.tokens_file.empty());
   take_all_descriptors();
@@ -129,25 +79,17 @@ int serve(Options options) {
     }
   }
   std::atomic<ssh::SshDoor*> tunnels = nullptr;
+  tell_figures(options.sessions, metrics);
   options.sessions.audit = [&](session::Event event, const session::Session& session) {
-    metrics.count(
-        "cloche_sessions_total",
-        fmt::format(R"(event="{}")", event == session::Event::created    ? "created"
-                                     : event == session::Event::restored ? "restored"
-                                     : event == session::Event::paused   ? "paused"
-                                     : event == session::Event::resumed  ? "resumed"
-                                                                         : reason_of(event)));
-    log.event(http::LogLevel::info, name_of(event),
-              {{"session_id", session.facts().id}, {"reason", std::string(reason_of(event))}});
+    metrics.count("cloche_sessions_total", fmt::format(R"(event="{}")", event_label(event)));
+    log.event(http::LogLevel::info, event_name(event),
+              {{"session_id", session.facts().id}, {"reason", std::string(event_reason(event))}});
   };
   options.sessions.stopping = [&tunnels](const session::Session& session) {
     if (ssh::SshDoor* door = tunnels) door->drop(session.facts().id);
   };
   options.sessions.trouble = [&log](const std::string& sentence) {
     log.event(http::LogLevel::error, "state_trouble", {{"message", sentence}});
-  };
-  options.sessions.saved = [&metrics](const session::SaveEvent& event) {
-    count_save(metrics, event);
   };
   http::TokenStore tokens(options.tokens, options.tokens_file);
   session::SessionManager sessions(engine, options.sessions);
@@ -165,9 +107,10 @@ int serve(Options options) {
   const auto not_ready = [&] {
     return ending ? std::string("the server is about to end") : sessions.save_trouble();
   };
-  rest.emplace(rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh, not_ready},
-               rest::RestDoor::Limits{options.requests_per_minute,
-                                      options.sessions.sandbox.file_limit_bytes});
+  rest.emplace(
+      rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh, not_ready},
+      rest::RestDoor::Limits{options.requests_per_minute, options.sessions.sandbox.file_limit_bytes,
+                             options.sessions.session_limit_per_owner});
   const http::OriginGuard guard(options.http.host, options.allowed_hosts, options.allowed_origins);
   application.emplace(Application::Parts{*steps, *rest, metrics, log, guard, tokens}, options.api);
   http::Server server(options.http, *application);
@@ -200,7 +143,15 @@ int serve(Options options) {
   ending = true;
   log.event(http::LogLevel::info, "ending", {{"sessions", std::to_string(sessions.count())}});
   signals.unblock();
+  sessions.stop_creating();
+  server.close_after_answers();
+  std::this_thread::sleep_for(options.drain_notice);
+  // What runs may end, whichever door it came by.
+  const auto deadline = std::chrono::steady_clock::now() + options.drain;
+  ssh.end_idle();
   server.drain(options.drain);
+  ssh.wait_until_empty(std::chrono::ceil<std::chrono::milliseconds>(
+      std::max(deadline - std::chrono::steady_clock::now(), std::chrono::nanoseconds(0))));
   ssh.stop();
   sessions.end();
   tunnels = nullptr;  // it goes before the sessions do

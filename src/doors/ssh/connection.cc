@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds exchange_patience{15};
 constexpr std::chrono::seconds login_patience{60};
+constexpr int flush_patience_ms = 2000;
 constexpr int failures_max = 6;
 constexpr std::size_t channels_max = 32;
 constexpr std::uint64_t unread_max_bytes = 8 << 20;
@@ -124,6 +125,7 @@ void Connection::serve(ssh_event event) {
       &wake_);
   bool moved = true;  // the session may have ended meanwhile
   bool misused = false;
+  std::size_t told_channels = 0;
   // Channels read and write, and so may find the socket closed: it is not polled any more then, and
   // would not wake this.
   while (!misused && !is_closed()) {
@@ -138,6 +140,11 @@ void Connection::serve(ssh_event event) {
       it = (*it)->done() ? channels_.erase(it) : std::next(it);
     }
     session_->touch();
+    if (told_channels == channels_.size()) continue;
+    told_channels = channels_.size();
+    if (parts_.stays(told_channels)) continue;
+    ::ssh_blocking_flush(handle_, flush_patience_ms);  // what the last channel has said
+    break;
   }
   ::ssh_event_remove_fd(event, wake_.fd());
   parts_.log.event(http::LogLevel::info, "ssh_closed",

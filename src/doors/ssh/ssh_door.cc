@@ -138,6 +138,7 @@ void SshDoor::accept_all() {
 
 bool SshDoor::has_room() const {
   const std::lock_guard lock(mutex_);
+  if (ending_idle_) return false;
   return sockets_.size() < connections_max ||
          std::ranges::any_of(sockets_, [](const auto& each) { return !each.second.logged_in; });
 }
@@ -180,7 +181,8 @@ void SshDoor::serve(UniqueFd fd, std::shared_ptr<session::Session> session, std:
   const int number = fd.get();
   const std::lock_guard lock(mutex_);
   // Those that leave are still there for a moment.
-  if (stopping_ || sockets_.size() >= connections_max + logins_max || !make_room()) return;
+  if (stopping_ || ending_idle_ || sockets_.size() >= connections_max + logins_max || !make_room())
+    return;
   sockets_.emplace(number, Place{.session_id = session ? session->facts().id : std::string(),
                                  .peer = std::move(peer),
                                  .number = ++last_number_});
@@ -211,9 +213,10 @@ void SshDoor::run(int fd, std::shared_ptr<session::Session> session) {
         place.session_id = id;
         place.logged_in = true;
       };
+      const auto stays = [&](std::size_t channels) { return this->stays(fd, channels); };
       Connection connection(
-          {parts_.sessions, parts_.log, parts_.metrics, parts_.tokens, password_, chosen}, handle,
-          fd, std::move(session));
+          {parts_.sessions, parts_.log, parts_.metrics, parts_.tokens, password_, chosen, stays},
+          handle, fd, std::move(session));
       connection.run();
     } else if (own >= 0) {
       ::close(own);
@@ -233,13 +236,38 @@ void SshDoor::drop(const std::string& session_id) {
   }
 }
 
-void SshDoor::stop() {
-  if (acceptor_.joinable()) {
-    const std::uint64_t one = 1;
-    while (::write(stop_listening_.get(), &one, sizeof one) < 0 && errno == EINTR) {
-    }
-    acceptor_.join();
+void SshDoor::stop_listening() {
+  if (!acceptor_.joinable()) return;
+  const std::uint64_t one = 1;
+  while (::write(stop_listening_.get(), &one, sizeof one) < 0 && errno == EINTR) {
   }
+  acceptor_.join();
+  listener_.reset();
+}
+
+// Told of how many channels a connection has; false: it is to end.
+bool SshDoor::stays(int fd, std::size_t channels) {
+  const std::lock_guard lock(mutex_);
+  sockets_[fd].channels = channels;
+  return !ending_idle_ || channels > 0;
+}
+
+void SshDoor::end_idle() {
+  stop_listening();
+  const std::lock_guard lock(mutex_);
+  ending_idle_ = true;
+  for (const auto& [fd, place] : sockets_) {
+    if (place.channels == 0) ::shutdown(fd, SHUT_RDWR);
+  }
+}
+
+bool SshDoor::wait_until_empty(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  return ended_.wait_for(lock, patience, [this] { return sockets_.empty(); });
+}
+
+void SshDoor::stop() {
+  stop_listening();
   std::unique_lock lock(mutex_);
   stopping_ = true;
   for (const auto& [fd, there] : sockets_) ::shutdown(fd, SHUT_RDWR);

@@ -6,6 +6,7 @@
 // the peer that has the most. So half-open connections shut nobody out. Thread-safe.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -56,11 +57,17 @@ class SshDoor {
   void drop(const std::string& session_id);
   bool has_room() const;
   std::size_t connections() const;
+  // Takes no more connections, ends those in which nothing runs, and the others once that is so.
+  void end_idle();
+  // Whether there is none any more; waits for that as long as `patience`.
+  bool wait_until_empty(std::chrono::milliseconds patience);
   // Ends all connections and takes no more.
   void stop();
 
  private:
   void accept_all();
+  void stop_listening();
+  bool stays(int fd, std::size_t channels);
   bool make_room();
   void run(int fd, std::shared_ptr<session::Session> session);
 
@@ -74,12 +81,14 @@ class SshDoor {
     std::string session_id;  // once it is known
     std::string peer;
     std::uint64_t number = 0;  // in the order in which they came
+    std::size_t channels = 0;
     bool logged_in = false;
     bool leaving = false;
   };
   std::map<int, Place> sockets_;  // of the connections that there are
   std::uint64_t last_number_ = 0;
   bool stopping_ = false;
+  bool ending_idle_ = false;
   UniqueFd listener_;
   UniqueFd stop_listening_;
   std::thread acceptor_;

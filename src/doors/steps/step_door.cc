@@ -124,17 +124,31 @@ bool StepDoor::is_page(std::string_view path) { return find_page(path).has_value
 void StepDoor::create(const std::shared_ptr<http::Exchange>& exchange) {
   const auto made = parts_.sessions.create({});
   if (const auto* refusal = std::get_if<session::Refusal>(&made)) {
-    const int status = !refusal->save_error ? 503 : save_status(*refusal->save_error);
-    return exchange->send(detail(status, refusal->sentence));
+    if (refusal->save_error)
+      return exchange->send(detail(save_status(*refusal->save_error), refusal->sentence));
+    http::Response response = detail(503, refusal->sentence);
+    response.fields.emplace_back("Retry-After", "2");
+    return exchange->send(std::move(response));
   }
   const auto& session = std::get<std::shared_ptr<session::Session>>(made);
   exchange->send(
       http::json_response(200, fmt::format(R"({{"session_id":"{}"}})", session->facts().id)));
 }
 
+http::Response StepDoor::none_at(const std::string& id) const {
+  if (const auto cell = parts_.sessions.other_cell(id)) {
+    http::Response response = detail(421, fmt::format("this session belongs to cell {}", *cell));
+    response.fields.emplace_back("X-Cloche-Cell", std::to_string(*cell));
+    return response;
+  }
+  return parts_.sessions.is_unreadable(id)
+             ? detail(500, "the saved state of this session cannot be read")
+             : detail(404, "session not found");
+}
+
 void StepDoor::remove(const std::string& id, const std::shared_ptr<http::Exchange>& exchange) {
   const session::Change closed = parts_.sessions.close(id, {});
-  if (!closed) return exchange->send(detail(404, "session not found"));
+  if (!closed) return exchange->send(none_at(id));
   if (!closed.saved)
     return exchange->send(not_saved(closed.saved.error(), "the saved state is not deleted"));
   exchange->send({204, {{"Content-Type", "application/json"}}, {}});
@@ -151,11 +165,7 @@ void StepDoor::step(const std::string& id, const http::Request& request,
   if (session) run->sandbox = session::Session::use(session);
   if (session && !session->trouble().empty())
     return exchange->send(detail(500, session->trouble()));
-  if (!run->sandbox) {
-    return exchange->send(parts_.sessions.is_unreadable(id)
-                              ? detail(500, "the saved state of this session cannot be read")
-                              : detail(404, "session not found"));
-  }
+  if (!run->sandbox) return exchange->send(none_at(id));
   if (run->request.sandbox_id != id)
     return exchange->send(detail(422, "sandbox_id must match session_id"));
   run->id = id;
@@ -178,6 +188,7 @@ http::Response StepDoor::run(const StepRun& step) {
   options.argv = {program, "-c", step.request.source};
   options.timeout = std::chrono::milliseconds(std::llround(timeout_s_ * 1000));
   options.output_limit_bytes = output_limit_bytes;
+  const http::RaisedLevel running(parts_.metrics, "cloche_commands_running");
   RunResult result = step.sandbox->run(options);
   const Result<void> saved = parts_.sessions.save(step.session);
 

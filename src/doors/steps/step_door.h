@@ -39,6 +39,7 @@ class StepDoor {
   void create(const std::shared_ptr<http::Exchange>& exchange);
   void step(const std::string& id, const http::Request& request,
             const std::shared_ptr<http::Exchange>& exchange);
+  http::Response none_at(const std::string& id) const;
   void remove(const std::string& id, const std::shared_ptr<http::Exchange>& exchange);
   struct StepRun;
   http::Response run(const StepRun& step);

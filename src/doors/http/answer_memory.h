@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// AnswerMemory: answers to requests with an Idempotency-Key, so that one whose answer was lost on
+// its way can be asked again, and is not done again.
+//
+// The same key, asker and address with the same content is the same request: it gets the answer of
+// the first, and waits for it where that is still being done. With another content it is refused.
+// An answer by which nothing was done, such as "not now", is not kept: the next one is a new try.
+//
+// What is kept is bounded: 64 answers of one asker and address, some megabytes and an hour of all;
+// the oldest go first. Of an answer that is too large only that it was given is kept. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "doors/http/server.h"
+
+namespace cloche::http {
+
+class AnswerMemory {
+ public:
+  struct Limits {
+    std::size_t answers_of_scope = 64;
+    std::uint64_t answer_max_bytes = 1 << 20;
+    std::uint64_t bytes = 64 << 20;
+    std::chrono::steady_clock::duration age = std::chrono::hours(1);
+  };
+  using Reject = std::function<Response(int status, std::string_view reason)>;
+  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+
+  // `reject` makes the answers that are no answer to the request. Must outlive all exchanges.
+  AnswerMemory() : AnswerMemory(Limits{}, std::chrono::steady_clock::now) {}
+  AnswerMemory(Limits limits, Clock now) : limits_(limits), now_(std::move(now)) {}
+  AnswerMemory(const AnswerMemory&) = delete;
+  AnswerMemory& operator=(const AnswerMemory&) = delete;
+
+  // The exchange by which the request is to be handled; null: it is answered, or will be.
+  // `scope` names asker and address. A request without a key is passed through.
+  std::shared_ptr<Exchange> admit(const Request& request, std::string_view scope,
+                                  std::shared_ptr<Exchange> exchange, const Reject& reject);
+
+ private:
+  class Remembering;
+  struct Entry {
+    std::string scope;
+    std::string content;  // digest of it
+    std::chrono::steady_clock::time_point since;
+    bool finished = false;
+    bool is_too_large = false;
+    bool is_slow = false;  // blanks go out before the answer
+    std::chrono::milliseconds blank_interval{0};
+    Response answer;
+    std::vector<std::shared_ptr<Exchange>> waiting;
+    std::list<std::string>::iterator place;  // in order_, once it is finished
+  };
+  using Entries = std::unordered_map<std::string, Entry>;
+
+  std::vector<std::shared_ptr<Exchange>> finish(const std::string& name, const Response& answer);
+  std::vector<std::shared_ptr<Exchange>> forget(const std::string& name);
+  void slow(const std::string& name, std::chrono::milliseconds interval);
+  bool is_too_large(const Response& answer) const;
+  void erase(Entries::iterator it);
+  void make_room();
+  static std::uint64_t bytes_of(const Entry& entry);
+
+  const Limits limits_;
+  const Clock now_;
+  std::mutex mutex_;
+  Entries entries_;               // by scope and key
+  std::list<std::string> order_;  // of those that are finished, the oldest first
+  std::unordered_map<std::string, std::deque<std::string>> scopes_;  // the same by scope
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace cloche::http

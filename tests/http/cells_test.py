@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One server among several: whose a session is, when it has no room, and how it ends."""
+import http.client
+import json
+import re
+import signal
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+from server import Server, until
+
+TOKEN = "test-token-one"
+
+
+def cell(key: int, *words: str) -> Server:
+    return Server("serve", "--cell-key", str(key), "--token", TOKEN, *words)
+
+
+def figure(server: Server, name: str) -> float:
+    page = server.ask("GET", "/metrics")[2].decode()
+    return float(re.search(rf"^{re.escape(name)} (\S+)$", page, re.M)[1])
+
+
+class Keys(unittest.TestCase):
+    def test_a_session_of_another_cell_is_told_from_one_that_is_not_there(self):
+        with cell(10) as server:
+            status, session = server.json("POST", "/sessions", token=TOKEN)
+            own = session["sessionId"]
+            self.assertTrue(own.endswith("000a"), own)
+            self.assertEqual(own[14], "4")
+            foreign, missing = own[:-4] + "000b", own[:-5] + ("1" if own[-5] == "0" else "0") + "000a"
+            for method, tail in [("GET", ""), ("DELETE", ""), ("POST", "/commands"), ("POST", "/code"),
+                                 ("POST", "/pause"), ("POST", "/resume"), ("GET", "/files?filePath=f"),
+                                 ("POST", "/files?path=f")]:
+                status, headers, body = server.ask(method, f"/sessions/{foreign}{tail}", b"{}", token=TOKEN)
+                self.assertEqual((status, headers["X-Cloche-Cell"]), (421, "11"), tail)
+                self.assertEqual(json.loads(body)["error"], "WRONG_CELL")
+                status, headers, body = server.ask(method, f"/sessions/{missing}{tail}", b"{}", token=TOKEN)
+                self.assertEqual((status, headers["X-Cloche-Cell"]), (404, None), tail)
+            for target, expected in [(foreign, 421), (missing, 404)]:
+                connection = server.connection()
+                connection.putrequest("CONNECT", f"/sessions/{target}", skip_host=True)
+                connection.putheader("Host", "127.0.0.1")
+                connection.putheader("Proxy-Authorization", f"Bearer {TOKEN}")
+                connection.endheaders()
+                answer = connection.getresponse()
+                self.assertEqual(answer.status, expected)
+                self.assertEqual(answer.headers["X-Cloche-Cell"], "11" if expected == 421 else None)
+                connection.close()
+
+    def test_steps_tell_it_too(self):
+        with Server("sbs", "run", "--cell-key", "2") as server:
+            own = server.json("POST", "/sessions")[1]["session_id"]
+            self.assertTrue(own.endswith("0002"))
+            foreign = own[:-4] + "0003"
+            step = {"sandbox_id": foreign, "type": "bash", "payload": {"cmd": "true"}}
+            for method, path, body in [("POST", f"/sessions/{foreign}/step", step), ("DELETE", f"/sessions/{foreign}", None)]:
+                status, headers, _ = server.ask(method, path, body)
+                self.assertEqual((status, headers["X-Cloche-Cell"]), (421, "3"))
+
+    def test_cells_share_a_folder_and_no_state(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with cell(1, "--state-dir", folder) as one, cell(2, "--state-dir", folder) as two:
+                first = one.json("POST", "/sessions", token=TOKEN)[1]["sessionId"]
+                second = two.json("POST", "/sessions", token=TOKEN)[1]["sessionId"]
+            self.assertEqual([[p.stem for p in Path(folder, key).glob("*.session")] for key in "12"], [[first], [second]])
+            with cell(2, "--state-dir", folder) as two:
+                self.assertEqual(two.ask("GET", f"/sessions/{second}", token=TOKEN)[0], 200)
+                self.assertEqual(two.ask("GET", f"/sessions/{first}", token=TOKEN)[0], 421)
+
+    def test_a_key_that_is_none_is_refused(self):
+        for key in ["0", "65536", "-1", "a", ""]:
+            with self.assertRaisesRegex(RuntimeError, "--cell-key wants"):
+                cell(key)
+
+
+class Room(unittest.TestCase):
+    def test_a_full_cell_is_told_from_an_owner_who_has_enough(self):
+        with cell(1, "--max-sessions", "3", "--max-token-sessions", "2", "--token", "other") as server:
+            create = lambda token: server.ask("POST", "/sessions", token=token)
+            self.assertEqual(figure(server, "cloche_headroom"), 1)
+            ids = [json.loads(create(TOKEN)[2])["sessionId"] for _ in range(2)]
+            status, headers, body = create(TOKEN)
+            self.assertEqual((status, json.loads(body)["error"], headers["Retry-After"]), (429, "RATE_LIMITED", None))
+            self.assertEqual(create("other")[0], 200)
+            status, headers, body = create("other")
+            self.assertEqual((status, json.loads(body)["error"]), (503, "CELL_FULL"))
+            self.assertTrue(headers["Retry-After"].isdigit())
+            self.assertEqual(figure(server, "cloche_headroom"), 0)
+            self.assertEqual(figure(server, "cloche_sessions_limit"), 3)
+            self.assertGreater(figure(server, "cloche_memory_bytes"), 1 << 20)
+            self.assertEqual(figure(server, 'cloche_creates_refused_total{reason="owner"}'), 1)
+            self.assertEqual(figure(server, 'cloche_creates_refused_total{reason="sessions"}'), 1)
+            self.assertEqual(figure(server, "cloche_create_seconds_count"), 3)
+            self.assertEqual(server.ask("DELETE", f"/sessions/{ids[0]}", token=TOKEN)[0], 200)
+            self.assertEqual(create("other")[0], 200)
+
+    def test_what_runs_and_how_long_it_waited_is_measured(self):
+        with cell(1) as server:
+            path = "/sessions/" + server.json("POST", "/sessions", token=TOKEN)[1]["sessionId"]
+            thread = threading.Thread(target=server.ask, args=("POST", path + "/commands"),
+                                      kwargs={"body": {"command": "until test -e go; do sleep 0.01; done"}, "token": TOKEN})
+            thread.start()
+            until(lambda: figure(server, "cloche_commands_running") == 1, "one command runs")
+            server.ask("POST", path + "/files?path=go", b"x", token=TOKEN)
+            thread.join()
+            self.assertEqual(figure(server, "cloche_commands_running"), 0)
+            self.assertEqual(figure(server, "cloche_command_wait_seconds_count"), 1)
+
+
+class Draining(unittest.TestCase):
+    def end(self, server):
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: "ending" in server.log(), "the server has heard it")
+
+    def test_before_it_ends_it_says_so_and_answers(self):
+        with cell(1, "--drain-notice", "600") as server:
+            path = "/sessions/" + server.json("POST", "/sessions", token=TOKEN)[1]["sessionId"]
+            kept = server.connection()
+            self.assertEqual(server.ask("GET", "/ready", connection=kept)[0], 200)
+            self.end(server)
+            # A connection that was there is told with its next answer that it is over.
+            status, headers, _ = server.ask("GET", "/ready", connection=kept)
+            self.assertEqual((status, headers["Connection"]), (503, "close"))
+            self.assertEqual(server.ask("GET", "/health")[0], 200)
+            status, headers, body = server.ask("POST", "/sessions", token=TOKEN)
+            self.assertEqual((status, json.loads(body)["error"]), (503, "CELL_FULL"))
+            status, result = server.json("POST", path + "/commands", {"command": "echo served"}, token=TOKEN)
+            self.assertEqual((status, result["stdout"]), (200, "served\n"))
+            server.process.send_signal(signal.SIGTERM)  # the second one ends it at once
+            self.assertEqual(server.process.wait(), -signal.SIGTERM)
+
+    def test_what_runs_may_end(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with cell(1, "--state-dir", folder, "--drain", "600") as server:
+                path = "/sessions/" + server.json("POST", "/sessions", token=TOKEN)[1]["sessionId"]
+                answers = []
+                # It has begun when the server hears that it is to end, and goes on for a while after that.
+                command = "echo begun > begun; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done; echo done | tee end"
+                thread = threading.Thread(target=lambda: answers.append(
+                    server.json("POST", path + "/commands", {"command": command}, token=TOKEN)))
+                thread.start()
+                until(lambda: server.ask("GET", path + "/files?filePath=begun", token=TOKEN)[0] == 200, "it has begun")
+                self.end(server)
+                thread.join()
+                self.assertEqual(answers, [(200, {"status": "completed", "exitCode": 0, "stdout": "done\n", "stderr": ""})])
+                self.assertEqual(server.process.wait(), 0)
+            with cell(1, "--state-dir", folder) as server:
+                self.assertEqual(server.ask("GET", path + "/files?filePath=end", token=TOKEN)[2], b"done\n")
+
+    def test_what_does_not_end_is_killed_and_its_files_are_saved(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with cell(1, "--state-dir", folder, "--drain", "0") as server:
+                path = "/sessions/" + server.json("POST", "/sessions", token=TOKEN)[1]["sessionId"]
+                thread = threading.Thread(target=self.ask_and_forget, args=(server, path))
+                thread.start()
+                until(lambda: server.ask("GET", path + "/files?filePath=begun", token=TOKEN)[0] == 200, "it has begun")
+                self.assertEqual(server.stop(), 0)
+                thread.join()
+            with cell(1, "--state-dir", folder) as server:
+                self.assertEqual(server.ask("GET", path + "/files?filePath=begun", token=TOKEN)[2], b"begun\n")
+
+    def log_in(self, server):
+        import paramiko
+        session = server.json("POST", "/sessions", token=TOKEN)[1]["sessionId"]
+        transport = paramiko.Transport(("127.0.0.1", server.ssh_port))
+        self.addCleanup(transport.close)
+        transport.connect(username="sandbox+" + session, password=TOKEN)
+        return transport
+
+    def test_ssh_ends_with_what_runs_in_it(self):
+        with Server("serve", "--token", TOKEN, "--drain", "600", ssh=True) as server:
+            idle, busy = self.log_in(server), self.log_in(server)
+            channel = busy.open_session()
+            channel.exec_command("echo begun; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done; echo done; exit 3")
+            self.assertEqual(channel.recv(6), b"begun\n")
+            used = idle.open_session()
+            used.exec_command("true")
+            self.assertEqual(used.recv_exit_status(), 0)
+            self.end(server)
+            self.assertEqual((channel.makefile().read(), channel.recv_exit_status()), (b"done\n", 3))
+            self.assertEqual(server.process.wait(), 0)
+
+    @staticmethod
+    def ask_and_forget(server, path):
+        try:
+            server.ask("POST", path + "/commands", {"command": "echo begun > begun; sleep 250"}, token=TOKEN)
+        except (OSError, http.client.HTTPException):
+            pass  # the connection may end without an answer
+
+
+if __name__ == "__main__":
+    unittest.main()
