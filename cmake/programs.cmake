@@ -2,8 +2,8 @@
 # Everything that stands on the whole library and is no layer: tests/*_test.cc (contract, hostile),
 # bench/*.cc, fuzz/*_fuzz.cc, examples/*.cc. A folder with nothing in it yet adds nothing.
 
-set(all_layers cloche_cli cloche_rpc cloche_serve cloche_rest cloche_ssh cloche_steps cloche_http cloche_session
-    cloche_sandbox cloche_native cloche_warden cloche_packages cloche_python cloche_kernel cloche_vfs
+set(all_layers cloche_cli cloche_rpc cloche_serve cloche_mcp cloche_lines cloche_rest cloche_ssh cloche_steps cloche_http
+    cloche_session cloche_sandbox cloche_native cloche_warden cloche_packages cloche_python cloche_kernel cloche_vfs
     cloche_wasm cloche_base)
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*.cc)
@@ -19,6 +19,7 @@ endif()
 add_subdirectory(tests/differential)
 add_subdirectory(tests/rpc)
 add_subdirectory(tests/http)
+add_subdirectory(tests/mcp)
 add_subdirectory(tests/component)
 add_subdirectory(tests/packaging)
 add_subdirectory(tests/scripts)

@@ -139,7 +139,7 @@ TEST(CliProgram, AScriptComesFromAFileOrFromStandardInput) {
 
 TEST(CliProgram, EachCommandHasAPageWithAnExample) {
   for (const char* command :
-       {"run", "shell", "rpc", "serve", "sbs", "image", "prepare", "licenses", "doctor"}) {
+       {"run", "shell", "rpc", "mcp", "serve", "sbs", "image", "prepare", "licenses", "doctor"}) {
     const Ended page = cloche(std::string(command) + " --help");
     EXPECT_EQ(page.status, 0) << command;
     EXPECT_NE(page.said.find(command), std::string::npos) << page.said;

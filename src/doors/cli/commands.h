@@ -12,6 +12,7 @@ int image_build_command(const Options& options);
 int image_show_command(const Options& options);
 int prepare_command(const Options& options);
 int rpc_command(const Options& options);
+int mcp_command(const Options& options);
 int doctor_command(const Options& options);
 
 }  // namespace cloche::cli

@@ -11,6 +11,7 @@ constexpr const char* general_page =
   cloche run --file FILE          a script of this machine; - for one on standard input
   cloche shell                    an interactive shell in a fresh sandbox
   cloche rpc                      serve a program: JSON-RPC 2.0 on standard input and output
+  cloche mcp [OPTIONS]            serve an agent: Model Context Protocol on standard input and output
   cloche serve [OPTIONS]          sessions for agents over HTTP and SSH; see cloche serve --help
   cloche sbs run                  the same with the steps of session-based-sandbox at the root
   cloche image build -o FILE      an image of a Python that has imported and set up things already
@@ -107,6 +108,27 @@ docs/rpc.md has the methods.
   {"jsonrpc":"2.0","id":2,"method":"run","params":{"command":"echo hello"}}
 )page";
 
+constexpr const char* mcp_page = R"page(cloche mcp [OPTIONS]
+
+Gives an agent sandboxes by the Model Context Protocol (revisions 2024-11-05 to 2026-07-28) on standard input and output; log lines
+go to standard error. It ends at the end of input, and all sandboxes with it. docs/mcp.md has the tools, and what to paste for the
+usual hosts; cloche serve has the same over HTTP, at /mcp.
+
+What is given here holds for each sandbox:
+
+  --image FILE              its Python starts from an image; see cloche image --help
+  --packages A,B            Python packages it can import; may be repeated (numpy,pandas,matplotlib,scikit-learn)
+  --mount HOST:GUEST[:ro]   a folder of this machine in it, writable unless :ro; may be repeated (none)
+  --network RULE            what of the network it may reach from the start; may be repeated (none; docs/network.md)
+  --allow RULE              what the agent may open without the user being asked; may be repeated (none)
+  --limits NAME=VALUE,...   memory=1G, files=256M, inodes=200000, processes=64, open-files=1024, cpus=3
+  --tools all|minimal|anthropic
+                            all 13; bash, Python and files; the two that Claude was trained on (all)
+
+  claude mcp add cloche -- cloche mcp
+  cloche mcp --mount ~/project:/workspace/project --allow api.github.com:443
+)page";
+
 constexpr const char* prepare_page = R"page(cloche prepare [--ship FOLDER]
 
 Compiles all programs of the sandbox to machine code, and makes Python's images: once for this
@@ -161,6 +183,7 @@ const char* help_page(const std::string& topic) {
   if (topic == "run") return run_page;
   if (topic == "shell") return shell_page;
   if (topic == "rpc") return rpc_page;
+  if (topic == "mcp") return mcp_page;
   if (topic == "image") return image_page;
   if (topic == "prepare") return prepare_page;
   if (topic == "licenses") return licenses_page;

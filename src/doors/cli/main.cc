@@ -59,6 +59,7 @@ int run(int argc, char** argv) {
     case Command::licenses: return licenses_command(options.list_format);
     case Command::doctor: return doctor_command(options);
     case Command::rpc: return rpc_command(options);
+    case Command::mcp: return mcp_command(options);
     case Command::version: fmt::print("cloche {}\n", CLOCHE_VERSION); return 0;
     case Command::help: break;
   }

@@ -2,6 +2,7 @@
 #include "doors/cli/option_values.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <system_error>
 
@@ -56,6 +57,45 @@ CopyOut copy_option(const std::string& text) {
                      text + "'"};
   }
   return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+namespace {
+
+std::uint32_t count_option(const std::string& name, const std::string& text) {
+  std::uint32_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count == 0)
+    throw UsageError{name + " wants a number from 1 on; not '" + text + "'"};
+  return count;
+}
+
+}  // namespace
+
+void limits_option(const std::string& text, SandboxOptions& to) {
+  for (const std::string& limit : split_list(text)) {
+    const std::size_t equals = std::min(limit.find('='), limit.size());
+    const std::string name = limit.substr(0, equals);
+    const std::string value = limit.substr(std::min(equals + 1, limit.size()));
+    const std::string shown = "--limits " + name;
+    if (name == "memory") {
+      to.memory_limit_bytes = bytes_option(shown, value);
+    } else if (name == "files") {
+      to.file_limit_bytes = bytes_option(shown, value);
+    } else if (name == "inodes") {
+      to.file_limit_inodes = count_option(shown, value);
+    } else if (name == "processes") {
+      to.process_limit = count_option(shown, value);
+    } else if (name == "open-files") {
+      to.open_file_limit = count_option(shown, value);
+    } else if (name == "cpus") {
+      to.cpus = count_option(shown, value);
+    } else {
+      throw UsageError{
+          "--limits wants NAME=VALUE,... with the names memory, files, inodes, processes, "
+          "open-files and cpus; not '" +
+          limit + "'"};
+    }
+  }
 }
 
 std::vector<std::string> split_list(const std::string& text) {

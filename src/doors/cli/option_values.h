@@ -20,6 +20,8 @@ std::pair<std::string, std::string> environment_option(const std::string& text);
 Mount mount_option(std::string text);
 // GUEST:HOST.
 CopyOut copy_option(const std::string& text);
+// NAME=VALUE,...: limits of a sandbox.
+void limits_option(const std::string& text, SandboxOptions& to);
 // What stands between commas; empty items are none.
 std::vector<std::string> split_list(const std::string& text);
 

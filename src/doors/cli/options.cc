@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "doors/cli/option_values.h"
+#include "doors/mcp/hub.h"
 
 namespace cloche::cli {
 namespace {
@@ -249,6 +250,41 @@ Options parse_rpc(int argc, const char* const* argv) {
   return options;
 }
 
+Options parse_mcp(std::vector<std::string> words) {
+  CLI::App app;
+  RunArguments given;
+  std::vector<std::string> limits;
+  Options options;
+  app.set_help_flag();
+  app.add_option("--image", given.image);
+  app.add_option("--packages", given.packages)->expected(1)->take_all();
+  app.add_option("--mount", given.mounts)->expected(1)->take_all();
+  app.add_option("--network", given.network)->expected(1)->take_all();
+  app.add_option("--allow", options.allowed_rules)->expected(1)->take_all();
+  app.add_option("--limits", limits)->expected(1)->take_all();
+  app.add_option("--tools", options.tool_set);
+  app.add_flag("-h,--help", given.help);
+  std::ranges::reverse(words);  // as CLI11 wants a vector
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& error) {
+    throw UsageError{std::string(error.what()) + "; see cloche mcp --help"};
+  }
+  if (given.help) {
+    options.help_topic = "mcp";
+    return options;
+  }
+  options.sandbox = sandbox_options(given).sandbox;
+  if (given.packages.empty() && given.image.empty())
+    options.sandbox.packages.assign(mcp::usual_packages.begin(), mcp::usual_packages.end());
+  for (const std::string& text : limits) limits_option(text, options.sandbox);
+  if (!mcp::tool_set_of(options.tool_set)) {
+    throw UsageError{"--tools wants all, minimal or anthropic; not '" + options.tool_set + "'"};
+  }
+  options.command = Command::mcp;
+  return options;
+}
+
 // Those that take one option, or none.
 Options parse_short(const std::string& command, const std::vector<std::string>& words) {
   Options options;
@@ -289,6 +325,7 @@ Options parse(int argc, const char* const* argv) {
     return options;
   }
   if (command == "rpc") return parse_rpc(argc, argv);
+  if (command == "mcp") return parse_mcp({argv + 2, argv + argc});
   if (command == "image") return parse_image(argc, argv);
   if (command == "prepare" || command == "licenses" || command == "doctor")
     return parse_short(command, {argv + 2, argv + argc});

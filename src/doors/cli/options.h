@@ -22,6 +22,7 @@ enum class Command : std::uint8_t {
   licenses,
   doctor,
   rpc,
+  mcp,
   help,
   version
 };
@@ -54,6 +55,8 @@ struct Options {
   std::string ship_folder;  // of `prepare`: where portable machine code goes; empty: nowhere
   std::string image_file;   // of `image`
   std::vector<std::string> setup_scripts;  // of `image build`, in their order
+  std::vector<std::string> allowed_rules;  // of `mcp`: of the network, without asking
+  std::string tool_set = "all";            // of `mcp`
   int parent_pid = 0;                      // of `rpc`: the process with which it ends; 0: none
 };
 

@@ -15,12 +15,14 @@
 #include <vector>
 
 #include "cloche/engine.h"
-#include "doors/rpc/output.h"
+#include "doors/lines/output.h"
 #include "doors/rpc/protocol.h"
 #include "doors/rpc/sandbox_queue.h"
 #include "session/worker_pool.h"
 
 namespace cloche::rpc {
+
+using lines::Output;
 
 class Connection {
  public:

@@ -6,13 +6,14 @@
 
 #include <cstdlib>
 
+#include "doors/lines/input.h"
 #include "doors/rpc/connection.h"
-#include "doors/rpc/input.h"
 
 namespace cloche::rpc {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using lines::Input;
 
 // After the end of input: for requests that were sent before it, and then for what is cancelled.
 constexpr std::chrono::milliseconds answer_time{2000};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doors/rpc/input.h"
+#include "doors/lines/input.h"
 
 #include <poll.h>
 #include <sys/syscall.h>
@@ -10,7 +10,7 @@
 
 #include "base/host_error.h"
 
-namespace cloche::rpc {
+namespace cloche::lines {
 namespace {
 
 constexpr std::size_t read_bytes = 1U << 18;
@@ -86,4 +86,4 @@ Input::Event Input::next() {
   }
 }
 
-}  // namespace cloche::rpc
+}  // namespace cloche::lines

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doors/rpc/output.h"
+#include "doors/lines/output.h"
 
 #include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
 
-namespace cloche::rpc {
+namespace cloche::lines {
 
 void Output::write_all(const std::string& line) noexcept {
   std::size_t done = 0;
@@ -36,4 +36,4 @@ void Output::send_last(std::string line) noexcept {
   closed_ = true;
 }
 
-}  // namespace cloche::rpc
+}  // namespace cloche::lines

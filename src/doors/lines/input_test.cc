@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doors/rpc/input.h"
+#include "doors/lines/input.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace cloche::rpc {
+namespace cloche::lines {
 namespace {
 
 using Event = Input::Event;
@@ -90,4 +90,4 @@ TEST(Input, EndsWithAnotherProcess) {
 }
 
 }  // namespace
-}  // namespace cloche::rpc
+}  // namespace cloche::lines

@@ -10,7 +10,7 @@
 
 #include "base/unique_fd.h"
 
-namespace cloche::rpc {
+namespace cloche::lines {
 
 class Input {
  public:
@@ -56,4 +56,4 @@ class Input {
   std::string line_;
 };
 
-}  // namespace cloche::rpc
+}  // namespace cloche::lines

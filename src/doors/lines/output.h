@@ -9,7 +9,7 @@
 #include <mutex>
 #include <string>
 
-namespace cloche::rpc {
+namespace cloche::lines {
 
 class Output {
  public:
@@ -35,4 +35,4 @@ class Output {
   std::atomic<bool> closed_ = false;
 };
 
-}  // namespace cloche::rpc
+}  // namespace cloche::lines

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdexcept>
+
+#include "doors/cli/commands.h"
+#include "doors/cli/support.h"
+#include "doors/mcp/stdio.h"
+
+namespace cloche::cli {
+
+int mcp_command(const Options& options) {
+  mcp::StdioOptions server;
+  server.engine.progress = complain;
+  server.hub.sandbox = options.sandbox;
+  server.hub.allow = options.allowed_rules;
+  server.hub.tools = *mcp::tool_set_of(options.tool_set);
+  try {
+    mcp::serve_stdio(server);
+  } catch (const std::invalid_argument& problem) {
+    throw UsageError{problem.what()};
+  }
+}
+
+}  // namespace cloche::cli

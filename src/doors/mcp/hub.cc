@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/mcp/hub.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "doors/mcp/protocol.h"
+#include "doors/mcp/tool_error.h"
+#include "net/rule.h"
+
+namespace cloche::mcp {
+
+std::optional<ToolSet> tool_set_of(std::string_view name) {
+  if (name == "all") return ToolSet::all;
+  if (name == "minimal") return ToolSet::minimal;
+  if (name == "anthropic") return ToolSet::anthropic;
+  return std::nullopt;
+}
+
+Hub::Hub(HubOptions options, EngineMaker engine, session::WorkerPool& pool)
+    : options_(std::move(options)), engine_(std::move(engine)), pool_(pool) {
+  for (const std::string& rule : options_.allow) (void)net::Rule(rule);
+  for (const std::string& rule : options_.sandbox.network.allow) (void)net::Rule(rule);
+}
+
+std::shared_ptr<void> Hub::take_seat() {
+  if (options_.refusal) {
+    if (std::string why = options_.refusal(); !why.empty()) throw ToolError{std::move(why)};
+  }
+  if (seats_->fetch_add(1) >= options_.sandbox_limit) {
+    seats_->fetch_sub(1);
+    throw ToolError{
+        fmt::format("there are {} sandboxes already: delete one with the tool sandbox_delete",
+                    options_.sandbox_limit)};
+  }
+  return {static_cast<void*>(seats_.get()), [seats = seats_](void*) { seats->fetch_sub(1); }};
+}
+
+std::shared_ptr<Box> Hub::add_box(Space& space, NewBox about, const SandboxOptions& options) {
+  return add_box(space, std::move(about),
+                 [this, options] { return make_place(engine_(), options); });
+}
+
+std::shared_ptr<Box> Hub::add_box(Space& space, NewBox about, Box::Maker maker) {
+  auto box = std::make_shared<Box>(Box::Facts{.name = about.name,
+                                              .parent = std::move(about.parent),
+                                              .seat = take_seat(),
+                                              .ttl = about.ttl,
+                                              .idle_timeout = options_.idle_timeout},
+                                   std::move(maker), pool_);
+  if (space.add(box)) return box;
+  throw ToolError{fmt::format("there is a sandbox '{}' already: take another name", about.name)};
+}
+
+std::shared_ptr<Box> Hub::box(const Scope& scope, const std::string& name) {
+  if (auto there = scope.find(name)) return there;
+  if (name == default_name) {
+    try {
+      return add_box(*scope.own, {.name = name}, options_.sandbox);
+    } catch (const ToolError&) {
+      // Another call may have made it meanwhile.
+      if (auto there = scope.find(name)) return there;
+      throw;
+    }
+  }
+  std::vector<std::string> names;
+  for (const std::shared_ptr<Box>& other : scope.all()) names.push_back(other->name());
+  if (std::ranges::find(names, default_name) == names.end()) names.emplace_back(default_name);
+  throw ToolError{
+      fmt::format("there is no sandbox '{}': there is {}", shown(name), fmt::join(names, ", "))};
+}
+
+bool Hub::covers(const std::vector<std::string>& rules) const {
+  const auto is_covered = [&](const net::Rule& wanted) {
+    const auto covers = [&](const std::string& own) { return net::Rule(own).covers(wanted); };
+    return std::ranges::any_of(options_.allow, covers) ||
+           std::ranges::any_of(options_.sandbox.network.allow, covers);
+  };
+  try {
+    // Each is read, so that a bad one is told of also where another one is not covered.
+    std::size_t covered = 0;
+    for (const std::string& rule : rules) covered += is_covered(net::Rule(rule)) ? 1U : 0U;
+    return covered == rules.size();
+  } catch (const std::invalid_argument& problem) {
+    throw ToolError{problem.what()};
+  }
+}
+
+}  // namespace cloche::mcp

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/mcp/instructions.h"
+
+#include <fmt/format.h>
+
+#include <ranges>
+
+namespace cloche::mcp {
+namespace {
+
+constexpr std::string_view beginning =
+    "A sandbox is a private Linux computer of yours: run what you like, nothing of the user's "
+    "machine is in it. The one called default is there without further ado, in a millisecond.\n"
+    "What you do stays: files, the shell's folder and variables, Python's names and imports, from "
+    "call to call. Work in /workspace.\n"
+    "Installed: bash and the GNU tools, git, jq, ripgrep, curl, sqlite3, perl, node, and CPython "
+    "with pip";
+constexpr std::string_view on_all =
+    "To try something out, fork the sandbox (sandbox_fork) or save a snapshot: files, shell and "
+    "live Python go on in the copy, and the original stays as it is. Forks cost next to nothing.\n";
+constexpr std::string_view on_figures =
+    "Figures that Python shows (plt.show()) come back as pictures; any other file can be read "
+    "with read_file, pictures too.\n";
+constexpr std::string_view ending =
+    "A command that runs long gives what it has written when its time is over; start servers and "
+    "the like with 'background'.";
+
+}  // namespace
+
+std::string instructions(const HubOptions& options) {
+  std::string text(beginning);
+  const std::vector<std::string>& packages = options.sandbox.packages;
+  constexpr std::size_t most_packages = 12;
+  for (const std::string& package : packages | std::views::take(most_packages))
+    text += ", " + package.substr(0, 40);
+  text += packages.size() > most_packages ? " and others.\n" : ".\n";
+  const std::vector<std::string>& rules = options.sandbox.network.allow;
+  // As many as there is room for.
+  std::string names = fmt::format("{}", fmt::join(rules, ", "));
+  constexpr std::size_t most = 200;
+  if (names.size() > most) names = names.substr(0, names.rfind(',', most)) + " ...";
+  text += rules.empty() ? "There is no network"
+                        : fmt::format("Of the network there is {} and nothing else", names);
+  text += options.tools == ToolSet::all ? "; the tool network asks the user for more.\n" : ".\n";
+  if (options.tools == ToolSet::all) text += on_all;
+  if (options.tools != ToolSet::anthropic) text += on_figures;
+  if (options.tools == ToolSet::all) text += ending;
+  return text;
+}
+
+}  // namespace cloche::mcp

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/mcp/processes.h"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+
+#include "doors/mcp/tool_error.h"
+
+namespace cloche::mcp {
+namespace {
+
+constexpr std::chrono::seconds input_patience{10};
+constexpr std::chrono::seconds kill_patience{5};
+
+// The newest bytes of a stream.
+class Tail {
+ public:
+  // How many older ones had to go.
+  std::uint64_t add(std::string_view data) {
+    const std::size_t fits = std::min(data.size(), Processes::kept_bytes);
+    std::uint64_t dropped = data.size() - fits;
+    bytes_.append(data.substr(data.size() - fits));
+    // Moved together now and then, not at each piece.
+    if (bytes_.size() - start_ > Processes::kept_bytes) {
+      const std::size_t more = bytes_.size() - start_ - Processes::kept_bytes;
+      dropped += more;
+      start_ += more;
+    }
+    if (start_ > Processes::kept_bytes) bytes_.erase(0, std::exchange(start_, 0));
+    return dropped;
+  }
+  bool empty() const { return bytes_.size() == start_; }
+  // What is there; of one that goes on without the start of a character at its end.
+  std::string take(bool goes_on) {
+    std::string taken = bytes_.substr(start_);
+    std::string rest;
+    for (std::size_t back = 1; goes_on && back <= 3 && back <= taken.size(); ++back) {
+      const auto byte = static_cast<unsigned char>(taken[taken.size() - back]);
+      if ((byte & 0xc0) == 0x80) continue;  // goes on with a character: its first byte is before
+      const std::size_t wanted = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+      if (wanted > back) rest = taken.substr(taken.size() - back);
+      break;
+    }
+    taken.resize(taken.size() - rest.size());
+    bytes_ = std::move(rest);
+    start_ = 0;
+    return taken;
+  }
+
+ private:
+  std::string bytes_;
+  std::size_t start_ = 0;
+};
+
+}  // namespace
+
+struct Processes::Process {
+  Place place;
+  std::uint64_t number = 0;
+  std::string command;
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  Tail out;
+  Tail err;
+  std::uint64_t dropped = 0;
+  std::uint64_t room = 0;  // how often there was some again for input
+  std::optional<int> exit_code;
+  std::unique_ptr<LiveRun> live;  // the last: its callbacks use the rest
+
+  // The lock is held.
+  Status status() const { return {fmt::format("p{}", number), command, !exit_code, exit_code}; }
+  std::uint64_t seen_room() {
+    const std::lock_guard lock(mutex);
+    return room;
+  }
+  bool has_ended() {
+    const std::lock_guard lock(mutex);
+    return exit_code.has_value();
+  }
+};
+
+std::string Processes::start(const Place& place, RunOptions command) {
+  auto process = std::make_shared<Process>();
+  process->place = place;
+  process->command = command.script;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) throw ToolError{"the sandbox was deleted"};
+    forget_ended();
+    std::size_t running = 0;
+    for (const auto& [number, other] : processes_) running += other->has_ended() ? 0U : 1U;
+    if (running >= running_limit) {
+      throw ToolError{
+          fmt::format("{} commands run in the background already: kill one with the tool process",
+                      running_limit)};
+    }
+    process->number = ++last_;
+    processes_.emplace(process->number, process);
+  }
+  LiveRunOptions options;
+  options.command = std::move(command);
+  options.command.output = [target = process.get()](Stream stream, std::string_view data) {
+    const std::lock_guard lock(target->mutex);
+    target->dropped += (stream == Stream::out ? target->out : target->err).add(data);
+    target->changed.notify_all();
+  };
+  options.on_room = [target = process.get()] {
+    const std::lock_guard lock(target->mutex);
+    ++target->room;
+    target->changed.notify_all();
+  };
+  options.on_end = [target = process.get()](const RunResult& result) {
+    const std::lock_guard lock(target->mutex);
+    if (result.status != RunStatus::exited && result.status != RunStatus::signaled &&
+        !result.reason.empty())
+      target->err.add(result.reason + "\n");
+    target->exit_code = result.exit_code;
+    target->changed.notify_all();
+  };
+  std::unique_ptr<LiveRun> live = place.sandbox->start(std::move(options));
+  const std::lock_guard lock(mutex_);
+  if (closed_) live->kill();
+  process->live = std::move(live);
+  return fmt::format("p{}", process->number);
+}
+
+// The lock is held.
+void Processes::forget_ended() {
+  std::size_t ended = 0;
+  for (const auto& [number, process] : processes_) ended += process->has_ended() ? 1U : 0U;
+  for (auto at = processes_.begin(); at != processes_.end() && ended >= ended_limit;) {
+    if (at->second->has_ended()) {
+      at = processes_.erase(at);
+      --ended;
+    } else {
+      ++at;
+    }
+  }
+}
+
+std::shared_ptr<Processes::Process> Processes::find(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  std::string known;
+  for (const auto& [number, process] : processes_) {
+    const std::string its_id = fmt::format("p{}", number);
+    if (its_id == id && process->live) return process;
+    known += (known.empty() ? "" : ", ") + its_id;
+  }
+  throw ToolError{known.empty() ? fmt::format("there is no process '{}': none was started by bash "
+                                              "with 'background'",
+                                              id.substr(0, 100))
+                                : fmt::format("there is no process '{}': there is {}",
+                                              id.substr(0, 100), known)};
+}
+
+std::vector<Processes::Status> Processes::list() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Status> all;
+  for (const auto& [number, process] : processes_) {
+    const std::lock_guard process_lock(process->mutex);
+    all.push_back(process->status());
+  }
+  return all;
+}
+
+Processes::Output Processes::take_output(const std::string& id, std::chrono::milliseconds wait,
+                                         const std::stop_token& stop) {
+  const std::shared_ptr<Process> process = find(id);
+  std::unique_lock lock(process->mutex);
+  (void)process->changed.wait_for(lock, stop, wait, [&] {
+    return !process->out.empty() || !process->err.empty() || process->exit_code.has_value();
+  });
+  const bool goes_on = !process->exit_code.has_value();
+  Output output{process->status(), process->out.take(goes_on), process->err.take(goes_on),
+                std::exchange(process->dropped, 0)};
+  return output;
+}
+
+Processes::Status Processes::give_input(const std::string& id, std::string_view text, bool close,
+                                        const std::stop_token& stop) {
+  const std::shared_ptr<Process> process = find(id);
+  const auto deadline = std::chrono::steady_clock::now() + input_patience;
+  std::size_t given = 0;
+  while (given < text.size()) {
+    const std::uint64_t seen = process->seen_room();
+    const Result<std::size_t> taken = process->live->write(text.substr(given));
+    if (!taken) {
+      throw ToolError{
+          fmt::format("{}: the process reads no input any more", errno_info(taken.error()).name)};
+    }
+    given += *taken;
+    if (given == text.size()) break;
+    if (std::chrono::steady_clock::now() >= deadline || stop.stop_requested()) {
+      throw ToolError{
+          fmt::format("the process reads its input too slowly: {} of {} bytes were given to it",
+                      given, text.size())};
+    }
+    std::unique_lock lock(process->mutex);
+    (void)process->changed.wait_until(lock, stop, deadline, [&] {
+      return process->room > seen || process->exit_code.has_value();
+    });
+  }
+  if (close) process->live->close_input();
+  const std::lock_guard lock(process->mutex);
+  return process->status();
+}
+
+Processes::Status Processes::kill(const std::string& id) {
+  const std::shared_ptr<Process> process = find(id);
+  process->live->kill();
+  std::unique_lock lock(process->mutex);
+  (void)process->changed.wait_for(lock, kill_patience,
+                                  [&] { return process->exit_code.has_value(); });
+  return process->status();
+}
+
+void Processes::end_all() {
+  std::map<std::uint64_t, std::shared_ptr<Process>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    all.swap(processes_);
+    for (const auto& [number, process] : all) {
+      if (process->live) process->live->kill();
+    }
+  }
+  all.clear();
+}
+
+}  // namespace cloche::mcp

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// RequestStates: what a client of the modern era brings back with the user's answer, which proves
+// that we asked: for this owner, tool and arguments, within the last minutes, and not answered
+// before. Clients can read it, and cannot make one. Thread-safe.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace cloche::mcp {
+
+class RequestStates {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::minutes lifetime{10};
+
+  RequestStates();
+
+  // `about` is all that it holds for.
+  std::string make(std::string_view about, Time now = std::chrono::steady_clock::now()) const;
+  // Whether it was made here for the same, is not too old, and was not taken before.
+  bool take(std::string_view state, std::string_view about,
+            Time now = std::chrono::steady_clock::now());
+
+ private:
+  std::string seal(std::string_view head, std::string_view about) const;
+
+  std::array<std::byte, 32> key_;
+  std::mutex mutex_;
+  std::map<std::string, Time> taken_;  // by their head, until they are too old anyway
+};
+
+}  // namespace cloche::mcp

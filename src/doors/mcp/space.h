@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Space: the names of sandboxes and snapshots that a client sees: a process's, a session's or a
+// token's. Thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doors/mcp/box.h"
+#include "doors/mcp/timers.h"
+
+namespace cloche::mcp {
+
+inline constexpr const char* default_name = "default";
+inline constexpr std::size_t snapshot_limit = 64;
+
+// [a-z0-9][a-z0-9._-]{0,62}
+bool is_name(std::string_view text);
+
+class Space : public std::enable_shared_from_this<Space> {
+ public:
+  explicit Space(Timers& timers) : timers_(timers) {}
+  ~Space();
+  Space(const Space&) = delete;
+  Space& operator=(const Space&) = delete;
+
+  std::shared_ptr<Box> find(const std::string& name) const;  // null: there is none
+  std::vector<std::shared_ptr<Box>> all() const;             // by name
+  // False where the name is taken, or the space was closed.
+  bool add(std::shared_ptr<Box> box);
+  // Takes it out and closes it; false where there is none.
+  bool remove(const std::string& name);
+  bool empty() const;
+  // Closes all; takes no more.
+  void close();
+
+  // Of snapshots. Throws ToolError where there are too many, or the name is taken.
+  void save(const std::string& name, Place place);
+  std::optional<Place> snapshot(const std::string& name) const;
+  bool drop(const std::string& name);
+  std::vector<std::string> snapshots() const;
+
+ private:
+  void watch(const std::shared_ptr<Box>& box);
+
+  Timers& timers_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Box>> boxes_;
+  std::map<std::string, Place> snapshots_;
+  bool closed_ = false;
+};
+
+class Subscriptions;
+
+// What one client works with: its own names, and those that outlive it. The two may be the same.
+struct Scope {
+  std::shared_ptr<Space> own;  // what has no name of its own
+  std::shared_ptr<Space> named;
+  std::shared_ptr<Subscriptions> subscriptions;  // of all that have the same names that outlive
+  std::string owner;                             // of the token; empty where nobody is told apart
+
+  std::shared_ptr<Box> find(const std::string& name) const;
+  std::vector<std::shared_ptr<Box>> all() const;
+  // PREFIX-1, PREFIX-2 ..., the first that is not taken.
+  std::string free_name(const std::string& prefix) const;
+  std::optional<Place> snapshot(const std::string& name) const;
+  std::vector<std::string> snapshots() const;
+};
+
+}  // namespace cloche::mcp

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client of `cloche mcp` that is as plain as can be: lines out, lines in, in both eras."""
+import json
+import os
+import select
+import subprocess
+import time
+import unittest
+
+PROGRAM = os.environ["CLOCHE_PROGRAM"]
+ANSWER_SECONDS = 120  # a hang is a failure; a slow machine is not
+MODERN = "2026-07-28"
+
+
+class WireError(Exception):
+    def __init__(self, error: dict) -> None:
+        super().__init__(f"{error['code']}: {error['message']}")
+        self.code = error["code"]
+        self.message = error["message"]
+        self.data = error.get("data")
+
+
+def about(capabilities=None, version=MODERN, **more) -> dict:
+    """What a request of the modern era says of itself."""
+    return {"io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientCapabilities": capabilities or {}, **more}
+
+
+class Wire:
+    """One server, with one client."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen([PROGRAM, "mcp", *arguments], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.last = 0
+        self.rest = b""
+        self.others: list[dict] = []  # messages that were no answer
+        self.answers: dict = {}
+
+    def send_line(self, line: bytes) -> None:
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def send_message(self, **message) -> None:
+        self.send_line(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def send(self, method: str, params=None) -> int:
+        self.last += 1
+        self.send_message(id=self.last, method=method, params=params or {})
+        return self.last
+
+    def notify(self, method: str, params=None) -> None:
+        self.send_message(method=method, params=params or {})
+
+    def read_line(self, seconds: float = ANSWER_SECONDS) -> bytes:
+        """The next line; b"" at the end of output."""
+        end = time.monotonic() + seconds
+        while b"\n" not in self.rest:
+            ready, _, _ = select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))
+            if not ready:
+                raise AssertionError("the server does not answer")
+            block = os.read(self.process.stdout.fileno(), 1 << 20)
+            if not block:
+                return b""
+            self.rest += block
+        line, _, self.rest = self.rest.partition(b"\n")
+        return line
+
+    def read(self) -> dict:
+        line = self.read_line()
+        assert line, "the server has ended"
+        return json.loads(line)
+
+    def wait(self, number: int) -> dict:
+        """The answer to that request; what comes before is kept."""
+        while number not in self.answers:
+            message = self.read()
+            if "method" in message:
+                self.others.append(message)
+            else:
+                self.answers[message["id"]] = message
+        answer = self.answers.pop(number)
+        if "error" in answer:
+            raise WireError(answer["error"])
+        return answer["result"]
+
+    def wait_other(self, method: str) -> dict:
+        """The next message of that method that is no answer."""
+        while True:
+            for message in self.others:
+                if message["method"] == method:
+                    self.others.remove(message)
+                    return message
+            message = self.read()
+            if "method" in message:
+                self.others.append(message)
+            else:
+                self.answers[message["id"]] = message
+
+    def ask(self, method: str, params=None) -> dict:
+        return self.wait(self.send(method, params))
+
+    def modern(self, method: str, params=None, capabilities=None) -> dict:
+        return self.ask(method, {**(params or {}), "_meta": about(capabilities)})
+
+    def begin(self, tool: str, **arguments) -> int:
+        return self.send("tools/call", {"name": tool, "arguments": arguments})
+
+    def call(self, tool: str, **arguments) -> dict:
+        return self.wait(self.begin(tool, **arguments))
+
+    def initialize(self, version="2025-11-25", capabilities=None) -> dict:
+        result = self.ask("initialize", {"protocolVersion": version, "capabilities": capabilities or {},
+                                         "clientInfo": {"name": "wire", "version": "1"}})
+        self.notify("notifications/initialized")
+        return result
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            try:
+                pipe.close()
+            except OSError:
+                pass
+
+
+def text_of(result: dict) -> str:
+    assert result["content"][0]["type"] == "text", result
+    return result["content"][0]["text"]
+
+
+class WireTest(unittest.TestCase):
+    """A fresh server for each test, after a handshake."""
+
+    arguments: tuple = ()
+    capabilities: dict = {}
+
+    def setUp(self) -> None:
+        self.wire = Wire(*self.arguments)
+        self.addCleanup(self.wire.close)
+        self.wire.initialize(capabilities=self.capabilities)
+
+    def call(self, tool: str, **arguments) -> dict:
+        """The result of a tool that can do what it is asked."""
+        result = self.wire.call(tool, **arguments)
+        self.assertFalse(result["isError"], result["content"])
+        return result
+
+    def refused(self, tool: str, **arguments) -> str:
+        """Why a tool cannot."""
+        result = self.wire.call(tool, **arguments)
+        self.assertTrue(result["isError"], result)
+        return text_of(result)
