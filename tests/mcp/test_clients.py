@@ -6,6 +6,7 @@ import unittest
 from pathlib import Path
 
 import clients
+from test_http import Server
 
 PROGRAM = os.environ["CLOCHE_PROGRAM"]
 HERE = Path(__file__).parent
@@ -40,6 +41,23 @@ class Stdio(Official):
 
     def test_node(self) -> None:
         self.node(PROGRAM)
+
+
+class Http(Official):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.server = Server("--token", "a-token")
+        cls.addClassCleanup(cls.server.close)
+        cls.target = (f"http://127.0.0.1:{cls.server.port}/mcp", "a-token")
+
+    def test_python_of_the_modern_era(self) -> None:
+        self.python("auto", *self.target)
+
+    def test_python_of_the_legacy_era(self) -> None:
+        self.python("legacy", *self.target)
+
+    def test_node(self) -> None:
+        self.node(*self.target)
 
 
 if __name__ == "__main__":

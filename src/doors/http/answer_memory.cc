@@ -88,6 +88,13 @@ class AnswerMemory::Remembering final : public Exchange {
   void open_tunnel(std::function<void(int fd)> opened) override {
     inner_->open_tunnel(std::move(opened));
   }
+  // What is not one answer is not kept.
+  void hand_over(std::function<void(int fd)> taken) override {
+    inner_->hand_over(std::move(taken));
+  }
+  std::shared_ptr<AnswerStream> begin(Response head, StreamOptions options) override {
+    return inner_->begin(std::move(head), std::move(options));
+  }
 
  private:
   Response again(const Response& response) const {

@@ -4,7 +4,8 @@
 //
 // A request that arrives whole, and is answered within its turn (loops.h), costs one read, one
 // write and no timer. An answer that does not go out at once is counted (unsent_bytes.h), and goes
-// on only while its client reads.
+// on only while its client reads. While a body is streamed the connection is read too: that is how
+// it is seen that the client has gone.
 #pragma once
 
 #include <fcntl.h>
@@ -29,6 +30,7 @@
 #include <utility>
 
 #include "base/unique_fd.h"
+#include "doors/http/answer_stream.h"
 #include "doors/http/body_source.h"
 #include "doors/http/connection.h"
 #include "doors/http/deadline.h"
@@ -100,6 +102,7 @@ class ConnectionOf final : public Connection,
 
  private:
   class Answer;
+  class Streamed;
   using Parser = bhttp::request_parser<bhttp::string_body>;
 
   static PlainStream& socket_of(Stream& stream) {
@@ -123,6 +126,16 @@ class ConnectionOf final : public Connection,
     Error ignored;
     socket().shutdown(PlainStream::shutdown_both, ignored);
     socket().close(ignored);
+    lose_stream();
+  }
+
+  // The client of a streamed answer has gone.
+  void lose_stream() {
+    if (!stream_state_) return;
+    blanks_.cancel();
+    const std::shared_ptr<StreamState> lost = std::move(stream_state_);
+    lost->gone = true;
+    if (lost->options.changed) lost->options.changed();
   }
 
   // --- a request --------------------------------------------------------------------------------
@@ -134,11 +147,12 @@ class ConnectionOf final : public Connection,
       return asio::post(stream_.get_executor(),
                         [self = this->shared_from_this()] { self->read_head(); });
     }
-    if (buffer_.capacity() > read_ahead_bytes) buffer_.shrink_to_fit();
     idle_ = true;
     const bool is_first = request_number_ == 0;
     if (!is_first) stand(Standing::Stage::idle);
     deadline_.expires_after(is_first ? options_.first_byte_timeout : options_.idle_timeout);
+    if (watching_) return;  // what it reads is the next request
+    if (buffer_.capacity() > read_ahead_bytes) buffer_.shrink_to_fit();
     stream_.async_read_some(buffer_.prepare(first_read_bytes),
                             [self = this->shared_from_this()](Error error, std::size_t bytes) {
                               self->idle_ = false;
@@ -342,7 +356,7 @@ class ConnectionOf final : public Connection,
     if (written == out_size()) return sent_piece();
     stream_.async_write_some(out_buffers(written), [self = this->shared_from_this(), written](
                                                        Error error, std::size_t bytes) {
-      if (error) return;  // the last reference goes, and closes
+      if (error) return self->lose_stream();  // the last reference goes, and closes
       self->moved_out(bytes);
       self->send_rest(written + bytes);
     });
@@ -362,6 +376,7 @@ class ConnectionOf final : public Connection,
     out_body_.clear();
     if (begun_) {
       writing_ = false;
+      tell_stream_sent();
       write_pending();
     } else if (source_) {
       make_piece(&ConnectionOf::send_piece);
@@ -416,11 +431,13 @@ class ConnectionOf final : public Connection,
     Error ignored;
     socket().shutdown(PlainStream::shutdown_send, ignored);
     if (ignored) return;
+    lingering_ = true;
     deadline_.expires_after(std::chrono::seconds(2));
     linger();
   }
 
   void linger() {
+    if (watching_) return;  // and comes back
     buffer_.clear();
     socket().async_read_some(buffer_.prepare(read_ahead_bytes),
                              [self = this->shared_from_this()](Error error, std::size_t) {
@@ -428,94 +445,23 @@ class ConnectionOf final : public Connection,
                              });
   }
 
-  // --- an answer after blanks -------------------------------------------------------------------
+  // --- an answer in pieces (connection_pieces.h) ------------------------------------------------
 
-  void await_answer(std::chrono::milliseconds interval, std::uint64_t request_number) {
-    if (request_number != request_number_ || !answer_due_) return;
-    awaiting_ = true;
-    blanks_.expires_after(interval);
-    blanks_.async_wait([self = this->shared_from_this(), interval](Error error) {
-      if (error || !self->awaiting_) return;
-      self->pending_ += ' ';
-      if (!self->begun_) {
-        self->begin();
-      } else {
-        self->write_pending();
-      }
-      self->await_answer(interval, self->request_number_);
-    });
-  }
+  void await_answer(std::chrono::milliseconds interval, std::uint64_t request_number);
+  void begin(const Response& head);
+  void finish(Response response);
+  void write_pending();
+  void add_piece(std::string piece);
+  void end_pieces();
 
-  void begin() {
-    begun_ = true;
-    chunked_ = version_ >= 11;
-    if (!chunked_) keep_alive_ = false;
-    out_head_ = head_of(json_response(200, {}), std::nullopt);
-    out_body_.clear();
-    writing_ = true;
-    untimed_bytes_ = 0;
-    deadline_.expires_after(options_.stall_timeout);
-    send_rest(0);
-  }
-
-  void finish(Response response) {
-    pending_ += response.body;
-    if (!head_only_) source_ = std::move(response.source);
-    finished_ = true;
-    count_unsent(pending_.size() + (source_ ? source_->kept_bytes() : 0));
-    write_pending();
-  }
-
-  void write_pending() {
-    if (writing_) return;
-    if (head_only_) pending_.clear();
-    if (pending_.empty() && source_) {
-      writing_ = true;
-      return make_piece(&ConnectionOf::add_piece);
-    }
-    const bool last = finished_ && !source_;
-    if (!pending_.empty()) {
-      if (chunked_) out_head_ = to_hex(pending_.size()) + "\r\n";
-      out_body_ = std::exchange(pending_, {});
-      if (chunked_) out_body_ += "\r\n";
-    }
-    if (last && !ended_ && chunked_ && !head_only_) out_body_ += "0\r\n\r\n";
-    if (last) ended_ = true;
-    if (out_body_.empty()) {
-      if (last) {
-        end_pieces();
-      } else {
-        deadline_.expires_never();
-      }
-      return;
-    }
-    writing_ = true;
-    untimed_bytes_ = 0;
-    deadline_.expires_after(options_.stall_timeout);
-    send_rest(0);
-  }
-
-  void add_piece(std::string piece) {
-    writing_ = false;
-    pending_ = std::move(piece);
-    write_pending();
-  }
-
-  void end_pieces() {
-    finished_ = false;
-    begun_ = false;
-    ended_ = false;
-    answered();
-  }
-
-  static std::string to_hex(std::size_t value) {
-    std::string text;
-    do {
-      text.insert(text.begin(), "0123456789abcdef"[value % 16]);
-      value /= 16;
-    } while (value > 0);
-    return text;
-  }
+  // Of a body that the application writes piece by piece.
+  void begin_stream(std::shared_ptr<StreamState> stream, const Response& head);
+  void stream_bytes(const std::shared_ptr<StreamState>& stream, std::string bytes);
+  void end_stream(const std::shared_ptr<StreamState>& stream);
+  void break_off(const std::shared_ptr<StreamState>& stream);
+  void tell_stream_sent();
+  void keep_pulse();
+  void watch_client();
 
   // --- a tunnel ---------------------------------------------------------------------------------
 
@@ -536,11 +482,7 @@ class ConnectionOf final : public Connection,
       if (buffer_.size() == 0) {
         stream_.async_wait(PlainStream::wait_read, [self = this->shared_from_this(),
                                                     opened = std::move(opened)](Error error) {
-          if (error) return;
-          const int fd = ::fcntl(self->stream_.native_handle(), F_DUPFD_CLOEXEC, 0);
-          Error ignored;
-          self->stream_.close(ignored);
-          if (fd >= 0) opened(fd);
+          if (!error) self->hand_over(opened);
         });
         return;
       }
@@ -553,6 +495,20 @@ class ConnectionOf final : public Connection,
                                   self->buffer_.commit(bytes);
                                   self->relay(opened);
                                 });
+        return;
+      }
+    }
+    relay(opened);
+  }
+
+  void hand_over(const std::function<void(int fd)>& opened) {
+    deadline_.expires_never();
+    if constexpr (!is_tls) {
+      if (buffer_.size() == 0) {
+        const int fd = ::fcntl(stream_.native_handle(), F_DUPFD_CLOEXEC, 0);
+        Error ignored;
+        stream_.close(ignored);
+        if (fd >= 0) opened(fd);
         return;
       }
     }
@@ -604,62 +560,15 @@ class ConnectionOf final : public Connection,
   bool finished_ = false;  // all of the answer is there
   bool ended_ = false;     // all of it is being sent
   std::string pending_;
-};
-
-// The answer to one request. Within the request's turn, and on its thread, it is kept for the
-// connection, which is there; else it is posted to the connection's thread.
-template <typename Stream>
-class ConnectionOf<Stream>::Answer final : public Exchange {
- public:
-  explicit Answer(std::shared_ptr<ConnectionOf> connection)
-      : connection_(std::move(connection)), request_number_(connection_->request_number_) {}
-  ~Answer() override {
-    if (!answered_) send(connection_->host_.application().reject(500, "no answer"));
-  }
-
-  void send(Response response) override {
-    answered_ = true;
-    if (std::this_thread::get_id() == turn_thread_ && in_turn_) {
-      early_ = std::move(response);
-      return;
-    }
-    post([response = std::move(response)](ConnectionOf& connection) mutable {
-      connection.write_response(std::move(response));
-    });
-  }
-
-  void send_blanks_until_answer(std::chrono::milliseconds interval) override {
-    post([interval, number = request_number_](ConnectionOf& connection) {
-      connection.await_answer(interval, number);
-    });
-  }
-
-  void open_tunnel(std::function<void(int fd)> opened) override {
-    answered_ = true;
-    post([opened = std::move(opened)](ConnectionOf& connection) mutable {
-      connection.tunnel(std::move(opened));
-    });
-  }
-
-  // On the thread of the turn: the answer, if it is there.
-  std::optional<Response> end_turn() {
-    in_turn_ = false;
-    return std::move(early_);
-  }
-
- private:
-  template <typename Body>
-  void post(Body body) {
-    asio::post(connection_->stream_.get_executor(),
-               [connection = connection_, body = std::move(body)]() mutable { body(*connection); });
-  }
-
-  const std::shared_ptr<ConnectionOf> connection_;
-  const std::uint64_t request_number_;
-  const std::thread::id turn_thread_ = std::this_thread::get_id();
-  bool in_turn_ = true;  // these two are turn_thread_'s
-  std::optional<Response> early_;
-  std::atomic<bool> answered_ = false;
+  // Of one that the application streams.
+  std::shared_ptr<StreamState> stream_state_;  // null: there is none, or its client has gone
+  std::size_t piece_bytes_ = 0;                // of the piece that is being written
+  std::chrono::steady_clock::time_point last_piece_;
+  bool watching_ = false;   // a read is in progress that is not for a request yet
+  bool lingering_ = false;  // all has been sent, and what still comes is dropped
 };
 
 }  // namespace cloche::http
+
+#include "doors/http/connection_answer.h"
+#include "doors/http/connection_pieces.h"

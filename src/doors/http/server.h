@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 
+#include "doors/http/answer_stream.h"
 #include "doors/http/message.h"
 
 namespace cloche::http {
@@ -36,6 +37,13 @@ class Exchange {
   // first byte: `opened` owns the descriptor, a stream socket that does not block. Not called when
   // the client goes away before. Called on a thread of the server: it must not wait.
   virtual void open_tunnel(std::function<void(int fd)> opened) = 0;
+
+  // Instead, for who answers in the client's own protocol: hands over the connection as it is, with
+  // what the client has sent after its request. `taken` as `opened`.
+  virtual void hand_over(std::function<void(int fd)> taken) = 0;
+
+  // Instead: the head goes out now, without a length; its body is written to the stream.
+  virtual std::shared_ptr<AnswerStream> begin(Response head, StreamOptions options) = 0;
 };
 
 // What the application says to a request's head, before there is a body.

@@ -49,6 +49,14 @@ class Counted final : public http::Exchange {
     count(200);
     inner_->open_tunnel(std::move(opened));
   }
+  void hand_over(std::function<void(int fd)> taken) override {
+    inner_->hand_over(std::move(taken));
+  }
+  std::shared_ptr<http::AnswerStream> begin(http::Response head,
+                                            http::StreamOptions options) override {
+    count(head.status);
+    return inner_->begin(std::move(head), std::move(options));
+  }
 
  private:
   void count(int status) {
@@ -65,18 +73,20 @@ class Counted final : public http::Exchange {
 http::Fields page_fields(std::string_view origin) {
   return {{"Access-Control-Allow-Origin", std::string(origin)},
           {"Access-Control-Expose-Headers",
-           "Content-Disposition, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset"},
+           "Content-Disposition, Mcp-Session-Id, X-RateLimit-Limit, X-RateLimit-Remaining, "
+           "X-RateLimit-Reset"},
           {"Vary", "Origin"}};
 }
 
 // To the question of a browser whether a page may ask what no form could.
 http::Response preflight_answer(const http::Request& head) {
-  http::Response answer{
-      204,
-      {{"Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE"},
-       {"Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key"},
-       {"Access-Control-Max-Age", "600"}},
-      {}};
+  http::Response answer{204,
+                        {{"Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE"},
+                         {"Access-Control-Allow-Headers",
+                          "Authorization, Content-Type, Idempotency-Key, MCP-Protocol-Version, "
+                          "Mcp-Method, Mcp-Name, Mcp-Session-Id"},
+                         {"Access-Control-Max-Age", "600"}},
+                        {}};
   if (http::same_text(head.field("Access-Control-Request-Private-Network"), "true"))
     answer.fields.emplace_back("Access-Control-Allow-Private-Network", "true");
   return answer;
@@ -126,6 +136,7 @@ http::Admission Application::admit(const http::Request& head) {
 }
 
 http::Admission Application::admit_known(const http::Request& head) {
+  if (mcp::HttpDoor::is_mine(head)) return parts_.mcp.admit(head);
   const bool only_reads = head.method == "GET" || head.method == "HEAD";
   if (only_reads && find_api_page(head, api_)) return {1024};
   std::string path;
@@ -146,6 +157,7 @@ http::Admission Application::admit_known(const http::Request& head) {
 void Application::handle(http::Request request, std::shared_ptr<http::Exchange> exchange) {
   auto counted =
       std::make_shared<Counted>(std::move(exchange), parts_.metrics, method_label(request.method));
+  if (mcp::HttpDoor::is_mine(request)) return parts_.mcp.handle(std::move(request), counted);
   if (request.path == "/metrics" && request.method == "GET") {
     return counted->send({200,
                           {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},

@@ -8,6 +8,7 @@
 #include "doors/http/metrics.h"
 #include "doors/http/origin_guard.h"
 #include "doors/http/server.h"
+#include "doors/mcp/http_door.h"
 #include "doors/rest/rest_door.h"
 #include "doors/serve/options.h"
 #include "doors/steps/step_door.h"
@@ -20,6 +21,7 @@ class Application final : public http::Application {
   struct Parts {
     steps::StepDoor& steps;
     rest::RestDoor& rest;
+    mcp::HttpDoor& mcp;
     http::Metrics& metrics;
     http::Log& log;
     const http::OriginGuard& guard;

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* page = R"page(cloche serve [OPTIONS]
 
 Sandboxes for agents over HTTP: one session, one sandbox. Sessions by REST, a tunnel and SSH are at /v1 and, by --api,
-at the root; the steps of `sbs` are at the root with --api steps. It runs until it gets SIGTERM or Ctrl-C.
+at the root; the steps of `sbs` are at the root with --api steps; the Model Context Protocol is at /mcp. It runs until it gets SIGTERM or Ctrl-C.
 
   --api sessions|steps      what is at the root (sessions)
   --host ADDRESS            where it listens (127.0.0.1); other than this machine only with tokens, or with --api steps
@@ -45,6 +45,12 @@ at the root; the steps of `sbs` are at the root with --api steps. It runs until 
   --session-memory BYTES    of all processes of a session together (1G)
   --session-files BYTES     that a session may write (256M)
   --image FILE              what Python starts from in every session, as made by cloche image build
+
+  --mcp-packages A,B        Python packages of sandboxes by /mcp, besides (numpy,pandas,matplotlib,scikit-learn)
+  --mcp-network RULE        what of the network they may reach from the start; may be repeated (none)
+  --mcp-allow RULE          what an agent may open without the user being asked; may be repeated (none)
+  --mcp-tools all|minimal|anthropic
+                            see cloche mcp --help (all)
 
   --ssh-port N              SSH for people too: ssh -p N sandbox+SESSION@HOST
   --ssh-host-key FILE       made when it is not there (~/.local/share/cloche/ssh_host_key)
@@ -94,10 +100,6 @@ std::chrono::seconds need_seconds(const std::string& name, const std::string& te
   return std::chrono::duration_cast<std::chrono::seconds>(*value);
 }
 
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
 void check(const Options& options) {
   if (options.http.tls_certificate.empty() != options.http.tls_key.empty())
     throw UsageError{"--tls-cert and --tls-key belong together"};
@@ -113,6 +115,10 @@ void check(const Options& options) {
 }  // namespace
 
 const char* help_page() { return page; }
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
 
 Options parse(const std::vector<std::string>& words, Api api) {
   Options options;
@@ -224,6 +230,23 @@ Options parse(const std::vector<std::string>& words, Api api) {
            options.sessions.save_interval = std::chrono::duration_cast<std::chrono::seconds>(*time);
          save_given = true;
        }},
+      {"--mcp-packages",
+       [&](const auto&, const auto& value) {
+         for (std::size_t at = 0; at < value.size();) {
+           const std::size_t end = std::min(value.find(',', at), value.size());
+           if (end > at) options.mcp_packages.push_back(value.substr(at, end - at));
+           at = end + 1;
+         }
+       }},
+      {"--mcp-network",
+       [&](const auto&, const auto& value) { options.mcp_network.push_back(value); }},
+      {"--mcp-allow", [&](const auto&, const auto& value) { options.mcp_allow.push_back(value); }},
+      {"--mcp-tools",
+       [&](const auto& name, const auto& value) {
+         const auto set = mcp::tool_set_of(value);
+         if (!set) throw UsageError{name + " wants all, minimal or anthropic, not '" + value + "'"};
+         options.mcp_tools = *set;
+       }},
       {"--ssh-port",
        [&](const auto& name, const auto& value) {
          options.ssh_port = need_number<std::uint16_t>(name, value);
@@ -253,6 +276,8 @@ Options parse(const std::vector<std::string>& words, Api api) {
     }
     setter->second(name, *value);
   }
+  if (options.mcp_packages.empty() && options.sessions.sandbox.image.empty())
+    options.mcp_packages.assign(mcp::usual_packages.begin(), mcp::usual_packages.end());
   const std::chrono::seconds usual(options.api == Api::steps ? 0 : 1800);
   options.sessions.idle_timeout = idle_timeout.value_or(usual);
   if (save_given && options.sessions.state_folder.empty())

@@ -8,6 +8,7 @@
 
 #include "doors/http/log.h"
 #include "doors/http/server.h"
+#include "doors/mcp/hub.h"
 #include "session/session_manager.h"
 
 namespace cloche::serve {
@@ -24,6 +25,11 @@ struct Options {
   std::uint64_t requests_per_minute = 0;  // of a token; 0: any number
   http::LogFormat log_format = http::LogFormat::text;
   session::ManagerOptions sessions;
+  // Of sandboxes by the Model Context Protocol, besides what sessions have.
+  std::vector<std::string> mcp_packages;
+  std::vector<std::string> mcp_network;
+  std::vector<std::string> mcp_allow;
+  mcp::ToolSet mcp_tools = mcp::ToolSet::all;
   bool use_ssh_port = false;
   std::uint16_t ssh_port = 0;
   std::string ssh_host_key;              // a file; empty: the usual place
@@ -41,5 +47,8 @@ struct UsageError {
 Options parse(const std::vector<std::string>& words, Api api);
 
 const char* help_page();
+
+// Whether only this machine reaches what listens there.
+bool is_loopback(const std::string& host);
 
 }  // namespace cloche::serve

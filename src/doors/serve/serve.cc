@@ -16,6 +16,7 @@
 #include "base/host_error.h"
 #include "cloche/engine.h"
 #include "doors/http/token_store.h"
+#include "doors/mcp/http_door.h"
 #include "doors/serve/application.h"
 #include "doors/serve/figures.h"
 #include "doors/ssh/ssh_door.h"
@@ -60,6 +61,22 @@ void take_all_descriptors() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// How sandboxes by the Model Context Protocol are made.
+mcp::HubOptions mcp_options(const Options& options, std::function<std::string()> refusal) {
+  mcp::HubOptions hub;
+  hub.sandbox = options.sessions.sandbox;
+  hub.sandbox.packages.insert(hub.sandbox.packages.end(), options.mcp_packages.begin(),
+                              options.mcp_packages.end());
+  hub.sandbox.network.allow.insert(hub.sandbox.network.allow.end(), options.mcp_network.begin(),
+                                   options.mcp_network.end());
+  hub.allow = options.mcp_allow;
+  hub.tools = options.mcp_tools;
+  hub.sandbox_limit = options.sessions.session_limit;
+  hub.idle_timeout = options.sessions.idle_timeout;
+  hub.refusal = std::move(refusal);
+  return hub;
+}
+
 int serve(Options options) {
   const Signals signals(!options.tokens_file.empty());
   take_all_descriptors();
@@ -98,6 +115,8 @@ int serve(Options options) {
   // What a worker uses is made before it, and so goes after it.
   std::optional<steps::StepDoor> steps;
   std::optional<rest::RestDoor> rest;
+  std::optional<mcp::Hub> mcp_hub;
+  std::optional<mcp::HttpDoor> mcp;
   std::optional<Application> application;
   session::WorkerPool workers(worker_limit);
   define_figures(metrics, sessions, workers);
@@ -112,7 +131,22 @@ int serve(Options options) {
       rest::RestDoor::Limits{options.requests_per_minute, options.sessions.sandbox.file_limit_bytes,
                              options.sessions.session_limit_per_owner});
   const http::OriginGuard guard(options.http.host, options.allowed_hosts, options.allowed_origins);
-  application.emplace(Application::Parts{*steps, *rest, metrics, log, guard, tokens}, options.api);
+  try {
+    mcp_hub.emplace(
+        mcp_options(options,
+                    [&ending] { return std::string(ending ? "the server is about to end" : ""); }),
+        [&engine]() -> Engine& { return engine; }, workers);
+  } catch (const std::invalid_argument& problem) {
+    throw UsageError{problem.what()};
+  }
+  // Who has a token may call a server that others reach by any name.
+  const bool by_any_name = !tokens.empty() && !is_loopback(options.http.host);
+  const http::OriginGuard mcp_guard(
+      options.http.host, by_any_name ? std::vector<std::string>{"*"} : options.allowed_hosts,
+      options.allowed_origins);
+  mcp.emplace(mcp::HttpDoor::Parts{*mcp_hub, tokens, mcp_guard});
+  application.emplace(Application::Parts{*steps, *rest, *mcp, metrics, log, guard, tokens},
+                      options.api);
   http::Server server(options.http, *application);
   if (options.use_ssh_port) ssh.listen(options.http.host, options.ssh_port);
 
@@ -149,7 +183,9 @@ int serve(Options options) {
   // What runs may end, whichever door it came by.
   const auto deadline = std::chrono::steady_clock::now() + options.drain;
   ssh.end_idle();
+  mcp->end_listening();
   server.drain(options.drain);
+  mcp->stop();
   ssh.wait_until_empty(std::chrono::ceil<std::chrono::milliseconds>(
       std::max(deadline - std::chrono::steady_clock::now(), std::chrono::nanoseconds(0))));
   ssh.stop();
