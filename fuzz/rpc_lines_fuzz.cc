@@ -14,12 +14,24 @@
 #include <string_view>
 
 #include "base/unique_fd.h"
+#include "doors/lines/output.h"
 #include "doors/rpc/connection.h"
+#include "doors/rpc/own_sandboxes.h"
 
 namespace {
 
 using cloche::rpc::Connection;
 using cloche::rpc::Json;
+
+class Lines final : public cloche::rpc::Sink {
+ public:
+  explicit Lines(cloche::lines::Output& output) : output_(output) {}
+  void send(Kind, std::string message) noexcept override { output_.send(std::move(message)); }
+  void send_last(std::string message) noexcept override { output_.send_last(std::move(message)); }
+
+ private:
+  cloche::lines::Output& output_;
+};
 
 // Each line is an object with an id, and a result or an error.
 void check_answers(std::string_view text) {
@@ -45,11 +57,13 @@ std::string all_of(int fd) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const cloche::UniqueFd file(::memfd_create("answers", MFD_CLOEXEC));
-  cloche::rpc::Output output(file.get());
+  cloche::lines::Output output(file.get());
   {
-    Connection connection(output, [](Connection&) -> std::unique_ptr<cloche::Engine> {
+    Lines lines(output);
+    cloche::rpc::OwnSandboxes sandboxes([](Connection&) -> std::unique_ptr<cloche::Engine> {
       throw std::runtime_error("there is no engine here");
     });
+    Connection connection(lines, sandboxes);
     std::string_view text(reinterpret_cast<const char*>(data), size);
     while (!text.empty() && !connection.is_over()) {
       const std::size_t end = std::min(text.find('\n'), text.size());

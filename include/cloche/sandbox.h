@@ -26,6 +26,7 @@
 #include "cloche/live_run.h"
 #include "cloche/loopback.h"
 #include "cloche/network.h"
+#include "cloche/observer.h"
 #include "cloche/run.h"
 
 namespace cloche {
@@ -67,6 +68,7 @@ struct SandboxFigures {
   std::uint64_t file_inodes = 0;
   std::uint64_t memory_bytes = 0;  // linear memory in use
   std::size_t processes = 0;
+  std::chrono::nanoseconds cpu{0};  // of all processes that there have been
   // System calls that guests made and that there are not: number (WASI: never) to count.
   std::map<std::uint32_t, std::uint64_t> unknown_syscalls;
 };
@@ -130,6 +132,14 @@ class Sandbox {
   std::unique_ptr<Sandbox> fork();
 
   SandboxFigures figures() const;
+
+  std::vector<ProcessInfo> processes() const;
+  // A signal for one of them. EINVAL: no signal; ESRCH: no process.
+  Result<void> signal(int pid, int number);
+
+  // From now on these are told of runs and of decisions on the network; forks are watched by
+  // nobody.
+  void observe(SandboxObserver observer);
   // What it was made with; a fork has its parent's.
   const SandboxOptions& options() const noexcept;
 

@@ -249,7 +249,16 @@ void Kernel::forget(Process& process) {
   processes_.erase(process.pid());
 }
 
+std::chrono::nanoseconds Kernel::cpu_time() const {
+  std::chrono::nanoseconds all = cpu_of_ended_;
+  for (const auto& [pid, process] : processes_) {
+    if (process->task != nullptr) all += process->task->cpu_time();
+  }
+  return all;
+}
+
 void Kernel::ended(Process& process, WaitStatus status) {
+  cpu_of_ended_ += process.usage.cpu;
   process.fds.close_all();
   locks_.process_ended(process.pid());
   process.timers.reset();

@@ -162,6 +162,8 @@ class Kernel {
   // Memory of all processes: their instances charge what they take.
   const std::shared_ptr<wasm::MemoryBudget>& memory() const noexcept { return memory_; }
   std::uint64_t memory_in_use() const noexcept { return memory_->used_bytes(); }
+  // Of all processes that there have been.
+  std::chrono::nanoseconds cpu_time() const;
 
   TerminalTable& terminals() noexcept { return *terminals_; }
   FifoTable& fifos() noexcept { return *fifos_; }
@@ -203,6 +205,7 @@ class Kernel {
   Pid last_pid_ = 1;
   JobId last_job_ = 0;
   std::uint64_t kills_ = 0;
+  std::chrono::nanoseconds cpu_of_ended_{0};
   std::uint32_t computing_ = 0;  // tasks that neither sleep nor are parked
   std::uint64_t last_file_id_ = 0;
   std::size_t live_tasks_ = 0;  // parked ones too

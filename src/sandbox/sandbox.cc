@@ -27,14 +27,50 @@ Sandbox::Sandbox(std::unique_ptr<sandbox::SandboxState> state)
     : state_(std::move(state)), files_(*state_) {}
 Sandbox::~Sandbox() = default;
 
-RunResult Sandbox::run(const RunOptions& options) { return sandbox::run(*state_, options); }
+namespace {
+
+// What was asked for, in words.
+std::string text_of(const RunOptions& options) {
+  if (options.argv.empty()) return options.script.empty() ? "bash" : options.script;
+  std::string text;
+  for (const std::string& word : options.argv) {
+    if (!text.empty()) text += ' ';
+    text += word;
+  }
+  return text;
+}
+
+}  // namespace
+
+RunResult Sandbox::run(const RunOptions& options) {
+  sandbox::RunObserver& observer = state_->observer();
+  if (!observer.is_watched()) return sandbox::run(*state_, options);
+  const auto told = observer.begin(RunEvent::Kind::command, state_->scrub(text_of(options)));
+  RunResult result = sandbox::run(*state_, options);
+  told.end(result.exit_code, result.reason, result.duration);
+  return result;
+}
+
 std::unique_ptr<LiveRun> Sandbox::start(LiveRunOptions options) {
+  if (sandbox::RunObserver& observer = state_->observer(); observer.is_watched()) {
+    const RunEvent::Kind kind =
+        options.terminal ? RunEvent::Kind::terminal : RunEvent::Kind::command;
+    options.on_end = [told = observer.begin(kind, state_->scrub(text_of(options.command))),
+                      given = std::move(options.on_end)](const RunResult& result) {
+      told.end(result.exit_code, result.reason, result.duration);
+      if (given) given(result);
+    };
+  }
   return std::unique_ptr<LiveRun>(
       new LiveRun(std::make_unique<sandbox::LiveRunState>(*state_, std::move(options))));
 }
 
 RunResult Sandbox::run_python(std::string_view source, const PythonOptions& options) {
-  return state_->python().run(source, options);
+  const auto told =
+      state_->observer().begin(RunEvent::Kind::python, state_->scrub(std::string(source)));
+  RunResult result = state_->python().run(source, options);
+  told.end(result.exit_code, result.reason, result.duration);
+  return result;
 }
 
 void Sandbox::cancel() { state_->cancel(); }

@@ -176,7 +176,7 @@ void SandboxState::start_network() {
     return;
   }
   try {
-    network_ = std::make_shared<net::Network>(*kernel_, options_.network, secrets_);
+    network_ = std::make_shared<net::Network>(*kernel_, watched(options_.network), secrets_);
   } catch (const std::invalid_argument& problem) {
     throw HostError(problem.what());
   }
@@ -184,10 +184,19 @@ void SandboxState::start_network() {
   kernel_->sockets().set_outbound(network_);
 }
 
+// Whose decisions the observer hears of too.
+NetworkOptions SandboxState::watched(NetworkOptions options) const {
+  options.audit = [given = options.audit, observer = observer_](const NetworkEvent& event) {
+    if (given) given(event);
+    observer->tell(event);
+  };
+  return options;
+}
+
 // A network that has been there stays, without rules too: what it has counted counts on.
 void SandboxState::set_network_rules(std::vector<std::string> allow) {
   const std::lock_guard changing(network_mutex_);
-  NetworkOptions options = options_.network;
+  NetworkOptions options = watched(options_.network);
   options.allow = allow;
   net::Policy policy(options);
   if (network_) {
@@ -336,6 +345,7 @@ SandboxFigures SandboxState::figures() {
           .file_inodes = usage.inodes,
           .memory_bytes = kernel_->memory_in_use(),
           .processes = kernel_->processes().size(),
+          .cpu = kernel_->cpu_time(),
           .unknown_syscalls = kernel_->statistics().unknown};
 }
 

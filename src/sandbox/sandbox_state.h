@@ -14,6 +14,7 @@
 #include "sandbox/engine_state.h"
 #include "sandbox/kept_shell.h"
 #include "sandbox/python/kept_python.h"
+#include "sandbox/run_observer.h"
 #include "sandbox/shown_figures.h"
 #include "vfs/memfs.h"
 #include "vfs/namespace.h"
@@ -38,6 +39,7 @@ class SandboxState {
   KeptShell& shell() noexcept { return *shell_; }
   kernel::Kernel& kernel() noexcept { return *kernel_; }
   ShownFigures& shown_figures() noexcept { return *shown_figures_; }
+  RunObserver& observer() noexcept { return *observer_; }
   const SandboxOptions& options() const noexcept { return options_; }
   // That Python starts from; null: the usual one.
   const std::shared_ptr<python::OwnImage>& image() const noexcept { return image_; }
@@ -105,6 +107,7 @@ class SandboxState {
   // For processes of the kernel.
   void use_image();
   void start_network();
+  NetworkOptions watched(NetworkOptions options) const;
   // What the registry has, and what is left to pip, where the operator gave wheels.
   std::pair<std::vector<std::string>, std::vector<std::string>> split_packages(
       const std::vector<std::string>& wishes) const;
@@ -124,6 +127,7 @@ class SandboxState {
   vfs::TypedFsRef<vfs::MemFs> root_;                 // under the kernel lock
   std::shared_ptr<const net::SecretStore> secrets_;  // the same in forks
   std::shared_ptr<python::OwnImage> image_;          // the same in forks
+  const std::shared_ptr<RunObserver> observer_ = std::make_shared<RunObserver>();
   const std::unique_ptr<ShownFigures> shown_figures_ = std::make_unique<ShownFigures>();
   std::unique_ptr<kernel::Kernel> kernel_;
   std::mutex network_mutex_;               // one change at a time

@@ -47,6 +47,7 @@ void SessionManager::find_saved() {
     found.facts.sequence = ++last_sequence_;
     const auto session = std::make_shared<Session>(
         std::move(found), [this](Session& one) { return load(one); }, deadline);
+    log_what_happens_in(*session);
     const std::lock_guard lock(mutex_);
     add(session);
   }

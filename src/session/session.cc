@@ -3,16 +3,19 @@
 
 namespace cloche::session {
 
-Session::Session(Facts facts, std::unique_ptr<Sandbox> sandbox, SteadyTime deadline)
+Session::Session(Facts facts, Twin state, SteadyTime deadline)
     : facts_(std::move(facts)),
       deadline_(deadline),
-      sandbox_(std::move(sandbox)),
+      expires_(facts_.expires),
+      sandbox_(std::move(state.sandbox)),
+      python_(std::move(state.python)),
       last_activity_(facts_.created),
       last_activity_steady_(std::chrono::steady_clock::now()) {}
 
 Session::Session(StateStore::Found found, Loader loader, SteadyTime deadline)
     : facts_(std::move(found.facts)),
       deadline_(deadline),
+      expires_(facts_.expires),
       status_(found.chain.status),
       last_activity_(std::chrono::system_clock::now()),
       last_activity_steady_(std::chrono::steady_clock::now()),
@@ -29,6 +32,37 @@ WallTime Session::last_activity() const {
   return last_activity_;
 }
 
+WallTime Session::expires() const {
+  const std::lock_guard lock(mutex_);
+  return expires_;
+}
+
+void Session::extend(WallTime expires, SteadyTime deadline) {
+  const std::lock_guard lock(mutex_);
+  expires_ = expires;
+  deadline_ = deadline;
+  last_activity_ = std::chrono::system_clock::now();
+  last_activity_steady_ = std::chrono::steady_clock::now();
+}
+
+void Session::watch_by(std::function<void(Sandbox& sandbox)> watcher) {
+  watcher_ = std::move(watcher);
+  if (sandbox_) watcher_(*sandbox_);
+}
+
+Twin fork_with_python(Sandbox& sandbox, PythonSession* python) {
+  if (python) {
+    try {
+      // It brings the fork of its sandbox with it.
+      std::shared_ptr<PythonSession> twin = python->fork();
+      return {std::shared_ptr<Sandbox>(twin, &twin->sandbox()), twin};
+    } catch (const std::runtime_error&) {
+      // Something is executed in it: names that are half made are nobody's.
+    }
+  }
+  return {sandbox.fork(), nullptr};
+}
+
 Session::Use::Use(std::shared_ptr<Session> session, std::shared_ptr<Sandbox> sandbox)
     : session_(std::move(session)), sandbox_(std::move(sandbox)) {}
 
@@ -37,6 +71,34 @@ Session::Use& Session::Use::operator=(Use&& other) noexcept {
   session_ = std::move(other.session_);
   sandbox_ = std::move(other.sandbox_);
   return *this;
+}
+
+std::shared_ptr<PythonSession> Session::Use::python() const {
+  const std::lock_guard lock(session_->mutex_);
+  const bool is_of_session = session_->sandbox_ == sandbox_;
+  if (is_of_session && session_->python_) return session_->python_;
+  // It goes before the sandbox, whoever holds it last.
+  auto made = std::shared_ptr<PythonSession>(new PythonSession(*sandbox_),
+                                             [sandbox = sandbox_](PythonSession* python) mutable {
+                                               delete python;
+                                               sandbox.reset();
+                                             });
+  if (is_of_session) session_->python_ = made;
+  return made;
+}
+
+bool Session::Use::replace(std::shared_ptr<Sandbox> sandbox,
+                           std::shared_ptr<PythonSession> python) const {
+  if (session_->watcher_) session_->watcher_(*sandbox);
+  {
+    const std::lock_guard lock(session_->mutex_);
+    if (session_->status_ != Status::running) return false;
+    session_->sandbox_.swap(sandbox);
+    session_->python_.swap(python);
+  }
+  python.reset();
+  if (sandbox) sandbox->cancel();
+  return true;
 }
 
 Session::Use::~Use() {
@@ -75,7 +137,14 @@ void Session::load() {
   }
   loader_ = nullptr;
   trouble_.clear();
-  if (status_ != Status::closed) sandbox_ = std::get<std::unique_ptr<Sandbox>>(std::move(loaded));
+  if (status_ == Status::closed) return;
+  sandbox_ = std::get<std::unique_ptr<Sandbox>>(std::move(loaded));
+  if (watcher_) watcher_(*sandbox_);
+}
+
+std::shared_ptr<PythonSession> Session::made_python() const {
+  const std::lock_guard lock(mutex_);
+  return python_;
 }
 
 std::string Session::trouble() const {
@@ -103,11 +172,13 @@ void Session::touch() {
 
 bool Session::pause(const std::function<void()>& stopping) {
   std::shared_ptr<Sandbox> old;
+  std::shared_ptr<PythonSession> python;
   {
     const std::lock_guard lock(mutex_);
     if (status_ != Status::running) return false;
     status_ = Status::paused;
     old = sandbox_;
+    python = python_;
   }
   stopping();
   if (!old) {  // it has not been read, so nothing runs in it
@@ -115,10 +186,14 @@ bool Session::pause(const std::function<void()>& stopping) {
     return true;
   }
   // A fork has everything but the processes: those of the old one end with it.
-  std::shared_ptr<Sandbox> rest = old->fork();
+  Twin rest = fork_with_python(*old, python.get());
+  if (watcher_) watcher_(*rest.sandbox);
   {
     const std::lock_guard lock(mutex_);
-    if (status_ == Status::paused) sandbox_ = std::move(rest);
+    if (status_ == Status::paused) {
+      sandbox_ = std::move(rest.sandbox);
+      python_ = std::move(rest.python);
+    }
     last_activity_ = std::chrono::system_clock::now();
     last_activity_steady_ = std::chrono::steady_clock::now();
   }
@@ -144,11 +219,13 @@ SteadyTime Session::due(std::chrono::milliseconds idle_timeout) const {
 
 bool Session::close(const std::function<void()>& stopping) {
   std::shared_ptr<Sandbox> sandbox;
+  std::shared_ptr<PythonSession> python;
   {
     const std::lock_guard lock(mutex_);
     if (status_ == Status::closed) return false;
     status_ = Status::closed;
     sandbox = std::move(sandbox_);
+    python = std::move(python_);
   }
   stopping();
   if (sandbox) sandbox->cancel();

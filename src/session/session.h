@@ -16,15 +16,22 @@
 #include <string>
 #include <variant>
 
+#include "cloche/python_session.h"
 #include "cloche/sandbox.h"
 #include "session/session_facts.h"
 #include "session/state_store.h"
 
 namespace cloche::session {
 
+// A sandbox, and the Python in it that the host drives.
+struct Twin {
+  std::shared_ptr<Sandbox> sandbox;
+  std::shared_ptr<PythonSession> python;  // null: none
+};
+
 class Session {
  public:
-  Session(Facts facts, std::unique_ptr<Sandbox> sandbox, SteadyTime deadline);
+  Session(Facts facts, Twin state, SteadyTime deadline);
   // One that is saved. The loader is called at the first use, and again after a failure that may
   // pass; one call at a time.
   struct LoadProblem {
@@ -40,6 +47,7 @@ class Session {
   const Facts& facts() const noexcept { return facts_; }
   Status status() const;
   WallTime last_activity() const;
+  WallTime expires() const;  // WallTime::max(): never
 
   // Keeps the sandbox there and the session from being idle. Empty when it is paused or closed, or
   // cannot be read from where it was saved: trouble() says why. The first use of a saved session
@@ -53,6 +61,14 @@ class Session {
     explicit operator bool() const noexcept { return sandbox_ != nullptr; }
     Sandbox& operator*() const noexcept { return *sandbox_; }
     Sandbox* operator->() const noexcept { return sandbox_.get(); }
+    const std::shared_ptr<Sandbox>& sandbox() const noexcept { return sandbox_; }
+
+    // The session's Python that the host drives: one for all who use the session; it is made at the
+    // first ask, and keeps its sandbox there.
+    std::shared_ptr<PythonSession> python() const;
+    // From now on the session is that sandbox, with that Python where there is one; what runs in
+    // the old one ends. False when the session was paused or closed meanwhile.
+    bool replace(std::shared_ptr<Sandbox> sandbox, std::shared_ptr<PythonSession> python) const;
 
    private:
     friend class Session;
@@ -61,9 +77,16 @@ class Session {
     std::shared_ptr<Sandbox> sandbox_;
   };
   static Use use(const std::shared_ptr<Session>& session);
+  // The Python of Use::python, where somebody has asked for it; else null.
+  std::shared_ptr<PythonSession> made_python() const;
+  // Executions of that one go one after the other: who executes holds this.
+  std::timed_mutex& python_turn() noexcept { return python_turn_; }
 
   // Why the last use found no sandbox, one sentence; empty: it did.
   std::string trouble() const;
+
+  // For a look that is no use; null: it has not been read, or is closed.
+  std::shared_ptr<Sandbox> sandbox() const;
 
   void touch();
 
@@ -82,18 +105,26 @@ class Session {
   // Kills what runs, and lets go of the sandbox; `stopping` as for pause. False when that was done
   // before.
   bool close(const std::function<void()>& stopping);
+  void extend(WallTime expires, SteadyTime deadline);
+  // Given each sandbox that the session gets, before anybody uses it. Once, before the first use.
+  void watch_by(std::function<void(Sandbox& sandbox)> watcher);
   void release();
   void load();
-  std::shared_ptr<Sandbox> sandbox() const;  // null: it has not been read, or is closed
 
   const Facts facts_;
-  const SteadyTime deadline_;
   mutable std::mutex mutex_;
+  SteadyTime deadline_;
+  WallTime expires_;
   std::shared_ptr<Sandbox> sandbox_;
+  std::shared_ptr<PythonSession> python_;  // of sandbox_; null: nobody has asked for it yet
   Status status_ = Status::running;
   std::size_t uses_ = 0;
   WallTime last_activity_;
   SteadyTime last_activity_steady_;
+
+  std::function<void(Sandbox& sandbox)> watcher_;  // never changes once somebody uses the session
+
+  std::timed_mutex python_turn_;
 
   std::mutex load_mutex_;  // of the two below
   Loader loader_;          // null: there is nothing to load
@@ -105,5 +136,9 @@ class Session {
   std::atomic<std::uint64_t> changes_ = 0;
   std::uint64_t saved_ = 0;
 };
+
+// An independent sandbox that goes on from here, and the Python with it where there is one that
+// executes nothing. Throws std::runtime_error when there is no memory for it.
+Twin fork_with_python(Sandbox& sandbox, PythonSession* python);
 
 }  // namespace cloche::session

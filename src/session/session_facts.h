@@ -20,8 +20,10 @@ struct Facts {
   std::string metadata;  // JSON text, echoed
   std::string image;
   std::string ssh_public_key;  // an OpenSSH line, or empty
+  std::string parent;          // the session that this is a fork of; empty: none
+  std::string door;            // by which it came: "rest", "rpc", ...; empty: not known
   WallTime created;
-  WallTime expires;  // WallTime::max(): never
+  WallTime expires;  // at first (see Session::expires); WallTime::max(): never
   std::uint64_t sequence = 0;
 };
 

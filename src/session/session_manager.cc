@@ -33,6 +33,21 @@ std::string folder_of(const ManagerOptions& options) {
                            : fmt::format("{}/{}", options.state_folder, options.cell);
 }
 
+const char* name_of(Event event) {
+  switch (event) {
+    case Event::created: return "created";
+    case Event::forked: return "forked";
+    case Event::restored: return "restored";
+    case Event::closed: return "deleted";
+    case Event::expired: return "expired";
+    case Event::idled: return "idle";
+    case Event::paused: return "paused";
+    case Event::resumed: return "resumed";
+    case Event::extended: return "extended";
+  }
+  return "";
+}
+
 }  // namespace
 
 SessionManager::SessionManager(Engine& engine, ManagerOptions options)
@@ -68,7 +83,7 @@ double Room::headroom() const {
 std::variant<std::shared_ptr<Session>, Refusal> SessionManager::create(
     const SessionRequest& request) {
   const auto begin = std::chrono::steady_clock::now();
-  std::optional<Refusal> refusal = take_place(request);
+  std::optional<Refusal> refusal = take_place(request.owner);
   auto made = refusal ? *std::move(refusal) : make(request);
   if (const auto* refused = std::get_if<Refusal>(&made)) {
     if (options_.refused) options_.refused(refused->reason);
@@ -79,7 +94,7 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::create(
 }
 
 // Counts one that is being made, or says why there may be none.
-std::optional<Refusal> SessionManager::take_place(const SessionRequest& request) {
+std::optional<Refusal> SessionManager::take_place(const std::string& owner) {
   if (options_.memory_limit_bytes > 0 && resident_bytes() > options_.memory_limit_bytes) {
     trim_memory();
     if (resident_bytes() > options_.memory_limit_bytes) {
@@ -90,8 +105,8 @@ std::optional<Refusal> SessionManager::take_place(const SessionRequest& request)
   }
   const std::lock_guard lock(mutex_);
   if (closing_ || ending_) return Refusal{RefusalReason::ending, "the server is about to end"};
-  const auto own = owners_.find(request.owner);
-  const auto making = being_made_.find(request.owner);
+  const auto own = owners_.find(owner);
+  const auto making = being_made_.find(owner);
   const std::size_t owned = (own == owners_.end() ? 0 : own->second.size()) +
                             (making == being_made_.end() ? 0 : making->second);
   const std::size_t limit = options_.session_limit_per_owner;
@@ -105,7 +120,7 @@ std::optional<Refusal> SessionManager::take_place(const SessionRequest& request)
                    fmt::format("there are {} sessions already, which is the limit: delete one",
                                options_.session_limit)};
   }
-  ++being_made_[request.owner];
+  ++being_made_[owner];
   ++all_being_made_;
   return std::nullopt;
 }
@@ -121,31 +136,40 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::make(
     const SessionRequest& request) {
   std::unique_ptr<Sandbox> sandbox;
   try {
-    sandbox = engine_.create(options_.sandbox);
+    sandbox = engine_.create(request.sandbox ? *request.sandbox : options_.sandbox);
   } catch (const std::exception& error) {
     const std::lock_guard lock(mutex_);
     give_place_back(request.owner);
     return Refusal{RefusalReason::failed, error.what()};
   }
-  Facts facts{.id = new_session_id(options_.cell),
-              .owner = request.owner,
-              .metadata = request.metadata,
-              .image = request.image,
-              .ssh_public_key = request.ssh_public_key,
-              .created = std::chrono::system_clock::now(),
-              .expires = WallTime::max(),
-              .sequence = 0};
+  Facts facts;
+  facts.owner = request.owner;
+  facts.metadata = request.metadata;
+  facts.image = request.image;
+  facts.ssh_public_key = request.ssh_public_key;
+  facts.door = request.door;
+  return adopt(std::move(facts), request.ttl, {std::move(sandbox), nullptr}, Event::created);
+}
+
+// Takes the place that was reserved.
+std::variant<std::shared_ptr<Session>, Refusal> SessionManager::adopt(Facts facts,
+                                                                      std::chrono::seconds ttl,
+                                                                      Twin state, Event event) {
+  facts.id = new_session_id(options_.cell);
+  facts.created = std::chrono::system_clock::now();
+  facts.expires = WallTime::max();
   SteadyTime deadline = SteadyTime::max();
-  if (request.ttl.count() > 0) {
-    facts.expires = facts.created + request.ttl;
-    deadline = std::chrono::steady_clock::now() + request.ttl;
+  if (ttl.count() > 0) {
+    facts.expires = facts.created + ttl;
+    deadline = std::chrono::steady_clock::now() + ttl;
   }
   std::shared_ptr<Session> session;
   {
     const std::lock_guard lock(mutex_);
-    give_place_back(request.owner);
+    give_place_back(facts.owner);
     facts.sequence = ++last_sequence_;
-    session = std::make_shared<Session>(std::move(facts), std::move(sandbox), deadline);
+    session = std::make_shared<Session>(std::move(facts), std::move(state), deadline);
+    log_what_happens_in(*session);
     add(session);
   }
   if (const Result<void> saved = save_now(session); !saved) {
@@ -157,7 +181,7 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::make(
         fmt::format("the session cannot be saved: {}", errno_info(saved.error()).message),
         saved.error()};
   }
-  tell(Event::created, *session);
+  tell(event, *session);
   return session;
 }
 
@@ -321,7 +345,22 @@ void SessionManager::complain(const std::string& sentence) const {
   if (options_.trouble) options_.trouble(sentence);
 }
 
+void SessionManager::log_what_happens_in(Session& session) {
+  session.watch_by([this, id = session.facts().id, owner = session.facts().owner](Sandbox& one) {
+    one.observe(
+        {.run = [=, this](const RunEvent& event) { events_.add_run(id, owner, event); },
+         .network = [=,
+                     this](const NetworkEvent& event) { events_.add_network(id, owner, event); }});
+  });
+}
+
 void SessionManager::tell(Event event, const Session& session) const {
+  LoggedEvent logged;
+  logged.session_id = session.facts().id;
+  logged.owner = session.facts().owner;
+  logged.kind = name_of(event);
+  logged.text = event == Event::forked ? session.facts().parent : session.facts().door;
+  events_.add(std::move(logged));
   if (options_.audit) options_.audit(event, session);
 }
 
@@ -383,8 +422,7 @@ void SessionManager::reap() {
     if (take_out(session->facts().id, nullptr)) {
       stop(*session);
       (void)forget(*session, StateStore::Removal::saved);
-      tell(std::chrono::system_clock::now() >= session->facts().expires ? Event::expired
-                                                                        : Event::idled,
+      tell(std::chrono::system_clock::now() >= session->expires() ? Event::expired : Event::idled,
            *session);
     }
     look_at_memory();

@@ -19,17 +19,29 @@
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "cloche/engine.h"
 #include "session/cell_key.h"
+#include "session/event_log.h"
 #include "session/session.h"
 #include "session/session_saver.h"
 
 namespace cloche::session {
 
-enum class Event : std::uint8_t { created, restored, closed, expired, idled, paused, resumed };
+enum class Event : std::uint8_t {
+  created,
+  forked,  // told of the new one
+  restored,
+  closed,
+  expired,
+  idled,
+  paused,
+  resumed,
+  extended
+};
 
 // Why there is no session.
 enum class RefusalReason : std::uint8_t {
@@ -76,6 +88,9 @@ struct SessionRequest {
   std::string metadata = "{}";
   std::string image;
   std::string ssh_public_key;
+  std::string door = {};  // by which it is asked for
+  // Instead of the manager's own; nothing of it is kept over a restart but the files.
+  std::optional<SandboxOptions> sandbox = {};
 };
 
 struct Refusal {
@@ -149,6 +164,16 @@ class SessionManager {
   Change pause(const std::shared_ptr<Session>& session);
   Change resume(const std::shared_ptr<Session>& session);
 
+  // So many independent sessions of the same owner that go on from where this one is, its Python
+  // and its shell included; all of them or none.
+  std::variant<std::vector<std::shared_ptr<Session>>, Refusal> fork(
+      const std::shared_ptr<Session>& session, std::size_t count);
+  // From now on the session has that long to live; 0: for ever.
+  Change extend(const std::shared_ptr<Session>& session, std::chrono::seconds ttl);
+
+  const SandboxOptions& sandbox_options() const noexcept { return options_.sandbox; }
+  EventLog& events() noexcept { return events_; }
+
   std::size_t count() const;
   Room room() const;
   // No session is made any more: the server is about to end.
@@ -162,12 +187,16 @@ class SessionManager {
     bool operator<(const Due& other) const { return when > other.when; }
   };
 
-  std::optional<Refusal> take_place(const SessionRequest& request);
+  // A place for a session that is being made, where there is one.
+  std::optional<Refusal> take_place(const std::string& owner);
   void give_place_back(const std::string& owner);
   std::variant<std::shared_ptr<Session>, Refusal> make(const SessionRequest& request);
+  std::variant<std::shared_ptr<Session>, Refusal> adopt(Facts facts, std::chrono::seconds ttl,
+                                                        Twin state, Event event);
   std::shared_ptr<Session> take_out(std::string_view id, const std::string_view* owner);
   std::vector<std::shared_ptr<Session>> take_out_all();
   void add(const std::shared_ptr<Session>& session);
+  void log_what_happens_in(Session& session);
   void watch(const std::shared_ptr<Session>& session);
   void find_saved();
   std::variant<std::unique_ptr<Sandbox>, Session::LoadProblem> load(Session& session);
@@ -183,6 +212,7 @@ class SessionManager {
 
   Engine& engine_;
   const ManagerOptions options_;
+  mutable EventLog events_;                 // sandboxes tell it, and go before it
   std::unique_ptr<SessionSaver> saver_;     // null: nothing is saved
   std::unordered_set<std::string> unread_;  // ids; never changes once this is made
   mutable std::mutex mutex_;

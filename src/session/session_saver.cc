@@ -64,7 +64,9 @@ Result<void> SessionSaver::write(Session& session) {
   if (status == Status::closed) return {};
   std::optional<Checkpoint> now;
   if (sandbox) now.emplace(*sandbox);
-  const auto saved = store_.save(session.chain_, session.facts(), status, now ? &*now : nullptr);
+  Facts facts = session.facts();
+  facts.expires = session.expires();
+  const auto saved = store_.save(session.chain_, facts, status, now ? &*now : nullptr);
   if (options_.saved) {
     SaveEvent event;
     event.result = !saved              ? SaveEvent::Result::failed

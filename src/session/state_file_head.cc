@@ -39,6 +39,8 @@ bool read_facts(const Json& json, StateHead& head) try {
                 .metadata = json.at("metadata"),
                 .image = json.at("image"),
                 .ssh_public_key = json.at("ssh_public_key"),
+                .parent = json.value("parent", ""),
+                .door = json.value("door", ""),
                 .created = wall_time(json.at("created_ms")),
                 .expires = json.at("expires_ms").is_null() ? WallTime::max()
                                                            : wall_time(json.at("expires_ms")),
@@ -132,6 +134,8 @@ std::string head_text(const StateHead& head) {
                {"metadata", facts.metadata},
                {"image", facts.image},
                {"ssh_public_key", facts.ssh_public_key},
+               {"parent", facts.parent},
+               {"door", facts.door},
                {"created_ms", milliseconds(facts.created)},
                {"expires_ms", nullptr},
                {"paused", head.status == Status::paused},

@@ -122,6 +122,7 @@ std::optional<StateStore::Found> StateStore::read_chain(const std::string& id,
       const std::uint64_t bytes = std::filesystem::file_size(path, error);
       found.facts = std::move(head->facts);
       found.chain.status = head->status;
+      found.chain.expires = found.facts.expires;
       found.chain.levels.push_back(
           {std::move(head->name), error ? 0 : bytes, head->has_part, std::nullopt});
       found.chain.file_count = found.chain.levels.size();
@@ -161,7 +162,9 @@ Result<StateStore::Saved> StateStore::save(SavedChain& chain, const Facts& facts
                            : chain.read          ? &*chain.read
                                                  : nullptr;
   const bool changed = now && (!last || now->size_since(*last) > 0);
-  if (!changed && !levels.empty() && status == chain.status && !chain.unsure) return Saved{};
+  if (!changed && !levels.empty() && status == chain.status && facts.expires == chain.expires &&
+      !chain.unsure)
+    return Saved{};
   std::size_t level = levels.size();
   std::optional<Checkpoint> state;
   if (changed || levels.empty()) {
@@ -196,6 +199,7 @@ Result<StateStore::Saved> StateStore::save(SavedChain& chain, const Facts& facts
   if (!bytes) return bytes.error();
   levels.push_back({std::move(head.name), *bytes, head.has_part, std::move(state)});
   chain.status = status;
+  chain.expires = facts.expires;
   if (level == 0) chain.read.reset();
   // They follow what is not there any more: it does no harm where they stay.
   for (std::size_t stale = level + 1; stale < chain.file_count; ++stale)

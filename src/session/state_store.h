@@ -37,9 +37,10 @@ struct SavedChain {
   };
   std::vector<Level> levels;
   Status status = Status::running;
-  std::optional<Checkpoint> read;  // the state right after it has been read
-  std::size_t file_count = 0;      // levels that there may be files of
-  bool unsure = false;             // the last save failed: what the folder has is not known
+  WallTime expires = WallTime::max();  // as it is saved
+  std::optional<Checkpoint> read;      // the state right after it has been read
+  std::size_t file_count = 0;          // levels that there may be files of
+  bool unsure = false;                 // the last save failed: what the folder has is not known
 };
 
 class StateStore {

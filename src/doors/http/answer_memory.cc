@@ -95,6 +95,10 @@ class AnswerMemory::Remembering final : public Exchange {
   std::shared_ptr<AnswerStream> begin(Response head, StreamOptions options) override {
     return inner_->begin(std::move(head), std::move(options));
   }
+  void open_web_socket(Request head, std::string protocol,
+                       std::shared_ptr<WebSocketUser> user) override {
+    inner_->open_web_socket(std::move(head), std::move(protocol), std::move(user));
+  }
 
  private:
   Response again(const Response& response) const {

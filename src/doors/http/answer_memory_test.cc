@@ -24,6 +24,7 @@ class RecordingExchange final : public Exchange {
   void open_tunnel(std::function<void(int fd)>) override {}
   void hand_over(std::function<void(int fd)>) override {}
   std::shared_ptr<AnswerStream> begin(Response, StreamOptions) override { return nullptr; }
+  void open_web_socket(Request, std::string, std::shared_ptr<WebSocketUser>) override {}
 
  private:
   Got& got_;

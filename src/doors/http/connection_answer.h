@@ -81,6 +81,15 @@ class ConnectionOf<Stream>::Answer final : public Exchange {
     });
   }
 
+  void open_web_socket(Request head, std::string protocol,
+                       std::shared_ptr<WebSocketUser> user) override {
+    answered_ = true;
+    post([head = std::move(head), protocol = std::move(protocol),
+          user = std::move(user)](ConnectionOf& connection) mutable {
+      connection.become_web_socket(head, std::move(protocol), std::move(user));
+    });
+  }
+
   void hand_over(std::function<void(int fd)> taken) override {
     answered_ = true;
     post([taken = std::move(taken)](ConnectionOf& connection) { connection.hand_over(taken); });

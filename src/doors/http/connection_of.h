@@ -37,6 +37,7 @@
 #include "doors/http/framing.h"
 #include "doors/http/relay.h"
 #include "doors/http/response_head.h"
+#include "doors/http/web_socket_of.h"
 
 namespace cloche::http {
 
@@ -90,6 +91,8 @@ class ConnectionOf final : public Connection,
   void end_soon() override {
     asio::post(stream_.get_executor(), [self = this->shared_from_this()] {
       self->last_ = true;
+      if (const auto socket = self->web_socket_.lock())
+        return socket->close(1001, "the server is about to end");
       if (self->idle_) self->close();
     });
   }
@@ -123,6 +126,7 @@ class ConnectionOf final : public Connection,
   PlainStream& socket() { return socket_of(stream_); }
 
   void close() {
+    if (const auto socket = web_socket_.lock()) return socket->abort();
     Error ignored;
     socket().shutdown(PlainStream::shutdown_both, ignored);
     socket().close(ignored);
@@ -526,10 +530,29 @@ class ConnectionOf final : public Connection,
     opened(ends[1]);
   }
 
+  // --- a WebSocket ------------------------------------------------------------------------------
+
+  // It takes the stream. A client waits for the answer before it sends a frame.
+  void become_web_socket(const Request& head, std::string protocol,
+                         std::shared_ptr<WebSocketUser> user) {
+    if (buffer_.size() > 0) {
+      keep_alive_ = false;
+      user->closed();
+      return write_response(host_.application().reject(400, "a frame before the handshake's end"));
+    }
+    answer_due_ = false;
+    deadline_.expires_never();
+    const auto socket = std::make_shared<WebSocketOf<Stream>>(
+        this->shared_from_this(), host_, loop_, std::move(stream_), owner_, std::move(user));
+    web_socket_ = socket;
+    socket->start(head, std::move(protocol), answer_fields_);
+  }
+
   Host& host_;
   const ServerOptions& options_;
   Loop& loop_;
   Stream stream_;
+  std::weak_ptr<WebSocketOf<Stream>> web_socket_;  // that has taken the stream
   Deadline<ConnectionOf> deadline_{*this, stream_.get_executor()};
   std::string peer_;
   beast::flat_buffer buffer_{1 << 20};

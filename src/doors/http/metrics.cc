@@ -46,6 +46,15 @@ void Metrics::change_level(std::string_view name, double amount) {
   levels_[std::string(name)].value += amount;
 }
 
+double Metrics::sum(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = counters_.find(name);
+  double all = 0;
+  if (found == counters_.end()) return all;
+  for (const auto& [labels, value] : found->second) all += value;
+  return all;
+}
+
 std::string Metrics::page() const {
   std::string text;
   std::vector<Gauge> gauges;

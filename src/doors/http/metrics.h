@@ -29,6 +29,8 @@ class Metrics {
   // Adds to what there is of something now, such as commands that run; a gauge.
   void describe_level(std::string_view name, std::string_view help);
   void change_level(std::string_view name, double amount);
+  // Of a counter, whatever its labels; 0 where there is none.
+  double sum(std::string_view name) const;
 
   std::string page() const;
 

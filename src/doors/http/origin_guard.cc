@@ -130,6 +130,15 @@ std::optional<OriginGuard::Fault> OriginGuard::fault(const Request& head, Body b
     return Fault{403, fmt::format("this server is not called {}: say --allow-host to call it so",
                                   host.substr(0, enough))};
   }
+  if (const auto fault = page_fault(head)) return fault;
+  if (head.method == "POST" && body == Body::json && Asker(head).is_browser &&
+      is_form_type(head.field("Content-Type")))
+    return Fault{415, "the body of a page's request must be application/json"};
+  return std::nullopt;
+}
+
+std::optional<OriginGuard::Fault> OriginGuard::page_fault(const Request& head) const {
+  const std::string_view host = head.field("Host");
   const Asker asker(head);
   if (!asker.is_browser) return std::nullopt;
   const bool is_own =
@@ -140,8 +149,6 @@ std::optional<OriginGuard::Fault> OriginGuard::fault(const Request& head, Body b
   const bool from_elsewhere =
       !asker.site.empty() && asker.site != "same-origin" && asker.site != "none";
   if (from_elsewhere && !is_allowed) return Fault{403, "a page of another site asks"};
-  if (head.method == "POST" && body == Body::json && is_form_type(head.field("Content-Type")))
-    return Fault{415, "the body of a page's request must be application/json"};
   return std::nullopt;
 }
 

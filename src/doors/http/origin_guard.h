@@ -38,6 +38,9 @@ class OriginGuard {
   // Why the request is not answered; nothing: it is. `body` is what it may carry.
   std::optional<Fault> fault(const Request& head, Body body) const;
 
+  // The same as far as it is about which page asks, and not about names.
+  std::optional<Fault> page_fault(const Request& head) const;
+
   // The request's origin where that is an allowed one; else empty. Its page may read the answers.
   std::string_view allowed_origin(const Request& head) const;
 

@@ -17,6 +17,7 @@
 
 #include "doors/http/answer_stream.h"
 #include "doors/http/message.h"
+#include "doors/http/web_socket.h"
 
 namespace cloche::http {
 
@@ -44,6 +45,11 @@ class Exchange {
 
   // Instead: the head goes out now, without a length; its body is written to the stream.
   virtual std::shared_ptr<AnswerStream> begin(Response head, StreamOptions options) = 0;
+
+  // Instead, for a request that asks for a WebSocket, `head`: the connection becomes one. With a
+  // `protocol` that is the subprotocol.
+  virtual void open_web_socket(Request head, std::string protocol,
+                               std::shared_ptr<WebSocketUser> user) = 0;
 };
 
 // What the application says to a request's head, before there is a body.

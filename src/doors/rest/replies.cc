@@ -137,7 +137,7 @@ std::string session_json(const session::Session& session) {
   return fmt::format(
       R"({{"sessionId":"{}","status":"{}","createdAt":"{}","expiresAt":"{}","lastActivityAt":"{}","metadata":{},"image":{}}})",
       facts.id, name_of(session.status()), iso_timestamp(facts.created),
-      iso_timestamp(facts.expires), iso_timestamp(session.last_activity()), facts.metadata,
+      iso_timestamp(session.expires()), iso_timestamp(session.last_activity()), facts.metadata,
       json_string(facts.image));
 }
 

@@ -15,17 +15,6 @@ std::int64_t now_ms() {
       .count();
 }
 
-const char* name_of(RunStatus status) {
-  switch (status) {
-    case RunStatus::exited: return "exited";
-    case RunStatus::signaled: return "signaled";
-    case RunStatus::timed_out: return "timedOut";
-    case RunStatus::killed: return "killed";
-    case RunStatus::not_started: return "notStarted";
-  }
-  return "exited";
-}
-
 Reply reply_of(const RunResult& result, bool base64, bool detail) {
   const auto text = [&](const std::string& bytes) { return base64 ? to_base64(bytes) : bytes; };
   Reply reply{{"exitCode", result.exit_code},
@@ -60,7 +49,26 @@ void explain_start(RunResult& result) {
     result.stderr_data = result.reason + "\n";
 }
 
+std::shared_ptr<LiveCommand> command_of(Call& call) {
+  const auto number = call.params.optional_count("command");
+  if (!number) throw RpcError{code::invalid_params, "'command' must be the number of a command"};
+  if (auto command = call.connection.commands().find(*number)) return command;
+  throw RpcError{code::sandbox_error,
+                 fmt::format("ESRCH: there is no command {}, or it has ended", *number)};
+}
+
 }  // namespace
+
+const char* name_of(RunStatus status) {
+  switch (status) {
+    case RunStatus::exited: return "exited";
+    case RunStatus::signaled: return "signaled";
+    case RunStatus::timed_out: return "timedOut";
+    case RunStatus::killed: return "killed";
+    case RunStatus::not_started: return "notStarted";
+  }
+  return "exited";
+}
 
 Reply run(Call& call) {
   RunOptions options;
@@ -73,6 +81,7 @@ Reply run(Call& call) {
     options.stdin_data = call.params.bytes("stdinBase64");
   options.timeout = call.params.optional_ms("timeoutMs");
   options.output_limit_bytes = output_limit(call.params);
+  options.stop = call.queue->stop_token();
   const bool base64 = wants_base64(call.params);
   const bool detail = call.params.flag("detail");
   const bool stream = call.params.flag("stream");
@@ -95,6 +104,38 @@ Reply run(Call& call) {
   Reply reply = reply_of(result, base64, detail);
   if (call.params.flag("figures")) reply["figures"] = figures_of(*sandbox, result);
   return reply;
+}
+
+// It runs in a shell of its own, beside what else the sandbox does.
+Reply start(Call& call) {
+  LiveRunOptions options;
+  options.command.script = call.params.word("script");
+  options.command.cwd = call.params.optional_word("cwd").value_or("");
+  options.command.environment = call.params.word_map("env");
+  options.command.timeout = call.params.optional_ms("timeoutMs");
+  const std::shared_ptr<LiveCommand> command = call.connection.commands().add(call.live());
+  // The client knows its number before it hears of it.
+  call.after = [command, options = std::move(options)]() mutable {
+    command->start(std::move(options));
+  };
+  return {{"command", command->number()}};
+}
+
+Reply write(Call& call) {
+  must(command_of(call)->write(call.params.bytes("data")), "the command's input");
+  return ok();
+}
+
+Reply end_input(Call& call) {
+  command_of(call)->end_input();
+  return ok();
+}
+
+Reply kill(Call& call) {
+  const std::uint64_t signal = call.params.optional_count("signal").value_or(9);
+  must(command_of(call)->signal(static_cast<int>(std::min<std::uint64_t>(signal, INT32_MAX))),
+       fmt::format("signal {}", signal));
+  return ok();
 }
 
 Reply cancel(Call& call) {

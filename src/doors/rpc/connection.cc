@@ -35,8 +35,8 @@ std::optional<std::string> fault_of(const Json& message) {
 
 }  // namespace
 
-Connection::Connection(Output& output, EngineMaker make_engine)
-    : output_(output), make_engine_(std::move(make_engine)), pool_(thread_limit) {
+Connection::Connection(Sink& sink, Backend& backend)
+    : sink_(sink), backend_(backend), pool_(thread_limit), commands_(sink, pool_) {
   main_ = std::make_shared<SandboxQueue>(main_name, pool_);
   queues_.emplace(main_name, main_);
   order_.emplace_back(main_name);
@@ -44,17 +44,12 @@ Connection::Connection(Output& output, EngineMaker make_engine)
 
 Connection::~Connection() { (void)stop(std::chrono::steady_clock::time_point::max()); }
 
-Engine& Connection::engine() {
-  std::call_once(engine_once_, [this] { engine_ = make_engine_(*this); });
-  return *engine_;
-}
-
 void Connection::tell_progress(std::string_view line) noexcept {
-  if (progress_) output_.send(server_message("progress", {{"message", line}}));
+  if (progress_) sink_.send(Sink::Kind::notice, server_message("progress", {{"message", line}}));
 }
 
 void Connection::refuse(const RpcError& error) noexcept {
-  output_.send(error_response(nullptr, error));
+  sink_.send(Sink::Kind::answer, error_response(nullptr, error));
 }
 
 void Connection::take(std::string_view line) noexcept try {
@@ -62,7 +57,7 @@ void Connection::take(std::string_view line) noexcept try {
   Json id;
   std::variant<Json, RpcError> read = read_json(line, &id);
   if (const auto* error = std::get_if<RpcError>(&read)) {
-    output_.send(error_response(is_id(id) ? Reply(id) : Reply(nullptr), *error));
+    sink_.send(Sink::Kind::answer, error_response(is_id(id) ? Reply(id) : Reply(nullptr), *error));
     return;
   }
   dispatch(std::get<Json>(std::move(read)));
@@ -75,14 +70,16 @@ void Connection::dispatch(Json message) {
   const std::optional<std::string> fault = fault_of(message);
   const Json* given = message.is_object() && message.contains("id") ? &message["id"] : nullptr;
   const Reply id = given != nullptr && is_id(*given) ? Reply(*given) : Reply(nullptr);
-  const auto answer = [&](const RpcError& error) { output_.send(error_response(id, error)); };
+  const auto answer = [&](const RpcError& error) {
+    sink_.send(Sink::Kind::answer, error_response(id, error));
+  };
   if (fault) return answer({code::invalid_request, *fault});
 
-  const Method* method = find_method(message["method"].get_ref<const std::string&>());
+  const std::string& name = message["method"].get_ref<const std::string&>();
+  const Method* method = find_method(name);
+  if (method == nullptr) method = backend_.find_method(name);
   if (method == nullptr) {
-    return answer({code::no_such_method,
-                   fmt::format("there is no method '{}'",
-                               shown(message["method"].get_ref<const std::string&>()))});
+    return answer({code::no_such_method, fmt::format("there is no method '{}'", shown(name))});
   }
   auto params = std::make_shared<Json>(message.contains("params") ? std::move(message["params"])
                                                                   : Json(nullptr));
@@ -91,9 +88,9 @@ void Connection::dispatch(Json message) {
 
   std::shared_ptr<SandboxQueue> queue;
   try {
-    const std::optional<std::string> name = Params(*params).optional_text("sandboxId");
+    const std::optional<std::string> seat = Params(*params).optional_text("sandboxId");
     queue = method->serve == sandboxes::create_another ? add_queue()
-            : name                                     ? find_queue(*name)
+            : seat                                     ? find_queue(*seat)
                                                        : main_;
   } catch (const RpcError& error) {
     return answer(error);
@@ -103,7 +100,7 @@ void Connection::dispatch(Json message) {
       {.id = id.dump(),
        .runs = method->runs,
        .work = [this, method, queue, id, params] { serve(*method, queue, id, *params); },
-       .cancelled = [this, id] { output_.send(error_response(id, cancelled)); }});
+       .cancelled = [this, id] { sink_.send(Sink::Kind::answer, error_response(id, cancelled)); }});
   if (!queued) {
     answer({code::sandbox_error,
             fmt::format("EAGAIN: {} requests wait for this sandbox already, or it is closed",
@@ -114,10 +111,14 @@ void Connection::dispatch(Json message) {
 void Connection::serve(const Method& method, const std::shared_ptr<SandboxQueue>& queue,
                        const Reply& id, const Json& params) noexcept {
   std::string line;
+  std::function<void()> after;
   try {
     Call call{*this, queue, id, Params(params)};
     if (method.needs == Needs::sandbox) (void)call.live();
-    line = response(id, method.serve(call));
+    Reply result = method.serve(call);
+    if (method.needs == Needs::sandbox && method.order == Order::queued) call.place()->settle();
+    line = response(id, std::move(result));
+    after = std::move(call.after);
   } catch (const RpcError& error) {
     line = error_response(id, error);
   } catch (const std::bad_alloc&) {
@@ -126,10 +127,11 @@ void Connection::serve(const Method& method, const std::shared_ptr<SandboxQueue>
     line = error_response(id, {code::sandbox_error, fmt::format("EIO: {}", problem.what())});
   }
   if (is_over() && method.serve == sandboxes::kill) {
-    output_.send_last(std::move(line));
+    sink_.send_last(std::move(line));
   } else {
-    output_.send(std::move(line));
+    sink_.send(Sink::Kind::answer, std::move(line));
   }
+  if (after) after();
 }
 
 std::shared_ptr<SandboxQueue> Connection::find_queue(const std::string& name) const {
@@ -141,9 +143,10 @@ std::shared_ptr<SandboxQueue> Connection::find_queue(const std::string& name) co
 
 std::shared_ptr<SandboxQueue> Connection::add_queue() {
   const std::lock_guard lock(mutex_);
-  if (queues_.size() >= sandbox_limit) {
-    throw RpcError{code::sandbox_error,
-                   fmt::format("EAGAIN: a server holds {} sandboxes at most", sandbox_limit)};
+  if (queues_.size() >= backend_.sandbox_limit()) {
+    throw RpcError{
+        code::sandbox_error,
+        fmt::format("EAGAIN: a connection holds {} sandboxes at most", backend_.sandbox_limit())};
   }
   const std::string name = fmt::format("s{}", ++last_seat_);
   auto queue = std::make_shared<SandboxQueue>(name, pool_);
@@ -215,7 +218,7 @@ std::string Connection::ask(std::string_view method, Reply params,
   if (id.empty()) {
     answered({false, "the connection ends", {}});
   } else {
-    output_.send(server_message(method, std::move(params), id));
+    sink_.send(Sink::Kind::answer, server_message(method, std::move(params), id));
   }
   return id;
 }
@@ -240,6 +243,7 @@ bool Connection::stop(std::chrono::steady_clock::time_point deadline) {
     asked.swap(asked_);
   }
   for (const auto& [id, answered] : asked) answered({false, "the connection ends", {}});
+  commands_.stop();
   const std::vector<std::shared_ptr<SandboxQueue>> all = queues();
   for (const std::shared_ptr<SandboxQueue>& queue : all) queue->close();
   bool idle = true;

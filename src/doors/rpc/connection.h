@@ -14,22 +14,19 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cloche/engine.h"
-#include "doors/lines/output.h"
+#include "doors/rpc/live_commands.h"
+#include "doors/rpc/place.h"
 #include "doors/rpc/protocol.h"
 #include "doors/rpc/sandbox_queue.h"
+#include "doors/rpc/sink.h"
 #include "session/worker_pool.h"
 
 namespace cloche::rpc {
 
-using lines::Output;
-
 class Connection {
  public:
-  // Makes the engine when the first sandbox is asked for; throws like Engine's constructor.
-  using EngineMaker = std::function<std::unique_ptr<Engine>(Connection&)>;
-
-  Connection(Output& output, EngineMaker make_engine);
+  // Both outlive it.
+  Connection(Sink& sink, Backend& backend);
   // Cancels everything and waits for its end.
   ~Connection();
   Connection(const Connection&) = delete;
@@ -47,8 +44,10 @@ class Connection {
   bool stop(std::chrono::steady_clock::time_point deadline);
 
   // What methods use.
-  Output& output() noexcept { return output_; }
-  Engine& engine();
+  Sink& sink() noexcept { return sink_; }
+  Backend& backend() noexcept { return backend_; }
+  Engine& engine() { return backend_.engine(*this); }
+  LiveCommands& commands() noexcept { return commands_; }
   void finish() noexcept { over_ = true; }
   // From now on the client is told what takes long, as notifications.
   void want_progress() noexcept { progress_ = true; }
@@ -76,10 +75,8 @@ class Connection {
   void serve(const struct Method& method, const std::shared_ptr<SandboxQueue>& queue,
              const Reply& id, const Json& params) noexcept;
 
-  Output& output_;
-  const EngineMaker make_engine_;
-  std::once_flag engine_once_;
-  std::unique_ptr<Engine> engine_;
+  Sink& sink_;
+  Backend& backend_;
   std::atomic<bool> over_ = false;
   std::atomic<bool> progress_ = false;
 
@@ -92,7 +89,8 @@ class Connection {
   bool stopping_ = false;
 
   std::shared_ptr<SandboxQueue> main_;
-  session::WorkerPool pool_;  // the last: what runs in it uses the rest
+  session::WorkerPool pool_;  // what runs in it uses the rest, and
+  LiveCommands commands_;     // is posted by these
 };
 
 }  // namespace cloche::rpc

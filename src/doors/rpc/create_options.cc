@@ -73,13 +73,12 @@ NetworkOptions network_of(const Json& given) {
 
 }  // namespace
 
-SandboxOptions sandbox_options(const Params& params) {
-  SandboxOptions options;
+void take_options(const Params& params, SandboxOptions& options) {
   options.timeout = params.optional_ms("timeoutMs").value_or(options.timeout);
   options.file_limit_bytes =
       params.optional_count("fsLimitBytes").value_or(options.file_limit_bytes);
-  options.environment = params.word_map("env");
-  options.packages = params.words("packages");
+  for (auto& [name, value] : params.word_map("env")) options.environment[name] = value;
+  for (std::string& name : params.words("packages")) options.packages.push_back(std::move(name));
   for (const Json& mount : params.objects("mounts")) options.mounts.push_back(mount_of(mount));
   if (const Json* limits = params.find("limits")) set_limits(options, *limits);
   if (const Json* network = params.find("network")) options.network = network_of(*network);
@@ -89,11 +88,11 @@ SandboxOptions sandbox_options(const Params& params) {
       throw sandbox_error(Errno::noent, "wasmDir: " + *folder + " is no folder of the host");
     options.program_folder = *folder;
   }
-  return options;
 }
 
 std::unique_ptr<Sandbox> create_sandbox(Connection& connection, const Params& params) {
-  SandboxOptions options = sandbox_options(params);
+  SandboxOptions options;
+  take_options(params, options);
   const std::optional<std::string> image = params.optional_word("image");
   if (params.flag("progress")) connection.want_progress();
   Engine& engine = connection.engine();

@@ -21,6 +21,10 @@ constexpr std::array table{
     Method{"kill", sandboxes::kill, Order::overtakes},
 
     Method{"cancel", commands::cancel, Order::overtakes},
+    Method{"command.end", commands::end_input, Order::overtakes},
+    Method{"command.kill", commands::kill, Order::overtakes},
+    Method{"command.start", commands::start},
+    Method{"command.write", commands::write, Order::overtakes},
     Method{"env.list", sandboxes::list_environment},
     Method{"figures", sandboxes::figures},
     Method{"files.chmod", files::chmod},
@@ -56,8 +60,13 @@ const Method* find_method(std::string_view name) {
   return found == table.end() ? nullptr : found;
 }
 
+std::shared_ptr<Place> Call::place() const {
+  if (std::shared_ptr<Place> there = queue->place()) return there;
+  throw RpcError{code::sandbox_error, "EINVAL: there is no sandbox: call create first"};
+}
+
 LiveSandbox Call::live() const {
-  if (LiveSandbox there = queue->live()) return there;
+  if (LiveSandbox there = place()->live()) return there;
   throw RpcError{code::sandbox_error, "EINVAL: there is no sandbox: call create first"};
 }
 

@@ -16,9 +16,11 @@ struct Call {
   std::shared_ptr<SandboxQueue> queue;
   const Reply& id;
   Params params;
+  std::function<void()> after = {};  // called once the answer is on its way
 
   // Throws sandbox_error when there is none (yet, or any more).
   LiveSandbox live() const;
+  std::shared_ptr<Place> place() const;
   std::shared_ptr<Sandbox> sandbox() const { return live().sandbox; }
 };
 
@@ -37,8 +39,8 @@ std::span<const Method> methods();
 // Null when there is none of that name.
 const Method* find_method(std::string_view name);
 
-// What `create` and `sandbox.create` are given. Throws RpcError.
-SandboxOptions sandbox_options(const Params& params);
+// Sets what `create` and `sandbox.create` are given. Throws RpcError.
+void take_options(const Params& params, SandboxOptions& options);
 // A sandbox as the parameters of `create` ask for it.
 std::unique_ptr<Sandbox> create_sandbox(Connection& connection, const Params& params);
 
@@ -61,7 +63,12 @@ Reply tar_in(Call& call);
 }  // namespace files
 
 namespace commands {
+const char* name_of(RunStatus status);
 Reply run(Call& call);
+Reply start(Call& call);
+Reply write(Call& call);
+Reply end_input(Call& call);
+Reply kill(Call& call);
 Reply cancel(Call& call);
 Reply history(Call& call);
 Reply clear_history(Call& call);

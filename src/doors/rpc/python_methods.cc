@@ -155,6 +155,28 @@ Reply reply_of(const ExecuteResult& result, bool base64, bool detail) {
   return reply;
 }
 
+// Where several clients use one Python they take turns.
+class PythonTurn {
+ public:
+  explicit PythonTurn(Call& call)
+      : place_(call.place()), queue_(*call.queue), lock_(place_->python_turn(), std::defer_lock) {
+    constexpr std::chrono::milliseconds look_again{20};
+    while (!lock_.try_lock_for(look_again)) {
+      if (queue_.is_cancelled())
+        throw RpcError{code::sandbox_error, "ECANCELED: the request was cancelled"};
+    }
+    queue_.set_python_turn(true);
+  }
+  ~PythonTurn() { queue_.set_python_turn(false); }
+  PythonTurn(const PythonTurn&) = delete;
+  PythonTurn& operator=(const PythonTurn&) = delete;
+
+ private:
+  const std::shared_ptr<Place> place_;
+  SandboxQueue& queue_;
+  std::unique_lock<std::timed_mutex> lock_;
+};
+
 }  // namespace
 
 Reply python_execute(Call& call) {
@@ -168,6 +190,7 @@ Reply python_execute(Call& call) {
   const bool figures = call.params.flag("figures");
   const bool stream = call.params.flag("stream");
   const LiveSandbox place = call.live();
+  const PythonTurn turn(call);
 
   Streamer streamer(call, base64 ? Streamer::Encoding::base64 : Streamer::Encoding::utf8);
   if (stream) {

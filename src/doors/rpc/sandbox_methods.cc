@@ -47,6 +47,13 @@ std::optional<std::string> ask_shell(Sandbox& sandbox, std::string_view line) {
   return std::move(result.stdout_data);
 }
 
+// A file of this machine that the client names.
+std::optional<std::string> host_path(Call& call, const char* name) {
+  const std::optional<std::string> path = call.params.optional_word(name);
+  if (path) call.connection.backend().admit_host_path(name);
+  return path;
+}
+
 const LiveSandbox& snapshot(Call& call) {
   const std::string id = call.params.text("id");
   const auto found = call.queue->snapshots().find(id);
@@ -58,32 +65,40 @@ const LiveSandbox& snapshot(Call& call) {
 }  // namespace
 
 Reply create(Call& call) {
-  if (call.queue->live()) throw exists();
-  call.queue->set_live(make_live_sandbox(create_sandbox(call.connection, call.params)));
-  return ok();
+  if (call.queue->place()) throw exists();
+  Backend::Made made = call.connection.backend().create(call.connection, call.params);
+  call.queue->set_place(std::move(made.place));
+  Reply reply = ok();
+  reply.update(made.facts);
+  return reply;
 }
 
 Reply create_another(Call& call) {
+  Reply reply{{"sandboxId", call.queue->name()}};
   try {
-    call.queue->set_live(make_live_sandbox(create_sandbox(call.connection, call.params)));
+    Backend::Made made = call.connection.backend().create(call.connection, call.params);
+    call.queue->set_place(std::move(made.place));
+    reply.update(made.facts);
   } catch (...) {
     call.connection.remove_seat(call.queue->name());
     throw;
   }
-  return {{"sandboxId", call.queue->name()}};
+  return reply;
 }
 
 Reply fork(Call& call) {
-  LiveSandbox twin = fork_live_sandbox(call.live());
+  Backend::Made made = call.connection.backend().fork(*call.place());
   const std::shared_ptr<SandboxQueue> queue = call.connection.add_queue();
-  queue->set_live(std::move(twin));
-  return {{"sandboxId", queue->name()}};
+  queue->set_place(std::move(made.place));
+  Reply reply{{"sandboxId", queue->name()}};
+  reply.update(made.facts);
+  return reply;
 }
 
 Reply list(Call& call) {
   Reply entries = Reply::array();
   for (const std::shared_ptr<SandboxQueue>& queue : call.connection.queues()) {
-    if (!queue->live()) continue;
+    if (!queue->place()) continue;
     entries.push_back({{"sandboxId", queue->name()}, {"busy", queue->is_busy()}});
   }
   return {{"sandboxes", std::move(entries)}};
@@ -95,7 +110,9 @@ Reply destroy(Call& call) {
     throw RpcError{code::sandbox_error,
                    "EINVAL: the connection's own sandbox ends with the connection: call kill"};
   }
+  const std::shared_ptr<Place> place = call.queue->place();
   call.connection.remove_seat(call.queue->name());
+  if (place) place->destroy();
   return ok();
 }
 
@@ -190,7 +207,7 @@ Reply create_snapshot(Call& call) {
 }
 
 Reply restore_snapshot(Call& call) {
-  call.queue->set_live(fork_live_sandbox(snapshot(call)));
+  call.place()->replace(fork_live_sandbox(snapshot(call)));
   return ok();
 }
 
@@ -210,7 +227,7 @@ Reply remove_snapshot(Call& call) {
 }
 
 Reply export_state(Call& call) {
-  if (const std::optional<std::string> path = call.params.optional_word("path"))
+  if (const std::optional<std::string> path = host_path(call, "path"))
     return {{"ok", true}, {"size", write_state_file(*path, Checkpoint(*call.sandbox()))}};
   std::string message;
   const Result<std::string> state =
@@ -222,7 +239,7 @@ Reply export_state(Call& call) {
 Reply import_state(Call& call) {
   const SandboxOptions& options = call.sandbox()->options();
   std::unique_ptr<Sandbox> sandbox;
-  if (const std::optional<std::string> path = call.params.optional_word("path")) {
+  if (const std::optional<std::string> path = host_path(call, "path")) {
     sandbox = read_state_file(*path, call.connection.engine(), options);
   } else {
     std::string message;
@@ -231,7 +248,7 @@ Reply import_state(Call& call) {
     if (!made) throw sandbox_error(made.error(), message);
     sandbox = *std::move(made);
   }
-  call.queue->set_live(make_live_sandbox(std::move(sandbox)));
+  call.place()->replace(make_live_sandbox(std::move(sandbox)));
   return ok();
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/rpc/sandbox_queue.h"
 
-#include <stdexcept>
 #include <utility>
 
 namespace cloche::rpc {
@@ -12,26 +11,6 @@ namespace {
 constexpr std::chrono::milliseconds cancel_again{5};
 
 }  // namespace
-
-LiveSandbox make_live_sandbox(std::unique_ptr<Sandbox> sandbox) {
-  LiveSandbox place;
-  place.sandbox = std::move(sandbox);
-  place.python = std::make_shared<PythonSession>(*place.sandbox);
-  return place;
-}
-
-LiveSandbox fork_live_sandbox(const LiveSandbox& place) {
-  try {
-    // The session brings the fork of its sandbox with it.
-    std::shared_ptr<PythonSession> python = place.python->fork();
-    LiveSandbox twin;
-    twin.sandbox = std::shared_ptr<Sandbox>(python, &python->sandbox());
-    twin.python = std::move(python);
-    return twin;
-  } catch (const std::runtime_error& problem) {
-    throw RpcError{code::sandbox_error, std::string("ENOMEM: ") + problem.what()};
-  }
-}
 
 SandboxQueue::~SandboxQueue() = default;
 
@@ -53,6 +32,7 @@ void SandboxQueue::serve() {
     running_ = job.id;
     runs_ = job.runs;
     ++serial_;
+    stop_ = std::stop_source();
     lock.unlock();
     job.work();
     job = {};
@@ -61,15 +41,15 @@ void SandboxQueue::serve() {
     cancelling_ = false;
     changed_.notify_all();
   }
-  LiveSandbox dropped;
+  std::shared_ptr<Place> dropped;
   std::map<std::string, LiveSandbox> snapshots;
   if (closed_) {
-    dropped = std::exchange(live_, LiveSandbox());
+    dropped = std::exchange(place_, nullptr);
     snapshots = std::move(snapshots_);
   }
   lock.unlock();
   snapshots.clear();
-  dropped = LiveSandbox();
+  dropped.reset();
   lock.lock();
   // A request that came meanwhile starts the next turn.
   active_ = !queue_.empty();
@@ -98,12 +78,13 @@ bool SandboxQueue::cancel(const std::string& id) {
 void SandboxQueue::stop_running(std::uint64_t serial) {
   if (cancelling_) return;
   cancelling_ = true;
+  stop_.request_stop();
   pool_.post([self = shared_from_this(), serial, runs = runs_] {
     std::unique_lock lock(self->mutex_);
     while (self->running_ && self->serial_ == serial) {
       // Under the lock, so that the next request has not begun.
-      if (self->live_ && runs == Runs::commands) self->live_.sandbox->cancel();
-      if (self->live_ && runs == Runs::python) self->live_.python->cancel();
+      if (self->place_ && (runs != Runs::python || self->has_python_turn_))
+        self->place_->cancel(runs);
       self->changed_.wait_for(lock, cancel_again,
                               [&] { return !self->running_ || self->serial_ != serial; });
     }
@@ -142,17 +123,19 @@ bool SandboxQueue::is_busy() const {
   return active_;
 }
 
-LiveSandbox SandboxQueue::live() const {
+std::shared_ptr<Place> SandboxQueue::place() const {
   const std::lock_guard lock(mutex_);
-  return live_;
+  return place_;
 }
 
-void SandboxQueue::set_live(LiveSandbox place) {
-  {
-    const std::lock_guard lock(mutex_);
-    std::swap(live_, place);
-  }
-  // What was there ends here and not under the lock: it may have processes.
+void SandboxQueue::set_place(std::shared_ptr<Place> place) {
+  const std::lock_guard lock(mutex_);
+  place_ = std::move(place);
+}
+
+std::stop_token SandboxQueue::stop_token() const {
+  const std::lock_guard lock(mutex_);
+  return stop_.get_token();
 }
 
 void SandboxQueue::remember(HistoryEntry entry) {

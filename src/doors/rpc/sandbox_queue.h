@@ -5,6 +5,7 @@
 // has no thread. `cancel` overtakes them. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -14,10 +15,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 
-#include "cloche/python_session.h"
-#include "cloche/sandbox.h"
+#include "doors/rpc/place.h"
 #include "doors/rpc/protocol.h"
 #include "session/worker_pool.h"
 
@@ -30,33 +31,6 @@ struct HistoryEntry {
   std::int64_t started_ms = 0;  // since 1970, UTC
   double duration_ms = 0;
 };
-
-// A sandbox and its Python. Copies share both.
-struct LiveSandbox {
-  LiveSandbox() = default;
-  LiveSandbox(const LiveSandbox&) = default;
-  LiveSandbox(LiveSandbox&&) noexcept = default;
-  // What was here goes by the destructor: member by member the sandbox would go first.
-  LiveSandbox& operator=(LiveSandbox other) noexcept {
-    sandbox.swap(other.sandbox);
-    python.swap(other.python);
-    return *this;
-  }
-  ~LiveSandbox() = default;
-
-  std::shared_ptr<Sandbox> sandbox;
-  std::shared_ptr<PythonSession> python;  // goes before the sandbox
-
-  explicit operator bool() const noexcept { return sandbox != nullptr; }
-};
-
-LiveSandbox make_live_sandbox(std::unique_ptr<Sandbox> sandbox);
-// An independent place that goes on from here. Throws RpcError.
-LiveSandbox fork_live_sandbox(const LiveSandbox& place);
-
-// What cancelling stops: the processes of the sandbox, or the code that its Python runs (which
-// keeps its names then).
-enum class Runs : std::uint8_t { commands, python };
 
 class SandboxQueue : public std::enable_shared_from_this<SandboxQueue> {
  public:
@@ -86,10 +60,9 @@ class SandboxQueue : public std::enable_shared_from_this<SandboxQueue> {
   bool wait_idle(std::chrono::steady_clock::time_point deadline);
   bool is_busy() const;
 
-  // Empty until it is created, and after close.
-  LiveSandbox live() const;
-  // The one before ends, with all that runs in it.
-  void set_live(LiveSandbox place);
+  // Null until it is created, and after close.
+  std::shared_ptr<Place> place() const;
+  void set_place(std::shared_ptr<Place> place);
 
   // For the request that is served only.
   std::map<std::string, LiveSandbox>& snapshots() noexcept { return snapshots_; }
@@ -98,6 +71,9 @@ class SandboxQueue : public std::enable_shared_from_this<SandboxQueue> {
   void remember(HistoryEntry entry);
   // What is served now was asked to stop.
   bool is_cancelled() const;
+  std::stop_token stop_token() const;
+  // Whether what is served now has Python's turn: only then cancelling stops Python.
+  void set_python_turn(bool has) noexcept { has_python_turn_ = has; }
 
  private:
   void serve();
@@ -114,7 +90,9 @@ class SandboxQueue : public std::enable_shared_from_this<SandboxQueue> {
   bool cancelling_ = false;
   bool active_ = false;
   bool closed_ = false;
-  LiveSandbox live_;
+  std::stop_source stop_;  // of the request that is served
+  std::shared_ptr<Place> place_;
+  std::atomic<bool> has_python_turn_ = false;
 
   std::map<std::string, LiveSandbox> snapshots_;
   std::uint64_t last_snapshot_ = 0;

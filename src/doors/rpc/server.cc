@@ -7,18 +7,31 @@
 #include <cstdlib>
 
 #include "doors/lines/input.h"
+#include "doors/lines/output.h"
 #include "doors/rpc/connection.h"
+#include "doors/rpc/own_sandboxes.h"
 
 namespace cloche::rpc {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using lines::Input;
+using lines::Output;
 
 // After the end of input: for requests that were sent before it, and then for what is cancelled.
 constexpr std::chrono::milliseconds answer_time{2000};
 constexpr std::chrono::milliseconds stop_time{1000};
 constexpr std::chrono::milliseconds look_again{20};
+
+class Lines final : public Sink {
+ public:
+  explicit Lines(Output& output) : output_(output) {}
+  void send(Kind, std::string message) noexcept override { output_.send(std::move(message)); }
+  void send_last(std::string message) noexcept override { output_.send_last(std::move(message)); }
+
+ private:
+  Output& output_;
+};
 
 std::unique_ptr<Engine> make_engine(const EngineOptions& given, Connection& connection) {
   EngineOptions options = given;
@@ -45,8 +58,10 @@ int serve(const ServerOptions& options) {
                .out = options.out,
                .parent_pid = options.parent_pid,
                .line_limit_bytes = line_limit_bytes});
-  auto connection = std::make_unique<Connection>(
-      output, [&](Connection& made_for) { return make_engine(options.engine, made_for); });
+  Lines lines(output);
+  OwnSandboxes sandboxes(
+      [&](Connection& made_for) { return make_engine(options.engine, made_for); });
+  auto connection = std::make_unique<Connection>(lines, sandboxes);
   for (bool more = true; more && !connection->is_over() && !output.gone();) {
     switch (input.next()) {
       case Input::Event::line: connection->take(input.line()); break;

@@ -22,7 +22,7 @@ std::uint64_t output_limit(const Params& params) {
 }
 
 Streamer::Streamer(Call& call, Encoding encoding)
-    : output_(call.connection.output()),
+    : sink_(call.connection.sink()),
       sandbox_(call.queue->name()),
       request_(call.id),
       encoding_(encoding) {}
@@ -37,7 +37,8 @@ void Streamer::finish() {
 
 void Streamer::send(Stream stream, const std::string& data) {
   if (data.empty()) return;
-  output_.send(
+  sink_.send(
+      Sink::Kind::notice,
       server_message("output", {{"sandboxId", sandbox_},
                                 {"requestId", request_},
                                 {"stream", stream == Stream::out ? "stdout" : "stderr"},

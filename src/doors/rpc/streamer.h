@@ -35,7 +35,7 @@ class Streamer {
   Utf8Cutter& cutter(Stream stream) { return stream == Stream::out ? out_ : err_; }
   void send(Stream stream, const std::string& data);
 
-  Output& output_;
+  Sink& sink_;
   const std::string& sandbox_;
   const Reply& request_;
   const Encoding encoding_;

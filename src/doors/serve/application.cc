@@ -57,6 +57,11 @@ class Counted final : public http::Exchange {
     count(head.status);
     return inner_->begin(std::move(head), std::move(options));
   }
+  void open_web_socket(http::Request head, std::string protocol,
+                       std::shared_ptr<http::WebSocketUser> user) override {
+    count(101);
+    inner_->open_web_socket(std::move(head), std::move(protocol), std::move(user));
+  }
 
  private:
   void count(int status) {
@@ -135,8 +140,25 @@ http::Admission Application::admit(const http::Request& head) {
   return admission;
 }
 
+http::Admission Application::admit_remote(const http::Request& head) {
+  if (parts_.tokens.empty()) {
+    if (const auto fault = parts_.guard.fault(head, http::OriginGuard::Body::json))
+      return {0, refuse(true, fault->status, fault->sentence)};
+  }
+  auto verdict = parts_.remote.judge(head);
+  if (verdict.status == 101) return {.body_limit_bytes = 0, .owner = std::move(verdict.owner)};
+  http::Response refusal = refuse(true, verdict.status, verdict.sentence);
+  refusal.status = verdict.status;
+  if (verdict.status == 426) {
+    refusal.fields.emplace_back("Upgrade", "websocket");
+    refusal.fields.emplace_back("Sec-WebSocket-Version", "13");
+  }
+  return {0, std::move(refusal)};
+}
+
 http::Admission Application::admit_known(const http::Request& head) {
   if (mcp::HttpDoor::is_mine(head)) return parts_.mcp.admit(head);
+  if (is_remote(head.path)) return admit_remote(head);
   const bool only_reads = head.method == "GET" || head.method == "HEAD";
   if (only_reads && find_api_page(head, api_)) return {1024};
   std::string path;
@@ -169,6 +191,7 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
          {{"Content-Type", std::string(page->type)}, {"Cache-Control", "max-age=300"}},
          std::string(page->content)});
   }
+  if (is_remote(request.path)) return parts_.remote.open(std::move(request), counted);
   std::string path;
   const bool to_rest = is_rest(request.path, path);
   // Whoever sent this was let in: its token tells one from another.

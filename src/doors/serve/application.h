@@ -9,6 +9,7 @@
 #include "doors/http/origin_guard.h"
 #include "doors/http/server.h"
 #include "doors/mcp/http_door.h"
+#include "doors/remote/remote_door.h"
 #include "doors/rest/rest_door.h"
 #include "doors/serve/options.h"
 #include "doors/steps/step_door.h"
@@ -22,6 +23,7 @@ class Application final : public http::Application {
     steps::StepDoor& steps;
     rest::RestDoor& rest;
     mcp::HttpDoor& mcp;
+    remote::RemoteDoor& remote;
     http::Metrics& metrics;
     http::Log& log;
     const http::OriginGuard& guard;
@@ -36,7 +38,11 @@ class Application final : public http::Application {
  private:
   // The path for the REST door where the request is its own.
   bool is_rest(const std::string& path, std::string& rest_path) const;
+  bool is_remote(std::string_view path) const {
+    return api_ == Api::sessions && path == remote::RemoteDoor::path;
+  }
   http::Admission admit_known(const http::Request& head);
+  http::Admission admit_remote(const http::Request& head);
   http::Response refuse(bool is_rest, int status, std::string_view reason);
 
   Parts parts_;

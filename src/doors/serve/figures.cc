@@ -34,6 +34,8 @@ void count_save(http::Metrics& metrics, const session::SaveEvent& event) {
 std::string_view event_name(session::Event event) {
   switch (event) {
     case session::Event::created: return "session_created";
+    case session::Event::forked: return "session_forked";
+    case session::Event::extended: return "session_extended";
     case session::Event::restored: return "session_restored";
     case session::Event::closed: return "session_closed";
     case session::Event::expired: return "session_closed";
@@ -56,6 +58,8 @@ std::string_view event_reason(session::Event event) {
 std::string_view event_label(session::Event event) {
   switch (event) {
     case session::Event::created: return "created";
+    case session::Event::forked: return "forked";
+    case session::Event::extended: return "extended";
     case session::Event::restored: return "restored";
     case session::Event::paused: return "paused";
     case session::Event::resumed: return "resumed";

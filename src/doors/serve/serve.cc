@@ -117,6 +117,9 @@ int serve(Options options) {
   std::optional<rest::RestDoor> rest;
   std::optional<mcp::Hub> mcp_hub;
   std::optional<mcp::HttpDoor> mcp;
+  http::LoginCookies logins;
+  const http::OriginGuard guard(options.http.host, options.allowed_hosts, options.allowed_origins);
+  std::optional<remote::RemoteDoor> remote;
   std::optional<Application> application;
   session::WorkerPool workers(worker_limit);
   define_figures(metrics, sessions, workers);
@@ -130,7 +133,6 @@ int serve(Options options) {
       rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh, not_ready},
       rest::RestDoor::Limits{options.requests_per_minute, options.sessions.sandbox.file_limit_bytes,
                              options.sessions.session_limit_per_owner});
-  const http::OriginGuard guard(options.http.host, options.allowed_hosts, options.allowed_origins);
   try {
     mcp_hub.emplace(
         mcp_options(options,
@@ -145,7 +147,13 @@ int serve(Options options) {
       options.http.host, by_any_name ? std::vector<std::string>{"*"} : options.allowed_hosts,
       options.allowed_origins);
   mcp.emplace(mcp::HttpDoor::Parts{*mcp_hub, tokens, mcp_guard});
-  application.emplace(Application::Parts{*steps, *rest, *mcp, metrics, log, guard, tokens},
+  remote.emplace(
+      remote::Parts{engine, sessions, workers, not_ready,
+                    [&metrics] {
+                      return static_cast<std::uint64_t>(metrics.sum("cloche_http_requests_total"));
+                    }},
+      remote::RemoteDoor::Doorkeepers{tokens, logins, guard});
+  application.emplace(Application::Parts{*steps, *rest, *mcp, *remote, metrics, log, guard, tokens},
                       options.api);
   http::Server server(options.http, *application);
   if (options.use_ssh_port) ssh.listen(options.http.host, options.ssh_port);
@@ -189,6 +197,7 @@ int serve(Options options) {
   ssh.wait_until_empty(std::chrono::ceil<std::chrono::milliseconds>(
       std::max(deadline - std::chrono::steady_clock::now(), std::chrono::nanoseconds(0))));
   ssh.stop();
+  remote->stop();
   sessions.end();
   tunnels = nullptr;  // it goes before the sessions do
   server.drain(std::chrono::seconds(2));

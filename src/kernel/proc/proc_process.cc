@@ -200,6 +200,10 @@ std::string process_net_dev(const Process&) {
          "carrier compressed\n";
 }
 
+Figures process_figures(const Process& process) {
+  return {state_of(process).letter, memory_of(process), cpu_of(process)};
+}
+
 std::string process_stat(const Process& process) {
   const std::shared_ptr<Terminal> terminal = process.session ? process.session->terminal : nullptr;
   const std::uint64_t tty = terminal ? vfs::make_dev(device::pts_major, terminal->number()) : 0;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -37,6 +38,13 @@ std::string random_uuid(const Kernel& kernel);
 std::string threads_max(const Kernel& kernel);
 
 // --- A process ----------------------------------------------------------------------------------
+
+struct Figures {
+  char state = 'R';  // R, S, T or Z
+  std::uint64_t memory_bytes = 0;
+  std::chrono::nanoseconds cpu{0};
+};
+Figures process_figures(const Process& process);
 
 std::string process_cgroup(const Process& process);
 std::string process_cmdline(const Process& process);

@@ -5,6 +5,16 @@
 #include "sandbox/python/python_session_state.h"
 
 namespace cloche {
+namespace {
+
+int exit_status_of(const ExecuteResult& result) {
+  if (result.status == ExecuteStatus::ok) return 0;
+  const bool has_code =
+      result.status == ExecuteStatus::exited || result.status == ExecuteStatus::ended;
+  return has_code ? result.exit_code : 1;
+}
+
+}  // namespace
 
 PythonSession::PythonSession(Engine& engine, const SandboxOptions& sandbox,
                              PythonSessionOptions options) {
@@ -24,7 +34,12 @@ PythonSession::PythonSession(std::unique_ptr<sandbox::PythonSessionState> state)
 PythonSession::~PythonSession() = default;
 
 ExecuteResult PythonSession::execute(std::string_view code, const ExecuteOptions& options) {
-  return state_->execute(code, options);
+  sandbox::SandboxState& sandbox = *state_->sandbox().state_;
+  const auto told =
+      sandbox.observer().begin(RunEvent::Kind::python, sandbox.scrub(std::string(code)));
+  ExecuteResult result = state_->execute(code, options);
+  told.end(exit_status_of(result), result.reason, result.duration);
+  return result;
 }
 
 void PythonSession::cancel() { state_->cancel(); }

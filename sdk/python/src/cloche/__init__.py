@@ -10,7 +10,7 @@
 
 `cloche.aio` has the same for asyncio.
 """
-from ._errors import (CancelledError, CommandError, SandboxArgumentError, SandboxError,
+from ._errors import (CancelledError, CommandError, ConnectionLostError, SandboxArgumentError, SandboxError,
                       SandboxFileExistsError, SandboxFileNotFoundError, SandboxFullError,
                       SandboxIsADirectoryError, SandboxNotADirectoryError, SandboxPermissionError,
                       SandboxValueError, ServerError)
@@ -20,7 +20,7 @@ from ._version import __version__
 from .sandbox import Commands, Environment, Files, PackageSet, Python, Sandbox, Snapshot
 
 __all__ = [
-    "CancelledError", "CommandError", "CommandResult", "Commands", "Environment", "Figure",
+    "CancelledError", "CommandError", "CommandResult", "Commands", "ConnectionLostError", "Environment", "Figure",
     "FileDetails", "FileInfo", "Files", "HistoryEntry", "Mount", "PackageSet", "Packages", "Python",
     "PythonResult", "Sandbox", "SandboxArgumentError", "SandboxError", "SandboxFileExistsError",
     "SandboxFileNotFoundError", "SandboxFullError", "SandboxIsADirectoryError", "SandboxNotADirectoryError",

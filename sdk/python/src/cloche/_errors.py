@@ -24,6 +24,11 @@ class ServerError(SandboxError):
     """The server is not there, did not start, has ended, or does not understand a request."""
 
 
+class ConnectionLostError(ServerError, ConnectionError):
+    """The connection to a server was lost while a request was on its way: whether it was done is not
+    known. The next request connects again."""
+
+
 class SandboxArgumentError(SandboxError, TypeError, ValueError):
     """An argument has the wrong type or value; the message names it as the wire does."""
 

@@ -57,6 +57,26 @@ def create_params(timeout_ms: float, fs_limit_bytes: int, packages: Iterable[str
     return params
 
 
+def remote_params(params: dict[str, Any], session_id: Optional[str], ttl: Optional[int],
+                  metadata: Optional[Mapping[str, Any]]) -> dict[str, Any]:
+    """What a server is asked for besides."""
+    more: dict[str, Any] = {}
+    if session_id is not None:
+        more["sessionId"] = session_id
+    if ttl is not None:
+        more["ttl"] = ttl
+    if metadata is not None:
+        more["metadata"] = dict(metadata)
+    return {**params, **more}
+
+
+def refuse_remote(**options: Any) -> None:
+    """Options that only servers have, for a sandbox of this machine."""
+    for name, value in options.items():
+        if value is not None:
+            raise TypeError(f"{name} is for sandboxes of a server: give url too")
+
+
 def _variables(env: Mapping[str, str]) -> dict[str, str]:
     for name, value in env.items():
         if not isinstance(value, str):

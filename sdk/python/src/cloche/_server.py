@@ -101,6 +101,18 @@ class Server:
         return self._process.pid
 
     @property
+    def is_ready(self) -> bool:
+        """Whether a request can be sent at once; else `make_ready` may wait for that."""
+        return True
+
+    def make_ready(self) -> None:
+        """Waits until a request can be sent. Raises ServerError."""
+
+    def session_of(self, sandbox_id: str) -> Optional[str]:
+        """The session that a sandbox is; None: it is no session."""
+        return None
+
+    @property
     def is_running(self) -> bool:
         """Whether it takes requests."""
         return self._ended is None
@@ -299,6 +311,15 @@ def acquire() -> Server:
             _all.add(_shared)
         _shared._users += 1
         return _shared
+
+
+def connect(url: str, token: Optional[str]) -> Server:
+    """A connection to a server of another machine, for one user. Give it back with `release`."""
+    from ._remote import RemoteServer
+    server = RemoteServer(url, token)
+    _all.add(server)
+    server._users = 1
+    return server
 
 
 def retain(server: Server) -> None:

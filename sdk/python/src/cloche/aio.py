@@ -33,6 +33,8 @@ class _AsyncLink(_Link):
 
     async def ask(self, method: str, params: dict[str, Any],
                   on_output: Optional[_server.OutputHandler] = None) -> Any:
+        if not self.server.is_ready:
+            await asyncio.get_running_loop().run_in_executor(None, self.server.make_ready)
         request = self.submit(method, params, on_output)
         try:
             # The request goes on to its own end, whatever becomes of who waits for it.
@@ -278,9 +280,16 @@ class Sandbox:
                  packages: Iterable[str] = (), env: Optional[Mapping[str, str]] = None,
                  mounts: Iterable[Union[Mount, Tuple[Any, ...]]] = (), network: Any = None,
                  image: Optional[ops.StrPath] = None, wasm_dir: Optional[ops.StrPath] = None,
-                 limits: Optional[Mapping[str, int]] = None) -> None:
+                 limits: Optional[Mapping[str, int]] = None, url: Optional[str] = None,
+                 token: Optional[str] = None, session_id: Optional[str] = None, ttl: Optional[int] = None,
+                 metadata: Optional[Mapping[str, Any]] = None) -> None:
         self._params = ops.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network,
                                          image, wasm_dir, limits)
+        if url is None:
+            ops.refuse_remote(token=token, session_id=session_id, ttl=ttl, metadata=metadata)
+        else:
+            self._params = ops.remote_params(self._params, session_id, ttl, metadata)
+        self._url, self._token = url, token
         self._link: Optional[_AsyncLink] = None
 
     @classmethod
@@ -294,7 +303,7 @@ class Sandbox:
         if self._link is not None:
             return
         loop = asyncio.get_running_loop()
-        server = await loop.run_in_executor(None, _server.acquire)
+        server = await loop.run_in_executor(None, self._acquire)
         try:
             request = server.submit("sandbox.create", self._params)
             reply = await asyncio.shield(asyncio.wrap_future(request.future))
@@ -302,6 +311,9 @@ class Sandbox:
             await loop.run_in_executor(None, _server.release, server)
             raise
         self._attach(_AsyncLink(server, reply["sandboxId"]))
+
+    def _acquire(self) -> _server.Server:
+        return _server.acquire() if self._url is None else _server.connect(self._url, self._token)
 
     def _attach(self, link: _AsyncLink) -> None:
         self._link = link
@@ -323,6 +335,12 @@ class Sandbox:
         return self._there().sandbox_id
 
     @property
+    def session_id(self) -> Optional[str]:
+        """Of a server: the session that it is."""
+        link = self._there()
+        return link.server.session_of(link.sandbox_id)
+
+    @property
     def is_alive(self) -> bool:
         """Whether it can be used."""
         return self._link is not None and self._link.open and self._link.server.is_running
@@ -333,7 +351,7 @@ class Sandbox:
         reply = await link.ask("sandbox.fork", {})
         _server.retain(link.server)
         twin = object.__new__(Sandbox)
-        twin._params = self._params
+        twin._params, twin._url, twin._token = self._params, self._url, self._token
         twin._attach(_AsyncLink(link.server, reply["sandboxId"]))
         return twin
 

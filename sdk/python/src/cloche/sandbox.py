@@ -319,6 +319,12 @@ class Sandbox:
             Python starts with all that was imported there.
         wasm_dir: a folder of programs: NAME.wasm is the command NAME.
         limits: `memory_bytes`, `processes`, `files`, `open_files`.
+        url: of a server (`cloche serve`): the sandbox is a session there. A connection that is lost is
+            made anew; what was on its way raises `ConnectionLostError`, unless it only reads.
+        token: of that server.
+        session_id: attaches to a session that is there, instead of making one; `kill` lets go of it.
+        ttl: how long a new session lives, in seconds.
+        metadata: of a new session, told back to whoever lists it.
 
     Raises:
         RuntimeError: the server cannot be started, or refuses; the message says why.
@@ -328,10 +334,17 @@ class Sandbox:
                  packages: Iterable[str] = (), env: Optional[Mapping[str, str]] = None,
                  mounts: Iterable[Union[Mount, Tuple[Any, ...]]] = (), network: Any = None,
                  image: Optional[ops.StrPath] = None, wasm_dir: Optional[ops.StrPath] = None,
-                 limits: Optional[Mapping[str, int]] = None) -> None:
+                 limits: Optional[Mapping[str, int]] = None, url: Optional[str] = None,
+                 token: Optional[str] = None, session_id: Optional[str] = None, ttl: Optional[int] = None,
+                 metadata: Optional[Mapping[str, Any]] = None) -> None:
         params = ops.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network, image,
                                    wasm_dir, limits)
-        server = _server.acquire()
+        if url is None:
+            ops.refuse_remote(token=token, session_id=session_id, ttl=ttl, metadata=metadata)
+            server = _server.acquire()
+        else:
+            params = ops.remote_params(params, session_id, ttl, metadata)
+            server = _server.connect(url, token)
         try:
             sandbox_id = server.call("sandbox.create", params)["sandboxId"]
         except BaseException:
@@ -357,6 +370,11 @@ class Sandbox:
     def is_alive(self) -> bool:
         """Whether it can be used."""
         return self._link.open and self._link.server.is_running
+
+    @property
+    def session_id(self) -> Optional[str]:
+        """Of a server: the session that it is, for `Sandbox(url=..., session_id=...)` elsewhere."""
+        return self._link.server.session_of(self._link.sandbox_id)
 
     def fork(self) -> "Sandbox":
         """An independent sandbox that goes on from here: files, environment, packages, the shell and

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server of `cloche serve`, as the rest of this package sees it: what it sees of a local one.
+
+Sandboxes are sessions there, which outlive a connection. When it is lost, the next request connects
+again and attaches to them. What was on its way is lost: such a request raises
+`ConnectionLostError`, unless it only reads, when it is sent again.
+"""
+from __future__ import annotations
+
+import json
+import threading
+import time
+from concurrent.futures import Future
+from typing import Any, Dict, Optional
+
+from ._errors import ConnectionLostError, SandboxError, ServerError
+from ._progress import Progress
+from ._server import OutputHandler, Request, Server, _line, _Pending
+from ._websocket import WebSocket, WebSocketEnded
+
+_READS = frozenset({"files.read", "files.list", "files.stat", "files.glob", "files.tarOut", "env.get", "env.list",
+                    "packages.list", "history.list", "snapshot.list", "figures", "ping", "session.list"})
+_PATIENCE_SECONDS = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0)
+
+
+class RemoteServer(Server):
+    """A connection to a server, made anew where it is lost. Thread-safe."""
+
+    def __init__(self, url: str, token: Optional[str]) -> None:
+        self._url, self._token = url, token
+        self._lock = threading.Lock()
+        self._connect_lock = threading.RLock()
+        self._pending: Dict[int, _Pending] = {}
+        self._questions = {}
+        self._last = 0
+        self._ended: Optional[str] = None
+        self._users = 0
+        self.progress = Progress()
+        # Names of sandboxes, which stay, to what each connection calls them; and their sessions.
+        self._seats: Dict[str, str] = {}
+        self._sessions: Dict[str, str] = {}
+        self._socket: Optional[WebSocket] = None
+        self._connect()
+
+    @property
+    def pid(self) -> int:
+        """0: its process is another machine's."""
+        return 0
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a connection."""
+        return self._socket is not None
+
+    def make_ready(self) -> None:
+        """Connects again where the connection is lost."""
+        self._ensure_connected()
+
+    def session_of(self, sandbox_id: str) -> Optional[str]:
+        """The session that a sandbox is."""
+        with self._lock:
+            return self._sessions.get(sandbox_id)
+
+    def submit(self, method: str, params: dict[str, Any], on_output: Optional[OutputHandler] = None) -> Request:
+        """Sends a request; its answer comes as the request's future."""
+        outer: "Future[Any]" = Future()
+        name = params.get("sandboxId")
+        request = Request(self, 0, name, outer)
+
+        def send() -> None:
+            self._ensure_connected()
+            request._number = self._send_request(method, params, on_output, answered)
+
+        def answered(done: "Future[Any]") -> None:
+            error = done.exception()
+            if isinstance(error, ConnectionLostError) and method in _READS and self._ended is None:
+                threading.Thread(target=again, name="cloche reconnects", daemon=True).start()
+            elif error is not None:
+                _set(outer, error=error)
+            else:
+                _set(outer, self._named(method, params, done.result()))
+
+        def again() -> None:
+            try:
+                send()
+            except SandboxError as error:
+                _set(outer, error=error)
+
+        send()
+        return request
+
+    def _send_request(self, method: str, params: dict[str, Any], on_output: Optional[OutputHandler],
+                      answered: Any) -> int:
+        wire = dict(params)
+        pending = _Pending(on_output)
+        pending.future.add_done_callback(answered)
+        with self._lock:
+            if self._ended is not None:
+                raise ServerError(self._ended)
+            if "sandboxId" in wire:
+                wire["sandboxId"] = self._seats.get(wire["sandboxId"], wire["sandboxId"])
+            self._last += 1
+            number = self._last
+            self._pending[number] = pending
+            socket = self._socket
+        try:
+            if socket is None:
+                raise WebSocketEnded("the connection is lost")
+            socket.send(_line({"jsonrpc": "2.0", "id": number, "method": method, "params": wire})[:-1])
+        except OSError as error:
+            self._lose(socket, str(error))
+        return number
+
+    def _named(self, method: str, params: dict[str, Any], result: Any) -> Any:
+        """Notes which session a new sandbox is; its first name stays."""
+        if method in ("sandbox.create", "sandbox.fork"):
+            seat, session = result["sandboxId"], result["sessionId"]
+            name = "r-" + session
+            with self._lock:
+                self._seats[name], self._sessions[name] = seat, session
+            return {**result, "sandboxId": name}
+        if method == "sandbox.destroy":
+            with self._lock:
+                self._seats.pop(params["sandboxId"], None)
+                self._sessions.pop(params["sandboxId"], None)
+        return result
+
+    def _ensure_connected(self) -> None:
+        with self._connect_lock:
+            if self._socket is not None or self._ended is not None:
+                return
+            problem: Optional[ServerError] = None
+            for pause in _PATIENCE_SECONDS:
+                time.sleep(pause)
+                try:
+                    return self._connect()
+                except ServerError as error:
+                    problem = error
+            raise ConnectionLostError(f"the connection is lost, and there is no new one: {problem}")
+
+    def _connect(self) -> None:
+        socket = WebSocket(self._url, self._token)
+        with self._lock:
+            self._socket = socket
+            sessions = dict(self._sessions)
+        threading.Thread(target=self._receive, args=(socket,), name="cloche reader", daemon=True).start()
+        for name, session in sessions.items():
+            attached: "Future[Any]" = Future()
+            self._send_request("sandbox.create", {"sessionId": session}, None,
+                               lambda done, to=attached: _copy(done, to))
+            try:
+                seat = attached.result(timeout=60)["sandboxId"]
+            except SandboxError:
+                seat = "gone"  # it has ended meanwhile: what is asked of it says so
+            with self._lock:
+                self._seats[name] = seat
+
+    def _receive(self, socket: WebSocket) -> None:
+        try:
+            while True:
+                self._take(self._with_names(json.loads(socket.receive())))
+        except (OSError, ValueError) as error:
+            self._lose(socket, str(error))
+
+    def _with_names(self, message: dict[str, Any]) -> dict[str, Any]:
+        params = message.get("params")
+        if isinstance(params, dict) and "sandboxId" in params:
+            with self._lock:
+                for name, seat in self._seats.items():
+                    if seat == params["sandboxId"]:
+                        params["sandboxId"] = name
+        return message
+
+    def _lose(self, socket: Optional[WebSocket], why: str) -> None:
+        """What waits for an answer gets none."""
+        with self._lock:
+            if socket is not None and self._socket is not socket:
+                return
+            self._socket = None
+            pending = list(self._pending.values())
+            self._pending.clear()
+            ended = self._ended
+        if socket is not None:
+            socket.abort()
+        self.progress.end()
+        for one in pending:
+            if one.future.set_running_or_notify_cancel():
+                one.future.set_exception(ServerError(ended) if ended else ConnectionLostError(
+                    f"the connection to {self._url} was lost before the answer came: {why}"))
+
+    def _write(self, line: bytes) -> None:
+        socket = self._socket
+        if socket is None:
+            raise WebSocketEnded("the connection is lost")
+        socket.send(line.rstrip(b"\n"))
+
+    def close(self) -> None:
+        """Ends the connection; sessions stay until they are deleted or their time is over."""
+        with self._lock:
+            self._ended = self._ended or "the connection was closed"
+            socket = self._socket
+        if socket is not None:
+            socket.close()
+            self._lose(socket, "it was closed")
+
+    close_later = close
+
+    def abandon(self) -> None:
+        """In a forked child: the connection is the parent's, who goes on with it."""
+        self._ended = "the connection belongs to the process that this one was forked from"
+        self._lock = threading.Lock()
+        self._connect_lock = threading.RLock()
+        self._socket = None
+
+
+def _set(future: "Future[Any]", value: Any = None, error: Optional[BaseException] = None) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(value)
+
+
+def _copy(done: "Future[Any]", to: "Future[Any]") -> None:
+    error = done.exception()
+    _set(to, error=error) if error is not None else _set(to, done.result())

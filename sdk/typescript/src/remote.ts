@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connections to servers.
+import { Rpc } from './rpc.js'
+import { createParams, type Link } from './sandbox.js'
+import type { RemoteOptions } from './types.js'
+import { webSocket } from './websocket.js'
+
+/** A sandbox on a connection of its own; forks share it. */
+export async function openRemote(options: RemoteOptions): Promise<Link> {
+  const rpc = await Rpc.open(webSocket(options.url, options.token))
+  let users = 1
+  try {
+    const reply = await rpc.call<{ sandboxId: string; sessionId: string }>(
+      'sandbox.create', { ...createParams(options) }, { signal: options.signal })
+    return {
+      rpc,
+      ...reply,
+      retain: () => void ++users,
+      release: async () => {
+        if (--users === 0) rpc.close()
+      },
+    }
+  } catch (error) {
+    rpc.close()
+    throw error
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values that sandboxes take and answer with. Times are in milliseconds, sizes in bytes.
+
+/** Values that JSON has. */
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
+
+/** Cancels the call, and what it does in the sandbox, when it fires. */
+export interface CallOptions {
+  signal?: AbortSignal
+}
+
+/** A picture that code drew. */
+export interface Figure {
+  mimeType: string
+  data: Uint8Array
+  /** Its file in the sandbox, where a program showed it with `plt.show()`. */
+  path?: string
+}
+
+export interface CommandResult {
+  exitCode: number
+  stdout: string
+  stderr: string
+  executionTimeMs: number
+  status: 'exited' | 'signaled' | 'timedOut' | 'killed' | 'notStarted' | 'limit'
+  /** One sentence for anything but `exited`; else empty. */
+  reason: string
+  /** Whether it printed more than was kept. */
+  truncated: boolean
+  figures: Figure[]
+}
+
+export interface PythonResult extends CommandResult {
+  /** The repr of the last expression, if it has a value. */
+  result: string | null
+  error: { type: string; message: string; line: number | null } | null
+}
+
+export interface RunOptions extends CallOptions {
+  /** Wall clock; 0 for none. */
+  timeoutMs?: number
+  cwd?: string
+  env?: Record<string, string>
+  stdin?: string | Uint8Array
+  onStdout?: (text: string) => void
+  onStderr?: (text: string) => void
+  /** Throws CommandError when the exit code is not 0. */
+  check?: boolean
+}
+
+/** Arguments as any library with the Standard Schema checks them, or a JSON Schema. */
+export interface StandardSchema {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (
+      value: unknown,
+    ) => { value?: unknown; issues?: readonly { message: string }[] | undefined } |
+      Promise<{ value?: unknown; issues?: readonly { message: string }[] | undefined }>
+  }
+}
+
+/** A function of yours that Python code in the sandbox calls with `await name(a=1)`. */
+export type CallbackFunction = (args: Record<string, Json>) => Json | void | Promise<Json | void>
+
+export interface CallbackDescription {
+  run: CallbackFunction
+  description?: string
+  /** Of its arguments: JSON Schema, or what implements the Standard Schema. */
+  parameters?: { [name: string]: Json } | StandardSchema
+  timeoutMs?: number
+}
+
+export interface ExecuteOptions extends CallOptions {
+  timeoutMs?: number
+  onStdout?: (text: string) => void
+  onStderr?: (text: string) => void
+  callbacks?: Record<string, CallbackFunction | CallbackDescription>
+  /** Whether what matplotlib drew comes with the result; true. */
+  figures?: boolean
+}
+
+export interface FileInfo {
+  name: string
+  type: 'file' | 'dir'
+  size: number
+}
+
+/** A symbolic link itself included. */
+export interface FileDetails {
+  name: string
+  type: 'file' | 'dir' | 'symlink' | 'other'
+  size: number
+  mode: number
+  modifiedMs: number
+  createdMs: number
+  target?: string
+}
+
+export interface HistoryEntry {
+  index: number
+  command: string
+  exitCode: number
+  timestamp: number
+  executionTimeMs: number
+}
+
+export interface Usage {
+  fileBytes: number
+  fileInodes: number
+  memoryBytes: number
+  processes: number
+}
+
+export interface Mount {
+  host: string
+  guest: string
+  readOnly?: boolean
+}
+
+export interface SandboxOptions extends CallOptions {
+  /** Wall clock of a command; 30000; 0 for none. */
+  timeoutMs?: number
+  /** What the user's files may take; 256 MiB. */
+  fsLimitBytes?: number
+  packages?: string[]
+  env?: Record<string, string>
+  /** Rules of what it may reach; absent: nothing. */
+  network?: string[] | { [name: string]: Json }
+  limits?: { memoryBytes?: number; cpus?: number; processes?: number; fileCount?: number; openFiles?: number }
+}
+
+export interface LocalOptions extends SandboxOptions {
+  url?: undefined
+  mounts?: Mount[]
+  /** A file of `export`, or of `cloche image build`. */
+  image?: string
+  /** A folder of programs: NAME.wasm is the command NAME. */
+  wasmDir?: string
+}
+
+export interface RemoteOptions extends SandboxOptions {
+  /** Of a server: `https://box.example.com`. */
+  url: string
+  token?: string
+  /** Attaches to a session that is there, instead of making one. */
+  sessionId?: string
+  /** How long a new session lives, in seconds: 60 to 28800; 3600. */
+  ttl?: number
+  metadata?: { [name: string]: Json }
+}

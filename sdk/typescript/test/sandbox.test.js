@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The package against the program: CLOCHE_BINARY here, and `cloche serve`.
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { CancelledError, ClocheError, CommandError, Sandbox, ServerError } from 'cloche'
+
+const token = 'test-token-one'
+const server = {}
+
+before(async () => {
+  server.folder = mkdtempSync(join(tmpdir(), 'cloche-'))
+  server.process = spawn(process.env.CLOCHE_BINARY,
+    ['serve', '--port', '0', '--token', token, '--log-format', 'json', '--ssh-host-key', join(server.folder, 'key')],
+    { stdio: ['ignore', 'ignore', 'pipe'] })
+  server.url = await new Promise((resolve, reject) => {
+    let log = ''
+    server.process.stderr.setEncoding('utf8').on('data', (text) => {
+      log += text
+      const found = /"url":\s*"([^"]+)"/.exec(log)
+      if (found) resolve(found[1])
+    })
+    server.process.once('exit', () => reject(new Error(`the server does not start: ${log}`)))
+  })
+})
+
+after(async () => {
+  server.process.kill()
+  await new Promise((resolve) => server.process.once('exit', resolve))
+  rmSync(server.folder, { recursive: true })
+})
+
+const kinds = { local: () => ({}), remote: () => ({ url: server.url, token }) }
+
+for (const [kind, options] of Object.entries(kinds)) {
+  describe(kind, () => {
+    let sbx
+    before(async () => {
+      sbx = await Sandbox.create({ ...options(), env: { GREETING: 'hi' } })
+    })
+    after(() => sbx.kill())
+
+    test('commands', async () => {
+      const result = await sbx.commands.run('echo hello | tr a-z A-Z')
+      assert.deepEqual([result.stdout, result.stderr, result.exitCode, result.status], ['HELLO\n', '', 0, 'exited'])
+      await sbx.commands.run('cd /tmp; A=kept')
+      assert.equal((await sbx.commands.run('echo $PWD $A $GREETING')).stdout, '/tmp kept hi\n')
+      assert.equal((await sbx.commands.run('cat', { stdin: new Uint8Array([104, 105]) })).stdout, 'hi')
+      assert.equal((await sbx.commands.run('sleep 100', { timeoutMs: 50 })).exitCode, 124)
+      await assert.rejects(sbx.commands.run('echo why >&2; exit 3', { check: true }),
+        (error) => error instanceof CommandError && error.result.exitCode === 3 && /why/.test(error.message))
+      const told = []
+      const streamed = await sbx.commands.run('echo a; echo b', { onStdout: (text) => told.push(text) })
+      assert.equal(told.join(''), 'a\nb\n')
+      assert.equal(streamed.stdout, 'a\nb\n')
+      assert.ok((await sbx.commands.history()).some(({ command }) => command === 'echo a; echo b'))
+    })
+
+    test('a command to talk with', async () => {
+      const command = await sbx.commands.start('while read x; do echo got $x; done; exit 5')
+      await command.write('one\n')
+      const pieces = []
+      for await (const { data } of command) {
+        pieces.push(data)
+        if (pieces.join('') === 'got one\n') await command.end()
+      }
+      assert.equal(pieces.join(''), 'got one\n')
+      assert.equal((await command.wait()).exitCode, 5)
+      const endless = await sbx.commands.start('sleep 1000')
+      await endless.kill()
+      assert.equal((await endless.wait()).status, 'killed')
+    })
+
+    test('files', async () => {
+      const data = new Uint8Array(20_000_000).map((_, at) => at * 7)
+      await sbx.files.write('/tmp/data', data)
+      assert.deepEqual(await sbx.files.read('/tmp/data'), data)
+      await sbx.files.mkdir('/tmp/a/b', { parents: true })
+      await sbx.files.write('/tmp/a/b/text', 'grüße', { mode: 0o600 })
+      assert.equal(await sbx.files.readText('/tmp/a/b/text'), 'grüße')
+      await sbx.files.symlink('text', '/tmp/a/b/link')
+      const entries = await sbx.files.list('/tmp/a/b')
+      assert.deepEqual(entries.map(({ name, type }) => [name, type]), [['link', 'symlink'], ['text', 'file']])
+      assert.equal((await sbx.files.lstat('/tmp/a/b/text')).mode & 0o777, 0o600)
+      await sbx.files.rename('/tmp/a/b/text', '/tmp/a/b/other')
+      assert.deepEqual(await sbx.files.glob('/tmp/a/**/other'), ['/tmp/a/b/other'])
+      assert.equal(await sbx.files.exists('/tmp/a/b/text'), false)
+      await assert.rejects(sbx.files.read('/nowhere'), (error) => error instanceof ClocheError && error.code === 'ENOENT')
+      await sbx.files.upload('/tmp/copy', await sbx.files.download('/tmp/a'))
+      assert.equal(await sbx.files.readText('/tmp/copy/b/other'), 'grüße')
+      await sbx.files.readable('/tmp/data').pipeTo(sbx.files.writable('/tmp/twin'))
+      assert.deepEqual(await sbx.files.read('/tmp/twin'), data)
+      await sbx.files.write('/tmp/empty', '')
+      assert.equal((await sbx.files.read('/tmp/empty')).length, 0)
+    })
+
+    test('Python, with functions of ours', async () => {
+      const result = await sbx.python.execute('print(await double(n=21))\nawait double(n=4)', {
+        callbacks: { double: ({ n }) => n * 2 },
+      })
+      assert.deepEqual([result.stdout, result.result], ['42\n', '8'])
+      const failed = await sbx.python.execute('await check(n="x")', {
+        callbacks: {
+          check: {
+            run: () => null,
+            parameters: { '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'not a number' }] }) } },
+          },
+        },
+      })
+      assert.match(failed.error.message, /not a number/)
+      assert.equal((await sbx.python.execute('1/0')).error.type, 'ZeroDivisionError')
+    })
+
+    test('snapshots, forks, state', async () => {
+      await sbx.files.write('/tmp/file', 'one')
+      const snapshot = await sbx.snapshot()
+      await sbx.files.write('/tmp/file', 'two')
+      const state = await sbx.export()
+      const [first, second] = await sbx.fork(2)
+      await sbx.restore(snapshot)
+      assert.equal(await sbx.files.readText('/tmp/file'), 'one')
+      assert.equal(await first.files.readText('/tmp/file'), 'two')
+      await first.files.write('/tmp/file', 'three')
+      assert.equal(await second.files.readText('/tmp/file'), 'two')
+      await first.load(state)
+      assert.equal(await first.files.readText('/tmp/file'), 'two')
+      await Promise.all([first.kill(), second.kill()])
+      assert.equal(first.isAlive, false)
+      assert.ok((await sbx.usage()).fileBytes > 0)
+      await sbx.env.set('B', '2')
+      assert.equal(await sbx.env.get('B'), '2')
+      assert.equal(await sbx.env.get('NONE'), null)
+    })
+
+    test('an abort cancels inside', async () => {
+      const abort = new AbortController()
+      const run = sbx.commands.run('echo begun; sleep 1000', { signal: abort.signal, onStdout: () => abort.abort() })
+      await assert.rejects(run, CancelledError)
+      await assert.rejects(sbx.commands.run('true', { signal: AbortSignal.abort() }), CancelledError)
+      assert.equal((await sbx.commands.run('echo on')).stdout, 'on\n')
+    })
+  })
+}
+
+test('a terminal of a server', async () => {
+  const sbx = await Sandbox.create({ url: server.url, token })
+  let text = ''
+  const decoder = new TextDecoder()
+  let terminal
+  await new Promise((resolve) => {
+    void sbx.terminal({
+      cols: 91, rows: 20,
+      onData: (data) => {
+        text += decoder.decode(data, { stream: true })
+        if (/20 91/.test(text)) resolve()
+      },
+    }).then((opened) => {
+      terminal = opened
+      terminal.write('stty size\r')
+    })
+  })
+  terminal.write('exit 3\r')
+  assert.equal((await terminal.wait()).exitCode, 3)
+  const again = await Sandbox.create({ url: server.url, token, sessionId: sbx.sessionId })
+  assert.equal((await again.commands.run('echo there')).stdout, 'there\n')
+  await again.kill()
+  await sbx.kill()
+})
+
+test('what cannot be reached', async () => {
+  await assert.rejects(Sandbox.create({ url: server.url, token: 'wrong' }), ServerError)
+  await assert.rejects(Sandbox.create({ url: 'http://127.0.0.1:1', token }), ServerError)
+  await assert.rejects(Sandbox.create({ url: 'ftp://example.com' }), TypeError)
+})
+
+test('a program ends when it has nothing more to do', () => {
+  const code = `import { Sandbox } from 'cloche'
+    const sbx = await Sandbox.create()
+    process.stdout.write((await sbx.commands.run('echo end')).stdout)`
+  const done = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8', timeout: 240_000 })
+  assert.deepEqual([done.status, done.stdout], [0, 'end\n'], done.stderr)
+})

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/http/login_cookies.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/random.h"
+#include "base/sha256.h"
+
+namespace cloche::http {
+namespace {
+
+constexpr std::string_view name = "cloche_console";
+constexpr std::size_t random_bytes = 32;
+
+// Looked up by what it hashes to: how long that takes says nothing of the cookies that there are.
+std::string digest_of(std::string_view cookie) {
+  Sha256 digest;
+  digest.add(cookie);
+  const auto bytes = digest.end();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// The cookie's value; empty where there is none.
+std::string_view cookie_of(const Request& head) {
+  for (const auto& [field, value] : head.fields) {
+    if (!same_text(field, "Cookie")) continue;
+    std::string_view rest = value;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(';'), rest.size());
+      std::string_view pair = rest.substr(0, end);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      while (pair.starts_with(' ')) pair.remove_prefix(1);
+      const std::size_t equals = pair.find('=');
+      if (equals != pair.npos && pair.substr(0, equals) == name) return pair.substr(equals + 1);
+    }
+  }
+  return {};
+}
+
+std::string set_cookie(std::string_view value, std::chrono::seconds age, bool is_secure) {
+  return fmt::format("{}={}; Max-Age={}; Path=/; HttpOnly; SameSite=Strict{}", name, value,
+                     age.count(), is_secure ? "; Secure" : "");
+}
+
+}  // namespace
+
+std::string LoginCookies::log_in(std::string owner, bool is_secure) {
+  const std::string cookie = random_hex(random_bytes);
+  const std::lock_guard lock(mutex_);
+  make_room();
+  logins_.insert_or_assign(digest_of(cookie), Login{std::move(owner), now_() + lifetime});
+  return set_cookie(cookie, lifetime, is_secure);
+}
+
+void LoginCookies::make_room() {
+  const Clock::time_point now = now_();
+  std::erase_if(logins_, [&](const auto& entry) { return entry.second.until <= now; });
+  if (logins_.size() < limit) return;
+  logins_.erase(
+      std::ranges::min_element(logins_, {}, [](const auto& entry) { return entry.second.until; }));
+}
+
+std::string LoginCookies::log_out(const Request& head) {
+  const std::lock_guard lock(mutex_);
+  logins_.erase(digest_of(cookie_of(head)));
+  return set_cookie("", std::chrono::seconds(0), head.secure);
+}
+
+std::optional<std::string> LoginCookies::owner_of(const Request& head) const {
+  const std::string_view cookie = cookie_of(head);
+  if (cookie.empty()) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const auto found = logins_.find(digest_of(cookie));
+  if (found == logins_.end() || found->second.until <= now_()) return std::nullopt;
+  return found->second.owner;
+}
+
+}  // namespace cloche::http

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// LoginCookies: who has logged in from a browser with a token. A cookie is random and says nothing
+// of the token. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "doors/http/message.h"
+
+namespace cloche::http {
+
+class LoginCookies {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::hours lifetime{12};
+  static constexpr std::size_t limit = 10'000;
+
+  explicit LoginCookies(std::function<Clock::time_point()> now = Clock::now)
+      : now_(std::move(now)) {}
+
+  // The value of the field Set-Cookie. Where there are too many the one that ends first goes.
+  std::string log_in(std::string owner, bool is_secure);
+  // The same, for a cookie that is to be forgotten.
+  std::string log_out(const Request& head);
+  // Nothing where the request has no cookie of ours, or one whose time is over.
+  std::optional<std::string> owner_of(const Request& head) const;
+
+ private:
+  struct Login {
+    std::string owner;
+    Clock::time_point until;
+  };
+  void make_room();
+
+  const std::function<Clock::time_point()> now_;
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Login> logins_;  // by the SHA-256 of the cookie
+};
+
+}  // namespace cloche::http

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// terminal.*, events.subscribe, stats.subscribe
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doors/remote/methods.h"
+#include "doors/remote/terminals.h"
+
+namespace cloche::remote {
+namespace {
+
+using rpc::Call;
+using rpc::Reply;
+using rpc::RpcError;
+
+constexpr std::chrono::milliseconds stats_interval_min{250};
+constexpr std::chrono::milliseconds stats_interval_max{60'000};
+
+std::uint16_t side(const rpc::Params& params, const char* name, std::uint16_t usual) {
+  const std::uint64_t given = params.optional_count(name).value_or(usual);
+  return static_cast<std::uint16_t>(std::clamp<std::uint64_t>(given, 1, 4096));
+}
+
+TerminalSize size_of(const rpc::Params& params) {
+  return {.rows = side(params, "rows", 24), .columns = side(params, "cols", 80)};
+}
+
+RpcError no_terminal(std::uint64_t number) {
+  return {rpc::code::sandbox_error, fmt::format("ENOENT: there is no terminal {}", number)};
+}
+
+std::shared_ptr<Terminal> terminal_of(Call& call, const char* name) {
+  const auto number = call.params.optional_count(name);
+  if (!number) {
+    throw RpcError{rpc::code::invalid_params,
+                   fmt::format("'{}' must be a terminal's number", name)};
+  }
+  const auto terminal = *number > UINT32_MAX
+                            ? nullptr
+                            : client_of(call).terminals().find(static_cast<std::uint32_t>(*number),
+                                                               backend_of(call).owner());
+  if (!terminal) throw no_terminal(*number);
+  return terminal;
+}
+
+}  // namespace
+
+namespace terminals {
+
+Reply open(Call& call) {
+  const std::shared_ptr<session::Session> session =
+      static_cast<SessionPlace&>(*call.place()).session();
+  Client& client = client_of(call);
+  const TerminalSize size = size_of(call.params);
+  if (call.params.find("attach") != nullptr) {
+    const auto terminal = terminal_of(call, "attach");
+    if (&terminal->session() != session.get()) throw no_terminal(terminal->number());
+    call.after = [terminal, size, socket = client.socket()] {
+      terminal->show(socket);
+      terminal->resize(size);
+    };
+    return {{"terminal", terminal->number()}};
+  }
+  session::Session::Use sandbox = session::Session::use(session);
+  if (!sandbox) throw RpcError{rpc::code::sandbox_error, "EAGAIN: the session is not running"};
+  LiveRunOptions options;
+  options.terminal = size;
+  options.command.script = call.params.optional_word("command").value_or("");
+  options.command.cwd = call.params.optional_word("cwd").value_or("");
+  options.command.environment = call.params.word_map("env");
+  const auto terminal = client.terminals().open(backend_of(call).owner(), session,
+                                                std::move(sandbox), client.socket());
+  call.after = [terminal, options = std::move(options)]() mutable {
+    terminal->start(std::move(options));
+  };
+  return {{"terminal", terminal->number()}};
+}
+
+Reply resize(Call& call) {
+  terminal_of(call, "terminal")->resize(size_of(call.params));
+  return rpc::ok();
+}
+
+Reply close(Call& call) {
+  client_of(call).terminals().close(terminal_of(call, "terminal")->number());
+  return rpc::ok();
+}
+
+}  // namespace terminals
+
+namespace watching {
+
+Reply events(Call& call) {
+  const std::string id = call.params.optional_word("sessionId").value_or("");
+  if (!id.empty()) (void)find_session(backend_of(call), id);
+  client_of(call).tell_events(id, call.params.optional_count("since").value_or(0));
+  return rpc::ok();
+}
+
+Reply stats(Call& call) {
+  const auto interval = call.params.optional_ms("intervalMs").value_or(std::chrono::seconds(1));
+  client_of(call).tell_stats(std::clamp(interval, stats_interval_min, stats_interval_max));
+  return rpc::ok();
+}
+
+}  // namespace watching
+}  // namespace cloche::remote

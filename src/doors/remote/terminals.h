@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Terminals: programs with a terminal in sessions, each shown to one connection at a time.
+//
+// One whose connection is lost goes on without anybody who looks, for some minutes: the next
+// connection attaches to it, and gets what it has printed last. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cloche/live_run.h"
+#include "doors/http/web_socket.h"
+#include "session/session.h"
+#include "session/worker_pool.h"
+
+namespace cloche::remote {
+
+class Terminals;
+
+class Terminal : public std::enable_shared_from_this<Terminal> {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Terminal(std::uint32_t number, std::string owner, std::shared_ptr<session::Session> session,
+           session::Session::Use sandbox, Terminals& all);
+  ~Terminal();
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  std::uint32_t number() const noexcept { return number_; }
+  const std::string& owner() const noexcept { return owner_; }
+  const session::Session& session() const noexcept { return *session_; }
+
+  void start(LiveRunOptions options);
+  void resize(const TerminalSize& size);
+  // What was typed. False: it comes faster than it is read.
+  bool type(std::string_view bytes);
+  // From now on it is shown there, beginning with what it has printed last.
+  void show(std::shared_ptr<http::WebSocket> socket);
+  // Not shown there any more, where it was.
+  void hide(const http::WebSocket* socket);
+  // Nobody has looked at it since then; max: somebody does.
+  Clock::time_point hidden_since() const;
+
+ private:
+  void print(std::string_view bytes);
+  void end(const RunResult& result);
+  void pass_on_typed();
+  std::string frame(std::string_view bytes) const;
+
+  const std::uint32_t number_;
+  const std::string owner_;
+  const std::shared_ptr<session::Session> session_;
+  session::Session::Use sandbox_;
+  Terminals& all_;
+
+  mutable std::mutex mutex_;  // of the members up to the next blank line
+  std::shared_ptr<http::WebSocket> socket_;
+  Clock::time_point hidden_since_ = Clock::now();
+  std::string recent_;
+  bool closing_ = false;
+
+  std::mutex input_mutex_;
+  std::string typed_;                 // and not taken by the terminal yet
+  std::optional<TerminalSize> size_;  // that was asked for since it was opened
+
+  std::unique_ptr<LiveRun> live_;  // goes first: its callbacks use the rest
+};
+
+class Terminals {
+ public:
+  explicit Terminals(session::WorkerPool& workers) : workers_(workers) {}
+
+  // Throws RpcError: too many.
+  // It is to be started.
+  std::shared_ptr<Terminal> open(std::string owner, std::shared_ptr<session::Session> session,
+                                 session::Session::Use sandbox,
+                                 std::shared_ptr<http::WebSocket> socket);
+  // Null when the owner has none of that number.
+  std::shared_ptr<Terminal> find(std::uint32_t number, std::string_view owner) const;
+  // Hangs up.
+  void close(std::uint32_t number);
+  // A connection has ended.
+  void hide_all(const http::WebSocket* socket);
+  // Ends those that nobody has looked at for long.
+  void drop_forgotten();
+  // All; nothing more is opened.
+  void stop();
+
+ private:
+  session::WorkerPool& workers_;
+  mutable std::mutex mutex_;
+  std::map<std::uint32_t, std::shared_ptr<Terminal>> terminals_;
+  std::uint32_t last_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace cloche::remote

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// LiveCommands: commands of a connection that it talks with while they run: command.*
+//
+// Thread-safe. The destructor ends them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cloche/live_run.h"
+#include "doors/rpc/place.h"
+#include "doors/rpc/sink.h"
+#include "session/worker_pool.h"
+
+namespace cloche::rpc {
+
+class LiveCommand;
+
+class LiveCommands {
+ public:
+  static constexpr std::size_t limit = 256;
+
+  // Both outlive it.
+  LiveCommands(Sink& sink, session::WorkerPool& pool) : sink_(sink), pool_(pool) {}
+  ~LiveCommands();
+  LiveCommands(const LiveCommands&) = delete;
+  LiveCommands& operator=(const LiveCommands&) = delete;
+
+  // One that is to be started; what is written to it before waits. Throws RpcError: too many.
+  std::shared_ptr<LiveCommand> add(LiveSandbox live);
+  // Null: there is none, or it has ended.
+  std::shared_ptr<LiveCommand> find(std::uint64_t number) const;
+  void remove(std::uint64_t number);
+  // All end.
+  void stop();
+
+ private:
+  Sink& sink_;
+  session::WorkerPool& pool_;
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, std::shared_ptr<LiveCommand>> commands_;
+  std::uint64_t last_ = 0;
+  bool stopping_ = false;
+};
+
+class LiveCommand {
+ public:
+  static constexpr std::size_t unread_limit_bytes = std::size_t{16} << 20;
+
+  LiveCommand(std::uint64_t number, LiveSandbox live, LiveCommands& all, Sink& sink);
+  ~LiveCommand();
+  LiveCommand(const LiveCommand&) = delete;
+  LiveCommand& operator=(const LiveCommand&) = delete;
+
+  std::uint64_t number() const noexcept { return number_; }
+
+  // What it prints, and its end, are told to the client from now on.
+  void start(LiveRunOptions options);
+  // Its standard input: EAGAIN where it leaves too much unread, EPIPE where nobody reads it.
+  Result<void> write(std::string_view bytes);
+  void end_input();
+  Result<void> signal(int number);
+
+ private:
+  void print(Stream stream, std::string_view data);
+  void end(const RunResult& result);
+  // Under mutex_.
+  void pass_on();
+  Result<void> give(int signal);
+
+  const std::uint64_t number_;
+  LiveSandbox sandbox_;
+  LiveCommands& all_;
+  Sink& sink_;
+
+  std::mutex mutex_;  // of what follows
+  std::string unread_;
+  bool input_ended_ = false;
+  bool end_told_ = false;
+  int early_signal_ = 0;  // given before it was started
+  struct Texts;
+  std::unique_ptr<Texts> texts_;
+
+  std::unique_ptr<LiveRun> live_;  // goes first: its callbacks use the rest
+};
+
+}  // namespace cloche::rpc

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/rpc/own_sandboxes.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "doors/rpc/methods.h"
+
+namespace cloche::rpc {
+namespace {
+
+class OwnPlace final : public Place {
+ public:
+  explicit OwnPlace(LiveSandbox live) : live_(std::move(live)) {}
+
+  LiveSandbox live() override {
+    const std::lock_guard lock(mutex_);
+    return live_;
+  }
+  void replace(LiveSandbox live) override {
+    {
+      const std::lock_guard lock(mutex_);
+      std::swap(live_, live);
+    }
+    // What was there ends here and not under the lock: it may have processes.
+  }
+  void cancel(Runs runs) override {
+    const LiveSandbox live = this->live();
+    if (!live) return;
+    if (runs == Runs::commands) live.sandbox->cancel();
+    if (runs == Runs::python) live.python->cancel();
+  }
+  std::timed_mutex& python_turn() override { return python_turn_; }
+
+ private:
+  std::mutex mutex_;
+  LiveSandbox live_;
+  std::timed_mutex python_turn_;
+};
+
+}  // namespace
+
+LiveSandbox make_live_sandbox(std::unique_ptr<Sandbox> sandbox) {
+  LiveSandbox live;
+  live.sandbox = std::move(sandbox);
+  live.python = std::make_shared<PythonSession>(*live.sandbox);
+  return live;
+}
+
+LiveSandbox fork_live_sandbox(const LiveSandbox& live) {
+  try {
+    // The session brings the fork of its sandbox with it.
+    std::shared_ptr<PythonSession> python = live.python->fork();
+    LiveSandbox twin;
+    twin.sandbox = std::shared_ptr<Sandbox>(python, &python->sandbox());
+    twin.python = std::move(python);
+    return twin;
+  } catch (const std::runtime_error& problem) {
+    throw RpcError{code::sandbox_error, std::string("ENOMEM: ") + problem.what()};
+  }
+}
+
+Backend::Made OwnSandboxes::create(Connection& connection, const Params& params) {
+  return {std::make_shared<OwnPlace>(make_live_sandbox(create_sandbox(connection, params)))};
+}
+
+Backend::Made OwnSandboxes::fork(Place& place) {
+  return {std::make_shared<OwnPlace>(fork_live_sandbox(place.live()))};
+}
+
+Engine& OwnSandboxes::engine(Connection& connection) {
+  std::call_once(engine_once_, [&] { engine_ = make_engine_(connection); });
+  return *engine_;
+}
+
+}  // namespace cloche::rpc

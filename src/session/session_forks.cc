@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions that go on from another one, and longer lives.
+#include <algorithm>
+
+#include "session/session_manager.h"
+
+namespace cloche::session {
+
+std::variant<std::vector<std::shared_ptr<Session>>, Refusal> SessionManager::fork(
+    const std::shared_ptr<Session>& session, std::size_t count) {
+  const Session::Use use = Session::use(session);
+  if (!use) return Refusal{RefusalReason::failed, "the session is not running: resume it first"};
+  std::chrono::seconds ttl{0};
+  if (const WallTime expires = session->expires(); expires != WallTime::max()) {
+    ttl = std::chrono::ceil<std::chrono::seconds>(expires - std::chrono::system_clock::now());
+    ttl = std::max(ttl, std::chrono::seconds(1));
+  }
+  const std::shared_ptr<PythonSession> python = session->made_python();
+  std::vector<std::shared_ptr<Session>> made;
+  std::optional<Refusal> refusal;
+  while (made.size() < count && !refusal) {
+    if ((refusal = take_place(session->facts().owner))) break;
+    Facts facts = session->facts();
+    facts.parent = session->facts().id;
+    Twin twin;
+    try {
+      twin = fork_with_python(*use, python.get());
+    } catch (const std::exception& error) {
+      const std::lock_guard lock(mutex_);
+      give_place_back(session->facts().owner);
+      refusal = Refusal{RefusalReason::failed, error.what()};
+      break;
+    }
+    auto adopted = adopt(std::move(facts), ttl, std::move(twin), Event::forked);
+    if (auto* problem = std::get_if<Refusal>(&adopted)) {
+      refusal = std::move(*problem);
+    } else {
+      made.push_back(std::get<std::shared_ptr<Session>>(std::move(adopted)));
+    }
+  }
+  if (!refusal) return made;
+  for (const auto& one : made) (void)close(one->facts().id, one->facts().owner);
+  return *std::move(refusal);
+}
+
+Change SessionManager::extend(const std::shared_ptr<Session>& session, std::chrono::seconds ttl) {
+  if (session->status() == Status::closed) return {};
+  if (ttl.count() == 0) {
+    session->extend(WallTime::max(), SteadyTime::max());
+  } else {
+    session->extend(std::chrono::system_clock::now() + ttl, std::chrono::steady_clock::now() + ttl);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    watch(session);
+  }
+  const Result<void> saved = save_now(session);
+  tell(Event::extended, *session);
+  return {true, saved};
+}
+
+}  // namespace cloche::session

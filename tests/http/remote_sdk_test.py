@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`cloche.Sandbox(url=...)` and `cloche.aio`: the Python package against a server."""
+import asyncio
+import socket
+import sys
+import threading
+import unittest
+from pathlib import Path
+
+from server import Server
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python" / "src"))
+from cloche import CommandError, ConnectionLostError, Sandbox, SandboxFileNotFoundError, ServerError, aio  # noqa: E402
+
+TOKEN = "test-token-one"
+
+
+class Wire:
+    """Passes bytes on to a server, until it is cut."""
+
+    def __init__(self, port: int) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.to = port
+        self.open: list = []
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self) -> None:
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            far = socket.create_connection(("127.0.0.1", self.to))
+            self.open += [near, far]
+            for one, other in ((near, far), (far, near)):
+                threading.Thread(target=self.pass_on, args=(one, other), daemon=True).start()
+
+    @staticmethod
+    def pass_on(one: socket.socket, other: socket.socket) -> None:
+        try:
+            while data := one.recv(65536):
+                other.sendall(data)
+            other.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def cut(self) -> None:
+        for one in self.open:
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        self.open.clear()
+
+
+class Remote(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("serve", "--token", TOKEN)
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.server.stop() == 0
+
+    def sandbox(self, **options) -> Sandbox:
+        sandbox = Sandbox(url=self.server.url, token=TOKEN, **options)
+        self.addCleanup(sandbox.kill)
+        return sandbox
+
+    def test_the_same_as_a_local_one(self):
+        with self.sandbox(env={"A": "1"}, ttl=120, metadata={"job": 1}) as sbx:
+            result = sbx.commands.run("echo $A; cd /tmp")
+            self.assertEqual((result.stdout, result.exit_code), ("1\n", 0))
+            self.assertEqual(sbx.commands.run("pwd").stdout, "/tmp\n")
+            parts = []
+            sbx.commands.run("for i in 1 2 3; do echo $i; done", on_stdout=parts.append)
+            self.assertEqual("".join(parts), "1\n2\n3\n")
+            with self.assertRaises(CommandError):
+                sbx.commands.run("exit 3", check=True)
+            sbx.files.write("/tmp/data", b"\0\xff" * 6_000_000)
+            self.assertEqual(sbx.files.read("/tmp/data"), b"\0\xff" * 6_000_000)
+            with self.assertRaises(SandboxFileNotFoundError):
+                sbx.files.read("/nowhere")
+
+            def double(n: int) -> int:
+                return 2 * n
+            self.assertEqual(sbx.python.execute("x = await double(n=21)\nx", callbacks=[double]).result, "42")
+            snapshot = sbx.snapshot()
+            sbx.commands.run("rm /tmp/data")
+            snapshot.restore()
+            self.assertTrue(sbx.files.exists("/tmp/data"))
+            with sbx.fork() as twin:
+                self.assertEqual(twin.python.execute("x").result, "42")
+                self.assertNotEqual(twin.session_id, sbx.session_id)
+            status, told = self.server.json("GET", f"/sessions/{sbx.session_id}", token=TOKEN)
+            self.assertEqual((status, told["metadata"]), (200, {"job": 1}))
+        self.assertEqual(self.server.json("GET", f"/sessions/{told['sessionId']}", token=TOKEN)[0], 404)
+
+    def test_what_is_refused(self):
+        for options in ({"token": "wrong"}, {"token": None}):
+            with self.assertRaises(ServerError):
+                Sandbox(url=self.server.url, **options)
+        with self.assertRaises(ServerError):
+            Sandbox(url="http://127.0.0.1:1", token=TOKEN)
+        with self.assertRaises(ValueError):
+            Sandbox(url="ftp://example.com", token=TOKEN)
+        with self.assertRaises(TypeError):
+            Sandbox(token=TOKEN)
+
+    def test_a_second_client_attaches(self):
+        first = self.sandbox()
+        first.commands.run("A=here")
+        with Sandbox(url=self.server.url, token=TOKEN, session_id=first.session_id) as second:
+            self.assertEqual(second.commands.run("echo $A").stdout, "here\n")
+        self.assertEqual(first.commands.run("echo $A").stdout, "here\n")  # it was let go of, and is there
+
+    def test_a_lost_connection(self):
+        wire = Wire(self.server.port)
+        sbx = Sandbox(url=f"http://127.0.0.1:{wire.port}", token=TOKEN)
+        self.addCleanup(sbx.kill)
+        sbx.commands.run("A=kept; echo text > file")
+        wire.cut()
+        self.assertEqual(sbx.files.read_text("file"), "text\n")  # it only reads: it is sent again
+        self.assertEqual(sbx.commands.run("echo $A").stdout, "kept\n")
+        begun = threading.Event()
+        lost: list = []
+
+        def run() -> None:
+            try:
+                sbx.commands.run("echo begun; sleep 1000", on_stdout=lambda _: begun.set())
+            except ConnectionLostError as error:
+                lost.append(error)
+        thread = threading.Thread(target=run)
+        thread.start()
+        begun.wait()
+        wire.cut()
+        thread.join()
+        self.assertEqual(len(lost), 1)
+        self.assertEqual(sbx.files.read_text("file"), "text\n")
+
+    def test_asyncio(self):
+        async def main() -> None:
+            async with aio.Sandbox(url=self.server.url, token=TOKEN) as sbx:
+                results = await asyncio.gather(*(sbx.commands.run(f"echo {i}") for i in range(10)))
+                self.assertEqual([one.stdout for one in results], [f"{i}\n" for i in range(10)])
+                task = asyncio.create_task(sbx.commands.run("sleep 1000"))
+                await asyncio.sleep(0)
+                task.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await task
+                self.assertEqual((await sbx.commands.run("echo on")).stdout, "on\n")
+                self.assertIsNotNone(sbx.session_id)
+        asyncio.run(main())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, argv=sys.argv)
