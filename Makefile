@@ -43,6 +43,11 @@ test-fast: ## run the layers' own tests, which need no guests' system: two minut
 	@ctest --preset dev -j $(JOBS) --no-label-summary -L '_test$$' -LE '^cloche_test$$' $(if $(TEST),-R '$(TEST)')
 	@ctest --preset dev --no-label-summary -R '^source_rules$$'
 
+# Those that docs/security.md names.
+.PHONY: hostile
+hostile: guests-ready ## run the tests that hold the promises of docs/security.md
+	@ctest --preset dev -j $(JOBS) --no-label-summary -R "$$(python3 tests/scripts/security_page_test.py . --regex)"
+
 .PHONY: bench
 bench: guests-ready ## measure against native processes of this machine
 	@$(build)/bin/cloche_bench

@@ -13,24 +13,6 @@
 namespace cloche::sandbox {
 namespace {
 
-EngineOptions with_defaults(EngineOptions options) {
-  if (options.system_folder.empty()) options.system_folder = default_system_folder();
-  if (options.code_folder.empty())
-    options.code_folder = options.system_folder.parent_path() / "code";
-  if (options.cache_folder.empty()) {
-    std::string reason;
-    options.cache_folder = usable_cache_folder(reason);
-    // With code that came along it is a second for Python in each process; without, minutes.
-    if (options.cache_folder.empty() && options.progress &&
-        !std::filesystem::exists(options.code_folder))
-      options.progress(fmt::format("nothing that is compiled is kept: {}", reason));
-  }
-
-  if (options.compiler_program.empty())
-    options.compiler_program = default_compiler_program(options.system_folder);
-  return options;
-}
-
 std::filesystem::path in_cache(const EngineOptions& options, std::string_view name) {
   return options.cache_folder.empty() ? std::filesystem::path() : options.cache_folder / name;
 }
@@ -70,6 +52,24 @@ std::unique_ptr<packages::WheelCache> open_wheel_cache(const EngineOptions& opti
 }
 
 }  // namespace
+
+EngineOptions with_defaults(EngineOptions options) {
+  if (options.system_folder.empty()) options.system_folder = default_system_folder();
+  if (options.code_folder.empty())
+    options.code_folder = options.system_folder.parent_path() / "code";
+  if (options.cache_folder.empty()) {
+    std::string reason;
+    options.cache_folder = usable_cache_folder(reason);
+    // With code that came along it is a second for Python in each process; without, minutes.
+    if (options.cache_folder.empty() && options.progress &&
+        !std::filesystem::exists(options.code_folder))
+      options.progress(fmt::format("nothing that is compiled is kept: {}", reason));
+  }
+
+  if (options.compiler_program.empty())
+    options.compiler_program = default_compiler_program(options.system_folder);
+  return options;
+}
 
 EngineState::EngineState(EngineOptions options)
     : options_(with_defaults(std::move(options))),

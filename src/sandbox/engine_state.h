@@ -20,6 +20,10 @@
 
 namespace cloche::sandbox {
 
+// The options with the folders and the program that they leave to be found. Throws HostError as
+// Engine does.
+EngineOptions with_defaults(EngineOptions options);
+
 // See Engine::ship.
 void ship_code(const EngineOptions& options, const std::filesystem::path& folder);
 

@@ -8,6 +8,7 @@
 #include "base/host_error.h"
 #include "wasm/linear_memory.h"
 #include "wasm/native.h"
+#include "wasm/private_pages.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -109,6 +110,7 @@ Engine::Engine(Cpu cpu, Threads threads)
         "of "
         "it: set it to unlimited");
   }
+  open_page_table();
   native_ = wasm_engine_new_with_config(make_config(cpu, threads));
   if (native_ == nullptr) throw HostError("wasmtime cannot run on this machine");
 }

@@ -53,6 +53,8 @@ std::uint64_t host_page_bytes() noexcept {
   return bytes;
 }
 
+void open_page_table() noexcept { (void)pagemap(); }
+
 bool scan_private_pages(const std::byte* base, std::uint64_t bytes, std::vector<PageRun>& runs) {
   if (pagemap() < 0) return false;
   std::array<PageRegion, 256> regions;

@@ -24,6 +24,10 @@ std::uint64_t host_page_bytes() noexcept;
 // and mapped; nobody may write meanwhile.
 std::vector<PageRun> find_private_pages(const std::byte* base, std::uint64_t bytes);
 
+// Opens what the kernel is asked by. It happens by itself at the first question; a process that then
+// hides its memory cannot do it later.
+void open_page_table() noexcept;
+
 // The two ways to ask the kernel, for tests; false when this kernel does not offer it.
 bool scan_private_pages(const std::byte* base, std::uint64_t bytes, std::vector<PageRun>& runs);
 bool read_pagemap(const std::byte* base, std::uint64_t bytes, std::vector<PageRun>& runs);

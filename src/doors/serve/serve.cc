@@ -14,11 +14,13 @@
 #include <thread>
 
 #include "base/host_error.h"
+#include "base/process_jail.h"
 #include "cloche/engine.h"
 #include "doors/http/token_store.h"
 #include "doors/mcp/http_door.h"
 #include "doors/serve/application.h"
 #include "doors/serve/figures.h"
+#include "doors/serve/jail.h"
 #include "doors/ssh/ssh_door.h"
 #include "doors/steps/pages.h"
 
@@ -86,7 +88,10 @@ int serve(Options options) {
   engine_options.progress = [&log](std::string_view line) {
     log.event(http::LogLevel::info, "compiling", {{"message", std::string(line)}});
   };
+  for (const std::string& sentence : enter_jail(options, engine_options))
+    log.event(http::LogLevel::warning, "jail_incomplete", {{"message", sentence}});
   Engine engine(engine_options);
+  hide_memory();
   // A file that is no image, or not for this program, is the operator's to hear of now.
   if (!options.sessions.sandbox.image.empty()) {
     try {

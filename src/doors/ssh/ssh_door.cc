@@ -50,6 +50,7 @@ std::string usual_key_file() {
 
 // A whole key or none: another server may make one at the same time.
 void make_key(const std::string& file) {
+  ::ssh_init();
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(file).parent_path(), error);
   ssh_key key = nullptr;
@@ -70,11 +71,16 @@ void make_key(const std::string& file) {
 
 }  // namespace
 
+std::string prepare_host_key(const std::string& given) {
+  std::string file = given.empty() ? usual_key_file() : given;
+  if (!std::filesystem::exists(file)) make_key(file);
+  return file;
+}
+
 SshDoor::SshDoor(Parts parts, const SshOptions& options)
     : parts_(parts), password_(options.password) {
   ::ssh_init();
-  const std::string file = options.host_key.empty() ? usual_key_file() : options.host_key;
-  if (!std::filesystem::exists(file)) make_key(file);
+  const std::string file = prepare_host_key(options.host_key);
   bind_ = ::ssh_bind_new();
   if (!bind_) throw HostError("there is no memory for SSH");
   const bool no_config = false;

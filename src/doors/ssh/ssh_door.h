@@ -26,10 +26,13 @@ struct ssh_bind_struct;
 namespace cloche::ssh {
 
 struct SshOptions {
-  std::string
-      host_key;  // a file, made when it is not there; empty: ~/.local/share/cloche/ssh_host_key
+  std::string host_key;  // as prepare_host_key takes it
   std::string password;  // opens every session; empty: none
 };
+
+// The file with the host key: `file`, or the usual one where that is empty. It is made when it is not
+// there. Throws HostError when there is no key, and none can be made.
+std::string prepare_host_key(const std::string& file);
 
 class SshDoor {
  public:

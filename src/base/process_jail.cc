@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/process_jail.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <system_error>
+
+#include "base/process_jail_calls.h"
+#include "base/unique_fd.h"
+
+namespace cloche {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of Landlock's interface, what Debian's headers do not name yet; the kernel's numbers.
+constexpr std::uint64_t fs_refer = 1 << 13, fs_truncate = 1 << 14, fs_device_control = 1 << 15;
+constexpr std::uint64_t net_connect_tcp = 1 << 1;
+constexpr std::uint64_t scope_abstract_sockets = 1 << 0, scope_signals = 1 << 1;
+struct RulesetAttributes {
+  std::uint64_t handled_access_fs, handled_access_net, scoped;
+};
+
+constexpr std::uint64_t read_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+constexpr std::uint64_t write_access =
+    LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+    LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SYM |
+    LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | fs_refer | fs_truncate;
+constexpr std::uint64_t device_nodes = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK;
+// Those that make sense for a file that is no folder.
+constexpr std::uint64_t file_access = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
+                                      LANDLOCK_ACCESS_FS_READ_FILE | fs_truncate;
+
+int create_ruleset(const RulesetAttributes* attributes, std::size_t size, std::uint32_t flags) {
+  return static_cast<int>(syscall(SYS_landlock_create_ruleset, attributes, size, flags));
+}
+
+class FileWall {
+ public:
+  explicit FileWall(bool connects) {
+    version_ = create_ruleset(nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    if (version_ <= 0) return;
+    attributes_.handled_access_fs =
+        read_access | write_access | device_nodes | LANDLOCK_ACCESS_FS_EXECUTE;
+    if (version_ < 2) attributes_.handled_access_fs &= ~fs_refer;
+    if (version_ < 3) attributes_.handled_access_fs &= ~fs_truncate;
+    if (version_ >= 5) attributes_.handled_access_fs |= fs_device_control;
+    std::size_t size = sizeof(std::uint64_t);
+    if (version_ >= 4) {
+      size = 2 * sizeof(std::uint64_t);
+      if (!connects) attributes_.handled_access_net = net_connect_tcp;
+    }
+    if (version_ >= 6) {
+      size = sizeof(RulesetAttributes);
+      attributes_.scoped = scope_abstract_sockets | scope_signals;
+    }
+    ruleset_ = UniqueFd(create_ruleset(&attributes_, size, 0));
+    if (!ruleset_) error_ = errno;
+  }
+
+  // What is missing of it; empty: nothing.
+  std::vector<std::string> missing() const {
+    if (version_ <= 0)
+      return {"this kernel has no Landlock, so files are held by the user's permissions alone"};
+    if (!ruleset_)
+      return {
+          fmt::format("Landlock cannot be used here ({}), so files are held by the user's "
+                      "permissions alone",
+                      std::strerror(error_))};
+    if (version_ < 6)
+      return {"this kernel's Landlock does not hold back signals to other processes (6.12 does)"};
+    return {};
+  }
+
+  void allow(const fs::path& path, std::uint64_t access) {
+    if (!ruleset_) return;
+    const UniqueFd fd(open(path.c_str(), O_PATH | O_CLOEXEC));
+    struct stat about{};
+    if (!fd || fstat(fd.get(), &about) != 0) return;
+    if (!S_ISDIR(about.st_mode)) access &= file_access;
+    const landlock_path_beneath_attr rule{access & attributes_.handled_access_fs, fd.get()};
+    (void)syscall(SYS_landlock_add_rule, ruleset_.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+  }
+
+  bool enter() { return ruleset_ && syscall(SYS_landlock_restrict_self, ruleset_.get(), 0) == 0; }
+
+ private:
+  int version_ = 0;
+  int error_ = 0;
+  RulesetAttributes attributes_{};
+  UniqueFd ruleset_;
+};
+
+#if defined(__x86_64__)
+constexpr std::uint32_t architecture = AUDIT_ARCH_X86_64;
+#else
+constexpr std::uint32_t architecture = AUDIT_ARCH_AARCH64;
+#endif
+
+constexpr std::uint32_t namespaces = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+                                     CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWCGROUP;
+
+constexpr std::uint32_t refusal(int error) {
+  return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error);
+}
+
+sock_filter load(std::size_t offset) {
+  return {BPF_LD | BPF_W | BPF_ABS, 0, 0, static_cast<std::uint32_t>(offset)};
+}
+sock_filter skip_unless(std::uint32_t value, std::uint8_t skipped) {
+  return {BPF_JMP | BPF_JEQ | BPF_K, 0, skipped, value};
+}
+sock_filter answer(std::uint32_t action) { return {BPF_RET | BPF_K, 0, 0, action}; }
+
+// The low half of an argument: what is looked at here has no other.
+constexpr std::size_t argument(std::size_t index) {
+  return offsetof(seccomp_data, args) + index * sizeof(std::uint64_t);
+}
+
+// Only sockets of these families: no packets, no netlink but for asking the machine's addresses, nothing else.
+constexpr std::array<std::uint32_t, 4> families{AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+
+std::vector<sock_filter> filter(bool connects) {
+  std::vector<sock_filter> program{load(offsetof(seccomp_data, arch)),
+                                   {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, architecture},
+                                   answer(SECCOMP_RET_KILL_PROCESS),
+                                   load(offsetof(seccomp_data, nr))};
+  for (const auto call : jail::calls) {
+    if (call == SYS_clone) continue;
+    program.push_back(skip_unless(static_cast<std::uint32_t>(call), 1));
+    program.push_back(answer(SECCOMP_RET_ALLOW));
+  }
+  // A process or thread, in no namespace of its own. clone3 is refused, for its flags lie in memory;
+  // the C library calls clone then.
+  program.insert(program.end(), {skip_unless(SYS_clone, 4),
+                                 load(argument(0)),
+                                 {BPF_JMP | BPF_JSET | BPF_K, 0, 1, namespaces},
+                                 answer(refusal(EPERM)),
+                                 answer(SECCOMP_RET_ALLOW)});
+  program.push_back(skip_unless(SYS_socket, 2 * families.size() + 2));
+  program.push_back(load(argument(0)));
+  for (const std::uint32_t family : families) {
+    program.push_back(skip_unless(family, 1));
+    program.push_back(answer(SECCOMP_RET_ALLOW));
+  }
+  program.push_back(answer(refusal(EAFNOSUPPORT)));
+  program.push_back(skip_unless(SYS_connect, 1));
+  program.push_back(answer(connects ? SECCOMP_RET_ALLOW : refusal(EACCES)));
+  program.push_back(answer(refusal(ENOSYS)));
+  return program;
+}
+
+bool filter_calls(bool connects) {
+  std::vector<sock_filter> program = filter(connects);
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+// The loader that an ELF program names; empty for one that has none.
+fs::path loader_of(const fs::path& program) {
+  const UniqueFd fd(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  Elf64_Ehdr head{};
+  if (!fd || pread(fd.get(), &head, sizeof(head), 0) != sizeof(head) ||
+      std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) {
+    return {};
+  }
+  for (unsigned i = 0; i < head.e_phnum; ++i) {
+    Elf64_Phdr part{};
+    if (pread(fd.get(), &part, sizeof(part),
+              static_cast<off_t>(head.e_phoff + std::uint64_t{i} * sizeof(part))) != sizeof(part)) {
+      return {};
+    }
+    std::array<char, 4096> name{};
+    if (part.p_type != PT_INTERP || part.p_filesz >= name.size()) continue;
+    if (pread(fd.get(), name.data(), part.p_filesz, static_cast<off_t>(part.p_offset)) > 0)
+      return name.data();
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<fs::path> system_files() {
+  return {"/lib",
+          "/lib64",
+          "/usr/lib",
+          "/usr/lib64",
+          "/usr/local/lib",
+          "/usr/share/ca-certificates",
+          "/usr/share/zoneinfo",
+          "/usr/local/share/ca-certificates",
+          "/etc/ld.so.cache",
+          "/etc/ssl",
+          "/etc/pki",
+          "/etc/localtime",
+          "/etc/resolv.conf",
+          "/run/systemd/resolve",
+          "/etc/hosts",
+          "/etc/host.conf",
+          "/etc/gai.conf",
+          "/etc/nsswitch.conf",
+          "/etc/services",
+          "/etc/protocols",
+          "/dev/null",
+          "/dev/urandom",
+          "/proc",
+          "/sys/fs/cgroup",
+          "/sys/devices/system/cpu",
+          "/sys/kernel/mm/transparent_hugepage"};
+}
+
+std::vector<fs::path> program_files(const fs::path& program) {
+  std::vector<fs::path> files{program};
+  if (fs::path loader = loader_of(program); !loader.empty()) files.push_back(std::move(loader));
+  return files;
+}
+
+std::vector<std::string> enter_jail(const JailRules& rules) {
+  std::vector<std::string> missing;
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    return {
+        fmt::format("no jail can be entered: no_new_privs is refused ({})", std::strerror(errno))};
+  }
+  FileWall files(rules.connects);
+  missing = files.missing();
+  for (const fs::path& path : rules.readable) files.allow(path, read_access);
+  for (const fs::path& path : rules.writable) files.allow(path, read_access | write_access);
+  for (const fs::path& path : rules.executable)
+    files.allow(path, read_access | LANDLOCK_ACCESS_FS_EXECUTE);
+  files.allow("/dev/null", read_access | write_access);
+  if (!files.enter() && missing.empty())
+    missing.push_back(fmt::format("Landlock cannot be entered ({})", std::strerror(errno)));
+  if (!filter_calls(rules.connects)) {
+    missing.push_back(
+        fmt::format("this kernel takes no filter of system calls ({})", std::strerror(errno)));
+  }
+  return missing;
+}
+
+void hide_memory() noexcept {
+  const rlimit none{0, 0};
+  (void)setrlimit(RLIMIT_CORE, &none);
+  (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+}  // namespace cloche

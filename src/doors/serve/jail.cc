@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/serve/jail.h"
+
+#include <filesystem>
+
+#include "doors/ssh/ssh_door.h"
+#include "sandbox/host_needs.h"
+
+namespace cloche::serve {
+namespace {
+
+// A file that is replaced, by another of its name, is a new file: its folder is named.
+std::filesystem::path folder_of(const std::string& file) {
+  return std::filesystem::absolute(file).parent_path();
+}
+
+}  // namespace
+
+std::vector<std::string> enter_jail(Options& options, EngineOptions& engine_options) {
+  JailRules rules{.readable = system_files(), .writable = {}, .executable = {}, .connects = true};
+  sandbox::add_needs(rules, engine_options);
+  sandbox::add_needs(rules, options.sessions.sandbox);
+  options.ssh_host_key = ssh::prepare_host_key(options.ssh_host_key);
+  rules.readable.emplace_back(options.ssh_host_key);
+  for (const std::string& file :
+       {options.tokens_file, options.http.tls_certificate, options.http.tls_key}) {
+    if (!file.empty()) rules.readable.push_back(folder_of(file));
+  }
+  if (const std::string& folder = options.sessions.state_folder; !folder.empty()) {
+    std::error_code error;  // who uses it says what is wrong
+    std::filesystem::create_directories(folder, error);
+    rules.writable.emplace_back(folder);
+  }
+  return cloche::enter_jail(rules);
+}
+
+}  // namespace cloche::serve

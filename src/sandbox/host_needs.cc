@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/host_needs.h"
+
+#include <string>
+
+#include "sandbox/engine_state.h"
+
+namespace cloche::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The compiler of what guests bring, its libraries beside it, and a loader that came along (a wheel).
+void add_compiler(JailRules& rules, const fs::path& program) {
+  if (program.empty()) return;
+  const fs::path folder = program.parent_path();
+  const fs::path libraries = folder.parent_path() / "lib";
+  rules.readable.insert(rules.readable.end(), {folder, libraries});
+  for (fs::path& file : program_files(program)) rules.executable.push_back(std::move(file));
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(libraries, none)) {
+    if (entry.path().filename().string().starts_with("ld-linux"))
+      rules.executable.push_back(entry.path());
+  }
+}
+
+}  // namespace
+
+void add_needs(JailRules& rules, EngineOptions& options) {
+  options = with_defaults(std::move(options));
+  rules.readable.insert(rules.readable.end(), {options.system_folder, options.code_folder});
+  if (!options.cache_folder.empty()) rules.writable.push_back(options.cache_folder);
+  add_compiler(rules, options.compiler_program);
+}
+
+void add_needs(JailRules& rules, const SandboxOptions& options) {
+  for (const Mount& mount : options.mounts) {
+    auto& folders = mount.access == Mount::Access::read_only ? rules.readable : rules.writable;
+    folders.emplace_back(mount.host_folder);
+  }
+  if (!options.image.empty()) rules.readable.emplace_back(options.image);
+}
+
+}  // namespace cloche::sandbox

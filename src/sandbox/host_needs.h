@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What engines and sandboxes read, write and start on the host: for a process that jails itself.
+#pragma once
+
+#include "base/process_jail.h"
+#include "cloche/engine.h"
+#include "cloche/sandbox.h"
+
+namespace cloche::sandbox {
+
+// Finds the folders that the options leave open, and makes the cache folder where it can be made, so
+// that there is something to name. Throws HostError as Engine does.
+void add_needs(JailRules& rules, EngineOptions& options);
+
+// The folders and files of this machine that sandboxes with these options have: mounts, image.
+void add_needs(JailRules& rules, const SandboxOptions& options);
+
+}  // namespace cloche::sandbox
