@@ -14,6 +14,7 @@
 #include "base/unique_fd.h"
 #include "doors/serve/jail.h"
 #include "sandbox_testing.h"
+#include "wasm/wat_testing.h"
 
 extern char** environ;
 
@@ -46,6 +47,7 @@ int inside(const fs::path& folder) {
   options.sessions.sandbox.mounts = {{.host_folder = folder / "mount",
                                       .guest_path = "/data",
                                       .access = Mount::Access::read_write}};
+  options.sessions.sandbox.packages = {"numpy"};
   EngineOptions engine_options;
   if (!serve::enter_jail(options, engine_options).empty()) return 99;
   Engine engine(engine_options);
@@ -55,7 +57,7 @@ int inside(const fs::path& folder) {
   if (sandbox->run({.script = "python3 -c 'import numpy; print(numpy.arange(4).sum())'"})
           .stdout_data != "6\n")
     return 2;
-  sandbox->files().write("/workspace/brought", brought_program());
+  if (!sandbox->files().write("/workspace/brought", brought_program())) return 12;
   if (sandbox->run({.script = "chmod +x brought && ./brought"}).exit_code != 0) return 3;
   if (sandbox->fork()->run({.script = "cat /data/out"}).stdout_data != "42\n") return 4;
   if (!std::ofstream(folder / "states/new")) return 5;
