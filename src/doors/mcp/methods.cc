@@ -73,7 +73,7 @@ void list_tools(const std::shared_ptr<Request>& request, Peer& peer) {
 }
 
 void list_templates(const std::shared_ptr<Request>& request, Peer&) {
-  request->finish(cacheable(*request, resource_templates(), tools_ttl_ms, "private"));
+  request->finish(cacheable(*request, resource_templates(), 0, "private"));
 }
 
 void list_files(const std::shared_ptr<Request>& request, Peer& peer) {

@@ -34,6 +34,11 @@ void Peer::serve(Message message, std::shared_ptr<Channel> stream) {
       throw ProtocolError{code::invalid_request,
                           "a request with this id is in progress: take another one"};
     }
+    if (running_.size() >= running_limit) {
+      throw ProtocolError{
+          code::invalid_request,
+          fmt::format("{} requests are in progress: wait for some of them", running_limit)};
+    }
     if (asker.era == Era::legacy) asker.capabilities = capabilities_;
     request = std::make_shared<Request>(std::move(message), std::move(asker), stream,
                                         [self = shared_from_this(), key] { self->ended(key); });

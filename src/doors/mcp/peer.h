@@ -23,6 +23,8 @@ namespace cloche::mcp {
 
 class Peer : public std::enable_shared_from_this<Peer> {
  public:
+  static constexpr std::size_t running_limit = 4096;  // requests in progress
+
   // `hub` outlives it.
   Peer(Hub& hub, Scope scope);
   ~Peer();
