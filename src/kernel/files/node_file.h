@@ -96,4 +96,9 @@ class NodeFile : public InodeFile {
 inline constexpr std::uint32_t seal_seal = 1, seal_shrink = 2, seal_grow = 4, seal_write = 8,
                                seal_future_write = 16, seal_exec = 32;
 
+// Whether a transfer may say where; anything else is a stream.
+inline bool has_positions(const File& file) {
+  return dynamic_cast<const NodeFile*>(&file) != nullptr;
+}
+
 }  // namespace cloche::kernel

@@ -31,8 +31,6 @@ Result<GuestBuffer> single(const Call& call) {
   return buffer.first(std::min(buffer.size(), total_max));
 }
 
-bool has_positions(const File& file) { return dynamic_cast<const NodeFile*>(&file) != nullptr; }
-
 SysResult read_into(Call& call, std::span<const GuestBuffer> buffers, Offset offset) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get_readable(call.i32(0)));
   CLOCHE_ASSIGN(const std::size_t count, read_vector(call.task, *file, buffers, offset));

@@ -22,8 +22,6 @@ std::size_t total_of(std::span<const GuestBuffer> buffers) {
   return total;
 }
 
-bool has_positions(const File& file) { return dynamic_cast<const NodeFile*>(&file) != nullptr; }
-
 // `move(buffer, done)` for each buffer until one comes back short.
 Result<std::size_t> one_by_one(std::span<const GuestBuffer> buffers, const auto& move) {
   std::size_t done = 0;
