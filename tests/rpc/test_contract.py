@@ -357,7 +357,7 @@ class Documents(unittest.TestCase):
         with open(os.path.join(source, "docs/rpc.md")) as page:
             described = re.findall(r"^\| `([a-z]+(?:\.[a-zA-Z]+)?)` \|", page.read(), re.M)
         with open(os.path.join(source, "src/doors/rpc/methods.cc")) as code:
-            served = re.findall(r'Method\{"([^"]+)"', code.read())
+            served = re.findall(r'Method\{\s*"([^"]+)"', code.read())
         self.assertEqual(sorted(described), sorted(served))
 
 

@@ -8,47 +8,100 @@ namespace cloche::rpc {
 namespace {
 
 constexpr std::array table{
-    Method{"create", sandboxes::create, Order::queued, Needs::nothing},
-    Method{"run", commands::run},
-    Method{"files.write", files::write},
-    Method{"files.read", files::read},
-    Method{"files.list", files::list},
-    Method{"files.mkdir", files::mkdir},
-    Method{"files.rm", files::remove},
-    Method{"files.stat", files::stat},
-    Method{"env.set", sandboxes::set_environment},
-    Method{"env.get", sandboxes::get_environment},
-    Method{"kill", sandboxes::kill, Order::overtakes},
+    Method{"create", sandboxes::create,
+           "[`timeoutMs` 30000: wall clock of a command, 0 for none], [`fsLimitBytes` 268435456], "
+           "[`packages`: names], [`env`: object], [`mounts`: list of `{host, guest, [readOnly]}`], "
+           "[`network`: rules of what it may reach, as a list or as `{allow, [deny], "
+           "[maxConnections], [maxBytes], [connectTimeoutMs], [trustedCertificates], [secrets: "
+           "{NAME: {value, hosts}}]}`; absent: nothing], [`wasmDir`: a folder of programs, "
+           "`NAME.wasm` is the command NAME], [`image`: a file of `persistence.export`, or of "
+           "`cloche image build`], [`limits`: `{memoryBytes, cpus, processes, fileCount, "
+           "openFiles}`], [`progress`: tell what takes long]",
+           "ok", Order::queued, Needs::nothing},
+    Method{"run", commands::run,
+           "`command`, [`cwd`], [`env`], [`stdin` text or `stdinBase64`], [`timeoutMs`], "
+           "[`stream`], [`encoding`], [`outputLimitBytes` 67108864], [`detail`], [`figures`]",
+           "`{exitCode, stdout, stderr, executionTimeMs}`; exit code 124 over its time, 137 when "
+           "cancelled. `detail` adds `status` (`exited`, `signaled`, `timedOut`, `killed`, "
+           "`notStarted`), `signal`, `reason`, `stdoutTruncated`, `stderrTruncated`. `figures` "
+           "adds what Python programs of the command have shown (`plt.show()`): `figures: [{path, "
+           "mimeType, data}]`"},
+    Method{"files.write", files::write,
+           "`path`, `data`, [`append`], [`mode`]; folders on the way are made", "ok"},
+    Method{"files.read", files::read, "`path`, [`offset`], [`length`]",
+           "`{data}`; 256 MiB at most in one answer"},
+    Method{"files.list", files::list, "`path`, [`detail`]",
+           "`{entries: [{name, type, size}]}`, by name; `type` is `file` or `dir`, of what a link "
+           "leads to. `detail` adds `mode`, `modifiedMs`, `createdMs`, `target`, and the types "
+           "`symlink` and `other`"},
+    Method{"files.mkdir", files::mkdir,
+           "`path`, [`parents`: make those too, and be content when it is there]", "ok"},
+    Method{"files.rm", files::remove, "`path`, [`recursive`]", "ok"},
+    Method{"files.stat", files::stat, "`path`, [`detail`: of a link itself]",
+           "`{name, type, size}`"},
+    Method{"env.set", sandboxes::set_environment, "`name`, `value`",
+           "ok; for the commands that follow"},
+    Method{"env.get", sandboxes::get_environment, "`name`",
+           "`{value}`: string or null, as the next command gets it: what commands have exported or "
+           "unset counts"},
+    Method{"kill", sandboxes::kill, "", "ok, and then the server ends", Order::overtakes},
 
-    Method{"cancel", commands::cancel, Order::overtakes},
-    Method{"command.end", commands::end_input, Order::overtakes},
-    Method{"command.kill", commands::kill, Order::overtakes},
-    Method{"command.start", commands::start},
-    Method{"command.write", commands::write, Order::overtakes},
-    Method{"env.list", sandboxes::list_environment},
-    Method{"figures", sandboxes::figures},
-    Method{"files.chmod", files::chmod},
-    Method{"files.glob", files::glob},
-    Method{"files.rename", files::rename},
-    Method{"files.symlink", files::symlink},
-    Method{"files.tarIn", files::tar_in},
-    Method{"files.tarOut", files::tar_out},
-    Method{"history.clear", commands::clear_history},
-    Method{"history.list", commands::history},
-    Method{"packages.install", sandboxes::install_packages},
-    Method{"packages.list", sandboxes::list_packages},
-    Method{"persistence.export", sandboxes::export_state},
-    Method{"persistence.import", sandboxes::import_state},
-    Method{"ping", sandboxes::ping, Order::overtakes, Needs::nothing},
-    Method{"python.execute", commands::python_execute, Order::queued, Needs::sandbox, Runs::python},
-    Method{"sandbox.create", sandboxes::create_another, Order::queued, Needs::nothing},
-    Method{"sandbox.destroy", sandboxes::destroy, Order::overtakes},
-    Method{"sandbox.fork", sandboxes::fork},
-    Method{"sandbox.list", sandboxes::list, Order::overtakes, Needs::nothing},
-    Method{"snapshot.create", sandboxes::create_snapshot},
-    Method{"snapshot.list", sandboxes::list_snapshots},
-    Method{"snapshot.remove", sandboxes::remove_snapshot},
-    Method{"snapshot.restore", sandboxes::restore_snapshot},
+    Method{"cancel", commands::cancel, "[`id` of a request; absent: all of the sandbox]",
+           "`{ok, [cancelled]}`; a command that runs ends with 137, Python code gets an exception "
+           "and keeps its names, a request that waits is answered with `ECANCELED`",
+           Order::overtakes},
+    Method{"command.end", commands::end_input, "`command`", "ok; its input ends", Order::overtakes},
+    Method{"command.kill", commands::kill, "`command`, [`signal` 9]", "ok", Order::overtakes},
+    Method{"command.start", commands::start,
+           "`script`, [`cwd`], [`env`], [`timeoutMs`: absent: no limit]",
+           "`{command}`, a number: it runs in a shell of its own beside other requests, and is "
+           "told of by notifications"},
+    Method{"command.write", commands::write, "`command`, `data` for its standard input",
+           "ok; `EAGAIN` where it leaves 16 MiB unread", Order::overtakes},
+    Method{"env.list", sandboxes::list_environment, "", "`{env}`, the same for all variables"},
+    Method{"figures", sandboxes::figures, "", "`{fileBytes, fileInodes, memoryBytes, processes}`"},
+    Method{"files.chmod", files::chmod, "`path`, `mode` number", "ok"},
+    Method{"files.glob", files::glob, "`pattern`: `*`, `?`, `[...]`, `**`", "`{paths}`, sorted"},
+    Method{"files.rename", files::rename, "`from`, `to`", "ok"},
+    Method{"files.symlink", files::symlink, "`target`, `path`", "ok"},
+    Method{"files.tarIn", files::tar_in, "`path` of a folder, `data`", "ok"},
+    Method{"files.tarOut", files::tar_out, "`path`",
+           "`{data}`: a folder's content, or one file, as a tar archive"},
+    Method{"history.clear", commands::clear_history, "", "ok"},
+    Method{"history.list", commands::history, "",
+           "`{entries: [{index, command, exitCode, timestamp, executionTimeMs}]}`, of the last "
+           "1000 commands"},
+    Method{"packages.install", sandboxes::install_packages, "`packages`: names", "ok"},
+    Method{"packages.list", sandboxes::list_packages, "", "`{installed, available}`"},
+    Method{"persistence.export", sandboxes::export_state, "[`path`: a file of the host]",
+           "`{data}`, or `{ok, size}`: files of the user with all that a file can be, environment, "
+           "packages, with a checksum; a file is synced, and whole or not there"},
+    Method{"persistence.import", sandboxes::import_state, "`path` or `data`",
+           "ok; the sandbox is what was exported, also by the release before. `EINVAL` for "
+           "anything else, `ENOSPC` where it may not have that many files"},
+    Method{"ping", sandboxes::ping, "", "`{ok, version}`", Order::overtakes, Needs::nothing},
+    Method{
+        "python.execute", commands::python_execute,
+        "`code`, [`timeoutMs`], [`steps`: lines that it may execute], [`callbacks`: list of "
+        "`{name, [description], [parametersSchema], [timeoutMs]}`], [`figures`], [`stream`], "
+        "[`encoding`], [`outputLimitBytes`], [`detail`]",
+        "`{exitCode, stdout, stderr, executionTimeMs, result, error}`: `result` is the repr of the "
+        "last expression or null, `error` null or `{type, message, line}`, its traceback is at the "
+        "end of `stderr`. `figures` adds what matplotlib drew: `figures: [{mimeType, data}]`",
+        Order::queued, Needs::sandbox, Runs::python},
+    Method{"sandbox.create", sandboxes::create_another, "those of `create`", "`{sandboxId}`",
+           Order::queued, Needs::nothing},
+    Method{"sandbox.destroy", sandboxes::destroy, "`sandboxId`", "ok; what runs in it ends",
+           Order::overtakes},
+    Method{"sandbox.fork", sandboxes::fork, "",
+           "`{sandboxId}` of an independent sandbox that goes on from here"},
+    Method{"sandbox.list", sandboxes::list, "", "`{sandboxes: [{sandboxId, busy}]}`",
+           Order::overtakes, Needs::nothing},
+    Method{"snapshot.create", sandboxes::create_snapshot, "",
+           "`{id}`: files, environment, packages, the shell and a live Python, as they are now"},
+    Method{"snapshot.list", sandboxes::list_snapshots, "", "`{snapshots: [{id}]}`"},
+    Method{"snapshot.remove", sandboxes::remove_snapshot, "`id`", "ok"},
+    Method{"snapshot.restore", sandboxes::restore_snapshot, "`id`", "ok; what runs ends"},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The methods of the door, as one table. docs/rpc.md describes each; a test compares the two.
+// The methods of the door, as one table, from which docs/rpc.md has its own.
 #pragma once
 
 #include <span>
@@ -30,6 +30,9 @@ enum class Needs : std::uint8_t { nothing, sandbox };
 struct Method {
   std::string_view name;
   Reply (*serve)(Call& call);  // throws RpcError
+  // In words, for docs/rpc.md: what is in brackets may be absent.
+  std::string_view parameters;
+  std::string_view result;
   Order order = Order::queued;
   Needs needs = Needs::sandbox;
   Runs runs = Runs::commands;
