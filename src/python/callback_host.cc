@@ -53,13 +53,13 @@ class CallbackHost::Call final : public CallbackCall, public std::enable_shared_
       fail("the callback gave a result that is no JSON");
       return;
     }
-    finish('r', result_json);
+    finish(HostReply::result, result_json);
   }
   void fail(std::string_view message, std::string_view type = {}) override {
     fail_with("error", message, type);
   }
   void fail_with(std::string_view kind, std::string_view message, std::string_view type = {}) {
-    finish('e', error_record(kind, name_, message, type));
+    finish(HostReply::error, error_record(kind, name_, message, type));
   }
 
   bool cancelled() const override {
@@ -112,7 +112,7 @@ class CallbackHost::Call final : public CallbackCall, public std::enable_shared_
       waiting = state_ == State::waiting;
     }
     if (!waiting) return;
-    post('e',
+    post(HostReply::error,
          error_record("timeout", name_,
                       fmt::format("{} did not answer within {} ms", name_, limit.count()), {}));
     cancel();
@@ -121,7 +121,7 @@ class CallbackHost::Call final : public CallbackCall, public std::enable_shared_
  private:
   enum class State : std::uint8_t { waiting, answered, cancelled };
 
-  void finish(char kind, std::string_view payload) {
+  void finish(HostReply kind, std::string_view payload) {
     {
       const std::lock_guard lock(mutex_);
       if (state_ != State::waiting) return;
@@ -131,7 +131,7 @@ class CallbackHost::Call final : public CallbackCall, public std::enable_shared_
     post(kind, payload);
   }
 
-  void post(char kind, std::string_view payload) {
+  void post(HostReply kind, std::string_view payload) {
     const std::lock_guard lock(gate_->mutex);
     const auto own = gate_->in_progress.find(number_);
     if (own == gate_->in_progress.end() || own->second.get() != this) return;

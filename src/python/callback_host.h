@@ -20,6 +20,7 @@
 
 #include "base/callback.h"
 #include "kernel/time/timer_thread.h"
+#include "python/frames.h"
 #include "python/json_schema.h"
 
 namespace cloche::python {
@@ -46,7 +47,7 @@ class CallbackHost {
   std::string describe() const;
 
   // Where answers go: number, 'r' or 'e', JSON. Null: nowhere, and calls in progress are cancelled.
-  using Reply = std::function<void(std::uint32_t number, char kind, std::string_view payload)>;
+  using Reply = std::function<void(std::uint32_t number, HostReply kind, std::string_view payload)>;
   void connect(Reply reply);
 
   // An execution begins, and may make that many calls.

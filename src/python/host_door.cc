@@ -8,6 +8,7 @@
 #include "kernel/host/host_entry.h"
 #include "kernel/linux/call.h"
 #include "kernel/linux/trace.h"
+#include "python/frames.h"
 #include "python/own_requests.h"
 
 namespace cloche::python {
@@ -22,19 +23,12 @@ constexpr std::uint32_t max_array = 65536;  // strings of one argv or environmen
 constexpr std::uint32_t array_end = 0xffffffff;
 
 struct Header {
-  std::array<char, 4> magic;
+  Magic magic;
   std::uint32_t number;
   std::uint32_t marks;
   std::array<std::uint32_t, 6> words;
 };
 static_assert(sizeof(Header) == 36);
-constexpr std::array<char, 4> syscall_magic{'s', 'y', 's', '0'};
-constexpr std::array<char, 4> immortal_magic{'i', 'm', 'm', '0'};
-constexpr std::array<char, 4> peek_magic{'p', 'e', 'k', '0'};
-constexpr std::array<char, 4> package_magic{'p', 'k', 'g', '0'};
-constexpr std::array<char, 4> wheel_magic{'w', 'h', 'l', '0'};
-constexpr std::array<char, 4> figure_magic{'f', 'i', 'g', '0'};
-constexpr std::array<char, 4> signals_magic{'s', 'g', 'n', '0'};
 
 // Numbers that this guest may use, ascending. What is left out: memory (the guest's allocator owns
 // it), clone and set_tid_address, reads and writes and paths that WASI has already.
@@ -74,7 +68,7 @@ Result<Frame> read_frame(const wasm::GuestMemory& memory, std::uint32_t address,
                          std::uint32_t length) {
   if (length < sizeof(Header) || !memory.holds(address, length)) return Errno::fault;
   CLOCHE_ASSIGN(const Header header, memory.read<Header>(address));
-  if (header.magic != syscall_magic) return Errno::inval;
+  if (header.magic != request::system_call) return Errno::inval;
   return Frame{header, address + static_cast<std::uint32_t>(sizeof(Header)),
                length - static_cast<std::uint32_t>(sizeof(Header))};
 }
@@ -130,7 +124,7 @@ Result<void> make_immortal(const wasm::GuestMemory& memory, std::uint32_t reques
   constexpr std::uint32_t immortal_from = 1U << 30;
   constexpr std::uint32_t max_bytes = 1U << 16;  // nothing interrupts this loop
   if (length > max_bytes) return Errno::inval;
-  std::uint32_t at = request + static_cast<std::uint32_t>(immortal_magic.size());
+  std::uint32_t at = request + static_cast<std::uint32_t>(request::make_immortal.size());
   for (auto left = static_cast<std::uint32_t>(length / sizeof(std::uint32_t)); left > 1;
        --left, at += sizeof(std::uint32_t)) {
     CLOCHE_ASSIGN(const std::uint32_t object, memory.read<std::uint32_t>(at));
@@ -166,14 +160,14 @@ std::optional<Result<void>> perform_own(wasm::HostCall& host, std::uint32_t requ
                                         std::uint32_t length) {
   const wasm::GuestMemory memory = host.memory();
   if (!memory.holds(request, length) || length < sizeof(Header::magic)) return Errno::fault;
-  const auto magic = memory.read<std::array<char, 4>>(request);
-  if (!magic || *magic == syscall_magic) return std::nullopt;
-  if (*magic == immortal_magic) return make_immortal(memory, request, length);
-  if (*magic == peek_magic) return peek(memory, request, length);
-  if (*magic == signals_magic) return take_signal_words(host, request);
-  if (*magic == package_magic) return change_package(host, request, length);
-  if (*magic == wheel_magic) return open_wheel(host, request, length);
-  if (*magic == figure_magic) return show_figure(host, request, length);
+  const auto magic = memory.read<Magic>(request);
+  if (!magic || *magic == request::system_call) return std::nullopt;
+  if (*magic == request::make_immortal) return make_immortal(memory, request, length);
+  if (*magic == request::peek) return peek(memory, request, length);
+  if (*magic == request::signal_words) return take_signal_words(host, request);
+  if (*magic == request::change_package) return change_package(host, request, length);
+  if (*magic == request::open_wheel) return open_wheel(host, request, length);
+  if (*magic == request::show_figure) return show_figure(host, request, length);
   return std::nullopt;
 }
 

@@ -15,12 +15,12 @@ namespace cloche::python {
 SessionPort::SessionPort(kernel::Kernel& kernel, Listener listener)
     : File(kernel::o_rdwr), kernel_(kernel), listener_(std::move(listener)) {}
 
-void SessionPort::post(std::uint32_t number, char kind, std::string_view payload) {
+void SessionPort::post(std::uint32_t number, HostReply kind, std::string_view payload) {
   const auto length = static_cast<std::uint32_t>(payload.size());
   std::string reply(sizeof length + sizeof number + 1, '\0');
   std::memcpy(reply.data(), &length, sizeof length);
   std::memcpy(reply.data() + sizeof length, &number, sizeof number);
-  reply.back() = kind;
+  reply.back() = static_cast<char>(kind);
   reply.append(payload);
   const std::lock_guard lock(kernel_.mutex());
   unread_bytes_ += reply.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SessionPort: the descriptor through which the interpreter of a session speaks with its host, and
-// the host with it. What it says is in userland/python/lib/_cloche/port.py.
+// the host with it: words and replies of frames.h.
 //
 // The guest writes frames: one write is one frame, a kind and its payload. They are the guest's
 // word, and as hostile as everything that a guest says. The host posts replies, which the guest
@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "kernel/files/file.h"
+#include "python/frames.h"
 
 namespace cloche::kernel {
 class Kernel;
@@ -36,7 +37,7 @@ class SessionPort final : public kernel::File {
   SessionPort(kernel::Kernel& kernel, Listener listener);
 
   // A reply. From any thread, without the kernel lock.
-  void post(std::uint32_t number, char kind, std::string_view payload);
+  void post(std::uint32_t number, HostReply kind, std::string_view payload);
   // Drops replies that nobody has read.
   void clear();
 

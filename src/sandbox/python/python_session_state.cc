@@ -98,9 +98,10 @@ python::SessionOptions PythonSessionState::session_options() {
 
 void PythonSessionState::connect() {
   known_callbacks_ = 0;
-  callbacks_.connect([port = port_](std::uint32_t number, char kind, std::string_view payload) {
-    port->post(number, kind, payload);
-  });
+  callbacks_.connect(
+      [port = port_](std::uint32_t number, python::HostReply kind, std::string_view payload) {
+        port->post(number, kind, payload);
+      });
 }
 
 std::string PythonSessionState::start() try {
@@ -152,27 +153,27 @@ void PythonSessionState::drop() {
 bool PythonSessionState::listen(std::string_view frame) {
   if (frame.empty()) return false;
   const std::string_view payload = frame.substr(1);
-  switch (frame.front()) {
-    case 'C': {
+  switch (static_cast<python::SessionWord>(frame.front())) {
+    case python::SessionWord::call: {
       const auto number = number_at(frame);
       return number && callbacks_.call(*number, frame.substr(1 + sizeof *number));
     }
-    case 'X': {
+    case python::SessionWord::forget_call: {
       const auto number = number_at(frame);
       if (number) callbacks_.cancel(*number);
       return number.has_value();
     }
-    case 'K': {
+    case python::SessionWord::stops: {
       const std::lock_guard lock(interpreter_mutex_);
       if (interpreter_) interpreter_->acknowledge_stop();
       return true;
     }
-    case 'R': {
+    case python::SessionWord::record: {
       const std::lock_guard lock(mail_mutex_);
       mail_.record = payload;
       return true;
     }
-    case 'B': {
+    case python::SessionWord::bytes: {
       const std::lock_guard lock(mail_mutex_);
       if (mail_.bytes.size() + payload.size() > mail_.max_bytes) {
         mail_.too_many = true;
@@ -181,9 +182,9 @@ bool PythonSessionState::listen(std::string_view frame) {
       }
       return true;
     }
-    case 'T': pass_on_trace(payload); return true;
-    default: return false;
+    case python::SessionWord::trace: pass_on_trace(payload); return true;
   }
+  return false;
 }
 
 void PythonSessionState::pass_on_trace(std::string_view records) {

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/frames.h"
+
+namespace cloche::python {
+
+// A kind without a case is a warning of the compiler.
+std::optional<FrameInfo> frame_info(Turn turn) noexcept {
+  switch (turn) {
+    case Turn::process:
+      return FrameInfo{"start block",
+                       "be the process of the start block; the result is its exit status"};
+    case Turn::session:
+      return FrameInfo{"start block", "adopt the start block, then wait for code"};
+    case Turn::execute: return FrameInfo{"source text", "run it in the session"};
+    case Turn::exit_status:
+      return FrameInfo{"", "the result is the status that the last sys.exit of the session gave"};
+    case Turn::resume:
+      return FrameInfo{"start block", "be the process of the start block, as a fork of a session"};
+    case Turn::join:
+      return FrameInfo{
+          "start block",
+          "the same from an image of the user's: another sandbox, with its environment"};
+    case Turn::image: return FrameInfo{"source text", "run it while a boot image is made"};
+    case Turn::evaluate:
+      return FrameInfo{"options as JSON, NUL, source text",
+                       "run it in the session; the outcome comes as a record"};
+    case Turn::snapshot:
+      return FrameInfo{"options as JSON", "send the user's names, in pieces, and a record"};
+    case Turn::restore: return FrameInfo{"a snapshot", "take names from it, and send a record"};
+    case Turn::clear: return FrameInfo{"", "forget the user's names"};
+    case Turn::settle:
+      return FrameInfo{
+          "", "let go of what belongs to this process, before its memory becomes an image"};
+  }
+  return std::nullopt;
+}
+
+std::optional<FrameInfo> frame_info(SessionWord word) noexcept {
+  switch (word) {
+    case SessionWord::call:
+      return FrameInfo{"number (4 bytes, little endian), name, NUL, arguments as JSON",
+                       "calls a callback of the host"};
+    case SessionWord::forget_call: return FrameInfo{"number", "the call is not wanted any more"};
+    case SessionWord::stops: return FrameInfo{"", "the request to stop has arrived, and is obeyed"};
+    case SessionWord::record: return FrameInfo{"JSON", "how the turn ended"};
+    case SessionWord::bytes: return FrameInfo{"bytes", "a piece of the state that was asked for"};
+    case SessionWord::trace:
+      return FrameInfo{"JSON texts with a line feed after each", "events of a traced execution"};
+  }
+  return std::nullopt;
+}
+
+std::optional<FrameInfo> frame_info(HostReply reply) noexcept {
+  switch (reply) {
+    case HostReply::result: return FrameInfo{"JSON", "the call's result"};
+    case HostReply::error:
+      return FrameInfo{"JSON", "the call's error: kind, callback, message, type"};
+  }
+  return std::nullopt;
+}
+
+std::optional<FrameInfo> frame_info(Magic magic) noexcept {
+  if (magic == request::system_call)
+    return FrameInfo{"number, marks, six words (4 bytes each), data",
+                     "a system call of the Linux interface, on the data in place"};
+  if (magic == request::make_immortal)
+    return FrameInfo{"addresses of objects", "their reference counts never change any more"};
+  if (magic == request::peek)
+    return FrameInfo{"address, room", "the room gets what is in the guest's own memory there"};
+  if (magic == request::signal_words)
+    return FrameInfo{"five words",
+                     "where the interpreter is told of signals (kernel::InterpreterSignals)"};
+  if (magic == request::change_package)
+    return FrameInfo{"`i` or `u`, a name with zeros up to the end",
+                     "installs or uninstalls a package of the build"};
+  if (magic == request::open_wheel)
+    return FrameInfo{"descriptor, size (8 bytes), SHA-256, address",
+                     "opens a file of the host's cache of wheels, or one to keep there"};
+  if (magic == request::show_figure)
+    return FrameInfo{"path with zeros up to the end", "a figure was shown, and is in that file"};
+  return std::nullopt;
+}
+
+}  // namespace cloche::python
