@@ -159,6 +159,7 @@ http::Admission Application::admit_remote(const http::Request& head) {
 http::Admission Application::admit_known(const http::Request& head) {
   if (mcp::HttpDoor::is_mine(head)) return parts_.mcp.admit(head);
   if (is_remote(head.path)) return admit_remote(head);
+  if (is_console(head.path)) return parts_.console->admit(head);
   const bool only_reads = head.method == "GET" || head.method == "HEAD";
   if (only_reads && find_api_page(head, api_)) return {1024};
   std::string path;
@@ -191,6 +192,7 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
          {{"Content-Type", std::string(page->type)}, {"Cache-Control", "max-age=300"}},
          std::string(page->content)});
   }
+  if (is_console(request.path)) return counted->send(parts_.console->answer(request));
   if (is_remote(request.path)) return parts_.remote.open(std::move(request), counted);
   std::string path;
   const bool to_rest = is_rest(request.path, path);

@@ -3,6 +3,7 @@
 // requests.
 #pragma once
 
+#include "doors/console/console_door.h"
 #include "doors/http/answer_memory.h"
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
@@ -24,6 +25,7 @@ class Application final : public http::Application {
     rest::RestDoor& rest;
     mcp::HttpDoor& mcp;
     remote::RemoteDoor& remote;
+    console::ConsoleDoor* console;  // null: there is none
     http::Metrics& metrics;
     http::Log& log;
     const http::OriginGuard& guard;
@@ -40,6 +42,9 @@ class Application final : public http::Application {
   bool is_rest(const std::string& path, std::string& rest_path) const;
   bool is_remote(std::string_view path) const {
     return api_ == Api::sessions && path == remote::RemoteDoor::path;
+  }
+  bool is_console(std::string_view path) const {
+    return parts_.console && api_ == Api::sessions && console::ConsoleDoor::is_own(path);
   }
   http::Admission admit_known(const http::Request& head);
   http::Admission admit_remote(const http::Request& head);

@@ -23,6 +23,7 @@ at the root; the steps of `sbs` are at the root with --api steps; the Model Cont
   --allow-host NAME         a further name by which clients call this server; may be repeated; * is any. Where no token is
                             asked for, requests to other names than localhost, its address and these are refused
   --allow-origin ORIGIN     whose pages may use it from a browser, such as https://app.example; may be repeated
+  --no-console              leaves out /console, the page for people
   --tls-cert FILE --tls-key FILE
                             HTTPS, with these PEM files
 
@@ -267,6 +268,10 @@ Options parse(const std::vector<std::string>& words, Api api) {
     if (const std::size_t equals = name.find('='); equals != std::string::npos) {
       value = name.substr(equals + 1);
       name.resize(equals);
+    }
+    if (name == "--no-console" && !value) {
+      options.use_console = false;
+      continue;
     }
     const auto setter = setters.find(name);
     if (setter == setters.end()) throw UsageError{"there is no option '" + name + "'"};

@@ -30,6 +30,7 @@ struct Options {
   std::vector<std::string> mcp_network;
   std::vector<std::string> mcp_allow;
   mcp::ToolSet mcp_tools = mcp::ToolSet::all;
+  bool use_console = true;
   bool use_ssh_port = false;
   std::uint16_t ssh_port = 0;
   std::string ssh_host_key;              // a file; empty: the usual place

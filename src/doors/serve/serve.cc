@@ -158,8 +158,11 @@ int serve(Options options) {
                       return static_cast<std::uint64_t>(metrics.sum("cloche_http_requests_total"));
                     }},
       remote::RemoteDoor::Doorkeepers{tokens, logins, guard});
-  application.emplace(Application::Parts{*steps, *rest, *mcp, *remote, metrics, log, guard, tokens},
-                      options.api);
+  console::ConsoleDoor console({tokens, logins, guard});
+  application.emplace(
+      Application::Parts{*steps, *rest, *mcp, *remote, options.use_console ? &console : nullptr,
+                         metrics, log, guard, tokens},
+      options.api);
   http::Server server(options.http, *application);
   if (options.use_ssh_port) ssh.listen(options.http.host, options.ssh_port);
 

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/console/console_door.h"
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "doors/console/console_assets.h"
+
+namespace cloche::console {
+namespace {
+
+constexpr std::uint64_t body_max_bytes = 16 << 10;
+// Tokens cannot be guessed by trying; this keeps somebody who tries from filling the log.
+constexpr std::size_t failures_a_minute = 60;
+constexpr std::string_view login_path = "/console/login";
+constexpr std::string_view logout_path = "/console/logout";
+
+// xterm sets attributes of style; nothing else is but the page's own.
+constexpr const char* policy =
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' blob: data:; connect-src 'self'; font-src 'self'; frame-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+http::Response error(int status, std::string_view sentence) {
+  return http::json_response(status, Json{{"error", std::string(sentence)}}.dump());
+}
+
+http::Response asset_response(const Asset& asset) {
+  http::Response response{200, {}, std::string(asset.content)};
+  response.fields = {
+      {"Content-Type", std::string(asset.type)},
+      {"X-Content-Type-Options", "nosniff"},
+      {"Referrer-Policy", "no-referrer"},
+      {"Content-Security-Policy", policy},
+      {"Cross-Origin-Opener-Policy", "same-origin"},
+      {"Cache-Control", asset.is_immutable ? "public, max-age=31536000, immutable" : "no-cache"}};
+  if (asset.is_compressed) response.fields.emplace_back("Content-Encoding", "gzip");
+  return response;
+}
+
+}  // namespace
+
+bool ConsoleDoor::is_own(std::string_view path) {
+  return path == "/console" || path.starts_with("/console/");
+}
+
+http::Admission ConsoleDoor::admit(const http::Request& head) {
+  const bool only_reads = head.method == "GET" || head.method == "HEAD";
+  if (only_reads && find_asset(head.path)) return {1024};
+  const bool is_known = head.path == login_path || (head.path == logout_path && !only_reads);
+  if (!is_known) return {0, error(404, "there is no such page: the console is at /console")};
+  if (!only_reads && head.method != "POST") return {0, error(405, "send it by POST")};
+  // Only the console's own page asks here.
+  const auto fault = parts_.tokens.empty() ? parts_.guard.fault(head, http::OriginGuard::Body::json)
+                                           : parts_.guard.page_fault(head);
+  if (fault) return {0, error(fault->status, fault->sentence)};
+  return {body_max_bytes};
+}
+
+http::Response ConsoleDoor::answer(const http::Request& request) {
+  const bool only_reads = request.method == "GET" || request.method == "HEAD";
+  if (only_reads) {
+    if (const Asset* asset = find_asset(request.path)) return asset_response(*asset);
+    const bool needs_token = !parts_.tokens.empty();
+    const bool is_in = !needs_token || parts_.logins.owner_of(request).has_value();
+    http::Response told = http::json_response(
+        200, fmt::format(R"({{"tokens":{},"loggedIn":{}}})", needs_token, is_in));
+    told.fields.emplace_back("Cache-Control", "no-store");
+    return told;
+  }
+  if (request.path == login_path) return log_in(request);
+  http::Response forgotten{204, {{"Set-Cookie", parts_.logins.log_out(request)}}, {}};
+  return forgotten;
+}
+
+bool ConsoleDoor::may_try() {
+  const auto now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  while (!failures_.empty() && now - failures_.front() > std::chrono::minutes(1))
+    failures_.pop_front();
+  return failures_.size() < failures_a_minute;
+}
+
+http::Response ConsoleDoor::log_in(const http::Request& request) {
+  const Json body = Json::parse(request.body, nullptr, false);
+  const auto token = body.is_object() ? body.find("token") : body.end();
+  if (token == body.end() || !token->is_string())
+    return error(400, "the body must be {\"token\": ...}");
+  if (!may_try()) return error(429, "too many wrong tokens: wait a minute");
+  const auto owner = parts_.tokens.owner_of(token->get_ref<const std::string&>());
+  if (!owner) {
+    const std::lock_guard lock(mutex_);
+    failures_.push_back(std::chrono::steady_clock::now());
+    return error(401, "this token is not known here");
+  }
+  return {204, {{"Set-Cookie", parts_.logins.log_in(*owner, request.secure)}}, {}};
+}
+
+}  // namespace cloche::console
