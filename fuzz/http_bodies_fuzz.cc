@@ -9,9 +9,9 @@
 #include "cloche/check.h"
 #include "doors/http/framing.h"
 #include "doors/http/message.h"
+#include "doors/http/multipart.h"
 #include "doors/http/origin_guard.h"
 #include "doors/rest/bodies.h"
-#include "doors/rest/multipart.h"
 #include "doors/steps/python_json.h"
 #include "doors/steps/step_request.h"
 
@@ -86,9 +86,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   write_string(input, piece);
   check_head(input, piece);
   const std::size_t line = std::min(input.find('\n'), input.size());
-  if (const auto boundary = rest::multipart_boundary(input.substr(0, line))) {
+  if (const auto boundary = http::multipart_boundary(input.substr(0, line))) {
     const auto part =
-        rest::find_part(input.substr(std::min(line + 1, input.size())), *boundary, "file");
+        http::find_part(input.substr(std::min(line + 1, input.size())), *boundary, "file");
     CLOCHE_CHECK(!part || part->content.size() <= input.size());
   }
   (void)rest::read_create(input);

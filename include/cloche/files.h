@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files: the host's hand in a sandbox's file system. It acts as the sandbox's user, so it may do
-// what a command in the sandbox may; relative paths start in the home folder. Paths never lead out
-// of the sandbox.
+// Files: the host's hand in a sandbox's file system. It acts as the sandbox's user (or its root),
+// so it may do what a command in the sandbox may; relative paths start in the home folder. Paths
+// never lead out of the sandbox.
 //
 // Thread-safe. Errors are the Errnos of the system calls of the same meaning.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cloche/result.h"
+#include "cloche/run.h"
 
 namespace cloche {
 
@@ -33,6 +35,9 @@ struct FileInfo {
   std::int64_t modified_ns = 0;  // since 1970, UTC
   std::int64_t created_ns = 0;
   std::string target;  // of a symbolic link
+  std::uint32_t user = 0;
+  std::uint32_t group = 0;
+  std::uint64_t inode = 0;
 };
 
 class Files {
@@ -63,13 +68,20 @@ class Files {
   // Times are since 1970, UTC.
   Result<void> set_times(std::string_view path, std::int64_t accessed_ns, std::int64_t modified_ns);
   Result<void> make_symlink(std::string_view target, std::string_view path);
+  // Where a path leads, without symbolic links, "." and "..".
+  Result<std::string> resolve(std::string_view path) const;
+  // Extended attributes of the name space "user.": names with it. Follow symbolic links.
+  Result<std::map<std::string, std::string>> attributes(std::string_view path) const;
+  Result<void> set_attribute(std::string_view path, std::string_view name, std::string_view value);
+  Result<void> remove_attribute(std::string_view path, std::string_view name);
   // '*', '?', '[...]', and '**' for any number of folders; sorted.
   Result<std::vector<std::string>> glob(std::string_view pattern) const;
 
  private:
   friend class Sandbox;
-  explicit Files(sandbox::SandboxState& state) : state_(state) {}
+  Files(sandbox::SandboxState& state, Account account) : state_(state), account_(account) {}
   sandbox::SandboxState& state_;
+  const Account account_;
 };
 
 }  // namespace cloche

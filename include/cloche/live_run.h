@@ -54,6 +54,10 @@ struct LiveRunOptions {
   std::string terminal_type = "xterm-256color";  // TERM, where `terminal` is set
 
   std::function<void()> on_room;
+  // With the command, after a moment for what it has left behind and still writes; or, unless a
+  // signal has ended the command, when nothing holds its streams any more.
+  enum class End : std::uint8_t { of_command, of_streams } end = End::of_command;
+
   // Once, after the last output of the command; also for a command that could not be started.
   std::function<void(const RunResult&)> on_end;
 };
@@ -81,6 +85,9 @@ class LiveRun {
   Result<void> signal(int number);
   // Ends the command and all that it started, at once: the result says `killed`.
   void kill();
+
+  // Of the command, as it knows itself; 0: it could not be started.
+  int pid() const noexcept;
 
   // The end, once it is there: nothing when `limit` is over first.
   std::optional<RunResult> wait_for(std::chrono::milliseconds limit);

@@ -21,6 +21,10 @@ enum class Stream : std::uint8_t { out = 1, err = 2 };
 // writer and nothing is lost. It must not throw, and must not call the same sandbox.
 using OutputCallback = std::function<void(Stream stream, std::string_view data)>;
 
+// Whose name something is done in: the sandbox's user, or its root, whom no permission of a file
+// stops. Neither has anything of the host.
+enum class Account : std::uint8_t { user, root };
+
 // Which shell runs a script.
 enum class ShellState : std::uint8_t {
   // A new one, gone with the run. Runs are independent, and may run side by side.
@@ -44,10 +48,13 @@ struct RunOptions {
   // For a script.
   ShellState shell = ShellState::fresh;
 
+  // For what is not of the kept shell.
+  Account account = Account::user;
+
   // Added to the sandbox's environment for this run.
   std::map<std::string, std::string> environment;
-  // Absolute, or relative to the sandbox's directory; empty: that directory, or where the kept
-  // shell is.
+  // Absolute, or relative to the account's home folder; empty: that folder, or where the kept shell
+  // is.
   std::string cwd;
 
   // The command's standard input: these bytes, or what this descriptor of the host gives until its

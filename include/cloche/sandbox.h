@@ -49,7 +49,11 @@ struct SandboxOptions {
   std::uint32_t process_limit = 64;
   std::uint32_t open_file_limit = 1024;            // per process
   std::map<std::string, std::string> environment;  // added to the usual one
-  std::vector<std::string> packages;               // Python packages, importable from the start
+  // What its user is called, and where that is at home: an absolute path that is made. Another one
+  // than the usual has a link to it at the usual place.
+  std::string user = "sandbox";
+  std::string home = "/workspace";
+  std::vector<std::string> packages;  // Python packages, importable from the start
   std::vector<Mount> mounts;
   // A file of `cloche image build` or PythonSession::checkpoint: Python starts from it, with all
   // that was imported and set up there, and with its packages. Empty: none.
@@ -106,6 +110,10 @@ class Sandbox {
   // Ends every run in progress and every process, from another thread; the sandbox stays usable.
   void cancel();
 
+  // Stops every process where it is, until it is to go on; nothing else may be begun meanwhile.
+  void freeze();
+  void thaw();
+
   // The next run of the kept shell has a new one, without variables, in the home folder. Waits for
   // the run that is in progress in it.
   void restart_shell();
@@ -117,6 +125,7 @@ class Sandbox {
   std::vector<std::string> network_rules() const;
 
   Files& files() noexcept;
+  Files& files(Account account) noexcept;
 
   // The environment of the runs that follow.
   void set_environment(const std::string& name, const std::string& value);
@@ -151,6 +160,7 @@ class Sandbox {
   explicit Sandbox(std::unique_ptr<sandbox::SandboxState> state);
   std::unique_ptr<sandbox::SandboxState> state_;
   Files files_;
+  Files root_files_;
 };
 
 }  // namespace cloche

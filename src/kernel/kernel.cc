@@ -63,6 +63,7 @@ Result<ProcessPtr> Kernel::spawn(const SpawnRequest& request) {
   process->session = std::make_shared<TtySession>(process->pid());
   process->job = ++last_job_;
   process->host_waits = true;
+  process->credentials = request.credentials;
   process->fds.set_limit(options_.limits.max_open_files);
   process->limits = initial_limits();
   CLOCHE_ASSIGN(process->cwd, files_->lookup(files_->root(), request.cwd, vfs::Follow::yes,
@@ -154,6 +155,23 @@ void Kernel::signal_job(JobId job, int signo) {
   const std::lock_guard lock(mutex_);
   for (const auto& [pid, process] : processes_) {
     if (process->job == job) (void)post(*process, SignalInfo{.signo = signo, .code = si_kernel});
+  }
+}
+
+void Kernel::stop_all() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [pid, process] : std::map(processes_)) {
+    if (process->state != ProcessState::running || parked_.contains(pid)) continue;
+    stopped_.push_back(process);
+    (void)post(*process, SignalInfo{.signo = sigstop, .code = si_kernel});
+  }
+}
+
+void Kernel::continue_all() {
+  const std::lock_guard lock(mutex_);
+  for (const std::weak_ptr<Process>& each : std::exchange(stopped_, {})) {
+    if (const ProcessPtr process = each.lock())
+      (void)post(*process, SignalInfo{.signo = sigcont, .code = si_kernel});
   }
 }
 

@@ -89,6 +89,7 @@ struct SpawnRequest {
   std::vector<std::string> argv;
   std::vector<std::string> environment;
   std::string cwd = "/";
+  vfs::Credentials credentials;
   std::map<std::int32_t, FilePtr> files;  // descriptor -> file
   std::shared_ptr<Terminal> terminal;     // becomes the controlling terminal
   // Parked: nothing runs before the first Kernel::resume, or a signal.
@@ -123,6 +124,10 @@ class Kernel {
   void kill_job(JobId job);
   // A signal to all processes of a job; returns at once.
   void signal_job(JobId job, int signo);
+  // Stops all processes that are not stopped, but for parked ones, which do nothing; and has those
+  // go on again. A continued one sees nothing but that time has passed.
+  void stop_all();
+  void continue_all();
   // Ids, for the tests and figures.
   std::size_t process_count();
 
@@ -206,7 +211,8 @@ class Kernel {
   JobId last_job_ = 0;
   std::uint64_t kills_ = 0;
   std::chrono::nanoseconds cpu_of_ended_{0};
-  std::uint32_t computing_ = 0;  // tasks that neither sleep nor are parked
+  std::vector<std::weak_ptr<Process>> stopped_;  // by stop_all
+  std::uint32_t computing_ = 0;                  // tasks that neither sleep nor are parked
   std::uint64_t last_file_id_ = 0;
   std::size_t live_tasks_ = 0;  // parked ones too
   std::map<Pid, std::unique_ptr<Task>> parked_;

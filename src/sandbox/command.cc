@@ -53,14 +53,15 @@ std::string_view trap_words(std::string_view message) {
 
 }  // namespace
 
-std::string directory_of(const std::string& cwd) {
-  if (cwd.starts_with('/')) return cwd;
-  return cwd.empty() ? std::string(home_folder) : std::string(home_folder) + "/" + cwd;
+std::string directory_of(const SandboxState& state, const RunOptions& options) {
+  if (options.cwd.starts_with('/')) return options.cwd;
+  const std::string home = options.account == Account::root ? std::string(root_home) : state.home();
+  return options.cwd.empty() ? home : home + "/" + options.cwd;
 }
 
-Result<void> check_directory(SandboxState& state, const std::string& cwd) {
-  return state.with_files([&](vfs::PathOperations& ops) -> Result<void> {
-    CLOCHE_ASSIGN(const auto info, ops.stat(directory_of(cwd)));
+Result<void> check_directory(SandboxState& state, const RunOptions& options) {
+  return state.with_files(options.account, [&](vfs::PathOperations& ops) -> Result<void> {
+    CLOCHE_ASSIGN(const auto info, ops.stat(directory_of(state, options)));
     if (info.stat.type != vfs::FileType::directory) return Errno::notdir;
     return {};
   });
@@ -68,8 +69,15 @@ Result<void> check_directory(SandboxState& state, const std::string& cwd) {
 
 Result<kernel::SpawnRequest> command_request(SandboxState& state, const RunOptions& options) {
   kernel::SpawnRequest request;
-  request.environment = state.environment(options.environment);
-  request.cwd = directory_of(options.cwd);
+  std::map<std::string, std::string> environment = options.environment;
+  if (options.account == Account::root) {
+    environment.try_emplace("HOME", root_home);
+    environment.try_emplace("USER", "root");
+    environment.try_emplace("LOGNAME", "root");
+  }
+  request.environment = state.environment(environment);
+  request.credentials = state.credentials(options.account);
+  request.cwd = directory_of(state, options);
   request.argv = argv_of(options);
   if (!options.argv.empty()) {
     CLOCHE_ASSIGN(request.path, find_in_path(state, options.argv.front()));
@@ -161,10 +169,11 @@ RunResult not_started(SandboxState& state, const RunOptions& options, Errno erro
   result.status = RunStatus::not_started;
   result.exit_code = error == Errno::noent ? status_not_found : status_not_executable;
   const std::string what = options.argv.empty() ? std::string(shell) : options.argv.front();
-  const Result<void> there = check_directory(state, options.cwd);
-  result.reason = there ? fmt::format("cannot start {}: {}", what, errno_info(error).message)
-                        : fmt::format("cannot start {} in {}: {}", what, directory_of(options.cwd),
-                                      errno_info(there.error()).message);
+  const Result<void> there = check_directory(state, options);
+  result.reason = there
+                      ? fmt::format("cannot start {}: {}", what, errno_info(error).message)
+                      : fmt::format("cannot start {} in {}: {}", what, directory_of(state, options),
+                                    errno_info(there.error()).message);
   return result;
 }
 

@@ -28,10 +28,10 @@ Result<kernel::SpawnRequest> command_request(SandboxState& state, const RunOptio
 // The same; the user's login shell where there is neither.
 Result<kernel::SpawnRequest> live_command_request(SandboxState& state, const RunOptions& options);
 
-// Where a relative `cwd` leads: below the home folder. Empty: the home folder.
-std::string directory_of(const std::string& cwd);
+// Where its `cwd` leads: a relative one below the home folder. Empty: the home folder.
+std::string directory_of(const SandboxState& state, const RunOptions& options);
 // ENOENT, ENOTDIR and the like, when there is no such directory.
-Result<void> check_directory(SandboxState& state, const std::string& cwd);
+Result<void> check_directory(SandboxState& state, const RunOptions& options);
 
 // Starts the request, and drops its files: they are referred to by the process and the ports alone.
 Result<kernel::ProcessPtr> spawn(kernel::Kernel& kernel, kernel::SpawnRequest request);

@@ -28,7 +28,10 @@ FileInfo sandbox::info_of(const vfs::FileInfo& info) {
           .mode = info.stat.mode,
           .modified_ns = info.stat.mtime.s * ns_per_s + info.stat.mtime.ns,
           .created_ns = info.stat.btime.s * ns_per_s + info.stat.btime.ns,
-          .target = info.target};
+          .target = info.target,
+          .user = info.stat.uid,
+          .group = info.stat.gid,
+          .inode = info.stat.ino};
 }
 
 namespace {
@@ -44,80 +47,107 @@ Result<FileInfo> info_at(vfs::PathOperations& ops, std::string_view path, vfs::F
 
 Result<std::string> Files::read(std::string_view path, std::uint64_t limit_bytes) const {
   return state_.with_files(
-      [&](vfs::PathOperations& ops) { return ops.read_file(path, limit_bytes); });
+      account_, [&](vfs::PathOperations& ops) { return ops.read_file(path, limit_bytes); });
 }
 
 Result<std::string> Files::read_range(std::string_view path, std::uint64_t offset,
                                       std::size_t size_bytes) const {
   return state_.with_files(
-      [&](vfs::PathOperations& ops) { return ops.read_range(path, offset, size_bytes); });
+      account_, [&](vfs::PathOperations& ops) { return ops.read_range(path, offset, size_bytes); });
 }
 
 Result<void> Files::write(std::string_view path, std::string_view content, std::uint32_t mode) {
-  return state_.with_files([&](vfs::PathOperations& ops) {
+  return state_.with_files(account_, [&](vfs::PathOperations& ops) {
     return ops.write_file(path, content, mode, vfs::Parents::make);
   });
 }
 
 Result<void> Files::append(std::string_view path, std::string_view content) {
-  return state_.with_files([&](vfs::PathOperations& ops) {
+  return state_.with_files(account_, [&](vfs::PathOperations& ops) {
     return ops.write_file(path, content, 0644, vfs::Parents::make, vfs::WriteMode::append);
   });
 }
 
 Result<std::vector<FileInfo>> Files::list(std::string_view path) const {
-  return state_.with_files([&](vfs::PathOperations& ops) -> Result<std::vector<FileInfo>> {
-    CLOCHE_ASSIGN(const std::vector<vfs::FileInfo> found, ops.list(path, entries_max));
-    std::vector<FileInfo> infos;
-    infos.reserve(found.size());
-    for (const vfs::FileInfo& info : found) infos.push_back(info_of(info));
-    return infos;
-  });
+  return state_.with_files(
+      account_, [&](vfs::PathOperations& ops) -> Result<std::vector<FileInfo>> {
+        CLOCHE_ASSIGN(const std::vector<vfs::FileInfo> found, ops.list(path, entries_max));
+        std::vector<FileInfo> infos;
+        infos.reserve(found.size());
+        for (const vfs::FileInfo& info : found) infos.push_back(info_of(info));
+        return infos;
+      });
 }
 
 Result<FileInfo> Files::stat(std::string_view path) const {
   return state_.with_files(
-      [&](vfs::PathOperations& ops) { return info_at(ops, path, vfs::Follow::yes); });
+      account_, [&](vfs::PathOperations& ops) { return info_at(ops, path, vfs::Follow::yes); });
 }
 
 Result<FileInfo> Files::link_stat(std::string_view path) const {
   return state_.with_files(
-      [&](vfs::PathOperations& ops) { return info_at(ops, path, vfs::Follow::no); });
+      account_, [&](vfs::PathOperations& ops) { return info_at(ops, path, vfs::Follow::no); });
 }
 
 Result<void> Files::make_directory(std::string_view path) {
-  return state_.with_files(
-      [&](vfs::PathOperations& ops) { return ops.make_dir(path, 0755, vfs::Parents::make); });
+  return state_.with_files(account_, [&](vfs::PathOperations& ops) {
+    return ops.make_dir(path, 0755, vfs::Parents::make);
+  });
 }
 
 Result<void> Files::make_one_directory(std::string_view path) {
-  return state_.with_files(
-      [&](vfs::PathOperations& ops) { return ops.make_dir(path, 0755, vfs::Parents::must_exist); });
+  return state_.with_files(account_, [&](vfs::PathOperations& ops) {
+    return ops.make_dir(path, 0755, vfs::Parents::must_exist);
+  });
 }
 
 Result<void> Files::remove(std::string_view path) {
-  return state_.with_files([&](vfs::PathOperations& ops) { return ops.remove(path); });
+  return state_.with_files(account_, [&](vfs::PathOperations& ops) { return ops.remove(path); });
 }
 
 Result<void> Files::remove_all(std::string_view path) {
-  return state_.with_files([&](vfs::PathOperations& ops) { return ops.remove_all(path); });
+  return state_.with_files(account_,
+                           [&](vfs::PathOperations& ops) { return ops.remove_all(path); });
 }
 
 Result<void> Files::rename(std::string_view from, std::string_view to) {
-  return state_.with_files([&](vfs::PathOperations& ops) { return ops.rename(from, to); });
+  return state_.with_files(account_,
+                           [&](vfs::PathOperations& ops) { return ops.rename(from, to); });
 }
 
 Result<void> Files::change_mode(std::string_view path, std::uint32_t mode) {
-  return state_.with_files([&](vfs::PathOperations& ops) { return ops.chmod(path, mode); });
+  return state_.with_files(account_,
+                           [&](vfs::PathOperations& ops) { return ops.chmod(path, mode); });
 }
 
 Result<void> Files::make_symlink(std::string_view target, std::string_view path) {
-  return state_.with_files([&](vfs::PathOperations& ops) { return ops.symlink(target, path); });
+  return state_.with_files(account_,
+                           [&](vfs::PathOperations& ops) { return ops.symlink(target, path); });
+}
+
+Result<std::string> Files::resolve(std::string_view path) const {
+  return state_.with_files(account_, [&](vfs::PathOperations& ops) { return ops.real_path(path); });
+}
+
+Result<std::map<std::string, std::string>> Files::attributes(std::string_view path) const {
+  return state_.with_files(account_,
+                           [&](vfs::PathOperations& ops) { return ops.attributes(path); });
+}
+
+Result<void> Files::set_attribute(std::string_view path, std::string_view name,
+                                  std::string_view value) {
+  return state_.with_files(
+      account_, [&](vfs::PathOperations& ops) { return ops.set_attribute(path, name, value); });
+}
+
+Result<void> Files::remove_attribute(std::string_view path, std::string_view name) {
+  return state_.with_files(
+      account_, [&](vfs::PathOperations& ops) { return ops.remove_attribute(path, name); });
 }
 
 Result<std::vector<std::string>> Files::glob(std::string_view pattern) const {
   return state_.with_files(
-      [&](vfs::PathOperations& ops) { return ops.glob(pattern, entries_max); });
+      account_, [&](vfs::PathOperations& ops) { return ops.glob(pattern, entries_max); });
 }
 
 }  // namespace cloche

@@ -21,9 +21,10 @@ void add(std::string& frame, const std::map<std::string, std::string>& variables
   for (const auto& [name, value] : variables) add(frame, name + "=" + value);
 }
 
-std::string frame_of(const RunOptions& options, const std::map<std::string, std::string>& to_set) {
+std::string frame_of(const SandboxState& state, const RunOptions& options,
+                     const std::map<std::string, std::string>& to_set) {
   std::string frame;
-  add(frame, options.cwd.empty() ? std::string() : directory_of(options.cwd));
+  add(frame, options.cwd.empty() ? std::string() : directory_of(state, options));
   add(frame, std::to_string(options.arguments.size()));
   for (const std::string& argument : options.arguments) add(frame, argument);
   add(frame, to_set);
@@ -115,7 +116,7 @@ RunResult KeptShell::run(const RunOptions& options) {
 
 Result<void> KeptShell::check_start(const RunOptions& options) const {
   if (options.cwd.empty()) return {};
-  return check_directory(state_, options.cwd);
+  return check_directory(state_, options);
 }
 
 Result<void> KeptShell::ensure_process() {
@@ -123,7 +124,7 @@ Result<void> KeptShell::ensure_process() {
   if (process_) image_ = process_->image();
   process_.reset();
   if (!image_) applied_.clear();
-  CLOCHE_ASSIGN(process_, ShellProcess::start(state_.kernel(), image_));
+  CLOCHE_ASSIGN(process_, ShellProcess::start(state_.kernel(), state_.home(), image_));
   image_.reset();
   return {};
 }
@@ -163,7 +164,7 @@ RunResult KeptShell::run_now(const RunOptions& options, std::uint64_t cancellati
   const kernel::Deadline deadline = kernel::deadline_after(limit);
   Environment environment = this->environment();
   Ports ports(state_, options);
-  ShellTurn turn{frame_of(options, environment.to_set), ports.files()};
+  ShellTurn turn{frame_of(state_, options, environment.to_set), ports.files()};
   ports.start_input();
   const ShellTurnResult end = process_->run(std::move(turn), deadline, options.stop);
 

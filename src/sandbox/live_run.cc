@@ -105,6 +105,7 @@ void LiveRunState::drive() {
   if (process_) {
     watch();
     const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process_, std::nullopt);
+    if (options_.end == LiveRunOptions::End::of_streams && status->is_exited()) await_streams();
     let_settle(kernel_, process_->job, outputs_);
     const bool cancelled = killed_ || state_.cancelled_since(cancellations_);
     set_ended(result_, *status, *process_, cancelled ? Cancelled::yes : Cancelled::no);
@@ -127,6 +128,29 @@ void LiveRunState::watch() {
     lock.unlock();
     kernel_.signal_job(process_->job, kernel::sigkill);
     lock.lock();
+  }
+}
+
+// What holds the streams may close them at any time, and nobody is told.
+void LiveRunState::await_streams() {
+  constexpr std::chrono::milliseconds longest{50};
+  std::chrono::milliseconds pause{1};
+  std::unique_lock lock(kernel_.mutex());
+  kernel::Waiter waiter;
+  const std::array<kernel::WaitQueue*, 1> queues{&process_->ended};
+  const auto held = [this] {
+    const bool by_somebody = outputs_.out.file.use_count() > 1 || outputs_.err.file.use_count() > 1;
+    return !terminal_ && by_somebody && !killed_ && !timed_out_;
+  };
+  while (held()) {
+    if (deadline_ && std::chrono::steady_clock::now() >= *deadline_) {
+      timed_out_ = true;
+      lock.unlock();
+      kernel_.signal_job(process_->job, kernel::sigkill);
+      return;
+    }
+    (void)waiter.sleep(kernel_.mutex(), queues, std::chrono::steady_clock::now() + pause);
+    pause = std::min(pause * 2, longest);
   }
 }
 
@@ -272,7 +296,7 @@ void LiveRunState::kill() {
   if (!process_) return;
   {
     const std::lock_guard lock(kernel_.mutex());
-    if (process_->status) return;
+    if (process_->status && options_.end == LiveRunOptions::End::of_command) return;
     killed_ = true;
   }
   kernel_.signal_job(process_->job, kernel::sigkill);
@@ -302,6 +326,8 @@ void LiveRun::close_input() { state_->close_input(); }
 void LiveRun::resize(const TerminalSize& size) { state_->resize(size); }
 Result<void> LiveRun::signal(int number) { return state_->signal(number); }
 void LiveRun::kill() { state_->kill(); }
+
+int LiveRun::pid() const noexcept { return state_->pid(); }
 
 std::optional<RunResult> LiveRun::wait_for(std::chrono::milliseconds limit) {
   return state_->wait_for(limit);

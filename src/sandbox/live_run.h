@@ -30,6 +30,7 @@ class LiveRunState {
   void resize(const TerminalSize& size);
   Result<void> signal(int number);
   void kill();
+  int pid() const noexcept { return process_ ? process_->pid() : 0; }
   std::optional<RunResult> wait_for(std::optional<std::chrono::milliseconds> limit);
 
  private:
@@ -39,7 +40,8 @@ class LiveRunState {
 
   // The thread.
   void drive();
-  void watch();  // until the process has ended and its output has been passed on
+  void watch();          // until the process has ended and its output has been passed on
+  void await_streams();  // until nothing holds them, or all is killed
   bool pass_on_screen(std::unique_lock<std::mutex>& lock);
   void show(std::string_view text);
   bool tell_of_room(std::unique_lock<std::mutex>& lock);

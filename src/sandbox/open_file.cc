@@ -102,21 +102,22 @@ Result<std::unique_ptr<OpenFile>> Files::open(std::string_view path, const OpenM
   vfs::Access access = vfs::Access::none;
   if (mode.read) access = access | vfs::Access::read;
   if (mode.write || mode.truncate) access = access | vfs::Access::write;
-  return state_.with_files([&](vfs::PathOperations& ops) -> Result<std::unique_ptr<OpenFile>> {
-    const auto create_mode = mode.create ? std::optional(mode.mode) : std::nullopt;
-    const auto existing =
-        mode.create && mode.exclusive ? vfs::Existing::error : vfs::Existing::fine;
-    CLOCHE_ASSIGN(std::unique_ptr<vfs::NodeIo> io,
-                  ops.open_file(path, access, create_mode, existing));
-    if (mode.truncate) CLOCHE_TRY(io->truncate(0));
-    return std::unique_ptr<OpenFile>(new OpenFile(
-        std::make_unique<OpenFile::State>(OpenFile::State{state_, ops.user(), std::move(io)})));
-  });
+  return state_.with_files(
+      account_, [&](vfs::PathOperations& ops) -> Result<std::unique_ptr<OpenFile>> {
+        const auto create_mode = mode.create ? std::optional(mode.mode) : std::nullopt;
+        const auto existing =
+            mode.create && mode.exclusive ? vfs::Existing::error : vfs::Existing::fine;
+        CLOCHE_ASSIGN(std::unique_ptr<vfs::NodeIo> io,
+                      ops.open_file(path, access, create_mode, existing));
+        if (mode.truncate) CLOCHE_TRY(io->truncate(0));
+        return std::unique_ptr<OpenFile>(new OpenFile(
+            std::make_unique<OpenFile::State>(OpenFile::State{state_, ops.user(), std::move(io)})));
+      });
 }
 
 Result<void> Files::set_times(std::string_view path, std::int64_t accessed_ns,
                               std::int64_t modified_ns) {
-  return state_.with_files([&](vfs::PathOperations& ops) {
+  return state_.with_files(account_, [&](vfs::PathOperations& ops) {
     return ops.set_times(path, timestamp_of(accessed_ns), timestamp_of(modified_ns));
   });
 }

@@ -24,7 +24,9 @@ void Engine::ship(const EngineOptions& options, const std::filesystem::path& fol
 }
 
 Sandbox::Sandbox(std::unique_ptr<sandbox::SandboxState> state)
-    : state_(std::move(state)), files_(*state_) {}
+    : state_(std::move(state)),
+      files_(*state_, Account::user),
+      root_files_(*state_, Account::root) {}
 Sandbox::~Sandbox() = default;
 
 namespace {
@@ -74,12 +76,17 @@ RunResult Sandbox::run_python(std::string_view source, const PythonOptions& opti
 }
 
 void Sandbox::cancel() { state_->cancel(); }
+void Sandbox::freeze() { state_->kernel().stop_all(); }
+void Sandbox::thaw() { state_->kernel().continue_all(); }
 void Sandbox::restart_shell() { state_->shell().restart(); }
 void Sandbox::set_network_rules(std::vector<std::string> allow) {
   state_->set_network_rules(std::move(allow));
 }
 std::vector<std::string> Sandbox::network_rules() const { return state_->network_rules(); }
 Files& Sandbox::files() noexcept { return files_; }
+Files& Sandbox::files(Account account) noexcept {
+  return account == Account::root ? root_files_ : files_;
+}
 
 void Sandbox::set_environment(const std::string& name, const std::string& value) {
   state_->set_environment(name, value);

@@ -18,12 +18,12 @@ namespace cloche::sandbox {
 namespace {
 
 // What a login would have. TERM is the door's.
-std::map<std::string, std::string> usual_environment() {
-  return {{"HOME", std::string(home_folder)},
-          {"USER", "sandbox"},
-          {"LOGNAME", "sandbox"},
+std::map<std::string, std::string> usual_environment(const SandboxOptions& options) {
+  return {{"HOME", options.home},
+          {"USER", options.user},
+          {"LOGNAME", options.user},
           {"SHELL", "/bin/bash"},
-          {"PATH", "/usr/local/bin:/usr/bin:/bin:/workspace/.local/bin"},
+          {"PATH", "/usr/local/bin:/usr/bin:/bin:" + options.home + "/.local/bin"},
           {"LANG", "C.UTF-8"},
           {"TZ", "UTC"},
           {"TERM", "dumb"},
@@ -40,6 +40,29 @@ std::shared_ptr<const net::SecretStore> make_secrets(const NetworkOptions& optio
   } catch (const std::invalid_argument& problem) {
     throw HostError(problem.what());
   }
+}
+
+constexpr std::size_t account_file_max_bytes = 64 << 10;
+
+// Lines of /etc/passwd or /etc/group, in which the usual user has this name and home.
+std::string with_account(std::string_view lines, std::string_view name, std::string_view home) {
+  const SandboxOptions usual;
+  std::string text;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    std::string line(lines.substr(0, end));
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+    std::string fields;
+    for (std::size_t at = 0; at <= line.size();) {
+      const std::size_t next = std::min(line.find(':', at), line.size());
+      const std::string_view field = std::string_view(line).substr(at, next - at);
+      if (at > 0) fields += ':';
+      fields += field == usual.user ? name : field == usual.home ? home : field;
+      at = next + 1;
+    }
+    text += fields + '\n';
+  }
+  return text;
 }
 
 // Where pip in a sandbox looks for the operator's wheels (userland/python/lib/pip/_sources.py).
@@ -60,7 +83,7 @@ void add_wheels(std::vector<Mount>& mounts) {
 SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
     : engine_(engine),
       options_(std::move(options)),
-      environment_(usual_environment()),
+      environment_(usual_environment(options_)),
       network_rules_(options_.network.allow),
       root_(vfs::make_fs<vfs::MemFs>(engine.base(), quota_of(options_), vfs::host_clock())),
       secrets_(make_secrets(options_.network)) {
@@ -77,11 +100,33 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
   auto space = std::make_unique<vfs::Namespace>(root_);
   mount_host_folders(*space);
   kernel_ = make_kernel(std::move(space));
+  make_home();
   use_image();
   start_network();
   python_ = std::make_unique<KeptPython>(*this);
   shell_ = std::make_unique<KeptShell>(*this);
   if (!install_wheels(of_wheels, &message)) throw HostError(message);
+}
+
+// A user of another name, at home elsewhere: as if it had been set up so.
+void SandboxState::make_home() {
+  const SandboxOptions usual;
+  if (options_.user == usual.user && options_.home == usual.home) return;
+  const auto set_up = [this](vfs::PathOperations& ops) -> Result<void> {
+    for (const char* file : {"/etc/passwd", "/etc/group"}) {
+      CLOCHE_ASSIGN(const std::string lines, ops.read_file(file, account_file_max_bytes));
+      CLOCHE_TRY(ops.write_file(file, with_account(lines, options_.user, options_.home)));
+    }
+    if (options_.home == usual_home) return {};
+    CLOCHE_TRY(ops.make_dir(options_.home, 0755, vfs::Parents::make));
+    CLOCHE_TRY(ops.change_owner(options_.home, user_.uid, user_.gid));
+    CLOCHE_TRY(ops.remove(usual_home));
+    return ops.symlink(options_.home, usual_home);
+  };
+  if (const Result<void> made = with_files(Account::root, set_up); !made) {
+    throw HostError("cannot make the home folder " + options_.home + ": " +
+                    std::string(errno_info(made.error()).message));
+  }
 }
 
 std::pair<std::vector<std::string>, std::vector<std::string>> SandboxState::split_packages(

@@ -22,7 +22,8 @@
 
 namespace cloche::sandbox {
 
-inline constexpr std::string_view home_folder = "/workspace";
+inline constexpr std::string_view usual_home = "/workspace";
+inline constexpr std::string_view root_home = "/root";
 
 class SandboxState {
  public:
@@ -52,14 +53,26 @@ class SandboxState {
   std::map<std::string, std::string> environment() const;
   void set_environment(const std::string& name, const std::string& value);
 
-  // Calls `body(PathOperations&)` as the user, starting in the home folder, under the kernel lock.
+  const std::string& home() const noexcept { return options_.home; }
+  const vfs::Credentials& credentials(Account account) const noexcept {
+    return account == Account::root ? vfs::root_credentials() : user_;
+  }
+
+  // Calls `body(PathOperations&)` as that account, starting in its home folder, under the kernel
+  // lock.
   template <typename Body>
-  auto with_files(Body&& body) {
+  auto with_files(Account account, Body&& body) {
     const std::lock_guard lock(kernel_->mutex());
     vfs::Namespace& space = kernel_->files();
-    Result<vfs::Node> home = space.lookup(space.root(), home_folder, vfs::Follow::yes, user_);
-    vfs::PathOperations ops(space, home ? *std::move(home) : space.root(), user_);
+    const vfs::Credentials& who = credentials(account);
+    const std::string_view folder = account == Account::root ? root_home : options_.home;
+    Result<vfs::Node> start = space.lookup(space.root(), folder, vfs::Follow::yes, who);
+    vfs::PathOperations ops(space, start ? *std::move(start) : space.root(), who);
     return std::forward<Body>(body)(ops);
+  }
+  template <typename Body>
+  auto with_files(Body&& body) {
+    return with_files(Account::user, std::forward<Body>(body));
   }
 
   // The files as they are now, but for what is mounted.
@@ -103,6 +116,7 @@ class SandboxState {
                std::unique_ptr<vfs::Namespace> space, vfs::TypedFsRef<vfs::MemFs> root,
                std::shared_ptr<const net::SecretStore> secrets,
                std::shared_ptr<python::OwnImage> image);
+  void make_home();
   void open_image();
   // For processes of the kernel.
   void use_image();

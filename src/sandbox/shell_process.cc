@@ -32,6 +32,7 @@ wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame) {
 // What the two sides say to each other; members are guarded by the kernel lock.
 struct ShellProcess::Shared : kernel::Resident {
   std::shared_ptr<const ShellImage> image;  // to start from; then the latest
+  std::string home;                         // where a shell without a directory is
   std::optional<std::string> request;       // a frame
   bool copying = false;                     // an image must be made, by another thread
   wasm::Outcome outcome;
@@ -123,7 +124,7 @@ void ShellProcess::Shared::copy(kernel::Task& task, std::unique_lock<std::mutex>
   next->limits = process.limits;
   next->directory = task.kernel().files().path_of(process.cwd).ok()
                         ? *task.kernel().files().path_of(process.cwd)
-                        : std::string(home_folder);
+                        : home;
   lock.unlock();
   auto memory = wasm::MemoryImage::capture(task.instance());
   lock.lock();
@@ -137,6 +138,7 @@ void ShellProcess::Shared::copy(kernel::Task& task, std::unique_lock<std::mutex>
 }
 
 Result<std::unique_ptr<ShellProcess>> ShellProcess::start(kernel::Kernel& kernel,
+                                                          const std::string& home,
                                                           std::shared_ptr<const ShellImage> from) {
   kernel::ProgramTag tag = 0;
   {
@@ -152,6 +154,7 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(kernel::Kernel& kernel
   if (!bash->module->module().info().has_export("cloche_shell_turn")) return Errno::noexec;
   auto shared = std::make_shared<Shared>();
   shared->image = from;
+  shared->home = home;
   auto program = std::make_shared<kernel::Program>(*bash);
   program->startup.run = [shared](kernel::Task& task) {
     return shared->serve(
@@ -163,11 +166,11 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(kernel::Kernel& kernel
   request.program = std::move(program);
   request.argv = {"bash"};
   request.begin = kernel::SpawnRequest::Begin::parked;
-  request.cwd = from ? from->directory : std::string(home_folder);
+  request.cwd = from ? from->directory : home;
   Result<kernel::ProcessPtr> process = kernel.spawn(request);
   if (!process && from) {
     // Its directory is gone.
-    request.cwd = home_folder;
+    request.cwd = home;
     process = kernel.spawn(request);
   }
   if (!process) return process.error();

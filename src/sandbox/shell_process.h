@@ -54,8 +54,9 @@ struct ShellTurnResult {
 
 class ShellProcess {
  public:
-  // Null: a new shell, without variables. Errors are those of Kernel::spawn.
+  // Null: a new shell, without variables, in `home`. Errors are those of Kernel::spawn.
   static Result<std::unique_ptr<ShellProcess>> start(kernel::Kernel& kernel,
+                                                     const std::string& home,
                                                      std::shared_ptr<const ShellImage> from);
   // Kills the process and waits for its end.
   ~ShellProcess();

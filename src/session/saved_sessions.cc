@@ -9,16 +9,19 @@ namespace cloche::session {
 
 Result<void> SessionManager::save(const std::shared_ptr<Session>& session) {
   look_at_memory();
-  return saver_ ? saver_->save(session) : Result<void>();
+  const bool is_saved = saver_ && session->facts().lifetime == Lifetime::of_use;
+  return is_saved ? saver_->save(session) : Result<void>();
 }
 
 Result<void> SessionManager::save_now(const std::shared_ptr<Session>& session) {
   look_at_memory();
-  return saver_ ? saver_->save_now(session) : Result<void>();
+  const bool is_saved = saver_ && session->facts().lifetime == Lifetime::of_use;
+  return is_saved ? saver_->save_now(session) : Result<void>();
 }
 
 Result<void> SessionManager::forget(Session& session, StateStore::Removal what) {
-  return saver_ ? saver_->forget(session, what) : Result<void>();
+  const bool is_saved = saver_ && session.facts().lifetime == Lifetime::of_use;
+  return is_saved ? saver_->forget(session, what) : Result<void>();
 }
 
 std::string SessionManager::save_trouble() const { return saver_ ? saver_->trouble() : ""; }

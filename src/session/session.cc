@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/session.h"
 
+#include <utility>
+
 namespace cloche::session {
 
 Session::Session(Facts facts, Twin state, SteadyTime deadline)
@@ -201,9 +203,25 @@ bool Session::pause(const std::function<void()>& stopping) {
   return true;
 }
 
+bool Session::freeze(const std::function<void()>& stopping) {
+  std::shared_ptr<Sandbox> sandbox;
+  {
+    const std::lock_guard lock(mutex_);
+    if (status_ != Status::running) return false;
+    status_ = Status::paused;
+    frozen_ = true;
+    sandbox = sandbox_;
+  }
+  stopping();
+  if (sandbox) sandbox->freeze();
+  touch();
+  return true;
+}
+
 bool Session::resume() {
   const std::lock_guard lock(mutex_);
   if (status_ != Status::paused) return false;
+  if (std::exchange(frozen_, false) && sandbox_) sandbox_->thaw();
   status_ = Status::running;
   last_activity_ = std::chrono::system_clock::now();
   last_activity_steady_ = std::chrono::steady_clock::now();
@@ -212,7 +230,9 @@ bool Session::resume() {
 
 SteadyTime Session::due(std::chrono::milliseconds idle_timeout) const {
   const std::lock_guard lock(mutex_);
-  if (idle_timeout.count() == 0 || status_ == Status::paused) return deadline_;
+  if (idle_timeout.count() == 0 || status_ == Status::paused ||
+      facts_.lifetime == Lifetime::of_time)
+    return deadline_;
   const SteadyTime active = uses_ > 0 ? std::chrono::steady_clock::now() : last_activity_steady_;
   return std::min(deadline_, active + idle_timeout);
 }

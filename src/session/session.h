@@ -94,6 +94,8 @@ class Session {
   // and a live Python; its processes end. `stopping` is called in between, when nothing begins in
   // it any more: what a process waits for must let go of it then.
   bool pause(const std::function<void()>& stopping);
+  // The same, but its processes stop where they are, and go on when it is resumed.
+  bool freeze(const std::function<void()>& stopping);
   bool resume();
 
   // When it is due to be closed, as far as one can say now. No use of it counts as idle.
@@ -115,6 +117,7 @@ class Session {
   mutable std::mutex mutex_;
   SteadyTime deadline_;
   WallTime expires_;
+  bool frozen_ = false;
   std::shared_ptr<Sandbox> sandbox_;
   std::shared_ptr<PythonSession> python_;  // of sandbox_; null: nobody has asked for it yet
   Status status_ = Status::running;

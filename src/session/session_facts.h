@@ -13,6 +13,10 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 enum class Status : std::uint8_t { running, paused, closed };
 
+// Of use: it ends when nobody uses it for long, and may outlive the server. Of time: it ends, with
+// the server at the latest, when its deadline says so, which can be set anew.
+enum class Lifetime : std::uint8_t { of_use, of_time };
+
 // What the client said when it made the session; never changes.
 struct Facts {
   std::string id;        // a random UUID
@@ -25,6 +29,7 @@ struct Facts {
   WallTime created;
   WallTime expires;  // at first (see Session::expires); WallTime::max(): never
   std::uint64_t sequence = 0;
+  Lifetime lifetime = Lifetime::of_use;
 };
 
 }  // namespace cloche::session

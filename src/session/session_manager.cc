@@ -81,10 +81,10 @@ double Room::headroom() const {
 }
 
 std::variant<std::shared_ptr<Session>, Refusal> SessionManager::create(
-    const SessionRequest& request) {
+    const SessionRequest& request, const MakeSandbox& make_sandbox) {
   const auto begin = std::chrono::steady_clock::now();
   std::optional<Refusal> refusal = take_place(request.owner);
-  auto made = refusal ? *std::move(refusal) : make(request);
+  auto made = refusal ? *std::move(refusal) : make(request, make_sandbox);
   if (const auto* refused = std::get_if<Refusal>(&made)) {
     if (options_.refused) options_.refused(refused->reason);
   } else if (options_.timed) {
@@ -133,10 +133,11 @@ void SessionManager::give_place_back(const std::string& owner) {
 }
 
 std::variant<std::shared_ptr<Session>, Refusal> SessionManager::make(
-    const SessionRequest& request) {
+    const SessionRequest& request, const MakeSandbox& make_sandbox) {
   std::unique_ptr<Sandbox> sandbox;
   try {
-    sandbox = engine_.create(request.sandbox ? *request.sandbox : options_.sandbox);
+    sandbox = make_sandbox ? make_sandbox()
+                           : engine_.create(request.sandbox ? *request.sandbox : options_.sandbox);
   } catch (const std::exception& error) {
     const std::lock_guard lock(mutex_);
     give_place_back(request.owner);
@@ -148,6 +149,8 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::make(
   facts.image = request.image;
   facts.ssh_public_key = request.ssh_public_key;
   facts.door = request.door;
+  facts.id = request.id;
+  facts.lifetime = request.lifetime;
   return adopt(std::move(facts), request.ttl, {std::move(sandbox), nullptr}, Event::created);
 }
 
@@ -155,7 +158,7 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::make(
 std::variant<std::shared_ptr<Session>, Refusal> SessionManager::adopt(Facts facts,
                                                                       std::chrono::seconds ttl,
                                                                       Twin state, Event event) {
-  facts.id = new_session_id(options_.cell);
+  if (facts.id.empty()) facts.id = new_session_id(options_.cell);
   facts.created = std::chrono::system_clock::now();
   facts.expires = WallTime::max();
   SteadyTime deadline = SteadyTime::max();
@@ -303,8 +306,10 @@ void SessionManager::close_all() {
   }
 }
 
-Change SessionManager::pause(const std::shared_ptr<Session>& session) {
-  if (!session->pause([&] { let_go(*session); })) return {};
+Change SessionManager::pause(const std::shared_ptr<Session>& session, Processes processes) {
+  const auto stopping = [&] { let_go(*session); };
+  if (!(processes == Processes::stop ? session->freeze(stopping) : session->pause(stopping)))
+    return {};
   const Result<void> saved = save_now(session);
   tell(Event::paused, *session);
   return {true, saved};
@@ -320,6 +325,15 @@ Change SessionManager::resume(const std::shared_ptr<Session>& session) {
   }
   tell(Event::resumed, *session);
   return {true, saved};
+}
+
+void SessionManager::set_deadline(const std::shared_ptr<Session>& session, SteadyTime deadline) {
+  {
+    const std::lock_guard lock(session->mutex_);
+    session->deadline_ = deadline;
+  }
+  const std::lock_guard lock(mutex_);
+  watch(session);
 }
 
 std::size_t SessionManager::count() const {
@@ -419,6 +433,11 @@ void SessionManager::reap() {
       continue;
     }
     lock.unlock();
+    const bool of_time = session->facts().lifetime == Lifetime::of_time;
+    if (of_time && options_.came_due && options_.came_due(session)) {
+      lock.lock();
+      continue;
+    }
     if (take_out(session->facts().id, nullptr)) {
       stop(*session);
       (void)forget(*session, StateStore::Removal::saved);

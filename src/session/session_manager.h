@@ -68,6 +68,9 @@ struct ManagerOptions {
   std::chrono::seconds save_interval{0};  // of SavePolicy::interval
   HostFiles* state_files = nullptr;       // how they are written; null: by the host's own calls
   SandboxOptions sandbox;                 // of every session
+  // Asked for a session of Lifetime::of_time whose deadline has come: true where that has been seen
+  // to, and it lives on. Any thread.
+  std::function<bool(const std::shared_ptr<Session>& session)> came_due;
   // Told when nothing begins in a session any more, and what runs in it is about to be ended: a
   // callback of a run that waits for something must return then. Any thread.
   std::function<void(const Session& session)> stopping;
@@ -91,6 +94,8 @@ struct SessionRequest {
   std::string door = {};  // by which it is asked for
   // Instead of the manager's own; nothing of it is kept over a restart but the files.
   std::optional<SandboxOptions> sandbox = {};
+  std::string id = {};  // empty: a new one
+  Lifetime lifetime = Lifetime::of_use;
 };
 
 struct Refusal {
@@ -127,7 +132,10 @@ class SessionManager {
   SessionManager(const SessionManager&) = delete;
   SessionManager& operator=(const SessionManager&) = delete;
 
-  std::variant<std::shared_ptr<Session>, Refusal> create(const SessionRequest& request);
+  // `make_sandbox` gives its sandbox, or throws with one sentence; empty: a new one as the options say.
+  using MakeSandbox = std::function<std::unique_ptr<Sandbox>()>;
+  std::variant<std::shared_ptr<Session>, Refusal> create(const SessionRequest& request,
+                                                         const MakeSandbox& make_sandbox = {});
 
   // Null when there is none, or it belongs to somebody else.
   std::shared_ptr<Session> find(std::string_view id, std::string_view owner);
@@ -161,7 +169,8 @@ class SessionManager {
   std::string save_trouble() const;
   std::size_t unsaved() const;
 
-  Change pause(const std::shared_ptr<Session>& session);
+  enum class Processes : std::uint8_t { end, stop };
+  Change pause(const std::shared_ptr<Session>& session, Processes processes = Processes::end);
   Change resume(const std::shared_ptr<Session>& session);
 
   // So many independent sessions of the same owner that go on from where this one is, its Python
@@ -173,6 +182,8 @@ class SessionManager {
 
   const SandboxOptions& sandbox_options() const noexcept { return options_.sandbox; }
   EventLog& events() noexcept { return events_; }
+  // When a session of Lifetime::of_time ends; max: never.
+  void set_deadline(const std::shared_ptr<Session>& session, SteadyTime deadline);
 
   std::size_t count() const;
   Room room() const;
@@ -190,7 +201,8 @@ class SessionManager {
   // A place for a session that is being made, where there is one.
   std::optional<Refusal> take_place(const std::string& owner);
   void give_place_back(const std::string& owner);
-  std::variant<std::shared_ptr<Session>, Refusal> make(const SessionRequest& request);
+  std::variant<std::shared_ptr<Session>, Refusal> make(const SessionRequest& request,
+                                                       const MakeSandbox& make_sandbox);
   std::variant<std::shared_ptr<Session>, Refusal> adopt(Facts facts, std::chrono::seconds ttl,
                                                         Twin state, Event event);
   std::shared_ptr<Session> take_out(std::string_view id, const std::string_view* owner);

@@ -164,6 +164,38 @@ Result<void> PathOperations::set_times(std::string_view path, Timestamp accessed
   return vfs::set_times(node, {Kind::at, accessed}, {Kind::at, modified}, {}, cred_);
 }
 
+Result<void> PathOperations::change_owner(std::string_view path, std::uint32_t user,
+                                          std::uint32_t group) {
+  CLOCHE_ASSIGN(const Node node, space_.lookup(start_, path, Follow::yes, cred_));
+  return chown(node, user, group, cred_);
+}
+
+Result<std::string> PathOperations::real_path(std::string_view path) {
+  CLOCHE_ASSIGN(const Node node, space_.lookup(start_, path, Follow::yes, cred_));
+  return space_.path_of(node);
+}
+
+Result<std::map<std::string, std::string>> PathOperations::attributes(std::string_view path) {
+  CLOCHE_ASSIGN(const Node node, space_.lookup(start_, path, Follow::yes, cred_));
+  CLOCHE_ASSIGN(const std::vector<std::string> names, node.fs().list_xattrs(node.ino()));
+  std::map<std::string, std::string> values;
+  for (const std::string& name : names) {
+    CLOCHE_ASSIGN(values[name], get_xattr(node, name, cred_));
+  }
+  return values;
+}
+
+Result<void> PathOperations::set_attribute(std::string_view path, std::string_view name,
+                                           std::string_view value) {
+  CLOCHE_ASSIGN(const Node node, space_.lookup(start_, path, Follow::yes, cred_));
+  return set_xattr(node, name, value, FileSystem::XattrMode::set, cred_);
+}
+
+Result<void> PathOperations::remove_attribute(std::string_view path, std::string_view name) {
+  CLOCHE_ASSIGN(const Node node, space_.lookup(start_, path, Follow::yes, cred_));
+  return remove_xattr(node, name, cred_);
+}
+
 Result<std::vector<FileInfo>> PathOperations::list(std::string_view path, std::size_t entries_max) {
   CLOCHE_ASSIGN(const Node dir, space_.lookup(start_, path, Follow::yes, cred_));
   CLOCHE_ASSIGN(const auto entries, entries_of(dir, cred_, entries_max));

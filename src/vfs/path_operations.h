@@ -4,6 +4,7 @@
 // thread-safe: under the kernel's lock.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,8 +55,15 @@ class PathOperations {
   Result<void> remove_all(std::string_view path);
   Result<void> rename(std::string_view from, std::string_view to);
   Result<void> chmod(std::string_view path, std::uint32_t mode);
+  Result<void> change_owner(std::string_view path, std::uint32_t user, std::uint32_t group);
   Result<void> set_times(std::string_view path, Timestamp accessed, Timestamp modified);
   Result<void> symlink(std::string_view target, std::string_view path);
+  // Absolute, without symbolic links, "." and "..".
+  Result<std::string> real_path(std::string_view path);
+  // Extended attributes; these follow symbolic links.
+  Result<std::map<std::string, std::string>> attributes(std::string_view path);
+  Result<void> set_attribute(std::string_view path, std::string_view name, std::string_view value);
+  Result<void> remove_attribute(std::string_view path, std::string_view name);
   // Paths that match: '*', '?', '[...]', and '**' for any number of directories; sorted. EFBIG over
   // `matches_max`.
   Result<std::vector<std::string>> glob(std::string_view pattern, std::size_t matches_max);

@@ -7,7 +7,7 @@
 
 #include "cloche/open_file.h"
 #include "doors/http/body_source.h"
-#include "doors/rest/multipart.h"
+#include "doors/http/multipart.h"
 #include "doors/rest/replies.h"
 #include "doors/rest/rest_door.h"
 
@@ -100,8 +100,8 @@ http::Response RestDoor::upload(Sandbox& sandbox, const http::Request& request) 
   std::string_view content = request.body;
   const std::string_view type = request.field("Content-Type");
   if (type.starts_with("multipart/")) {
-    const auto boundary = multipart_boundary(type);
-    const auto part = boundary ? find_part(request.body, *boundary, "file") : std::nullopt;
+    const auto boundary = http::multipart_boundary(type);
+    const auto part = boundary ? http::find_part(request.body, *boundary, "file") : std::nullopt;
     if (!part) return error(400, "INVALID_REQUEST", "the form has no part called file");
     content = part->content;
     const Result<FileInfo> there = sandbox.files().stat(path);

@@ -160,6 +160,15 @@ http::Admission Application::admit_known(const http::Request& head) {
   if (mcp::HttpDoor::is_mine(head)) return parts_.mcp.admit(head);
   if (is_remote(head.path)) return admit_remote(head);
   if (is_console(head.path)) return parts_.console->admit(head);
+  if (e2b::E2bDoor::is_mine(head)) {
+    // Who says the id of a sandbox could not have guessed it.
+    if (!e2b::E2bDoor::is_of_sandbox(head) && parts_.tokens.empty()) {
+      if (const auto fault = parts_.guard.fault(head, http::OriginGuard::Body::json)) {
+        return {0, e2b::E2bDoor::reject(fault->status, fault->sentence)};
+      }
+    }
+    return parts_.e2b.admit(head);
+  }
   const bool only_reads = head.method == "GET" || head.method == "HEAD";
   if (only_reads && find_api_page(head, api_)) return {1024};
   std::string path;
@@ -181,6 +190,8 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
   auto counted =
       std::make_shared<Counted>(std::move(exchange), parts_.metrics, method_label(request.method));
   if (mcp::HttpDoor::is_mine(request)) return parts_.mcp.handle(std::move(request), counted);
+  if (e2b::E2bDoor::is_mine(request))
+    return parts_.e2b.handle(std::move(request), std::move(counted));
   if (request.path == "/metrics" && request.method == "GET") {
     return counted->send({200,
                           {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "doors/console/console_door.h"
+#include "doors/e2b/e2b_door.h"
 #include "doors/http/answer_memory.h"
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
@@ -26,6 +27,7 @@ class Application final : public http::Application {
     mcp::HttpDoor& mcp;
     remote::RemoteDoor& remote;
     console::ConsoleDoor* console;  // null: there is none
+    e2b::E2bDoor& e2b;
     http::Metrics& metrics;
     http::Log& log;
     const http::OriginGuard& guard;

@@ -15,7 +15,8 @@ namespace {
 constexpr const char* page = R"page(cloche serve [OPTIONS]
 
 Sandboxes for agents over HTTP: one session, one sandbox. Sessions by REST, a tunnel and SSH are at /v1 and, by --api,
-at the root; the steps of `sbs` are at the root with --api steps; the Model Context Protocol is at /mcp. It runs until it gets SIGTERM or Ctrl-C.
+at the root; the steps of `sbs` are at the root with --api steps; the Model Context Protocol is at /mcp. Programs for
+E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server. It runs until it gets SIGTERM or Ctrl-C.
 
   --api sessions|steps      what is at the root (sessions)
   --host ADDRESS            where it listens (127.0.0.1); other than this machine only with tokens, or with --api steps
@@ -61,6 +62,8 @@ at the root; the steps of `sbs` are at the root with --api steps; the Model Cont
   --drain-notice SECONDS    and before that: /ready says no and no session is made, but requests are answered (0)
   --cell-key N              1 to 65535: this server's key among several, in the id of each session; its state is in the
                             folder N of --state-dir
+  --domain NAME             by which programs for E2B reach the ports of sandboxes, each as PORT-ID.NAME: told to them
+  --e2b-secure-only         refuses to make sandboxes for E2B's clients that ask for no tokens (secure: false)
 
   --log-format text|json    lines on standard error (text)
 
@@ -253,6 +256,12 @@ Options parse(const std::vector<std::string>& words, Api api) {
          options.ssh_port = need_number<std::uint16_t>(name, value);
          options.use_ssh_port = true;
        }},
+      {"--domain",
+       [&](const auto& name, const auto& value) {
+         if (value.empty() || value.find_first_of("/@ ") != value.npos)
+           throw UsageError{name + " wants a name such as box.example; not '" + value + "'"};
+         options.e2b.domain = value;
+       }},
       {"--ssh-host-key", [&](const auto&, const auto& value) { options.ssh_host_key = value; }},
       {"--ssh-password", [&](const auto&, const auto& value) { options.ssh_password = value; }},
       {"--log-format",
@@ -271,6 +280,10 @@ Options parse(const std::vector<std::string>& words, Api api) {
     }
     if (name == "--no-console" && !value) {
       options.use_console = false;
+      continue;
+    }
+    if (name == "--e2b-secure-only" && !value) {
+      options.e2b.secrecy = e2b::DoorOptions::Secrecy::always;
       continue;
     }
     const auto setter = setters.find(name);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "doors/e2b/e2b_door.h"
 #include "doors/http/log.h"
 #include "doors/http/server.h"
 #include "doors/mcp/hub.h"
@@ -33,6 +34,7 @@ struct Options {
   bool use_console = true;
   bool use_ssh_port = false;
   std::uint16_t ssh_port = 0;
+  e2b::DoorOptions e2b;
   std::string ssh_host_key;              // a file; empty: the usual place
   std::string ssh_password;              // one that opens every session; empty: none
   std::chrono::seconds drain{3};         // for what runs when it is asked to end

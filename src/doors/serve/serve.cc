@@ -101,13 +101,22 @@ int serve(Options options) {
     }
   }
   std::atomic<ssh::SshDoor*> tunnels = nullptr;
+  std::atomic<e2b::Boxes*> boxes_of_e2b = nullptr;
   tell_figures(options.sessions, metrics);
   options.sessions.audit = [&](session::Event event, const session::Session& session) {
+    const bool is_gone = event == session::Event::closed || event == session::Event::expired ||
+                         event == session::Event::idled;
+    if (e2b::Boxes* boxes = boxes_of_e2b; boxes && is_gone) boxes->forget(session.facts().id);
     metrics.count("cloche_sessions_total", fmt::format(R"(event="{}")", event_label(event)));
     log.event(http::LogLevel::info, event_name(event),
               {{"session_id", session.facts().id}, {"reason", std::string(event_reason(event))}});
   };
-  options.sessions.stopping = [&tunnels](const session::Session& session) {
+  options.sessions.came_due = [&](const std::shared_ptr<session::Session>& session) {
+    e2b::Boxes* const boxes = boxes_of_e2b;
+    return boxes && boxes->came_due(session);
+  };
+  options.sessions.stopping = [&](const session::Session& session) {
+    if (e2b::Boxes* boxes = boxes_of_e2b) boxes->stopping(session);
     if (ssh::SshDoor* door = tunnels) door->drop(session.facts().id);
   };
   options.sessions.trouble = [&log](const std::string& sentence) {
@@ -125,6 +134,8 @@ int serve(Options options) {
   http::LoginCookies logins;
   const http::OriginGuard guard(options.http.host, options.allowed_hosts, options.allowed_origins);
   std::optional<remote::RemoteDoor> remote;
+  std::optional<e2b::Boxes> boxes;
+  std::optional<e2b::E2bDoor> e2b_door;
   std::optional<Application> application;
   session::WorkerPool workers(worker_limit);
   define_figures(metrics, sessions, workers);
@@ -158,10 +169,16 @@ int serve(Options options) {
                       return static_cast<std::uint64_t>(metrics.sum("cloche_http_requests_total"));
                     }},
       remote::RemoteDoor::Doorkeepers{tokens, logins, guard});
+  boxes.emplace(engine, sessions, workers, options.sessions.sandbox);
+  boxes_of_e2b = &*boxes;
+  // The sessions end after them.
+  const std::unique_ptr<std::atomic<e2b::Boxes*>, void (*)(std::atomic<e2b::Boxes*>*)> unset(
+      &boxes_of_e2b, [](std::atomic<e2b::Boxes*>* known) { *known = nullptr; });
+  e2b_door.emplace(e2b::E2bDoor::Parts{*boxes, workers, tokens}, options.e2b);
   console::ConsoleDoor console({tokens, logins, guard});
   application.emplace(
       Application::Parts{*steps, *rest, *mcp, *remote, options.use_console ? &console : nullptr,
-                         metrics, log, guard, tokens},
+                         *e2b_door, metrics, log, guard, tokens},
       options.api);
   http::Server server(options.http, *application);
   if (options.use_ssh_port) ssh.listen(options.http.host, options.ssh_port);
@@ -207,6 +224,7 @@ int serve(Options options) {
   ssh.stop();
   remote->stop();
   sessions.end();
+  boxes->wait_for_end();
   tunnels = nullptr;  // it goes before the sessions do
   server.drain(std::chrono::seconds(2));
   log.event(http::LogLevel::info, "ended", {});

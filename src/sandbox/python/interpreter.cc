@@ -11,7 +11,7 @@ python::SessionOptions interpreter_options(SandboxState& state, kernel::FilePtr 
                                            kernel::FilePtr err) {
   python::SessionOptions options;
   options.environment = state.environment(std::map<std::string, std::string>());
-  options.cwd = home_folder;
+  options.cwd = state.home();
   options.files[0] = std::make_shared<kernel::BytesFile>(state.kernel(), std::string());
   options.files[1] = std::move(out);
   options.files[2] = std::move(err);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doors/rest/multipart.h"
+#include "doors/http/multipart.h"
+
+#include <algorithm>
 
 #include "doors/http/message.h"
 
-namespace cloche::rest {
+namespace cloche::http {
 namespace {
 
 constexpr std::size_t head_max_bytes = 16 << 10;
@@ -65,30 +67,76 @@ std::optional<std::string> multipart_boundary(std::string_view content_type) {
   return boundary;
 }
 
+namespace {
+
+// What comes next in a body: a part, or its end.
+class PartReader {
+ public:
+  PartReader(std::string_view body, std::string_view boundary)
+      : body_(body), next_("\r\n--" + std::string(boundary)) {
+    const std::string_view first = std::string_view(next_).substr(2);
+    at_ = body.starts_with(first) ? first.size() : body.find(next_);
+    if (at_ != body.npos && !body.starts_with(first)) at_ += next_.size();
+  }
+
+  struct Part {
+    std::string_view disposition;
+    std::string_view content;
+  };
+  std::optional<Part> next() {
+    if (at_ == body_.npos || body_.substr(at_, 2) != "\r\n") return std::nullopt;
+    at_ += 2;
+    const std::size_t head_end = body_.substr(at_, head_max_bytes).find("\r\n\r\n");
+    if (head_end == body_.npos) return fail();
+    const std::string_view head = body_.substr(at_, head_end);
+    const std::size_t begin = at_ + head_end + 4;
+    // Of an empty part the boundary's line break is the head's.
+    const std::size_t end = body_.find(next_, begin - 2);
+    if (end == body_.npos) return fail();
+    at_ = end + next_.size();
+    return Part{disposition(head),
+                end < begin ? std::string_view() : body_.substr(begin, end - begin)};
+  }
+  // After the last part.
+  bool is_whole() const { return at_ != body_.npos && body_.substr(at_, 2) == "--"; }
+
+ private:
+  std::optional<Part> fail() {
+    at_ = body_.npos;
+    return std::nullopt;
+  }
+
+  const std::string_view body_;
+  const std::string next_;
+  std::size_t at_ = 0;
+};
+
+FilePart file_of(const PartReader::Part& part) {
+  return {parameter(part.disposition, "filename").value_or(""), part.content};
+}
+
+}  // namespace
+
+std::optional<std::vector<FilePart>> find_parts(std::string_view body, std::string_view boundary,
+                                                std::string_view name, std::size_t most) {
+  PartReader reader(body, boundary);
+  std::vector<FilePart> found;
+  while (const auto part = reader.next()) {
+    if (parameter(part->disposition, "name") != name) continue;
+    if (found.size() == most) return std::nullopt;
+    found.push_back(file_of(*part));
+  }
+  if (found.empty() || !reader.is_whole()) return std::nullopt;
+  return found;
+}
+
 std::optional<FilePart> find_part(std::string_view body, std::string_view boundary,
                                   std::string_view name) {
-  const std::string first = "--" + std::string(boundary);
-  const std::string next = "\r\n" + first;
-  std::size_t at = body.starts_with(first) ? 0 : body.find(next);
-  if (at == std::string_view::npos) return std::nullopt;
-  at += at == 0 ? first.size() : next.size();
-  while (body.substr(at, 2) == "\r\n") {
-    at += 2;
-    const std::size_t head_end = body.substr(at, head_max_bytes).find("\r\n\r\n");
-    if (head_end == std::string_view::npos) return std::nullopt;
-    const std::string_view head = body.substr(at, head_end);
-    at += head_end + 4;
-    // Of an empty part the boundary's line break is the head's.
-    const std::size_t end = body.find(next, at - 2);
-    if (end == std::string_view::npos) return std::nullopt;
-    const std::string_view value = disposition(head);
-    if (parameter(value, "name") == name) {
-      return FilePart{parameter(value, "filename").value_or(""),
-                      end < at ? std::string_view() : body.substr(at, end - at)};
-    }
-    at = end + next.size();
+  PartReader reader(body, boundary);
+  while (const auto part = reader.next()) {
+    if (parameter(part->disposition, "name") == name) return file_of(*part);
   }
   return std::nullopt;
 }
 
-}  // namespace cloche::rest
+}  // namespace cloche::http

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doors/rest/multipart.h"
+#include "doors/http/multipart.h"
 
 #include <gtest/gtest.h>
 
-namespace cloche::rest {
+namespace cloche::http {
 namespace {
 
 TEST(Multipart, Boundaries) {
@@ -40,4 +40,4 @@ TEST(Multipart, WhatIsMalformedIsNotFound) {
 }
 
 }  // namespace
-}  // namespace cloche::rest
+}  // namespace cloche::http

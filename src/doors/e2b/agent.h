@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agent: what answers at port 49983 of a sandbox: its processes and files, by the Connect protocol,
+// and files up and down as they are.
+//
+// Who asks has shown the sandbox's token already. Thread-safe. Calls wait for the sandbox.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "doors/e2b/box.h"
+#include "doors/e2b/connect_wire.h"
+#include "doors/http/server.h"
+#include "session/worker_pool.h"
+
+namespace cloche::e2b {
+
+// Whom a request to the agent acts for.
+struct Actor {
+  Account account = Account::user;
+  std::string name;
+  std::string home;
+};
+
+// From `Authorization: Basic`, or a name; the user where there is neither. unauthenticated for an
+// unknown one.
+CallResult<Actor> actor_of(const http::Request& request);
+CallResult<Actor> actor_named(std::string_view name);
+
+// An absolute path: "~" and relative ones are below the actor's home.
+CallResult<std::string> path_of(const Actor& actor, std::string_view path);
+
+// One call that is in progress.
+struct Call {
+  BoxPtr box;
+  session::Session::Use use;
+  Actor actor;
+  http::Request request;
+  std::shared_ptr<http::Exchange> exchange;
+};
+
+class Agent {
+ public:
+  explicit Agent(session::WorkerPool& workers) : workers_(workers) {}
+
+  void handle(const BoxPtr& box, session::Session::Use use, http::Request request,
+              const std::shared_ptr<http::Exchange>& exchange);
+
+ private:
+  session::WorkerPool& workers_;
+};
+
+// The services, by the name of the method. They answer the exchange.
+void call_process_service(std::string_view method, Call call);
+void call_file_service(std::string_view method, Call call);
+
+}  // namespace cloche::e2b

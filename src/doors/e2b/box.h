@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Box: what this door knows of one of its sandboxes, besides its session: what the client said when
+// it made it, its tokens, when it ends, and what its agent and its code interpreter hold.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "doors/e2b/processes.h"
+#include "session/session_manager.h"
+
+namespace cloche::e2b {
+
+using Seconds = std::chrono::seconds;
+
+// What the client wants of a sandbox.
+struct BoxWish {
+  std::string template_id;
+  Seconds timeout{300};
+  std::map<std::string, std::string> metadata;
+  std::map<std::string, std::string> environment;
+  bool is_secure = true;
+  bool auto_pause = false;
+  session::SessionManager::Processes auto_pause_processes =
+      session::SessionManager::Processes::stop;
+  bool auto_resume = false;
+  OrderedJson network = OrderedJson::object();  // as it was given
+  std::vector<std::string> allow;               // the rules that come of it
+  bool allow_public_traffic = true;
+};
+
+// What every sandbox of this door may take.
+struct BoxLimits {
+  std::uint32_t cpus;
+  std::uint64_t memory_bytes;
+  std::uint64_t file_bytes;
+};
+
+struct Box {
+  Box(BoxWish its_wish, std::string its_id, std::string its_owner, BoxLimits its_limits,
+      session::WorkerPool& workers, std::shared_ptr<ProcessCount> count)
+      : id(std::move(its_id)),
+        owner(std::move(its_owner)),
+        wish(std::move(its_wish)),
+        limits(its_limits),
+        processes(std::make_shared<Processes>(workers, std::move(count))) {}
+
+  const std::string id;
+  const std::string owner;
+  const BoxWish wish;
+  const BoxLimits limits;
+  std::string alias;        // of its template; empty: none
+  std::string agent_token;  // empty: none is asked for
+  std::string traffic_token;
+  std::shared_ptr<session::Session> session;  // set before anybody else knows of it
+
+  const std::shared_ptr<Processes> processes;
+
+  mutable std::mutex mutex;  // of what follows
+  session::WallTime ends;
+  OrderedJson network;
+  bool allow_public_traffic = true;
+  double cpu_seconds = 0;  // when its use was asked for last
+  std::chrono::steady_clock::time_point cpu_asked = std::chrono::steady_clock::now();
+};
+
+using BoxPtr = std::shared_ptr<Box>;
+
+}  // namespace cloche::e2b

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/e2b/boxes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "base/random.h"
+
+namespace cloche::e2b {
+namespace {
+
+constexpr std::size_t id_letters = 20;
+constexpr std::size_t token_bytes = 32;
+constexpr std::size_t snapshots_max = 100;  // of an owner
+constexpr std::array<std::string_view, 2> templates{"base", "code-interpreter-v1"};
+
+// Who asks is the user already, and files of the system are root's to change: there is nothing that
+// it could do more.
+constexpr std::string_view sudo_script = R"(#!/bin/bash
+# sudo [OPTION...] [NAME=VALUE...] COMMAND: runs it as who asks.
+while [ $# -gt 0 ]; do
+  case $1 in
+    --) shift; break ;;
+    -[ughpCUDRT]) shift 2 ;;
+    -*) shift ;;
+    *=*) export "$1"; shift ;;
+    *) break ;;
+  esac
+done
+[ $# -gt 0 ] || exec "${SHELL:-/bin/bash}"
+exec "$@"
+)";
+
+std::string_view without_tag(std::string_view id) { return id.substr(0, id.find(':')); }
+
+session::SteadyTime deadline_after(Seconds time) { return std::chrono::steady_clock::now() + time; }
+
+const CallError gone{"unavailable", "The sandbox was not found"};
+
+}  // namespace
+
+std::string random_id() {
+  static constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  static constexpr unsigned fair = 256 / letters.size() * letters.size();
+  std::string id;
+  while (id.size() < id_letters) {
+    std::array<std::byte, 32> bytes{};
+    fill_random(bytes);
+    for (const std::byte byte : bytes) {
+      const auto value = std::to_integer<unsigned>(byte);
+      if (value < fair && id.size() < id_letters) id += letters[value % letters.size()];
+    }
+  }
+  return id;
+}
+
+Boxes::Boxes(Engine& engine, session::SessionManager& sessions, session::WorkerPool& workers,
+             SandboxOptions options)
+    : engine_(engine), sessions_(sessions), workers_(workers), options_(std::move(options)) {}
+
+// All are forks of one, which has the folders and programs that this door promises.
+std::shared_ptr<Sandbox> Boxes::base() {
+  const std::lock_guard lock(base_mutex_);
+  if (base_) return base_;
+  SandboxOptions options = options_;
+  options.user = "user";
+  options.home = "/home/user";
+  options.timeout = std::chrono::milliseconds(0);
+  std::shared_ptr<Sandbox> made = engine_.create(options);
+  if (!made->files(Account::root).write("/usr/local/bin/sudo", sudo_script, 0755))
+    throw std::runtime_error("cannot set up the sandboxes of E2B's door");
+  base_ = std::move(made);
+  return base_;
+}
+
+const Snapshot* Boxes::find_snapshot(const std::string& owner, const std::string& id) const {
+  const auto found = std::ranges::find_if(snapshots_, [&](const Snapshot& each) {
+    return each.owner == owner && (each.id == id || std::ranges::count(each.names, id) > 0);
+  });
+  return found == snapshots_.end() ? nullptr : &*found;
+}
+
+std::string Boxes::template_name(const std::string& owner, const std::string& id) const {
+  const std::string_view name = without_tag(id);
+  if (std::ranges::count(templates, name) > 0) return std::string(name);
+  const std::lock_guard lock(mutex_);
+  const Snapshot* snapshot = find_snapshot(owner, id);
+  return snapshot ? snapshot->id : std::string();
+}
+
+std::variant<BoxPtr, Denial> Boxes::create(const std::string& owner, BoxWish wish) {
+  std::shared_ptr<Sandbox> from;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const Snapshot* snapshot = find_snapshot(owner, wish.template_id)) {
+      from = snapshot->sandbox;
+      for (const auto& [name, value] : snapshot->environment)
+        wish.environment.try_emplace(name, value);
+    }
+  }
+  try {
+    if (!from) from = base();
+  } catch (const std::exception& error) {
+    return Denial{500, error.what()};
+  }
+  return make(owner, std::move(wish), *from);
+}
+
+std::variant<BoxPtr, Denial> Boxes::make(const std::string& owner, BoxWish wish, Sandbox& from) {
+  const std::string id = random_id();
+  auto box = std::make_shared<Box>(
+      std::move(wish), id, owner,
+      BoxLimits{options_.cpus, options_.memory_limit_bytes, options_.file_limit_bytes}, workers_,
+      process_count_);
+  box->alias = without_tag(box->wish.template_id);
+  if (box->wish.is_secure) {
+    box->agent_token = random_hex(token_bytes);
+    box->traffic_token = random_hex(token_bytes);
+  }
+  box->network = box->wish.network;
+  box->allow_public_traffic = box->wish.allow_public_traffic;
+  box->ends = std::chrono::system_clock::now() + box->wish.timeout;
+  {
+    // What ends it may come before the caller knows of it.
+    const std::lock_guard lock(mutex_);
+    boxes_[id] = box;
+  }
+  std::string wrong_rule;
+  auto made = sessions_.create({.owner = owner,
+                                .ttl = Seconds(0),
+                                .metadata = write_json(OrderedJson(box->wish.metadata)),
+                                .image = box->wish.template_id,
+                                .ssh_public_key = {},
+                                .id = id,
+                                .lifetime = session::Lifetime::of_time},
+                               [&] {
+                                 std::unique_ptr<Sandbox> sandbox = from.fork();
+                                 for (const auto& [name, value] : box->wish.environment)
+                                   sandbox->set_environment(name, value);
+                                 try {
+                                   if (!box->wish.allow.empty())
+                                     sandbox->set_network_rules(box->wish.allow);
+                                 } catch (const std::invalid_argument& error) {
+                                   wrong_rule = error.what();
+                                   throw;
+                                 }
+                                 return sandbox;
+                               });
+  if (const auto* refusal = std::get_if<session::Refusal>(&made)) {
+    forget(id);
+    if (!wrong_rule.empty()) return Denial{400, wrong_rule};
+    using session::RefusalReason;
+    const int status = refusal->reason == RefusalReason::owner_limit ? 429
+                       : refusal->reason == RefusalReason::failed    ? 500
+                                                                     : 503;
+    return Denial{status, refusal->sentence};
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    box->session = std::get<std::shared_ptr<session::Session>>(std::move(made));
+  }
+  sessions_.set_deadline(box->session, deadline_after(box->wish.timeout));
+  return box;
+}
+
+std::vector<std::variant<BoxPtr, Denial>> Boxes::fork(const BoxPtr& box, std::size_t count,
+                                                      Seconds timeout) {
+  std::vector<std::variant<BoxPtr, Denial>> made;
+  const auto use = session::Session::use(box->session);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!use) {
+      made.emplace_back(Denial{409, "the sandbox is not running"});
+      continue;
+    }
+    BoxWish wish = box->wish;
+    wish.timeout = timeout;
+    wish.allow = use->network_rules();
+    made.push_back(make(box->owner, std::move(wish), *use));
+  }
+  return made;
+}
+
+BoxPtr Boxes::find_any(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = boxes_.find(id);
+  if (found == boxes_.end() || !found->second->session) return nullptr;
+  return found->second;
+}
+
+BoxPtr Boxes::find(const std::string& id, const std::string& owner) const {
+  BoxPtr box = find_any(id);
+  return box && box->owner == owner ? box : nullptr;
+}
+
+std::vector<BoxPtr> Boxes::all() const {
+  std::vector<BoxPtr> found;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, box] : boxes_) {
+    if (box->session) found.push_back(box);
+  }
+  return found;
+}
+
+std::vector<BoxPtr> Boxes::list(const std::string& owner) const {
+  std::vector<BoxPtr> found = all();
+  std::erase_if(found, [&](const BoxPtr& box) { return box->owner != owner; });
+  std::ranges::sort(found, {}, [](const BoxPtr& box) { return box->session->facts().sequence; });
+  return found;
+}
+
+bool Boxes::close(const std::string& id, const std::string& owner) {
+  return find(id, owner) && sessions_.close(id, owner);
+}
+
+bool Boxes::pause(const BoxPtr& box, session::SessionManager::Processes processes) {
+  if (!sessions_.pause(box->session, processes)) return false;
+  if (processes == session::SessionManager::Processes::end) box->processes->stop(gone);
+  sessions_.set_deadline(box->session, session::SteadyTime::max());
+  return true;
+}
+
+bool Boxes::resume(const BoxPtr& box, Seconds timeout) {
+  // Before it runs: a deadline of before the pause must not end it.
+  if (box->session->status() != session::Status::paused) return false;
+  set_timeout(box, timeout, Change::set);
+  return sessions_.resume(box->session).done;
+}
+
+void Boxes::set_timeout(const BoxPtr& box, Seconds timeout, Change change) {
+  const session::WallTime ends = std::chrono::system_clock::now() + timeout;
+  {
+    const std::lock_guard lock(box->mutex);
+    if (change == Change::lengthen && ends <= box->ends) return;
+    box->ends = ends;
+  }
+  sessions_.set_deadline(box->session, deadline_after(timeout));
+}
+
+std::variant<Snapshot, Denial> Boxes::snapshot(const BoxPtr& box, const std::string& name) {
+  const auto use = session::Session::use(box->session);
+  if (!use) return Denial{409, "the sandbox is not running"};
+  Snapshot snapshot{.id = random_id(),
+                    .owner = box->owner,
+                    .names = {},
+                    .box_id = box->id,
+                    .sandbox = use->fork(),
+                    .environment = box->wish.environment};
+  if (!name.empty()) snapshot.names.push_back(name);
+  const std::lock_guard lock(mutex_);
+  const auto own = std::ranges::count(snapshots_, box->owner, &Snapshot::owner);
+  if (static_cast<std::size_t>(own) >= snapshots_max)
+    return Denial{429, fmt::format("there are {} snapshots, which is the limit: delete one", own)};
+  // The name is that of the latest.
+  for (Snapshot& other : snapshots_) {
+    if (other.owner == box->owner) std::erase(other.names, name);
+  }
+  snapshot.sequence = ++last_snapshot_;
+  snapshots_.push_back(snapshot);
+  return snapshot;
+}
+
+std::vector<Snapshot> Boxes::snapshots(const std::string& owner) const {
+  std::vector<Snapshot> own;
+  const std::lock_guard lock(mutex_);
+  for (auto each = snapshots_.rbegin(); each != snapshots_.rend(); ++each) {
+    if (each->owner == owner) own.push_back(*each);
+  }
+  return own;
+}
+
+bool Boxes::remove_snapshot(const std::string& owner, const std::string& id) {
+  std::shared_ptr<Sandbox> sandbox;  // goes without the lock
+  const std::lock_guard lock(mutex_);
+  const Snapshot* found = find_snapshot(owner, id);
+  if (!found) return false;
+  sandbox = found->sandbox;
+  const std::string its_id = found->id;
+  std::erase_if(snapshots_, [&](const Snapshot& each) { return each.id == its_id; });
+  return true;
+}
+
+bool Boxes::came_due(const std::shared_ptr<session::Session>& session) {
+  const BoxPtr box = find_any(session->facts().id);
+  if (!box || !box->wish.auto_pause) return false;
+  return pause(box, box->wish.auto_pause_processes);
+}
+
+void Boxes::stopping(const session::Session& session) {
+  const BoxPtr box = find_any(session.facts().id);
+  if (!box) return;
+  box->processes->end_streams(gone);
+}
+
+void Boxes::forget(const std::string& id) {
+  BoxPtr box;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = boxes_.find(id);
+    if (found == boxes_.end()) return;
+    box = std::move(found->second);
+    boxes_.erase(found);
+  }
+  box->processes->stop(gone);
+}
+
+}  // namespace cloche::e2b

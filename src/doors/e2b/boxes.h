@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Boxes: all sandboxes of this door, what they are made of (templates and snapshots), and when they
+// end. Thread-safe.
+//
+// Each is a session of the SessionManager, so the limits of all doors hold for it; it is not saved,
+// and ends with the server.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cloche/engine.h"
+#include "doors/e2b/box.h"
+#include "session/session_manager.h"
+#include "session/worker_pool.h"
+
+namespace cloche::e2b {
+
+struct Snapshot {
+  std::string id;
+  std::string owner;
+  std::vector<std::string> names;
+  std::string box_id;
+  std::uint64_t sequence = 0;
+  std::shared_ptr<Sandbox> sandbox;
+  std::map<std::string, std::string> environment;
+};
+
+// Why something was not done: a status of HTTP and a sentence.
+struct Denial {
+  int status;
+  std::string sentence;
+};
+
+class Boxes {
+ public:
+  // All of them outlive it.
+  Boxes(Engine& engine, session::SessionManager& sessions, session::WorkerPool& workers,
+        SandboxOptions options);
+
+  // Whether there is such a template, for that owner: its name without a tag; empty: there is none.
+  std::string template_name(const std::string& owner, const std::string& id) const;
+
+  std::variant<BoxPtr, Denial> create(const std::string& owner, BoxWish wish);
+  // Up to `count` sandboxes that go on from here; processes are not in them.
+  std::vector<std::variant<BoxPtr, Denial>> fork(const BoxPtr& box, std::size_t count,
+                                                 Seconds timeout);
+
+  // Null when there is none, or it belongs to somebody else.
+  BoxPtr find(const std::string& id, const std::string& owner) const;
+  BoxPtr find_any(const std::string& id) const;
+  // Live ones of that owner, in the order of their start.
+  std::vector<BoxPtr> list(const std::string& owner) const;
+  // All that there are.
+  std::vector<BoxPtr> all() const;
+
+  bool close(const std::string& id, const std::string& owner);
+  bool pause(const BoxPtr& box, session::SessionManager::Processes processes);
+  // False where it is running.
+  bool resume(const BoxPtr& box, Seconds timeout);
+  enum class Change : std::uint8_t { set, lengthen };
+  void set_timeout(const BoxPtr& box, Seconds timeout, Change change);
+
+  std::variant<Snapshot, Denial> snapshot(const BoxPtr& box, const std::string& name);
+  std::vector<Snapshot> snapshots(const std::string& owner) const;  // the newest first
+  bool remove_snapshot(const std::string& owner, const std::string& id);
+
+  // For the SessionManager: a deadline that has come; and what runs in a session is about to end.
+  bool came_due(const std::shared_ptr<session::Session>& session);
+  void stopping(const session::Session& session);
+  // A session has gone.
+  void forget(const std::string& id);
+  // After the sessions' end: what they ran has ended too, and has told so.
+  void wait_for_end() { process_count_->wait_for_none(); }
+
+ private:
+  std::shared_ptr<Sandbox> base();
+  std::variant<BoxPtr, Denial> make(const std::string& owner, BoxWish wish, Sandbox& from);
+  const Snapshot* find_snapshot(const std::string& owner, const std::string& id) const;
+
+  Engine& engine_;
+  session::SessionManager& sessions_;
+  session::WorkerPool& workers_;
+  const SandboxOptions options_;
+
+  const std::shared_ptr<ProcessCount> process_count_ = std::make_shared<ProcessCount>();
+  std::mutex base_mutex_;
+  std::shared_ptr<Sandbox> base_;  // made at the first use
+
+  mutable std::mutex mutex_;
+  std::map<std::string, BoxPtr> boxes_;
+  std::deque<Snapshot> snapshots_;  // the oldest first
+  std::uint64_t last_snapshot_ = 0;
+};
+
+// 20 letters and digits.
+std::string random_id();
+
+}  // namespace cloche::e2b

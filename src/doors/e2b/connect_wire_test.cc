@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/e2b/connect_wire.h"
+
+#include <gtest/gtest.h>
+
+#include "doors/e2b/agent.h"
+#include "doors/e2b/file_transfer.h"
+#include "doors/e2b/gzip.h"
+
+namespace cloche::e2b {
+namespace {
+
+using std::string_literals::operator""s;
+
+TEST(ConnectWire, FramesHaveTheirLengthBeforeThem) {
+  EXPECT_EQ(frame_of("{}"), "\0\0\0\0\x02{}"s);
+  EXPECT_EQ(end_frame(), "\x02\0\0\0\x02{}"s);
+  const std::string error = end_frame({"unavailable", "The sandbox was not found"});
+  EXPECT_EQ(error.substr(5),
+            R"({"error":{"code":"unavailable","message":"The sandbox was not found"}})");
+}
+
+TEST(ConnectWire, FramesAreReadAsTheyAreWritten) {
+  const std::string body = frame_of("one") + frame_of("") + frame_of(std::string(300, 'x'));
+  const auto read = read_frames(body);
+  ASSERT_EQ(read.index(), 0U);
+  const auto& messages = std::get<0>(read);
+  ASSERT_EQ(messages.size(), 3U);
+  EXPECT_EQ(messages[0], "one");
+  EXPECT_EQ(messages[1], "");
+  EXPECT_EQ(messages[2].size(), 300U);
+  for (std::size_t size = 1; size < 8; ++size)
+    EXPECT_EQ(read_frames(body.substr(0, size)).index(), 1U) << size;
+  EXPECT_EQ(read_frames("\x01\0\0\0\0"s).index(), 1U);
+  EXPECT_EQ(read_frames("\0\xff\xff\xff\xff"s).index(), 1U);
+}
+
+TEST(ConnectWire, MembersComeInEitherSpellingAndKind) {
+  const Json message = Json::parse(R"({"watcher_id":"w","exitCode":"7","n":8,"x":1.5,"b":"aGk="})");
+  EXPECT_EQ(std::get<0>(text_at(message, "watcherId")), "w");
+  EXPECT_EQ(std::get<0>(number_at(message, "exitCode")), 7);
+  EXPECT_EQ(std::get<0>(number_at(message, "n")), 8);
+  EXPECT_EQ(std::get<0>(number_at(message, "absent")), 0);
+  EXPECT_EQ(number_at(message, "x").index(), 1U);
+  EXPECT_EQ(number_at(message, "b").index(), 1U);
+  EXPECT_EQ(std::get<0>(bytes_at(message, "b")), "hi");
+  EXPECT_EQ(bytes_at(message, "n").index(), 1U);
+}
+
+TEST(ConnectWire, StatusesOfErrors) {
+  EXPECT_EQ(error_answer({"not_found", ""}).status, 404);
+  EXPECT_EQ(error_answer({"unauthenticated", ""}).status, 401);
+  EXPECT_EQ(error_answer({"internal", ""}).status, 500);
+  EXPECT_EQ(error_answer({"deadline_exceeded", "x"}).body,
+            R"({"code":"deadline_exceeded","message":"x"})");
+}
+
+TEST(AgentPaths, AreBelowTheHomeOfWhoAsks) {
+  const Actor user{Account::user, "user", "/home/user"};
+  for (const auto& [given, wanted] : std::map<std::string, std::string>{{"", "/home/user"},
+                                                                        {"~", "/home/user"},
+                                                                        {"~/a", "/home/user/a"},
+                                                                        {"a/../b/", "/home/user/b"},
+                                                                        {"/", "/"},
+                                                                        {"//x", "/x"},
+                                                                        {"/../..", "/"},
+                                                                        {"../../../etc", "/etc"}})
+    EXPECT_EQ(std::get<0>(path_of(user, given)), wanted) << given;
+  EXPECT_EQ(path_of(user, "~eve").index(), 1U);
+  EXPECT_EQ(path_of(user, "a\0b"s).index(), 1U);
+}
+
+// Computed with Python's hashlib and base64.
+TEST(Signatures, AreOfPathUseNameTokenAndTime) {
+  EXPECT_EQ(signature_of("a/b", "read", "user", "token", ""),
+            "v1_EjIWVSA05NqmJ+JzpAIhWfTRRcA5SQdHWDXDwnG45NA");
+  EXPECT_EQ(signature_of("a/b", "write", "", "token", "1700000000"),
+            "v1_Nl9LV+os6bDykUrXvwdYiZstJEQ793kUGzmS+xCeuek");
+}
+
+TEST(Gzip, WhatIsBrokenIsRefused) {
+  const std::string packed =
+      "\x1f\x8b\x08\x08\0\0\0\0\0\x03"
+      "name\0"
+      "\xcbH\xcd\xc9\xc9W\xc8 \x92\0"s;
+  EXPECT_FALSE(unpack_gzip("", 100));
+  EXPECT_FALSE(unpack_gzip(packed, 100));
+  EXPECT_FALSE(unpack_gzip("\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0x"s, 100));
+  EXPECT_EQ(unpack_gzip("\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0"s, 100), "");
+}
+
+}  // namespace
+}  // namespace cloche::e2b

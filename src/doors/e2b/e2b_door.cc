@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/e2b/e2b_door.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/constant_time.h"
+#include "base/json_string.h"
+#include "doors/e2b/file_transfer.h"
+#include "doors/e2b/rest_wire.h"
+
+namespace cloche::e2b {
+namespace {
+
+constexpr std::uint64_t rest_body_max_bytes = 1 << 20;
+constexpr std::uint64_t agent_body_max_bytes = 32 << 20;
+constexpr std::uint64_t form_extra_bytes = 1 << 20;
+
+http::Response gateway_error(const std::string& id, std::string_view message,
+                             std::uint16_t port = 0) {
+  std::string text =
+      fmt::format(R"({{"sandboxId":{},"message":{})", json_string(id), json_string(message));
+  if (port != 0) text += fmt::format(R"(,"port":{})", port);
+  return http::json_response(502, text + R"(,"code":502})");
+}
+
+http::Response not_found(const std::string& id) {
+  return gateway_error(id, "The sandbox was not found");
+}
+
+bool is_token(std::string_view given, const std::string& token) {
+  return !given.empty() && is_same_secret(given, token);
+}
+
+}  // namespace
+
+E2bDoor::E2bDoor(Parts parts, DoorOptions options)
+    : parts_(parts), options_(std::move(options)), agent_(parts.workers) {}
+
+bool E2bDoor::is_mine(const http::Request& head) {
+  return target_of(head).kind != Target::Kind::none;
+}
+
+bool E2bDoor::is_of_sandbox(const http::Request& head) {
+  const Target::Kind kind = target_of(head).kind;
+  return kind == Target::Kind::port || kind == Target::Kind::signed_address;
+}
+
+http::Response E2bDoor::reject(int status, std::string_view reason) {
+  return rest_error(status, reason);
+}
+
+std::optional<std::string> E2bDoor::owner_of(const http::Request& request) const {
+  if (const std::string_view key = request.field("X-API-KEY"); !key.empty())
+    return parts_.tokens.empty() ? std::string() : parts_.tokens.owner_of(key);
+  return parts_.tokens.owner_of_header(request.field("Authorization"));
+}
+
+http::Admission E2bDoor::admit(const http::Request& head) {
+  Target target = target_of(head);
+  if (target.kind == Target::Kind::broken)
+    return {0, rest_error(400, "E2b-Sandbox-Id and E2b-Sandbox-Port belong together")};
+  if (target.kind == Target::Kind::rest) {
+    std::optional<std::string> owner = owner_of(head);
+    if (!owner) return {0, rest_error(401, "a known key is required: X-API-KEY")};
+    return {.body_limit_bytes = rest_body_max_bytes, .owner = *std::move(owner)};
+  }
+  auto found = box_of(target, head);
+  if (auto* refusal = std::get_if<http::Response>(&found)) return {0, std::move(*refusal)};
+  const BoxPtr box = std::get<BoxPtr>(std::move(found));
+  if (auto fault = access_fault(target, *box, head)) return {0, *std::move(fault)};
+  const bool is_upload = target.port == agent_port && head.path == "/files";
+  return {.body_limit_bytes =
+              is_upload ? box->limits.file_bytes + form_extra_bytes : agent_body_max_bytes,
+          .owner = box->owner};
+}
+
+void E2bDoor::answer(const ExchangePtr& exchange, std::function<http::Response()> work) {
+  parts_.workers.do_here([exchange, work = std::move(work)]() mutable {
+    http::Response response = work();
+    work = nullptr;  // its use of the sandbox ends before the client is told
+    exchange->send(std::move(response));
+  });
+}
+
+void E2bDoor::handle(http::Request request, ExchangePtr exchange) {
+  const Target target = target_of(request);
+  if (target.kind != Target::Kind::rest) return handle_port(target, std::move(request), exchange);
+  const std::optional<std::string> owner = owner_of(request);
+  if (!owner) return exchange->send(rest_error(401, "a known key is required: X-API-KEY"));
+  answer(exchange,
+         [this, owner = *owner, request = std::move(request)] { return rest(owner, request); });
+}
+
+std::variant<BoxPtr, http::Response> E2bDoor::box_of(const Target& target,
+                                                     const http::Request& request) {
+  if (target.kind == Target::Kind::signed_address) {
+    BoxPtr signer = find_signer(parts_.boxes, request);
+    if (!signer) return rest_error(401, "the signature of this address is not valid");
+    return signer;
+  }
+  BoxPtr box = parts_.boxes.find_any(target.id);
+  if (!box) return not_found(target.id);
+  if (box->session->status() == session::Status::paused && !box->wish.auto_resume)
+    return not_found(target.id);
+  return box;
+}
+
+std::optional<http::Response> E2bDoor::access_fault(const Target& target, const Box& box,
+                                                    const http::Request& request) const {
+  const std::string_view traffic = request.field("E2B-Traffic-Access-Token");
+  if (target.port == agent_port) {
+    if (request.path == "/health" || box.agent_token.empty()) return std::nullopt;
+    if (is_token(request.field("X-Access-Token"), box.agent_token)) return std::nullopt;
+    if (request.path == "/files" && query_value(request, "signature")) {
+      if (is_signed(box, request)) return std::nullopt;
+      return rest_error(401, "the signature of this address is not valid");
+    }
+    return rest_error(401, "X-Access-Token is missing, or is not this sandbox's");
+  }
+  if (target.port == code_port) {
+    if (box.agent_token.empty() || is_token(request.field("X-Access-Token"), box.agent_token) ||
+        is_token(traffic, box.traffic_token))
+      return std::nullopt;
+    return rest_error(403, "a token of this sandbox is missing, or is not its own");
+  }
+  const std::lock_guard lock(box.mutex);
+  if (box.allow_public_traffic || is_token(traffic, box.traffic_token)) return std::nullopt;
+  return rest_error(403, "the ports of this sandbox want e2b-traffic-access-token");
+}
+
+void E2bDoor::handle_port(const Target& target, http::Request request,
+                          const ExchangePtr& exchange) {
+  auto found = box_of(target, request);
+  if (auto* refusal = std::get_if<http::Response>(&found))
+    return exchange->send(std::move(*refusal));
+  BoxPtr box = std::get<BoxPtr>(std::move(found));
+  parts_.workers.do_here(
+      [this, target, box = std::move(box), request = std::move(request), exchange]() mutable {
+        if (box->session->status() == session::Status::paused)
+          (void)parts_.boxes.resume(box, box->wish.timeout);
+        session::Session::Use use = session::Session::use(box->session);
+        if (!use) return exchange->send(not_found(box->id));
+        if (target.port == agent_port)
+          return agent_.handle(box, std::move(use), std::move(request), exchange);
+        exchange->send(
+            gateway_error(box->id, "The sandbox is running but port is not open", target.port));
+      });
+}
+
+}  // namespace cloche::e2b

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// E2bDoor: the wire of E2B, so that programs written for its SDKs run against this server: sandboxes
+// by REST, and of each sandbox the agent (port 49983), the code interpreter (port 49999) and the
+// servers inside (any other port).
+//
+// It translates requests to a SessionManager's sessions and back. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "doors/e2b/agent.h"
+#include "doors/e2b/boxes.h"
+#include "doors/e2b/request_memory.h"
+#include "doors/e2b/target.h"
+#include "doors/http/server.h"
+#include "doors/http/token_store.h"
+#include "session/worker_pool.h"
+
+namespace cloche::e2b {
+
+struct DoorOptions {
+  std::string domain;  // told to clients; empty: none
+  enum class Secrecy : std::uint8_t { as_asked, always } secrecy = Secrecy::as_asked;
+};
+
+class E2bDoor {
+ public:
+  // All of them outlive it; it must outlive the work it posts to `workers`.
+  struct Parts {
+    Boxes& boxes;
+    session::WorkerPool& workers;
+    const http::TokenStore& tokens;
+  };
+  E2bDoor(Parts parts, DoorOptions options);
+
+  // Whether the request is for this door, and whether what it asks for is known by more than that
+  // it comes from this machine: by a token, or an id that cannot be guessed.
+  static bool is_mine(const http::Request& head);
+  static bool is_of_sandbox(const http::Request& head);
+
+  // A request without a good key or token is refused here, so that nobody sends a body for nothing.
+  http::Admission admit(const http::Request& head);
+  // Waits for what is asked of a sandbox.
+  void handle(http::Request request, std::shared_ptr<http::Exchange> exchange);
+  static http::Response reject(int status, std::string_view reason);
+
+ private:
+  using ExchangePtr = std::shared_ptr<http::Exchange>;
+
+  std::optional<std::string> owner_of(const http::Request& request) const;
+  // The sandbox of a request for a port, running: one that resumes by itself does so now.
+  std::variant<BoxPtr, http::Response> box_of(const Target& target, const http::Request& request);
+  std::optional<http::Response> access_fault(const Target& target, const Box& box,
+                                             const http::Request& request) const;
+  void handle_port(const Target& target, http::Request request, const ExchangePtr& exchange);
+  http::Response rest(const std::string& owner, const http::Request& request);
+  http::Response create(const std::string& owner, const http::Request& request, Seconds timeout);
+  http::Response list(const std::string& owner, const http::Request& request);
+  http::Response list_snapshots(const std::string& owner, const http::Request& request);
+  http::Response metrics_of_many(const std::string& owner, const http::Request& request);
+  http::Response of_box(const BoxPtr& box, std::string_view action, const http::Request& request);
+  // `action`: connect or resume.
+  http::Response connect(const BoxPtr& box, std::string_view action, const http::Request& request);
+  http::Response fork(const BoxPtr& box, const http::Request& request);
+  http::Response snapshot(const BoxPtr& box, const http::Request& request);
+  http::Response set_network(const BoxPtr& box, const http::Request& request);
+  std::string created_json(const Box& box) const;
+  void answer(const ExchangePtr& exchange, std::function<http::Response()> work);
+
+  Parts parts_;
+  const DoorOptions options_;
+  Agent agent_;
+  RequestMemory requests_;
+};
+
+}  // namespace cloche::e2b

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/e2b/event_stream.h"
+
+#include <utility>
+
+namespace cloche::e2b {
+namespace {
+
+constexpr std::size_t unsent_max_bytes = 1 << 20;
+constexpr std::chrono::seconds patience{5};  // in which something must be read
+
+}  // namespace
+
+std::shared_ptr<EventStream> EventStream::begin(http::Exchange& exchange,
+                                                std::chrono::seconds silence) {
+  std::shared_ptr<EventStream> stream(new EventStream());
+  const std::weak_ptr<EventStream> weak = stream;
+  const std::lock_guard lock(stream->mutex_);
+  stream->answer_ = exchange.begin({200, {{"Content-Type", std::string(stream_type)}}, {}},
+                                   {.changed =
+                                        [weak] {
+                                          if (const auto strong = weak.lock()) strong->changed();
+                                        },
+                                    .silence = silence,
+                                    .pulse = frame_of(R"({"event":{"keepalive":{}}})")});
+  return stream;
+}
+
+void EventStream::changed() {
+  std::function<void()> leave;
+  {
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
+    if (!answer_ || !answer_->gone()) return;
+    answer_.reset();
+    leave = std::exchange(leave_, {});
+  }
+  if (leave) leave();
+}
+
+void EventStream::on_leave(std::function<void()> leave) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (answer_) {
+      leave_ = std::move(leave);
+      return;
+    }
+  }
+  leave();
+}
+
+bool EventStream::send(const std::string& frame) {
+  std::unique_lock lock(mutex_);
+  while (answer_ && answer_->unsent_bytes() > unsent_max_bytes) {
+    const std::size_t before = answer_->unsent_bytes();
+    if (changed_.wait_for(lock, patience) == std::cv_status::no_timeout) continue;
+    if (!answer_ || answer_->unsent_bytes() < before) continue;
+    answer_->write(end_frame({"resource_exhausted", "the client reads too slowly"}));
+    answer_->end();
+    answer_.reset();
+  }
+  if (answer_) answer_->write(frame);
+  return answer_ != nullptr;
+}
+
+void EventStream::end(const std::string& frame) {
+  const std::lock_guard lock(mutex_);
+  if (!answer_) return;
+  answer_->write(frame);
+  answer_->end();
+  answer_.reset();
+  leave_ = nullptr;
+  changed_.notify_all();
+}
+
+bool EventStream::is_over() const {
+  const std::lock_guard lock(mutex_);
+  return answer_ == nullptr;
+}
+
+}  // namespace cloche::e2b

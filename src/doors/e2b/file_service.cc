@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// filesystem.Filesystem of the agent.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "doors/e2b/agent.h"
+#include "doors/e2b/file_entry.h"
+
+namespace cloche::e2b {
+namespace {
+
+constexpr std::int64_t depth_max = 100;
+constexpr std::size_t entries_max = 100'000;
+
+Files& files_of(const Call& call) { return call.use->files(call.actor.account); }
+
+CallResult<std::string> path_at(const Call& call, const Json& message, std::string_view name) {
+  CLOCHE_CALL(const std::string path, text_at(message, name));
+  return path_of(call.actor, path);
+}
+
+CallResult<OrderedJson> entry_answer(const Files& files, const std::string& path) {
+  Result<OrderedJson> entry = entry_of(files, path);
+  if (!entry) return file_error(entry.error(), path);
+  return OrderedJson{{"entry", *std::move(entry)}};
+}
+
+CallResult<OrderedJson> stat(const Call& call, const Json& message) {
+  CLOCHE_CALL(const std::string path, path_at(call, message, "path"));
+  return entry_answer(files_of(call), path);
+}
+
+// Depth first, each folder before what is in it.
+Result<void> add_entries(const Files& files, const std::string& folder, std::int64_t depth,
+                         OrderedJson& entries) {
+  CLOCHE_ASSIGN(const std::vector<FileInfo> found, files.list(folder));
+  for (const FileInfo& info : found) {
+    if (entries.size() >= entries_max) return Errno::fbig;
+    const std::string path = (folder == "/" ? "" : folder) + "/" + info.name;
+    Result<OrderedJson> entry = entry_of(files, path);
+    if (!entry && entry.error() == Errno::noent) continue;  // removed meanwhile
+    if (!entry) return entry.error();
+    entries.push_back(*std::move(entry));
+    if (depth > 1 && info.kind == FileKind::directory) {
+      const Result<void> added = add_entries(files, path, depth - 1, entries);
+      if (!added && added.error() != Errno::noent && added.error() != Errno::acces)
+        return added.error();
+    }
+  }
+  return {};
+}
+
+CallResult<OrderedJson> list_dir(const Call& call, const Json& message) {
+  CLOCHE_CALL(const std::string path, path_at(call, message, "path"));
+  CLOCHE_CALL(const std::int64_t depth, number_at(message, "depth"));
+  if (depth < 0 || depth > depth_max)
+    return CallError{"invalid_argument", fmt::format("depth must be up to {}", depth_max)};
+  const Files& files = files_of(call);
+  const Result<FileInfo> there = files.stat(path);
+  if (!there) return file_error(there.error(), path);
+  if (there->kind != FileKind::directory)
+    return CallError{"invalid_argument", fmt::format("path is not a directory: {}", path)};
+  OrderedJson entries = OrderedJson::array();
+  const Result<void> added = add_entries(files, path, depth == 0 ? 1 : depth, entries);
+  if (!added) return file_error(added.error(), path);
+  OrderedJson answer = OrderedJson::object();
+  if (!entries.empty()) answer["entries"] = std::move(entries);
+  return answer;
+}
+
+CallResult<OrderedJson> make_dir(const Call& call, const Json& message) {
+  CLOCHE_CALL(const std::string path, path_at(call, message, "path"));
+  Files& files = files_of(call);
+  if (const Result<FileInfo> there = files.stat(path)) {
+    if (there->kind == FileKind::directory)
+      return CallError{"already_exists", fmt::format("directory already exists: {}", path)};
+    return CallError{"invalid_argument",
+                     fmt::format("path already exists but it is not a directory: {}", path)};
+  }
+  if (const Result<void> made = files.make_directory(path); !made)
+    return file_error(made.error(), path);
+  return entry_answer(files, path);
+}
+
+Result<void> make_parent(Files& files, const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == 0 || slash == path.npos ? Result<void>()
+                                          : files.make_directory(path.substr(0, slash));
+}
+
+CallResult<OrderedJson> move(const Call& call, const Json& message) {
+  CLOCHE_CALL(const std::string source, path_at(call, message, "source"));
+  CLOCHE_CALL(const std::string destination, path_at(call, message, "destination"));
+  Files& files = files_of(call);
+  if (const Result<FileInfo> there = files.link_stat(source); !there)
+    return file_error(there.error(), source);
+  if (const Result<void> made = make_parent(files, destination); !made)
+    return file_error(made.error(), destination);
+  if (const Result<void> moved = files.rename(source, destination); !moved)
+    return file_error(moved.error(), destination);
+  return entry_answer(files, destination);
+}
+
+CallResult<OrderedJson> remove(const Call& call, const Json& message) {
+  CLOCHE_CALL(const std::string path, path_at(call, message, "path"));
+  const Result<void> removed = files_of(call).remove_all(path);
+  if (!removed && removed.error() != Errno::noent) return file_error(removed.error(), path);
+  return OrderedJson(OrderedJson::object());
+}
+
+using Unary = CallResult<OrderedJson> (*)(const Call& call, const Json& message);
+
+const std::map<std::string_view, Unary>& unary_methods() {
+  static const std::map<std::string_view, Unary> methods{
+      {"Stat", stat}, {"ListDir", list_dir}, {"MakeDir", make_dir},
+      {"Move", move}, {"Remove", remove},
+  };
+  return methods;
+}
+
+}  // namespace
+
+void call_file_service(std::string_view method, Call call) {
+  const auto found = unary_methods().find(method);
+  if (found == unary_methods().end()) {
+    return call.exchange->send(
+        error_answer({"unimplemented", fmt::format("there is no method {}", method)}));
+  }
+  auto message = read_message(call.request.body);
+  if (const auto* error = std::get_if<CallError>(&message))
+    return call.exchange->send(error_answer(*error));
+  const auto result = found->second(call, std::get<Json>(message));
+  if (const auto* error = std::get_if<CallError>(&result))
+    return call.exchange->send(error_answer(*error));
+  call.exchange->send(message_answer(std::get<OrderedJson>(result)));
+}
+
+}  // namespace cloche::e2b

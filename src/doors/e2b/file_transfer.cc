@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/e2b/file_transfer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include "base/base64.h"
+#include "base/constant_time.h"
+#include "base/random.h"
+#include "base/sha256.h"
+#include "cloche/open_file.h"
+#include "doors/e2b/agent.h"
+#include "doors/e2b/file_entry.h"
+#include "doors/e2b/gzip.h"
+#include "doors/e2b/rest_wire.h"
+#include "doors/e2b/target.h"
+#include "doors/http/body_source.h"
+#include "doors/http/multipart.h"
+
+namespace cloche::e2b {
+namespace {
+
+constexpr std::size_t piece_bytes = 256 << 10;
+constexpr std::size_t parts_max = 1000;
+constexpr std::string_view metadata_field = "X-Metadata-";
+
+http::Response file_answer(Errno error, const std::string& path) {
+  if (error == Errno::noent) return rest_error(404, fmt::format("path '{}' does not exist", path));
+  if (error == Errno::isdir) return rest_error(400, fmt::format("path '{}' is a directory", path));
+  if (error == Errno::nospc || error == Errno::dquot || error == Errno::fbig)
+    return rest_error(507, "there is not enough room for the file");
+  const int status = error == Errno::acces || error == Errno::perm ? 403 : 400;
+  return rest_error(status, fmt::format("path '{}': {}", path, errno_info(error).message));
+}
+
+// Who asks: named in the address, or as for calls.
+Checked<Actor> actor_for(const http::Request& request) {
+  const auto name = query_value(request, "username");
+  auto actor = name && !name->empty() ? actor_named(*name) : actor_of(request);
+  if (const auto* error = std::get_if<CallError>(&actor)) return rest_error(401, error->message);
+  return std::get<Actor>(std::move(actor));
+}
+
+struct Range {
+  std::uint64_t first;
+  std::uint64_t last;
+};
+
+// Of `bytes=A-B`, `bytes=A-`, `bytes=-N`: nothing for what is none, or for several, which are then
+// answered with all; `beyond` for one that begins after the end.
+std::optional<Range> range_of(std::string_view field, std::uint64_t size, bool& beyond) {
+  static constexpr std::string_view unit = "bytes=";
+  if (!field.starts_with(unit) || field.find(',') != field.npos) return std::nullopt;
+  field.remove_prefix(unit.size());
+  const std::size_t dash = field.find('-');
+  if (dash == field.npos) return std::nullopt;
+  const auto number = [](std::string_view text) -> std::optional<std::uint64_t> {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || error != std::errc() || end != text.data() + text.size())
+      return std::nullopt;
+    return value;
+  };
+  const auto first = number(field.substr(0, dash));
+  const auto last = number(field.substr(dash + 1));
+  if (dash == 0) {
+    if (!last) return std::nullopt;
+    beyond = *last == 0 || size == 0;
+    return Range{size - std::min(size, *last), size == 0 ? 0 : size - 1};
+  }
+  if (!first || (!last && dash + 1 != field.size()) || (last && *last < *first))
+    return std::nullopt;
+  beyond = *first >= size;
+  return Range{*first, last ? std::min(*last, size == 0 ? 0 : size - 1) : size == 0 ? 0 : size - 1};
+}
+
+std::string_view type_by_name(std::string_view name) {
+  static const std::map<std::string_view, std::string_view> types{
+      {"css", "text/css; charset=utf-8"},
+      {"csv", "text/csv; charset=utf-8"},
+      {"gif", "image/gif"},
+      {"html", "text/html; charset=utf-8"},
+      {"jpeg", "image/jpeg"},
+      {"jpg", "image/jpeg"},
+      {"js", "text/javascript; charset=utf-8"},
+      {"json", "application/json"},
+      {"md", "text/markdown; charset=utf-8"},
+      {"pdf", "application/pdf"},
+      {"png", "image/png"},
+      {"py", "text/x-python; charset=utf-8"},
+      {"svg", "image/svg+xml"},
+      {"txt", "text/plain; charset=utf-8"},
+      {"wasm", "application/wasm"},
+      {"xml", "text/xml; charset=utf-8"},
+      {"zip", "application/zip"}};
+  const std::size_t dot = name.rfind('.');
+  const auto found = dot == name.npos ? types.end() : types.find(name.substr(dot + 1));
+  return found == types.end() ? "application/octet-stream" : found->second;
+}
+
+std::string quoted_name(std::string_view name) {
+  std::string text = "\"";
+  for (const char c : name) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '_' : c;
+  }
+  return text + "\"";
+}
+
+// A part of a file, read while it is sent. A sandbox that ends meanwhile, or a file that is cut,
+// breaks it off.
+class FileSlice final : public http::BodySource {
+ public:
+  FileSlice(BoxPtr box, session::Session::Use use, std::unique_ptr<OpenFile> file, Range range)
+      : box_(std::move(box)),
+        use_(std::move(use)),
+        file_(std::move(file)),
+        at_(range.first),
+        end_(range.last + 1),
+        size_(end_ - at_) {}
+
+  std::uint64_t size() const override { return size_; }
+  std::uint64_t kept_bytes() const override { return piece_bytes; }
+
+  bool next(std::string& to) override {
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(end_ - at_, piece_bytes));
+    if (wanted == 0) return true;
+    if (box_->session->status() == session::Status::closed) return false;
+    const Result<std::string> piece = file_->read(at_, wanted);
+    if (!piece || piece->size() != wanted) return false;
+    at_ += wanted;
+    to += *piece;
+    return true;
+  }
+
+ private:
+  const BoxPtr box_;
+  const session::Session::Use use_;
+  const std::unique_ptr<OpenFile> file_;  // goes before the sandbox
+  std::uint64_t at_;
+  const std::uint64_t end_;
+  const std::uint64_t size_;
+};
+
+// X-Metadata-KEY: VALUE, as attributes.
+std::map<std::string, std::string> metadata_of(const http::Request& request) {
+  std::map<std::string, std::string> metadata;
+  for (const auto& [name, value] : request.fields) {
+    if (name.size() <= metadata_field.size() ||
+        !http::same_text(std::string_view(name).substr(0, metadata_field.size()), metadata_field))
+      continue;
+    std::string key = name.substr(metadata_field.size());
+    std::ranges::transform(key, key.begin(), [](char c) {
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    metadata[std::string(metadata_space) + key] = value;
+  }
+  return metadata;
+}
+
+Result<void> set_metadata(Files& files, const std::string& path,
+                          const std::map<std::string, std::string>& metadata) {
+  CLOCHE_ASSIGN(const auto old, files.attributes(path));
+  for (const auto& [name, value] : old) {
+    if (name.starts_with(metadata_space) && !metadata.contains(name))
+      CLOCHE_TRY(files.remove_attribute(path, name));
+  }
+  for (const auto& [name, value] : metadata) CLOCHE_TRY(files.set_attribute(path, name, value));
+  return {};
+}
+
+// The whole file, or nothing of it.
+Result<void> write_whole(Files& files, const std::string& path, std::string_view content) {
+  const Result<FileInfo> there = files.link_stat(path);
+  if (!there || there->kind != FileKind::file) return files.write(path, content);
+  const std::string beside = path + "." + random_hex(8) + ".part";
+  Result<void> done = files.write(beside, content, there->mode);
+  if (done) done = files.rename(beside, path);
+  if (!done) (void)files.remove(beside);
+  return done;
+}
+
+Result<void> write_new(Files& files, const std::string& path, std::string_view content) {
+  if (const Result<FileInfo> there = files.stat(path); there && there->kind == FileKind::directory)
+    return Errno::isdir;
+  const bool was_there = files.link_stat(path).ok();
+  const Result<void> written = write_whole(files, path, content);
+  if (!written && !was_there) (void)files.remove(path);
+  return written;
+}
+
+}  // namespace
+
+std::string signature_of(std::string_view path, std::string_view operation, std::string_view name,
+                         std::string_view token, std::string_view expiration) {
+  Sha256 hash;
+  hash.add(fmt::format("{}:{}:{}:{}", path, operation, name, token));
+  if (!expiration.empty()) hash.add(fmt::format(":{}", expiration));
+  const auto digest = hash.end();
+  std::string text = to_base64({reinterpret_cast<const char*>(digest.data()), digest.size()});
+  while (text.ends_with('=')) text.pop_back();
+  return "v1_" + text;
+}
+
+bool is_signed(const Box& box, const http::Request& request) {
+  if (box.agent_token.empty()) return false;
+  const std::string expiration = query_value(request, "signature_expiration").value_or("");
+  if (!expiration.empty()) {
+    std::int64_t when = 0;
+    const auto [end, error] =
+        std::from_chars(expiration.data(), expiration.data() + expiration.size(), when);
+    const auto now = std::chrono::duration_cast<std::chrono::seconds>(
+                         std::chrono::system_clock::now().time_since_epoch())
+                         .count();
+    if (error != std::errc() || end != expiration.data() + expiration.size() || when < now)
+      return false;
+  }
+  const bool is_write = request.method == "POST";
+  return is_same_secret(
+      query_value(request, "signature").value_or(""),
+      signature_of(query_value(request, "path").value_or(""), is_write ? "write" : "read",
+                   query_value(request, "username").value_or(""), box.agent_token, expiration));
+}
+
+BoxPtr find_signer(const Boxes& boxes, const http::Request& request) {
+  BoxPtr signer;
+  for (const BoxPtr& box : boxes.all()) {
+    if (is_signed(*box, request)) signer = box;
+  }
+  return signer;
+}
+
+http::Response download(const BoxPtr& box, session::Session::Use use,
+                        const http::Request& request) {
+  auto actor = actor_for(request);
+  if (auto* wrong = std::get_if<http::Response>(&actor)) return std::move(*wrong);
+  const Actor& who = std::get<Actor>(actor);
+  auto path = path_of(who, query_value(request, "path").value_or(""));
+  if (const auto* error = std::get_if<CallError>(&path)) return rest_error(400, error->message);
+  const std::string& name = std::get<std::string>(path);
+  const Files& files = use->files(who.account);
+  const Result<FileInfo> info = files.stat(name);
+  if (!info) return file_answer(info.error(), name);
+  if (info->kind == FileKind::directory) return file_answer(Errno::isdir, name);
+  Result<std::unique_ptr<OpenFile>> file = use->files(who.account).open(name, {.read = true});
+  if (!file) return file_answer(file.error(), name);
+  const Result<FileInfo> opened = (*file)->stat();
+  if (!opened) return file_answer(opened.error(), name);
+  const std::uint64_t size = opened->size_bytes;
+  http::Response response{
+      200,
+      {{"Content-Type", std::string(type_by_name(name))},
+       {"Content-Disposition", "inline; filename=" + quoted_name(last_component(name))},
+       {"Accept-Ranges", "bytes"}},
+      {}};
+  bool beyond = false;
+  const auto range = range_of(request.field("Range"), size, beyond);
+  if (range && beyond) {
+    http::Response refusal = rest_error(416, "the range begins after the end of the file");
+    refusal.fields.emplace_back("Content-Range", fmt::format("bytes */{}", size));
+    return refusal;
+  }
+  if (range) {
+    response.status = 206;
+    response.fields.emplace_back("Content-Range",
+                                 fmt::format("bytes {}-{}/{}", range->first, range->last, size));
+  }
+  if (size == 0) return response;
+  response.source = std::make_shared<FileSlice>(box, std::move(use), *std::move(file),
+                                                range ? *range : Range{0, size - 1});
+  return response;
+}
+
+http::Response upload(Sandbox& sandbox, const http::Request& request) {
+  auto actor = actor_for(request);
+  if (auto* wrong = std::get_if<http::Response>(&actor)) return std::move(*wrong);
+  const Actor& who = std::get<Actor>(actor);
+  const std::string given = query_value(request, "path").value_or("");
+  std::string unpacked;
+  std::string_view body = request.body;
+  if (http::same_text(request.field("Content-Encoding"), "gzip")) {
+    const std::uint64_t limit = sandbox.options().file_limit_bytes;
+    auto text = unpack_gzip(body, limit);
+    if (!text) return rest_error(400, "the body is not gzip, or is larger than a sandbox may have");
+    unpacked = *std::move(text);
+    body = unpacked;
+  }
+  std::vector<http::FilePart> parts;
+  const std::string_view type = request.field("Content-Type");
+  if (type.starts_with("multipart/")) {
+    const auto boundary = http::multipart_boundary(type);
+    auto found = boundary ? http::find_parts(body, *boundary, "file", parts_max) : std::nullopt;
+    if (!found) return rest_error(400, "the form has no part called file, or too many");
+    parts = *std::move(found);
+  } else {
+    if (given.empty()) return rest_error(400, "path is required");
+    parts.push_back({given, body});
+  }
+  const auto metadata = metadata_of(request);
+  Files& files = sandbox.files(who.account);
+  OrderedJson written = OrderedJson::array();
+  for (const http::FilePart& part : parts) {
+    auto path = path_of(who, given.empty() ? part.filename : given);
+    if (const auto* error = std::get_if<CallError>(&path)) return rest_error(400, error->message);
+    const std::string& name = std::get<std::string>(path);
+    if (given.empty() && part.filename.empty()) return rest_error(400, "a part has no file name");
+    Result<void> done = write_new(files, name, part.content);
+    if (done) done = set_metadata(files, name, metadata);
+    if (!done) return file_answer(done.error(), name);
+    OrderedJson entry{{"path", name}, {"name", last_component(name)}, {"type", "file"}};
+    if (!metadata.empty()) {
+      for (const auto& [key, value] : metadata)
+        entry["metadata"][key.substr(metadata_space.size())] = value;
+    }
+    written.push_back(std::move(entry));
+  }
+  return http::json_response(200, write_json(written));
+}
+
+}  // namespace cloche::e2b
