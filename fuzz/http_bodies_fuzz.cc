@@ -93,6 +93,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   (void)rest::read_create(input);
   (void)rest::read_code(input);
-  (void)rest::read_page_query(input);
+  (void)rest::read_page_query(input, rest::page_limit_max);
   return 0;
 }

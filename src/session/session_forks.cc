@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sessions that go on from another one, and longer lives.
 #include <algorithm>
+#include <utility>
 
 #include "session/session_manager.h"
 
@@ -21,7 +22,7 @@ std::variant<std::vector<std::shared_ptr<Session>>, Refusal> SessionManager::for
   while (made.size() < count && !refusal) {
     if ((refusal = take_place(session->facts().owner))) break;
     Facts facts = session->facts();
-    facts.parent = session->facts().id;
+    facts.parent = std::exchange(facts.id, {});  // it gets one of its own
     Twin twin;
     try {
       twin = fork_with_python(*use, python.get());

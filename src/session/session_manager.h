@@ -96,6 +96,7 @@ struct SessionRequest {
   std::optional<SandboxOptions> sandbox = {};
   std::string id = {};  // empty: a new one
   Lifetime lifetime = Lifetime::of_use;
+  std::size_t sessions_elsewhere = 0;  // that the owner has in other cells
 };
 
 struct Refusal {
@@ -199,7 +200,7 @@ class SessionManager {
   };
 
   // A place for a session that is being made, where there is one.
-  std::optional<Refusal> take_place(const std::string& owner);
+  std::optional<Refusal> take_place(const std::string& owner, std::size_t elsewhere = 0);
   void give_place_back(const std::string& owner);
   std::variant<std::shared_ptr<Session>, Refusal> make(const SessionRequest& request,
                                                        const MakeSandbox& make_sandbox);

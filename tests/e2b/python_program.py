@@ -36,6 +36,11 @@ def commands(sandbox):
             break
     assert out.endswith("got three\n"), out
     assert sandbox.commands.kill(handle.pid) is True
+    try:
+        handle.wait()
+        raise AssertionError("no exception")
+    except CommandExitException as problem:
+        assert problem.exit_code == -1
     assert sandbox.commands.kill(handle.pid) is False
 
 

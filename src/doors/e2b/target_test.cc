@@ -28,7 +28,8 @@ TEST(E2bTarget, TheHostNamesAPortOfASandbox) {
   EXPECT_EQ(target.port, agent_port);
   for (const std::string& host :
        {"49983-" + id, "0-" + id + ".a", "65536-" + id + ".a", "-1-" + id + ".a", "x-" + id + ".a",
-        "80-" + id + "x.a", "80-ABCDEFGHIJ0123456789.a", id + ".a", std::string("80-.a")})
+        "80-" + id + "x.a", std::string("80-ABCDEFGHIJ0123456789.a"), id + ".a",
+        std::string("80-.a")})
     EXPECT_EQ(kind_of("/x", {{"Host", host}}), Target::Kind::none) << host;
 }
 

@@ -137,6 +137,8 @@ int serve(Options options) {
   std::optional<e2b::Boxes> boxes;
   std::optional<e2b::E2bDoor> e2b_door;
   std::optional<Application> application;
+  std::optional<cluster::PeerTable> peers;
+  std::optional<cluster::Router> router;
   session::WorkerPool workers(worker_limit);
   define_figures(metrics, sessions, workers);
   steps.emplace(steps::StepDoor::Parts{sessions, workers, log, metrics},
@@ -145,8 +147,20 @@ int serve(Options options) {
   const auto not_ready = [&] {
     return ending ? std::string("the server is about to end") : sessions.save_trouble();
   };
+  if (options.peers) {
+    peers.emplace(
+        cluster::PeerTable::Options{*options.peers, options.sessions.cell, options.peer_token});
+    router.emplace(cluster::Router::Parts{*peers, sessions, metrics},
+                   cluster::Router::Options{options.peer_token});
+    metrics.describe("cloche_forwarded_total", "What was passed on to other cells.");
+  }
+  const auto report = [&] {
+    return to_json(cluster::CellReport{options.sessions.cell, not_ready().empty(),
+                                       sessions.room().headroom(), CLOCHE_VERSION});
+  };
   rest.emplace(
-      rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh, not_ready},
+      rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh, not_ready,
+                            router ? &*router : nullptr},
       rest::RestDoor::Limits{options.requests_per_minute, options.sessions.sandbox.file_limit_bytes,
                              options.sessions.session_limit_per_owner});
   try {
@@ -178,7 +192,8 @@ int serve(Options options) {
   console::ConsoleDoor console({tokens, logins, guard});
   application.emplace(
       Application::Parts{*steps, *rest, *mcp, *remote, options.use_console ? &console : nullptr,
-                         *e2b_door, metrics, log, guard, tokens},
+                         *e2b_door, metrics, log, guard, tokens, router ? &*router : nullptr,
+                         report},
       options.api);
   http::Server server(options.http, *application);
   if (options.use_ssh_port) ssh.listen(options.http.host, options.ssh_port);
