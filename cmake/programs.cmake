@@ -3,20 +3,21 @@
 # bench/*.cc, fuzz/*_fuzz.cc, examples/*.cc. A folder with nothing in it yet adds nothing.
 
 set(all_layers cloche_cli cloche_serve cloche_console cloche_remote cloche_rpc cloche_mcp cloche_lines cloche_rest cloche_ssh cloche_steps cloche_http
-    cloche_session cloche_sandbox cloche_native cloche_warden cloche_packages cloche_python cloche_kernel cloche_vfs
+    cloche_session cloche_sandbox cloche_native cloche_images cloche_warden cloche_packages cloche_python cloche_kernel cloche_vfs
     cloche_wasm cloche_base)
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*.cc)
-list(FILTER sources EXCLUDE REGEX "/tests/(guests|differential)/")
+list(FILTER sources EXCLUDE REGEX "/tests/(guests|differential|native)/")
 cloche_split(${sources})
 if(test_sources)
   cloche_test(cloche_test
     SOURCES ${test_sources} ${testing_sources} ${library_sources}
     LIBRARIES ${all_layers} cloche_cli_testing)
-  add_dependencies(cloche_test cloche cloche-compile cloche-warden)  # some of them run the program
+  add_dependencies(cloche_test cloche cloche-compile cloche-warden cloche-unpack)  # some of them run the program
 endif()
 
 add_subdirectory(tests/differential)
+add_subdirectory(tests/native)
 add_subdirectory(tests/rpc)
 add_subdirectory(tests/http)
 add_subdirectory(tests/mcp)

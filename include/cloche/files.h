@@ -17,7 +17,7 @@
 namespace cloche {
 
 namespace sandbox {
-class SandboxState;
+class FileBackend;
 }
 
 class OpenFile;
@@ -68,8 +68,8 @@ class Files {
 
  private:
   friend class Sandbox;
-  explicit Files(sandbox::SandboxState& state) : state_(state) {}
-  sandbox::SandboxState& state_;
+  explicit Files(sandbox::FileBackend& files) : files_(files) {}
+  sandbox::FileBackend& files_;
 };
 
 }  // namespace cloche

@@ -19,8 +19,8 @@
 
 namespace cloche {
 
-namespace kernel {
-class HostConnection;
+namespace sandbox {
+class LoopbackStream;
 }
 
 class LoopbackConnection {
@@ -40,8 +40,8 @@ class LoopbackConnection {
 
  private:
   friend class Sandbox;
-  explicit LoopbackConnection(std::unique_ptr<kernel::HostConnection> connection);
-  std::unique_ptr<kernel::HostConnection> connection_;
+  explicit LoopbackConnection(std::unique_ptr<sandbox::LoopbackStream> stream);
+  std::unique_ptr<sandbox::LoopbackStream> stream_;
 };
 
 }  // namespace cloche

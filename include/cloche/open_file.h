@@ -15,6 +15,10 @@
 
 namespace cloche {
 
+namespace sandbox {
+class OpenFileBackend;
+}
+
 // As for open(2).
 struct OpenMode {
   bool read = false;
@@ -43,9 +47,8 @@ class OpenFile {
 
  private:
   friend class Files;
-  struct State;
-  explicit OpenFile(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit OpenFile(std::unique_ptr<sandbox::OpenFileBackend> file);
+  std::unique_ptr<sandbox::OpenFileBackend> file_;
 };
 
 }  // namespace cloche

@@ -31,6 +31,16 @@
 
 namespace cloche {
 
+namespace sandbox {
+class Backend;
+}
+
+// What runs the programs of a sandbox: docs/engines.md says which to choose when.
+enum class EngineKind : std::uint8_t {
+  wasm,          // programs compiled to WebAssembly, in this process
+  native_linux,  // any Linux program, in namespaces of the machine's kernel
+};
+
 struct Mount {
   enum class Access : std::uint8_t { read_only, read_write };
   std::filesystem::path host_folder;
@@ -39,6 +49,7 @@ struct Mount {
 };
 
 struct SandboxOptions {
+  EngineKind engine = EngineKind::wasm;
   std::chrono::milliseconds timeout{30'000};      // of one run; 0: none
   std::uint64_t file_limit_bytes = 256ULL << 20;  // the user's own bytes
   std::uint64_t file_limit_inodes = 200'000;
@@ -52,8 +63,11 @@ struct SandboxOptions {
   std::vector<std::string> packages;               // Python packages, importable from the start
   std::vector<Mount> mounts;
   // A file of `cloche image build` or PythonSession::checkpoint: Python starts from it, with all
-  // that was imported and set up there, and with its packages. Empty: none.
+  // that was imported and set up there, and with its packages. Empty: none. With the linux engine
+  // it is the name of an image of the store (`cloche image import`), which must be given.
   std::filesystem::path image;
+  // Of the linux engine: who runs commands inside, ID or ID:ID. Empty: who the image says, or root.
+  std::string user;
   NetworkOptions network;  // none, unless something is allowed
   // Guest programs of the host: NAME.wasm in this folder is the command NAME, before one of the
   // system of that name. Empty: none.
@@ -148,8 +162,8 @@ class Sandbox {
   friend class Engine;
   friend class PythonSession;
   friend class StateReader;
-  explicit Sandbox(std::unique_ptr<sandbox::SandboxState> state);
-  std::unique_ptr<sandbox::SandboxState> state_;
+  explicit Sandbox(std::unique_ptr<sandbox::Backend> backend);
+  std::unique_ptr<sandbox::Backend> backend_;
   Files files_;
 };
 

@@ -82,6 +82,10 @@ Result<void> unpack(Sandbox& sandbox, std::string_view folder, std::string tar,
 
 Result<std::string> export_state(Sandbox& sandbox, std::uint64_t limit_bytes,
                                  std::string* message) {
+  if (sandbox.options().engine != EngineKind::wasm) {
+    if (message) *message = "a linux sandbox has no state to export yet";
+    return Errno::notsup;
+  }
   std::string state;
   const Result<void> written =
       Checkpoint(sandbox).write([&](std::span<const std::byte> bytes) -> Result<void> {

@@ -75,7 +75,8 @@ EngineState::EngineState(EngineOptions options)
     : options_(with_defaults(std::move(options))),
       modules_(wasm_, store_options(options_)),
       linker_(wasm_),
-      programs_(modules_, linker_) {
+      programs_(modules_, linker_),
+      natives_(options_.system_folder) {
   try {
     // The thread of timers begins now: begun by a guest's thread it would have that one's priority.
     timers_.add(std::chrono::steady_clock::now(), this, [] {});

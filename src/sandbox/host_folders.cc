@@ -94,7 +94,11 @@ std::filesystem::path default_system_folder() {
 }
 
 std::filesystem::path default_compiler_program(const std::filesystem::path& system_folder) {
-  constexpr const char* name = "cloche-compile";
+  return default_helper_program("cloche-compile", system_folder);
+}
+
+std::filesystem::path default_helper_program(const char* name,
+                                             const std::filesystem::path& system_folder) {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::filesystem::path tree = std::filesystem::absolute(system_folder, error).parent_path();

@@ -35,5 +35,8 @@ std::vector<std::filesystem::path> system_folders_near(const std::filesystem::pa
 // `cloche-compile`: beside this program, in `bin` beside this program's folder (the wheel), beside
 // the system's folder (an installed one) or in `bin` there (a build). Empty when there is none.
 std::filesystem::path default_compiler_program(const std::filesystem::path& system_folder);
+// The same for another program that came along.
+std::filesystem::path default_helper_program(const char* name,
+                                             const std::filesystem::path& system_folder);
 
 }  // namespace cloche::sandbox

@@ -30,7 +30,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 
 }  // namespace
 
-LiveRunState::LiveRunState(SandboxState& state, LiveRunOptions options)
+WasmLiveRun::WasmLiveRun(SandboxState& state, LiveRunOptions options)
     : state_(state),
       kernel_(state.kernel()),
       options_(std::move(options)),
@@ -49,7 +49,7 @@ LiveRunState::LiveRunState(SandboxState& state, LiveRunOptions options)
   thread_ = std::thread([this] { drive(); });
 }
 
-LiveRunState::~LiveRunState() {
+WasmLiveRun::~WasmLiveRun() {
   if (terminal_) {
     terminal_->hang_up();
   } else if (process_) {
@@ -66,14 +66,14 @@ LiveRunState::~LiveRunState() {
   process_.reset();
 }
 
-Result<kernel::ProcessPtr> LiveRunState::start() {
+Result<kernel::ProcessPtr> WasmLiveRun::start() {
   if (options_.terminal) options_.command.environment.try_emplace("TERM", options_.terminal_type);
   CLOCHE_ASSIGN(kernel::SpawnRequest request, live_command_request(state_, options_.command));
   CLOCHE_TRY(make_ports(request));
   return spawn(kernel_, std::move(request));
 }
 
-Result<void> LiveRunState::make_ports(kernel::SpawnRequest& request) {
+Result<void> WasmLiveRun::make_ports(kernel::SpawnRequest& request) {
   if (options_.terminal) {
     screen_scrubber_ = state_.scrubber(net::StreamScrubber::Holding::longer);
     CLOCHE_ASSIGN(terminal_, kernel::HostTerminal::create(kernel_, window_of(*options_.terminal)));
@@ -94,14 +94,14 @@ Result<void> LiveRunState::make_ports(kernel::SpawnRequest& request) {
   return {};
 }
 
-void LiveRunState::release_guest_ends() {
+void WasmLiveRun::release_guest_ends() {
   if (terminal_) terminal_->release_guest_end();
   if (input_) input_->release_guest_end();
 }
 
 // --- The thread
 
-void LiveRunState::drive() {
+void WasmLiveRun::drive() {
   if (process_) {
     watch();
     const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process_, std::nullopt);
@@ -113,7 +113,7 @@ void LiveRunState::drive() {
   finish();
 }
 
-void LiveRunState::watch() {
+void WasmLiveRun::watch() {
   std::unique_lock lock(kernel_.mutex());
   kernel::Waiter waiter;
   const std::array<kernel::WaitQueue*, 2> queues{&process_->ended, &port_changed()};
@@ -131,7 +131,7 @@ void LiveRunState::watch() {
 }
 
 // One piece of what the terminal shows, without the lock. False when there is none.
-bool LiveRunState::pass_on_screen(std::unique_lock<std::mutex>& lock) {
+bool WasmLiveRun::pass_on_screen(std::unique_lock<std::mutex>& lock) {
   if (!terminal_) return false;
   std::array<char, 16384> text;
   const Result<std::size_t> taken =
@@ -148,7 +148,7 @@ bool LiveRunState::pass_on_screen(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-void LiveRunState::show(std::string_view text) {
+void WasmLiveRun::show(std::string_view text) {
   if (text.empty()) return;
   if (options_.command.output) {
     options_.command.output(Stream::out, text);
@@ -160,7 +160,7 @@ void LiveRunState::show(std::string_view text) {
   result_.stdout_truncated |= text.size() > room;
 }
 
-bool LiveRunState::tell_of_room(std::unique_lock<std::mutex>& lock) {
+bool WasmLiveRun::tell_of_room(std::unique_lock<std::mutex>& lock) {
   if (!starved_ || !has_room()) return false;
   starved_ = false;
   lock.unlock();
@@ -173,7 +173,7 @@ bool LiveRunState::tell_of_room(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-void LiveRunState::finish() {
+void WasmLiveRun::finish() {
   if (screen_scrubber_) show(screen_scrubber_->finish());
   take_output(kernel_, outputs_.out, options_.command, Stream::out, result_);
   take_output(kernel_, outputs_.err, options_.command, Stream::err, result_);
@@ -187,7 +187,7 @@ void LiveRunState::finish() {
 
 // --- The caller's side
 
-Result<std::size_t> LiveRunState::take_input(std::span<const std::byte> bytes) {
+Result<std::size_t> WasmLiveRun::take_input(std::span<const std::byte> bytes) {
   std::size_t taken = 0;
   while (taken < bytes.size()) {
     const auto rest = bytes.subspan(taken);
@@ -204,7 +204,7 @@ Result<std::size_t> LiveRunState::take_input(std::span<const std::byte> bytes) {
   return taken;
 }
 
-bool LiveRunState::has_room() const {
+bool WasmLiveRun::has_room() const {
   if (terminal_) return (terminal_->terminal()->poll_master() & kernel::pollout) != 0;
   // Half of it: told at each page that the command reads, the two sides would take turns with
   // little.
@@ -212,18 +212,18 @@ bool LiveRunState::has_room() const {
   return (pipe.half_free() && pipe.has_room()) || pipe.readers() == 0;
 }
 
-kernel::WaitQueue& LiveRunState::port_changed() {
+kernel::WaitQueue& WasmLiveRun::port_changed() {
   return terminal_ ? terminal_->terminal()->master_changed : input_->pipe().writable;
 }
 
-Result<std::size_t> LiveRunState::write(std::string_view bytes) {
+Result<std::size_t> WasmLiveRun::write(std::string_view bytes) {
   if (!process_) return Errno::pipe;
   const std::lock_guard lock(kernel_.mutex());
   if (input_closed_ || process_->status) return Errno::pipe;
   return take_input(bytes_of(bytes));
 }
 
-Result<void> LiveRunState::write_all(std::string_view bytes) {
+Result<void> WasmLiveRun::write_all(std::string_view bytes) {
   while (!bytes.empty()) {
     CLOCHE_ASSIGN(const std::size_t taken, write(bytes));
     bytes.remove_prefix(taken);
@@ -239,7 +239,7 @@ Result<void> LiveRunState::write_all(std::string_view bytes) {
   return {};
 }
 
-void LiveRunState::close_input() {
+void WasmLiveRun::close_input() {
   if (!process_) return;
   if (terminal_) {
     (void)write_all(std::string_view(&end_of_file, 1));
@@ -252,11 +252,11 @@ void LiveRunState::close_input() {
   input_->close();
 }
 
-void LiveRunState::resize(const TerminalSize& size) {
+void WasmLiveRun::resize(const TerminalSize& size) {
   if (terminal_) terminal_->resize(window_of(size));
 }
 
-Result<void> LiveRunState::signal(int number) {
+Result<void> WasmLiveRun::signal(int number) {
   if (!kernel::valid_signal(number)) return Errno::inval;
   if (!process_) return Errno::srch;
   const std::lock_guard lock(kernel_.mutex());
@@ -268,7 +268,7 @@ Result<void> LiveRunState::signal(int number) {
   return {};
 }
 
-void LiveRunState::kill() {
+void WasmLiveRun::kill() {
   if (!process_) return;
   {
     const std::lock_guard lock(kernel_.mutex());
@@ -278,7 +278,7 @@ void LiveRunState::kill() {
   kernel_.signal_job(process_->job, kernel::sigkill);
 }
 
-std::optional<RunResult> LiveRunState::wait_for(std::optional<std::chrono::milliseconds> limit) {
+std::optional<RunResult> WasmLiveRun::wait_for(std::optional<std::chrono::milliseconds> limit) {
   std::unique_lock lock(end_mutex_);
   const auto ended = [this] { return ended_; };
   if (!limit) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a LiveRun consists of: the process, its ports, and a thread that sees to its end.
+// A LiveRun of a WebAssembly sandbox: the process, its ports, and a thread that sees to its end.
 #pragma once
 
 #include <condition_variable>
@@ -11,26 +11,25 @@
 #include "cloche/live_run.h"
 #include "kernel/host/host_ports.h"
 #include "kernel/kernel.h"
+#include "sandbox/backend.h"
 #include "sandbox/command.h"
 
 namespace cloche::sandbox {
 
-class SandboxState;
-
-class LiveRunState {
+class WasmLiveRun final : public LiveRunState {
  public:
-  LiveRunState(SandboxState& state, LiveRunOptions options);
-  ~LiveRunState();
-  LiveRunState(const LiveRunState&) = delete;
-  LiveRunState& operator=(const LiveRunState&) = delete;
+  WasmLiveRun(SandboxState& state, LiveRunOptions options);
+  ~WasmLiveRun() override;
+  WasmLiveRun(const WasmLiveRun&) = delete;
+  WasmLiveRun& operator=(const WasmLiveRun&) = delete;
 
-  Result<std::size_t> write(std::string_view bytes);
-  Result<void> write_all(std::string_view bytes);
-  void close_input();
-  void resize(const TerminalSize& size);
-  Result<void> signal(int number);
-  void kill();
-  std::optional<RunResult> wait_for(std::optional<std::chrono::milliseconds> limit);
+  Result<std::size_t> write(std::string_view bytes) override;
+  Result<void> write_all(std::string_view bytes) override;
+  void close_input() override;
+  void resize(const TerminalSize& size) override;
+  Result<void> signal(int number) override;
+  void kill() override;
+  std::optional<RunResult> wait_for(std::optional<std::chrono::milliseconds> limit) override;
 
  private:
   Result<kernel::ProcessPtr> start();

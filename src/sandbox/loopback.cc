@@ -3,31 +3,26 @@
 
 #include <utility>
 
-#include "cloche/sandbox.h"
-#include "kernel/host/host_connection.h"
-#include "sandbox/sandbox_state.h"
+#include "sandbox/backend.h"
 
 namespace cloche {
 
 Result<std::unique_ptr<LoopbackConnection>> Sandbox::connect(std::uint16_t port,
                                                              std::function<void()> changed) {
-  CLOCHE_ASSIGN(auto connection,
-                kernel::HostConnection::connect(state_->kernel(), port, std::move(changed)));
-  return std::unique_ptr<LoopbackConnection>(new LoopbackConnection(std::move(connection)));
+  CLOCHE_ASSIGN(auto stream, backend_->connect(port, std::move(changed)));
+  return std::unique_ptr<LoopbackConnection>(new LoopbackConnection(std::move(stream)));
 }
 
-LoopbackConnection::LoopbackConnection(std::unique_ptr<kernel::HostConnection> connection)
-    : connection_(std::move(connection)) {}
+LoopbackConnection::LoopbackConnection(std::unique_ptr<sandbox::LoopbackStream> stream)
+    : stream_(std::move(stream)) {}
 LoopbackConnection::~LoopbackConnection() = default;
 
 Result<std::size_t> LoopbackConnection::write(std::string_view bytes) {
-  return connection_->write(std::as_bytes(std::span(bytes)));
+  return stream_->write(bytes);
 }
 
-Result<std::size_t> LoopbackConnection::read(std::span<char> to) {
-  return connection_->read(std::as_writable_bytes(to));
-}
+Result<std::size_t> LoopbackConnection::read(std::span<char> to) { return stream_->read(to); }
 
-void LoopbackConnection::close_input() { connection_->shut_down_write(); }
+void LoopbackConnection::close_input() { stream_->close_input(); }
 
 }  // namespace cloche

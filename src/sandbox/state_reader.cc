@@ -10,6 +10,7 @@
 #include "base/sha256.h"
 #include "cloche/archive.h"
 #include "cloche/checkpoint.h"
+#include "sandbox/backend.h"
 #include "sandbox/sandbox_state.h"
 #include "sandbox/saved_state_format.h"
 #include "vfs/saved_tree.h"
@@ -208,7 +209,7 @@ Result<std::unique_ptr<Sandbox>> StateReader::make(Engine& engine, std::string* 
     CLOCHE_TRY(unpack(*made, "/", *std::move(impl_->old_tar), message));
     return made;
   }
-  const Result<void> put = made->state_->with_root([&](vfs::MemFs& files) {
+  const Result<void> put = made->backend_->wasm().with_root([&](vfs::MemFs& files) {
     const vfs::Quota quota = files.quota();
     if (impl_->quota == Quota::as_saved) files.set_quota(no_quota);
     Result<void> result = impl_->tree.put_into(files);

@@ -13,6 +13,7 @@
 #include "doors/cli/commands.h"
 #include "doors/cli/support.h"
 #include "sandbox/host_folders.h"
+#include "sandbox/native/trial.h"
 
 namespace cloche::cli {
 namespace {
@@ -199,6 +200,13 @@ Finding first_command() {
   }
 }
 
+// The proof for native sandboxes: a box.
+Finding first_box(const std::filesystem::path& system) {
+  const std::string reason = sandbox::why_no_native_sandboxes(system);
+  if (reason.empty()) return {Kind::good, "linux engine", "a box was made", {}};
+  return {Kind::note, "linux engine", "not here", reason};
+}
+
 }  // namespace
 
 std::vector<Finding> examine(const Machine& machine) {
@@ -277,6 +285,7 @@ int doctor_command(const Options& options) {
   findings.push_back(machine_code(system.parent_path() / "code", cache));
   // What is no good to begin with would fail in its own words; the finding above has better ones.
   if (all_well(findings)) findings.push_back(first_command());
+  findings.push_back(first_box(system));
   const bool json = options.list_format == ListFormat::json;
   fmt::print("{}", json ? as_json(findings) : as_text(findings));
   return all_well(findings) ? 0 : 1;

@@ -49,7 +49,11 @@ command asks for input, so that `while read LINE; do cloche run 'echo hi'; done`
   --env NAME=VALUE          a variable of its environment; may be repeated (none)
   --packages A,B            Python packages it can import (none)
   --wheels DIR              a folder of pure-Python wheels that it may install, also by --packages
-  --image FILE              its Python starts from an image; see cloche image --help
+  --image FILE              its Python starts from an image; with --engine linux it is the name of
+                            the image that it is made of; see cloche image --help
+  --engine ENGINE           wasm, or linux: any Linux program, behind namespaces of this machine's
+                            kernel (wasm; docs/engines.md)
+  --user ID[:ID]            with --engine linux: who commands are, inside (the image's, or root)
   -f, --file FILE           the script is in a file of this machine
   -i, --stdin               gives it the standard input of cloche, also a terminal
   -n, --no-stdin            gives it none
@@ -77,6 +81,14 @@ do what is asked, with one sentence on standard error.
 constexpr const char* image_page =
     R"page(cloche image build [OPTIONS] [--exec SCRIPT.py ...] -o FILE
 cloche image show FILE
+cloche image import FILE|FOLDER [--name NAME]
+cloche image make debian [--packages A,B] [--suite NAME] [--name NAME]
+cloche image list [--json]
+cloche image remove NAME
+
+For --engine linux: import takes an OCI layout, an archive of one or of docker save, an archive of a
+file system, or a folder of one, into the store of images, and says its name; make debian makes one
+with bash, git, Python and pip by mmdebstrap. What follows is of the wasm engine's images of Python.
 
 Starts a Python with the packages of --packages imported, runs the scripts in it, one after the other in one __main__, and writes the
 interpreter as it is then to FILE. With --image FILE a sandbox's Python starts from there, and has the packages: no import and no set-up
@@ -89,7 +101,10 @@ time limit (0).
 
   --exec SCRIPT.py          a script to run in it; may be repeated (none)
   -o, --output FILE         where the image goes; to be given
+  --name NAME               of import and make: what the image is called (as its source says; debian)
+  --suite NAME              of make: the release of Debian (bookworm)
 
+  cloche image make debian --packages build-essential
   cloche image build --packages numpy,pandas --exec setup.py -o my.image
   cloche run --image my.image 'python3 -c "import pandas; print(pandas.__version__)"'
 

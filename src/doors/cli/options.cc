@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "doors/cli/option_values.h"
+#include "doors/cli/store_options.h"
 #include "doors/mcp/hub.h"
 
 namespace cloche::cli {
@@ -20,6 +21,8 @@ struct RunArguments {
   std::string program_folder;
   std::string wheel_folder;
   std::string image;
+  std::string engine;
+  std::string user;
   std::vector<std::string> environment;
   std::vector<std::string> packages;
   std::vector<std::string> mounts;
@@ -43,6 +46,8 @@ void define_run(CLI::App& run, RunArguments& to) {
   run.add_option("--wasm-dir", to.program_folder);
   run.add_option("--wheels", to.wheel_folder);
   run.add_option("--image", to.image);
+  run.add_option("--engine", to.engine);
+  run.add_option("--user", to.user);
   run.add_option("--env", to.environment)->expected(1)->take_all();
   run.add_option("--packages", to.packages)->expected(1)->take_all();
   run.add_option("--mount", to.mounts)->expected(1)->take_all();
@@ -70,9 +75,9 @@ struct CommandLine {
 
 CommandLine split_line(int argc, const char* const* argv) {
   static const std::vector<std::string> with_value{
-      "--timeout",  "--memory", "--fs-limit", "--cwd",      "--env",
-      "--packages", "--mount",  "--net",      "--net-deny", "--out",
-      "--wasm-dir", "--wheels", "--image",    "--file",     "-f"};
+      "--timeout", "--memory", "--fs-limit", "--cwd",  "--env",      "--packages",
+      "--mount",   "--net",    "--net-deny", "--out",  "--wasm-dir", "--wheels",
+      "--engine",  "--user",   "--image",    "--file", "-f"};
   CommandLine line;
   int i = 2;
   for (; i < argc && !line.has_dashes; ++i) {
@@ -116,6 +121,12 @@ Options sandbox_options(const RunArguments& given) {
   options.run.cwd = given.cwd;
   options.sandbox.program_folder = given.program_folder;
   options.sandbox.image = given.image;
+  options.sandbox.user = given.user;
+  if (given.engine == "linux") options.sandbox.engine = EngineKind::native_linux;
+  if (!given.engine.empty() && given.engine != "linux" && given.engine != "wasm")
+    throw UsageError{"--engine is wasm or linux, not '" + given.engine + "'"};
+  if (!given.user.empty() && options.sandbox.engine == EngineKind::wasm)
+    throw UsageError{"--user is for --engine linux"};
   return options;
 }
 
@@ -195,8 +206,7 @@ Options parse_image(int argc, const char* const* argv) {
     options.image_file = argv[3];
     return options;
   }
-  if (action != "build")
-    throw UsageError{"image has build and show, not '" + action + "'; see cloche image --help"};
+  if (action != "build") return parse_store_command(action, {argv + 3, argv + argc});
   CLI::App build;
   RunArguments given;
   given.timeout_ms = 0;

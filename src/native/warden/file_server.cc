@@ -310,7 +310,7 @@ void serve_files(int channel, const WallPlan& wall, const Filter& filter) noexce
   if (::setsid() < 0 || (channel != own_channel && ::dup2(channel, own_channel) < 0) ||
       ::close_range(own_channel + 1, ~0U, 0) != 0)
     ::_exit(1);
-  ::umask(022);
+  ::umask(0);  // modes are what was asked for
   if (const Outcome walled = enter_wall(wall, filter); !walled) {
     (void)send_record(own_channel, FileAnswer{.error = walled.error});
     ::_exit(1);
