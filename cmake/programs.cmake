@@ -25,6 +25,7 @@ add_subdirectory(tests/console)
 add_subdirectory(tests/component)
 add_subdirectory(tests/packaging)
 add_subdirectory(tests/scripts)
+add_subdirectory(tests/examples)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*.cc)
 if(bench_sources)
@@ -37,6 +38,18 @@ endif()
 
 add_executable(http_load ${CMAKE_SOURCE_DIR}/bench/load/http_load.cc)
 target_link_libraries(http_load PRIVATE cloche_program_flags)
+
+# Each public header compiles alone, and with nothing else of this tree.
+file(GLOB public_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/cloche/*.h)
+foreach(header IN LISTS public_headers)
+  cmake_path(GET header STEM name)
+  set(alone ${CMAKE_BINARY_DIR}/public_headers/${name}.cc)
+  file(CONFIGURE OUTPUT ${alone} CONTENT "#include <cloche/${name}.h>\n#include <cloche/${name}.h>\n")
+  list(APPEND alone_sources ${alone})
+endforeach()
+add_library(public_headers OBJECT ${alone_sources})
+target_include_directories(public_headers PRIVATE ${CMAKE_SOURCE_DIR}/include)
+target_link_libraries(public_headers PRIVATE cloche_flags)
 
 file(GLOB example_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.cc)
 foreach(source IN LISTS example_sources)

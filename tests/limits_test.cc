@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 void expect_usable(Sandbox& sandbox) {
   EXPECT_EQ(sandbox.run({.script = "echo alive | cat"}).stdout_data, "alive\n");
-  EXPECT_EQ(sandbox.figures().processes, 0u);
+  EXPECT_EQ(sandbox.usage().processes, 0u);
 }
 
 class TimeLimit : public ::testing::TestWithParam<const char*> {};
@@ -64,7 +64,7 @@ TEST(Limits, FilesEndAtTheQuotaAndSpaceComesBack) {
   const RunResult full = sandbox->run({.script = "head -c 3000000 /dev/zero > big"});
   EXPECT_NE(full.exit_code, 0);
   EXPECT_NE(full.stderr_data.find("No space left on device"), std::string::npos);
-  EXPECT_LE(sandbox->figures().file_bytes, std::uint64_t{1} << 20);
+  EXPECT_LE(sandbox->usage().file_bytes, std::uint64_t{1} << 20);
   EXPECT_EQ(sandbox->run({.script = "rm big; head -c 900000 /dev/zero > next"}).exit_code, 0);
   EXPECT_EQ(sandbox->files().write("more", std::string(200'000, 'x')).error(), Errno::nospc);
   expect_usable(*sandbox);
@@ -75,7 +75,7 @@ TEST(Limits, InodesAreCounted) {
   const RunResult result =
       sandbox->run({.script = "for i in $(seq 100); do : > f$i || exit 3; done"});
   EXPECT_NE(result.exit_code, 0);
-  EXPECT_LE(sandbox->figures().file_inodes, 50u);
+  EXPECT_LE(sandbox->usage().file_inodes, 50u);
   expect_usable(*sandbox);
 }
 
@@ -116,7 +116,7 @@ TEST(Limits, DescriptorsAreBounded) {
 TEST(Limits, CancelEndsEveryRun) {
   const auto sandbox = make_sandbox();
   std::thread canceller([&] {
-    while (sandbox->figures().processes == 0) std::this_thread::yield();
+    while (sandbox->usage().processes == 0) std::this_thread::yield();
     sandbox->cancel();
   });
   const RunResult result = sandbox->run({.script = "sleep 1000"});
@@ -180,11 +180,11 @@ TEST(Limits, ProcessesThatCallNothingShareTheMemoryLimit) {
   const std::uint64_t before = resident_bytes();
   const Background run(*sandbox, "for i in 1 2 3 4 5 6 7 8 9 10; do ./hoard & done; wait");
   EXPECT_TRUE(within_a_minute([&] {
-    return sandbox->figures().memory_bytes > limit - (2 << 20) &&
+    return sandbox->usage().memory_bytes > limit - (2 << 20) &&
            resident_bytes() > before + limit / 2;
   }));
   for (int look = 0; look < 1000; ++look) {
-    EXPECT_LE(sandbox->figures().memory_bytes, limit);
+    EXPECT_LE(sandbox->usage().memory_bytes, limit);
     ASSERT_LT(resident_bytes(), before + limit + (96 << 20));
     std::this_thread::yield();
   }
@@ -219,7 +219,7 @@ TEST(Limits, TheCompilerOfAProgramEndsWithTheRun) {
     EXPECT_TRUE(within_a_minute(compiler_lives));
   }
   EXPECT_FALSE(compiler_lives());
-  EXPECT_LT(sandbox->figures().memory_bytes, std::uint64_t{1} << 20);
+  EXPECT_LT(sandbox->usage().memory_bytes, std::uint64_t{1} << 20);
 }
 
 TEST(Limits, ACompilerNeedsTheSandboxsMemory) {
@@ -269,7 +269,7 @@ TEST(Limits, BusyProcessesBeyondTheFirstFewHaveALowPriority) {
   EXPECT_TRUE(within_a_minute([] { return lowered_threads() == 0; }));
   const auto wide = make_sandbox({.cpus = 60});
   const Background run(*wide, busy);
-  EXPECT_TRUE(within_a_minute([&] { return wide->figures().processes >= 9; }));
+  EXPECT_TRUE(within_a_minute([&] { return wide->usage().processes >= 9; }));
   EXPECT_EQ(lowered_threads(), 0U);
 }
 

@@ -410,11 +410,11 @@ TEST(PythonSessionCallbacks, ComeAndGoWhileTheSessionLives) {
   EXPECT_EQ(session.execute("await later()").error->type, "NameError");
   Callback none;
   none.name = "none";
-  EXPECT_THROW(session.add_callback(none), std::invalid_argument);
+  EXPECT_THROW(session.add_callback(none), Error);
   Callback schema = echo("schema");
   schema.parameters_schema = "[]";
-  EXPECT_THROW(session.add_callback(schema), std::invalid_argument);
-  EXPECT_THROW(session.add_callback(echo("two words")), std::invalid_argument);
+  EXPECT_THROW(session.add_callback(schema), Error);
+  EXPECT_THROW(session.add_callback(echo("two words")), Error);
 }
 
 // --- Limits

@@ -46,14 +46,14 @@ struct EngineOptions {
 
 class Engine {
  public:
-  // Throws std::runtime_error with one sentence that says what is wrong and what to do.
+  // Throws Error with one sentence that says what is wrong and what to do.
   explicit Engine(const EngineOptions& options);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Throws std::runtime_error with one sentence: a mount that cannot be made, an unknown package
-  // (the sentence lists what there is).
+  // Throws Error: a mount that cannot be made, an unknown package (the sentence lists what there is),
+  // network rules that are none.
   std::unique_ptr<Sandbox> create(const SandboxOptions& options);
 
   // Compiles all programs of the system that are not in the cache yet.

@@ -63,13 +63,13 @@ struct SandboxOptions {
   std::function<void(std::string_view line)> trace;
 };
 
-struct SandboxFigures {
+struct SandboxUsage {
   std::uint64_t file_bytes = 0;  // of the quota
   std::uint64_t file_inodes = 0;
   std::uint64_t memory_bytes = 0;  // linear memory in use
   std::size_t processes = 0;
   std::chrono::nanoseconds cpu{0};  // of all processes that there have been
-  // System calls that guests made and that there are not: number (WASI: never) to count.
+  // System calls that guests made and that this kernel does not have: number (WASI: never) to count.
   std::map<std::uint32_t, std::uint64_t> unknown_syscalls;
 };
 
@@ -112,7 +112,7 @@ class Sandbox {
 
   // What of the network may be reached from now on, instead of NetworkOptions::allow; forks that
   // are made later have it too. Connections that no rule allows any more end. Throws
-  // std::invalid_argument with one sentence for a rule that is none: then nothing has changed.
+  // Error with one sentence for a rule that is none: then nothing has changed.
   void set_network_rules(std::vector<std::string> allow);
   std::vector<std::string> network_rules() const;
 
@@ -123,15 +123,14 @@ class Sandbox {
   std::optional<std::string> environment(const std::string& name) const;
   std::map<std::string, std::string> environment() const;
 
-  // Makes Python packages importable, with what they depend on. False and a sentence in `message`
-  // for an unknown name.
-  bool install_packages(const std::vector<std::string>& names, std::string* message);
+  // Makes Python packages importable, with what they depend on. ENOENT for an unknown name.
+  Result<void, Error> install_packages(const std::vector<std::string>& names);
 
   // An independent sandbox that goes on from here: files (copy-on-write), environment, packages,
   // a live Python where there is one, and a kept shell. Other processes are not in it.
   std::unique_ptr<Sandbox> fork();
 
-  SandboxFigures figures() const;
+  SandboxUsage usage() const;
 
   std::vector<ProcessInfo> processes() const;
   // A signal for one of them. EINVAL: no signal; ESRCH: no process.

@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/error.h"
 #include "kernel/process/task.h"
 #include "sandbox/sandbox_state.h"
 
 namespace cloche::sandbox {
 namespace {
 
-constexpr int status_not_executable = 126;
-constexpr int status_not_found = 127;
 constexpr const char* shell = "/bin/bash";
 
 bool is_login(const RunOptions& options) {
@@ -96,15 +95,17 @@ Result<kernel::ProcessPtr> spawn(kernel::Kernel& kernel, kernel::SpawnRequest re
   return process;
 }
 
+CleanOutput::Reader reader_of(OutputCallback output, Stream stream) {
+  return [output = std::move(output), stream](std::string_view text) { output(stream, text); };
+}
+
 Output make_output(SandboxState& state, const RunOptions& options, Stream stream) {
-  Output output{nullptr, state.scrubber()};
+  Output output{nullptr, state.clean_output()};
   kernel::CaptureFile::Sink sink;
   if (options.output) {
-    sink = [pass_on = options.output, scrubber = output.scrubber,
-            stream](std::span<const std::byte> bytes) {
-      const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-      if (!scrubber) return pass_on(stream, text);
-      if (const std::string clean = scrubber->take(text); !clean.empty()) pass_on(stream, clean);
+    sink = [reader = reader_of(options.output, stream),
+            clean = output.clean](std::span<const std::byte> bytes) {
+      clean.pass({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, reader);
     };
   }
   output.file = std::make_shared<kernel::CaptureFile>(
@@ -136,19 +137,12 @@ void take_output(kernel::Kernel& kernel, Output& output, const RunOptions& optio
   if (!output.file) return;
   kernel::CaptureFile::Output written = output.file->finish();
   if (options.output) {
-    if (output.scrubber) {
-      if (const std::string rest = output.scrubber->finish(); !rest.empty())
-        options.output(stream, rest);
-    }
+    output.clean.end(reader_of(options.output, stream));
   } else {
     const bool truncated = written.truncated();
-    std::string text = std::move(written.bytes);
-    if (output.scrubber) {
-      text = output.scrubber->take(text);
-      // What is cut off could have been the rest of a value.
-      const std::string rest = output.scrubber->finish();
-      if (!truncated) text += rest;
-    }
+    std::string text =
+        output.clean.clean(std::move(written.bytes),
+                           truncated ? CleanOutput::Text::cut_off : CleanOutput::Text::whole);
     (stream == Stream::out ? result.stdout_data : result.stderr_data) = std::move(text);
     (stream == Stream::out ? result.stdout_truncated : result.stderr_truncated) = truncated;
   }
@@ -159,7 +153,7 @@ void take_output(kernel::Kernel& kernel, Output& output, const RunOptions& optio
 RunResult not_started(SandboxState& state, const RunOptions& options, Errno error) {
   RunResult result;
   result.status = RunStatus::not_started;
-  result.exit_code = error == Errno::noent ? status_not_found : status_not_executable;
+  result.exit_code = not_started_status(error);
   const std::string what = options.argv.empty() ? std::string(shell) : options.argv.front();
   const Result<void> there = check_directory(state, options.cwd);
   result.reason = there ? fmt::format("cannot start {}: {}", what, errno_info(error).message)

@@ -13,7 +13,7 @@
 #include "cloche/run.h"
 #include "kernel/host/host_ports.h"
 #include "kernel/kernel.h"
-#include "net/secrets.h"
+#include "sandbox/clean_output.h"
 
 namespace cloche::sandbox {
 
@@ -36,10 +36,13 @@ Result<void> check_directory(SandboxState& state, const std::string& cwd);
 // Starts the request, and drops its files: they are referred to by the process and the ports alone.
 Result<kernel::ProcessPtr> spawn(kernel::Kernel& kernel, kernel::SpawnRequest request);
 
+// What gives a stream to the callback of a run.
+CleanOutput::Reader reader_of(OutputCallback output, Stream stream);
+
 // A stream of a command that writes to a file of the host.
 struct Output {
   std::shared_ptr<kernel::CaptureFile> file;
-  std::shared_ptr<net::StreamScrubber> scrubber;  // null: there are no secrets
+  CleanOutput clean;
 };
 struct Outputs {
   Output out;

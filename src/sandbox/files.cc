@@ -85,12 +85,12 @@ Result<FileInfo> Files::link_stat(std::string_view path) const {
       [&](vfs::PathOperations& ops) { return info_at(ops, path, vfs::Follow::no); });
 }
 
-Result<void> Files::make_directory(std::string_view path) {
+Result<void> Files::make_directories(std::string_view path) {
   return state_.with_files(
       [&](vfs::PathOperations& ops) { return ops.make_dir(path, 0755, vfs::Parents::make); });
 }
 
-Result<void> Files::make_one_directory(std::string_view path) {
+Result<void> Files::make_directory(std::string_view path) {
   return state_.with_files(
       [&](vfs::PathOperations& ops) { return ops.make_dir(path, 0755, vfs::Parents::must_exist); });
 }

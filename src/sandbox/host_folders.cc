@@ -40,18 +40,15 @@ std::filesystem::path default_cache_folder() {
   return {};
 }
 
-std::filesystem::path usable_cache_folder(std::string& reason) {
+Result<std::filesystem::path, Error> usable_cache_folder() {
   std::filesystem::path folder = default_cache_folder();
-  if (folder.empty()) {
-    reason = "there is no cache folder: set CLOCHE_CACHE, or HOME";
-    return {};
-  }
+  if (folder.empty())
+    return HostError("there is no cache folder: set CLOCHE_CACHE, or HOME", Errno::noent);
   if (!from_environment("CLOCHE_CACHE").empty()) return folder;
   try {
     wasm::prepare_cache_folder(folder / "modules");
   } catch (const HostError& problem) {
-    reason = problem.what();
-    return {};
+    return problem;
   }
   return folder;
 }

@@ -75,7 +75,7 @@ Result<kernel::ProcessPtr> LiveRunState::start() {
 
 Result<void> LiveRunState::make_ports(kernel::SpawnRequest& request) {
   if (options_.terminal) {
-    screen_scrubber_ = state_.scrubber(net::StreamScrubber::Holding::longer);
+    screen_ = state_.clean_output(net::StreamScrubber::Holding::longer);
     CLOCHE_ASSIGN(terminal_, kernel::HostTerminal::create(kernel_, window_of(*options_.terminal)));
     request.terminal = terminal_->terminal();
     for (const std::int32_t fd : {0, 1, 2}) request.files[fd] = terminal_->guest_end();
@@ -139,17 +139,12 @@ bool LiveRunState::pass_on_screen(std::unique_lock<std::mutex>& lock) {
   if (!taken) return false;
   const std::string_view shown(text.data(), *taken);
   lock.unlock();
-  if (screen_scrubber_) {
-    show(screen_scrubber_->take(shown));
-  } else {
-    show(shown);
-  }
+  screen_.pass(shown, [this](std::string_view clean) { show(clean); });
   lock.lock();
   return true;
 }
 
 void LiveRunState::show(std::string_view text) {
-  if (text.empty()) return;
   if (options_.command.output) {
     options_.command.output(Stream::out, text);
     return;
@@ -174,7 +169,7 @@ bool LiveRunState::tell_of_room(std::unique_lock<std::mutex>& lock) {
 }
 
 void LiveRunState::finish() {
-  if (screen_scrubber_) show(screen_scrubber_->finish());
+  screen_.end([this](std::string_view clean) { show(clean); });
   take_output(kernel_, outputs_.out, options_.command, Stream::out, result_);
   take_output(kernel_, outputs_.err, options_.command, Stream::err, result_);
   if (process_) result_.figures = state_.shown_figures().take(process_->job);

@@ -61,7 +61,7 @@ class LiveRunState {
   std::unique_ptr<kernel::HostTerminal> terminal_;  // or the three streams
   std::unique_ptr<kernel::HostPipe> input_;
   Outputs outputs_;
-  std::shared_ptr<net::StreamScrubber> screen_scrubber_;  // null: there are no secrets
+  CleanOutput screen_;
 
   // Under the kernel lock.
   bool input_closed_ = false;

@@ -98,17 +98,18 @@ Result<FileInfo> OpenFile::stat() {
   return sandbox::info_of({.name = {}, .stat = stat, .target = {}});
 }
 
-Result<std::unique_ptr<OpenFile>> Files::open(std::string_view path, const OpenMode& mode) {
+Result<std::unique_ptr<OpenFile>> Files::open(std::string_view path, OpenMode mode,
+                                              std::uint32_t permissions) {
   vfs::Access access = vfs::Access::none;
-  if (mode.read) access = access | vfs::Access::read;
-  if (mode.write || mode.truncate) access = access | vfs::Access::write;
+  if (has(mode, OpenMode::read)) access = access | vfs::Access::read;
+  if (has(mode, OpenMode::write | OpenMode::truncate)) access = access | vfs::Access::write;
   return state_.with_files([&](vfs::PathOperations& ops) -> Result<std::unique_ptr<OpenFile>> {
-    const auto create_mode = mode.create ? std::optional(mode.mode) : std::nullopt;
+    const bool creates = has(mode, OpenMode::create);
+    const auto new_mode = creates ? std::optional(permissions) : std::nullopt;
     const auto existing =
-        mode.create && mode.exclusive ? vfs::Existing::error : vfs::Existing::fine;
-    CLOCHE_ASSIGN(std::unique_ptr<vfs::NodeIo> io,
-                  ops.open_file(path, access, create_mode, existing));
-    if (mode.truncate) CLOCHE_TRY(io->truncate(0));
+        creates && has(mode, OpenMode::exclusive) ? vfs::Existing::error : vfs::Existing::fine;
+    CLOCHE_ASSIGN(std::unique_ptr<vfs::NodeIo> io, ops.open_file(path, access, new_mode, existing));
+    if (has(mode, OpenMode::truncate)) CLOCHE_TRY(io->truncate(0));
     return std::unique_ptr<OpenFile>(new OpenFile(
         std::make_unique<OpenFile::State>(OpenFile::State{state_, ops.user(), std::move(io)})));
   });

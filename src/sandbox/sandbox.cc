@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cloche/sandbox.h"
 
+#include <system_error>
+#include <utility>
+
+#include "base/host_error.h"
 #include "cloche/engine.h"
 #include "sandbox/engine_state.h"
 #include "sandbox/live_run.h"
@@ -9,18 +13,35 @@
 
 namespace cloche {
 
+namespace {
+
+// What the standard library says of the host, as the one Error.
+template <typename Make>
+auto with_errors_of_the_host(Make&& make) {
+  try {
+    return std::forward<Make>(make)();
+  } catch (const std::system_error& problem) {
+    throw HostError(problem.what(), errno_from_host(problem.code().value()));
+  }
+}
+
+}  // namespace
+
 Engine::Engine(const EngineOptions& options)
-    : state_(std::make_unique<sandbox::EngineState>(options)) {}
+    : state_(with_errors_of_the_host(
+          [&] { return std::make_unique<sandbox::EngineState>(options); })) {}
 Engine::~Engine() = default;
 
 std::unique_ptr<Sandbox> Engine::create(const SandboxOptions& options) {
-  return std::unique_ptr<Sandbox>(
-      new Sandbox(std::make_unique<sandbox::SandboxState>(*state_, options)));
+  return with_errors_of_the_host([&] {
+    return std::unique_ptr<Sandbox>(
+        new Sandbox(std::make_unique<sandbox::SandboxState>(*state_, options)));
+  });
 }
 
 void Engine::prepare() { state_->prepare(); }
 void Engine::ship(const EngineOptions& options, const std::filesystem::path& folder) {
-  sandbox::ship_code(options, folder);
+  with_errors_of_the_host([&] { sandbox::ship_code(options, folder); });
 }
 
 Sandbox::Sandbox(std::unique_ptr<sandbox::SandboxState> state)
@@ -93,15 +114,15 @@ std::map<std::string, std::string> Sandbox::environment() const {
   return std::as_const(*state_).environment();
 }
 
-bool Sandbox::install_packages(const std::vector<std::string>& names, std::string* message) {
-  return state_->install_packages(names, message);
+Result<void, Error> Sandbox::install_packages(const std::vector<std::string>& names) {
+  return state_->install_packages(names);
 }
 
 std::unique_ptr<Sandbox> Sandbox::fork() {
   return std::unique_ptr<Sandbox>(new Sandbox(state_->fork()));
 }
 
-SandboxFigures Sandbox::figures() const { return state_->figures(); }
+SandboxUsage Sandbox::usage() const { return state_->usage(); }
 const SandboxOptions& Sandbox::options() const noexcept { return state_->options(); }
 
 }  // namespace cloche

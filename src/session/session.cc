@@ -56,7 +56,7 @@ Twin fork_with_python(Sandbox& sandbox, PythonSession* python) {
       // It brings the fork of its sandbox with it.
       std::shared_ptr<PythonSession> twin = python->fork();
       return {std::shared_ptr<Sandbox>(twin, &twin->sandbox()), twin};
-    } catch (const std::runtime_error&) {
+    } catch (const Error&) {
       // Something is executed in it: names that are half made are nobody's.
     }
   }

@@ -138,7 +138,7 @@ class Session {
 };
 
 // An independent sandbox that goes on from here, and the Python with it where there is one that
-// executes nothing. Throws std::runtime_error when there is no memory for it.
+// executes nothing. Throws Error when there is no memory for it.
 Twin fork_with_python(Sandbox& sandbox, PythonSession* python);
 
 }  // namespace cloche::session

@@ -65,7 +65,8 @@ class Envelope(WireTest):
         self.assert_error(1, "ENOENT: ", "create", {"wasmDir": "/nonesuch/folder"})
         self.assert_error(-32602, "", "create", {"timeoutMs": "long"})
         self.assert_error(-32602, "", "create", {"fsLimitBytes": -1})
-        self.assert_error(1, "EINVAL: ", "create", {"packages": ["nonesuch"]})
+        self.assert_error(1, "ENOENT: ", "create", {"packages": ["nonesuch"]})
+        self.assert_error(1, "EINVAL: ", "create", {"network": ["no rule"]})
         self.assertEqual(self.wire.call("create", {"timeoutMs": 30000.0, "fsLimitBytes": 1e6}), {"ok": True})
 
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cloche/engine.h"
+#include "cloche/version.h"
 #include "doors/cli/commands.h"
 #include "doors/cli/support.h"
 #include "sandbox/host_folders.h"
@@ -239,7 +240,7 @@ bool all_well(const std::vector<Finding>& findings) {
 }
 
 std::string as_text(const std::vector<Finding>& findings) {
-  std::string text = fmt::format("cloche {}\n\n", CLOCHE_VERSION);
+  std::string text = fmt::format("cloche {}\n\n", version);
   for (const Finding& finding : findings) {
     fmt::format_to(std::back_inserter(text), "{:<8} {:<15} {}\n", name_of(finding.kind),
                    finding.name, finding.said);
@@ -264,7 +265,7 @@ std::string as_json(const std::vector<Finding>& findings) {
                     {"said", finding.said},
                     {"advice", finding.advice}});
   const nlohmann::ordered_json all{
-      {"ok", all_well(findings)}, {"version", CLOCHE_VERSION}, {"findings", std::move(list)}};
+      {"ok", all_well(findings)}, {"version", version}, {"findings", std::move(list)}};
   return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cloche/version.h"
 #include "compiler/compile_main.h"
 #include "doors/cli/commands.h"
 #include "doors/cli/licenses.h"
@@ -60,10 +61,10 @@ int run(int argc, char** argv) {
     case Command::doctor: return doctor_command(options);
     case Command::rpc: return rpc_command(options);
     case Command::mcp: return mcp_command(options);
-    case Command::version: fmt::print("cloche {}\n", CLOCHE_VERSION); return 0;
+    case Command::version: fmt::print("cloche {}\n", cloche::version); return 0;
     case Command::help: break;
   }
-  fmt::print("{}", help_page(options.help_topic));
+  fmt::print("{}", help_page(options.help_topic).value_or(std::string()));
   return 0;
 }
 
@@ -78,8 +79,6 @@ int main(int argc, char** argv) {
     // What was printed is out, or that is an error.
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
     cloche::cli::complain("cannot write to standard output");
-  } catch (const cloche::cli::UsageError& error) {
-    cloche::cli::complain(error.sentence);
   } catch (const std::exception& error) {
     cloche::cli::complain(error.what());
   }

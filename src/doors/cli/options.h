@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,15 +61,10 @@ struct Options {
   int parent_pid = 0;                      // of `rpc`: the process with which it ends; 0: none
 };
 
-// The line cannot be understood: one sentence that says why and what to do. The exit status is 2.
-struct UsageError {
-  std::string sentence;
-};
-
-// Reads argv. Throws UsageError.
+// Reads argv. Throws an Error of kind request for a line that cannot be understood.
 Options parse(int argc, const char* const* argv);
 
-// The page of a command, or of all of them; null where there is no such command.
-const char* help_page(const std::string& topic);
+// The page of a command, or of all of them; nothing where there is no such command.
+std::optional<std::string> help_page(const std::string& topic);
 
 }  // namespace cloche::cli

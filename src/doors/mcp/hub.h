@@ -46,7 +46,7 @@ class Hub {
   using EngineMaker = std::function<Engine&()>;
 
   // `engine` is asked when the first sandbox is needed, on any thread. What it gives, and `pool`,
-  // outlive this. Throws std::invalid_argument for a rule that is none.
+  // outlive this. Throws Error for a rule that is none.
   Hub(HubOptions options, EngineMaker engine, session::WorkerPool& pool);
   Hub(const Hub&) = delete;
   Hub& operator=(const Hub&) = delete;

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include "cloche/version.h"
 
 namespace cloche::remote {
 namespace {
@@ -33,7 +34,7 @@ std::int64_t cpu_ms() {
 
 rpc::Reply server_figures(const Parts& parts) {
   const auto uptime = std::chrono::steady_clock::now() - started;
-  return {{"version", CLOCHE_VERSION},
+  return {{"version", cloche::version},
           {"uptimeMs", std::chrono::duration_cast<std::chrono::milliseconds>(uptime).count()},
           {"sessions", parts.sessions.count()},
           {"memoryBytes", resident_bytes()},

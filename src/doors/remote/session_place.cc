@@ -87,12 +87,12 @@ rpc::Reply session_reply(const Session& session) {
       {"door", facts.door},
       {"owner", facts.owner}};
   if (reply["metadata"].is_discarded()) reply["metadata"] = rpc::Reply::object();
-  SandboxFigures figures;
-  if (const auto sandbox = session.sandbox()) figures = sandbox->figures();
-  reply["memoryBytes"] = figures.memory_bytes;
-  reply["fileBytes"] = figures.file_bytes;
-  reply["processes"] = figures.processes;
-  reply["cpuMs"] = std::chrono::duration_cast<std::chrono::milliseconds>(figures.cpu).count();
+  SandboxUsage usage;
+  if (const auto sandbox = session.sandbox()) usage = sandbox->usage();
+  reply["memoryBytes"] = usage.memory_bytes;
+  reply["fileBytes"] = usage.file_bytes;
+  reply["processes"] = usage.processes;
+  reply["cpuMs"] = std::chrono::duration_cast<std::chrono::milliseconds>(usage.cpu).count();
   return reply;
 }
 

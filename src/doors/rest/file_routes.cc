@@ -140,7 +140,7 @@ http::Response RestDoor::download(const SessionPtr& session, session::Session::U
       {}};
   const Result<FileInfo> info = sandbox->files().stat(path);
   if (info && info->kind == FileKind::file && info->size_bytes > read_at_once_bytes) {
-    Result<std::unique_ptr<OpenFile>> file = sandbox->files().open(path, {.read = true});
+    Result<std::unique_ptr<OpenFile>> file = sandbox->files().open(path, OpenMode::read);
     if (!file) return file_error(file.error(), path);
     const Result<FileInfo> opened = (*file)->stat();
     if (!opened) return file_error(opened.error(), path);

@@ -9,14 +9,16 @@ namespace {
 
 constexpr std::array table{
     Method{"create", sandboxes::create,
-           "[`timeoutMs` 30000: wall clock of a command, 0 for none], [`fsLimitBytes` 268435456], "
-           "[`packages`: names], [`env`: object], [`mounts`: list of `{host, guest, [readOnly]}`], "
-           "[`network`: rules of what it may reach, as a list or as `{allow, [deny], "
-           "[maxConnections], [maxBytes], [connectTimeoutMs], [trustedCertificates], [secrets: "
-           "{NAME: {value, hosts}}]}`; absent: nothing], [`wasmDir`: a folder of programs, "
-           "`NAME.wasm` is the command NAME], [`image`: a file of `persistence.export`, or of "
-           "`cloche image build`], [`limits`: `{memoryBytes, cpus, processes, fileCount, "
-           "openFiles}`], [`progress`: tell what takes long]",
+           "[`timeoutMs` 30000: wall clock of a command, 0 for none], [`fsLimitBytes` 268435456: "
+           "these two and their like may be texts such as `\"30s\"` and `\"512m\"`], [`packages`: "
+           "names], [`env`: object], [`mounts`: list of `{host, guest, [readOnly]}`], [`network`: "
+           "rules of what it may reach, as a list or as `{allow, [deny], [maxConnections], "
+           "[maxTotalConnections], [maxBytes], [connectTimeoutMs], [idleTimeoutMs], "
+           "[trustedCertificates], [secrets: {NAME: {value, hosts}}]}`; absent: nothing], "
+           "[`wasmDir`: a folder of programs, `NAME.wasm` is the command NAME], [`image`: a file "
+           "of `persistence.export`, or of `cloche image build`], [`limits`: `{memoryBytes, cpus, "
+           "processes, fileCount, openFiles}`], [`progress`: tell what takes long]; "
+           "[options.md](options.md) has units and defaults",
            "ok", Order::queued, Needs::nothing},
     Method{"run", commands::run,
            "`command`, [`cwd`], [`env`], [`stdin` text or `stdinBase64`], [`timeoutMs`], "
@@ -115,12 +117,12 @@ const Method* find_method(std::string_view name) {
 
 std::shared_ptr<Place> Call::place() const {
   if (std::shared_ptr<Place> there = queue->place()) return there;
-  throw RpcError{code::sandbox_error, "EINVAL: there is no sandbox: call create first"};
+  throw request_error("there is no sandbox: call create first");
 }
 
 LiveSandbox Call::live() const {
   if (LiveSandbox there = place()->live()) return there;
-  throw RpcError{code::sandbox_error, "EINVAL: there is no sandbox: call create first"};
+  throw request_error("there is no sandbox: call create first");
 }
 
 }  // namespace cloche::rpc

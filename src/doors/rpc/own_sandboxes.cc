@@ -48,16 +48,12 @@ LiveSandbox make_live_sandbox(std::unique_ptr<Sandbox> sandbox) {
 }
 
 LiveSandbox fork_live_sandbox(const LiveSandbox& live) {
-  try {
-    // The session brings the fork of its sandbox with it.
-    std::shared_ptr<PythonSession> python = live.python->fork();
-    LiveSandbox twin;
-    twin.sandbox = std::shared_ptr<Sandbox>(python, &python->sandbox());
-    twin.python = std::move(python);
-    return twin;
-  } catch (const std::runtime_error& problem) {
-    throw RpcError{code::sandbox_error, std::string("ENOMEM: ") + problem.what()};
-  }
+  // The session brings the fork of its sandbox with it.
+  std::shared_ptr<PythonSession> python = live.python->fork();
+  LiveSandbox twin;
+  twin.sandbox = std::shared_ptr<Sandbox>(python, &python->sandbox());
+  twin.python = std::move(python);
+  return twin;
 }
 
 Backend::Made OwnSandboxes::create(Connection& connection, const Params& params) {

@@ -88,7 +88,7 @@ class Callbacks {
       names_.push_back(callback.name);
       try {
         python_.add_callback(std::move(callback));
-      } catch (const std::invalid_argument& problem) {
+      } catch (const Error& problem) {
         names_.pop_back();
         remove();
         throw RpcError{code::invalid_params, problem.what()};

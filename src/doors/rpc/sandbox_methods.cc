@@ -11,21 +11,22 @@
 
 #include "base/base64.h"
 #include "cloche/archive.h"
+#include "cloche/version.h"
 #include "doors/rpc/methods.h"
 #include "doors/rpc/state_file.h"
 
 namespace cloche::rpc::sandboxes {
 namespace {
 
-RpcError exists() {
-  return {code::sandbox_error,
-          "EEXIST: this connection has its sandbox: sandbox.create makes another one"};
+Error exists() {
+  return request_error("this connection has its sandbox: sandbox.create makes another one",
+                       Errno::exist);
 }
 
 std::string environment_name(const Params& params) {
   std::string name = params.word("name");
   if (name.empty() || name.find('=') != std::string::npos)
-    throw RpcError{code::sandbox_error, fmt::format("EINVAL: '{}' is no name of a variable", name)};
+    throw request_error(fmt::format("'{}' is no name of a variable", name));
   return name;
 }
 
@@ -58,7 +59,7 @@ const LiveSandbox& snapshot(Call& call) {
   const std::string id = call.params.text("id");
   const auto found = call.queue->snapshots().find(id);
   if (found == call.queue->snapshots().end())
-    throw RpcError{code::sandbox_error, fmt::format("ENOENT: there is no snapshot '{}'", id)};
+    throw request_error(fmt::format("there is no snapshot '{}'", id), Errno::noent);
   return found->second;
 }
 
@@ -107,8 +108,7 @@ Reply list(Call& call) {
 Reply destroy(Call& call) {
   (void)call.params.text("sandboxId");
   if (call.queue == call.connection.main_queue()) {
-    throw RpcError{code::sandbox_error,
-                   "EINVAL: the connection's own sandbox ends with the connection: call kill"};
+    throw request_error("the connection's own sandbox ends with the connection: call kill");
   }
   const std::shared_ptr<Place> place = call.queue->place();
   call.connection.remove_seat(call.queue->name());
@@ -121,7 +121,7 @@ Reply kill(Call& call) {
   return ok();
 }
 
-Reply ping(Call&) { return {{"ok", true}, {"version", CLOCHE_VERSION}}; }
+Reply ping(Call&) { return {{"ok", true}, {"version", cloche::version}}; }
 
 Reply set_environment(Call& call) {
   const std::string name = environment_name(call.params);
@@ -163,9 +163,7 @@ Reply install_packages(Call& call) {
   const std::vector<std::string> names = call.params.words("packages");
   if (names.empty())
     throw RpcError{code::invalid_params, "'packages' must be an array of one name at least"};
-  std::string message;
-  if (!call.sandbox()->install_packages(names, &message))
-    throw RpcError{code::sandbox_error, "ENOENT: " + message};
+  must(call.sandbox()->install_packages(names));
   return ok();
 }
 
@@ -188,18 +186,18 @@ Reply list_packages(Call& call) {
 }
 
 Reply figures(Call& call) {
-  const SandboxFigures figures = call.sandbox()->figures();
-  return {{"fileBytes", figures.file_bytes},
-          {"fileInodes", figures.file_inodes},
-          {"memoryBytes", figures.memory_bytes},
-          {"processes", figures.processes}};
+  const SandboxUsage usage = call.sandbox()->usage();
+  return {{"fileBytes", usage.file_bytes},
+          {"fileInodes", usage.file_inodes},
+          {"memoryBytes", usage.memory_bytes},
+          {"processes", usage.processes}};
 }
 
 Reply create_snapshot(Call& call) {
   auto& snapshots = call.queue->snapshots();
   if (snapshots.size() >= snapshot_limit) {
-    throw RpcError{code::sandbox_error,
-                   fmt::format("EAGAIN: a sandbox has {} snapshots at most", snapshot_limit)};
+    throw request_error(fmt::format("a sandbox has {} snapshots at most", snapshot_limit),
+                        Errno::again);
   }
   const std::string id = std::to_string(call.queue->next_snapshot());
   snapshots.emplace(id, fork_live_sandbox(call.live()));
@@ -229,11 +227,7 @@ Reply remove_snapshot(Call& call) {
 Reply export_state(Call& call) {
   if (const std::optional<std::string> path = host_path(call, "path"))
     return {{"ok", true}, {"size", write_state_file(*path, Checkpoint(*call.sandbox()))}};
-  std::string message;
-  const Result<std::string> state =
-      cloche::export_state(*call.sandbox(), payload_limit_bytes, &message);
-  if (!state) throw sandbox_error(state.error(), message);
-  return {{"data", to_base64(*state)}};
+  return {{"data", to_base64(must(cloche::export_state(*call.sandbox(), payload_limit_bytes)))}};
 }
 
 Reply import_state(Call& call) {
@@ -242,11 +236,8 @@ Reply import_state(Call& call) {
   if (const std::optional<std::string> path = host_path(call, "path")) {
     sandbox = read_state_file(*path, call.connection.engine(), options);
   } else {
-    std::string message;
-    auto made = cloche::import_state(call.connection.engine(), options, call.params.bytes("data"),
-                                     &message);
-    if (!made) throw sandbox_error(made.error(), message);
-    sandbox = *std::move(made);
+    sandbox =
+        must(cloche::import_state(call.connection.engine(), options, call.params.bytes("data")));
   }
   call.place()->replace(make_live_sandbox(std::move(sandbox)));
   return ok();

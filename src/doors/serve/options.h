@@ -25,6 +25,7 @@ struct Options {
   std::uint64_t requests_per_minute = 0;  // of a token; 0: any number
   http::LogFormat log_format = http::LogFormat::text;
   session::ManagerOptions sessions;
+  bool has_session_options = false;  // sessions.sandbox is not the usual one
   // Of sandboxes by the Model Context Protocol, besides what sessions have.
   std::vector<std::string> mcp_packages;
   std::vector<std::string> mcp_network;
@@ -39,15 +40,11 @@ struct Options {
   std::chrono::seconds drain_notice{0};  // before that it takes requests, and says that it will end
 };
 
-// The line cannot be understood: one sentence.
-struct UsageError {
-  std::string sentence;
-};
-
-// Reads what follows the command's name. Throws UsageError.
+// Reads what follows the command's name. Throws an Error of kind request for a line that cannot be
+// understood.
 Options parse(const std::vector<std::string>& words, Api api);
 
-const char* help_page();
+std::string help_page();
 
 // Whether only this machine reaches what listens there.
 bool is_loopback(const std::string& host);

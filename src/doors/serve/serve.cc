@@ -13,6 +13,7 @@
 #include <future>
 #include <thread>
 
+#include "base/error.h"
 #include "base/host_error.h"
 #include "base/process_jail.h"
 #include "cloche/engine.h"
@@ -92,12 +93,14 @@ int serve(Options options) {
     log.event(http::LogLevel::warning, "jail_incomplete", {{"message", sentence}});
   Engine engine(engine_options);
   hide_memory();
-  // A file that is no image, or not for this program, is the operator's to hear of now.
-  if (!options.sessions.sandbox.image.empty()) {
+  // An image that is not for this program, an unknown package, a folder that is not there: the
+  // operator is to hear of it now.
+  if (options.has_session_options) {
     try {
       (void)engine.create(options.sessions.sandbox);
-    } catch (const std::exception& error) {
-      throw UsageError{fmt::format("--image: {}", error.what())};
+    } catch (const Error& error) {
+      throw request_error(fmt::format("no session can be made so: {}", error.sentence()),
+                          error.code());
     }
   }
   std::atomic<ssh::SshDoor*> tunnels = nullptr;
@@ -138,14 +141,10 @@ int serve(Options options) {
       rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh, not_ready},
       rest::RestDoor::Limits{options.requests_per_minute, options.sessions.sandbox.file_limit_bytes,
                              options.sessions.session_limit_per_owner});
-  try {
-    mcp_hub.emplace(
-        mcp_options(options,
-                    [&ending] { return std::string(ending ? "the server is about to end" : ""); }),
-        [&engine]() -> Engine& { return engine; }, workers);
-  } catch (const std::invalid_argument& problem) {
-    throw UsageError{problem.what()};
-  }
+  mcp_hub.emplace(
+      mcp_options(options,
+                  [&ending] { return std::string(ending ? "the server is about to end" : ""); }),
+      [&engine]() -> Engine& { return engine; }, workers);
   // Who has a token may call a server that others reach by any name.
   const bool by_any_name = !tokens.empty() && !is_loopback(options.http.host);
   const http::OriginGuard mcp_guard(
@@ -231,8 +230,9 @@ int serve_command(const std::vector<std::string>& words) {
   }
   try {
     return serve(parse(words, Api::sessions));
-  } catch (const UsageError& error) {
-    fmt::print(stderr, "cloche serve: {}; see cloche serve --help\n", error.sentence);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::request) throw;
+    fmt::print(stderr, "cloche serve: {}; see cloche serve --help\n", error.sentence());
     return usage_status;
   }
 }
@@ -259,8 +259,9 @@ SBS_STEP_TIMEOUT_SEC is the time limit of a step in seconds (30). API for a pers
     }
     try {
       if (words[0] == "run") return serve(parse({words.begin() + 1, words.end()}, Api::steps));
-    } catch (const UsageError& error) {
-      fmt::print(stderr, "{}{}: error: {}\n", usage, name, error.sentence);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::request) throw;
+      fmt::print(stderr, "{}{}: error: {}\n", usage, name, error.sentence());
       return usage_status;
     }
   }

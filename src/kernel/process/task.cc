@@ -72,7 +72,12 @@ Result<void> Task::start_instance() {
   options.owner = this;
   options.budget = kernel_.memory();
   options.memory_limit_bytes = kernel_.limits().process_memory_bytes;
-  CLOCHE_ASSIGN(instance_, wasm::Instance::create(program_->module, options, &owner_->end_message));
+  auto made = wasm::Instance::create(program_->module, options);
+  if (!made) {
+    owner_->end_message = made.error().sentence();
+    return made.error().code();
+  }
+  instance_ = *std::move(made);
   if (program_->boot_image) CLOCHE_TRY(program_->boot_image->map_into(*instance_));
   adopt_instance();
   const std::lock_guard lock(kernel_.mutex());
@@ -411,10 +416,10 @@ Result<std::unique_ptr<wasm::Instance>> Task::copy_instance() {
   wasm::InstanceOptions options;
   options.budget = kernel_.memory();
   options.memory_limit_bytes = kernel_.limits().process_memory_bytes;
-  CLOCHE_ASSIGN(std::unique_ptr<wasm::Instance> child,
-                wasm::Instance::create(program_->module, options));
-  CLOCHE_TRY(wasm::copy_into_clone(*instance_, *child));
-  return child;
+  auto child = wasm::Instance::create(program_->module, options);
+  if (!child) return child.error().code();
+  CLOCHE_TRY(wasm::copy_into_clone(*instance_, **child));
+  return *std::move(child);
 }
 
 }  // namespace cloche::kernel

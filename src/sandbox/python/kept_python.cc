@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "kernel/time/time_limit.h"
 #include "sandbox/python/interpreter.h"
 #include "sandbox/sandbox_state.h"
@@ -11,7 +12,6 @@ namespace cloche::sandbox {
 namespace {
 
 constexpr int status_timed_out = 124;
-constexpr int status_not_found = 127;
 
 // Bytes that a capture keeps of one call: every call of the sandbox may ask for less, none for
 // more.
@@ -67,7 +67,7 @@ RunResult KeptPython::run(std::string_view source, const PythonOptions& options)
     if (const Result<void> started = start(); !started) {
       drop();
       result.status = RunStatus::not_started;
-      result.exit_code = status_not_found;
+      result.exit_code = not_started_status(Errno::noent);
       result.reason = fmt::format("cannot start Python: {}", errno_info(started.error()).message);
       return result;
     }

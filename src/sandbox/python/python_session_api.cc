@@ -59,13 +59,15 @@ std::unique_ptr<PythonSession> PythonSession::fork() {
       new PythonSession(state_->fork(std::move(twin), twin_state)));
 }
 
-StateResult PythonSession::snapshot_state(const SnapshotOptions& options) {
+Result<PythonState, Error> PythonSession::snapshot_state(const SnapshotOptions& options) {
   return state_->snapshot(options);
 }
 
-StateResult PythonSession::restore_state(std::string_view bytes) { return state_->restore(bytes); }
+Result<void, Error> PythonSession::restore_state(std::string_view bytes) {
+  return state_->restore(bytes);
+}
 
-StateResult PythonSession::clear_state() { return state_->clear(); }
+Result<void, Error> PythonSession::clear_state() { return state_->clear(); }
 
 void PythonSession::checkpoint(const std::filesystem::path& file) { state_->save_image(file); }
 

@@ -19,14 +19,16 @@ from ._types import FileDetails, FileInfo, HistoryEntry, Mount, Packages, Usage
 T = TypeVar("T")
 Operation = Generator[Tuple[str, Dict[str, Any]], Any, T]
 StrPath = Union[str, "os.PathLike[str]"]
+# A number, or a text such as "512m" (bytes) or "30s" (time).
+Amount = Union[int, float, str]
 
 CHUNK_BYTES = 8 << 20
 
 
-def create_params(timeout_ms: float, fs_limit_bytes: int, packages: Iterable[str],
+def create_params(timeout_ms: Amount, fs_limit_bytes: Amount, packages: Iterable[str],
                   env: Optional[Mapping[str, str]], mounts: Iterable[Union[Mount, Tuple[Any, ...]]],
                   network: Any, image: Optional[StrPath], wasm_dir: Optional[StrPath],
-                  limits: Optional[Mapping[str, int]]) -> dict[str, Any]:
+                  limits: Optional[Mapping[str, Amount]]) -> dict[str, Any]:
     """The parameters of `sandbox.create`."""
     params: dict[str, Any] = {"timeoutMs": timeout_ms, "fsLimitBytes": fs_limit_bytes, "progress": True}
     if isinstance(packages, str):
@@ -48,8 +50,8 @@ def create_params(timeout_ms: float, fs_limit_bytes: int, packages: Iterable[str
     if wasm_dir is not None:
         params["wasmDir"] = os.path.abspath(wasm_dir)
     if limits:
-        names = {"memory_bytes": "memoryBytes", "processes": "processes", "files": "fileCount",
-                 "open_files": "openFiles"}
+        names = {"memory_bytes": "memoryBytes", "cpus": "cpus", "processes": "processes",
+                 "files": "fileCount", "open_files": "openFiles"}
         unknown = set(limits) - set(names)
         if unknown:
             raise TypeError(f"there is no limit {sorted(unknown)[0]!r}; there are {', '.join(names)}")

@@ -276,11 +276,12 @@ class Sandbox:
     python: Python
     packages: PackageSet
 
-    def __init__(self, *, timeout_ms: float = 30_000, fs_limit_bytes: int = 256 * 1024 * 1024,
+    def __init__(self, *, timeout_ms: ops.Amount = 30_000,
+                 fs_limit_bytes: ops.Amount = 256 * 1024 * 1024,
                  packages: Iterable[str] = (), env: Optional[Mapping[str, str]] = None,
                  mounts: Iterable[Union[Mount, Tuple[Any, ...]]] = (), network: Any = None,
                  image: Optional[ops.StrPath] = None, wasm_dir: Optional[ops.StrPath] = None,
-                 limits: Optional[Mapping[str, int]] = None, url: Optional[str] = None,
+                 limits: Optional[Mapping[str, ops.Amount]] = None, url: Optional[str] = None,
                  token: Optional[str] = None, session_id: Optional[str] = None, ttl: Optional[int] = None,
                  metadata: Optional[Mapping[str, Any]] = None) -> None:
         self._params = ops.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network,

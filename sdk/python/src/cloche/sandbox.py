@@ -309,8 +309,8 @@ class Sandbox:
     with the last one. Thread-safe; calls on one sandbox queue.
 
     Args:
-        timeout_ms: wall clock of one command; 0 for none.
-        fs_limit_bytes: what its files may take.
+        timeout_ms: wall clock of one command, in milliseconds or as "30s"; 0 for none.
+        fs_limit_bytes: what its files may take, in bytes or as "512m".
         packages: Python packages to install.
         env: variables of its commands.
         mounts: folders of this machine in it: `Mount(host, guest, read_only)`, or such tuples.
@@ -318,7 +318,7 @@ class Sandbox:
         image: a file to go on from: one that `export` wrote, or one of `cloche image build`, from which
             Python starts with all that was imported there.
         wasm_dir: a folder of programs: NAME.wasm is the command NAME.
-        limits: `memory_bytes`, `processes`, `files`, `open_files`.
+        limits: `memory_bytes`, `cpus`, `processes`, `files`, `open_files`.
         url: of a server (`cloche serve`): the sandbox is a session there. A connection that is lost is
             made anew; what was on its way raises `ConnectionLostError`, unless it only reads.
         token: of that server.
@@ -330,11 +330,12 @@ class Sandbox:
         RuntimeError: the server cannot be started, or refuses; the message says why.
     """
 
-    def __init__(self, *, timeout_ms: float = 30_000, fs_limit_bytes: int = 256 * 1024 * 1024,
+    def __init__(self, *, timeout_ms: ops.Amount = 30_000,
+                 fs_limit_bytes: ops.Amount = 256 * 1024 * 1024,
                  packages: Iterable[str] = (), env: Optional[Mapping[str, str]] = None,
                  mounts: Iterable[Union[Mount, Tuple[Any, ...]]] = (), network: Any = None,
                  image: Optional[ops.StrPath] = None, wasm_dir: Optional[ops.StrPath] = None,
-                 limits: Optional[Mapping[str, int]] = None, url: Optional[str] = None,
+                 limits: Optional[Mapping[str, ops.Amount]] = None, url: Optional[str] = None,
                  token: Optional[str] = None, session_id: Optional[str] = None, ttl: Optional[int] = None,
                  metadata: Optional[Mapping[str, Any]] = None) -> None:
         params = ops.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network, image,
