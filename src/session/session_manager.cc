@@ -83,7 +83,7 @@ double Room::headroom() const {
 std::variant<std::shared_ptr<Session>, Refusal> SessionManager::create(
     const SessionRequest& request) {
   const auto begin = std::chrono::steady_clock::now();
-  std::optional<Refusal> refusal = take_place(request.owner);
+  std::optional<Refusal> refusal = take_place(request.owner, request.sessions_elsewhere);
   auto made = refusal ? *std::move(refusal) : make(request);
   if (const auto* refused = std::get_if<Refusal>(&made)) {
     if (options_.refused) options_.refused(refused->reason);
@@ -94,7 +94,7 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::create(
 }
 
 // Counts one that is being made, or says why there may be none.
-std::optional<Refusal> SessionManager::take_place(const std::string& owner) {
+std::optional<Refusal> SessionManager::take_place(const std::string& owner, std::size_t elsewhere) {
   if (options_.memory_limit_bytes > 0 && resident_bytes() > options_.memory_limit_bytes) {
     trim_memory();
     if (resident_bytes() > options_.memory_limit_bytes) {
@@ -110,7 +110,7 @@ std::optional<Refusal> SessionManager::take_place(const std::string& owner) {
   const std::size_t owned = (own == owners_.end() ? 0 : own->second.size()) +
                             (making == being_made_.end() ? 0 : making->second);
   const std::size_t limit = options_.session_limit_per_owner;
-  if (limit > 0 && owned >= limit) {
+  if (limit > 0 && owned + elsewhere >= limit) {
     return Refusal{
         RefusalReason::owner_limit,
         fmt::format("you have {} sessions already, which is your limit: delete one", limit)};

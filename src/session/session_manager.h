@@ -91,6 +91,7 @@ struct SessionRequest {
   std::string door = {};  // by which it is asked for
   // Instead of the manager's own; nothing of it is kept over a restart but the files.
   std::optional<SandboxOptions> sandbox = {};
+  std::size_t sessions_elsewhere = 0;  // that the owner has in other cells
 };
 
 struct Refusal {
@@ -188,7 +189,7 @@ class SessionManager {
   };
 
   // A place for a session that is being made, where there is one.
-  std::optional<Refusal> take_place(const std::string& owner);
+  std::optional<Refusal> take_place(const std::string& owner, std::size_t elsewhere = 0);
   void give_place_back(const std::string& owner);
   std::variant<std::shared_ptr<Session>, Refusal> make(const SessionRequest& request);
   std::variant<std::shared_ptr<Session>, Refusal> adopt(Facts facts, std::chrono::seconds ttl,

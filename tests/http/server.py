@@ -24,8 +24,8 @@ def free_port() -> int:
 
 
 class Server:
-    def __init__(self, *words: str, env=None, ssh: bool = False):
-        self.port = free_port()
+    def __init__(self, *words: str, env=None, ssh: bool = False, port: int = 0):
+        self.port = port or free_port()
         self.ssh_port = free_port() if ssh else 0
         self.folder = tempfile.TemporaryDirectory()
         more = ["--ssh-port", str(self.ssh_port)] if ssh else []

@@ -13,6 +13,7 @@ constexpr const char* general_page =
   cloche rpc                      serve a program: JSON-RPC 2.0 on standard input and output
   cloche mcp [OPTIONS]            serve an agent: Model Context Protocol on standard input and output
   cloche serve [OPTIONS]          sessions for agents over HTTP and SSH; see cloche serve --help
+  cloche route --haproxy ...      what leads requests to several servers; see cloche route --help
   cloche sbs run                  the same with the steps of session-based-sandbox at the root
   cloche image build -o FILE      an image of a Python that has imported and set up things already
   cloche prepare                  compile all programs of the sandbox now, once; with --ship FOLDER

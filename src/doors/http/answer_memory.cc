@@ -99,6 +99,7 @@ class AnswerMemory::Remembering final : public Exchange {
                        std::shared_ptr<WebSocketUser> user) override {
     inner_->open_web_socket(std::move(head), std::move(protocol), std::move(user));
   }
+  void relay_to(UniqueFd fd) override { inner_->relay_to(std::move(fd)); }
 
  private:
   Response again(const Response& response) const {

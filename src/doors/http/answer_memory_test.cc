@@ -25,6 +25,7 @@ class RecordingExchange final : public Exchange {
   void hand_over(std::function<void(int fd)>) override {}
   std::shared_ptr<AnswerStream> begin(Response, StreamOptions) override { return nullptr; }
   void open_web_socket(Request, std::string, std::shared_ptr<WebSocketUser>) override {}
+  void relay_to(UniqueFd) override {}
 
  private:
   Got& got_;

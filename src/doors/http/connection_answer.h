@@ -95,6 +95,14 @@ class ConnectionOf<Stream>::Answer final : public Exchange {
     post([taken = std::move(taken)](ConnectionOf& connection) { connection.hand_over(taken); });
   }
 
+  void relay_to(UniqueFd fd) override {
+    answered_ = true;
+    // A function that is posted can be copied.
+    post([kept = std::make_shared<UniqueFd>(std::move(fd))](ConnectionOf& connection) {
+      connection.relay_to(std::move(*kept));
+    });
+  }
+
   std::shared_ptr<AnswerStream> begin(Response head, StreamOptions options) override {
     answered_ = true;
     auto state = std::make_shared<StreamState>(std::move(options));

@@ -467,7 +467,14 @@ class ConnectionOf final : public Connection,
   void keep_pulse();
   void watch_client();
 
-  // --- a tunnel ---------------------------------------------------------------------------------
+  // --- another one answers, or a tunnel ----------------------------------------------------------
+
+  void relay_to(UniqueFd fd) {
+    answer_due_ = false;
+    deadline_.expires_never();
+    start_relay(this->shared_from_this(), stream_, std::move(fd),
+                beast::buffers_to_string(buffer_.data()));
+  }
 
   void tunnel(std::function<void(int fd)> opened) {
     static constexpr std::string_view text = "HTTP/1.1 200 Connection Established\r\n\r\n";

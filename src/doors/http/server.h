@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 
+#include "base/unique_fd.h"
 #include "doors/http/answer_stream.h"
 #include "doors/http/message.h"
 #include "doors/http/web_socket.h"
@@ -50,6 +51,10 @@ class Exchange {
   // `protocol` that is the subprotocol.
   virtual void open_web_socket(Request head, std::string protocol,
                                std::shared_ptr<WebSocketUser> user) = 0;
+
+  // Instead: whoever is behind that stream socket answers. From now on bytes go both ways as they
+  // are, until that one has said all; then the connection ends.
+  virtual void relay_to(UniqueFd fd) = 0;
 };
 
 // What the application says to a request's head, before there is a body.

@@ -149,7 +149,7 @@ Checked<CommandBody> read_code(std::string_view body) {
   return command;
 }
 
-Checked<PageQuery> read_page_query(std::string_view query) {
+Checked<PageQuery> read_page_query(std::string_view query, std::size_t limit_max) {
   PageQuery page;
   for (const auto& [name, value] : http::query_pairs(query)) {
     if (name != "limit" && name != "offset") continue;
@@ -157,7 +157,7 @@ Checked<PageQuery> read_page_query(std::string_view query) {
     const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), number);
     const bool is_number = problem == std::errc() && end == value.data() + value.size();
     if (name == "limit") {
-      if (!is_number || number < 1 || number > 100)
+      if (!is_number || number < 1 || number > limit_max)
         return error(400, "INVALID_LIMIT", "limit must be a whole number from 1 to 100");
       page.limit = static_cast<std::size_t>(number);
     } else {

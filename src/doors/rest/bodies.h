@@ -32,6 +32,7 @@ struct PageQuery {
   std::size_t limit = 50;
   std::size_t offset = 0;
 };
-Checked<PageQuery> read_page_query(std::string_view query);
+inline constexpr std::size_t page_limit_max = 100;
+Checked<PageQuery> read_page_query(std::string_view query, std::size_t limit_max);
 
 }  // namespace cloche::rest

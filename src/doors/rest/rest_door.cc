@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
+#include "doors/http/date.h"
 #include "doors/rest/openapi.h"
 #include "doors/rest/replies.h"
 
@@ -133,7 +134,11 @@ void RestDoor::handle(http::Request request, ExchangePtr exchange) {
   }
   const std::optional<std::string> owner = owner_of(request);
   if (!owner) return exchange->send(unauthorized());
-  const RateLimiter::Verdict verdict = rates_.count(*owner, std::chrono::system_clock::now());
+  const bool is_of_peer = parts_.router && parts_.router->is_from_peer(request);
+  // A peer that asks for its client's list has counted that.
+  const bool is_counted = is_of_peer && request.method == "GET" && request.path == "/sessions";
+  const RateLimiter::Verdict verdict =
+      is_counted ? RateLimiter::Verdict{} : rates_.count(*owner, std::chrono::system_clock::now());
   if (!verdict.allowed) {
     return exchange->send(
         rate_limited(verdict, fmt::format("more than {} requests in a minute", verdict.limit)));
@@ -141,7 +146,11 @@ void RestDoor::handle(http::Request request, ExchangePtr exchange) {
   if (request.method == "CONNECT") return tunnel(*owner, request, exchange);
   if (request.path == "/sessions" || request.path == "/sessions/") {
     if (request.method == "POST") return create(*owner, request, exchange);
-    if (request.method == "GET") return exchange->send(list(*owner, request));
+    if (request.method == "GET") {
+      return answer(exchange, [this, owner = *owner, request = std::move(request), is_of_peer] {
+        return list(owner, request, is_of_peer);
+      });
+    }
     return exchange->send(not_allowed());
   }
   std::string id;
@@ -228,7 +237,9 @@ void RestDoor::create(const std::string& owner, const http::Request& request,
   if (auto* wrong = std::get_if<http::Response>(&checked)) return exchange->send(std::move(*wrong));
   auto wanted = std::get<session::SessionRequest>(std::move(checked));
   wanted.owner = owner;
-  answer(exchange, [this, wanted = std::move(wanted)] {
+  answer(exchange, [this, wanted = std::move(wanted), request]() mutable {
+    if (parts_.router && limits_.sessions_per_owner > 0)
+      wanted.sessions_elsewhere = parts_.router->sessions_elsewhere(request);
     const auto made = parts_.sessions.create(wanted);
     if (const auto* refusal = std::get_if<session::Refusal>(&made)) {
       return no_new_session(*refusal);
@@ -237,19 +248,24 @@ void RestDoor::create(const std::string& owner, const http::Request& request,
   });
 }
 
-http::Response RestDoor::list(const std::string& owner, const http::Request& request) {
-  auto checked = read_page_query(request.query);
+http::Response RestDoor::list(const std::string& owner, const http::Request& request,
+                              bool is_of_peer) {
+  auto checked = read_page_query(request.query, is_of_peer ? SIZE_MAX : page_limit_max);
   if (auto* wrong = std::get_if<http::Response>(&checked)) return std::move(*wrong);
   const PageQuery query = std::get<PageQuery>(checked);
-  const auto page = parts_.sessions.list(owner, query.limit, query.offset);
-  std::string sessions;
-  for (const SessionPtr& session : page.sessions) {
-    if (!sessions.empty()) sessions += ',';
-    sessions += session_json(*session);
+  if (query.offset > SIZE_MAX - query.limit)
+    return error(400, "INVALID_PARAMETER", "offset is larger than any number of sessions");
+  // Of all cells the newest are wanted from each: where they come in the whole nobody knows yet.
+  const bool of_all = parts_.router && !is_of_peer;
+  const auto found = of_all ? parts_.sessions.list(owner, query.offset + query.limit, 0)
+                            : parts_.sessions.list(owner, query.limit, query.offset);
+  cluster::SessionPage page{.sessions = {}, .total = found.total};
+  for (const SessionPtr& session : found.sessions) {
+    page.sessions.push_back({http::iso_timestamp(session->facts().created), session->facts().id,
+                             session_json(*session)});
   }
-  return http::json_response(
-      200, fmt::format(R"({{"sessions":[{}],"total":{},"limit":{},"offset":{}}})", sessions,
-                       page.total, query.limit, query.offset));
+  if (of_all) return parts_.router->list(request, std::move(page), query.limit, query.offset);
+  return http::json_response(200, cluster::page_json(page, query.limit, query.offset));
 }
 
 void RestDoor::run(Kind kind, const SessionPtr& session, const http::Request& request,

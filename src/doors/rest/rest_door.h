@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "cluster/router.h"
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
 #include "doors/http/server.h"
@@ -30,6 +31,7 @@ class RestDoor {
     const http::TokenStore& tokens;
     ssh::SshDoor& ssh;
     std::function<std::string()> not_ready;  // why there should be no new sessions here; or empty
+    cluster::Router* router = nullptr;       // null: there are no other cells
   };
   struct Limits {
     std::uint64_t requests_per_minute = 0;
@@ -60,7 +62,7 @@ class RestDoor {
                       http::Request request, const ExchangePtr& exchange);
   void create(const std::string& owner, const http::Request& request, const ExchangePtr& exchange);
   http::Response no_new_session(const session::Refusal& refusal) const;
-  http::Response list(const std::string& owner, const http::Request& request);
+  http::Response list(const std::string& owner, const http::Request& request, bool is_of_peer);
   void run(Kind kind, const SessionPtr& session, const http::Request& request,
            const ExchangePtr& exchange);
   RunResult run_in(Sandbox& sandbox, const CommandBody& body);

@@ -62,6 +62,7 @@ class Counted final : public http::Exchange {
     count(101);
     inner_->open_web_socket(std::move(head), std::move(protocol), std::move(user));
   }
+  void relay_to(UniqueFd fd) override { inner_->relay_to(std::move(fd)); }
 
  private:
   void count(int status) {
@@ -172,6 +173,7 @@ http::Admission Application::admit_known(const http::Request& head) {
     if (const auto fault = parts_.guard.fault(head, body))
       return {0, refuse(to_rest, fault->status, fault->sentence)};
   }
+  if (head.path == "/cell" && parts_.router && parts_.router->is_from_peer(head)) return {1024};
   if (to_rest) return parts_.rest.admit(head, path);
   return {step_body_max_bytes};
 }
@@ -185,6 +187,8 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
                           {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
                           parts_.metrics.page()});
   }
+  if (request.path == "/cell" && parts_.router && parts_.router->is_from_peer(request))
+    return counted->send(http::json_response(200, parts_.report()));
   if (const std::optional<Page> page = find_api_page(request, api_)) {
     return counted->send(
         {200,
@@ -194,6 +198,7 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
   if (is_remote(request.path)) return parts_.remote.open(std::move(request), counted);
   std::string path;
   const bool to_rest = is_rest(request.path, path);
+  if (parts_.router && pass_on(request, to_rest ? path : request.path, to_rest, counted)) return;
   // Whoever sent this was let in: its token tells one from another.
   std::shared_ptr<http::Exchange> answered = std::move(counted);
   if (request.method == "POST") {
@@ -210,6 +215,18 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
     return parts_.rest.handle(std::move(request), std::move(answered));
   }
   parts_.steps.handle(std::move(request), std::move(answered));
+}
+
+bool Application::pass_on(const http::Request& request, const std::string& path, bool to_rest,
+                          const std::shared_ptr<http::Exchange>& exchange) {
+  return parts_.router->pass_on(request, path, exchange, [this, to_rest](session::CellKey cell) {
+    http::Response response =
+        refuse(to_rest, 503,
+               fmt::format("cell {}, which has this session, does not answer: try again", cell));
+    response.fields.emplace_back("Retry-After", "2");
+    response.fields.emplace_back("X-Cloche-Cell", std::to_string(cell));
+    return response;
+  });
 }
 
 http::Response Application::reject(int status, std::string_view reason) {

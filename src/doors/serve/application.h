@@ -3,6 +3,7 @@
 // requests.
 #pragma once
 
+#include "cluster/router.h"
 #include "doors/http/answer_memory.h"
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
@@ -28,8 +29,10 @@ class Application final : public http::Application {
     http::Log& log;
     const http::OriginGuard& guard;
     const http::TokenStore& tokens;
+    cluster::Router* router = nullptr;         // null: there are no other cells
+    std::function<std::string()> report = {};  // what this cell says of itself to them
   };
-  Application(Parts parts, Api api) : parts_(parts), api_(api) {}
+  Application(Parts parts, Api api) : parts_(std::move(parts)), api_(api) {}
 
   http::Admission admit(const http::Request& head) override;
   void handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
@@ -43,6 +46,8 @@ class Application final : public http::Application {
   }
   http::Admission admit_known(const http::Request& head);
   http::Admission admit_remote(const http::Request& head);
+  bool pass_on(const http::Request& request, const std::string& path, bool to_rest,
+               const std::shared_ptr<http::Exchange>& exchange);
   http::Response refuse(bool is_rest, int status, std::string_view reason);
 
   Parts parts_;

@@ -2,6 +2,7 @@
 #include "doors/serve/options.h"
 
 #include <charconv>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <optional>
@@ -60,6 +61,9 @@ at the root; the steps of `sbs` are at the root with --api steps; the Model Cont
   --drain-notice SECONDS    and before that: /ready says no and no session is made, but requests are answered (0)
   --cell-key N              1 to 65535: this server's key among several, in the id of each session; its state is in the
                             folder N of --state-dir
+  --peers PEERS             the other cells: HOST:PORT,..., or dns:NAME:PORT for all addresses of a name, or file:FILE with a
+                            HOST:PORT a line. Then any of them answers for all; they speak HTTP without TLS
+  --peer-token-file FILE    a secret in a line that they know each other by
 
   --log-format text|json    lines on standard error (text)
 
@@ -103,6 +107,12 @@ std::chrono::seconds need_seconds(const std::string& name, const std::string& te
 void check(const Options& options) {
   if (options.http.tls_certificate.empty() != options.http.tls_key.empty())
     throw UsageError{"--tls-cert and --tls-key belong together"};
+  if (options.peers.has_value() != !options.peer_token.empty())
+    throw UsageError{"--peers and --peer-token-file belong together"};
+  if (options.peers && options.sessions.cell == 0)
+    throw UsageError{"--peers is of no use without --cell-key"};
+  if (options.peers && !options.http.tls_key.empty())
+    throw UsageError{"cells with --peers have no TLS of their own: have it end before them"};
   if (options.api == Api::sessions && options.tokens.empty() && options.tokens_file.empty() &&
       !is_loopback(options.http.host)) {
     throw UsageError{
@@ -186,6 +196,22 @@ Options parse(const std::vector<std::string>& words, Api api) {
        [&](const auto& name, const auto& value) {
          options.sessions.cell = need_number<session::CellKey>(name, value);
          if (options.sessions.cell == 0) throw UsageError{name + " wants 1 to 65535"};
+       }},
+      {"--peers",
+       [&](const auto& name, const auto& value) {
+         options.peers = cluster::PeerSource::parse(value);
+         if (!options.peers) {
+           throw UsageError{name + " wants HOST:PORT,..., dns:NAME:PORT or file:FILE, not '" +
+                            value + "'"};
+         }
+       }},
+      {"--peer-token-file",
+       [&](const auto& name, const auto& value) {
+         std::ifstream stream(value);
+         if (!std::getline(stream, options.peer_token) || options.peer_token.size() < 16 ||
+             options.peer_token.find_first_of(" \t\r") != std::string::npos)
+           throw UsageError{name + " wants a file with a secret of 16 characters or more, not '" +
+                            value + "'"};
        }},
       {"--drain",
        [&](const auto& name, const auto& value) { options.drain = need_seconds(name, value); }},

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cluster/address.h"
 #include "doors/http/log.h"
 #include "doors/http/server.h"
 #include "doors/mcp/hub.h"
@@ -32,9 +34,11 @@ struct Options {
   mcp::ToolSet mcp_tools = mcp::ToolSet::all;
   bool use_ssh_port = false;
   std::uint16_t ssh_port = 0;
-  std::string ssh_host_key;              // a file; empty: the usual place
-  std::string ssh_password;              // one that opens every session; empty: none
-  std::chrono::seconds drain{3};         // for what runs when it is asked to end
+  std::string ssh_host_key;                  // a file; empty: the usual place
+  std::string ssh_password;                  // one that opens every session; empty: none
+  std::optional<cluster::PeerSource> peers;  // the other cells
+  std::string peer_token;                    // that they know each other by
+  std::chrono::seconds drain{3};             // for what runs when it is asked to end
   std::chrono::seconds drain_notice{0};  // before that it takes requests, and says that it will end
 };
 

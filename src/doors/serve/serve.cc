@@ -126,6 +126,8 @@ int serve(Options options) {
   const http::OriginGuard guard(options.http.host, options.allowed_hosts, options.allowed_origins);
   std::optional<remote::RemoteDoor> remote;
   std::optional<Application> application;
+  std::optional<cluster::PeerTable> peers;
+  std::optional<cluster::Router> router;
   session::WorkerPool workers(worker_limit);
   define_figures(metrics, sessions, workers);
   steps.emplace(steps::StepDoor::Parts{sessions, workers, log, metrics},
@@ -134,8 +136,20 @@ int serve(Options options) {
   const auto not_ready = [&] {
     return ending ? std::string("the server is about to end") : sessions.save_trouble();
   };
+  if (options.peers) {
+    peers.emplace(
+        cluster::PeerTable::Options{*options.peers, options.sessions.cell, options.peer_token});
+    router.emplace(cluster::Router::Parts{*peers, sessions, metrics},
+                   cluster::Router::Options{options.peer_token});
+    metrics.describe("cloche_forwarded_total", "What was passed on to other cells.");
+  }
+  const auto report = [&] {
+    return to_json(cluster::CellReport{options.sessions.cell, not_ready().empty(),
+                                       sessions.room().headroom(), CLOCHE_VERSION});
+  };
   rest.emplace(
-      rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh, not_ready},
+      rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh, not_ready,
+                            router ? &*router : nullptr},
       rest::RestDoor::Limits{options.requests_per_minute, options.sessions.sandbox.file_limit_bytes,
                              options.sessions.session_limit_per_owner});
   try {
@@ -158,7 +172,8 @@ int serve(Options options) {
                       return static_cast<std::uint64_t>(metrics.sum("cloche_http_requests_total"));
                     }},
       remote::RemoteDoor::Doorkeepers{tokens, logins, guard});
-  application.emplace(Application::Parts{*steps, *rest, *mcp, *remote, metrics, log, guard, tokens},
+  application.emplace(Application::Parts{*steps, *rest, *mcp, *remote, metrics, log, guard, tokens,
+                                         router ? &*router : nullptr, report},
                       options.api);
   http::Server server(options.http, *application);
   if (options.use_ssh_port) ssh.listen(options.http.host, options.ssh_port);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small questions to peers over plain HTTP/1.1, several at a time.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cluster/address.h"
+#include "doors/http/message.h"
+
+namespace cloche::cluster {
+
+struct Question {
+  Address address;
+  std::string text;  // the whole request, with `Connection: close`
+};
+
+// What is there of each by the deadline; nothing where a peer cannot be reached, says something
+// else, or more than `answer_max_bytes`. Waits.
+std::vector<std::optional<http::Response>> ask_all(std::span<const Question> questions,
+                                                   std::chrono::steady_clock::time_point deadline,
+                                                   std::uint64_t answer_max_bytes);
+
+// An answer as it came, up to the end of the connection. Nothing: it is none, or not whole.
+std::optional<http::Response> parse_answer(std::string text);
+
+// Sends all of it; false: the peer has gone, or the deadline is over.
+bool send_all(int fd, std::string_view text, std::chrono::steady_clock::time_point deadline);
+// Waits for a connection that begin_connect has begun.
+bool finish_connect(int fd, std::chrono::steady_clock::time_point deadline);
+
+}  // namespace cloche::cluster

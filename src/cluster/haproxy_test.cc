@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/haproxy.h"
+
+#include <gmock/gmock.h>
+
+namespace cloche::cluster {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Haproxy, ServersHaveTheKeysOfIdsAsNames) {
+  const std::string text =
+      haproxy_configuration({.cells = {{1, "one:8000"}, {0x4a7f, "[::1]:8001"}}, .listen = ":80"});
+  EXPECT_THAT(text, HasSubstr("    bind :80\n"));
+  EXPECT_THAT(text, HasSubstr("    server 0001 one:8000\n    server 4a7f [::1]:8001\n"));
+  EXPECT_THAT(text, HasSubstr("{ var(txn.key) -m reg ^[0-9a-f]{4}$ }"));
+  EXPECT_THAT(text, Not(HasSubstr("resolvers")));
+}
+
+TEST(Haproxy, NamesAreResolvedWhileItRunsWhereThatIsWanted) {
+  const std::string text =
+      haproxy_configuration({.cells = {{1, "one:8000"}}, .resolves_names = true});
+  EXPECT_THAT(text, HasSubstr("\nresolvers system\n"));
+  EXPECT_THAT(text, HasSubstr("    server 0001 one:8000 resolvers system init-addr none\n"));
+}
+
+}  // namespace
+}  // namespace cloche::cluster

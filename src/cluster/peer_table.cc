@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/peer_table.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cluster/ask.h"
+#include "cluster/hop.h"
+
+namespace cloche::cluster {
+namespace {
+
+constexpr std::chrono::milliseconds patience{1000};
+constexpr std::uint64_t report_max_bytes = 16 << 10;
+
+}  // namespace
+
+std::string to_json(const CellReport& report) {
+  return nlohmann::json{{"key", report.key},
+                        {"ready", report.ready},
+                        {"headroom", report.headroom},
+                        {"version", report.version}}
+      .dump();
+}
+
+std::optional<CellReport> report_of_json(std::string_view text) try {
+  const auto json = nlohmann::json::parse(text);
+  const CellReport report{.key = json.at("key"),
+                          .ready = json.at("ready"),
+                          .headroom = json.at("headroom"),
+                          .version = json.at("version")};
+  return report.key == 0 ? std::nullopt : std::optional(report);
+} catch (const nlohmann::json::exception&) {
+  return std::nullopt;
+}
+
+PeerTable::PeerTable(Options options) : options_(std::move(options)) {
+  ask();
+  worker_ = std::thread([this] { work(); });
+}
+
+PeerTable::~PeerTable() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    changed_.notify_all();
+  }
+  worker_.join();
+}
+
+void PeerTable::ask() {
+  std::vector<Question> questions;
+  for (Address& address : options_.source.addresses()) {
+    std::string text =
+        fmt::format("GET /cell HTTP/1.1\r\nHost: {}\r\n{}: {}\r\nConnection: close\r\n\r\n",
+                    address.name, hop_field, options_.token);
+    questions.push_back({std::move(address), std::move(text)});
+  }
+  auto answers = ask_all(questions, std::chrono::steady_clock::now() + patience, report_max_bytes);
+  const std::lock_guard lock(mutex_);
+  for (auto& [key, peer] : peers_) peer.answers = false;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    if (!answers[i] || answers[i]->status != 200) continue;
+    const auto report = report_of_json(answers[i]->body);
+    if (!report || report->key == options_.self) continue;
+    Peer& peer = peers_[report->key];
+    // A cell that ends and the one after it may both be there for a moment.
+    if (peer.answers && peer.report.ready) continue;
+    peer = {std::move(questions[i].address), *report, true};
+  }
+}
+
+void PeerTable::work() {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, options_.interval, [this] { return closing_; })) {
+    lock.unlock();
+    ask();
+    lock.lock();
+  }
+}
+
+std::optional<Peer> PeerTable::find(CellKey key) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = peers_.find(key);
+  return it == peers_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::vector<Peer> PeerTable::all() const {
+  std::vector<Peer> all;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, peer] : peers_) all.push_back(peer);
+  return all;
+}
+
+}  // namespace cloche::cluster

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// PeerTable: which cells there are besides this one, where, and how much room they have: what they
+// said half a second ago. Thread-safe; one thread asks them all, at once.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cluster/address.h"
+#include "session/cell_key.h"
+
+namespace cloche::cluster {
+
+using session::CellKey;
+
+// What a cell says of itself, to peers that know the token: GET /cell.
+struct CellReport {
+  CellKey key = 0;
+  bool ready = false;   // may be given new sessions
+  double headroom = 0;  // Room::headroom
+  std::string version;
+};
+std::string to_json(const CellReport& report);
+std::optional<CellReport> report_of_json(std::string_view json);
+
+struct Peer {
+  Address address;
+  CellReport report;
+  bool answers = false;  // did it, when it was asked last
+};
+
+class PeerTable {
+ public:
+  struct Options {
+    PeerSource source;
+    CellKey self = 0;
+    std::string token;
+    std::chrono::milliseconds interval{500};
+  };
+  // Asks from now on; has asked once when it is made.
+  explicit PeerTable(Options options);
+  ~PeerTable();
+  PeerTable(const PeerTable&) = delete;
+  PeerTable& operator=(const PeerTable&) = delete;
+
+  // The cell of that key, where there is one or has been one.
+  std::optional<Peer> find(CellKey key) const;
+  // All that there are, or have been.
+  std::vector<Peer> all() const;
+
+ private:
+  void ask();
+  void work();
+
+  const Options options_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<CellKey, Peer> peers_;
+  bool closing_ = false;
+  std::thread worker_;
+};
+
+}  // namespace cloche::cluster

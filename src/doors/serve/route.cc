@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/serve/route.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "cluster/haproxy.h"
+#include "doors/serve/options.h"
+
+namespace cloche::serve {
+namespace {
+
+constexpr int usage_status = 2;
+
+constexpr const char* page = R"page(cloche route --haproxy --cell KEY=HOST:PORT... [OPTIONS]
+
+Prints the configuration of an HAProxy (2.6 or later) in front of cells, servers with a --cell-key: each request goes to the
+cell whose key is in the session's id, new sessions to one that is ready. Requests for a cell that starts anew are held.
+
+  --cell KEY=HOST:PORT      a cell; repeated for each
+  --listen ADDRESS:PORT     where HAProxy listens (127.0.0.1:8000)
+  --resolve                 names are resolved while it runs, as cells come and go, not once at its start
+  --max-connections N       (8000)
+
+  cloche route --haproxy --cell 1=10.0.0.1:8000 --cell 2=10.0.0.2:8000 --listen :80 > haproxy.cfg
+)page";
+
+std::optional<cluster::Gateway::Cell> cell_of(const std::string& text) {
+  cluster::Gateway::Cell cell;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cell.key);
+  if (error != std::errc() || cell.key == 0 || end == text.data() + text.size() || *end != '=')
+    return std::nullopt;
+  cell.place = end + 1;
+  // It becomes a word of a line.
+  const bool is_word = std::ranges::all_of(
+      cell.place, [](char c) { return c > ' ' && c < 0x7f && c != '#' && c != '"' && c != '\''; });
+  if (!is_word || !cluster::PeerSource::parse(cell.place) ||
+      cell.place.find(',') != cell.place.npos)
+    return std::nullopt;
+  return cell;
+}
+
+cluster::Gateway parse_route(const std::vector<std::string>& words) {
+  cluster::Gateway gateway;
+  bool is_haproxy = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& name = words[i];
+    if (name == "--haproxy") {
+      is_haproxy = true;
+      continue;
+    }
+    if (name == "--resolve") {
+      gateway.resolves_names = true;
+      continue;
+    }
+    if (name != "--cell" && name != "--listen" && name != "--max-connections")
+      throw UsageError{"there is no option '" + name + "'"};
+    if (++i == words.size()) throw UsageError{name + " wants a value"};
+    const std::string& value = words[i];
+    if (name == "--cell") {
+      auto cell = cell_of(value);
+      if (!cell) throw UsageError{name + " wants KEY=HOST:PORT, not '" + value + "'"};
+      if (std::ranges::find(gateway.cells, cell->key, &cluster::Gateway::Cell::key) !=
+          gateway.cells.end())
+        throw UsageError{fmt::format("there are two cells with the key {}", cell->key)};
+      gateway.cells.push_back(*std::move(cell));
+    } else if (name == "--listen") {
+      if (value.find(':') == value.npos || value.find_first_of(" \t\n#\"'") != value.npos)
+        throw UsageError{name + " wants ADDRESS:PORT, not '" + value + "'"};
+      gateway.listen = value;
+    } else {
+      const auto [end, error] =
+          std::from_chars(value.data(), value.data() + value.size(), gateway.connection_limit);
+      if (error != std::errc() || end != value.data() + value.size() ||
+          gateway.connection_limit == 0)
+        throw UsageError{name + " wants a number, not '" + value + "'"};
+    }
+  }
+  if (!is_haproxy) throw UsageError{"say for what: --haproxy"};
+  if (gateway.cells.empty()) throw UsageError{"there is no cell: say --cell KEY=HOST:PORT"};
+  return gateway;
+}
+
+}  // namespace
+
+int route_command(const std::vector<std::string>& words) {
+  if (std::ranges::any_of(words,
+                          [](const auto& word) { return word == "--help" || word == "-h"; })) {
+    fmt::print("{}", page);
+    return 0;
+  }
+  try {
+    fmt::print("{}", cluster::haproxy_configuration(parse_route(words)));
+    return 0;
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "cloche route: {}; see cloche route --help\n", error.sentence);
+    return usage_status;
+  }
+}
+
+}  // namespace cloche::serve
