@@ -28,6 +28,9 @@ class PeerSource {
   // Nothing for a text that is none of these.
   static std::optional<PeerSource> parse(std::string_view text);
 
+  // Of file:PATH; else empty.
+  std::string file() const { return kind_ == Kind::file ? places_[0] : std::string(); }
+
   // The addresses now; those that cannot be resolved are left out. Waits for the host's resolver.
   std::vector<Address> addresses() const;
 

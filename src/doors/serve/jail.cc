@@ -23,7 +23,8 @@ std::vector<std::string> enter_jail(Options& options, EngineOptions& engine_opti
   options.ssh_host_key = ssh::prepare_host_key(options.ssh_host_key);
   rules.readable.emplace_back(options.ssh_host_key);
   for (const std::string& file :
-       {options.tokens_file, options.http.tls_certificate, options.http.tls_key}) {
+       {options.tokens_file, options.http.tls_certificate, options.http.tls_key,
+        options.peers ? options.peers->file() : std::string()}) {
     if (!file.empty()) rules.readable.push_back(folder_of(file));
   }
   if (const std::string& folder = options.sessions.state_folder; !folder.empty()) {
