@@ -43,17 +43,14 @@ test-fast: ## run the layers' own tests, which need no guests' system: two minut
 	@ctest --preset dev -j $(JOBS) --no-label-summary -L '_test$$' -LE '^cloche_test$$' $(if $(TEST),-R '$(TEST)')
 	@ctest --preset dev --no-label-summary -R '^source_rules$$'
 
-<<<<<<< HEAD
 # Those that docs/security.md names.
 .PHONY: hostile
 hostile: guests-ready ## run the tests that hold the promises of docs/security.md
 	@ctest --preset dev -j $(JOBS) --no-label-summary -R "$$(python3 tests/scripts/security_page_test.py . --regex)"
-=======
 .PHONY: test-cluster
 test-cluster: guests-ready ## three servers behind HAProxy under load, restarted and killed in turn: a minute
 	@CLOCHE_PROGRAM=$(abspath $(build))/bin/cloche CLOCHE_ROOTFS=$(abspath $(build))/rootfs \
 		/usr/bin/python3 -B tests/cluster/cluster_test.py
->>>>>>> bff426b (make test-cluster: three cells behind HAProxy, ended, started anew and killed in turn under load)
 
 .PHONY: bench
 bench: guests-ready ## measure against native processes of this machine
