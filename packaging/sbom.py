@@ -23,9 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VERSION = (ROOT / "VERSION").read_text().strip()
 DEFAULT_EPOCH = "1767225600"
-# What only tests, checks and the component take of the lock file.
-NOT_SHIPPED = {"componentize_py"}
-# Part of the lock file -> licence, where docs/dependencies.md has a sentence and not an expression.
+# A row of docs/dependencies.md.
 ROW = re.compile(r"^\| (?P<name>[^|]+) \|.*\| (?P<licence>[^|]+) \|$")
 
 
@@ -63,7 +61,7 @@ def registry_parts(machine: str, licences: dict[str, str]) -> list[dict]:
     lock = tomllib.loads((ROOT / "third_party.lock.toml").read_text())
     made = []
     for part in lock["part"]:
-        if part.get("machine", machine) != machine or part["name"] in NOT_SHIPPED:
+        if part.get("machine", machine) != machine or part.get("tool"):
             continue
         kind = {"pypi": "pypi", "crate": "cargo", "npm": "npm"}[part["kind"]]
         made.append(package(part["package"], part["version"], licences.get(part["sha256"][:12], "NOASSERTION"), "NOASSERTION",
