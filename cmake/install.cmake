@@ -47,7 +47,9 @@ add_custom_target(installation DEPENDS ${manual}/stamp)
 add_dependencies(installation cloche cloche-compile cloche-warden cloche_static cloche_shared)
 
 install(TARGETS cloche RUNTIME DESTINATION bin)
-install(TARGETS cloche-compile cloche-warden RUNTIME DESTINATION ${private_folder})
+install(TARGETS cloche-compile RUNTIME DESTINATION ${private_folder})
+# It is static: there is no path of libraries to change in it.
+install(PROGRAMS $<TARGET_FILE:cloche-warden> DESTINATION ${private_folder})
 install(CODE [[file(CREATE_LINK cloche $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin/sbs SYMBOLIC)]])
 install(TARGETS cloche_shared LIBRARY DESTINATION lib)
 # Debug information of an archive is most of it.
