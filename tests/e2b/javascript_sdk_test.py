@@ -7,6 +7,7 @@ from pathlib import Path
 from clients import Clients, run
 
 VERSIONS = ["e2b@2.51.0"]
+OLDEST_NODE = 20
 
 
 class JavaScriptClient(Clients):
@@ -14,6 +15,9 @@ class JavaScriptClient(Clients):
     def install(cls):
         if not shutil.which("npm"):
             return "there is no npm on this machine"
+        version = run(["node", "--version"]).stdout.strip()  # as v20.1.0
+        if int(version.lstrip("v").partition(".")[0]) < OLDEST_NODE:
+            return f"this client wants Node {OLDEST_NODE}, here is {version}"
         (cls.folder / "package.json").write_text('{"private": true}')
         done = run(["npm", "install", "--silent", "--no-audit", "--no-fund", *VERSIONS], cwd=cls.folder)
         shutil.copy(Path(__file__).parent / "javascript_program.mjs", cls.folder / "program.mjs")
