@@ -34,7 +34,12 @@ run: ## build what it takes, then the demonstration: a shell, Python and a plot 
 
 .PHONY: test
 test: guests-ready ## run all tests; TEST=regex runs some
-	@ctest --preset dev -j $(JOBS) --no-label-summary $(if $(TEST),-R '$(TEST)')
+	@ctest --preset dev -j $(JOBS) --no-label-summary -LE '^adapters$$' $(if $(TEST),-R '$(TEST)')
+
+# Not part of `make test`: each installs a framework from the package index, with all that it depends on.
+.PHONY: test-adapters
+test-adapters: guests-ready ## run the adapters' tests with the real frameworks, and the type checkers
+	@ctest --preset dev -j $(JOBS) --no-label-summary -L '^adapters$$' $(if $(TEST),-R '$(TEST)')
 
 # The label of a layer's tests is the name of their program; cloche_test has those that stand on the whole.
 .PHONY: test-fast
@@ -47,6 +52,19 @@ test-fast: ## run the layers' own tests, which need no guests' system: two minut
 .PHONY: hostile
 hostile: guests-ready ## run the tests that hold the promises of docs/security.md
 	@ctest --preset dev -j $(JOBS) --no-label-summary -R "$$(python3 tests/scripts/security_page_test.py . --regex)"
+
+# Not part of `make test`: it has HAProxy, and Kubernetes' own types from the Go module proxy.
+.PHONY: test-cluster
+test-cluster: guests-ready ## three servers behind HAProxy under load, ended and killed in turn; the Kubernetes chart
+	@scripts/setup packages-cluster.txt
+	@CLOCHE_PROGRAM=$(abspath $(build))/bin/cloche CLOCHE_ROOTFS=$(abspath $(build))/rootfs \
+		/usr/bin/python3 -B tests/cluster/cluster_test.py
+# With a seed that it prints; SOAK_SEED=N repeats its draws.
+SOAK_SECONDS ?= 1200
+.PHONY: soak
+soak: guests-ready ## ask a server this and that, and restart and kill it, for SOAK_SECONDS (1200): nothing is left
+	@cd tests/http && CLOCHE_PROGRAM=$(abspath $(build)/bin/cloche) CLOCHE_ROOTFS=$(abspath $(build)/rootfs) \
+		SOAK_SECONDS=$(SOAK_SECONDS) /usr/bin/python3 -B soak_test.py
 
 .PHONY: bench
 bench: guests-ready ## measure against native processes of this machine

@@ -79,9 +79,9 @@ std::vector<Row> session_rows(Engine& engine) {
          });
        }});
   rows.push_back({.name = "session: restore_state of them", .target = "", .ours = [session] {
-                    const StateResult state = session->snapshot_state();
+                    const auto state = session->snapshot_state();
                     return milliseconds([&] {
-                      if (!session->restore_state(state.bytes))
+                      if (!session->restore_state(state->bytes))
                         throw std::runtime_error("no restore");
                     });
                   }});

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "vfs/base_builder.h"
 #include "vfs/checked_operations.h"
 #include "vfs/memfs.h"

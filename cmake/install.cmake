@@ -11,7 +11,7 @@
 # The target `installation` builds all of it; `cmake --install` copies, and asks no network.
 
 set(private_folder lib/cloche)
-set(library_layers base wasm vfs kernel net python packages warden native sandbox)
+set(library_layers base wasm vfs kernel net python packages warden images native sandbox)
 list(TRANSFORM library_layers REPLACE "(.+)" "$<TARGET_OBJECTS:cloche_\\1>" OUTPUT_VARIABLE library_objects)
 
 # One archive, and one shared library, of the layers that an embedding program uses. The shared one shows what the
@@ -44,10 +44,10 @@ add_custom_command(
   COMMENT "Manual pages and shell completion"
   VERBATIM)
 add_custom_target(installation DEPENDS ${manual}/stamp)
-add_dependencies(installation cloche cloche-compile cloche-warden cloche_static cloche_shared)
+add_dependencies(installation cloche cloche-compile cloche-warden cloche-unpack cloche_static cloche_shared)
 
 install(TARGETS cloche RUNTIME DESTINATION bin)
-install(TARGETS cloche-compile RUNTIME DESTINATION ${private_folder})
+install(TARGETS cloche-compile cloche-unpack RUNTIME DESTINATION ${private_folder})
 # It is static: there is no path of libraries to change in it.
 install(PROGRAMS $<TARGET_FILE:cloche-warden> DESTINATION ${private_folder})
 install(CODE [[file(CREATE_LINK cloche $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin/sbs SYMBOLIC)]])

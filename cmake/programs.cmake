@@ -2,30 +2,34 @@
 # Everything that stands on the whole library and is no layer: tests/*_test.cc (contract, hostile),
 # bench/*.cc, fuzz/*_fuzz.cc, examples/*.cc. A folder with nothing in it yet adds nothing.
 
-set(all_layers cloche_cli cloche_serve cloche_console cloche_remote cloche_rpc cloche_mcp cloche_lines cloche_rest cloche_e2b cloche_ssh cloche_steps cloche_cluster cloche_http
-    cloche_session cloche_sandbox cloche_native cloche_warden cloche_packages cloche_python cloche_kernel cloche_vfs
+set(all_layers cloche_cli cloche_serve cloche_console cloche_remote cloche_rpc cloche_mcp cloche_lines cloche_rest cloche_grading cloche_skills cloche_e2b cloche_ssh cloche_steps cloche_cluster cloche_http
+    cloche_session cloche_sandbox cloche_native cloche_images cloche_warden cloche_packages cloche_python cloche_kernel cloche_vfs
     cloche_wasm cloche_base)
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*.cc)
-list(FILTER sources EXCLUDE REGEX "/tests/(guests|differential)/")
+list(FILTER sources EXCLUDE REGEX "/tests/(guests|differential|native)/")
 cloche_split(${sources})
 if(test_sources)
   cloche_test(cloche_test
     SOURCES ${test_sources} ${testing_sources} ${library_sources}
     LIBRARIES ${all_layers} cloche_cli_testing)
-  add_dependencies(cloche_test cloche cloche-compile cloche-warden)  # some of them run the program
+  add_dependencies(cloche_test cloche cloche-compile cloche-warden cloche-unpack)  # some of them run the program
 endif()
 
 add_subdirectory(tests/differential)
+add_subdirectory(tests/native)
 add_subdirectory(tests/rpc)
 add_subdirectory(tests/http)
 add_subdirectory(tests/mcp)
 add_subdirectory(tests/e2b)
+add_subdirectory(tests/adapters)
+add_subdirectory(tests/skills)
 add_subdirectory(tests/typescript)
 add_subdirectory(tests/console)
 add_subdirectory(tests/component)
 add_subdirectory(tests/packaging)
 add_subdirectory(tests/scripts)
+add_subdirectory(tests/examples)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/*.cc)
 if(bench_sources)
@@ -38,6 +42,18 @@ endif()
 
 add_executable(http_load ${CMAKE_SOURCE_DIR}/bench/load/http_load.cc)
 target_link_libraries(http_load PRIVATE cloche_program_flags)
+
+# Each public header compiles alone, and with nothing else of this tree.
+file(GLOB public_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/cloche/*.h)
+foreach(header IN LISTS public_headers)
+  cmake_path(GET header STEM name)
+  set(alone ${CMAKE_BINARY_DIR}/public_headers/${name}.cc)
+  file(CONFIGURE OUTPUT ${alone} CONTENT "#include <cloche/${name}.h>\n#include <cloche/${name}.h>\n")
+  list(APPEND alone_sources ${alone})
+endforeach()
+add_library(public_headers OBJECT ${alone_sources})
+target_include_directories(public_headers PRIVATE ${CMAKE_SOURCE_DIR}/include)
+target_link_libraries(public_headers PRIVATE cloche_flags)
 
 file(GLOB example_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.cc)
 foreach(source IN LISTS example_sources)

@@ -3,7 +3,6 @@
 // and out, a fork.
 #include <cloche/engine.h>
 
-#include <exception>
 #include <iostream>
 
 int main() try {
@@ -29,7 +28,7 @@ int main() try {
       sandbox->run({.script = "while :; do :; done", .timeout = std::chrono::milliseconds(200)});
   std::cout << "a loop without end: exit code " << slow.exit_code << ", " << slow.reason << "\n";
   return 0;
-} catch (const std::exception& error) {
+} catch (const cloche::Error& error) {
   std::cerr << error.what() << "\n";
   return 2;
 }

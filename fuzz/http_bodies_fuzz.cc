@@ -3,10 +3,10 @@
 // what is written of what programs print.
 #include <cstdlib>
 
+#include "base/check.h"
 #include "base/json.h"
 #include "base/json_string.h"
 #include "base/utf8.h"
-#include "cloche/check.h"
 #include "doors/http/framing.h"
 #include "doors/http/message.h"
 #include "doors/http/multipart.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What SFTP and scp clients send, over the files of a sandbox. The first byte chooses the protocol,
 // the second how the bytes are cut into pieces.
-#include "cloche/check.h"
+#include "base/check.h"
 #include "cloche/engine.h"
 #include "doors/ssh/scp_server.h"
 #include "doors/ssh/sftp_server.h"
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view input(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::size_t piece = data[1] == 0 ? input.size() + 1 : data[1];
   Files& files = fuzzed_sandbox().files();
-  (void)files.make_directory("/workspace/d");
+  (void)files.make_directories("/workspace/d");
   (void)files.write("/workspace/d/f", "content");
   if (data[0] % 3 == 0) {
     ssh::SftpServer sftp(fuzzed_sandbox(), input.size() % 2 == 0 ? ssh::SymlinkOrder::target_first

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/check.h"
+#include "base/error.h"
 #include "doors/ssh/public_key.h"
 #include "net/dns.h"
 #include "net/request_head.h"
@@ -60,7 +61,7 @@ void read_rule(std::string_view input) try {
   (void)rule.has_name("www.good.test");
   (void)rule.has_port(443);
   (void)rule.has_address(kernel::IpAddress::v4({10, 1, 2, 3}));
-} catch (const std::invalid_argument&) {
+} catch (const Error&) {
   return;
 }
 
@@ -93,7 +94,7 @@ void check_schema(std::string_view input) try {
   const python::JsonSchema schema(input.substr(0, line));
   const auto value = python::read_json(input.substr(std::min(line + 1, input.size())));
   if (value) (void)schema.problem(*value);
-} catch (const std::invalid_argument&) {
+} catch (const Error&) {
   return;
 }
 

@@ -168,6 +168,16 @@ def rule_headers(_):
             yield f"{name}:1: a header opens with what it is for"
         if not re.search(r"^#pragma once$", body, re.M):
             yield f"{name}:1: no #pragma once"
+    for name in with_suffix(".h", under="include/"):
+        for number, line in lines(name):
+            if re.match(r"\s*#\s*define\b", line):
+                yield f"{name}:{number}: a public header has no macros"
+            if (found := re.match(r'\s*#\s*include\s+"([^"]+)"', line)) and not found[1].startswith("cloche/"):
+                yield f"{name}:{number}: a public header includes {found[1]}, which is none"
+    for name in with_suffix(".cc", under="examples/"):
+        for number, line in lines(name):
+            if re.match(r'\s*#\s*include\s+"', line):
+                yield f"{name}:{number}: an example has the public headers only, as <cloche/...>"
 
 
 # Put together from pieces, so that this file does not hold what it looks for.

@@ -19,11 +19,10 @@ TEST(Archive, AFolderGoesOutAndIn) {
   const auto from = make_sandbox();
   (void)from->run({.script = "mkdir -p d/sub; echo one > d/a; printf '\\377\\0' > d/sub/b; ln -s a "
                              "d/l; chmod 700 d/a"});
-  std::string message;
-  const Result<std::string> tar = pack(*from, "d", limit, &message);
-  ASSERT_TRUE(tar) << message;
+  const auto tar = pack(*from, "d", limit);
+  ASSERT_TRUE(tar) << tar.error().sentence();
   const auto to = make_sandbox();
-  ASSERT_TRUE(unpack(*to, "/tmp/new/place", *tar, &message)) << message;
+  ASSERT_TRUE(unpack(*to, "/tmp/new/place", *tar));
   EXPECT_EQ(
       to->run({.script = "cd /tmp/new/place; cat l; od -An -tx1 sub/b; stat -c %a a"}).stdout_data,
       "one\n ff 00\n700\n");
@@ -32,41 +31,42 @@ TEST(Archive, AFolderGoesOutAndIn) {
 TEST(Archive, OneFileWhateverItsName) {
   const auto sandbox = make_sandbox();
   ASSERT_TRUE(sandbox->files().write("--help", "text"));
-  std::string message;
-  const Result<std::string> tar = pack(*sandbox, "--help", limit, &message);
-  ASSERT_TRUE(tar) << message;
-  ASSERT_TRUE(unpack(*sandbox, "copy", *tar, &message)) << message;
+  const auto tar = pack(*sandbox, "--help", limit);
+  ASSERT_TRUE(tar) << tar.error().sentence();
+  ASSERT_TRUE(unpack(*sandbox, "copy", *tar));
   EXPECT_EQ(*sandbox->files().read("copy/--help"), "text");
 }
 
 TEST(Archive, SaysWhatIsWrong) {
   const auto sandbox = make_sandbox();
-  std::string message;
-  EXPECT_EQ(pack(*sandbox, "nonesuch", limit, &message).error(), Errno::noent);
-  EXPECT_EQ(unpack(*sandbox, "x", std::string(3000, 'x'), &message).error(), Errno::inval);
-  EXPECT_NE(message.find("cannot be unpacked"), std::string::npos) << message;
+  EXPECT_EQ(pack(*sandbox, "nonesuch", limit).error(), Errno::noent);
+  const auto unpacked = unpack(*sandbox, "x", std::string(3000, 'x'));
+  EXPECT_EQ(unpacked.error(), Errno::inval);
+  EXPECT_NE(unpacked.error().sentence().find("cannot be unpacked"), std::string::npos)
+      << unpacked.error().sentence();
   ASSERT_TRUE(sandbox->files().write("big", std::string(100'000, 'x')));
-  EXPECT_EQ(pack(*sandbox, "big", 1000, &message).error(), Errno::fbig);
+  EXPECT_EQ(pack(*sandbox, "big", 1000).error(), Errno::fbig);
 }
 
 TEST(State, OfASandboxSurvivesAsBytes) {
   const auto from = make_sandbox();
   from->set_environment("NAME", "value of it");
   (void)from->run({.script = "mkdir d; echo deep > d/f; echo t > /tmp/t; chmod 600 /tmp/t"});
-  std::string message;
-  Result<std::string> state = export_state(*from, limit, &message);
-  ASSERT_TRUE(state) << message;
+  auto state = export_state(*from, limit);
+  ASSERT_TRUE(state) << state.error().sentence();
 
-  auto to = import_state(engine(), {}, *state, &message);
-  ASSERT_TRUE(to) << message;
+  auto to = import_state(engine(), {}, *state);
+  ASSERT_TRUE(to) << to.error().sentence();
   EXPECT_EQ(
       (*to)->run({.script = "cat d/f /tmp/t; echo $NAME; stat -c %a /tmp/t /tmp"}).stdout_data,
       "deep\nt\nvalue of it\n600\n1777\n");
 
   (*state)[state->size() / 2] ^= 1;
-  EXPECT_EQ(import_state(engine(), {}, *state, &message).error(), Errno::inval);
-  EXPECT_EQ(import_state(engine(), {}, "", &message).error(), Errno::inval);
-  EXPECT_NE(message.find("damaged"), std::string::npos) << message;
+  EXPECT_EQ(import_state(engine(), {}, *state).error(), Errno::inval);
+  const auto empty = import_state(engine(), {}, "");
+  EXPECT_EQ(empty.error(), Errno::inval);
+  EXPECT_NE(empty.error().sentence().find("damaged"), std::string::npos)
+      << empty.error().sentence();
 }
 
 TEST(State, HasWhatNoTarHas) {
@@ -78,19 +78,18 @@ TEST(State, HasWhatNoTarHas) {
            "touch -d '2001-02-03 04:05:06' f; umask 077; " +
            deep + "for i in 1 2 3; do mkdir -p $p; cd $p; done; echo ground > file"});
   ASSERT_EQ(made.exit_code, 0) << made.stderr_data;
-  std::string message;
-  const Result<std::string> state = export_state(*from, limit, &message);
-  ASSERT_TRUE(state) << message;
+  const auto state = export_state(*from, limit);
+  ASSERT_TRUE(state) << state.error().sentence();
   EXPECT_LT(state->size(), 1U << 20);
-  auto to = import_state(engine(), {}, *state, &message);
-  ASSERT_TRUE(to) << message;
+  auto to = import_state(engine(), {}, *state);
+  ASSERT_TRUE(to) << to.error().sentence();
   const std::string look =
       "stat -c '%n %a %s %h %Y %F' f g sparse p l; du -k sparse | cut -f1; chmod 600 f; cat g; " +
       deep + "for i in 1 2 3; do cd $p; done; cat file";
   const std::string there = from->run({.script = look}).stdout_data;
   EXPECT_TRUE(there.ends_with("secret\nground\n")) << there;
   EXPECT_EQ((*to)->run({.script = look}).stdout_data, there);
-  EXPECT_EQ((*to)->figures().file_bytes, from->figures().file_bytes);
+  EXPECT_EQ((*to)->usage().file_bytes, from->usage().file_bytes);
 }
 
 TEST(State, OfTheReleaseBeforeIsRead) {
@@ -102,21 +101,19 @@ TEST(State, OfTheReleaseBeforeIsRead) {
   Sha256 digest;
   digest.add(state);
   for (const std::uint8_t byte : digest.end()) state += static_cast<char>(byte);
-  std::string message;
-  const auto to = import_state(engine(), {}, state, &message);
-  ASSERT_TRUE(to) << message;
+  const auto to = import_state(engine(), {}, state);
+  ASSERT_TRUE(to) << to.error().sentence();
   EXPECT_EQ((*to)->run({.script = "cat d/f; echo $NAME"}).stdout_data, "keptx\n");
 }
 
 TEST(State, TakesNoMoreThanTheOptionsAllow) {
   const auto from = make_sandbox();
   ASSERT_TRUE(from->files().write("big", std::string(1 << 20, 'x')));
-  std::string message;
-  EXPECT_EQ(export_state(*from, 1000, &message).error(), Errno::fbig);
-  const Result<std::string> state = export_state(*from, limit, &message);
-  ASSERT_TRUE(state) << message;
+  EXPECT_EQ(export_state(*from, 1000).error(), Errno::fbig);
+  const auto state = export_state(*from, limit);
+  ASSERT_TRUE(state) << state.error().sentence();
   const SandboxOptions small{.file_limit_bytes = 1 << 19};
-  EXPECT_EQ(import_state(engine(), small, *state, &message).error(), Errno::nospc);
+  EXPECT_EQ(import_state(engine(), small, *state).error(), Errno::nospc);
 }
 
 TEST(ProgramFolder, ItsProgramsComeFirst) {

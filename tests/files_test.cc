@@ -48,10 +48,10 @@ TEST(Files, PartsOfAFileAndSingleFolders) {
   EXPECT_EQ(*files.read_range("f", UINT64_MAX, 4), "");
   EXPECT_EQ(files.read_range(".", 0, 4).error(), Errno::isdir);
 
-  EXPECT_TRUE(files.make_one_directory("d"));
-  EXPECT_EQ(files.make_one_directory("d").error(), Errno::exist);
-  EXPECT_EQ(files.make_one_directory("f").error(), Errno::exist);
-  EXPECT_EQ(files.make_one_directory("x/y").error(), Errno::noent);
+  EXPECT_TRUE(files.make_directory("d"));
+  EXPECT_EQ(files.make_directory("d").error(), Errno::exist);
+  EXPECT_EQ(files.make_directory("f").error(), Errno::exist);
+  EXPECT_EQ(files.make_directory("x/y").error(), Errno::noent);
 }
 
 TEST(Files, ListGlobAndRemove) {

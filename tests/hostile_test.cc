@@ -99,11 +99,11 @@ TEST_P(Hostile, EndsAsItSays) {
                                          .timeout = attack.time,
                                          .output_limit_bytes = 1 << 20});
   EXPECT_EQ(end_of(result), attack.end) << result.reason << result.stderr_data;
-  EXPECT_LE(sandbox->figures().memory_bytes, attack.options.memory_limit_bytes);
-  EXPECT_LE(sandbox->figures().file_bytes, attack.options.file_limit_bytes);
+  EXPECT_LE(sandbox->usage().memory_bytes, attack.options.memory_limit_bytes);
+  EXPECT_LE(sandbox->usage().file_bytes, attack.options.file_limit_bytes);
   sandbox->cancel();
   EXPECT_EQ(sandbox->run({.script = "echo alive | cat"}).stdout_data, "alive\n");
-  EXPECT_EQ(sandbox->figures().processes, 0u);
+  EXPECT_EQ(sandbox->usage().processes, 0u);
   EXPECT_EQ(neighbour->run({.script = "echo unharmed | cat"}).stdout_data, "unharmed\n");
 }
 

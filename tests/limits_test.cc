@@ -10,6 +10,8 @@
 #include <sstream>
 #include <thread>
 
+#include "base/resident_memory.h"
+#include "base/waiting_testing.h"
 #include "sandbox_testing.h"
 #include "wasm/compile_bomb_testing.h"
 #include "wasm/wat_testing.h"
@@ -21,7 +23,7 @@ using std::chrono::milliseconds;
 
 void expect_usable(Sandbox& sandbox) {
   EXPECT_EQ(sandbox.run({.script = "echo alive | cat"}).stdout_data, "alive\n");
-  EXPECT_EQ(sandbox.figures().processes, 0u);
+  EXPECT_EQ(sandbox.usage().processes, 0u);
 }
 
 class TimeLimit : public ::testing::TestWithParam<const char*> {};
@@ -64,7 +66,7 @@ TEST(Limits, FilesEndAtTheQuotaAndSpaceComesBack) {
   const RunResult full = sandbox->run({.script = "head -c 3000000 /dev/zero > big"});
   EXPECT_NE(full.exit_code, 0);
   EXPECT_NE(full.stderr_data.find("No space left on device"), std::string::npos);
-  EXPECT_LE(sandbox->figures().file_bytes, std::uint64_t{1} << 20);
+  EXPECT_LE(sandbox->usage().file_bytes, std::uint64_t{1} << 20);
   EXPECT_EQ(sandbox->run({.script = "rm big; head -c 900000 /dev/zero > next"}).exit_code, 0);
   EXPECT_EQ(sandbox->files().write("more", std::string(200'000, 'x')).error(), Errno::nospc);
   expect_usable(*sandbox);
@@ -75,7 +77,7 @@ TEST(Limits, InodesAreCounted) {
   const RunResult result =
       sandbox->run({.script = "for i in $(seq 100); do : > f$i || exit 3; done"});
   EXPECT_NE(result.exit_code, 0);
-  EXPECT_LE(sandbox->figures().file_inodes, 50u);
+  EXPECT_LE(sandbox->usage().file_inodes, 50u);
   expect_usable(*sandbox);
 }
 
@@ -116,7 +118,7 @@ TEST(Limits, DescriptorsAreBounded) {
 TEST(Limits, CancelEndsEveryRun) {
   const auto sandbox = make_sandbox();
   std::thread canceller([&] {
-    while (sandbox->figures().processes == 0) std::this_thread::yield();
+    while (sandbox->usage().processes == 0) std::this_thread::yield();
     sandbox->cancel();
   });
   const RunResult result = sandbox->run({.script = "sleep 1000"});
@@ -132,15 +134,6 @@ void bring(Sandbox& sandbox, const std::string& name, const std::vector<std::byt
   const std::string_view text(reinterpret_cast<const char*>(program.data()), program.size());
   ASSERT_TRUE(sandbox.files().write(name, text));
   ASSERT_EQ(sandbox.run({.script = "chmod +x " + name}).exit_code, 0);
-}
-
-bool within_a_minute(const std::function<bool()>& done) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (!done()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
 }
 
 // A run that is looked at from outside, and then cancelled.
@@ -163,12 +156,6 @@ class Background {
   std::future<RunResult> run_;
 };
 
-std::uint64_t resident_bytes() {
-  std::uint64_t total = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> total >> resident;
-  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
 TEST(Limits, ProcessesThatCallNothingShareTheMemoryLimit) {
   constexpr std::uint64_t limit = 256 << 20;
   const auto sandbox = make_sandbox({.memory_limit_bytes = limit});
@@ -180,27 +167,14 @@ TEST(Limits, ProcessesThatCallNothingShareTheMemoryLimit) {
   const std::uint64_t before = resident_bytes();
   const Background run(*sandbox, "for i in 1 2 3 4 5 6 7 8 9 10; do ./hoard & done; wait");
   EXPECT_TRUE(within_a_minute([&] {
-    return sandbox->figures().memory_bytes > limit - (2 << 20) &&
+    return sandbox->usage().memory_bytes > limit - (2 << 20) &&
            resident_bytes() > before + limit / 2;
   }));
   for (int look = 0; look < 1000; ++look) {
-    EXPECT_LE(sandbox->figures().memory_bytes, limit);
+    EXPECT_LE(sandbox->usage().memory_bytes, limit);
     ASSERT_LT(resident_bytes(), before + limit + (96 << 20));
     std::this_thread::yield();
   }
-}
-
-// Whether a compiler of this process lives.
-bool compiler_lives() {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "cmdline");
-    std::string name, of;
-    if (std::getline(file, name, '\0') && std::getline(file, of, '\0') &&
-        name.ends_with("cloche-compile") && of == std::to_string(getpid())) {
-      return true;
-    }
-  }
-  return false;
 }
 
 TEST(Limits, TheCompilerOfAProgramEndsWithTheRun) {
@@ -211,15 +185,15 @@ TEST(Limits, TheCompilerOfAProgramEndsWithTheRun) {
         RunOptions{.argv = {"/workspace/bomb"}, .timeout = milliseconds(500)}}) {
     const RunResult result = sandbox->run(options);
     EXPECT_EQ(result.status, RunStatus::timed_out) << result.reason << result.stderr_data;
-    EXPECT_FALSE(compiler_lives());
+    EXPECT_FALSE(wasm::compiler_lives(getpid()));
     expect_usable(*sandbox);
   }
   {
     const Background run(*sandbox, "./bomb");
-    EXPECT_TRUE(within_a_minute(compiler_lives));
+    EXPECT_TRUE(within_a_minute([] { return wasm::compiler_lives(getpid()); }));
   }
-  EXPECT_FALSE(compiler_lives());
-  EXPECT_LT(sandbox->figures().memory_bytes, std::uint64_t{1} << 20);
+  EXPECT_FALSE(wasm::compiler_lives(getpid()));
+  EXPECT_LT(sandbox->usage().memory_bytes, std::uint64_t{1} << 20);
 }
 
 TEST(Limits, ACompilerNeedsTheSandboxsMemory) {
@@ -269,7 +243,7 @@ TEST(Limits, BusyProcessesBeyondTheFirstFewHaveALowPriority) {
   EXPECT_TRUE(within_a_minute([] { return lowered_threads() == 0; }));
   const auto wide = make_sandbox({.cpus = 60});
   const Background run(*wide, busy);
-  EXPECT_TRUE(within_a_minute([&] { return wide->figures().processes >= 9; }));
+  EXPECT_TRUE(within_a_minute([&] { return wide->usage().processes >= 9; }));
   EXPECT_EQ(lowered_threads(), 0U);
 }
 

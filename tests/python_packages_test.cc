@@ -27,12 +27,12 @@ RunResult run(Sandbox& sandbox, const std::string& script) {
 
 TEST(Pip, InstallsWithDependenciesAndUninstalls) {
   const auto sandbox = make_sandbox();
-  const auto before = sandbox->figures().file_bytes;
+  const auto before = sandbox->usage().file_bytes;
   const RunResult installed = run(*sandbox, "pip install python-dateutil");
   EXPECT_EQ(installed.exit_code, 0) << installed.stderr_data;
   EXPECT_THAT(installed.stdout_data, HasSubstr("Successfully installed six-"));
   // Files are shared, so they cost no quota; the links to them are some bytes.
-  EXPECT_LT(sandbox->figures().file_bytes, before + 512);
+  EXPECT_LT(sandbox->usage().file_bytes, before + 512);
   EXPECT_EQ(run(*sandbox, "python3 -c 'import dateutil, six; print(six.__name__)'").stdout_data,
             "six\n");
   EXPECT_THAT(

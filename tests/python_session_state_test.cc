@@ -56,19 +56,19 @@ constexpr std::string_view answer =
 TEST(PythonSessionState, GoesToAnotherSession) {
   PythonSession session = new_session();
   (void)printed(session, definitions);
-  const StateResult state = session.snapshot_state();
-  ASSERT_TRUE(state) << state.error;
+  const auto state = session.snapshot_state();
+  ASSERT_TRUE(state) << state.error().sentence();
   EXPECT_EQ(value_of(session, question), answer);
   PythonSession other = new_session();
   (void)printed(other, "mine = 1");
-  const StateResult restored = other.restore_state(state.bytes);
-  ASSERT_TRUE(restored) << restored.error;
+  const auto restored = other.restore_state(state->bytes);
+  ASSERT_TRUE(restored) << restored.error().sentence();
   EXPECT_EQ(value_of(other, question), answer);
   EXPECT_EQ(value_of(other, "mine"), "1");
   ASSERT_TRUE(other.clear_state());
   EXPECT_EQ(other.execute("mine").error->type, "NameError");
   // Again, from what was restored.
-  ASSERT_TRUE(session.restore_state(session.snapshot_state().bytes));
+  ASSERT_TRUE(session.restore_state(session.snapshot_state()->bytes));
   EXPECT_EQ(value_of(session, "c is Color.RED, fact(4)"), "(True, 24)");
 }
 
@@ -102,11 +102,11 @@ class Meta(type):
 class Made(metaclass=Meta): pass
 box, pair, trouble, square = Box([1]), Pair(1), Trouble(7, "here"), Square(2)
 )");
-  const StateResult state = session.snapshot_state();
-  ASSERT_TRUE(state) << state.error;
+  const auto state = session.snapshot_state();
+  ASSERT_TRUE(state) << state.error().sentence();
   PythonSession other = new_session();
-  const StateResult restored = other.restore_state(state.bytes);
-  ASSERT_TRUE(restored) << restored.error;
+  const auto restored = other.restore_state(state->bytes);
+  ASSERT_TRUE(restored) << restored.error().sentence();
   EXPECT_EQ(
       value_of(
           other,
@@ -120,21 +120,22 @@ box, pair, trouble, square = Box([1]), Pair(1), Trouble(7, "here"), Square(2)
 TEST(PythonSessionState, NamesWhatCannotGo) {
   PythonSession session = new_session();
   (void)printed(session, "good = 1\nfile = open('f', 'w')\ngenerator = (i for i in 'ab')");
-  const StateResult refused = session.snapshot_state();
+  const auto refused = session.snapshot_state();
   EXPECT_FALSE(refused);
-  EXPECT_NE(refused.error.find("file cannot be saved"), std::string::npos) << refused.error;
-  EXPECT_NE(refused.error.find("generator cannot be saved"), std::string::npos);
-  const StateResult state =
+  EXPECT_THAT(refused.error().sentence(), HasSubstr("file cannot be saved"));
+  EXPECT_THAT(refused.error().sentence(), HasSubstr("generator cannot be saved"));
+  const auto state =
       session.snapshot_state({.on_unpicklable = SnapshotOptions::OnUnpicklable::leave_out});
-  ASSERT_TRUE(state) << state.error;
-  ASSERT_EQ(state.left_out.size(), 2U);
-  EXPECT_EQ(state.left_out[0].name, "file");
+  ASSERT_TRUE(state) << state.error().sentence();
+  ASSERT_EQ(state->left_out.size(), 2U);
+  EXPECT_EQ(state->left_out[0].name, "file");
   PythonSession other = new_session();
-  ASSERT_TRUE(other.restore_state(state.bytes));
+  ASSERT_TRUE(other.restore_state(state->bytes));
   EXPECT_EQ(value_of(other, "good"), "1");
   (void)printed(session, "del file, generator\nlarge = 'x' * 1000");
-  const StateResult small = session.snapshot_state({.max_bytes = 500});
-  EXPECT_NE(small.error.find("larger than 500 bytes"), std::string::npos) << small.error;
+  const auto small = session.snapshot_state({.max_bytes = 500});
+  EXPECT_FALSE(small);
+  EXPECT_THAT(small.error().sentence(), HasSubstr("larger than 500 bytes"));
 }
 
 TEST(PythonSessionState, PicklingIsStoppedAtTheTimeLimit) {
@@ -142,7 +143,7 @@ TEST(PythonSessionState, PicklingIsStoppedAtTheTimeLimit) {
   (void)session.execute("class Endless:\n    def __reduce__(self):\n        while True: pass",
                         {.limits = {.timeout = milliseconds(60'000)}});
   (void)session.execute("good, bad = 1, Endless()", {.limits = {.timeout = milliseconds(60'000)}});
-  EXPECT_THAT(session.snapshot_state().error, HasSubstr("time limit"));
+  EXPECT_THAT(session.snapshot_state().error().sentence(), HasSubstr("time limit"));
   EXPECT_EQ(session.execute("good", {.limits = {.timeout = milliseconds(60'000)}}).result_repr,
             "1");
 }
@@ -150,13 +151,13 @@ TEST(PythonSessionState, PicklingIsStoppedAtTheTimeLimit) {
 TEST(PythonSessionState, DamagedBytesAreErrors) {
   PythonSession session = new_session();
   (void)printed(session, "x = list(range(100))");
-  const std::string good = session.snapshot_state().bytes;
+  const std::string good = session.snapshot_state()->bytes;
   for (const std::string& bad :
        {std::string(), std::string("CLPYST1"), std::string(1000, 'x'),
         good.substr(0, good.size() - 1), good + "x", "CLPYST9" + good.substr(7)}) {
-    const StateResult result = session.restore_state(bad);
+    const auto result = session.restore_state(bad);
     EXPECT_FALSE(result);
-    EXPECT_NE(result.error, "");
+    EXPECT_NE(result.error().sentence(), "");
   }
   for (std::size_t at = 8; at < good.size(); at += 37) {
     std::string bad = good;

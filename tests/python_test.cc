@@ -41,9 +41,9 @@ TEST(Python, PackagesAreThereOnceInstalled) {
 }
 
 TEST(Python, AnUnknownPackageIsNamed) {
-  std::string message;
-  EXPECT_FALSE(make_sandbox()->install_packages({"nonesuch"}, &message));
-  EXPECT_NE(message.find("numpy"), std::string::npos) << message;
+  const Error why = make_sandbox()->install_packages({"nonesuch"}).error();
+  EXPECT_EQ(why.code(), Errno::noent);
+  EXPECT_NE(why.sentence().find("numpy"), std::string::npos) << why.sentence();
 }
 
 TEST(KeptPython, KeepsNamesAndSurvivesErrors) {

@@ -3,8 +3,7 @@
 //
 // Archives are read and written by the tar program of the sandbox itself, as its user and within
 // its limits: what is in them is never interpreted by the host. Calls are as thread-safe as
-// Sandbox's, and those on archives take the sandbox's time limit. On failure `message` gets one
-// sentence.
+// Sandbox's, and those on archives take the sandbox's time limit.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +21,18 @@ namespace cloche {
 
 // A folder's content (members "./..."), or one file, as an uncompressed tar archive. EFBIG when it
 // is larger than `limit_bytes`.
-Result<std::string> pack(Sandbox& sandbox, std::string_view path, std::uint64_t limit_bytes,
-                         std::string* message);
+Result<std::string, Error> pack(Sandbox& sandbox, std::string_view path, std::uint64_t limit_bytes);
 // Unpacks an archive into a folder, which is made. EINVAL for what tar does not take for one.
-Result<void> unpack(Sandbox& sandbox, std::string_view folder, std::string tar,
-                    std::string* message);
+Result<void, Error> unpack(Sandbox& sandbox, std::string_view folder, std::string tar);
 
 // A whole state, as Checkpoint::write makes it. EFBIG as above.
-Result<std::string> export_state(Sandbox& sandbox, std::uint64_t limit_bytes, std::string* message);
+Result<std::string, Error> export_state(Sandbox& sandbox, std::uint64_t limit_bytes);
 // A new sandbox with that state, under `options`. EINVAL for bytes that are none or that have
 // changed since (they are covered by a SHA-256); ENOSPC for more files than the options allow.
 // ENOENT for a package that this engine has not. States of the release before are read too.
-Result<std::unique_ptr<Sandbox>> import_state(Engine& engine, const SandboxOptions& options,
-                                              std::string_view state, std::string* message);
-Result<std::unique_ptr<Sandbox>> import_state(Engine& engine, const SandboxOptions& options,
-                                              const ByteSource& source, std::string* message);
+Result<std::unique_ptr<Sandbox>, Error> import_state(Engine& engine, const SandboxOptions& options,
+                                                     std::string_view state);
+Result<std::unique_ptr<Sandbox>, Error> import_state(Engine& engine, const SandboxOptions& options,
+                                                     const ByteSource& source);
 
 }  // namespace cloche

@@ -61,13 +61,12 @@ class StateReader {
   StateReader& operator=(const StateReader&) = delete;
 
   // The next part: exactly the bytes of one. EINVAL: they are none, or have changed since; ENOSPC;
-  // the source's error. After an error the reader is of no more use. On failure `message` gets one
-  // sentence, here and below.
-  Result<void> read(const ByteSource& source, std::string* message);
+  // the source's error. After an error the reader is of no more use.
+  Result<void, Error> read(const ByteSource& source);
 
   // A sandbox as it was, under the reader's options. Packages that this engine has not any more are
   // left out.
-  Result<std::unique_ptr<Sandbox>> make(Engine& engine, std::string* message);
+  Result<std::unique_ptr<Sandbox>, Error> make(Engine& engine);
   const std::vector<std::string>& missing_packages() const;
 
  private:

@@ -21,7 +21,8 @@ namespace cloche {
 
 namespace sandbox {
 class EngineState;
-}
+class NativeParts;
+}  // namespace sandbox
 
 struct EngineOptions {
   // The guests' system (a folder with manifest.json). Empty: $CLOCHE_ROOTFS, the one beside the
@@ -40,20 +41,23 @@ struct EngineOptions {
   // next sandbox finds them; 0: they are not kept. Absent: $CLOCHE_WHEEL_CACHE, a number of MiB, or
   // 1 GiB.
   std::optional<std::uint64_t> wheel_cache_bytes;
+  // What makes the boxes of the linux engine, where it was begun before this: in a jail it cannot
+  // begin. Null: it begins when the first one is made.
+  std::shared_ptr<sandbox::NativeParts> natives;
   // Told one line when something takes long (a program is compiled for the first time). Any thread.
   std::function<void(std::string_view line)> progress;
 };
 
 class Engine {
  public:
-  // Throws std::runtime_error with one sentence that says what is wrong and what to do.
+  // Throws Error with one sentence that says what is wrong and what to do.
   explicit Engine(const EngineOptions& options);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Throws std::runtime_error with one sentence: a mount that cannot be made, an unknown package
-  // (the sentence lists what there is).
+  // Throws Error: a mount that cannot be made, an unknown package (the sentence lists what there is),
+  // network rules that are none.
   std::unique_ptr<Sandbox> create(const SandboxOptions& options);
 
   // Compiles all programs of the system that are not in the cache yet.

@@ -19,11 +19,11 @@
 namespace cloche {
 
 namespace sandbox {
-class SandboxState;
+class FileBackend;
 }
 
 class OpenFile;
-struct OpenMode;
+enum class OpenMode : std::uint8_t;
 
 enum class FileKind : std::uint8_t { file, directory, symlink, other };
 
@@ -51,21 +51,22 @@ class Files {
   Result<void> write(std::string_view path, std::string_view content, std::uint32_t mode = 0644);
   Result<void> append(std::string_view path, std::string_view content);
   // See cloche/open_file.h. The folders that lead to it must be there; EISDIR for one.
-  Result<std::unique_ptr<OpenFile>> open(std::string_view path, const OpenMode& mode);
+  // `permissions` are those of a new file.
+  Result<std::unique_ptr<OpenFile>> open(std::string_view path, OpenMode mode,
+                                         std::uint32_t permissions = 0644);
   // By name, without "." and "..".
   Result<std::vector<FileInfo>> list(std::string_view path) const;
   Result<FileInfo> stat(std::string_view path) const;       // follows symbolic links
   Result<FileInfo> link_stat(std::string_view path) const;  // does not
-  Result<void> make_directory(
-      std::string_view path);  // with its parents; one that is there is fine
   // EEXIST when anything is there, ENOENT when its parent is not.
-  Result<void> make_one_directory(std::string_view path);
+  Result<void> make_directory(std::string_view path);
+  // With its parents; one that is there is fine.
+  Result<void> make_directories(std::string_view path);
   Result<void> remove(std::string_view path);  // a file, a link or an empty folder
   Result<void> remove_all(std::string_view path);
   Result<void> rename(std::string_view from, std::string_view to);
   Result<void> change_mode(std::string_view path, std::uint32_t mode);
-  // Follows symbolic links.
-  // Times are since 1970, UTC.
+  // Follows symbolic links. Times are since 1970, UTC.
   Result<void> set_times(std::string_view path, std::int64_t accessed_ns, std::int64_t modified_ns);
   Result<void> make_symlink(std::string_view target, std::string_view path);
   // Where a path leads, without symbolic links, "." and "..".
@@ -79,9 +80,8 @@ class Files {
 
  private:
   friend class Sandbox;
-  Files(sandbox::SandboxState& state, Account account) : state_(state), account_(account) {}
-  sandbox::SandboxState& state_;
-  const Account account_;
+  explicit Files(sandbox::FileBackend& files) : files_(files) {}
+  sandbox::FileBackend& files_;
 };
 
 }  // namespace cloche

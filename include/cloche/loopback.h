@@ -19,10 +19,6 @@
 
 namespace cloche {
 
-namespace kernel {
-class HostConnection;
-}
-
 class LoopbackConnection {
  public:
   ~LoopbackConnection();  // closes it
@@ -40,8 +36,9 @@ class LoopbackConnection {
 
  private:
   friend class Sandbox;
-  explicit LoopbackConnection(std::unique_ptr<kernel::HostConnection> connection);
-  std::unique_ptr<kernel::HostConnection> connection_;
+  struct State;
+  explicit LoopbackConnection(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace cloche

@@ -15,15 +15,23 @@
 
 namespace cloche {
 
-// As for open(2).
-struct OpenMode {
-  bool read = false;
-  bool write = false;
-  bool create = false;
-  bool exclusive = false;  // with create: EEXIST when it is there
-  bool truncate = false;
-  std::uint32_t mode = 0644;  // of a new file
+// As for open(2): OpenMode::read | OpenMode::write.
+enum class OpenMode : std::uint8_t {
+  none = 0,
+  read = 1,
+  write = 2,
+  create = 4,
+  exclusive = 8,  // with create: EEXIST when it is there
+  truncate = 16,  // needs the right to write, and nothing else
 };
+constexpr OpenMode operator|(OpenMode a, OpenMode b) noexcept {
+  return static_cast<OpenMode>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
+}
+constexpr OpenMode& operator|=(OpenMode& a, OpenMode b) noexcept { return a = a | b; }
+// Whether `mode` has any of these.
+constexpr bool has(OpenMode mode, OpenMode flags) noexcept {
+  return (static_cast<std::uint8_t>(mode) & static_cast<std::uint8_t>(flags)) != 0;
+}
 
 class OpenFile {
  public:

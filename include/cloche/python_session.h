@@ -27,6 +27,7 @@
 
 #include "cloche/callback.h"
 #include "cloche/engine.h"
+#include "cloche/result.h"
 #include "cloche/sandbox.h"
 
 namespace cloche {
@@ -121,12 +122,9 @@ struct SnapshotOptions {
   std::uint64_t max_bytes = 64ULL << 20;
 };
 
-// One sentence in `error` when it failed; then nothing has changed.
-struct StateResult {
-  std::string error;
-  std::string bytes;  // of snapshot_state
+struct PythonState {
+  std::string bytes;
   std::vector<LeftOut> left_out;
-  explicit operator bool() const noexcept { return error.empty(); }
 };
 
 struct PythonSessionOptions {
@@ -156,30 +154,30 @@ class PythonSession {
   // ended, and the result says so.
   void cancel();
 
-  // Throws std::invalid_argument with one sentence for a bad name, a schema that is none, or a
+  // Throws Error with one sentence for a bad name, a schema that is none, or a
   // callback with no handler or two. A name that is there is replaced.
   void add_callback(Callback callback);
   bool remove_callback(std::string_view name);
 
-  // A second session that goes on from here, in a fork of the sandbox. Throws std::runtime_error
-  // when there is no memory for it, or an execution is in progress.
+  // A second session that goes on from here, in a fork of the sandbox. Throws Error: EBUSY when an
+  // execution is in progress, ENOMEM when there is no memory for it.
   std::unique_ptr<PythonSession> fork();
 
   // The user's names, as bytes of a versioned format that another session can take, also one of
   // another process. Names of modules are kept as imports.
-  StateResult snapshot_state(const SnapshotOptions& options = {});
-  // Sets the names of a snapshot; others stay. Bytes that are no snapshot are an error. The bytes
-  // hold pickled objects: restoring runs code of theirs, in the sandbox.
-  StateResult restore_state(std::string_view bytes);
+  // EFBIG beyond the limit, EINVAL for a name that cannot be pickled, EBUSY during an execution.
+  Result<PythonState, Error> snapshot_state(const SnapshotOptions& options = {});
+  // Sets the names of a snapshot; others stay. EINVAL for bytes that are no snapshot: then nothing
+  // has changed. The bytes hold pickled objects: restoring runs code of theirs, in the sandbox.
+  Result<void, Error> restore_state(std::string_view bytes);
   // Forgets all names.
-  StateResult clear_state();
+  Result<void, Error> clear_state();
 
   // The whole interpreter, with its libraries, as a file that sessions of this machine and this
-  // build can start from. Throws std::runtime_error with one sentence.
+  // build can start from. Throws Error.
   void checkpoint(const std::filesystem::path& file);
   // Goes on from a checkpoint; what the session was is gone. Files of the sandbox are not part of
-  // it. Throws std::runtime_error with one sentence when the file is none, is damaged, or is of
-  // another build.
+  // it. Throws Error when the file is none, is damaged, or is of another build.
   void restore(const std::filesystem::path& file);
 
   Sandbox& sandbox() noexcept;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result<T>: a value, or the Errno a guest sees. It never throws and is never ignored.
+// Result<T>: a value, or the Errno of a system call of the same meaning; Result<T, Error>: a value,
+// or an error with a sentence. It never throws and is never ignored.
 //
-//   Result<Stat> r = fs.stat(ino);
+//   Result<FileInfo> r = files.stat(path);
 //   if (!r) return r.error();
 //   use(*r);
 #pragma once
@@ -11,19 +12,33 @@
 #include <utility>
 #include <variant>
 
-#include "cloche/check.h"
 #include "cloche/errno.h"
+#include "cloche/error.h"
 
 namespace cloche {
 
-template <typename T>
+namespace base {
+// A bug of the caller: the process ends.
+[[noreturn]] void result_misread(const char* what) noexcept;
+
+// What becomes the E of a Result where it is returned: an Errno, or an error of a more special type.
+template <typename Given, typename E>
+inline constexpr bool becomes_error =
+    std::is_convertible_v<Given, E> && (std::is_same_v<std::remove_cvref_t<Given>, Errno> ||
+                                        std::is_base_of_v<E, std::remove_cvref_t<Given>> ||
+                                        std::is_same_v<std::remove_cvref_t<Given>, E>);
+}  // namespace base
+
+template <typename T, typename E = Errno>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(Errno error) : state_(std::in_place_index<1>, error) {}
+  template <typename Given>
+    requires(base::becomes_error<Given, E>)
+  Result(Given&& error) : state_(std::in_place_index<1>, std::forward<Given>(error)) {}
   template <typename U = T>
-    requires(std::is_constructible_v<T, U &&> && !std::is_same_v<std::remove_cvref_t<U>, Errno> &&
+    requires(std::is_constructible_v<T, U &&> && !base::becomes_error<U, E> &&
              !std::is_same_v<std::remove_cvref_t<U>, Result>)
   Result(U&& value) : state_(std::in_place_index<0>, std::forward<U>(value)) {}
 
@@ -31,9 +46,13 @@ class [[nodiscard]] Result {
   explicit operator bool() const noexcept { return ok(); }
 
   // The error; only when !ok().
-  Errno error() const {
-    CLOCHE_CHECK(!ok());
+  const E& error() const& {
+    if (ok()) base::result_misread("the error of a result that has none");
     return *std::get_if<1>(&state_);
+  }
+  E error() && {
+    if (ok()) base::result_misread("the error of a result that has none");
+    return std::move(*std::get_if<1>(&state_));
   }
 
   // The value; only when ok().
@@ -43,52 +62,41 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
   T& value() {
-    CLOCHE_CHECK(ok());
+    if (!ok()) base::result_misread("the value of a result that has none");
     return *std::get_if<0>(&state_);
   }
   const T& value() const {
-    CLOCHE_CHECK(ok());
+    if (!ok()) base::result_misread("the value of a result that has none");
     return *std::get_if<0>(&state_);
   }
 
  private:
-  std::variant<T, Errno> state_;
+  std::variant<T, E> state_;
 };
 
-template <>
-class [[nodiscard]] Result<void> {
+template <typename E>
+class [[nodiscard]] Result<void, E> {
  public:
   using value_type = void;
 
   Result() = default;
-  Result(Errno error) : error_(error) {}
+  template <typename Given>
+    requires(base::becomes_error<Given, E>)
+  Result(Given&& error) : error_(std::forward<Given>(error)) {}
 
   bool ok() const noexcept { return !error_; }
   explicit operator bool() const noexcept { return ok(); }
-  Errno error() const {
-    CLOCHE_CHECK(error_);
+  const E& error() const& {
+    if (ok()) base::result_misread("the error of a result that has none");
     return *error_;
+  }
+  E error() && {
+    if (ok()) base::result_misread("the error of a result that has none");
+    return *std::move(error_);
   }
 
  private:
-  std::optional<Errno> error_;
+  std::optional<E> error_;
 };
 
 }  // namespace cloche
-
-// CLOCHE_TRY(expression): returns the error of a Result<...> from the enclosing function, if it has
-// one.
-#define CLOCHE_TRY(expression)                                                  \
-  do {                                                                          \
-    if (auto cloche_try = (expression); !cloche_try) return cloche_try.error(); \
-  } while (false)
-
-// CLOCHE_ASSIGN(declaration, expression): declares a variable with the value, or returns the error.
-#define CLOCHE_ASSIGN_CAT2(a, b) a##b
-#define CLOCHE_ASSIGN_CAT(a, b) CLOCHE_ASSIGN_CAT2(a, b)
-#define CLOCHE_ASSIGN(declaration, expression) \
-  CLOCHE_ASSIGN_IMPL(CLOCHE_ASSIGN_CAT(cloche_result_, __LINE__), declaration, expression)
-#define CLOCHE_ASSIGN_IMPL(result, declaration, expression) \
-  auto result = (expression);                               \
-  if (!result) return result.error();                       \
-  declaration = *std::move(result)

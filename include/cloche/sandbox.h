@@ -31,6 +31,16 @@
 
 namespace cloche {
 
+namespace sandbox {
+class Backend;
+}
+
+// What runs the programs of a sandbox: docs/engines.md says which to choose when.
+enum class EngineKind : std::uint8_t {
+  wasm,          // programs compiled to WebAssembly, in this process
+  native_linux,  // any Linux program, in namespaces of the machine's kernel
+};
+
 struct Mount {
   enum class Access : std::uint8_t { read_only, read_write };
   std::filesystem::path host_folder;
@@ -39,6 +49,7 @@ struct Mount {
 };
 
 struct SandboxOptions {
+  EngineKind engine = EngineKind::wasm;
   std::chrono::milliseconds timeout{30'000};      // of one run; 0: none
   std::uint64_t file_limit_bytes = 256ULL << 20;  // the user's own bytes
   std::uint64_t file_limit_inodes = 200'000;
@@ -50,13 +61,15 @@ struct SandboxOptions {
   std::uint32_t open_file_limit = 1024;            // per process
   std::map<std::string, std::string> environment;  // added to the usual one
   // What its user is called, and where that is at home: an absolute path that is made. Another one
-  // than the usual has a link to it at the usual place.
+  // than the usual has a link to it at the usual place. With the linux engine the user is ID or
+  // ID:ID; unless they are given, user and home are the image's.
   std::string user = "sandbox";
   std::string home = "/workspace";
   std::vector<std::string> packages;  // Python packages, importable from the start
   std::vector<Mount> mounts;
   // A file of `cloche image build` or PythonSession::checkpoint: Python starts from it, with all
-  // that was imported and set up there, and with its packages. Empty: none.
+  // that was imported and set up there, and with its packages. Empty: none. With the linux engine
+  // it is the name of an image of the store (`cloche image import`), which must be given.
   std::filesystem::path image;
   NetworkOptions network;  // none, unless something is allowed
   // Guest programs of the host: NAME.wasm in this folder is the command NAME, before one of the
@@ -67,13 +80,13 @@ struct SandboxOptions {
   std::function<void(std::string_view line)> trace;
 };
 
-struct SandboxFigures {
+struct SandboxUsage {
   std::uint64_t file_bytes = 0;  // of the quota
   std::uint64_t file_inodes = 0;
   std::uint64_t memory_bytes = 0;  // linear memory in use
   std::size_t processes = 0;
   std::chrono::nanoseconds cpu{0};  // of all processes that there have been
-  // System calls that guests made and that there are not: number (WASI: never) to count.
+  // System calls that guests made and that this kernel does not have: number (WASI: never) to count.
   std::map<std::uint32_t, std::uint64_t> unknown_syscalls;
 };
 
@@ -120,7 +133,7 @@ class Sandbox {
 
   // What of the network may be reached from now on, instead of NetworkOptions::allow; forks that
   // are made later have it too. Connections that no rule allows any more end. Throws
-  // std::invalid_argument with one sentence for a rule that is none: then nothing has changed.
+  // Error with one sentence for a rule that is none: then nothing has changed.
   void set_network_rules(std::vector<std::string> allow);
   std::vector<std::string> network_rules() const;
 
@@ -132,15 +145,14 @@ class Sandbox {
   std::optional<std::string> environment(const std::string& name) const;
   std::map<std::string, std::string> environment() const;
 
-  // Makes Python packages importable, with what they depend on. False and a sentence in `message`
-  // for an unknown name.
-  bool install_packages(const std::vector<std::string>& names, std::string* message);
+  // Makes Python packages importable, with what they depend on. ENOENT for an unknown name.
+  Result<void, Error> install_packages(const std::vector<std::string>& names);
 
   // An independent sandbox that goes on from here: files (copy-on-write), environment, packages,
   // a live Python where there is one, and a kept shell. Other processes are not in it.
   std::unique_ptr<Sandbox> fork();
 
-  SandboxFigures figures() const;
+  SandboxUsage usage() const;
 
   std::vector<ProcessInfo> processes() const;
   // A signal for one of them. EINVAL: no signal; ESRCH: no process.
@@ -157,8 +169,8 @@ class Sandbox {
   friend class Engine;
   friend class PythonSession;
   friend class StateReader;
-  explicit Sandbox(std::unique_ptr<sandbox::SandboxState> state);
-  std::unique_ptr<sandbox::SandboxState> state_;
+  explicit Sandbox(std::unique_ptr<sandbox::Backend> backend);
+  std::unique_ptr<sandbox::Backend> backend_;
   Files files_;
   Files root_files_;
 };

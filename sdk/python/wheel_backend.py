@@ -38,6 +38,11 @@ import elf  # noqa: E402
 NAME, VERSION = "cloche", (ROOT / "VERSION").read_text().strip()
 RUNTIME = "cloche/_runtime"
 SUMMARY = "Private computers for agents: a shell, tools, Python and files in a sandbox, from Python"
+# As pyproject.toml has them.
+EXTRAS = {"sessions": ["requests>=2.28", "paramiko>=3.0"], "inspect": ["inspect_ai>=0.3.285"],
+          "mini-swe-agent": ["mini-swe-agent>=2.4"], "swe-rex": ["swe-rex>=1.4"],
+          "deepagents": ["deepagents>=0.7"], "smolagents": ["smolagents>=1.26"],
+          "google-adk": ["google-adk>=2.13"], "tinker-cookbook": ["tinker-cookbook>=0.6"]}
 EPOCH = (2020, 1, 1, 0, 0, 0)  # the same input gives the same wheel
 MOST_BYTES = 95_000_000  # of a wheel for an index, which takes 100 MB
 
@@ -97,11 +102,12 @@ class Wheel:
                  "License: Apache-2.0; the guests' programs as `cloche licenses` says", "Requires-Python: >=3.9",
                  *(f"Requires-Dist: {need}=={VERSION}" for need in needs)]
         if scripts:
-            lines += ["Provides-Extra: sessions", 'Requires-Dist: requests>=2.28; extra == "sessions"',
-                      'Requires-Dist: paramiko>=3.0; extra == "sessions"']
+            for extra, wanted in EXTRAS.items():
+                lines += [f"Provides-Extra: {extra}", *(f'Requires-Dist: {one}; extra == "{extra}"' for one in wanted)]
             self.add(f"{self.info}/entry_points.txt",
                      b"[console_scripts]\ncloche = cloche._scripts:cloche\nsbs = cloche._scripts:sbs\n"
-                     b"session-based-sandbox = cloche._scripts:session_based_sandbox\n")
+                     b"session-based-sandbox = cloche._scripts:session_based_sandbox\n"
+                     b"[inspect_ai]\ncloche = cloche.adapters.inspect_ai\n")
         self.add(f"{self.info}/METADATA", ("\n".join(lines) + "\n").encode())
         tags = "".join(f"Tag: py3-none-{one}\n" for one in tag.split("."))
         self.add(f"{self.info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: cloche\nRoot-Is-Purelib: false\n{tags}".encode())

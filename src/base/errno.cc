@@ -92,6 +92,8 @@ static_assert(std::ranges::is_sorted(table, {}, &ErrnoInfo::code));
 
 }  // namespace
 
+std::span<const ErrnoInfo> errno_table() noexcept { return table; }
+
 const ErrnoInfo& errno_info(Errno code) noexcept {
   const auto it = std::ranges::lower_bound(table, code, {}, &ErrnoInfo::code);
   return it != table.end() && it->code == code ? *it : fallback;

@@ -2,4 +2,13 @@
 // The public header, for the layers.
 #pragma once
 
+#include <span>
+
 #include "cloche/errno.h"  // IWYU pragma: export
+
+namespace cloche {
+
+// By number.
+std::span<const ErrnoInfo> errno_table() noexcept;
+
+}  // namespace cloche

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cloche/check.h"
+#include "base/check.h"
 
 namespace cloche {
 

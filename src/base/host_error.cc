@@ -6,7 +6,8 @@
 namespace cloche {
 
 HostError HostError::from_errno(const std::string& step, int host_errno) {
-  return HostError(step + ": " + std::generic_category().message(host_errno));
+  return HostError(step + ": " + std::generic_category().message(host_errno),
+                   errno_from_host(host_errno));
 }
 
 }  // namespace cloche

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// HostError: something failed on the host while it was set up (a file, a memory mapping, the
-// engine). It carries one clear sentence that says what failed, and what to do where that is known.
+// HostError: an Error of kind host: something failed on the host while it was set up (a file, a
+// memory mapping, the engine). Its sentence says what failed, and what to do where that is known.
 // Thrown only outside of guest execution.
 #pragma once
 
-#include <stdexcept>
 #include <string>
+
+#include "base/error.h"
 
 namespace cloche {
 
-class HostError : public std::runtime_error {
+class HostError : public Error {
  public:
-  explicit HostError(const std::string& what) : std::runtime_error(what) {}
+  explicit HostError(const std::string& what, Errno code = Errno::io)
+      : Error(ErrorKind::host, code, what) {}
 
   // "<step>: <strerror(host_errno)>"
   static HostError from_errno(const std::string& step, int host_errno);

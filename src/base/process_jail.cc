@@ -4,11 +4,8 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
 #include <linux/landlock.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -19,12 +16,11 @@
 
 #include <array>
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 #include <system_error>
 
+#include "base/call_filter.h"
 #include "base/process_jail_calls.h"
 #include "base/unique_fd.h"
 
@@ -111,69 +107,31 @@ class FileWall {
   UniqueFd ruleset_;
 };
 
-#if defined(__x86_64__)
-constexpr std::uint32_t architecture = AUDIT_ARCH_X86_64;
-#else
-constexpr std::uint32_t architecture = AUDIT_ARCH_AARCH64;
-#endif
-
 constexpr std::uint32_t namespaces = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
                                      CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWCGROUP;
 
-constexpr std::uint32_t refusal(int error) {
-  return SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error);
-}
-
-sock_filter load(std::size_t offset) {
-  return {BPF_LD | BPF_W | BPF_ABS, 0, 0, static_cast<std::uint32_t>(offset)};
-}
-sock_filter skip_unless(std::uint32_t value, std::uint8_t skipped) {
-  return {BPF_JMP | BPF_JEQ | BPF_K, 0, skipped, value};
-}
-sock_filter answer(std::uint32_t action) { return {BPF_RET | BPF_K, 0, 0, action}; }
-
-// The low half of an argument: what is looked at here has no other.
-constexpr std::size_t argument(std::size_t index) {
-  return offsetof(seccomp_data, args) + index * sizeof(std::uint64_t);
-}
-
-// Only sockets of these families: no packets, no netlink but for asking the machine's addresses, nothing else.
+// Sockets of these families alone: no packets; netlink to ask for the machine's addresses.
 constexpr std::array<std::uint32_t, 4> families{AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
 
-std::vector<sock_filter> filter(bool connects) {
-  std::vector<sock_filter> program{load(offsetof(seccomp_data, arch)),
-                                   {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, architecture},
-                                   answer(SECCOMP_RET_KILL_PROCESS),
-                                   load(offsetof(seccomp_data, nr))};
+bool filter_calls(bool connects) {
+  using Filter = CallFilter;
+  Filter filter;
   for (const auto call : jail::calls) {
-    if (call == SYS_clone) continue;
-    program.push_back(skip_unless(static_cast<std::uint32_t>(call), 1));
-    program.push_back(answer(SECCOMP_RET_ALLOW));
+    if (call != SYS_clone) filter.allow(call);
   }
   // A process or thread, in no namespace of its own. clone3 is refused, for its flags lie in memory;
   // the C library calls clone then.
-  program.insert(program.end(), {skip_unless(SYS_clone, 4),
-                                 load(argument(0)),
-                                 {BPF_JMP | BPF_JSET | BPF_K, 0, 1, namespaces},
-                                 answer(refusal(EPERM)),
-                                 answer(SECCOMP_RET_ALLOW)});
-  program.push_back(skip_unless(SYS_socket, 2 * families.size() + 2));
-  program.push_back(load(argument(0)));
-  for (const std::uint32_t family : families) {
-    program.push_back(skip_unless(family, 1));
-    program.push_back(answer(SECCOMP_RET_ALLOW));
-  }
-  program.push_back(answer(refusal(EAFNOSUPPORT)));
-  program.push_back(skip_unless(SYS_connect, 1));
-  program.push_back(answer(connects ? SECCOMP_RET_ALLOW : refusal(EACCES)));
-  program.push_back(answer(refusal(ENOSYS)));
-  return program;
-}
-
-bool filter_calls(bool connects) {
-  std::vector<sock_filter> program = filter(connects);
-  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
-  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+  filter.add({Filter::skip_unless(SYS_clone, 4),
+              Filter::load_argument(0),
+              {BPF_JMP | BPF_JSET | BPF_K, 0, 1, namespaces},
+              Filter::answer(Filter::refusal(EPERM)),
+              Filter::answer(SECCOMP_RET_ALLOW)});
+  filter.add({Filter::skip_unless(SYS_socket, 2 * families.size() + 2), Filter::load_argument(0)});
+  for (const std::uint32_t family : families) filter.allow(family);
+  filter.add({Filter::answer(Filter::refusal(EAFNOSUPPORT))});
+  filter.add({Filter::skip_unless(SYS_connect, 1),
+              Filter::answer(connects ? SECCOMP_RET_ALLOW : Filter::refusal(EACCES))});
+  return filter.enter(Filter::refusal(ENOSYS));
 }
 
 // What root keeps: files whatever their owner, and low ports. With more it could look into other
@@ -250,14 +208,13 @@ std::vector<fs::path> program_files(const fs::path& program) {
 }
 
 std::vector<std::string> enter_jail(const JailRules& rules) {
-  std::vector<std::string> missing;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
     return {
         fmt::format("no jail can be entered: no_new_privs is refused ({})", std::strerror(errno))};
   }
   drop_capabilities();
   FileWall files(rules.connects);
-  missing = files.missing();
+  std::vector<std::string> missing = files.missing();
   for (const fs::path& path : rules.readable) files.allow(path, read_access);
   for (const fs::path& path : rules.writable) files.allow(path, read_access | write_access);
   for (const fs::path& path : rules.executable)

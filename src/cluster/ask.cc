@@ -59,14 +59,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-}  // namespace
-
-std::vector<std::optional<http::Response>> ask_all(std::span<const Question> questions,
-                                                   SteadyTime deadline,
-                                                   std::uint64_t answer_max_bytes) {
-  std::vector<Talk> talks;
-  for (const Question& question : questions)
-    talks.push_back({begin_connect(question.address), question.text, {}, false});
+std::vector<std::optional<http::Response>> talk_to_all(std::vector<Talk> talks, SteadyTime deadline,
+                                                       std::uint64_t answer_max_bytes) {
   for (;;) {
     std::vector<pollfd> wanted;
     std::vector<Talk*> of;
@@ -88,6 +82,26 @@ std::vector<std::optional<http::Response>> ask_all(std::span<const Question> que
   for (Talk& talk : talks)
     answers.push_back(talk.ended ? parse_answer(std::move(talk.got)) : std::nullopt);
   return answers;
+}
+
+}  // namespace
+
+std::vector<std::optional<http::Response>> ask_all(std::span<const Question> questions,
+                                                   SteadyTime deadline,
+                                                   std::uint64_t answer_max_bytes) {
+  std::vector<Talk> talks;
+  for (const Question& question : questions)
+    talks.push_back({begin_connect(question.address), question.text, {}, false});
+  return talk_to_all(std::move(talks), deadline, answer_max_bytes);
+}
+
+std::vector<std::optional<http::Response>> ask_connected(std::vector<UniqueFd> connections,
+                                                         std::string_view text, SteadyTime deadline,
+                                                         std::uint64_t answer_max_bytes) {
+  std::vector<Talk> talks;
+  for (UniqueFd& connection : connections)
+    talks.push_back({std::move(connection), text, {}, false});
+  return talk_to_all(std::move(talks), deadline, answer_max_bytes);
 }
 
 std::optional<http::Response> parse_answer(std::string text) {

@@ -7,8 +7,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "cluster/address.h"
 #include "doors/http/message.h"
 
@@ -24,6 +26,11 @@ struct Question {
 std::vector<std::optional<http::Response>> ask_all(std::span<const Question> questions,
                                                    std::chrono::steady_clock::time_point deadline,
                                                    std::uint64_t answer_max_bytes);
+
+// The same over connections that are there already, each of which is asked `text`.
+std::vector<std::optional<http::Response>> ask_connected(
+    std::vector<UniqueFd> connections, std::string_view text,
+    std::chrono::steady_clock::time_point deadline, std::uint64_t answer_max_bytes);
 
 // An answer as it came, up to the end of the connection. Nothing: it is none, or not whole.
 std::optional<http::Response> parse_answer(std::string text);

@@ -17,18 +17,36 @@ bool is_of_connection(std::string_view name) {
                              [&](std::string_view each) { return http::same_text(each, name); });
 }
 
-}  // namespace
-
-std::string hop_text(const http::Request& request, std::string_view target,
-                     std::string_view peer_token) {
+// The request's line and its fields, but for those of the connection.
+std::string head_text(const http::Request& request, std::string_view target) {
   std::string text = fmt::format("{} {} HTTP/1.1\r\n", request.method, target);
   for (const auto& [name, value] : request.fields) {
     if (!is_of_connection(name)) text += fmt::format("{}: {}\r\n", name, value);
   }
-  text += fmt::format("{}: {}\r\n", hop_field, peer_token);
-  if (request.method == "CONNECT") return text + "\r\n";
-  text += fmt::format("Content-Length: {}\r\nConnection: close\r\n\r\n", request.body.size());
-  return text + request.body;
+  return text;
+}
+
+std::string end_text(const http::Request& request) {
+  if (request.method == "CONNECT") return "\r\n";
+  return fmt::format("Content-Length: {}\r\nConnection: close\r\n\r\n", request.body.size()) +
+         request.body;
+}
+
+}  // namespace
+
+std::string hop_text(const http::Request& request, std::string_view target,
+                     std::string_view peer_token) {
+  return head_text(request, target) + fmt::format("{}: {}\r\n", hop_field, peer_token) +
+         end_text(request);
+}
+
+std::string worker_text(const http::Request& request) {
+  std::string text = head_text(request, request.target);
+  if (request.field("Host").empty()) text += "Host: localhost\r\n";  // of HTTP/1.0
+  const bool is_web_socket =
+      request.method == "GET" && http::same_text(request.field("Upgrade"), "websocket");
+  return text +
+         (is_web_socket ? "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n" : end_text(request));
 }
 
 }  // namespace cloche::cluster

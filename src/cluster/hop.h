@@ -18,4 +18,8 @@ inline constexpr std::string_view hop_field = "X-Cloche-Hop";
 std::string hop_text(const http::Request& request, std::string_view target,
                      std::string_view peer_token);
 
+// The same for a worker of this server, which is reached by nobody else. A request for a WebSocket
+// still asks for one.
+std::string worker_text(const http::Request& request);
+
 }  // namespace cloche::cluster

@@ -47,11 +47,10 @@ int compile(const cloche::compiler::JailLimits& limits) {
   const cloche::wasm::Engine engine(cloche::wasm::Cpu::native, cloche::wasm::Threads::one);
   const auto wasm = map_input();
   if (!wasm || !cloche::compiler::enter_jail(limits)) return protocol::failed;
-  std::string message;
-  const auto made = cloche::wasm::compile_to_file(engine, *wasm, protocol::code_fd, message);
+  const auto made = cloche::wasm::compile_to_file(engine, *wasm, protocol::code_fd);
   if (made) return protocol::done;
-  if (made.error() != cloche::Errno::noexec) return protocol::no_memory;
-  (void)cloche::write_fully(protocol::code_fd, message);
+  if (made.error().code() != cloche::Errno::noexec) return protocol::no_memory;
+  (void)cloche::write_fully(protocol::code_fd, made.error().sentence());
   return protocol::refused;
 }
 

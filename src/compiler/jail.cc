@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/jail.h"
 
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -12,8 +9,8 @@
 
 #include <array>
 #include <cerrno>
-#include <cstddef>
-#include <vector>
+
+#include "base/call_filter.h"
 
 namespace cloche::compiler {
 namespace {
@@ -22,12 +19,6 @@ constexpr int low_priority = 5;
 // It may wait for the CPU, but not for ever.
 constexpr std::uint64_t real_time_factor = 10;
 constexpr std::uint64_t code_part = 4;  // of the memory may be written as code
-
-#if defined(__x86_64__)
-constexpr std::uint32_t architecture = AUDIT_ARCH_X86_64;
-#else
-constexpr std::uint32_t architecture = AUDIT_ARCH_AARCH64;
-#endif
 
 constexpr std::array allowed{
     SYS_read,
@@ -62,22 +53,9 @@ constexpr std::array allowed{
 
 // What is not allowed is EPERM.
 bool filter_calls() {
-  constexpr auto number = static_cast<std::uint32_t>(offsetof(seccomp_data, nr));
-  constexpr auto arch = static_cast<std::uint32_t>(offsetof(seccomp_data, arch));
-  const auto answer = [](std::uint32_t action) {
-    return sock_filter{BPF_RET | BPF_K, 0, 0, action};
-  };
-  std::vector<sock_filter> program{{BPF_LD | BPF_W | BPF_ABS, 0, 0, arch},
-                                   {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, architecture},
-                                   answer(SECCOMP_RET_KILL_PROCESS),
-                                   {BPF_LD | BPF_W | BPF_ABS, 0, 0, number}};
-  for (const auto call : allowed) {
-    program.push_back({BPF_JMP | BPF_JEQ | BPF_K, 0, 1, static_cast<std::uint32_t>(call)});
-    program.push_back(answer(SECCOMP_RET_ALLOW));
-  }
-  program.push_back(answer(SECCOMP_RET_ERRNO | EPERM));
-  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
-  return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+  CallFilter filter;
+  for (const auto call : allowed) filter.allow(call);
+  return filter.enter(CallFilter::refusal(EPERM));
 }
 
 bool limit(int resource, std::uint64_t value) {

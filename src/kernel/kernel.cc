@@ -89,7 +89,7 @@ Result<ProcessPtr> Kernel::spawn(const SpawnRequest& request) {
   if (request.begin == SpawnRequest::Begin::parked) {
     process->task = task.get();
     ++live_tasks_;
-    task.release()->park();
+    Task::park(std::move(task));
   } else if (const Result<void> started = start(process, std::move(task)); !started) {
     forget(*process);
     return started.error();
@@ -121,7 +121,10 @@ void Kernel::kill_job(JobId job) {
   // A host without threads resumes no parked task: it is asked again.
   constexpr std::chrono::milliseconds patience{20};
   const std::lock_guard lock(mutex_);
-  if (job == 0) ++kills_;
+  if (job == 0) {
+    ++kills_;
+    user_loads_.changed.wake_all();
+  }
   Waiter waiter;
   WaitQueue* const queues[] = {&task_ended_};
   for (;;) {
@@ -231,21 +234,25 @@ Result<void> Kernel::start(const ProcessPtr& process, std::unique_ptr<Task> task
 
 // Takes the task, unless it fails.
 Result<void> Kernel::execute(std::unique_ptr<Task>& task) {
-  Task* const running = task.get();
-  CLOCHE_TRY(services_.threads.run([this, running] {
-    if (running->run() == Task::Left::parked) return;
+  // The thread's; what it is given is a function, which may be copied.
+  const auto given = std::make_shared<std::unique_ptr<Task>>(std::move(task));
+  const Result<void> begun = services_.threads.run([this, given] {
+    std::unique_ptr<Task> ended = Task::run(std::move(*given));
+    if (!ended) return;
     // Instance and files are gone before the kernel may be.
-    std::unique_ptr<Task>(running).reset();
+    ended.reset();
     const std::lock_guard lock(mutex_);
     --live_tasks_;
     task_ended_.wake_all();
-  }));
-  // It is the thread's, and may be gone already.
-  (void)task.release();
-  return {};
+  });
+  if (!begun) task = std::move(*given);
+  return begun;
 }
 
-void Kernel::park(Task& task) { parked_.emplace(task.owner().pid(), std::unique_ptr<Task>(&task)); }
+void Kernel::park(std::unique_ptr<Task> task) {
+  const Pid pid = task->owner().pid();
+  parked_.emplace(pid, std::move(task));
+}
 
 Result<void> Kernel::resume(Process& process) {
   const auto it = parked_.find(process.pid());
@@ -255,7 +262,7 @@ Result<void> Kernel::resume(Process& process) {
   task->parked_ = false;
   if (const Result<void> going = execute(task); !going) {
     task->parked_ = true;
-    park(*task.release());
+    park(std::move(task));
     return going.error();
   }
   return {};

@@ -98,6 +98,12 @@ struct SpawnRequest {
   Deadline deadline;
 };
 
+// Programs that users of a sandbox brought and that are being loaded.
+struct UserLoads {
+  std::uint32_t count = 0;
+  WaitQueue changed;  // one has ended; or all processes were killed: who waits is to look at that
+};
+
 class Kernel {
  public:
   Kernel(KernelServices services, std::unique_ptr<vfs::Namespace> files, KernelOptions options);
@@ -111,9 +117,6 @@ class Kernel {
   KernelServices& services() noexcept { return services_; }
   // How often all processes were killed: who waits outside of a process sees that it is to stop.
   std::uint64_t kills() const noexcept { return kills_; }
-  // Programs that users of this sandbox brought and that are being loaded, and what each holds.
-  long user_loads() const noexcept { return user_loads_.use_count() - 1; }
-  std::shared_ptr<const void> user_load_ticket() const { return user_loads_; }
 
   // Starts a process as leader of a new session and job. Errors are those of execve; EINTR when all
   // processes were killed meanwhile.
@@ -176,6 +179,9 @@ class Kernel {
   // What the buffers of pipes, terminals and sockets may take together.
   const std::shared_ptr<BufferBudget>& buffers() noexcept { return buffers_; }
   FileLocks& locks() noexcept { return locks_; }
+  UserLoads& user_loads() noexcept { return user_loads_; }
+  // Woken when a task begins or ends to compute.
+  WaitQueue& computing_changed() noexcept { return computing_changed_; }
   // The process whose path is being walked: whose /proc/self it is. Null for the host's own walks.
   // See process_files::Acting.
   const Process* acting() const noexcept { return acting_; }
@@ -194,13 +200,13 @@ class Kernel {
 
   Result<void> execute(std::unique_ptr<Task>& task);
   // From Task::park.
-  void park(Task& task);
+  void park(std::unique_ptr<Task> task);
   std::array<ResourceLimit, rlimit_count> initial_limits() const;
   void wake_orphaned_group(Pid pgid);
 
   std::mutex mutex_;
   KernelServices services_;
-  std::shared_ptr<const int> user_loads_ = std::make_shared<const int>();
+  UserLoads user_loads_;
   KernelOptions options_;
   std::shared_ptr<wasm::MemoryBudget> memory_;
   FileLocks locks_;  // before everything that holds files: their ends look here
@@ -213,6 +219,7 @@ class Kernel {
   std::chrono::nanoseconds cpu_of_ended_{0};
   std::vector<std::weak_ptr<Process>> stopped_;  // by stop_all
   std::uint32_t computing_ = 0;                  // tasks that neither sleep nor are parked
+  WaitQueue computing_changed_;
   std::uint64_t last_file_id_ = 0;
   std::size_t live_tasks_ = 0;  // parked ones too
   std::map<Pid, std::unique_ptr<Task>> parked_;

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/check.h"
 #include "base/host_error.h"
 #include "net/address_class.h"
 #include "net/connection.h"

@@ -29,7 +29,7 @@ class Connection;
 
 class Network final : public kernel::Outbound {
  public:
-  // Throws std::invalid_argument with one sentence for options that make no sense, HostError when
+  // Throws Error with one sentence for options that make no sense, HostError when
   // the host gives no descriptor.
   Network(kernel::Kernel& kernel, const NetworkOptions& options,
           std::shared_ptr<const SecretStore> secrets,

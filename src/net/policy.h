@@ -25,7 +25,7 @@ struct Verdict {
 
 class Policy {
  public:
-  // Throws std::invalid_argument with one sentence for a rule that is none.
+  // Throws Error with one sentence for a rule that is none.
   explicit Policy(const NetworkOptions& options);
 
   // Whether a name may be resolved at all: some rule has it, and denials leave it a port.

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <stdexcept>
 
+#include "base/error.h"
 #include "net/address_class.h"
 
 namespace cloche::net {
@@ -22,7 +22,7 @@ std::optional<unsigned> parse_number(std::string_view text, unsigned most) {
 }
 
 [[noreturn]] void refuse(std::string_view rule, std::string_view why) {
-  throw std::invalid_argument(fmt::format("the network rule '{}' {}", rule, why));
+  throw request_error(fmt::format("the network rule '{}' {}", rule, why));
 }
 
 }  // namespace

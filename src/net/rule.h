@@ -30,7 +30,7 @@ class Rule {
     std::uint16_t first, last;
   };
 
-  // Throws std::invalid_argument with one sentence.
+  // Throws Error with one sentence.
   explicit Rule(std::string_view text);
 
   const std::string& text() const noexcept { return text_; }

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
 
 #include "base/base64.h"
+#include "base/error.h"
 #include "base/random.h"
 #include "net/request_head.h"
 #include "net/rule.h"
@@ -40,14 +40,14 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 SecretStore::SecretStore(const std::map<std::string, Secret>& secrets) {
   for (const auto& [name, secret] : secrets) {
     if (secret.hosts.empty())
-      throw std::invalid_argument(fmt::format("the secret {} names no host that may get it", name));
+      throw request_error(fmt::format("the secret {} names no host that may get it", name));
     if (secret.value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos)
-      throw std::invalid_argument(fmt::format("the secret {} has a line break", name));
+      throw request_error(fmt::format("the secret {} has a line break", name));
     entries_.push_back({name, "cloche-secret-" + random_hex(placeholder_bytes), secret.value, {}});
     for (const std::string& host : secret.hosts) {
       // A value goes where TLS, or at least the rule that let it out, has checked a name.
       if (!is_name_pattern(host))
-        throw std::invalid_argument(
+        throw request_error(
             fmt::format("the secret {} names '{}', which is no host name: an address, a range and "
                         "a port cannot get one",
                         name, host));

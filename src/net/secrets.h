@@ -30,7 +30,7 @@ class SecretStore {
   };
 
   // Placeholders are drawn at random, and keep the length class of an ordinary token. Throws
-  // std::invalid_argument with one sentence: no host, a host that is no name or glob of names (an
+  // Error with one sentence: no host, a host that is no name or glob of names (an
   // address among them), a value with a line break.
   explicit SecretStore(const std::map<std::string, Secret>& secrets);
 

@@ -238,12 +238,8 @@ const BundledPackage* PackageRegistry::find(std::string_view name) const {
   return nullptr;
 }
 
-Result<std::vector<const BundledPackage*>> PackageRegistry::resolve(
-    std::span<const std::string> wishes, std::string* message) const {
-  const auto fail = [&](std::string sentence) {
-    if (message) *message = std::move(sentence);
-    return Errno::noent;
-  };
+Result<std::vector<const BundledPackage*>, Error> PackageRegistry::resolve(
+    std::span<const std::string> wishes) const {
   std::vector<const BundledPackage*> order;
   std::set<const BundledPackage*> seen;
   const auto visit = [&](const auto& self, const BundledPackage& package) -> void {
@@ -255,13 +251,15 @@ Result<std::vector<const BundledPackage*>> PackageRegistry::resolve(
   };
   for (const std::string& text : wishes) {
     const std::optional<Wish> wish = parse_wish(text);
-    if (!wish) return fail("'" + text + "' is not the name of a package");
+    if (!wish) return request_error("'" + text + "' is not the name of a package");
     const BundledPackage* package = find(wish->name);
     if (package == nullptr)
-      return fail("Package not found. Available: " + names() + " (asked for: " + text + ")");
+      return request_error(
+          "Package not found. Available: " + names() + " (asked for: " + text + ")", Errno::noent);
     if (!satisfies(package->version, wish->conditions)) {
-      return fail("There is no " + package->name + " that is " + text + ": this build has " +
-                  package->version);
+      return request_error("There is no " + package->name + " that is " + text +
+                               ": this build has " + package->version,
+                           Errno::noent);
     }
     visit(visit, *package);
     for (const std::string& extra : wish->extras) {

@@ -55,9 +55,10 @@ class PackageRegistry {
   // By its name or an import name ("PIL", "sklearn"); null when there is none.
   const BundledPackage* find(std::string_view name) const;
 
-  // `wishes` and all that they require, dependencies first. On failure one sentence in `message`.
-  Result<std::vector<const BundledPackage*>> resolve(std::span<const std::string> wishes,
-                                                     std::string* message) const;
+  // `wishes` and all that they require, dependencies first. ENOENT for what there is not, EINVAL for
+  // a wish that is none.
+  Result<std::vector<const BundledPackage*>, Error> resolve(
+      std::span<const std::string> wishes) const;
 
   // Links packages into a sandbox; those that are there already stay. Kernel lock held.
   Result<void> install(vfs::MemFs& files, std::span<const BundledPackage* const> packages);

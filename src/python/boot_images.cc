@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/host_error.h"
+#include "base/result.h"
 #include "kernel/process/task.h"
 #include "python/message_file.h"
 #include "python/take_turn.h"
@@ -35,22 +37,19 @@ std::string Preload::key() const {
   return key;
 }
 
-std::shared_ptr<BootImage> BootImages::get(kernel::ProgramTag tag, const Preload& preload,
-                                           Making making, std::string* message) {
+Result<std::shared_ptr<BootImage>, Error> BootImages::get(kernel::ProgramTag tag,
+                                                          const Preload& preload, Making making) {
   const std::lock_guard lock(mutex_);
   const std::string key = preload.key();
   if (const auto it = images_.find(key); it != images_.end()) return it->second;
   const auto program = services_.programs.load(tag);
-  if (!program) {
-    if (message) *message = "its WebAssembly file is absent or damaged";
-    return nullptr;
-  }
+  if (!program) return HostError("its WebAssembly file is absent or damaged", program.error());
   const wasm::Module& module = (*program)->module->module();
   Memory memory = load(module, preload);
   if (!memory) {
-    if (making == Making::only_the_common_one && !preload.empty()) return nullptr;
-    memory = build(preload, message);
-    if (!memory) return nullptr;
+    if (making == Making::only_the_common_one && !preload.empty())
+      return std::shared_ptr<BootImage>();
+    CLOCHE_ASSIGN(memory, build(preload));
     keep(module, preload, memory);
   }
   auto image = std::make_shared<BootImage>();
@@ -95,16 +94,16 @@ wasm::Outcome BootImages::run(kernel::Task& task) {
   return outcome;
 }
 
-BootImages::Memory BootImages::build(const Preload& preload, std::string* message) {
+Result<BootImages::Memory, Error> BootImages::build(const Preload& preload) {
   if (options_.progress) {
     options_.progress(preload.empty()
                           ? "preparing python3, once ..."
                           : fmt::format("preparing python3 with {}, once ...", preload.modules));
   }
   const auto root = vfs::make_fs<vfs::MemFs>(base_, vfs::Quota{}, vfs::host_clock());
-  if (!preload.empty() && (!options_.install || !options_.install(*root, preload.packages))) {
-    if (message) *message = "its packages cannot be installed";
-    return nullptr;
+  if (!preload.empty()) {
+    if (!options_.install) return HostError("its packages cannot be installed", Errno::nosys);
+    CLOCHE_TRY(options_.install(*root, preload.packages));
   }
   kernel::Kernel builder(services_, std::make_unique<vfs::Namespace>(root), {});
   builder_ = &builder;
@@ -120,13 +119,14 @@ BootImages::Memory BootImages::build(const Preload& preload, std::string* messag
   builder_ = nullptr;
   Memory memory = std::move(built_);
   built_ = nullptr;
-  if (!memory && message) {
-    *message = process ? fmt::format("preparing it ended with status {}: {}{}",
-                                     status ? status->shell_status() : -1, (*process)->end_message,
-                                     words->text())
-                       : "preparing it failed: " + std::string(errno_info(process.error()).message);
+  if (memory) return memory;
+  if (!process) {
+    return HostError(fmt::format("preparing it failed: {}", errno_info(process.error()).message),
+                     process.error());
   }
-  return memory;
+  return HostError(fmt::format("preparing it ended with status {}: {}{}",
+                               status ? status->shell_status() : -1, (*process)->end_message,
+                               words->text()));
 }
 
 }  // namespace cloche::python

@@ -48,7 +48,7 @@ class BootImages {
     std::string library_id;  // of the library in the base layer: another one has other images
     std::string program_path;
     // Puts packages into the files in which an image is made. May be empty.
-    std::function<Result<void>(vfs::MemFs& files, const std::vector<std::string>& packages)>
+    std::function<Result<void, Error>(vfs::MemFs& files, const std::vector<std::string>& packages)>
         install;
     // Told when an image is made; may be empty.
     std::function<void(std::string_view line)> progress;
@@ -65,10 +65,9 @@ class BootImages {
     all,
   };
   // From memory, from disk, or made now (some tenths of a second and more, after the compiler's
-  // minute). Null, and a sentence in `message`, when it cannot be made. Not with a kernel's lock
-  // held.
-  std::shared_ptr<BootImage> get(kernel::ProgramTag tag, const Preload& preload, Making making,
-                                 std::string* message);
+  // minute). Null where it is not there and was not to be made. Not with a kernel's lock held.
+  Result<std::shared_ptr<BootImage>, Error> get(kernel::ProgramTag tag, const Preload& preload,
+                                                Making making);
 
   // Whether this is the kernel in which an image is being made; then run() makes it.
   bool is_builder(const kernel::Kernel& kernel) const noexcept { return &kernel == builder_; }
@@ -77,7 +76,7 @@ class BootImages {
  private:
   using Memory = std::shared_ptr<const wasm::MemoryImage>;
   Memory load(const wasm::Module& module, const Preload& preload) const;
-  Memory build(const Preload& preload, std::string* message);
+  Result<Memory, Error> build(const Preload& preload);
   void keep(const wasm::Module& module, const Preload& preload, Memory& memory) const;
   std::filesystem::path file(const wasm::Module& module, const Preload& preload) const;
 

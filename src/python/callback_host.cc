@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <stdexcept>
 #include <system_error>
 
+#include "base/error.h"
 #include "kernel/time/time_limit.h"
 
 namespace cloche::python {
@@ -169,16 +169,16 @@ CallbackHost::~CallbackHost() {
 
 void CallbackHost::add(Callback callback) {
   if (!is_good_name(callback.name))
-    throw std::invalid_argument(fmt::format(
+    throw request_error(fmt::format(
         "'{}' is no name for a callback: letters, digits and _ - . / : are", callback.name));
   if ((callback.handler == nullptr) == (callback.async_handler == nullptr))
-    throw std::invalid_argument(fmt::format(
+    throw request_error(fmt::format(
         "the callback {} needs a handler or an async_handler, one of both", callback.name));
   auto function = std::make_shared<Function>(Function{callback, JsonSchema("")});
   try {
     function->schema = JsonSchema(callback.parameters_schema);
-  } catch (const std::invalid_argument& problem) {
-    throw std::invalid_argument(fmt::format("the callback {}: {}", callback.name, problem.what()));
+  } catch (const Error& problem) {
+    throw request_error(fmt::format("the callback {}: {}", callback.name, problem.what()));
   }
   const std::lock_guard lock(mutex_);
   functions_[function->callback.name] = std::move(function);

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
 #include <cmath>
-#include <stdexcept>
+
+#include "base/error.h"
 
 namespace cloche::python {
 namespace {
@@ -247,7 +247,7 @@ JsonSchema::JsonSchema(std::string_view text) : schema_(Json::object()) {
   if (text.empty()) return;
   std::optional<Json> schema = read_json(text);
   if (!schema || !schema->is_object())
-    throw std::invalid_argument("the schema of the parameters is no JSON object");
+    throw request_error("the schema of the parameters is no JSON object");
   schema_ = *std::move(schema);
 }
 

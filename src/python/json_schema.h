@@ -17,7 +17,7 @@ namespace cloche::python {
 
 class JsonSchema {
  public:
-  // Throws std::invalid_argument with one sentence for text that is no JSON object. Empty text:
+  // Throws Error with one sentence for text that is no JSON object. Empty text:
   // anything goes.
   explicit JsonSchema(std::string_view text);
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+
 namespace cloche::python {
 namespace {
 
@@ -42,8 +44,8 @@ TEST(json_schema, has_an_end) {
 }
 
 TEST(json_schema, refuses_what_is_none) {
-  EXPECT_THROW(JsonSchema("[]"), std::invalid_argument);
-  EXPECT_THROW(JsonSchema("{"), std::invalid_argument);
+  EXPECT_THROW(JsonSchema("[]"), Error);
+  EXPECT_THROW(JsonSchema("{"), Error);
 }
 
 TEST(json_text, depth_is_bounded) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/python_runtime.h"
 
+#include <fmt/format.h>
+
 #include "base/host_error.h"
+#include "base/result.h"
 #include "kernel/process/task.h"
 #include "python/host_door.h"
 #include "python/start_block.h"
@@ -44,9 +47,8 @@ void PythonRuntime::add_program(vfs::BaseBuilder& builder) const {
   must(builder.add_symlink("usr/bin/python3.15", "python3"));
 }
 
-std::shared_ptr<BootImage> PythonRuntime::boot_image_for(kernel::Kernel& kernel,
-                                                         std::string* message) {
-  if (auto own = own_images_.used_by(kernel)) return own;
+Result<std::shared_ptr<BootImage>, Error> PythonRuntime::boot_image_for(kernel::Kernel& kernel) {
+  if (std::shared_ptr<BootImage> own = own_images_.used_by(kernel)) return own;
   Preload preload;
   if (options_.preload) {
     const std::lock_guard lock(kernel.mutex());
@@ -54,20 +56,23 @@ std::shared_ptr<BootImage> PythonRuntime::boot_image_for(kernel::Kernel& kernel,
   }
   constexpr auto making = BootImages::Making::only_the_common_one;
   if (!preload.empty()) {
-    if (auto image = images_.get(tag_, preload, making, message)) return image;
+    auto image = images_.get(tag_, preload, making);
+    if (image && *image != nullptr) return image;
   }
-  return images_.get(tag_, {}, making, message);
+  return images_.get(tag_, {}, making);
 }
 
-bool PythonRuntime::prepare(const Preload& preload, std::string* message) {
-  return images_.get(tag_, preload, BootImages::Making::all, message) != nullptr;
+Result<void, Error> PythonRuntime::prepare(const Preload& preload) {
+  CLOCHE_TRY(images_.get(tag_, preload, BootImages::Making::all));
+  return {};
 }
 
 wasm::Outcome PythonRuntime::run(kernel::Task& task) {
   if (images_.is_builder(task.kernel())) return images_.run(task);
-  std::string message;
-  const std::shared_ptr<BootImage> image = boot_image_for(task.kernel(), &message);
-  if (!image) return wasm::host_failure("python3 cannot start: " + message);
+  const auto found = boot_image_for(task.kernel());
+  if (!found)
+    return wasm::host_failure(fmt::format("python3 cannot start: {}", found.error().sentence()));
+  const std::shared_ptr<BootImage>& image = *found;
   if (const Result<void> mapped = image->memory->map_into(task.instance()); !mapped) {
     return wasm::host_failure("python3 cannot start: its boot image cannot be mapped");
   }

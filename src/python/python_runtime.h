@@ -31,7 +31,7 @@ class PythonRuntime {
     // What an image for a sandbox with these files has imported; kernel lock held. May be empty.
     std::function<Preload(vfs::Namespace& files)> preload;
     // See BootImages::Options.
-    std::function<Result<void>(vfs::MemFs& files, const std::vector<std::string>& packages)>
+    std::function<Result<void, Error>(vfs::MemFs& files, const std::vector<std::string>& packages)>
         install;
     std::function<void(std::string_view line)> progress;
   };
@@ -51,12 +51,10 @@ class PythonRuntime {
   void set_base(vfs::Frozen base) { images_.set_base(std::move(base)); }
 
   // For a process of this kernel: the user's own, or the one with its packages imported where that
-  // is there, else the common one, which is made when it is not there. Null, and a sentence in
-  // `message`, when it cannot be made. Kernel lock not held.
-  std::shared_ptr<BootImage> boot_image_for(kernel::Kernel& kernel, std::string* message = nullptr);
-  // Makes the image that is not there yet; takes its time once per machine. False, and a sentence
-  // in `message`, when it cannot be made. No kernel's lock held.
-  bool prepare(const Preload& preload, std::string* message = nullptr);
+  // is there, else the common one, which is made when it is not there. Kernel lock not held.
+  Result<std::shared_ptr<BootImage>, Error> boot_image_for(kernel::Kernel& kernel);
+  // Makes the image that is not there yet; takes its time once per machine. No kernel's lock held.
+  Result<void, Error> prepare(const Preload& preload);
 
   // Images of the user's. `open_image` throws as OwnImages::open does.
   OwnImages& own_images() noexcept { return own_images_; }

@@ -77,9 +77,9 @@ wasm::Outcome not_begun() {
 wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
   std::shared_ptr<BootImage> boot;
   if (!image) {
-    std::string message;
-    boot = runtime->boot_image_for(task.kernel(), &message);
-    if (!boot) return wasm::host_failure(message);
+    auto found = runtime->boot_image_for(task.kernel());
+    if (!found) return wasm::host_failure(std::string(found.error().sentence()));
+    boot = *std::move(found);
     image = boot->memory;
     own_pages = std::shared_ptr<wasm::HotPages>(boot, &boot->session_pages);
   }

@@ -33,7 +33,7 @@ enum class TurnStatus : std::uint8_t {
 };
 
 // Why the host stops a turn. The interpreter is told by the signal of that number and raises an
-// exception (userland/python/lib/_cloche/interrupts.py); one that does not is killed.
+// exception (userland/python/lib/_cloche/sessions/interrupts.py); one that does not is killed.
 enum class StopReason : std::uint8_t { none = 0, cancelled = 60, time = 61, cpu = 62, output = 63 };
 
 struct TurnResult {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frames that the host gives the interpreter's `turn` (frames.h);
-// userland/python/lib/_cloche/start.py reads them.
+// userland/python/lib/_cloche/image/start.py reads them.
 #pragma once
 
 #include <string>

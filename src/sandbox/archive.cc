@@ -7,6 +7,8 @@
 #include <cstring>
 #include <span>
 
+#include "base/error.h"
+#include "base/result.h"
 #include "cloche/checkpoint.h"
 
 namespace cloche {
@@ -16,59 +18,50 @@ constexpr const char* tar_program = "/usr/bin/tar";
 
 std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-void explain(std::string* message, const char* what, const RunResult& result) {
-  if (message == nullptr) return;
+// What tar says of itself, or how it ended.
+Error tar_failed(const char* what, const RunResult& result, Errno code) {
   const std::string why = !result.stderr_data.empty() ? first_line_of(result.stderr_data)
                           : !result.reason.empty()    ? result.reason
                                                       : fmt::format("status {}", result.exit_code);
-  *message = fmt::format("{}: {}", what, why);
+  return {ErrorKind::sandbox, result.status == RunStatus::killed ? Errno::canceled : code,
+          fmt::format("{}: {}", what, why)};
 }
 
-Result<std::string> run_tar(Sandbox& sandbox, std::vector<std::string> argv,
-                            std::uint64_t limit_bytes, std::string* message,
-                            std::string input = {}) {
+Result<std::string, Error> run_tar(Sandbox& sandbox, std::vector<std::string> argv,
+                                   std::uint64_t limit_bytes) {
   RunOptions options;
   options.argv = std::move(argv);
-  options.stdin_data = std::move(input);
   options.output_limit_bytes = limit_bytes;
-  const RunResult result = sandbox.run(options);
+  RunResult result = sandbox.run(options);
   if (result.stdout_truncated) {
-    if (message) *message = fmt::format("the archive has more than {} bytes", limit_bytes);
-    return Errno::fbig;
+    return request_error(fmt::format("the archive has more than {} bytes", limit_bytes),
+                         Errno::fbig);
   }
-  if (result.status != RunStatus::exited || result.exit_code != 0) {
-    explain(message, "the files cannot be packed", result);
-    return result.status == RunStatus::killed ? Errno::canceled : Errno::io;
-  }
-  return result.stdout_data;
+  if (result.status != RunStatus::exited || result.exit_code != 0)
+    return tar_failed("the files cannot be packed", result, Errno::io);
+  return std::move(result.stdout_data);
 }
 
 }  // namespace
 
-Result<std::string> pack(Sandbox& sandbox, std::string_view path, std::uint64_t limit_bytes,
-                         std::string* message) {
+Result<std::string, Error> pack(Sandbox& sandbox, std::string_view path,
+                                std::uint64_t limit_bytes) {
   const Result<FileInfo> info = sandbox.files().stat(path);
-  if (!info) {
-    if (message) *message = std::string(path);
-    return info.error();
-  }
+  if (!info) return Error(info.error(), path);
   // A path that begins with a dash is no option.
   const std::string plain = path.starts_with('/') ? std::string(path) : "./" + std::string(path);
   if (info->kind == FileKind::directory)
-    return run_tar(sandbox, {tar_program, "-cf", "-", "-C", plain, "."}, limit_bytes, message);
+    return run_tar(sandbox, {tar_program, "-cf", "-", "-C", plain, "."}, limit_bytes);
   const std::size_t slash = plain.rfind('/');
   return run_tar(
       sandbox,
       {tar_program, "-cf", "-", "-C", plain.substr(0, slash + 1), "./" + plain.substr(slash + 1)},
-      limit_bytes, message);
+      limit_bytes);
 }
 
-Result<void> unpack(Sandbox& sandbox, std::string_view folder, std::string tar,
-                    std::string* message) {
-  if (const Result<void> made = sandbox.files().make_directory(folder); !made) {
-    if (message) *message = std::string(folder);
-    return made.error();
-  }
+Result<void, Error> unpack(Sandbox& sandbox, std::string_view folder, std::string tar) {
+  if (const Result<void> made = sandbox.files().make_directories(folder); !made)
+    return Error(made.error(), folder);
   const std::string plain =
       folder.starts_with('/') ? std::string(folder) : "./" + std::string(folder);
   RunOptions options;
@@ -76,12 +69,12 @@ Result<void> unpack(Sandbox& sandbox, std::string_view folder, std::string tar,
   options.stdin_data = std::move(tar);
   const RunResult result = sandbox.run(options);
   if (result.status == RunStatus::exited && result.exit_code == 0) return {};
-  explain(message, "the archive cannot be unpacked", result);
-  return result.status == RunStatus::killed ? Errno::canceled : Errno::inval;
+  return tar_failed("the archive cannot be unpacked", result, Errno::inval);
 }
 
-Result<std::string> export_state(Sandbox& sandbox, std::uint64_t limit_bytes,
-                                 std::string* message) {
+Result<std::string, Error> export_state(Sandbox& sandbox, std::uint64_t limit_bytes) {
+  if (sandbox.options().engine != EngineKind::wasm)
+    return request_error("a linux sandbox has no state to export yet", Errno::notsup);
   std::string state;
   const Result<void> written =
       Checkpoint(sandbox).write([&](std::span<const std::byte> bytes) -> Result<void> {
@@ -90,31 +83,29 @@ Result<std::string> export_state(Sandbox& sandbox, std::uint64_t limit_bytes,
         return {};
       });
   if (written) return state;
-  if (message) *message = fmt::format("the state has more than {} bytes", limit_bytes);
-  return written.error();
+  return request_error(fmt::format("the state has more than {} bytes", limit_bytes),
+                       written.error());
 }
 
-Result<std::unique_ptr<Sandbox>> import_state(Engine& engine, const SandboxOptions& options,
-                                              std::string_view state, std::string* message) {
-  return import_state(
-      engine, options,
-      [state](std::span<std::byte> to) mutable -> Result<std::size_t> {
-        const std::size_t count = std::min(to.size(), state.size());
-        std::memcpy(to.data(), state.data(), count);
-        state.remove_prefix(count);
-        return count;
-      },
-      message);
+Result<std::unique_ptr<Sandbox>, Error> import_state(Engine& engine, const SandboxOptions& options,
+                                                     std::string_view state) {
+  return import_state(engine, options,
+                      [state](std::span<std::byte> to) mutable -> Result<std::size_t> {
+                        const std::size_t count = std::min(to.size(), state.size());
+                        std::memcpy(to.data(), state.data(), count);
+                        state.remove_prefix(count);
+                        return count;
+                      });
 }
 
-Result<std::unique_ptr<Sandbox>> import_state(Engine& engine, const SandboxOptions& options,
-                                              const ByteSource& source, std::string* message) {
+Result<std::unique_ptr<Sandbox>, Error> import_state(Engine& engine, const SandboxOptions& options,
+                                                     const ByteSource& source) {
   StateReader reader(options, StateReader::Quota::of_options);
-  CLOCHE_TRY(reader.read(source, message));
-  Result<std::unique_ptr<Sandbox>> made = reader.make(engine, message);
-  if (!made || reader.missing_packages().empty()) return made;
-  if (message) *message = "this system has no package " + reader.missing_packages().front();
-  return Errno::noent;
+  CLOCHE_TRY(reader.read(source));
+  CLOCHE_ASSIGN(std::unique_ptr<Sandbox> made, reader.make(engine));
+  if (reader.missing_packages().empty()) return made;
+  return request_error("this system has no package " + reader.missing_packages().front(),
+                       Errno::noent);
 }
 
 }  // namespace cloche

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/sha256.h"
+#include "sandbox/backend.h"
 #include "sandbox/sandbox_state.h"
 #include "sandbox/saved_state_format.h"
 #include "vfs/saved_tree.h"
@@ -40,7 +41,7 @@ std::string header_of(sandbox::SandboxState& state) {
 }  // namespace
 
 Checkpoint::Checkpoint(Sandbox& sandbox) {
-  sandbox::SandboxState& state = *sandbox.state_;
+  sandbox::SandboxState& state = sandbox.backend_->wasm();
   parts_ = std::make_shared<const Parts>(
       Parts{state.engine().base(), state.freeze_files(), header_of(state)});
 }

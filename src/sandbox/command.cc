@@ -4,16 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
+#include <utility>
 
+#include "base/error.h"
 #include "kernel/process/task.h"
 #include "sandbox/sandbox_state.h"
 
 namespace cloche::sandbox {
 namespace {
 
-constexpr int status_not_executable = 126;
-constexpr int status_not_found = 127;
 constexpr const char* shell = "/bin/bash";
 
 bool is_login(const RunOptions& options) {
@@ -104,70 +103,84 @@ Result<kernel::ProcessPtr> spawn(kernel::Kernel& kernel, kernel::SpawnRequest re
   return process;
 }
 
+CleanOutput::Reader reader_of(OutputCallback output, Stream stream) {
+  return [output = std::move(output), stream](std::string_view text) { output(stream, text); };
+}
+
 Output make_output(SandboxState& state, const RunOptions& options, Stream stream) {
-  Output output{nullptr, state.scrubber()};
-  kernel::CaptureFile::Sink sink;
+  Output output{nullptr, state.clean_output()};
+  kernel::HostCapture::Sink sink;
   if (options.output) {
-    sink = [pass_on = options.output, scrubber = output.scrubber,
-            stream](std::span<const std::byte> bytes) {
-      const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-      if (!scrubber) return pass_on(stream, text);
-      if (const std::string clean = scrubber->take(text); !clean.empty()) pass_on(stream, clean);
+    sink = [reader = reader_of(options.output, stream),
+            clean = output.clean](std::span<const std::byte> bytes) {
+      clean.pass({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, reader);
     };
   }
-  output.file = std::make_shared<kernel::CaptureFile>(
+  output.port = std::make_unique<kernel::HostCapture>(
       state.kernel(), options.output ? 0 : options.output_limit_bytes, std::move(sink));
   return output;
 }
 
-void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& outputs) {
-  constexpr int most_rounds = 50;
-  constexpr int quiet_rounds = 5;
-  constexpr std::chrono::milliseconds round{1};
-  int quiet = 0;
-  for (int i = 0; i < most_rounds && quiet < quiet_rounds; ++i) {
-    {
-      const std::lock_guard lock(kernel.mutex());
-      if (outputs.out.file.use_count() <= 1 && outputs.err.file.use_count() <= 1) return;
-      const bool busy = std::ranges::any_of(kernel.processes(), [job](const auto& entry) {
-        const kernel::Process& process = *entry.second;
-        return process.job == job && process.task != nullptr && !process.task->sleeping();
-      });
-      quiet = busy ? 0 : quiet + 1;
-    }
-    std::this_thread::sleep_for(round);
+void Outputs::release_guest_ends() {
+  for (Output* output : {&out, &err}) {
+    if (output->port) output->port->release_guest_end();
   }
 }
 
-void take_output(kernel::Kernel& kernel, Output& output, const RunOptions& options, Stream stream,
-                 RunResult& result) {
-  if (!output.file) return;
-  kernel::CaptureFile::Output written = output.file->finish();
+bool Outputs::are_open() const { return out.port->is_open() || err.port->is_open(); }
+
+std::array<kernel::WaitQueue*, 2> Outputs::closed() const {
+  return {&out.port->closed(), &err.port->closed()};
+}
+
+void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& outputs) {
+  constexpr std::chrono::milliseconds longest{50};
+  constexpr std::chrono::milliseconds quiet_for{5};
+  if (!outputs.out.port) return;
+  const std::lock_guard lock(kernel.mutex());
+  const auto is_busy = [&] {
+    return std::ranges::any_of(kernel.processes(), [job](const auto& entry) {
+      const kernel::Process& process = *entry.second;
+      return process.job == job && process.task != nullptr && !process.task->sleeping();
+    });
+  };
+  const auto [out_closed, err_closed] = outputs.closed();
+  const std::array<kernel::WaitQueue*, 3> queues{out_closed, err_closed,
+                                                 &kernel.computing_changed()};
+  const auto end = std::chrono::steady_clock::now() + longest;
+  auto quiet_since = end - longest;
+  kernel::Waiter waiter;
+  for (bool was_busy = true; outputs.are_open();) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool busy = is_busy();
+    if (busy || was_busy) quiet_since = now;
+    was_busy = busy;
+    const auto until = busy ? end : std::min(end, quiet_since + quiet_for);
+    if (now >= until) return;
+    (void)waiter.sleep(kernel.mutex(), queues, until);
+  }
+}
+
+void take_output(Output& output, const RunOptions& options, Stream stream, RunResult& result) {
+  if (!output.port) return;
+  kernel::HostCapture::Output written = output.port->finish();
   if (options.output) {
-    if (output.scrubber) {
-      if (const std::string rest = output.scrubber->finish(); !rest.empty())
-        options.output(stream, rest);
-    }
+    output.clean.end(reader_of(options.output, stream));
   } else {
     const bool truncated = written.truncated();
-    std::string text = std::move(written.bytes);
-    if (output.scrubber) {
-      text = output.scrubber->take(text);
-      // What is cut off could have been the rest of a value.
-      const std::string rest = output.scrubber->finish();
-      if (!truncated) text += rest;
-    }
+    std::string text =
+        output.clean.clean(std::move(written.bytes),
+                           truncated ? CleanOutput::Text::cut_off : CleanOutput::Text::whole);
     (stream == Stream::out ? result.stdout_data : result.stderr_data) = std::move(text);
     (stream == Stream::out ? result.stdout_truncated : result.stderr_truncated) = truncated;
   }
-  const std::lock_guard lock(kernel.mutex());
-  output.file.reset();
+  output.port.reset();
 }
 
 RunResult not_started(SandboxState& state, const RunOptions& options, Errno error) {
   RunResult result;
   result.status = RunStatus::not_started;
-  result.exit_code = error == Errno::noent ? status_not_found : status_not_executable;
+  result.exit_code = not_started_status(error);
   const std::string what = options.argv.empty() ? std::string(shell) : options.argv.front();
   const Result<void> there = check_directory(state, options);
   result.reason = there

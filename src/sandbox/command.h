@@ -3,6 +3,7 @@
 // a RunResult.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -13,7 +14,7 @@
 #include "cloche/run.h"
 #include "kernel/host/host_ports.h"
 #include "kernel/kernel.h"
-#include "net/secrets.h"
+#include "sandbox/clean_output.h"
 
 namespace cloche::sandbox {
 
@@ -36,14 +37,23 @@ Result<void> check_directory(SandboxState& state, const RunOptions& options);
 // Starts the request, and drops its files: they are referred to by the process and the ports alone.
 Result<kernel::ProcessPtr> spawn(kernel::Kernel& kernel, kernel::SpawnRequest request);
 
+// What gives a stream to the callback of a run.
+CleanOutput::Reader reader_of(OutputCallback output, Stream stream);
+
 // A stream of a command that writes to a file of the host.
 struct Output {
-  std::shared_ptr<kernel::CaptureFile> file;
-  std::shared_ptr<net::StreamScrubber> scrubber;  // null: there are no secrets
+  std::unique_ptr<kernel::HostCapture> port;
+  CleanOutput clean;
 };
 struct Outputs {
   Output out;
   Output err;
+
+  // Once those who are to write have them: from then on it is known when nobody does any more.
+  void release_guest_ends();
+  // With the kernel lock held.
+  bool are_open() const;
+  std::array<kernel::WaitQueue*, 2> closed() const;
 };
 // Where a stream of the command goes: kept, or passed on when there is a callback; in either case
 // without secrets.
@@ -53,8 +63,7 @@ Output make_output(SandboxState& state, const RunOptions& options, Stream stream
 // nothing up.
 void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& outputs);
 // What was kept goes to the result; from then on what processes of the background write is dropped.
-void take_output(kernel::Kernel& kernel, Output& output, const RunOptions& options, Stream stream,
-                 RunResult& result);
+void take_output(Output& output, const RunOptions& options, Stream stream, RunResult& result);
 
 // The parts of a result that say how it ended.
 RunResult not_started(SandboxState& state, const RunOptions& options, Errno error);

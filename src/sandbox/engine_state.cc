@@ -58,14 +58,15 @@ EngineOptions with_defaults(EngineOptions options) {
   if (options.code_folder.empty())
     options.code_folder = options.system_folder.parent_path() / "code";
   if (options.cache_folder.empty()) {
-    std::string reason;
-    options.cache_folder = usable_cache_folder(reason);
-    // With code that came along it is a second for Python in each process; without, minutes.
-    if (options.cache_folder.empty() && options.progress &&
-        !std::filesystem::exists(options.code_folder))
-      options.progress(fmt::format("nothing that is compiled is kept: {}", reason));
+    auto folder = usable_cache_folder();
+    if (folder) {
+      options.cache_folder = *std::move(folder);
+    } else if (options.progress && !std::filesystem::exists(options.code_folder)) {
+      // With code that came along it is a second for Python in each process; without, minutes.
+      options.progress(
+          fmt::format("nothing that is compiled is kept: {}", folder.error().sentence()));
+    }
   }
-
   if (options.compiler_program.empty())
     options.compiler_program = default_compiler_program(options.system_folder);
   return options;
@@ -75,7 +76,9 @@ EngineState::EngineState(EngineOptions options)
     : options_(with_defaults(std::move(options))),
       modules_(wasm_, store_options(options_)),
       linker_(wasm_),
-      programs_(modules_, linker_) {
+      programs_(modules_, linker_),
+      natives_(options_.natives ? options_.natives
+                                : std::make_shared<NativeParts>(options_.system_folder)) {
   try {
     // The thread of timers begins now: begun by a guest's thread it would have that one's priority.
     timers_.add(std::chrono::steady_clock::now(), this, [] {});

@@ -10,6 +10,7 @@
 #include "kernel/process/program.h"
 #include "kernel/time/timer_thread.h"
 #include "packages/wheel_cache.h"
+#include "sandbox/native/native_parts.h"
 #include "sandbox/program_folder.h"
 #include "sandbox/python/python_parts.h"
 #include "vfs/memfs.h"
@@ -37,6 +38,7 @@ class EngineState {
   // Null: there is none.
   packages::WheelCache* wheels() noexcept { return wheels_.get(); }
   ProgramFolders& program_folders() noexcept { return program_folders_; }
+  NativeParts& natives() noexcept { return *natives_; }
 
   // See Engine::prepare.
   void prepare();
@@ -53,6 +55,7 @@ class EngineState {
   std::unique_ptr<PythonParts> python_;
   std::unique_ptr<packages::WheelCache> wheels_;
   vfs::Frozen base_;
+  std::shared_ptr<NativeParts> natives_;
 };
 
 }  // namespace cloche::sandbox

@@ -40,18 +40,15 @@ std::filesystem::path default_cache_folder() {
   return {};
 }
 
-std::filesystem::path usable_cache_folder(std::string& reason) {
+Result<std::filesystem::path, Error> usable_cache_folder() {
   std::filesystem::path folder = default_cache_folder();
-  if (folder.empty()) {
-    reason = "there is no cache folder: set CLOCHE_CACHE, or HOME";
-    return {};
-  }
+  if (folder.empty())
+    return HostError("there is no cache folder: set CLOCHE_CACHE, or HOME", Errno::noent);
   if (!from_environment("CLOCHE_CACHE").empty()) return folder;
   try {
     wasm::prepare_cache_folder(folder / "modules");
   } catch (const HostError& problem) {
-    reason = problem.what();
-    return {};
+    return problem;
   }
   return folder;
 }
@@ -94,7 +91,11 @@ std::filesystem::path default_system_folder() {
 }
 
 std::filesystem::path default_compiler_program(const std::filesystem::path& system_folder) {
-  constexpr const char* name = "cloche-compile";
+  return default_helper_program("cloche-compile", system_folder);
+}
+
+std::filesystem::path default_helper_program(const char* name,
+                                             const std::filesystem::path& system_folder) {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::filesystem::path tree = std::filesystem::absolute(system_folder, error).parent_path();

@@ -5,18 +5,24 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace cloche::sandbox {
+
+// Where pip in a sandbox looks for the operator's wheels (userland/python/lib/pip/_sources.py).
+inline constexpr std::string_view wheels_path = "/usr/share/wheels";
 
 // $CLOCHE_CACHE; else $XDG_CACHE_HOME/cloche or ~/.cache/cloche. Empty when none of these variables
 // is set.
 std::filesystem::path default_cache_folder();
 
-// The same, but empty too where it is one that nobody asked for by $CLOCHE_CACHE and that this
-// process cannot have (a root file system that is read-only, a user without a home, a folder of
-// somebody else): `reason` gets one sentence then.
-std::filesystem::path usable_cache_folder(std::string& reason);
+// The same; an error where there is none, and for one that nobody asked for by $CLOCHE_CACHE and
+// that this process cannot have (a root file system that is read-only, a user without a home, a
+// folder of somebody else).
+Result<std::filesystem::path, Error> usable_cache_folder();
 
 // $CLOCHE_WHEEL_CACHE, in MiB; 1 GiB when it is not set. Throws HostError for a text that is no
 // such number.
@@ -35,5 +41,8 @@ std::vector<std::filesystem::path> system_folders_near(const std::filesystem::pa
 // `cloche-compile`: beside this program, in `bin` beside this program's folder (the wheel), beside
 // the system's folder (an installed one) or in `bin` there (a build). Empty when there is none.
 std::filesystem::path default_compiler_program(const std::filesystem::path& system_folder);
+// The same for another program that came along.
+std::filesystem::path default_helper_program(const char* name,
+                                             const std::filesystem::path& system_folder);
 
 }  // namespace cloche::sandbox

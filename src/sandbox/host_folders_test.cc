@@ -43,24 +43,18 @@ constexpr const char* no_folder = "/dev/null/nothing";
 
 TEST(HostFolders, CacheIsTheOneThatIsAskedForAlsoWhereItCannotBe) {
   const Variable asked("CLOCHE_CACHE", no_folder);
-  std::string reason;
-  EXPECT_EQ(usable_cache_folder(reason), no_folder);
-  EXPECT_THAT(reason, IsEmpty());
+  EXPECT_EQ(*usable_cache_folder(), no_folder);
 }
 
 TEST(HostFolders, CacheIsNoneWhereAUserHasNoHome) {
   const Variable asked("CLOCHE_CACHE", nullptr), caches("XDG_CACHE_HOME", nullptr),
       home("HOME", nullptr);
-  std::string reason;
-  EXPECT_THAT(usable_cache_folder(reason).string(), IsEmpty());
-  EXPECT_THAT(reason, HasSubstr("CLOCHE_CACHE"));
+  EXPECT_THAT(usable_cache_folder().error().sentence(), HasSubstr("CLOCHE_CACHE"));
 }
 
 TEST(HostFolders, CacheIsNoneWhereTheUsualOneCannotBeMade) {
   const Variable asked("CLOCHE_CACHE", nullptr), caches("XDG_CACHE_HOME", no_folder);
-  std::string reason;
-  EXPECT_THAT(usable_cache_folder(reason).string(), IsEmpty());
-  EXPECT_THAT(reason, HasSubstr(no_folder));
+  EXPECT_THAT(usable_cache_folder().error().sentence(), HasSubstr(no_folder));
 }
 
 TEST(HostFolders, SystemOfAnInstalledProgramOrLibraryIsInLibClocheOfItsPrefix) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sandbox/engine_state.h"
+#include "sandbox/native/native_parts.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -33,12 +34,19 @@ void add_needs(JailRules& rules, EngineOptions& options) {
   add_compiler(rules, options.compiler_program);
 }
 
+void begin_natives(JailRules& rules, EngineOptions& options) {
+  options.natives = std::make_shared<NativeParts>(options.system_folder);
+  options.natives->warden().begin();
+  rules.readable.push_back(images::default_image_folder());
+}
+
 void add_needs(JailRules& rules, const SandboxOptions& options) {
   for (const Mount& mount : options.mounts) {
     auto& folders = mount.access == Mount::Access::read_only ? rules.readable : rules.writable;
     folders.emplace_back(mount.host_folder);
   }
-  if (!options.image.empty()) rules.readable.emplace_back(options.image);
+  if (!options.image.empty() && options.engine == EngineKind::wasm)
+    rules.readable.emplace_back(options.image);
 }
 
 }  // namespace cloche::sandbox

@@ -12,6 +12,9 @@ namespace cloche::sandbox {
 // that there is something to name. Throws HostError as Engine does.
 void add_needs(JailRules& rules, EngineOptions& options);
 
+// Begins what makes sandboxes of the linux engine, which cannot begin in a jail. Throws HostError.
+void begin_natives(JailRules& rules, EngineOptions& options);
+
 // The folders and files of this machine that sandboxes with these options have: mounts, image.
 void add_needs(JailRules& rules, const SandboxOptions& options);
 

@@ -47,10 +47,12 @@ class Ports {
   std::array<kernel::FilePtr, 3> files() {
     kernel::FilePtr in = input_ ? input_->guest_end()
                                 : std::make_shared<kernel::BytesFile>(kernel_, options_.stdin_data);
-    return {std::move(in), outputs_.out.file, outputs_.err.file};
+    return {std::move(in), outputs_.out.port->guest_end(), outputs_.err.port->guest_end()};
   }
 
-  void start_input() {
+  // Once the turn has the files.
+  void start() {
+    outputs_.release_guest_ends();
     if (!input_) return;
     input_->release_guest_end();
     pump_ = std::make_unique<InputPump>(options_.stdin_fd, *input_);
@@ -60,8 +62,8 @@ class Ports {
     let_settle(kernel_, job, outputs_);
     pump_.reset();
     input_.reset();
-    take_output(kernel_, outputs_.out, options_, Stream::out, result);
-    take_output(kernel_, outputs_.err, options_, Stream::err, result);
+    take_output(outputs_.out, options_, Stream::out, result);
+    take_output(outputs_.err, options_, Stream::err, result);
   }
 
  private:
@@ -165,7 +167,7 @@ RunResult KeptShell::run_now(const RunOptions& options, std::uint64_t cancellati
   Environment environment = this->environment();
   Ports ports(state_, options);
   ShellTurn turn{frame_of(state_, options, environment.to_set), ports.files()};
-  ports.start_input();
+  ports.start();
   const ShellTurnResult end = process_->run(std::move(turn), deadline, options.stop);
 
   RunResult result;

@@ -30,7 +30,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 
 }  // namespace
 
-LiveRunState::LiveRunState(SandboxState& state, LiveRunOptions options)
+WasmLiveRun::WasmLiveRun(SandboxState& state, LiveRunOptions options)
     : state_(state),
       kernel_(state.kernel()),
       options_(std::move(options)),
@@ -49,7 +49,7 @@ LiveRunState::LiveRunState(SandboxState& state, LiveRunOptions options)
   thread_ = std::thread([this] { drive(); });
 }
 
-LiveRunState::~LiveRunState() {
+WasmLiveRun::~WasmLiveRun() {
   if (terminal_) {
     terminal_->hang_up();
   } else if (process_) {
@@ -66,16 +66,16 @@ LiveRunState::~LiveRunState() {
   process_.reset();
 }
 
-Result<kernel::ProcessPtr> LiveRunState::start() {
+Result<kernel::ProcessPtr> WasmLiveRun::start() {
   if (options_.terminal) options_.command.environment.try_emplace("TERM", options_.terminal_type);
   CLOCHE_ASSIGN(kernel::SpawnRequest request, live_command_request(state_, options_.command));
   CLOCHE_TRY(make_ports(request));
   return spawn(kernel_, std::move(request));
 }
 
-Result<void> LiveRunState::make_ports(kernel::SpawnRequest& request) {
+Result<void> WasmLiveRun::make_ports(kernel::SpawnRequest& request) {
   if (options_.terminal) {
-    screen_scrubber_ = state_.scrubber(net::StreamScrubber::Holding::longer);
+    screen_ = state_.clean_output(net::StreamScrubber::Holding::longer);
     CLOCHE_ASSIGN(terminal_, kernel::HostTerminal::create(kernel_, window_of(*options_.terminal)));
     request.terminal = terminal_->terminal();
     for (const std::int32_t fd : {0, 1, 2}) request.files[fd] = terminal_->guest_end();
@@ -89,19 +89,20 @@ Result<void> LiveRunState::make_ports(kernel::SpawnRequest& request) {
   outputs_.out = make_output(state_, options_.command, Stream::out);
   outputs_.err = make_output(state_, options_.command, Stream::err);
   request.files[0] = input_->guest_end();
-  request.files[1] = outputs_.out.file;
-  request.files[2] = outputs_.err.file;
+  request.files[1] = outputs_.out.port->guest_end();
+  request.files[2] = outputs_.err.port->guest_end();
   return {};
 }
 
-void LiveRunState::release_guest_ends() {
+void WasmLiveRun::release_guest_ends() {
   if (terminal_) terminal_->release_guest_end();
   if (input_) input_->release_guest_end();
+  outputs_.release_guest_ends();
 }
 
 // --- The thread
 
-void LiveRunState::drive() {
+void WasmLiveRun::drive() {
   if (process_) {
     watch();
     const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process_, std::nullopt);
@@ -114,7 +115,7 @@ void LiveRunState::drive() {
   finish();
 }
 
-void LiveRunState::watch() {
+void WasmLiveRun::watch() {
   std::unique_lock lock(kernel_.mutex());
   kernel::Waiter waiter;
   const std::array<kernel::WaitQueue*, 2> queues{&process_->ended, &port_changed()};
@@ -131,31 +132,23 @@ void LiveRunState::watch() {
   }
 }
 
-// What holds the streams may close them at any time, and nobody is told.
-void LiveRunState::await_streams() {
-  constexpr std::chrono::milliseconds longest{50};
-  std::chrono::milliseconds pause{1};
+void WasmLiveRun::await_streams() {
+  if (terminal_) return;
   std::unique_lock lock(kernel_.mutex());
   kernel::Waiter waiter;
-  const std::array<kernel::WaitQueue*, 1> queues{&process_->ended};
-  const auto held = [this] {
-    const bool by_somebody = outputs_.out.file.use_count() > 1 || outputs_.err.file.use_count() > 1;
-    return !terminal_ && by_somebody && !killed_ && !timed_out_;
-  };
-  while (held()) {
-    if (deadline_ && std::chrono::steady_clock::now() >= *deadline_) {
-      timed_out_ = true;
-      lock.unlock();
-      kernel_.signal_job(process_->job, kernel::sigkill);
-      return;
-    }
-    (void)waiter.sleep(kernel_.mutex(), queues, std::chrono::steady_clock::now() + pause);
-    pause = std::min(pause * 2, longest);
+  const auto [out_closed, err_closed] = outputs_.closed();
+  const std::array<kernel::WaitQueue*, 3> queues{out_closed, err_closed, &killed_changed_};
+  while (outputs_.are_open() && !killed_ && !timed_out_) {
+    if (waiter.sleep(kernel_.mutex(), queues, deadline_)) continue;
+    timed_out_ = true;
+    lock.unlock();
+    kernel_.signal_job(process_->job, kernel::sigkill);
+    return;
   }
 }
 
 // One piece of what the terminal shows, without the lock. False when there is none.
-bool LiveRunState::pass_on_screen(std::unique_lock<std::mutex>& lock) {
+bool WasmLiveRun::pass_on_screen(std::unique_lock<std::mutex>& lock) {
   if (!terminal_) return false;
   std::array<char, 16384> text;
   const Result<std::size_t> taken =
@@ -163,17 +156,12 @@ bool LiveRunState::pass_on_screen(std::unique_lock<std::mutex>& lock) {
   if (!taken) return false;
   const std::string_view shown(text.data(), *taken);
   lock.unlock();
-  if (screen_scrubber_) {
-    show(screen_scrubber_->take(shown));
-  } else {
-    show(shown);
-  }
+  screen_.pass(shown, [this](std::string_view clean) { show(clean); });
   lock.lock();
   return true;
 }
 
-void LiveRunState::show(std::string_view text) {
-  if (text.empty()) return;
+void WasmLiveRun::show(std::string_view text) {
   if (options_.command.output) {
     options_.command.output(Stream::out, text);
     return;
@@ -184,7 +172,7 @@ void LiveRunState::show(std::string_view text) {
   result_.stdout_truncated |= text.size() > room;
 }
 
-bool LiveRunState::tell_of_room(std::unique_lock<std::mutex>& lock) {
+bool WasmLiveRun::tell_of_room(std::unique_lock<std::mutex>& lock) {
   if (!starved_ || !has_room()) return false;
   starved_ = false;
   lock.unlock();
@@ -197,10 +185,10 @@ bool LiveRunState::tell_of_room(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-void LiveRunState::finish() {
-  if (screen_scrubber_) show(screen_scrubber_->finish());
-  take_output(kernel_, outputs_.out, options_.command, Stream::out, result_);
-  take_output(kernel_, outputs_.err, options_.command, Stream::err, result_);
+void WasmLiveRun::finish() {
+  screen_.end([this](std::string_view clean) { show(clean); });
+  take_output(outputs_.out, options_.command, Stream::out, result_);
+  take_output(outputs_.err, options_.command, Stream::err, result_);
   if (process_) result_.figures = state_.shown_figures().take(process_->job);
   result_.duration = std::chrono::steady_clock::now() - begin_;
   if (options_.on_end) options_.on_end(result_);
@@ -211,7 +199,7 @@ void LiveRunState::finish() {
 
 // --- The caller's side
 
-Result<std::size_t> LiveRunState::take_input(std::span<const std::byte> bytes) {
+Result<std::size_t> WasmLiveRun::take_input(std::span<const std::byte> bytes) {
   std::size_t taken = 0;
   while (taken < bytes.size()) {
     const auto rest = bytes.subspan(taken);
@@ -228,7 +216,7 @@ Result<std::size_t> LiveRunState::take_input(std::span<const std::byte> bytes) {
   return taken;
 }
 
-bool LiveRunState::has_room() const {
+bool WasmLiveRun::has_room() const {
   if (terminal_) return (terminal_->terminal()->poll_master() & kernel::pollout) != 0;
   // Half of it: told at each page that the command reads, the two sides would take turns with
   // little.
@@ -236,18 +224,18 @@ bool LiveRunState::has_room() const {
   return (pipe.half_free() && pipe.has_room()) || pipe.readers() == 0;
 }
 
-kernel::WaitQueue& LiveRunState::port_changed() {
+kernel::WaitQueue& WasmLiveRun::port_changed() {
   return terminal_ ? terminal_->terminal()->master_changed : input_->pipe().writable;
 }
 
-Result<std::size_t> LiveRunState::write(std::string_view bytes) {
+Result<std::size_t> WasmLiveRun::write(std::string_view bytes) {
   if (!process_) return Errno::pipe;
   const std::lock_guard lock(kernel_.mutex());
   if (input_closed_ || process_->status) return Errno::pipe;
   return take_input(bytes_of(bytes));
 }
 
-Result<void> LiveRunState::write_all(std::string_view bytes) {
+Result<void> WasmLiveRun::write_all(std::string_view bytes) {
   while (!bytes.empty()) {
     CLOCHE_ASSIGN(const std::size_t taken, write(bytes));
     bytes.remove_prefix(taken);
@@ -263,7 +251,7 @@ Result<void> LiveRunState::write_all(std::string_view bytes) {
   return {};
 }
 
-void LiveRunState::close_input() {
+void WasmLiveRun::close_input() {
   if (!process_) return;
   if (terminal_) {
     (void)write_all(std::string_view(&end_of_file, 1));
@@ -276,11 +264,11 @@ void LiveRunState::close_input() {
   input_->close();
 }
 
-void LiveRunState::resize(const TerminalSize& size) {
+void WasmLiveRun::resize(const TerminalSize& size) {
   if (terminal_) terminal_->resize(window_of(size));
 }
 
-Result<void> LiveRunState::signal(int number) {
+Result<void> WasmLiveRun::signal(int number) {
   if (!kernel::valid_signal(number)) return Errno::inval;
   if (!process_) return Errno::srch;
   const std::lock_guard lock(kernel_.mutex());
@@ -292,17 +280,18 @@ Result<void> LiveRunState::signal(int number) {
   return {};
 }
 
-void LiveRunState::kill() {
+void WasmLiveRun::kill() {
   if (!process_) return;
   {
     const std::lock_guard lock(kernel_.mutex());
     if (process_->status && options_.end == LiveRunOptions::End::of_command) return;
     killed_ = true;
+    killed_changed_.wake_all();
   }
   kernel_.signal_job(process_->job, kernel::sigkill);
 }
 
-std::optional<RunResult> LiveRunState::wait_for(std::optional<std::chrono::milliseconds> limit) {
+std::optional<RunResult> WasmLiveRun::wait_for(std::optional<std::chrono::milliseconds> limit) {
   std::unique_lock lock(end_mutex_);
   const auto ended = [this] { return ended_; };
   if (!limit) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a LiveRun consists of: the process, its ports, and a thread that sees to its end.
+// A LiveRun of a WebAssembly sandbox: the process, its ports, and a thread that sees to its end.
 #pragma once
 
 #include <condition_variable>
@@ -11,27 +11,26 @@
 #include "cloche/live_run.h"
 #include "kernel/host/host_ports.h"
 #include "kernel/kernel.h"
+#include "sandbox/backend.h"
 #include "sandbox/command.h"
 
 namespace cloche::sandbox {
 
-class SandboxState;
-
-class LiveRunState {
+class WasmLiveRun final : public LiveRunState {
  public:
-  LiveRunState(SandboxState& state, LiveRunOptions options);
-  ~LiveRunState();
-  LiveRunState(const LiveRunState&) = delete;
-  LiveRunState& operator=(const LiveRunState&) = delete;
+  WasmLiveRun(SandboxState& state, LiveRunOptions options);
+  ~WasmLiveRun() override;
+  WasmLiveRun(const WasmLiveRun&) = delete;
+  WasmLiveRun& operator=(const WasmLiveRun&) = delete;
 
-  Result<std::size_t> write(std::string_view bytes);
-  Result<void> write_all(std::string_view bytes);
-  void close_input();
-  void resize(const TerminalSize& size);
-  Result<void> signal(int number);
-  void kill();
-  int pid() const noexcept { return process_ ? process_->pid() : 0; }
-  std::optional<RunResult> wait_for(std::optional<std::chrono::milliseconds> limit);
+  Result<std::size_t> write(std::string_view bytes) override;
+  Result<void> write_all(std::string_view bytes) override;
+  void close_input() override;
+  void resize(const TerminalSize& size) override;
+  Result<void> signal(int number) override;
+  void kill() override;
+  int pid() noexcept override { return process_ ? process_->pid() : 0; }
+  std::optional<RunResult> wait_for(std::optional<std::chrono::milliseconds> limit) override;
 
  private:
   Result<kernel::ProcessPtr> start();
@@ -63,12 +62,13 @@ class LiveRunState {
   std::unique_ptr<kernel::HostTerminal> terminal_;  // or the three streams
   std::unique_ptr<kernel::HostPipe> input_;
   Outputs outputs_;
-  std::shared_ptr<net::StreamScrubber> screen_scrubber_;  // null: there are no secrets
+  CleanOutput screen_;
 
   // Under the kernel lock.
   bool input_closed_ = false;
   bool starved_ = false;  // a write was short: on_room is owed
   bool killed_ = false;
+  kernel::WaitQueue killed_changed_;
   bool timed_out_ = false;
   std::uint64_t screen_bytes_ = 0;
 

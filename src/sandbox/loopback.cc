@@ -3,31 +3,34 @@
 
 #include <utility>
 
+#include "base/result.h"
 #include "cloche/sandbox.h"
-#include "kernel/host/host_connection.h"
-#include "sandbox/sandbox_state.h"
+#include "sandbox/backend.h"
 
 namespace cloche {
 
+struct LoopbackConnection::State {
+  std::unique_ptr<sandbox::LoopbackStream> stream;
+};
+
 Result<std::unique_ptr<LoopbackConnection>> Sandbox::connect(std::uint16_t port,
                                                              std::function<void()> changed) {
-  CLOCHE_ASSIGN(auto connection,
-                kernel::HostConnection::connect(state_->kernel(), port, std::move(changed)));
-  return std::unique_ptr<LoopbackConnection>(new LoopbackConnection(std::move(connection)));
+  CLOCHE_ASSIGN(auto stream, backend_->connect(port, std::move(changed)));
+  return std::unique_ptr<LoopbackConnection>(new LoopbackConnection(
+      std::make_unique<LoopbackConnection::State>(LoopbackConnection::State{std::move(stream)})));
 }
 
-LoopbackConnection::LoopbackConnection(std::unique_ptr<kernel::HostConnection> connection)
-    : connection_(std::move(connection)) {}
+LoopbackConnection::LoopbackConnection(std::unique_ptr<State> state) : state_(std::move(state)) {}
 LoopbackConnection::~LoopbackConnection() = default;
 
 Result<std::size_t> LoopbackConnection::write(std::string_view bytes) {
-  return connection_->write(std::as_bytes(std::span(bytes)));
+  return state_->stream->write(bytes);
 }
 
 Result<std::size_t> LoopbackConnection::read(std::span<char> to) {
-  return connection_->read(std::as_writable_bytes(to));
+  return state_->stream->read(to);
 }
 
-void LoopbackConnection::close_input() { connection_->shut_down_write(); }
+void LoopbackConnection::close_input() { state_->stream->close_input(); }
 
 }  // namespace cloche

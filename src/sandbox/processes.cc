@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes of a sandbox, as its owner sees them.
-#include "cloche/observer.h"
-#include "cloche/sandbox.h"
+#include "sandbox/processes.h"
+
 #include "kernel/proc/proc_text.h"
 #include "kernel/process/signal.h"
 #include "sandbox/sandbox_state.h"
 
-namespace cloche {
+namespace cloche::sandbox {
 namespace {
 
 std::string command_of(const kernel::Process& process) {
@@ -23,8 +22,8 @@ std::string command_of(const kernel::Process& process) {
 
 }  // namespace
 
-std::vector<ProcessInfo> Sandbox::processes() const {
-  kernel::Kernel& kernel = state_->kernel();
+std::vector<ProcessInfo> processes_of(SandboxState& state) {
+  kernel::Kernel& kernel = state.kernel();
   std::vector<ProcessInfo> all;
   {
     const std::lock_guard lock(kernel.mutex());
@@ -40,19 +39,17 @@ std::vector<ProcessInfo> Sandbox::processes() const {
                      .age = now - process->started});
     }
   }
-  for (ProcessInfo& process : all) process.command = state_->scrub(std::move(process.command));
+  for (ProcessInfo& process : all) process.command = state.scrub(std::move(process.command));
   return all;
 }
 
-Result<void> Sandbox::signal(int pid, int number) {
+Result<void> signal_process(SandboxState& state, int pid, int number) {
   if (number < 1 || number > kernel::sigmax) return Errno::inval;
-  kernel::Kernel& kernel = state_->kernel();
+  kernel::Kernel& kernel = state.kernel();
   const std::lock_guard lock(kernel.mutex());
   const kernel::ProcessPtr process = kernel.find(pid);
   if (!process || process->state == kernel::ProcessState::zombie) return Errno::srch;
   return kernel.post(*process, {.signo = number, .code = kernel::si_kernel});
 }
 
-void Sandbox::observe(SandboxObserver observer) { state_->observer().set(std::move(observer)); }
-
-}  // namespace cloche
+}  // namespace cloche::sandbox

@@ -59,11 +59,12 @@ class Run {
     } else {
       request.files[0] = std::make_shared<kernel::BytesFile>(kernel_, options_.stdin_data);
     }
-    request.files[1] = outputs_.out.file;
-    request.files[2] = outputs_.err.file;
+    request.files[1] = outputs_.out.port->guest_end();
+    request.files[2] = outputs_.err.port->guest_end();
     request.deadline = kernel::deadline_after(time_limit());
     Result<kernel::ProcessPtr> process = spawn(kernel_, std::move(request));
     if (input_) input_->release_guest_end();
+    outputs_.release_guest_ends();
     if (process && input_) pump_ = std::make_unique<InputPump>(options_.stdin_fd, *input_);
     return process;
   }
@@ -127,8 +128,8 @@ class Run {
   void collect(RunResult& result) {
     pump_.reset();
     input_.reset();
-    take_output(kernel_, outputs_.out, options_, Stream::out, result);
-    take_output(kernel_, outputs_.err, options_, Stream::err, result);
+    take_output(outputs_.out, options_, Stream::out, result);
+    take_output(outputs_.err, options_, Stream::err, result);
   }
 
   SandboxState& state_;

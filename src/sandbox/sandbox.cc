@@ -1,32 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cloche/sandbox.h"
 
+#include <system_error>
+#include <utility>
+
+#include "base/host_error.h"
 #include "cloche/engine.h"
+#include "sandbox/backend.h"
 #include "sandbox/engine_state.h"
-#include "sandbox/live_run.h"
-#include "sandbox/run.h"
+#include "sandbox/native/native_backend.h"
+#include "sandbox/run_observer.h"
 #include "sandbox/sandbox_state.h"
+#include "sandbox/wasm_backend.h"
 
 namespace cloche {
 
+namespace {
+
+// What the standard library says of the host, as the one Error.
+template <typename Make>
+auto with_errors_of_the_host(Make&& make) {
+  try {
+    return std::forward<Make>(make)();
+  } catch (const std::system_error& problem) {
+    throw HostError(problem.what(), errno_from_host(problem.code().value()));
+  }
+}
+
+}  // namespace
+
 Engine::Engine(const EngineOptions& options)
-    : state_(std::make_unique<sandbox::EngineState>(options)) {}
+    : state_(with_errors_of_the_host(
+          [&] { return std::make_unique<sandbox::EngineState>(options); })) {}
 Engine::~Engine() = default;
 
 std::unique_ptr<Sandbox> Engine::create(const SandboxOptions& options) {
-  return std::unique_ptr<Sandbox>(
-      new Sandbox(std::make_unique<sandbox::SandboxState>(*state_, options)));
+  return with_errors_of_the_host([&] {
+    return std::unique_ptr<Sandbox>(
+        new Sandbox(options.engine == EngineKind::native_linux
+                        ? sandbox::make_native_backend(state_->natives(), options)
+                        : sandbox::make_wasm_backend(
+                              std::make_unique<sandbox::SandboxState>(*state_, options))));
+  });
 }
 
 void Engine::prepare() { state_->prepare(); }
 void Engine::ship(const EngineOptions& options, const std::filesystem::path& folder) {
-  sandbox::ship_code(options, folder);
+  with_errors_of_the_host([&] { sandbox::ship_code(options, folder); });
 }
 
-Sandbox::Sandbox(std::unique_ptr<sandbox::SandboxState> state)
-    : state_(std::move(state)),
-      files_(*state_, Account::user),
-      root_files_(*state_, Account::root) {}
+Sandbox::Sandbox(std::unique_ptr<sandbox::Backend> backend)
+    : backend_(std::move(backend)),
+      files_(backend_->files(Account::user)),
+      root_files_(backend_->files(Account::root)) {}
 Sandbox::~Sandbox() = default;
 
 namespace {
@@ -45,70 +71,72 @@ std::string text_of(const RunOptions& options) {
 }  // namespace
 
 RunResult Sandbox::run(const RunOptions& options) {
-  sandbox::RunObserver& observer = state_->observer();
-  if (!observer.is_watched()) return sandbox::run(*state_, options);
-  const auto told = observer.begin(RunEvent::Kind::command, state_->scrub(text_of(options)));
-  RunResult result = sandbox::run(*state_, options);
+  sandbox::RunObserver& observer = backend_->observer();
+  if (!observer.is_watched()) return backend_->run(options);
+  const auto told = observer.begin(RunEvent::Kind::command, backend_->scrub(text_of(options)));
+  RunResult result = backend_->run(options);
   told.end(result.exit_code, result.reason, result.duration);
   return result;
 }
 
 std::unique_ptr<LiveRun> Sandbox::start(LiveRunOptions options) {
-  if (sandbox::RunObserver& observer = state_->observer(); observer.is_watched()) {
+  if (sandbox::RunObserver& observer = backend_->observer(); observer.is_watched()) {
     const RunEvent::Kind kind =
         options.terminal ? RunEvent::Kind::terminal : RunEvent::Kind::command;
-    options.on_end = [told = observer.begin(kind, state_->scrub(text_of(options.command))),
+    options.on_end = [told = observer.begin(kind, backend_->scrub(text_of(options.command))),
                       given = std::move(options.on_end)](const RunResult& result) {
       told.end(result.exit_code, result.reason, result.duration);
       if (given) given(result);
     };
   }
-  return std::unique_ptr<LiveRun>(
-      new LiveRun(std::make_unique<sandbox::LiveRunState>(*state_, std::move(options))));
+  return std::unique_ptr<LiveRun>(new LiveRun(backend_->start(std::move(options))));
 }
 
 RunResult Sandbox::run_python(std::string_view source, const PythonOptions& options) {
   const auto told =
-      state_->observer().begin(RunEvent::Kind::python, state_->scrub(std::string(source)));
-  RunResult result = state_->python().run(source, options);
+      backend_->observer().begin(RunEvent::Kind::python, backend_->scrub(std::string(source)));
+  RunResult result = backend_->run_python(source, options);
   told.end(result.exit_code, result.reason, result.duration);
   return result;
 }
 
-void Sandbox::cancel() { state_->cancel(); }
-void Sandbox::freeze() { state_->kernel().stop_all(); }
-void Sandbox::thaw() { state_->kernel().continue_all(); }
-void Sandbox::restart_shell() { state_->shell().restart(); }
+void Sandbox::cancel() { backend_->cancel(); }
+void Sandbox::freeze() { backend_->freeze(); }
+void Sandbox::thaw() { backend_->thaw(); }
+void Sandbox::restart_shell() { backend_->restart_shell(); }
 void Sandbox::set_network_rules(std::vector<std::string> allow) {
-  state_->set_network_rules(std::move(allow));
+  backend_->set_network_rules(std::move(allow));
 }
-std::vector<std::string> Sandbox::network_rules() const { return state_->network_rules(); }
+std::vector<std::string> Sandbox::network_rules() const { return backend_->network_rules(); }
 Files& Sandbox::files() noexcept { return files_; }
 Files& Sandbox::files(Account account) noexcept {
   return account == Account::root ? root_files_ : files_;
 }
 
 void Sandbox::set_environment(const std::string& name, const std::string& value) {
-  state_->set_environment(name, value);
+  backend_->set_environment(name, value);
 }
 
 std::optional<std::string> Sandbox::environment(const std::string& name) const {
-  return std::as_const(*state_).environment(name);
+  const std::map<std::string, std::string> all = backend_->environment();
+  const auto it = all.find(name);
+  return it == all.end() ? std::nullopt : std::optional(it->second);
 }
 
-std::map<std::string, std::string> Sandbox::environment() const {
-  return std::as_const(*state_).environment();
-}
+std::map<std::string, std::string> Sandbox::environment() const { return backend_->environment(); }
 
-bool Sandbox::install_packages(const std::vector<std::string>& names, std::string* message) {
-  return state_->install_packages(names, message);
+Result<void, Error> Sandbox::install_packages(const std::vector<std::string>& names) {
+  return backend_->install_packages(names);
 }
 
 std::unique_ptr<Sandbox> Sandbox::fork() {
-  return std::unique_ptr<Sandbox>(new Sandbox(state_->fork()));
+  return std::unique_ptr<Sandbox>(new Sandbox(backend_->fork()));
 }
 
-SandboxFigures Sandbox::figures() const { return state_->figures(); }
-const SandboxOptions& Sandbox::options() const noexcept { return state_->options(); }
+SandboxUsage Sandbox::usage() const { return backend_->usage(); }
+std::vector<ProcessInfo> Sandbox::processes() const { return backend_->processes(); }
+Result<void> Sandbox::signal(int pid, int number) { return backend_->signal(pid, number); }
+void Sandbox::observe(SandboxObserver observer) { backend_->observer().set(std::move(observer)); }
+const SandboxOptions& Sandbox::options() const noexcept { return backend_->options(); }
 
 }  // namespace cloche

@@ -10,6 +10,7 @@
 #include "kernel/sockets/socket_table.h"
 #include "kernel/statistics.h"
 #include "net/no_network.h"
+#include "sandbox/host_folders.h"
 #include "sandbox/python/cached_wheels.h"
 #include "sandbox/run.h"
 #include "vfs/hostfs.h"
@@ -34,15 +35,21 @@ vfs::Quota quota_of(const SandboxOptions& options) {
   return {options.file_limit_bytes, options.file_limit_inodes};
 }
 
-std::shared_ptr<const net::SecretStore> make_secrets(const NetworkOptions& options) {
-  try {
-    return std::make_shared<net::SecretStore>(options.secrets);
-  } catch (const std::invalid_argument& problem) {
-    throw HostError(problem.what());
-  }
+void must(const Result<void, Error>& result) {
+  if (!result) throw Error(result.error());
 }
 
 constexpr std::size_t account_file_max_bytes = 64 << 10;
+
+bool is_user_name(std::string_view name) {
+  constexpr std::size_t most = 32;
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  };
+  return !name.empty() && name.size() <= most && name.front() != '-' &&
+         std::ranges::all_of(name, fits);
+}
 
 // Lines of /etc/passwd or /etc/group, in which the usual user has this name and home.
 std::string with_account(std::string_view lines, std::string_view name, std::string_view home) {
@@ -65,9 +72,6 @@ std::string with_account(std::string_view lines, std::string_view name, std::str
   return text;
 }
 
-// Where pip in a sandbox looks for the operator's wheels (userland/python/lib/pip/_sources.py).
-constexpr std::string_view wheels_path = "/usr/share/wheels";
-
 // The folder of $CLOCHE_WHEELS, unless a mount says another one.
 void add_wheels(std::vector<Mount>& mounts) {
   const char* folder = std::getenv("CLOCHE_WHEELS");
@@ -86,14 +90,13 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
       environment_(usual_environment(options_)),
       network_rules_(options_.network.allow),
       root_(vfs::make_fs<vfs::MemFs>(engine.base(), quota_of(options_), vfs::host_clock())),
-      secrets_(make_secrets(options_.network)) {
+      secrets_(std::make_shared<net::SecretStore>(options_.network.secrets)) {
   for (const auto& secret : secrets_->entries()) environment_[secret.name] = secret.placeholder;
   for (const auto& [name, value] : options_.environment) environment_[name] = value;
   add_wheels(options_.mounts);
   open_image();
   const auto [of_registry, of_wheels] = split_packages(options_.packages);
-  std::string message;
-  if (!engine_.python().install(*root_, of_registry, &message)) throw HostError(message);
+  must(engine_.python().install(*root_, of_registry));
   if (!options_.packages.empty() && !image_) engine_.python().prepare(*root_);
   if (!options_.program_folder.empty())
     engine_.program_folders().install(*root_, options_.program_folder);
@@ -105,13 +108,15 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
   start_network();
   python_ = std::make_unique<KeptPython>(*this);
   shell_ = std::make_unique<KeptShell>(*this);
-  if (!install_wheels(of_wheels, &message)) throw HostError(message);
+  must(install_wheels(of_wheels));
 }
 
 // A user of another name, at home elsewhere: as if it had been set up so.
 void SandboxState::make_home() {
   const SandboxOptions usual;
   if (options_.user == usual.user && options_.home == usual.home) return;
+  if (!is_user_name(options_.user))
+    throw request_error("a user's name is made of letters, digits and . _ -, 32 at most");
   const auto set_up = [this](vfs::PathOperations& ops) -> Result<void> {
     for (const char* file : {"/etc/passwd", "/etc/group"}) {
       CLOCHE_ASSIGN(const std::string lines, ops.read_file(file, account_file_max_bytes));
@@ -125,7 +130,8 @@ void SandboxState::make_home() {
   };
   if (const Result<void> made = with_files(Account::root, set_up); !made) {
     throw HostError("cannot make the home folder " + options_.home + ": " +
-                    std::string(errno_info(made.error()).message));
+                        std::string(errno_info(made.error()).message),
+                    made.error());
   }
 }
 
@@ -146,17 +152,16 @@ std::pair<std::vector<std::string>, std::vector<std::string>> SandboxState::spli
   return split;
 }
 
-bool SandboxState::install_wheels(const std::vector<std::string>& wishes, std::string* message) {
-  if (wishes.empty()) return true;
+Result<void, Error> SandboxState::install_wheels(const std::vector<std::string>& wishes) {
+  if (wishes.empty()) return {};
   RunOptions pip;
   pip.argv = {"python3", "-m", "pip", "install", "-q"};
   pip.argv.insert(pip.argv.end(), wishes.begin(), wishes.end());
   const RunResult result = run(*this, pip);
-  if (result.exit_code != 0 && message != nullptr) {
-    *message = result.stderr_data.empty() ? result.reason : result.stderr_data;
-    while (message->ends_with('\n')) message->pop_back();
-  }
-  return result.exit_code == 0;
+  if (result.exit_code == 0) return {};
+  std::string said = result.stderr_data.empty() ? result.reason : result.stderr_data;
+  while (said.ends_with('\n')) said.pop_back();
+  return request_error(said, Errno::noent);
 }
 
 SandboxState::SandboxState(EngineState& engine, SandboxOptions options,
@@ -194,7 +199,8 @@ SandboxState::~SandboxState() {
 void SandboxState::open_image() {
   if (options_.image.empty()) return;
   python::PythonRuntime* runtime = engine_.python().runtime();
-  if (runtime == nullptr) throw HostError("this system has no Python, so it has no images of it");
+  if (runtime == nullptr)
+    throw HostError("this system has no Python, so it has no images of it", Errno::noent);
   image_ = runtime->open_image(options_.image);
   std::vector<std::string>& wishes = options_.packages;
   wishes.insert(wishes.begin(), image_->packages.begin(), image_->packages.end());
@@ -220,11 +226,7 @@ void SandboxState::start_network() {
     kernel_->sockets().set_outbound(std::make_shared<net::NoNetwork>());
     return;
   }
-  try {
-    network_ = std::make_shared<net::Network>(*kernel_, watched(options_.network), secrets_);
-  } catch (const std::invalid_argument& problem) {
-    throw HostError(problem.what());
-  }
+  network_ = std::make_shared<net::Network>(*kernel_, watched(options_.network), secrets_);
   const std::lock_guard lock(kernel_->mutex());
   kernel_->sockets().set_outbound(network_);
 }
@@ -284,7 +286,8 @@ std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
 void SandboxState::mount_host_folders(vfs::Namespace& space) const {
   for (const Mount& mount : options_.mounts) {
     if (!mount.guest_path.starts_with('/') || mount.guest_path == "/") {
-      throw HostError("cannot mount at '" + mount.guest_path + "': say an absolute path below /");
+      throw request_error("cannot mount at '" + mount.guest_path +
+                          "': say an absolute path below /");
     }
     const vfs::HostAccess access = mount.access == Mount::Access::read_only
                                        ? vfs::HostAccess::read_only
@@ -293,8 +296,9 @@ void SandboxState::mount_host_folders(vfs::Namespace& space) const {
                                                   vfs::HostFs::Options{.access = access});
     const Result<void> mounted = space.mount_at(mount.guest_path, std::move(folder), "host");
     if (!mounted) {
-      throw HostError("cannot mount " + mount.host_folder.string() + " at " + mount.guest_path +
-                      ": " + std::string(errno_info(mounted.error()).message));
+      throw request_error("cannot mount " + mount.host_folder.string() + " at " + mount.guest_path +
+                              ": " + std::string(errno_info(mounted.error()).message),
+                          mounted.error());
     }
   }
 }
@@ -353,13 +357,13 @@ void SandboxState::set_environment(const std::string& name, const std::string& v
   shell_->forget(name);
 }
 
-bool SandboxState::install_packages(const std::vector<std::string>& names, std::string* message) {
+Result<void, Error> SandboxState::install_packages(const std::vector<std::string>& names) {
   const auto [of_registry, of_wheels] = split_packages(names);
   {
     const std::lock_guard lock(kernel_->mutex());
-    if (!engine_.python().install(*root_, of_registry, message)) return false;
+    CLOCHE_TRY(engine_.python().install(*root_, of_registry));
   }
-  return install_wheels(of_wheels, message);
+  return install_wheels(of_wheels);
 }
 
 std::uint64_t SandboxState::cancellations() const {
@@ -383,7 +387,7 @@ void SandboxState::cancel() {
   count(-1);
 }
 
-SandboxFigures SandboxState::figures() {
+SandboxUsage SandboxState::usage() {
   const std::lock_guard lock(kernel_->mutex());
   const vfs::Usage usage = root_->usage();
   return {.file_bytes = usage.bytes,

@@ -11,6 +11,7 @@
 #include "cloche/sandbox.h"
 #include "kernel/kernel.h"
 #include "net/network.h"
+#include "sandbox/clean_output.h"
 #include "sandbox/engine_state.h"
 #include "sandbox/kept_shell.h"
 #include "sandbox/python/kept_python.h"
@@ -27,7 +28,7 @@ inline constexpr std::string_view root_home = "/root";
 
 class SandboxState {
  public:
-  // A fresh one. Throws HostError for a mount that cannot be made.
+  // A fresh one. Throws Error: options that make no sense, a mount that cannot be made.
   SandboxState(EngineState& engine, SandboxOptions options);
   ~SandboxState();
   SandboxState(const SandboxState&) = delete;
@@ -89,14 +90,15 @@ class SandboxState {
     return secrets_->empty() ? std::move(text) : secrets_->scrub(std::move(text));
   }
 
-  // The same for a stream; null: there are no secrets.
-  std::shared_ptr<net::StreamScrubber> scrubber(
+  // The same for a stream.
+  CleanOutput clean_output(
       net::StreamScrubber::Holding holding = net::StreamScrubber::Holding::all) const {
-    return secrets_->empty() ? nullptr : std::make_shared<net::StreamScrubber>(secrets_, holding);
+    if (secrets_->empty()) return {};
+    return CleanOutput(std::make_shared<net::StreamScrubber>(secrets_, holding));
   }
 
   // See Sandbox::install_packages.
-  bool install_packages(const std::vector<std::string>& names, std::string* message);
+  Result<void, Error> install_packages(const std::vector<std::string>& names);
 
   // See Sandbox.
   void set_network_rules(std::vector<std::string> allow);
@@ -108,7 +110,7 @@ class SandboxState {
   bool cancelled_since(std::uint64_t number) const;
   void cancel();
 
-  SandboxFigures figures();
+  SandboxUsage usage();
 
  private:
   SandboxState(EngineState& engine, SandboxOptions options,
@@ -125,7 +127,7 @@ class SandboxState {
   // What the registry has, and what is left to pip, where the operator gave wheels.
   std::pair<std::vector<std::string>, std::vector<std::string>> split_packages(
       const std::vector<std::string>& wishes) const;
-  bool install_wheels(const std::vector<std::string>& wishes, std::string* message);
+  Result<void, Error> install_wheels(const std::vector<std::string>& wishes);
   std::unique_ptr<kernel::Kernel> make_kernel(std::unique_ptr<vfs::Namespace> space) const;
   void mount_host_folders(vfs::Namespace& space) const;
 

@@ -181,8 +181,9 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(kernel::Kernel& kernel
 ShellProcess::ShellProcess(kernel::Kernel& kernel, std::shared_ptr<Shared> shared,
                            kernel::ProcessPtr process)
     : kernel_(kernel), shared_(std::move(shared)), process_(std::move(process)) {
-  const auto nowhere = std::make_shared<kernel::CaptureFile>(kernel_, 0);
-  idle_files_ = {std::make_shared<kernel::BytesFile>(kernel_, std::string()), nowhere, nowhere};
+  const kernel::HostCapture nowhere(kernel_, 0);
+  idle_files_ = {std::make_shared<kernel::BytesFile>(kernel_, std::string()), nowhere.guest_end(),
+                 nowhere.guest_end()};
 }
 
 ShellProcess::~ShellProcess() {

@@ -6,10 +6,13 @@
 #include <optional>
 #include <variant>
 
+#include "base/error.h"
 #include "base/json.h"
+#include "base/result.h"
 #include "base/sha256.h"
 #include "cloche/archive.h"
 #include "cloche/checkpoint.h"
+#include "sandbox/backend.h"
 #include "sandbox/sandbox_state.h"
 #include "sandbox/saved_state_format.h"
 #include "vfs/saved_tree.h"
@@ -107,8 +110,13 @@ class CheckedSource {
   Sha256 digest_;
 };
 
-void tell(std::string* message, std::string sentence) {
-  if (message) *message = std::move(sentence);
+Error unreadable(Errno code) {
+  switch (code) {
+    case Errno::inval:
+      return request_error("this is no state of a sandbox, or it is damaged", code);
+    case Errno::nospc: return request_error("the sandbox may not have that many files", code);
+    default: return {ErrorKind::host, code, std::string(errno_info(code).message)};
+  }
 }
 
 }  // namespace
@@ -139,15 +147,9 @@ StateReader::StateReader(const SandboxOptions& options, Quota quota)
 StateReader::~StateReader() = default;
 const std::vector<std::string>& StateReader::missing_packages() const { return impl_->missing; }
 
-Result<void> StateReader::read(const ByteSource& source, std::string* message) {
-  const Result<void> result = impl_->read_part(source);
-  if (!result) {
-    tell(message, result.error() == Errno::inval ? "this is no state of a sandbox, or it is damaged"
-                  : result.error() == Errno::nospc
-                      ? "the sandbox may not have that many files"
-                      : std::string(errno_info(result.error()).message));
-  }
-  return result;
+Result<void, Error> StateReader::read(const ByteSource& source) {
+  if (const Result<void> read = impl_->read_part(source); !read) return unreadable(read.error());
+  return {};
 }
 
 Result<void> StateReader::Impl::read_part(const ByteSource& source) {
@@ -188,11 +190,8 @@ void StateReader::Impl::choose_packages(packages::PackageRegistry* registry) {
   }
 }
 
-Result<std::unique_ptr<Sandbox>> StateReader::make(Engine& engine, std::string* message) {
-  if (!impl_->header) {
-    tell(message, "this is no state of a sandbox");
-    return Errno::inval;
-  }
+Result<std::unique_ptr<Sandbox>, Error> StateReader::make(Engine& engine) {
+  if (!impl_->header) return request_error("this is no state of a sandbox");
   impl_->options.environment = impl_->header->environment;
   impl_->options.packages.clear();
   impl_->missing.clear();
@@ -200,15 +199,14 @@ Result<std::unique_ptr<Sandbox>> StateReader::make(Engine& engine, std::string* 
   std::unique_ptr<Sandbox> made;
   try {
     made = engine.create(impl_->options);
-  } catch (const std::exception& problem) {
-    tell(message, problem.what());
-    return Errno::io;
+  } catch (const Error& problem) {
+    return problem;
   }
   if (impl_->old_tar) {
-    CLOCHE_TRY(unpack(*made, "/", *std::move(impl_->old_tar), message));
+    CLOCHE_TRY(unpack(*made, "/", *std::move(impl_->old_tar)));
     return made;
   }
-  const Result<void> put = made->state_->with_root([&](vfs::MemFs& files) {
+  const Result<void> put = made->backend_->wasm().with_root([&](vfs::MemFs& files) {
     const vfs::Quota quota = files.quota();
     if (impl_->quota == Quota::as_saved) files.set_quota(no_quota);
     Result<void> result = impl_->tree.put_into(files);
@@ -216,8 +214,8 @@ Result<std::unique_ptr<Sandbox>> StateReader::make(Engine& engine, std::string* 
     return result;
   });
   if (put) return made;
-  tell(message, fmt::format("the files cannot be put back: {}", errno_info(put.error()).message));
-  return put.error();
+  return Error(ErrorKind::sandbox, put.error(),
+               fmt::format("the files cannot be put back: {}", errno_info(put.error()).message));
 }
 
 }  // namespace cloche

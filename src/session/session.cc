@@ -58,7 +58,7 @@ Twin fork_with_python(Sandbox& sandbox, PythonSession* python) {
       // It brings the fork of its sandbox with it.
       std::shared_ptr<PythonSession> twin = python->fork();
       return {std::shared_ptr<Sandbox>(twin, &twin->sandbox()), twin};
-    } catch (const std::runtime_error&) {
+    } catch (const Error&) {
       // Something is executed in it: names that are half made are nobody's.
     }
   }
@@ -76,6 +76,7 @@ Session::Use& Session::Use::operator=(Use&& other) noexcept {
 }
 
 std::shared_ptr<PythonSession> Session::Use::python() const {
+  if (sandbox_->options().engine != EngineKind::wasm) return nullptr;
   const std::lock_guard lock(session_->mutex_);
   const bool is_of_session = session_->sandbox_ == sandbox_;
   if (is_of_session && session_->python_) return session_->python_;

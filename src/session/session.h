@@ -64,7 +64,7 @@ class Session {
     const std::shared_ptr<Sandbox>& sandbox() const noexcept { return sandbox_; }
 
     // The session's Python that the host drives: one for all who use the session; it is made at the
-    // first ask, and keeps its sandbox there.
+    // first ask, and keeps its sandbox there. Null where the engine has none.
     std::shared_ptr<PythonSession> python() const;
     // From now on the session is that sandbox, with that Python where there is one; what runs in
     // the old one ends. False when the session was paused or closed meanwhile.
@@ -141,7 +141,7 @@ class Session {
 };
 
 // An independent sandbox that goes on from here, and the Python with it where there is one that
-// executes nothing. Throws std::runtime_error when there is no memory for it.
+// executes nothing. Throws Error when there is no memory for it.
 Twin fork_with_python(Sandbox& sandbox, PythonSession* python);
 
 }  // namespace cloche::session

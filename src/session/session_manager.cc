@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
+
+#include "base/resident_memory.h"
 
 namespace cloche::session {
 namespace {
@@ -16,22 +16,6 @@ constexpr std::size_t due_spare = 1024;
 constexpr std::chrono::seconds memory_interval{1};
 constexpr std::uint64_t trim_step_bytes = 64ULL << 20;
 constexpr std::uint64_t idle_trim_step_bytes = 1ULL << 20;
-
-// What this process has in memory; 0 where the host does not say.
-std::uint64_t resident_bytes() {
-  std::FILE* file = std::fopen("/proc/self/statm", "re");
-  if (!file) return 0;
-  unsigned long total = 0;
-  unsigned long resident = 0;
-  const int read = std::fscanf(file, "%lu %lu", &total, &resident);
-  std::fclose(file);
-  return read == 2 ? resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
-}
-
-std::string folder_of(const ManagerOptions& options) {
-  return options.cell == 0 ? options.state_folder
-                           : fmt::format("{}/{}", options.state_folder, options.cell);
-}
 
 const char* name_of(Event event) {
   switch (event) {
@@ -50,11 +34,16 @@ const char* name_of(Event event) {
 
 }  // namespace
 
+std::string own_state_folder(const ManagerOptions& options) {
+  const std::string& folder = options.state_folder;
+  return folder.empty() || options.cell == 0 ? folder : fmt::format("{}/{}", folder, options.cell);
+}
+
 SessionManager::SessionManager(Engine& engine, ManagerOptions options)
     : engine_(engine), options_(std::move(options)) {
   if (!options_.state_folder.empty()) {
     saver_ = std::make_unique<SessionSaver>(
-        SaverOptions{folder_of(options_), options_.save_policy, options_.save_interval,
+        SaverOptions{own_state_folder(options_), options_.save_policy, options_.save_interval,
                      options_.state_files, options_.trouble, options_.saved});
     find_saved();
   }

@@ -85,6 +85,9 @@ struct ManagerOptions {
   std::function<void(Timed what, std::chrono::duration<double> duration)> timed;
 };
 
+// Where the sessions of that server are kept; empty: nowhere.
+std::string own_state_folder(const ManagerOptions& options);
+
 struct SessionRequest {
   std::string owner;
   std::chrono::seconds ttl{0};  // 0: for ever

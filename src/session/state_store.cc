@@ -54,6 +54,16 @@ std::optional<std::size_t> level_of(std::string_view name, std::string& id) {
   return level;
 }
 
+Error unreadable(Errno code) { return {ErrorKind::host, code, "its file cannot be read"}; }
+
+Result<std::unique_ptr<Sandbox>, Error> make_empty(Engine& engine, const SandboxOptions& options) {
+  try {
+    return engine.create(options);
+  } catch (const Error& problem) {
+    return problem;
+  }
+}
+
 std::uint64_t weight_of(const SavedChain::Level& level) {
   return level.bytes + file_overhead_bytes;
 }
@@ -227,46 +237,38 @@ Result<std::uint64_t> StateStore::write_level(const std::string& path, const std
 std::variant<StateStore::Loaded, StateStore::Problem> StateStore::load(
     SavedChain& chain, const std::string& id, Engine& engine, const SandboxOptions& options) {
   StateReader reader(options, StateReader::Quota::as_saved);
-  std::string message;
   bool any = false;
   for (std::size_t level = 0; level < chain.levels.size(); ++level) {
     if (!chain.levels[level].has_part) continue;
     any = true;
-    const Result<void> read =
-        read_level(reader, path_of(id, level), chain.levels[level].name, &message);
-    if (!read) return Problem{read.error() == Errno::inval, std::move(message)};
+    const auto read = read_level(reader, path_of(id, level), chain.levels[level].name);
+    if (!read) return Problem{read.error() == Errno::inval, std::string(read.error().sentence())};
   }
-  Result<std::unique_ptr<Sandbox>> made = Errno::io;
-  if (any) {
-    made = reader.make(engine, &message);
-  } else {
-    try {
-      made = engine.create(options);
-    } catch (const std::exception& problem) {
-      message = problem.what();
-    }
+  auto made = any ? reader.make(engine) : make_empty(engine, options);
+  if (!made) {
+    // What the file holds cannot be put back; else it is the options, or the host.
+    const Error& why = made.error();
+    return Problem{why.kind() == ErrorKind::sandbox && why == Errno::inval,
+                   std::string(why.sentence())};
   }
-  if (!made) return Problem{made.error() == Errno::inval, std::move(message)};
   chain.read.emplace(**made);
   return Loaded{*std::move(made), reader.missing_packages()};
 }
 
-Result<void> StateStore::read_level(StateReader& reader, const std::string& path,
-                                    const std::string& name, std::string* message) {
-  *message = "its file cannot be read";
+Result<void, Error> StateStore::read_level(StateReader& reader, const std::string& path,
+                                           const std::string& name) {
   const auto head = read_head(files_, path);
   if (const auto* problem = std::get_if<HeadProblem>(&head))
-    return *problem == HeadProblem::damaged ? Errno::inval : Errno::io;
+    return unreadable(*problem == HeadProblem::damaged ? Errno::inval : Errno::io);
   const auto& known = std::get<StateHead>(head);
-  if (known.name != name) return Errno::inval;
-  CLOCHE_ASSIGN(const UniqueFd file, files_.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0));
-  return reader.read(
-      [&, at = known.bytes](std::span<std::byte> to) mutable -> Result<std::size_t> {
-        CLOCHE_ASSIGN(const std::size_t count, files_.read_at(file.get(), at, to));
-        at += count;
-        return count;
-      },
-      message);
+  if (known.name != name) return unreadable(Errno::inval);
+  const auto file = files_.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+  if (!file) return unreadable(file.error());
+  return reader.read([&, at = known.bytes](std::span<std::byte> to) mutable -> Result<std::size_t> {
+    CLOCHE_ASSIGN(const std::size_t count, files_.read_at(file->get(), at, to));
+    at += count;
+    return count;
+  });
 }
 
 // Also of what was set aside.

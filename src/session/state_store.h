@@ -94,8 +94,8 @@ class StateStore {
                                   Listing& listing);
   Result<std::uint64_t> write_level(const std::string& path, const std::string& head,
                                     const Checkpoint* before, const Checkpoint* now);
-  Result<void> read_level(StateReader& reader, const std::string& path, const std::string& name,
-                          std::string* message);
+  Result<void, Error> read_level(StateReader& reader, const std::string& path,
+                                 const std::string& name);
 
   const std::filesystem::path folder_;
   HostFiles& files_;

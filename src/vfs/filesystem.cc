@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vfs/filesystem.h"
 
+#include "base/check.h"
+
 namespace cloche::vfs {
 
 FsRef::FsRef(FileSystem* fs) noexcept : fs_(fs) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "vfs/checked_operations.h"
 #include "vfs/path_walk.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules that are valid and small, and that compiling takes gigabytes or for ever.
+// Modules that are valid and small, and that compiling takes gigabytes or for ever; and whether
+// somebody still tries.
 #pragma once
 
 #include <cstddef>
@@ -13,5 +14,8 @@ namespace cloche::wasm {
 // With many small `functions` it is time alone that it takes.
 std::vector<std::byte> compile_bomb(std::uint32_t locals, std::uint32_t loops,
                                     std::uint32_t functions = 1);
+
+// Whether a compiler lives that was started by the process `parent`.
+bool compiler_lives(int parent);
 
 }  // namespace cloche::wasm

@@ -64,31 +64,26 @@ std::optional<Footer> read_footer(int fd) {
   return footer;
 }
 
+Error no_program(const std::string& sentence) {
+  return {ErrorKind::sandbox, Errno::noexec, sentence};
+}
+
 }  // namespace
 
-Result<void> compile_to_file(const Engine& engine, std::span<const std::byte> wasm, int fd,
-                             std::string& message) {
-  if (!is_binary(wasm)) {
-    message = "not a WebAssembly program";
-    return Errno::noexec;
-  }
+Result<void, Error> compile_to_file(const Engine& engine, std::span<const std::byte> wasm, int fd) {
+  if (!is_binary(wasm)) return no_program("not a WebAssembly program");
   const std::optional<SplitProgram> split = split_data(wasm);
   const std::span<const std::byte> bytes = split ? std::span(split->wasm) : wasm;
   wasmtime_module_t* made = nullptr;
   const Native<wasmtime_error_t> error(wasmtime_module_new(
       engine.native(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), &made));
   const Native<wasmtime_module_t> module(made);
-  if (error) {
-    message = "not a valid program: " + first_line(message_of(error.get()));
-    return Errno::noexec;
-  }
+  if (error) return no_program("not a valid program: " + first_line(message_of(error.get())));
   ByteVec code;
   const Native<wasmtime_error_t> failed(wasmtime_module_serialize(module.get(), &code));
   if (failed ||
-      !write_file(fd, std::as_bytes(std::span(code.data, code.size)), split ? &*split : nullptr)) {
-    message = "the machine code cannot be written";
-    return Errno::io;
-  }
+      !write_file(fd, std::as_bytes(std::span(code.data, code.size)), split ? &*split : nullptr))
+    return Error(ErrorKind::host, Errno::io, "the machine code cannot be written");
   return {};
 }
 

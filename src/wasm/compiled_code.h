@@ -18,10 +18,9 @@
 
 namespace cloche::wasm {
 
-// Compiles a program and writes its file to `fd`, an empty one. ENOEXEC, with a sentence in
-// `message`, for what is no valid program; EIO when it cannot be written.
-Result<void> compile_to_file(const Engine& engine, std::span<const std::byte> wasm, int fd,
-                             std::string& message);
+// Compiles a program and writes its file to `fd`, an empty one. ENOEXEC for what is no valid
+// program; EIO when it cannot be written.
+Result<void, Error> compile_to_file(const Engine& engine, std::span<const std::byte> wasm, int fd);
 
 struct OpenedCode {
   Native<wasmtime_module_t> module;

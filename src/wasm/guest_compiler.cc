@@ -150,6 +150,10 @@ std::string sentence_in(const UniqueFd& file) {
   return text;
 }
 
+Error refused(const std::string& why, Errno code = Errno::noexec) {
+  return {ErrorKind::sandbox, code, "not compiled: " + why};
+}
+
 }  // namespace
 
 std::uint64_t compile_memory_bytes(std::span<const std::byte> wasm) {
@@ -194,22 +198,18 @@ GuestCompiler::GuestCompiler(Options options)
         return std::move(options);
       }()) {}
 
-Result<UniqueFd> GuestCompiler::compile(std::span<const std::byte> wasm, const CompileFor& whom,
-                                        std::string& message) {
-  if (options_.program.empty()) {
-    message = "not compiled: cloche-compile is not there";
-    return Errno::noexec;
-  }
+Result<UniqueFd, Error> GuestCompiler::compile(std::span<const std::byte> wasm,
+                                               const CompileFor& whom) {
+  if (options_.program.empty()) return refused("cloche-compile is not there");
   const Turn turn(*this, whom);
   if (!turn) return Errno::intr;
   const std::uint64_t memory_bytes =
       std::min(compile_memory_bytes(wasm), options_.memory_limit_bytes);
   MemoryCharge charge(whom.budget);
   if (!charge.add(memory_bytes + memory_bytes / code_part + wasm.size())) {
-    message =
-        fmt::format("not compiled: it needs {} MiB of memory, which the sandbox does not have",
-                    memory_bytes >> 20);
-    return Errno::nomem;
+    return refused(fmt::format("it needs {} MiB of memory, which the sandbox does not have",
+                               memory_bytes >> 20),
+                   Errno::nomem);
   }
   CLOCHE_ASSIGN(const UniqueFd input, memory_file("cloche-wasm"));
   CLOCHE_ASSIGN(UniqueFd code, memory_file("cloche-code"));
@@ -217,28 +217,20 @@ Result<UniqueFd> GuestCompiler::compile(std::span<const std::byte> wasm, const C
   CLOCHE_ASSIGN(const std::unique_ptr<Child> child,
                 start(options_.program, input, code, memory_bytes, options_.cpu_limit));
   while (child->alive()) {
-    if (!whom.given_up()) continue;
-    message = "not compiled: the command was ended";
-    return Errno::intr;
+    if (whom.given_up()) return refused("the command was ended", Errno::intr);
   }
   const std::optional<siginfo_t> end = child->reap();
   // Without a status the file tells: a code file ends with its footer (compiled_code.h).
   if (!end || (end->si_code == CLD_EXITED && end->si_status == protocol::done)) return code;
-  if (end->si_code == CLD_EXITED && end->si_status == protocol::refused) {
-    message = sentence_in(code);
-    return Errno::noexec;
-  }
+  if (end->si_code == CLD_EXITED && end->si_status == protocol::refused)
+    return Error(ErrorKind::sandbox, Errno::noexec, sentence_in(code));
   if (end->si_code != CLD_EXITED && (end->si_status == SIGXCPU || end->si_status == SIGALRM)) {
-    message =
-        fmt::format("not compiled: that takes more than {} seconds", options_.cpu_limit.count());
-    return Errno::noexec;
+    return refused(fmt::format("that takes more than {} seconds", options_.cpu_limit.count()));
   }
-  if (end->si_code == CLD_EXITED && end->si_status == protocol::failed) {
-    message = "not compiled: cloche-compile cannot work here";
-    return Errno::noexec;
-  }
-  message = fmt::format("not compiled: that takes more than {} MiB of memory", memory_bytes >> 20);
-  return Errno::nomem;
+  if (end->si_code == CLD_EXITED && end->si_status == protocol::failed)
+    return refused("cloche-compile cannot work here");
+  return refused(fmt::format("that takes more than {} MiB of memory", memory_bytes >> 20),
+                 Errno::nomem);
 }
 
 }  // namespace cloche::wasm

@@ -55,11 +55,9 @@ class GuestCompiler {
   GuestCompiler(const GuestCompiler&) = delete;
   GuestCompiler& operator=(const GuestCompiler&) = delete;
 
-  // The file of the program's code (compiled_code.h). Errors, with a sentence in `message`: ENOEXEC
-  // for what is no valid program or takes too long, ENOMEM, EINTR when it was given up, EAGAIN when
-  // the host gives no process.
-  Result<UniqueFd> compile(std::span<const std::byte> wasm, const CompileFor& whom,
-                           std::string& message);
+  // The file of the program's code (compiled_code.h). Errors: ENOEXEC for what is no valid program
+  // or takes too long, ENOMEM, EINTR when it was given up, EAGAIN when the host gives no process.
+  Result<UniqueFd, Error> compile(std::span<const std::byte> wasm, const CompileFor& whom);
 
  private:
   class Turn;

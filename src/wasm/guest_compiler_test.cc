@@ -11,9 +11,9 @@
 
 #include <atomic>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
+#include "base/waiting_testing.h"
 #include "wasm/compile_bomb_testing.h"
 #include "wasm/compiled_code.h"
 #include "wasm/wat_testing.h"
@@ -21,6 +21,7 @@
 namespace cloche::wasm {
 namespace {
 
+using cloche::testing::within_a_minute;
 using std::chrono::seconds;
 
 const std::filesystem::path program = CLOCHE_BINARY_DIR "/bin/cloche-compile";
@@ -28,34 +29,11 @@ const std::filesystem::path program = CLOCHE_BINARY_DIR "/bin/cloche-compile";
 constexpr std::string_view answer = R"((module (func (export "f") (result i32) (i32.const 42))
   (memory (export "memory") 1) (data (i32.const 8) "data")))";
 
-// Whether a compiler lives that was started by the process `parent`.
-bool compiler_lives(pid_t parent) {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "cmdline");
-    std::string name, of;
-    if (std::getline(file, name, '\0') && std::getline(file, of, '\0') &&
-        name.ends_with("cloche-compile") && of == std::to_string(parent)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool within_a_minute(const std::function<bool()>& done) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (!done()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
-
 TEST(GuestCompiler, GivesCodeThatRuns) {
   ModuleStore store(test_engine(), {.guest_compiler = std::make_shared<GuestCompiler>(
                                         GuestCompiler::Options{.program = program})});
-  std::string message;
-  const auto module = store.load(from_wat(answer), "answer", &message);
-  ASSERT_TRUE(module) << message;
+  const auto module = store.load(from_wat(answer), "answer");
+  ASSERT_TRUE(module) << module.error().sentence();
   on_guest_thread([&] {
     Linker linker(test_engine());
     const auto guest = Instance::create(*linker.link(*module), {});
@@ -68,21 +46,20 @@ TEST(GuestCompiler, GivesCodeThatRuns) {
 
 TEST(GuestCompiler, SaysWhatIsWrongWithAProgram) {
   GuestCompiler compiler({.program = program});
-  std::string message;
   std::vector<std::byte> bad = from_wat(answer);
   bad[bad.size() / 2] ^= std::byte{0x55};
   bad.resize(bad.size() - 3);
-  EXPECT_EQ(compiler.compile(bad, {}, message).error(), Errno::noexec);
-  EXPECT_TRUE(message.starts_with("not a valid program")) << message;
-  EXPECT_EQ(compiler.compile({}, {}, message).error(), Errno::noexec);
+  const Error why = compiler.compile(bad, {}).error();
+  EXPECT_EQ(why.code(), Errno::noexec);
+  EXPECT_TRUE(why.sentence().starts_with("not a valid program")) << why.sentence();
+  EXPECT_EQ(compiler.compile({}, {}).error().code(), Errno::noexec);
 }
 
 TEST(GuestCompiler, WithoutItsProgramRefuses) {
-  std::string message;
-  EXPECT_EQ(GuestCompiler({}).compile(from_wat(answer), {}, message).error(), Errno::noexec);
-  EXPECT_NE(message.find("cloche-compile"), std::string::npos);
-  EXPECT_FALSE(
-      GuestCompiler({.program = "/nowhere/cloche-compile"}).compile(from_wat(answer), {}, message));
+  const Error why = GuestCompiler({}).compile(from_wat(answer), {}).error();
+  EXPECT_EQ(why.code(), Errno::noexec);
+  EXPECT_NE(why.sentence().find("cloche-compile"), std::string::npos);
+  EXPECT_FALSE(GuestCompiler({.program = "/nowhere/cloche-compile"}).compile(from_wat(answer), {}));
 }
 
 TEST(GuestCompiler, ABombEndsAtTheLimitsOfMemoryAndTime) {
@@ -91,11 +68,11 @@ TEST(GuestCompiler, ABombEndsAtTheLimitsOfMemoryAndTime) {
       {.program = program, .cpu_limit = seconds(2), .memory_limit_bytes = limit});
   for (const auto& bomb : {compile_bomb(2000, 1000), compile_bomb(300, 12'000)}) {
     const auto budget = std::make_shared<MemoryBudget>(std::uint64_t{1} << 30);
-    std::string message;
-    const auto code = compiler.compile(bomb, {.budget = budget, .give_up = {}}, message);
+    const auto code = compiler.compile(bomb, {.budget = budget, .give_up = {}});
     ASSERT_FALSE(code) << bomb.size();
-    EXPECT_TRUE(code.error() == Errno::nomem || code.error() == Errno::noexec) << message;
-    EXPECT_TRUE(message.starts_with("not compiled: that takes more than")) << message;
+    const Error& why = code.error();
+    EXPECT_TRUE(why == Errno::nomem || why == Errno::noexec) << why.sentence();
+    EXPECT_TRUE(why.sentence().starts_with("not compiled: that takes more than")) << why.sentence();
     EXPECT_EQ(budget->used_bytes(), 0U);
   }
   // Of the largest child so far; its text and libraries are shared with others.
@@ -113,8 +90,7 @@ TEST(GuestCompiler, IsChargedToTheBudgetWhileItWorksAndEndsWhenItIsGivenUp) {
                           charged = budget->used_bytes();
                           return compiler_lives(getpid());
                         }};
-  std::string message;
-  EXPECT_EQ(compiler.compile(compile_bomb(2000, 1000), whom, message).error(), Errno::intr);
+  EXPECT_EQ(compiler.compile(compile_bomb(2000, 1000), whom).error().code(), Errno::intr);
   EXPECT_GE(charged, 40U << 20);
   EXPECT_EQ(budget->used_bytes(), 0U);
   EXPECT_FALSE(compiler_lives(getpid()));
@@ -123,35 +99,31 @@ TEST(GuestCompiler, IsChargedToTheBudgetWhileItWorksAndEndsWhenItIsGivenUp) {
 TEST(GuestCompiler, NeedsWhatTheSandboxHas) {
   GuestCompiler compiler({.program = program});
   const auto budget = std::make_shared<MemoryBudget>(32 << 20);
-  std::string message;
-  EXPECT_EQ(compiler.compile(from_wat(answer), {.budget = budget, .give_up = {}}, message).error(),
-            Errno::nomem);
-  EXPECT_NE(message.find("which the sandbox does not have"), std::string::npos);
+  const Error why = compiler.compile(from_wat(answer), {.budget = budget, .give_up = {}}).error();
+  EXPECT_EQ(why.code(), Errno::nomem);
+  EXPECT_NE(why.sentence().find("which the sandbox does not have"), std::string::npos);
 }
 
 TEST(GuestCompiler, FewWorkAtATimeAndWhoWaitsCanGiveUp) {
   GuestCompiler compiler({.program = program, .max_at_once = 1});
   std::atomic<bool> stop = false;
   std::thread first([&] {
-    std::string message;
     const CompileFor whom{.budget = nullptr, .give_up = [&] { return stop.load(); }};
-    EXPECT_EQ(compiler.compile(compile_bomb(2000, 1000), whom, message).error(), Errno::intr);
+    EXPECT_EQ(compiler.compile(compile_bomb(2000, 1000), whom).error().code(), Errno::intr);
   });
   EXPECT_TRUE(within_a_minute([] { return compiler_lives(getpid()); }));
   int looks = 0;
-  std::string message;
   const CompileFor waiting{.budget = nullptr, .give_up = [&] { return ++looks > 3; }};
-  EXPECT_EQ(compiler.compile(from_wat(answer), waiting, message).error(), Errno::intr);
+  EXPECT_EQ(compiler.compile(from_wat(answer), waiting).error().code(), Errno::intr);
   stop = true;
   first.join();
-  EXPECT_TRUE(compiler.compile(from_wat(answer), {}, message)) << message;
+  EXPECT_TRUE(compiler.compile(from_wat(answer), {}));
 }
 
 TEST(GuestCompiler, DiesWithItsParent) {
   const pid_t parent = fork();
   if (parent == 0) {
-    std::string message;
-    (void)GuestCompiler({.program = program}).compile(compile_bomb(2000, 1000), {}, message);
+    (void)GuestCompiler({.program = program}).compile(compile_bomb(2000, 1000), {});
     _exit(0);
   }
   ASSERT_GT(parent, 0);

@@ -195,29 +195,24 @@ Instance::Instance(std::shared_ptr<const LinkedModule> module, const InstanceOpt
 
 Instance::~Instance() { CLOCHE_CHECK(depth_ == 0); }
 
-Result<std::unique_ptr<Instance>> Instance::create(std::shared_ptr<const LinkedModule> module,
-                                                   const InstanceOptions& options,
-                                                   std::string* message) {
+Result<std::unique_ptr<Instance>, Error> Instance::create(
+    std::shared_ptr<const LinkedModule> module, const InstanceOptions& options) {
   std::unique_ptr<Instance> instance(new Instance(std::move(module), options));
-  std::string reason;
-  if (auto done = instance->instantiate(reason); !done) {
-    if (message != nullptr) *message = std::move(reason);
-    return done.error();
-  }
+  CLOCHE_TRY(instance->instantiate());
   return instance;
 }
 
-Result<void> Instance::instantiate(std::string& message) {
+Result<void, Error> Instance::instantiate() {
   const std::uint64_t first_bytes = module().info().memory_min_pages * wasm_page_bytes;
+  const auto failed = [](Errno code, const std::string& sentence) {
+    return Error(ErrorKind::sandbox, code, sentence);
+  };
   if (first_bytes > memory_limit_bytes_) {
-    message =
-        fmt::format("needs {} bytes of memory, the limit is {}", first_bytes, memory_limit_bytes_);
-    return Errno::nomem;
+    return failed(Errno::nomem, fmt::format("needs {} bytes of memory, the limit is {}",
+                                            first_bytes, memory_limit_bytes_));
   }
-  if (!engine_charge_.add(module().info().engine_bytes)) {
-    message = "its tables and functions need more memory than there is";
-    return Errno::nomem;
-  }
+  if (!engine_charge_.add(module().info().engine_bytes))
+    return failed(Errno::nomem, "its tables and functions need more memory than there is");
   const MemoryScope scope(engine_charge_.budget(), &module().initial_memory());
   // A start function is guest code: it wants the stack of one.
   ++depth_;
@@ -227,8 +222,8 @@ Result<void> Instance::instantiate(std::string& message) {
   --depth_;
   if (error != nullptr || trap != nullptr) {
     const bool start_ended = trap != nullptr || state_->unwinding || state_->epoch_unhandled;
-    message = state_->end_of_call(false, error, trap).message;
-    return start_ended ? Errno::noexec : Errno::nomem;
+    return failed(start_ended ? Errno::noexec : Errno::nomem,
+                  state_->end_of_call(false, error, trap).message);
   }
   wasmtime_extern_t item;
   static constexpr std::string_view name = "memory";

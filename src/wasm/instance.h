@@ -56,9 +56,8 @@ class Instance {
 
   // ENOMEM when the program's first memory is beyond the limit or the budget, or the host has no
   // address space; ENOEXEC when its start function traps.
-  static Result<std::unique_ptr<Instance>> create(std::shared_ptr<const LinkedModule> module,
-                                                  const InstanceOptions& options,
-                                                  std::string* message = nullptr);
+  static Result<std::unique_ptr<Instance>, Error> create(std::shared_ptr<const LinkedModule> module,
+                                                         const InstanceOptions& options);
   ~Instance();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
@@ -114,7 +113,7 @@ class Instance {
   struct State;
 
   Instance(std::shared_ptr<const LinkedModule> module, const InstanceOptions& options);
-  Result<void> instantiate(std::string& message);
+  Result<void, Error> instantiate();
   void apply_limits() noexcept;
 
   std::shared_ptr<const LinkedModule> module_;

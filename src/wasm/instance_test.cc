@@ -171,17 +171,16 @@ TEST_F(InstanceTest, MemoryGrowsToItsLimitAndNoFurther) {
 }
 
 TEST_F(InstanceTest, AProgramTooBigForTheLimitIsNotMade) {
-  std::string message;
   const auto guest = Instance::create(guests.link(R"((module (memory (export "memory") 100)))"),
-                                      {.memory_limit_bytes = 65536}, &message);
-  EXPECT_EQ(guest.error(), Errno::nomem);
-  EXPECT_THAT(message, testing::HasSubstr("6553600"));
+                                      {.memory_limit_bytes = 65536});
+  EXPECT_EQ(guest.error().code(), Errno::nomem);
+  EXPECT_THAT(guest.error().sentence(), testing::HasSubstr("6553600"));
 }
 
 TEST_F(InstanceTest, AHiddenMemoryIsLimitedToo) {
   const auto guest =
       Instance::create(guests.link(R"((module (memory 100)))"), {.memory_limit_bytes = 65536});
-  EXPECT_EQ(guest.error(), Errno::nomem);
+  EXPECT_EQ(guest.error().code(), Errno::nomem);
 }
 
 TEST_F(InstanceTest, TablesAreLimited) {
@@ -237,11 +236,10 @@ TEST_F(InstanceTest, ManyExceptionsNeedNoMemory) {
 
 TEST_F(InstanceTest, ATrapInTheStartFunctionIsAnErrorOfCreate) {
   on_guest_thread([&] {
-    std::string message;
     const auto guest =
-        Instance::create(guests.link("(module (func $f unreachable) (start $f))"), {}, &message);
-    EXPECT_EQ(guest.error(), Errno::noexec);
-    EXPECT_THAT(message, testing::HasSubstr("unreachable"));
+        Instance::create(guests.link("(module (func $f unreachable) (start $f))"), {});
+    EXPECT_EQ(guest.error().code(), Errno::noexec);
+    EXPECT_THAT(guest.error().sentence(), testing::HasSubstr("unreachable"));
   });
 }
 
@@ -476,17 +474,17 @@ TEST_F(InstanceTest, AProgramWithUnknownImportsIsRefused) {
   const auto module =
       guests.store.load(from_wat(R"((module (import "env" "magic" (func (param i32)))))"), "odd");
   ASSERT_TRUE(module);
-  std::string message;
-  EXPECT_EQ(guests.linker.link(*module, &message).error(), Errno::noexec);
-  EXPECT_THAT(message, testing::HasSubstr("env.magic"));
+  const Error why = guests.linker.link(*module).error();
+  EXPECT_EQ(why.code(), Errno::noexec);
+  EXPECT_THAT(why.sentence(), testing::HasSubstr("env.magic"));
 }
 
 TEST_F(InstanceTest, AnImportOfAnotherTypeIsRefused) {
   const auto module =
       guests.store.load(from_wat(R"((module (import "test" "add" (func (param i64)))))"), "odd");
-  std::string message;
-  EXPECT_EQ(guests.linker.link(*module, &message).error(), Errno::noexec);
-  EXPECT_FALSE(message.empty());
+  const Error why = guests.linker.link(*module).error();
+  EXPECT_EQ(why.code(), Errno::noexec);
+  EXPECT_NE(why.sentence(), "");
 }
 
 TEST_F(InstanceTest, AMissingInterfaceFunctionAnswersNotImplementedAndIsTold) {

@@ -65,6 +65,22 @@ Native<wasm_functype_t> make_type(const HostFunction& function) {
   return Native<wasm_functype_t>(wasm_functype_new(&parameters, &results));
 }
 
+class ImportTypes {
+ public:
+  explicit ImportTypes(const Module& module) { wasmtime_module_imports(module.native(), &types_); }
+  ~ImportTypes() { wasm_importtype_vec_delete(&types_); }
+  ImportTypes(const ImportTypes&) = delete;
+  ImportTypes& operator=(const ImportTypes&) = delete;
+  std::span<wasm_importtype_t* const> all() const { return {types_.data, types_.size}; }
+
+ private:
+  wasm_importtype_vec_t types_{};
+};
+
+Error unlinkable(const std::string& sentence) {
+  return {ErrorKind::sandbox, Errno::noexec, sentence};
+}
+
 }  // namespace
 
 LinkedModule::LinkedModule(Engine& engine, std::shared_ptr<const Module> module,
@@ -97,71 +113,51 @@ void Linker::define(const HostFunction& function) {
   CLOCHE_CHECK(error == nullptr);
 }
 
-// Adds to `linker` what `module` imports and nobody defined. False for an import that we cannot
-// stand in for.
-bool Linker::define_missing(wasmtime_linker* linker, const Module& module,
-                            std::string& message) const {
-  wasm_importtype_vec_t imports;
-  wasmtime_module_imports(module.native(), &imports);
-  bool good = true;
+// Adds to `linker` what `module` imports and nobody defined, as far as there can be a stand-in.
+Result<void, Error> Linker::define_missing(wasmtime_linker* linker, const Module& module) const {
+  const ImportTypes imports(module);
   std::set<std::pair<std::string, std::string>> done;
-  for (std::size_t i = 0; i < imports.size && good; ++i) {
-    const std::string from(view_of(wasm_importtype_module(imports.data[i])));
-    const std::string name(view_of(wasm_importtype_name(imports.data[i])));
+  for (const wasm_importtype_t* import : imports.all()) {
+    const std::string from(view_of(wasm_importtype_module(import)));
+    const std::string name(view_of(wasm_importtype_name(import)));
     if (defined_.contains(std::pair(from, name))) continue;
-    const auto* type = wasm_externtype_as_functype_const(wasm_importtype_type(imports.data[i]));
-    if (type == nullptr || !is_interface(from)) {
-      message = fmt::format("imports {}.{}, which is not there", from, name);
-      good = false;
-    } else if (done.emplace(from, name).second) {
-      const auto* results = wasm_functype_results(type);
-      const bool has_result = results->size == 1 && wasm_valtype_kind(results->data[0]) == WASM_I32;
-      if (results->size > 0 && !has_result) {
-        message = fmt::format("imports {}.{} with results that it does not have", from, name);
-        good = false;
-        break;
-      }
-      auto* missing = new MissingFunction{fmt::format("{}.{}", from, name), on_missing_, has_result,
-                                          from == "linux" ? linux_nosys : wasi_nosys};
-      Native<wasmtime_error_t> error(wasmtime_linker_define_func_unchecked(
-          linker, from.data(), from.size(), name.data(), name.size(), type, call_missing, missing,
-          delete_missing));
-      if (error) {
-        message = message_of(error.get());
-        good = false;
-      }
+    const auto* type = wasm_externtype_as_functype_const(wasm_importtype_type(import));
+    if (type == nullptr || !is_interface(from))
+      return unlinkable(fmt::format("imports {}.{}, which is not there", from, name));
+    if (!done.emplace(from, name).second) continue;
+    const auto* results = wasm_functype_results(type);
+    const bool has_result = results->size == 1 && wasm_valtype_kind(results->data[0]) == WASM_I32;
+    if (results->size > 0 && !has_result) {
+      return unlinkable(
+          fmt::format("imports {}.{} with results that it does not have", from, name));
     }
+    auto* missing = new MissingFunction{fmt::format("{}.{}", from, name), on_missing_, has_result,
+                                        from == "linux" ? linux_nosys : wasi_nosys};
+    const Native<wasmtime_error_t> error(wasmtime_linker_define_func_unchecked(
+        linker, from.data(), from.size(), name.data(), name.size(), type, call_missing, missing,
+        delete_missing));
+    if (error) return unlinkable(message_of(error.get()));
   }
-  wasm_importtype_vec_delete(&imports);
-  return good;
+  return {};
 }
 
-Result<wasmtime_instance_pre*> Linker::resolve(const Module& module, std::string& message) const {
+Result<wasmtime_instance_pre*, Error> Linker::resolve(const Module& module) const {
   const bool complete =
       std::ranges::all_of(module.info().imports, [this](const ModuleImport& item) {
         return defined_.contains(std::pair(item.module, item.name));
       });
-  wasmtime_linker_t* own = nullptr;
-  if (!complete) {
-    own = wasmtime_linker_clone(native_);
-    if (!define_missing(own, module, message)) {
-      wasmtime_linker_delete(own);
-      return Errno::noexec;
-    }
-  }
+  std::unique_ptr<wasmtime_linker_t, decltype(&wasmtime_linker_delete)> own(
+      complete ? nullptr : wasmtime_linker_clone(native_), wasmtime_linker_delete);
+  if (own) CLOCHE_TRY(define_missing(own.get(), module));
   wasmtime_instance_pre_t* pre = nullptr;
-  Native<wasmtime_error_t> error(
-      wasmtime_linker_instantiate_pre(complete ? native_ : own, module.native(), &pre));
-  if (own != nullptr) wasmtime_linker_delete(own);
-  if (error) {
-    message = message_of(error.get());
-    return Errno::noexec;
-  }
+  const Native<wasmtime_error_t> error(
+      wasmtime_linker_instantiate_pre(own ? own.get() : native_, module.native(), &pre));
+  if (error) return unlinkable(message_of(error.get()));
   return pre;
 }
 
-Result<std::shared_ptr<const LinkedModule>> Linker::link(std::shared_ptr<const Module> module,
-                                                         std::string* message) {
+Result<std::shared_ptr<const LinkedModule>, Error> Linker::link(
+    std::shared_ptr<const Module> module) {
   const std::lock_guard lock(mutex_);
   frozen_ = true;
   if (const auto it = linked_.find(module.get()); it != linked_.end()) {
@@ -169,14 +165,9 @@ Result<std::shared_ptr<const LinkedModule>> Linker::link(std::shared_ptr<const M
   }
   std::erase_if(linked_, [](const auto& entry) { return entry.second.expired(); });
 
-  std::string reason;
-  auto pre = resolve(*module, reason);
-  if (!pre) {
-    if (message != nullptr) *message = std::move(reason);
-    return pre.error();
-  }
+  CLOCHE_ASSIGN(wasmtime_instance_pre * pre, resolve(*module));
   const Module* key = module.get();
-  auto linked = std::make_shared<const LinkedModule>(engine_, std::move(module), *pre);
+  auto linked = std::make_shared<const LinkedModule>(engine_, std::move(module), pre);
   linked_[key] = linked;
   return linked;
 }

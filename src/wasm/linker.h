@@ -62,16 +62,15 @@ class Linker {
   void define(const HostFunction& function);
 
   // Any thread. The same Module gives the same LinkedModule for as long as that lives.
-  Result<std::shared_ptr<const LinkedModule>> link(std::shared_ptr<const Module> module,
-                                                   std::string* message = nullptr);
+  Result<std::shared_ptr<const LinkedModule>, Error> link(std::shared_ptr<const Module> module);
 
   // Told "module.name" of an interface function that a guest calls and that nobody defined. Any
   // thread. Set before the first link.
   void set_on_missing(OnMissing on_missing);
 
  private:
-  Result<wasmtime_instance_pre*> resolve(const Module& module, std::string& message) const;
-  bool define_missing(wasmtime_linker* linker, const Module& module, std::string& message) const;
+  Result<wasmtime_instance_pre*, Error> resolve(const Module& module) const;
+  Result<void, Error> define_missing(wasmtime_linker* linker, const Module& module) const;
 
   Engine& engine_;
   wasmtime_linker* native_;

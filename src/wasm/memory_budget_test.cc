@@ -3,10 +3,8 @@
 #include "wasm/memory_budget.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <fstream>
-
+#include "base/resident_memory.h"
 #include "wasm/initial_memory.h"
 #include "wasm/module_limits.h"
 #include "wasm/wat_testing.h"
@@ -16,12 +14,6 @@ namespace {
 
 constexpr std::uint64_t page = 65536;
 constexpr std::uint64_t mib = 1 << 20;
-
-std::uint64_t resident_bytes() {
-  std::uint64_t total = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> total >> resident;
-  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
 
 class BudgetTest : public ::testing::Test {
  protected:
@@ -83,9 +75,9 @@ TEST_F(BudgetTest, AllInstancesOfABudgetShareIt) {
     const auto module = guests.link(R"((module (memory (export "memory") 100)))");
     std::vector<std::unique_ptr<Instance>> made;
     for (int i = 0; i < 2; ++i) made.push_back(guests.make(module, charged()));
-    std::string message;
-    EXPECT_EQ(Instance::create(module, charged(), &message).error(), Errno::nomem);
-    EXPECT_NE(message.find("no more memory"), std::string::npos) << message;
+    const Error why = Instance::create(module, charged()).error();
+    EXPECT_EQ(why.code(), Errno::nomem);
+    EXPECT_NE(why.sentence().find("no more memory"), std::string::npos) << why.sentence();
     made.pop_back();
     EXPECT_TRUE(Instance::create(module, charged()));
   });
@@ -139,7 +131,7 @@ TEST_F(BudgetTest, TablesAreChargedAsLongAsTheyMayBecome) {
     const auto module = guests.link("(module (table 1 funcref) (table 1 exnref))");
     std::vector<std::unique_ptr<Instance>> made;
     for (int i = 0; i < 2; ++i) made.push_back(guests.make(module, charged()));
-    EXPECT_EQ(Instance::create(module, charged()).error(), Errno::nomem);
+    EXPECT_EQ(Instance::create(module, charged()).error().code(), Errno::nomem);
   });
 }
 

@@ -64,12 +64,50 @@ bool copy_file(int from, int to) {
   }
 }
 
+Error refused(Errno code, const std::string& sentence) {
+  return {ErrorKind::sandbox, code, sentence};
+}
+
+HostError uncompiled(const std::filesystem::path& program, const Error& why) {
+  return HostError(fmt::format("cannot compile {}: {}", program.string(), why.sentence()),
+                   why.code());
+}
+
 }  // namespace
 
 struct ModuleStore::Entry {
   std::timed_mutex busy;  // held by the thread that compiles or loads it
   std::weak_ptr<const Module> module;
   std::shared_ptr<const Module> kept;  // for the programs of the host
+  std::size_t users = 0;               // calls of get(); under the store's mutex
+};
+
+// The entry of a digest, which is not forgotten meanwhile.
+class ModuleStore::EntryUse {
+ public:
+  EntryUse(ModuleStore& store, const Digest& digest) : store_(store) {
+    const std::lock_guard lock(store_.mutex_);
+    if (store_.entries_.size() > 4 * recent_guest_modules) {
+      std::erase_if(store_.entries_, [](const auto& item) {
+        return item.second->users == 0 && item.second->module.expired();
+      });
+    }
+    auto& entry = store_.entries_[digest];
+    if (!entry) entry = std::make_shared<Entry>();
+    entry_ = entry.get();
+    ++entry_->users;
+  }
+  ~EntryUse() {
+    const std::lock_guard lock(store_.mutex_);
+    --entry_->users;
+  }
+  EntryUse(const EntryUse&) = delete;
+  EntryUse& operator=(const EntryUse&) = delete;
+  Entry* operator->() const noexcept { return entry_; }
+
+ private:
+  ModuleStore& store_;
+  Entry* entry_;
 };
 
 struct ModuleStore::Request {
@@ -108,26 +146,17 @@ std::filesystem::path ModuleStore::code_path(const Request& request) const {
   return (request.from_host ? folder : folder / guest_folder) / code_name(request.digest);
 }
 
-Result<std::shared_ptr<const Module>> ModuleStore::load(const std::filesystem::path& path,
-                                                        std::string* message) {
-  std::string ignored;
-  std::string& reason = message != nullptr ? *message : ignored;
+ModuleStore::Loaded ModuleStore::load(const std::filesystem::path& path) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status;
   if (!fd || fstat(fd.get(), &status) != 0) {
-    const int failed = errno;
-    reason = fmt::format("cannot open {}: {}", path.string(), std::strerror(failed));
-    return errno_from_host(failed);
+    return HostError::from_errno("cannot open " + path.string(), errno);
   }
-  if (!S_ISREG(status.st_mode)) {
-    reason = fmt::format("{} is not a file", path.string());
-    return Errno::acces;
-  }
+  if (!S_ISREG(status.st_mode))
+    return HostError(fmt::format("{} is not a file", path.string()), Errno::acces);
   const FileIdentity identity(status);
-  if (identity.size > max_module_bytes) {
-    reason = fmt::format("{} is too big for a program", path.string());
-    return Errno::fbig;
-  }
+  if (identity.size > max_module_bytes)
+    return HostError(fmt::format("{} is too big for a program", path.string()), Errno::fbig);
 
   std::optional<MappedFile> file;
   const auto bytes = [&] {
@@ -149,47 +178,26 @@ Result<std::shared_ptr<const Module>> ModuleStore::load(const std::filesystem::p
               .wasm_bytes = known->wasm_bytes,
               .name = path.stem().string(),
               .wasm = checked_bytes,
-              .from_host = true},
-             reason);
+              .from_host = true});
 }
 
-Result<std::shared_ptr<const Module>> ModuleStore::load(std::span<const std::byte> wasm,
-                                                        std::string_view name, std::string* message,
-                                                        const CompileFor& whom) {
-  std::string ignored;
-  std::string& reason = message != nullptr ? *message : ignored;
-  if (wasm.size() > max_guest_module_bytes) {
-    reason = fmt::format("{} is too big for a program", name);
-    return Errno::fbig;
-  }
-  if (const auto problem = beyond_limits(wasm)) {
-    reason = fmt::format("{} is too big for a program: {}", name, *problem);
-    return Errno::noexec;
-  }
+ModuleStore::Loaded ModuleStore::load(std::span<const std::byte> wasm, std::string_view name,
+                                      const CompileFor& whom) {
+  if (wasm.size() > max_guest_module_bytes)
+    return refused(Errno::fbig, fmt::format("{} is too big for a program", name));
+  if (const auto problem = beyond_limits(wasm))
+    return refused(Errno::noexec, fmt::format("{} is too big for a program: {}", name, *problem));
   return get({.digest = sha256(wasm),
               .wasm_bytes = wasm.size(),
               .name = std::string(name),
               .wasm = [wasm] { return wasm; },
               .from_host = false,
               .whom = &whom,
-              .engine_bytes = engine_bytes_of(wasm)},
-             reason);
+              .engine_bytes = engine_bytes_of(wasm)});
 }
 
-Result<std::shared_ptr<const Module>> ModuleStore::get(const Request& request,
-                                                       std::string& message) {
-  std::shared_ptr<Entry> entry;
-  {
-    const std::lock_guard lock(mutex_);
-    if (entries_.size() > 4 * recent_guest_modules) {
-      std::erase_if(entries_, [](const auto& item) {
-        return item.second.use_count() == 1 && item.second->module.expired();
-      });
-    }
-    auto& place = entries_[request.digest];
-    if (!place) place = std::make_shared<Entry>();
-    entry = place;
-  }
+ModuleStore::Loaded ModuleStore::get(const Request& request) {
+  const EntryUse entry(*this, request.digest);
   std::shared_ptr<const Module> module;
   {
     std::unique_lock busy(entry->busy, std::defer_lock);
@@ -198,7 +206,7 @@ Result<std::shared_ptr<const Module>> ModuleStore::get(const Request& request,
     }
     module = entry->module.lock();
     if (!module) {
-      auto made = get_from_disk_or_compile(request, message);
+      auto made = get_from_disk_or_compile(request);
       if (!made) return made.error();
       module = *made;
       entry->module = module;
@@ -222,11 +230,10 @@ void ModuleStore::keep_recent(const std::shared_ptr<const Module>& module) {
   }
 }
 
-Result<std::shared_ptr<const Module>> ModuleStore::get_from_disk_or_compile(const Request& request,
-                                                                            std::string& message) {
+ModuleStore::Loaded ModuleStore::get_from_disk_or_compile(const Request& request) {
   if (options_.cache_folder.empty()) {
     if (auto shipped = open_shipped(request)) return shipped;
-    return compile_and_keep(request, message);
+    return compile_and_keep(request);
   }
   if (auto cached = open_cached(request)) return cached;
   if (auto shipped = open_shipped(request)) return shipped;
@@ -235,20 +242,18 @@ Result<std::shared_ptr<const Module>> ModuleStore::get_from_disk_or_compile(cons
   if (lock) {
     if (auto cached = open_cached(request)) return cached;  // another process made it meanwhile
   }
-  return compile_and_keep(request, message);
+  return compile_and_keep(request);
 }
 
-Result<std::shared_ptr<const Module>> ModuleStore::compile_and_keep(const Request& request,
-                                                                    std::string& message) {
-  CLOCHE_ASSIGN(const UniqueFd code, compile(request, message));
+ModuleStore::Loaded ModuleStore::compile_and_keep(const Request& request) {
+  CLOCHE_ASSIGN(const UniqueFd code, compile(request));
   // Code that is mapped from a file on disk is shared by all processes and can be dropped by the
   // kernel under pressure.
   if (keep(request, code)) {
     if (auto cached = open_cached(request)) return cached;
   }
   if (auto module = open_module(code, request, request.wasm_bytes)) return module;
-  message = fmt::format("{} was compiled, and cannot be used", request.name);
-  return Errno::noexec;
+  return refused(Errno::noexec, fmt::format("{} was compiled, and cannot be used", request.name));
 }
 
 std::shared_ptr<const Module> ModuleStore::open_cached(const Request& request) {
@@ -288,9 +293,8 @@ std::shared_ptr<const Module> ModuleStore::open_shipped(const Request& request) 
 }
 
 void ModuleStore::ship(const std::filesystem::path& program, const std::filesystem::path& folder) {
-  std::string message;
-  const auto module = load(program, &message);
-  if (!module) throw HostError("cannot compile " + program.string() + ": " + message);
+  const auto module = load(program);
+  if (!module) throw uncompiled(program, module.error());
   const Digest& digest = (*module)->info().digest;
   std::filesystem::create_directories(folder);
   const std::filesystem::path target = folder / (to_hex(digest) + ".code");
@@ -314,14 +318,12 @@ void ModuleStore::copy_code(const std::filesystem::path& program, const Digest& 
     if (!wasm || fstat(wasm.get(), &status) != 0)
       throw HostError::from_errno("cannot read " + program.string(), errno);
     const MappedFile mapped(wasm.get(), static_cast<std::uint64_t>(status.st_size));
-    std::string message;
     auto compiled = compile({.digest = digest,
                              .wasm_bytes = mapped.bytes().size(),
                              .name = program.stem().string(),
                              .wasm = [&] { return mapped.bytes(); },
-                             .from_host = true},
-                            message);
-    if (!compiled) throw HostError("cannot compile " + program.string() + ": " + message);
+                             .from_host = true});
+    if (!compiled) throw uncompiled(program, compiled.error());
     code = *std::move(compiled);
   }
   std::filesystem::path part = target;
@@ -332,21 +334,16 @@ void ModuleStore::copy_code(const std::filesystem::path& program, const Digest& 
 }
 
 // The code file of the program, in memory.
-Result<UniqueFd> ModuleStore::compile(const Request& request, std::string& message) {
+Result<UniqueFd, Error> ModuleStore::compile(const Request& request) {
   const auto wasm = request.wasm();
   if (options_.on_compile) options_.on_compile(request.name, wasm.size());
   if (!request.from_host && options_.guest_compiler)
-    return options_.guest_compiler->compile(wasm, *request.whom, message);
+    return options_.guest_compiler->compile(wasm, *request.whom);
   UniqueFd file(memfd_create("cloche-code", MFD_CLOEXEC));
-  if (!file) {
-    const int failed = errno;
-    message = fmt::format("no memory for the code of {}: {}", request.name, std::strerror(failed));
-    return errno_from_host(failed);
-  }
-  std::string reason;
-  if (const auto done = compile_to_file(engine_, wasm, file.get(), reason); !done) {
-    message = fmt::format("{} is {}", request.name, reason);
-    return done.error();
+  if (!file) return HostError::from_errno("no memory for the code of " + request.name, errno);
+  if (const auto done = compile_to_file(engine_, wasm, file.get()); !done) {
+    const Error& why = done.error();
+    return Error(why.kind(), why.code(), fmt::format("{} is {}", request.name, why.sentence()));
   }
   return file;
 }

@@ -66,20 +66,18 @@ class ModuleStore {
   ModuleStore(const ModuleStore&) = delete;
   ModuleStore& operator=(const ModuleStore&) = delete;
 
-  // The program in a file of the host. `message`, when given, gets one sentence on failure. Errors:
-  // those of open; ENOEXEC; EFBIG beyond max_module_bytes. An unchanged file (inode, size, times)
-  // that was loaded before on this machine is not read again. The store keeps the module until its
-  // end.
-  Result<std::shared_ptr<const Module>> load(const std::filesystem::path& path,
-                                             std::string* message = nullptr);
+  using Loaded = Result<std::shared_ptr<const Module>, Error>;
+
+  // The program in a file of the host. Errors: those of open; ENOEXEC; EFBIG beyond
+  // max_module_bytes. An unchanged file (inode, size, times) that was loaded before on this machine
+  // is not read again. The store keeps the module until its end.
+  Loaded load(const std::filesystem::path& path);
 
   // The program in these bytes (a guest's file). `name` is for on_compile. Errors: ENOEXEC (also
   // for what module_limits.h says is too big); EFBIG beyond max_guest_module_bytes; those of
   // GuestCompiler. The store keeps the last few of these, of max_guest_module_bytes together. Who
   // waits for another one's compiler can give up too.
-  Result<std::shared_ptr<const Module>> load(std::span<const std::byte> wasm, std::string_view name,
-                                             std::string* message = nullptr,
-                                             const CompileFor& whom = {});
+  Loaded load(std::span<const std::byte> wasm, std::string_view name, const CompileFor& whom = {});
 
   // Writes the machine code of a program of the host into `folder`, for the shipped_folder of
   // stores elsewhere. For a store with a portable engine. Throws HostError.
@@ -89,11 +87,11 @@ class ModuleStore {
 
  private:
   struct Entry;
+  class EntryUse;
   struct Request;
 
-  Result<std::shared_ptr<const Module>> get(const Request& request, std::string& message);
-  Result<std::shared_ptr<const Module>> get_from_disk_or_compile(const Request& request,
-                                                                 std::string& message);
+  Loaded get(const Request& request);
+  Loaded get_from_disk_or_compile(const Request& request);
   std::shared_ptr<const Module> open_cached(const Request& request);
   std::shared_ptr<const Module> open_code(const std::filesystem::path& path,
                                           const Request& request);
@@ -101,9 +99,8 @@ class ModuleStore {
                                             std::uint64_t wasm_bytes);
   void keep_recent(const std::shared_ptr<const Module>& module);
   std::shared_ptr<const Module> open_shipped(const Request& request);
-  Result<std::shared_ptr<const Module>> compile_and_keep(const Request& request,
-                                                         std::string& message);
-  Result<UniqueFd> compile(const Request& request, std::string& message);
+  Loaded compile_and_keep(const Request& request);
+  Result<UniqueFd, Error> compile(const Request& request);
   bool keep(const Request& request, const UniqueFd& code);
   void copy_code(const std::filesystem::path& program, const Digest& digest,
                  const std::filesystem::path& target);

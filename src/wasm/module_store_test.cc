@@ -53,12 +53,12 @@ class ModuleStoreTest : public testing::Test {
   }
 
   // Loads in a store of its own, as another process would.
-  Result<std::shared_ptr<const Module>> load_anew(std::string_view wat) {
+  ModuleStore::Loaded load_anew(std::string_view wat) {
     ModuleStore store(test_engine(), options());
     return store.load(from_wat(wat), "test");
   }
 
-  static bool works(const Result<std::shared_ptr<const Module>>& module) {
+  static bool works(const ModuleStore::Loaded& module) {
     if (!module) return false;
     bool good = false;
     on_guest_thread([&] {
@@ -333,26 +333,25 @@ TEST_F(ModuleStoreTest, AFileIsRememberedWhenItIsOlderThanTheGrainOfTheClock) {
 
 TEST_F(ModuleStoreTest, FilesThatAreNoneOfOursAreErrors) {
   ModuleStore store(test_engine(), options());
-  std::string message;
-  EXPECT_EQ(store.load(folder / "absent.wasm", &message).error(), Errno::noent);
-  EXPECT_THAT(message, testing::HasSubstr("absent.wasm"));
-  EXPECT_EQ(store.load(folder, &message).error(), Errno::acces);
+  const Error absent = store.load(folder / "absent.wasm").error();
+  EXPECT_EQ(absent.code(), Errno::noent);
+  EXPECT_THAT(absent.sentence(), testing::HasSubstr("absent.wasm"));
+  EXPECT_EQ(store.load(folder).error().code(), Errno::acces);
   const auto empty = folder / "empty";
   std::ofstream(empty).close();
-  EXPECT_EQ(store.load(empty, &message).error(), Errno::noexec);
+  EXPECT_EQ(store.load(empty).error().code(), Errno::noexec);
   std::filesystem::resize_file(empty, max_module_bytes + 1);
-  EXPECT_EQ(store.load(empty, &message).error(), Errno::fbig);
+  EXPECT_EQ(store.load(empty).error().code(), Errno::fbig);
 }
 
 class BadProgramTest : public ModuleStoreTest, public testing::WithParamInterface<std::string> {};
 
 TEST_P(BadProgramTest, IsENOEXECWithASentence) {
   ModuleStore store(test_engine(), options());
-  std::string message;
-  const auto module = store.load(std::as_bytes(std::span(GetParam())), "guest", &message);
+  const auto module = store.load(std::as_bytes(std::span(GetParam())), "guest");
   ASSERT_FALSE(module);
-  EXPECT_EQ(module.error(), Errno::noexec);
-  EXPECT_THAT(message, testing::HasSubstr("guest"));
+  EXPECT_EQ(module.error().code(), Errno::noexec);
+  EXPECT_THAT(module.error().sentence(), testing::HasSubstr("guest"));
   EXPECT_TRUE(cached(".code").empty());
 }
 
@@ -374,7 +373,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(ModuleStoreTest, GuestProgramsHaveASizeLimit) {
   ModuleStore store(test_engine(), options());
   const std::vector<std::byte> bytes(max_guest_module_bytes + 1);
-  EXPECT_EQ(store.load(bytes, "big").error(), Errno::fbig);
+  EXPECT_EQ(store.load(bytes, "big").error().code(), Errno::fbig);
 }
 
 }  // namespace

@@ -36,20 +36,20 @@ void on_guest_thread(const std::function<void()>& body) {
 }
 
 std::shared_ptr<const LinkedModule> GuestMaker::link(std::string_view wat) {
-  std::string message;
-  const auto module = store.load(from_wat(wat), "test", &message);
-  EXPECT_TRUE(module) << message;
-  if (!module) return nullptr;
-  const auto linked = linker.link(*module, &message);
-  EXPECT_TRUE(linked) << message;
+  const auto module = store.load(from_wat(wat), "test");
+  if (!module) {
+    ADD_FAILURE() << module.error().sentence();
+    return nullptr;
+  }
+  const auto linked = linker.link(*module);
+  if (!linked) ADD_FAILURE() << linked.error().sentence();
   return linked ? *linked : nullptr;
 }
 
 std::unique_ptr<Instance> GuestMaker::make(const std::shared_ptr<const LinkedModule>& module,
                                            const InstanceOptions& options) {
-  std::string message;
-  auto instance = Instance::create(module, options, &message);
-  EXPECT_TRUE(instance) << message;
+  auto instance = Instance::create(module, options);
+  if (!instance) ADD_FAILURE() << instance.error().sentence();
   return instance ? *std::move(instance) : nullptr;
 }
 

@@ -207,8 +207,7 @@ class Sandboxes(WithServer):
         gone, kept = Box(self.server, timeout=0), Box(self.server, timeout=0, autoPause=True, autoResume={"enabled": True})
         while gone.rest("GET")[0] != 404 or kept.rest("GET")[1]["state"] != "paused":
             pass
-        self.assertEqual(kept.agent("GET", "/health")[0], 204)  # and so it goes on, for no time
-        self.assertEqual(kept.rest("POST", "/connect", {"timeout": 60})[0] // 100, 2)
+        self.assertEqual(kept.agent("GET", "/health")[0], 204)  # and so it goes on, for a while
         self.assertEqual(kept.run("echo here")[0], "here\n")
 
 

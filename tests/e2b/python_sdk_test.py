@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python client of E2B runs python_program.py."""
+"""The Python clients of E2B run programs that know nothing of Cloche."""
 import sys
 import unittest
 from pathlib import Path
 
 from clients import Clients, run
 
-VERSIONS = ["e2b==2.63.0"]
+# compatibility.md has them too.
+VERSIONS = ["e2b==2.63.0", "e2b-code-interpreter==2.11.5"]
 
 
-class PythonClient(Clients):
+class PythonClients(Clients):
     @classmethod
     def install(cls):
         made = run([sys.executable, "-m", "venv", str(cls.folder / "venv")])
@@ -19,8 +20,11 @@ class PythonClient(Clients):
         done = run([cls.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *VERSIONS])
         return done.stderr if done.returncode != 0 else ""
 
-    def test_a_program_for_e2b_runs(self):
+    def test_a_program_for_sandboxes_runs(self):
         self.check([self.python, str(Path(__file__).parent / "python_program.py")])
+
+    def test_a_program_for_the_code_interpreter_runs(self):
+        self.check([self.python, str(Path(__file__).parent / "code_interpreter_program.py")])
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import http.client
 import json
 import re
 import signal
+import socket
 import tempfile
 import threading
 import unittest
@@ -16,6 +17,14 @@ TOKEN = "test-token-one"
 
 def cell(key: int, *words: str) -> Server:
     return Server("serve", "--cell-key", str(key), "--token", TOKEN, *words)
+
+
+def listens(server: Server) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", server.port)).close()
+        return True
+    except ConnectionError:
+        return False
 
 
 def figure(server: Server, name: str) -> float:
@@ -131,6 +140,21 @@ class Draining(unittest.TestCase):
             self.assertEqual((status, result["stdout"]), (200, "served\n"))
             server.process.send_signal(signal.SIGTERM)  # the second one ends it at once
             self.assertEqual(server.process.wait(), -signal.SIGTERM)
+
+    def test_who_has_connected_is_answered_once(self):
+        with cell(1, "--drain", "600") as server, socket.create_connection(("127.0.0.1", server.port)) as early:
+            self.end(server)
+            until(lambda: not listens(server), "it takes no connection any more")
+            early.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            answer = early.makefile("rb").read()
+            self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer)
+            self.assertIn(b"\r\nConnection: close\r\n", answer)
+            self.assertEqual(server.process.wait(), 0)
+
+    def test_who_has_connected_and_says_nothing_does_not_hold_it_up(self):
+        with cell(1, "--drain", "600") as server, socket.create_connection(("127.0.0.1", server.port)):
+            self.end(server)
+            self.assertEqual(server.process.wait(), 0)
 
     def test_what_runs_may_end(self):
         with tempfile.TemporaryDirectory() as folder:

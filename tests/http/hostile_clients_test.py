@@ -2,6 +2,7 @@
 """What web pages, smugglers and hoarders try on the server, and that others are served meanwhile."""
 import base64
 import contextlib
+import http.client
 import json
 import re
 import resource
@@ -256,6 +257,23 @@ class Hoarders(unittest.TestCase):
             limits = Path(f"/proc/{server.process.pid}/limits").read_text()
             words = re.search(r"Max open files +(\S+) +(\S+)", limits)
             self.assertEqual(words[1], words[2])
+
+    def test_without_descriptors_it_neither_stops_nor_spins(self):
+        with Server("sbs", "run") as server:
+            limits = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+            few = server.descriptors() + 8
+            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (few, limits[1]))
+            held = self.open_all(server.port, 60)
+            begun, used = time.monotonic(), server.cpu_s()
+            for _ in range(20):  # each has to wait until a silent one has gone
+                # The machine code that the server still opens may leave none at all: then it may only be sent away.
+                with contextlib.suppress(ConnectionError, http.client.HTTPException):
+                    self.assertEqual(server.ask("GET", "/skill.md")[0], 200)
+            self.assertLess(server.cpu_s() - used, max(1, time.monotonic() - begun) / 2)
+            for sock in held:
+                sock.close()
+            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, limits)
+            self.assertEqual(server.ask("GET", "/skill.md")[0], 200)
 
     def test_half_open_ssh_shuts_nobody_out(self):
         with Server("serve", "--token", TOKEN, ssh=True) as server:

@@ -10,7 +10,8 @@ from pathlib import Path
 from server import Server
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "sdk" / "python" / "src"))
-from cloche import CommandError, ConnectionLostError, Sandbox, SandboxFileNotFoundError, ServerError, aio  # noqa: E402
+from cloche import (CommandError, ConnectionLostError, ExecutionError, PythonSession, Sandbox,  # noqa: E402
+                    SandboxFileNotFoundError, ServerError, aio)
 
 TOKEN = "test-token-one"
 
@@ -96,6 +97,42 @@ class Remote(unittest.TestCase):
             status, told = self.server.json("GET", f"/sessions/{sbx.session_id}", token=TOKEN)
             self.assertEqual((status, told["metadata"]), (200, {"job": 1}))
         self.assertEqual(self.server.json("GET", f"/sessions/{told['sessionId']}", token=TOKEN)[0], 404)
+
+    def test_a_python_session(self):
+        out, events = [], []
+        with PythonSession(url=self.server.url, token=TOKEN, timeout_ms=600_000, on_stdout=out.append,
+                           on_trace=events.append, callbacks={"double": lambda n: 2 * n}) as session:
+            self.assertEqual(session.execute("print('x')\nawait double(n=21)").value, 42)
+            self.assertEqual("".join(out), "x\n")
+            self.assertIn("line", {event.event["type"] for event in events})
+            with self.assertRaises(ExecutionError) as caught:
+                session.execute("\n1/0")
+            self.assertEqual((caught.exception.type, caught.exception.line), ("ZeroDivisionError", 2))
+            session.execute("kept = 1")
+            state = session.snapshot_state()
+            with session.fork() as twin:
+                twin.clear_state()
+                twin.restore_state(state)
+                self.assertEqual(twin.execute("kept").value, 1)
+            with self.assertRaises(PermissionError):
+                session.checkpoint("/tmp/of-the-server.image")
+
+    def test_a_command_that_one_talks_with(self):
+        sbx = self.sandbox()
+        with sbx.commands.start("while read line; do echo \"got $line\"; done; exit 3") as command:
+            command.write("one\n")
+            self.assertEqual(next(iter(command)), ("stdout", "got one\n"))
+            command.close_stdin()
+            self.assertEqual(command.wait().exit_code, 3)
+        wire = Wire(self.server.port)
+        other = Sandbox(url=f"http://127.0.0.1:{wire.port}", token=TOKEN)
+        self.addCleanup(other.kill)
+        lost = other.commands.start("echo begun; sleep 1000")
+        self.assertEqual(next(iter(lost)).text, "begun\n")
+        wire.cut()
+        with self.assertRaises(ConnectionLostError):
+            lost.wait()
+        self.assertEqual(other.commands.start("echo again").wait().stdout, "again\n")
 
     def test_what_is_refused(self):
         for options in ({"token": "wrong"}, {"token": None}):

@@ -5,6 +5,11 @@ import json
 import os
 import socket
 import struct
+import sys
+from pathlib import Path
+
+sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "wires"))
+from line_client import WireError, result_of  # noqa: E402, F401
 
 PATIENCE_S = 240
 
@@ -19,12 +24,6 @@ class Closed(Exception):
     def __init__(self, code: int) -> None:
         super().__init__(f"closed: {code}")
         self.code = code
-
-
-class WireError(Exception):
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(f"{code}: {message}")
-        self.code, self.message = code, message
 
 
 class Rpc:
@@ -130,9 +129,7 @@ class Rpc:
         while True:
             message = self.read()
             if message.get("id") == number and "method" not in message:
-                if "error" in message:
-                    raise WireError(**message["error"])
-                return message["result"]
+                return result_of(message)
             self.notices.append(message)
 
     def call(self, method: str, **params):

@@ -1,23 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client of `cloche mcp` that is as plain as can be: lines out, lines in, in both eras."""
-import json
 import os
-import select
-import subprocess
-import time
+import sys
 import unittest
+from pathlib import Path
+
+sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "wires"))
+from line_client import LineClient, WireError, result_of  # noqa: E402
 
 PROGRAM = os.environ["CLOCHE_PROGRAM"]
-ANSWER_SECONDS = 120  # a hang is a failure; a slow machine is not
 MODERN = "2026-07-28"
-
-
-class WireError(Exception):
-    def __init__(self, error: dict) -> None:
-        super().__init__(f"{error['code']}: {error['message']}")
-        self.code = error["code"]
-        self.message = error["message"]
-        self.data = error.get("data")
 
 
 def about(capabilities=None, version=MODERN, **more) -> dict:
@@ -26,23 +18,13 @@ def about(capabilities=None, version=MODERN, **more) -> dict:
             "io.modelcontextprotocol/clientCapabilities": capabilities or {}, **more}
 
 
-class Wire:
+class Wire(LineClient):
     """One server, with one client."""
 
     def __init__(self, *arguments: str) -> None:
-        self.process = subprocess.Popen([PROGRAM, "mcp", *arguments], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.last = 0
-        self.rest = b""
+        super().__init__(PROGRAM, "mcp", *arguments)
         self.others: list[dict] = []  # messages that were no answer
         self.answers: dict = {}
-
-    def send_line(self, line: bytes) -> None:
-        self.process.stdin.write(line + b"\n")
-        self.process.stdin.flush()
-
-    def send_message(self, **message) -> None:
-        self.send_line(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
     def send(self, method: str, params=None) -> int:
         self.last += 1
@@ -52,25 +34,6 @@ class Wire:
     def notify(self, method: str, params=None) -> None:
         self.send_message(method=method, params=params or {})
 
-    def read_line(self, seconds: float = ANSWER_SECONDS) -> bytes:
-        """The next line; b"" at the end of output."""
-        end = time.monotonic() + seconds
-        while b"\n" not in self.rest:
-            ready, _, _ = select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))
-            if not ready:
-                raise AssertionError("the server does not answer")
-            block = os.read(self.process.stdout.fileno(), 1 << 20)
-            if not block:
-                return b""
-            self.rest += block
-        line, _, self.rest = self.rest.partition(b"\n")
-        return line
-
-    def read(self) -> dict:
-        line = self.read_line()
-        assert line, "the server has ended"
-        return json.loads(line)
-
     def wait(self, number: int) -> dict:
         """The answer to that request; what comes before is kept."""
         while number not in self.answers:
@@ -79,10 +42,7 @@ class Wire:
                 self.others.append(message)
             else:
                 self.answers[message["id"]] = message
-        answer = self.answers.pop(number)
-        if "error" in answer:
-            raise WireError(answer["error"])
-        return answer["result"]
+        return result_of(self.answers.pop(number))
 
     def wait_other(self, method: str) -> dict:
         """The next message of that method that is no answer."""
@@ -114,16 +74,6 @@ class Wire:
                                          "clientInfo": {"name": "wire", "version": "1"}})
         self.notify("notifications/initialized")
         return result
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            try:
-                pipe.close()
-            except OSError:
-                pass
 
 
 def text_of(result: dict) -> str:

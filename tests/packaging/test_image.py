@@ -24,15 +24,13 @@ def digest_of(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-def matches(rule: dict, given: set[str]) -> bool:
+def matches(rule: dict) -> bool:
     """Whether a rule of the profile holds for a container without capabilities."""
     includes, excludes = rule.get("includes") or {}, rule.get("excludes") or {}
     arches = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
-    if includes.get("caps") and not given & set(includes["caps"]):
+    if includes.get("caps") or (includes.get("arches") and arches not in includes["arches"]):
         return False
-    if includes.get("arches") and arches not in includes["arches"]:
-        return False
-    return not (given & set(excludes.get("caps") or ()) or arches in (excludes.get("arches") or ()))
+    return arches not in (excludes.get("arches") or ())
 
 
 def default_filter() -> dict | None:
@@ -41,7 +39,7 @@ def default_filter() -> dict | None:
         return None
     profile = json.loads(PROFILE.read_text())
     rules = [{key: rule[key] for key in ("names", "action", "args", "errnoRet") if rule.get(key) not in (None, [])}
-             for rule in profile["syscalls"] if matches(rule, set())]
+             for rule in profile["syscalls"] if matches(rule)]
     return {"defaultAction": profile["defaultAction"], "defaultErrnoRet": profile.get("defaultErrnoRet", 1), "syscalls": rules}
 
 

@@ -8,6 +8,9 @@ import unittest
 
 from wire import BINARY, Wire, WireError, WireTest, decoded, encoded
 
+ROOTFS = os.environ.get("CLOCHE_ROOTFS", "")
+HAS_PYTHON = not ROOTFS or os.path.exists(os.path.join(ROOTFS, "python.wasm"))
+
 
 class Envelope(WireTest):
     creates = False
@@ -65,7 +68,8 @@ class Envelope(WireTest):
         self.assert_error(1, "ENOENT: ", "create", {"wasmDir": "/nonesuch/folder"})
         self.assert_error(-32602, "", "create", {"timeoutMs": "long"})
         self.assert_error(-32602, "", "create", {"fsLimitBytes": -1})
-        self.assert_error(1, "EINVAL: ", "create", {"packages": ["nonesuch"]})
+        self.assert_error(1, "ENOENT: ", "create", {"packages": ["nonesuch"]})
+        self.assert_error(1, "EINVAL: ", "create", {"network": ["no rule"]})
         self.assertEqual(self.wire.call("create", {"timeoutMs": 30000.0, "fsLimitBytes": 1e6}), {"ok": True})
 
 
@@ -348,6 +352,66 @@ class Several(WireTest):
                          [(1, "echo 1", 0), (2, "exit 3", 3)])
         self.wire.call("history.clear")
         self.assertEqual(self.wire.call("history.list"), {"entries": []})
+
+
+@unittest.skipUnless(HAS_PYTHON, "this system has no Python")
+class PythonWorld(WireTest):
+    """python.*, line by line."""
+
+    def test_what_an_execution_says(self) -> None:
+        plain = self.wire.call("python.execute", {"code": "print(1)\n1/0"})
+        self.assertEqual(sorted(plain), ["error", "executionTimeMs", "exitCode", "result", "stderr", "stdout"])
+        self.assertEqual(plain["error"], {"type": "ZeroDivisionError", "message": "division by zero", "line": 2})
+        self.assertTrue(plain["stderr"].startswith("Traceback"))
+        said = self.wire.call("python.execute", {"code": "1/0", "detail": True, "tracebackApart": True})
+        self.assertEqual((said["outcome"], said["limit"], said["stderr"]), ("error", None, ""))
+        self.assertTrue(said["error"]["traceback"].endswith("ZeroDivisionError: division by zero\n"))
+        said = self.wire.call("python.execute", {"code": "{'a': 1}", "detail": True})
+        self.assertEqual((said["outcome"], said["result"], said["resultJson"]), ("ok", "{'a': 1}", '{"a": 1}'))
+        said = self.wire.call("python.execute", {"code": "while True: pass", "steps": 1000, "detail": True})
+        self.assertEqual((said["outcome"], said["limit"], said["sessionAlive"]), ("limit", "steps", True))
+
+    def test_tracing_tells_as_it_goes(self) -> None:
+        number = self.wire.send("python.execute", {"code": "def f(n):\n    return n\nf(7)",
+                                                   "trace": {"values": True, "maxEventsPerSecond": 1000}})
+        events = []
+        while "method" in (message := self.wire.read()):
+            self.assertEqual((message["method"], message["params"]["requestId"]), ("trace", number))
+            events.append(message["params"])
+        self.assertEqual(message["id"], number)
+        self.assertEqual({"call", "line", "return"} - {one["event"]["type"] for one in events}, set())
+        self.assertIn(2, [one["line"] for one in events])
+
+    def test_a_question_says_whose_it_is(self) -> None:
+        number = self.wire.send("python.execute", {"code": "await f(n=1)", "callbacks": [{"name": "f"}]})
+        asked = self.wire.read()
+        self.assertEqual((asked["method"], asked["params"]["requestId"], asked["params"]["arguments"]),
+                         ("callback.invoke", number, {"n": 1}))
+        self.wire.send_line(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": [2]}).encode())
+        self.assertEqual(self.wire.read()["result"]["result"], "[2]")
+
+    def test_states(self) -> None:
+        self.wire.call("python.execute", {"code": "x = 1\ndef f(): return x"})
+        state = self.wire.call("python.snapshotState")
+        self.assertEqual(state["leftOut"], [])
+        self.assertEqual(self.wire.call("python.clearState"), {"ok": True})
+        self.assertEqual(self.wire.call("python.execute", {"code": "x"})["exitCode"], 1)
+        self.assertEqual(self.wire.call("python.restoreState", {"data": state["data"]}), {"ok": True})
+        self.assertEqual(self.wire.call("python.execute", {"code": "f()"})["result"], "1")
+        self.wire.call("python.execute", {"code": "import threading\nstuck = threading.Lock()"})
+        self.assert_error(1, "EINVAL: ", "python.snapshotState")
+        left = self.wire.call("python.snapshotState", {"onUnpicklable": "leaveOut"})["leftOut"]
+        self.assertEqual([one["name"] for one in left], ["stuck"])
+        self.assert_error(1, "EINVAL: ", "python.restoreState", {"data": encoded(b"nonsense")})
+
+    def test_parameters_that_make_no_sense(self) -> None:
+        for params in ({"trace": 1}, {"trace": {"files": "*"}}, {"onOutputLimit": "burst"}, {"steps": "many"},
+                       {"callbacks": [{"name": "a b c", "parametersSchema": {"type": 7}}]}):
+            self.assert_error(-32602, "", "python.execute", {"code": "1", **params})
+        self.assert_error(-32602, "'onUnpicklable'", "python.snapshotState", {"onUnpicklable": "guess"})
+        self.assert_error(-32602, "'data'", "python.restoreState", {"data": "not base64"})
+        self.assert_error(-32602, "'path'", "python.checkpoint", {})
+        self.assert_error(1, "", "python.restore", {"path": "/nowhere/at-all"})
 
 
 class Documents(unittest.TestCase):

@@ -1,88 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client of `cloche rpc` that is as plain as can be: lines out, lines in."""
 import base64
-import json
 import os
-import select
-import subprocess
+import sys
 import unittest
+from pathlib import Path
+
+sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "wires"))
+from line_client import LineClient, WireError, result_of  # noqa: E402
 
 BINARY = os.environ["CLOCHE_BINARY"]
-ANSWER_SECONDS = 120  # a hang is a failure; a slow machine is not
 
 
-class Wire:
+class Wire(LineClient):
     """One server."""
 
     def __init__(self, *arguments: str) -> None:
-        self.process = subprocess.Popen([BINARY, "rpc", *arguments], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.last = 0
-        self.rest = b""
-
-    def send_line(self, line: bytes) -> None:
-        self.process.stdin.write(line + b"\n")
-        self.process.stdin.flush()
+        super().__init__(BINARY, "rpc", *arguments)
 
     def send(self, method: str, params=None, **more) -> int:
         self.last += 1
-        request = {"jsonrpc": "2.0", "id": self.last, "method": method, **more}
-        if params is not None:
-            request["params"] = params
-        self.send_line(json.dumps(request).encode())
+        given = {} if params is None else {"params": params}
+        self.send_message(id=self.last, method=method, **more, **given)
         return self.last
-
-    def read_line(self) -> bytes:
-        """The next line; b"" at the end of output."""
-        while b"\n" not in self.rest:
-            ready, _, _ = select.select([self.process.stdout], [], [], ANSWER_SECONDS)
-            if not ready:
-                raise AssertionError("the server does not answer")
-            block = os.read(self.process.stdout.fileno(), 1 << 20)
-            if not block:
-                return b""
-            self.rest += block
-        line, _, self.rest = self.rest.partition(b"\n")
-        return line
-
-    def read(self) -> dict:
-        return json.loads(self.read_line())
 
     def call(self, method: str, params=None):
         """The result; an error is an exception."""
         number = self.send(method, params)
         answer = self.read()
         assert answer["id"] == number, answer
-        if "error" in answer:
-            raise WireError(**answer["error"])
-        return answer["result"]
+        return result_of(answer)
 
     def run(self, command: str, **params) -> dict:
         return self.call("run", {"command": command, **params})
-
-    def end(self) -> int:
-        """Closes the input and waits for the server's exit status."""
-        self.process.stdin.close()
-        status = self.process.wait(timeout=ANSWER_SECONDS)
-        self.process.stdout.close()
-        return status
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            try:
-                pipe.close()
-            except OSError:
-                pass
-
-
-class WireError(Exception):
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(f"{code}: {message}")
-        self.code = code
-        self.message = message
 
 
 class WireTest(unittest.TestCase):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/security.md is true: each test that it names as holding a promise exists, each promise names one, and each number stands
-once. Given a build folder it says instead what `make hostile` runs.
+once. With --regex it says instead which tests those are, for `make hostile`.
 
     security_page_test.py SOURCE
     security_page_test.py SOURCE --regex    a regular expression over the names of those tests, as ctest has them

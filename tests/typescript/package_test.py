@@ -53,6 +53,10 @@ def main() -> None:
     (user / "node_modules" / "ws").symlink_to(work / "node_modules" / "ws")
     shutil.copytree(work / "test", user / "test")
     (user / "package.json").write_text('{"type": "module"}\n')
+    page = (source.parents[1] / "src/doors/skills/pages/typescript.md").read_text()
+    for code, printed in re.findall(r"^```js\n(.*?)^```\n```text\n(.*?)^```\n", page, re.M | re.S):
+        done = subprocess.run(["node", "--input-type=module", "-e", code], cwd=user, capture_output=True, text=True)
+        assert (done.stdout, done.returncode) == (printed, 0), done
     sys.exit(subprocess.run(["node", "--test", "test/"], cwd=user, env={**os.environ, "NODE_NO_WARNINGS": "1"}).returncode)
 
 

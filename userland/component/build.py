@@ -21,7 +21,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-SHARED = ("by_value", "callbacks", "execution", "snapshot", "tracing")  # modules of our own runtime that serve here too
+SHARED = ("by_value", "callbacks", "execution", "snapshot", "tracing")  # of our own runtime's room `sessions`: they serve here too
 TOOL = "componentize-py==0.25.1"
 WHEELS = {  # SHA-256 by machine
     "x86_64": "8623cd8cab8453cb0cd8bf03f3c7103420d06f2f3d360186a280a70a1ca5e89f",
@@ -66,7 +66,7 @@ def stage(out: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(HERE / "lib", folder / "lib", ignore=shutil.ignore_patterns("__pycache__"))
     for name in SHARED:
-        shutil.copy(ROOT / f"userland/python/lib/_cloche/{name}.py", folder / "lib/_cloche")
+        shutil.copy(ROOT / f"userland/python/lib/_cloche/sessions/{name}.py", folder / "lib/_cloche/sessions")
     shutil.copytree(HERE / "wit", folder / "wit")
     shutil.copytree(ROOT / "wit/deps", folder / "wit/deps", dirs_exist_ok=True)
     (folder / "wit/deps/sandbox").mkdir()

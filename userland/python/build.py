@@ -199,7 +199,7 @@ def is_fresh(target: Path, inputs: list[Path], stamp: Path, choice: str) -> bool
 
 
 def make_guest(source: Path, target: Path) -> None:
-    inputs = [source, *HERE.glob("*.py"), HERE / "lib" / "_cloche" / "linux_errors.py"]
+    inputs = [source, *HERE.glob("*.py"), HERE / "lib" / "_cloche" / "host" / "linux_errors.py"]
     try:
         if not target.is_symlink() and all(path.stat().st_mtime <= target.stat().st_mtime for path in inputs):
             return

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy_patch
 from wasm_module import CALL, CONST, GET, LEB, LOAD, LOAD16_U, LOAD8_U, Module, PatchError, encode, once, uleb
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "lib" / "_cloche"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "lib" / "_cloche" / "host"))
 import linux_errors  # noqa: E402
 
 # WASI's numbers, from 0 on.

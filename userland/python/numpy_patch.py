@@ -8,7 +8,7 @@ else would overflow in silence. Type numbers: 5 `int`, 7 `long` (= `intp`), 9 `l
   can outgrow an index (products, powers, shifts to the left, matrix products) is computed in 64 bits.
 - Arrays of indices keep their 32 bits in memory, since all C code that reads them counts on it; an `int64` array is taken for one.
 
-Python's half is userland/python/lib/_cloche/integers.py.
+Python's half is userland/python/lib/_cloche/libraries/integers.py.
 """
 import re
 

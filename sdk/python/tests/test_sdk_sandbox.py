@@ -175,7 +175,7 @@ class Files(Shared):
 
 class State(Shared):
     def test_arguments_that_are_wrong(self) -> None:
-        for wrong in (lambda: Sandbox(timeout_ms="5"), lambda: Sandbox(mounts="/tmp"),
+        for wrong in (lambda: Sandbox(timeout_ms=[5]), lambda: Sandbox(mounts="/tmp"),
                       lambda: Sandbox(env={"A": 1}), lambda: self.sbx.commands.run("true", env={"A": 1}),
                       lambda: self.sbx.files.write("/tmp/x", 5), lambda: self.sbx.files.read(5),
                       lambda: self.sbx.env.set("A", 1), lambda: self.sbx.restore("1")):

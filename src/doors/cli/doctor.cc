@@ -10,9 +10,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cloche/engine.h"
+#include "cloche/version.h"
 #include "doors/cli/commands.h"
 #include "doors/cli/support.h"
 #include "sandbox/host_folders.h"
+#include "sandbox/native/trial.h"
 
 namespace cloche::cli {
 namespace {
@@ -199,6 +201,13 @@ Finding first_command() {
   }
 }
 
+// The proof for native sandboxes: a box.
+Finding first_box(const std::filesystem::path& system) {
+  const std::string reason = sandbox::why_no_native_sandboxes(system);
+  if (reason.empty()) return {Kind::good, "linux engine", "a box was made", {}};
+  return {Kind::note, "linux engine", "not here", reason};
+}
+
 }  // namespace
 
 std::vector<Finding> examine(const Machine& machine) {
@@ -239,7 +248,7 @@ bool all_well(const std::vector<Finding>& findings) {
 }
 
 std::string as_text(const std::vector<Finding>& findings) {
-  std::string text = fmt::format("cloche {}\n\n", CLOCHE_VERSION);
+  std::string text = fmt::format("cloche {}\n\n", version);
   for (const Finding& finding : findings) {
     fmt::format_to(std::back_inserter(text), "{:<8} {:<15} {}\n", name_of(finding.kind),
                    finding.name, finding.said);
@@ -264,7 +273,7 @@ std::string as_json(const std::vector<Finding>& findings) {
                     {"said", finding.said},
                     {"advice", finding.advice}});
   const nlohmann::ordered_json all{
-      {"ok", all_well(findings)}, {"version", CLOCHE_VERSION}, {"findings", std::move(list)}};
+      {"ok", all_well(findings)}, {"version", version}, {"findings", std::move(list)}};
   return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -277,6 +286,7 @@ int doctor_command(const Options& options) {
   findings.push_back(machine_code(system.parent_path() / "code", cache));
   // What is no good to begin with would fail in its own words; the finding above has better ones.
   if (all_well(findings)) findings.push_back(first_command());
+  findings.push_back(first_box(system));
   const bool json = options.list_format == ListFormat::json;
   fmt::print("{}", json ? as_json(findings) : as_text(findings));
   return all_well(findings) ? 0 : 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/cli/options.h"
+#include "sandbox/options/sandbox_option.h"
 
 namespace cloche::cli {
 namespace {
@@ -15,6 +16,7 @@ constexpr const char* general_page =
   cloche serve [OPTIONS]          sessions for agents over HTTP and SSH; see cloche serve --help
   cloche route --haproxy ...      what leads requests to several servers; see cloche route --help
   cloche sbs run                  the same with the steps of session-based-sandbox at the root
+  cloche skill [DOOR]             a page from which an agent learns to use it
   cloche image build -o FILE      an image of a Python that has imported and set up things already
   cloche prepare                  compile all programs of the sandbox now, once; with --ship FOLDER
                                   for other machines too, into FOLDER (to lie beside the system's)
@@ -43,29 +45,21 @@ with bash where it has none, and ARG are $1, $2 ... `-` is a script on standard 
 Standard input is the command's, as with `ssh`, unless it is a terminal; it is read from when the
 command asks for input, so that `while read LINE; do cloche run 'echo hi'; done` keeps its lines.
 
-  --timeout MS              wall clock of the command (30000; 0: no limit); over it: exit status 124
-  --memory BYTES            memory of all its processes together (1G)
-  --fs-limit BYTES          files it may write (256M)
   --cwd DIR                 where it starts (/workspace)
-  --env NAME=VALUE          a variable of its environment; may be repeated (none)
-  --packages A,B            Python packages it can import (none)
-  --wheels DIR              a folder of pure-Python wheels that it may install, also by --packages
-  --image FILE              its Python starts from an image; see cloche image --help
   -f, --file FILE           the script is in a file of this machine
   -i, --stdin               gives it the standard input of cloche, also a terminal
   -n, --no-stdin            gives it none
-  --mount HOST:GUEST[:ro]   a folder of this machine in the sandbox, writable unless :ro; may be
-                            repeated (none)
-  --wasm-dir DIR            a folder of WebAssembly programs of this machine: NAME.wasm is the
-                            command NAME in the sandbox
-  --net RULE                what of the network it may reach: HOST, HOST:PORT, *.example.com,
-                            10.0.0.0/8, localhost:8080; may be repeated (none; docs/network.md)
-  --net-deny RULE           what it may not reach, whatever --net says; may be repeated (none)
   --out GUEST:HOST          copies a file out of the sandbox when the command has ended; may be
                             repeated (none)
   --trace-syscalls          writes each system call of the guests to standard error
 
-BYTES may end in K, M or G.
+The sandbox:
+
+)page";
+
+constexpr const char* after_options = R"page(
+BYTES may end in K, M, G or T, MS in s, m, h or d: 512M, 30s. Over its time the command ends with
+status 124.
 
   cloche run 'echo hello | tr a-z A-Z'
   git log --oneline | cloche run 'wc -l'
@@ -78,6 +72,14 @@ do what is asked, with one sentence on standard error.
 constexpr const char* image_page =
     R"page(cloche image build [OPTIONS] [--exec SCRIPT.py ...] -o FILE
 cloche image show FILE
+cloche image import FILE|FOLDER [--name NAME]
+cloche image make debian [--packages A,B] [--suite NAME] [--name NAME]
+cloche image list [--json]
+cloche image remove NAME
+
+For --engine linux: import takes an OCI layout, an archive of one or of docker save, an archive of a
+file system, or a folder of one, into the store of images, and says its name; make debian makes one
+with bash, git, Python and pip by mmdebstrap. What follows is of the wasm engine's images of Python.
 
 Starts a Python with the packages of --packages imported, runs the scripts in it, one after the other in one __main__, and writes the
 interpreter as it is then to FILE. With --image FILE a sandbox's Python starts from there, and has the packages: no import and no set-up
@@ -90,7 +92,10 @@ time limit (0).
 
   --exec SCRIPT.py          a script to run in it; may be repeated (none)
   -o, --output FILE         where the image goes; to be given
+  --name NAME               of import and make: what the image is called (as its source says; debian)
+  --suite NAME              of make: the release of Debian (bookworm)
 
+  cloche image make debian --packages build-essential
   cloche image build --packages numpy,pandas --exec setup.py -o my.image
   cloche run --image my.image 'python3 -c "import pandas; print(pandas.__version__)"'
 
@@ -180,8 +185,8 @@ The options are those of cloche run (see cloche run --help) but --stdin, --no-st
 
 }  // namespace
 
-const char* help_page(const std::string& topic) {
-  if (topic == "run") return run_page;
+std::optional<std::string> help_page(const std::string& topic) {
+  if (topic == "run") return run_page + sandbox::option_lines("--") + after_options;
   if (topic == "shell") return shell_page;
   if (topic == "rpc") return rpc_page;
   if (topic == "mcp") return mcp_page;
@@ -189,7 +194,8 @@ const char* help_page(const std::string& topic) {
   if (topic == "prepare") return prepare_page;
   if (topic == "licenses") return licenses_page;
   if (topic == "doctor") return doctor_page;
-  return topic.empty() || topic == "help" ? general_page : nullptr;
+  if (topic.empty() || topic == "help") return general_page;
+  return std::nullopt;
 }
 
 }  // namespace cloche::cli

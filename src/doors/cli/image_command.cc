@@ -21,7 +21,7 @@ namespace {
 std::string text_of_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw UsageError{"--exec: cannot read '" + path + "'"};
+  if (!file) throw request_error("--exec: cannot read '" + path + "'", Errno::noent);
   return text;
 }
 

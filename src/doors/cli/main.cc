@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cloche/version.h"
 #include "compiler/compile_main.h"
 #include "doors/cli/commands.h"
 #include "doors/cli/licenses.h"
@@ -52,21 +53,27 @@ void hold_standard_descriptors() {
 int run(int argc, char** argv) {
   using namespace cloche::cli;
   if (const std::optional<int> status = run_server(argc, argv)) return *status;
+  if (argc > 1 && std::string_view(argv[1]) == "skill")
+    return skill_command({argv + 2, argv + argc});
   const Options options = parse(argc, argv);
   switch (options.command) {
     case Command::run: return run_command(options);
     case Command::shell: return shell_command(options);
     case Command::image_build: return image_build_command(options);
     case Command::image_show: return image_show_command(options);
+    case Command::image_import: return image_import_command(options);
+    case Command::image_list: return image_list_command(options);
+    case Command::image_remove: return image_remove_command(options);
+    case Command::image_make: return image_make_command(options);
     case Command::prepare: return prepare_command(options);
     case Command::licenses: return licenses_command(options.list_format);
     case Command::doctor: return doctor_command(options);
     case Command::rpc: return rpc_command(options);
     case Command::mcp: return mcp_command(options);
-    case Command::version: fmt::print("cloche {}\n", CLOCHE_VERSION); return 0;
+    case Command::version: fmt::print("cloche {}\n", cloche::version); return 0;
     case Command::help: break;
   }
-  fmt::print("{}", help_page(options.help_topic));
+  fmt::print("{}", help_page(options.help_topic).value_or(std::string()));
   return 0;
 }
 
@@ -81,8 +88,6 @@ int main(int argc, char** argv) {
     // What was printed is out, or that is an error.
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
     cloche::cli::complain("cannot write to standard output");
-  } catch (const cloche::cli::UsageError& error) {
-    cloche::cli::complain(error.sentence);
   } catch (const std::exception& error) {
     cloche::cli::complain(error.what());
   }

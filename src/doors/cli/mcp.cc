@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <stdexcept>
-
 #include "doors/cli/commands.h"
 #include "doors/cli/support.h"
 #include "doors/mcp/stdio.h"
@@ -13,11 +11,7 @@ int mcp_command(const Options& options) {
   server.hub.sandbox = options.sandbox;
   server.hub.allow = options.allowed_rules;
   server.hub.tools = *mcp::tool_set_of(options.tool_set);
-  try {
-    mcp::serve_stdio(server);
-  } catch (const std::invalid_argument& problem) {
-    throw UsageError{problem.what()};
-  }
+  mcp::serve_stdio(server);
 }
 
 }  // namespace cloche::cli

@@ -3,28 +3,23 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <map>
+#include <string_view>
 
-#include "doors/cli/option_values.h"
+#include "base/error.h"
+#include "doors/cli/store_options.h"
 #include "doors/mcp/hub.h"
+#include "sandbox/options/sandbox_option.h"
 
 namespace cloche::cli {
 namespace {
 
 // The options of `run` as text, before they are checked.
 struct RunArguments {
-  std::int64_t timeout_ms = 30'000;
-  std::string memory;
-  std::string file_limit;
+  std::map<std::string_view, std::vector<std::string>> sandbox;  // what was said, by flag
   std::string cwd;
-  std::string program_folder;
-  std::string wheel_folder;
-  std::string image;
-  std::vector<std::string> environment;
-  std::vector<std::string> packages;
-  std::vector<std::string> mounts;
-  std::vector<std::string> network;
-  std::vector<std::string> network_denials;
   std::vector<std::string> copies;
   std::vector<std::string> words;
   std::string script_file;
@@ -34,20 +29,18 @@ struct RunArguments {
   bool help = false;
 };
 
+std::string flag_of(const sandbox::SandboxOption& option) {
+  return "--" + std::string(option.flag);
+}
+
 void define_run(CLI::App& run, RunArguments& to) {
   run.set_help_flag();
-  run.add_option("--timeout", to.timeout_ms);
-  run.add_option("--memory", to.memory);
-  run.add_option("--fs-limit", to.file_limit);
+  for (const sandbox::SandboxOption& option : sandbox::sandbox_options()) {
+    if (option.flag.empty()) continue;
+    CLI::Option* defined = run.add_option(flag_of(option), to.sandbox[option.flag])->expected(1);
+    if (sandbox::is_repeatable(option)) defined->take_all();
+  }
   run.add_option("--cwd", to.cwd);
-  run.add_option("--wasm-dir", to.program_folder);
-  run.add_option("--wheels", to.wheel_folder);
-  run.add_option("--image", to.image);
-  run.add_option("--env", to.environment)->expected(1)->take_all();
-  run.add_option("--packages", to.packages)->expected(1)->take_all();
-  run.add_option("--mount", to.mounts)->expected(1)->take_all();
-  run.add_option("--net", to.network)->expected(1)->take_all();
-  run.add_option("--net-deny", to.network_denials)->expected(1)->take_all();
   run.add_option("--out", to.copies)->expected(1)->take_all();
   run.add_option("-f,--file", to.script_file);
   run.add_flag("-i,--stdin", to.use_stdin);
@@ -68,11 +61,13 @@ struct CommandLine {
   bool has_dashes = false;  // "--" stands between the two
 };
 
+bool has_value(std::string_view word) {
+  constexpr std::array<std::string_view, 4> of_the_command{"--cwd", "--out", "--file", "-f"};
+  return std::ranges::find(of_the_command, word) != of_the_command.end() ||
+         (word.starts_with("--") && sandbox::find_option(word.substr(2)) != nullptr);
+}
+
 CommandLine split_line(int argc, const char* const* argv) {
-  static const std::vector<std::string> with_value{
-      "--timeout",  "--memory", "--fs-limit", "--cwd",      "--env",
-      "--packages", "--mount",  "--net",      "--net-deny", "--out",
-      "--wasm-dir", "--wheels", "--image",    "--file",     "-f"};
   CommandLine line;
   int i = 2;
   for (; i < argc && !line.has_dashes; ++i) {
@@ -81,55 +76,51 @@ CommandLine split_line(int argc, const char* const* argv) {
     line.has_dashes = word == "--";
     if (line.has_dashes) continue;
     line.own.push_back(word);
-    if (std::ranges::find(with_value, word) != with_value.end() && i + 1 < argc)
-      line.own.push_back(argv[++i]);
+    if (has_value(word) && i + 1 < argc) line.own.push_back(argv[++i]);
   }
   line.command.assign(argv + std::min(i, argc), argv + argc);
   return line;
 }
 
+// GUEST:HOST.
+CopyOut copy_option(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == 0 || colon == std::string::npos || colon + 1 == text.size()) {
+    throw request_error("--out wants GUEST:HOST, a file of the sandbox and where to put it; not '" +
+                        text + "'");
+  }
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+enum class UsualTimeout : std::uint8_t { as_the_table_says, none };
+
 // All but the command itself.
-Options sandbox_options(const RunArguments& given) {
+Options sandbox_options(const RunArguments& given, UsualTimeout timeout) {
   Options options;
-  if (given.timeout_ms < 0) throw UsageError{"--timeout wants milliseconds, 0 for no limit"};
-  // Ten years: a deadline stays within the clock's range.
-  constexpr std::int64_t most_ms = std::int64_t{10} * 365 * 24 * 3600 * 1000;
-  options.sandbox.timeout = std::chrono::milliseconds(std::min(given.timeout_ms, most_ms));
-  if (!given.memory.empty())
-    options.sandbox.memory_limit_bytes = bytes_option("--memory", given.memory);
-  if (!given.file_limit.empty())
-    options.sandbox.file_limit_bytes = bytes_option("--fs-limit", given.file_limit);
-  for (const std::string& text : given.environment)
-    options.sandbox.environment.insert(environment_option(text));
-  for (const std::string& text : given.packages) {
-    for (std::string& name : split_list(text)) options.sandbox.packages.push_back(std::move(name));
+  if (timeout == UsualTimeout::none) options.sandbox.timeout = std::chrono::milliseconds(0);
+  for (const sandbox::SandboxOption& option : sandbox::sandbox_options()) {
+    const auto said = given.sandbox.find(option.flag);
+    if (said == given.sandbox.end()) continue;
+    for (const std::string& text : said->second)
+      sandbox::set_option(options.sandbox, option, flag_of(option), text);
   }
-  for (const std::string& text : given.mounts) options.sandbox.mounts.push_back(mount_option(text));
-  if (!given.wheel_folder.empty()) {  // where pip looks for them
-    options.sandbox.mounts.push_back(
-        {given.wheel_folder, "/usr/share/wheels", Mount::Access::read_only});
-  }
-  options.sandbox.network.allow = given.network;
-  options.sandbox.network.deny = given.network_denials;
   for (const std::string& text : given.copies) options.copies.push_back(copy_option(text));
   options.trace_syscalls = given.trace;
   options.run.cwd = given.cwd;
-  options.sandbox.program_folder = given.program_folder;
-  options.sandbox.image = given.image;
   return options;
 }
 
 Options run_options(const RunArguments& given, CommandLine line) {
-  Options options = sandbox_options(given);
+  Options options = sandbox_options(given, UsualTimeout::as_the_table_says);
   options.command = Command::run;
   if (given.use_stdin && given.no_stdin)
-    throw UsageError{"run has standard input or has none: leave --stdin or --no-stdin out"};
+    throw request_error("run has standard input or has none: leave --stdin or --no-stdin out");
   if (given.use_stdin) options.input = Input::standard;
   if (given.no_stdin) options.input = Input::none;
   std::vector<std::string>& words = line.command;
   options.script_file = given.script_file;
   if (options.script_file.empty()) {
-    if (words.empty()) throw UsageError{"run wants a command: cloche run 'echo hello'"};
+    if (words.empty()) throw request_error("run wants a command: cloche run 'echo hello'");
     if (words.front() == "-" && !line.has_dashes) {
       options.script_file = "-";
     } else {
@@ -139,16 +130,16 @@ Options run_options(const RunArguments& given, CommandLine line) {
   }
   options.run.arguments = std::move(words);
   if (options.script_file == "-" && given.use_stdin)
-    throw UsageError{"the script comes from standard input: nothing is left for --stdin"};
+    throw request_error("the script comes from standard input: nothing is left for --stdin");
   return options;
 }
 
 // `cloche shell [OPTIONS] [ARG ...]`: the words are bash's own arguments.
 Options shell_options(const RunArguments& given, std::vector<std::string> words) {
   if (given.use_stdin || given.no_stdin || !given.script_file.empty())
-    throw UsageError{
-        "shell reads standard input as it is: it has no --stdin, --no-stdin and --file"};
-  Options options = sandbox_options(given);
+    throw request_error(
+        "shell reads standard input as it is: it has no --stdin, --no-stdin and --file");
+  Options options = sandbox_options(given, UsualTimeout::none);
   options.command = Command::shell;
   options.run.timeout = options.sandbox.timeout;
   if (words.empty()) return options;
@@ -163,14 +154,13 @@ Options parse_run(int argc, const char* const* argv) {
   const std::string command = argv[1];
   CLI::App run;
   RunArguments given;
-  if (command == "shell") given.timeout_ms = 0;
   define_run(run, given);
   CommandLine line = split_line(argc, argv);
   std::ranges::reverse(line.own);  // as CLI11 wants a vector
   try {
     run.parse(line.own);
   } catch (const CLI::ParseError& error) {
-    throw UsageError{std::string(error.what()) + "; see cloche " + command + " --help"};
+    throw request_error(std::string(error.what()) + "; see cloche " + command + " --help");
   }
   if (given.help) {
     Options options;
@@ -190,16 +180,14 @@ Options parse_image(int argc, const char* const* argv) {
     return options;
   }
   if (action == "show") {
-    if (argc != 4) throw UsageError{"image show wants a file: cloche image show my.image"};
+    if (argc != 4) throw request_error("image show wants a file: cloche image show my.image");
     options.command = Command::image_show;
     options.image_file = argv[3];
     return options;
   }
-  if (action != "build")
-    throw UsageError{"image has build and show, not '" + action + "'; see cloche image --help"};
+  if (action != "build") return parse_store_command(action, {argv + 3, argv + argc});
   CLI::App build;
   RunArguments given;
-  given.timeout_ms = 0;
   define_run(build, given);
   std::vector<std::string> scripts;
   std::string output;
@@ -210,20 +198,20 @@ Options parse_image(int argc, const char* const* argv) {
   try {
     build.parse(own);
   } catch (const CLI::ParseError& error) {
-    throw UsageError{std::string(error.what()) + "; see cloche image --help"};
+    throw request_error(std::string(error.what()) + "; see cloche image --help");
   }
   if (given.help) {
     options.help_topic = "image";
     return options;
   }
   if (!given.words.empty())
-    throw UsageError{"image build takes no '" + given.words.front() +
-                     "'; scripts are named by --exec"};
+    throw request_error("image build takes no '" + given.words.front() +
+                        "'; scripts are named by --exec");
   if (output.empty())
-    throw UsageError{"image build wants to know where to: cloche image build -o my.image"};
+    throw request_error("image build wants to know where to: cloche image build -o my.image");
   if (given.use_stdin || given.no_stdin || !given.script_file.empty() || !given.copies.empty())
-    throw UsageError{"image build has no --stdin, --no-stdin, --file and --out"};
-  options = sandbox_options(given);
+    throw request_error("image build has no --stdin, --no-stdin, --file and --out");
+  options = sandbox_options(given, UsualTimeout::none);
   options.command = Command::image_build;
   options.setup_scripts = std::move(scripts);
   options.image_file = std::move(output);
@@ -241,13 +229,40 @@ Options parse_rpc(int argc, const char* const* argv) {
     return options;
   }
   if (words[0] != "--parent" || words.size() != 2)
-    throw UsageError{"rpc takes --parent PID and nothing else; see cloche rpc --help"};
+    throw request_error("rpc takes --parent PID and nothing else; see cloche rpc --help");
   const std::string& pid = words[1];
   const auto [end, error] =
       std::from_chars(pid.data(), pid.data() + pid.size(), options.parent_pid);
   if (error != std::errc() || end != pid.data() + pid.size() || options.parent_pid <= 0)
-    throw UsageError{"--parent wants the number of a process; not '" + pid + "'"};
+    throw request_error("--parent wants the number of a process; not '" + pid + "'");
   return options;
+}
+
+// NAME=VALUE,...: limits of a sandbox, as `cloche mcp` calls them.
+void set_limits(SandboxOptions& to, const std::string& text) {
+  using Name = std::pair<std::string_view, std::string_view>;  // and the flag of `cloche run`
+  constexpr std::array<Name, 6> names{{{"memory", "memory"},
+                                       {"files", "fs-limit"},
+                                       {"inodes", "fs-count"},
+                                       {"processes", "processes"},
+                                       {"open-files", "open-files"},
+                                       {"cpus", "cpus"}}};
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    const std::string limit = text.substr(start, end - start);
+    const std::size_t equals = std::min(limit.find('='), limit.size());
+    const auto* known = std::ranges::find(names, limit.substr(0, equals), &Name::first);
+    if (known == names.end()) {
+      throw request_error(
+          "--limits wants NAME=VALUE,... with the names memory, files, inodes, processes, "
+          "open-files and cpus; not '" +
+          limit + "'");
+    }
+    sandbox::set_option(to, *sandbox::find_option(known->second),
+                        "--limits " + std::string(known->first),
+                        limit.substr(std::min(equals + 1, limit.size())));
+    start = end + 1;
+  }
 }
 
 Options parse_mcp(std::vector<std::string> words) {
@@ -256,10 +271,10 @@ Options parse_mcp(std::vector<std::string> words) {
   std::vector<std::string> limits;
   Options options;
   app.set_help_flag();
-  app.add_option("--image", given.image);
-  app.add_option("--packages", given.packages)->expected(1)->take_all();
-  app.add_option("--mount", given.mounts)->expected(1)->take_all();
-  app.add_option("--network", given.network)->expected(1)->take_all();
+  app.add_option("--image", given.sandbox["image"])->expected(1);
+  app.add_option("--packages", given.sandbox["packages"])->expected(1)->take_all();
+  app.add_option("--mount", given.sandbox["mount"])->expected(1)->take_all();
+  app.add_option("--network", given.sandbox["net"])->expected(1)->take_all();
   app.add_option("--allow", options.allowed_rules)->expected(1)->take_all();
   app.add_option("--limits", limits)->expected(1)->take_all();
   app.add_option("--tools", options.tool_set);
@@ -268,18 +283,18 @@ Options parse_mcp(std::vector<std::string> words) {
   try {
     app.parse(words);
   } catch (const CLI::ParseError& error) {
-    throw UsageError{std::string(error.what()) + "; see cloche mcp --help"};
+    throw request_error(std::string(error.what()) + "; see cloche mcp --help");
   }
   if (given.help) {
     options.help_topic = "mcp";
     return options;
   }
-  options.sandbox = sandbox_options(given).sandbox;
-  if (given.packages.empty() && given.image.empty())
+  options.sandbox = sandbox_options(given, UsualTimeout::as_the_table_says).sandbox;
+  if (options.sandbox.packages.empty() && options.sandbox.image.empty())
     options.sandbox.packages.assign(mcp::usual_packages.begin(), mcp::usual_packages.end());
-  for (const std::string& text : limits) limits_option(text, options.sandbox);
+  for (const std::string& text : limits) set_limits(options.sandbox, text);
   if (!mcp::tool_set_of(options.tool_set)) {
-    throw UsageError{"--tools wants all, minimal or anthropic; not '" + options.tool_set + "'"};
+    throw request_error("--tools wants all, minimal or anthropic; not '" + options.tool_set + "'");
   }
   options.command = Command::mcp;
   return options;
@@ -297,13 +312,15 @@ Options parse_short(const std::string& command, const std::vector<std::string>& 
     if (words.size() == 2 && words[0] == "--ship") {
       options.ship_folder = words[1];
     } else if (!words.empty()) {
-      throw UsageError{"prepare takes --ship FOLDER and nothing else; see cloche prepare --help"};
+      throw request_error(
+          "prepare takes --ship FOLDER and nothing else; see cloche prepare --help");
     }
     return options;
   }
   options.command = command == "licenses" ? Command::licenses : Command::doctor;
   if (words.size() > 1 || (words.size() == 1 && words[0] != "--json"))
-    throw UsageError{command + " takes --json and nothing else; see cloche " + command + " --help"};
+    throw request_error(command + " takes --json and nothing else; see cloche " + command +
+                        " --help");
   if (!words.empty()) options.list_format = ListFormat::json;
   return options;
 }
@@ -316,8 +333,8 @@ Options parse(int argc, const char* const* argv) {
   if (command == "run" || command == "shell") return parse_run(argc, argv);
   if (command == "help" || command == "--help" || command == "-h") {
     if (command == "help" && argc > 2) options.help_topic = argv[2];
-    if (help_page(options.help_topic) == nullptr)
-      throw UsageError{"there is no command '" + options.help_topic + "'; see cloche --help"};
+    if (!help_page(options.help_topic))
+      throw request_error("there is no command '" + options.help_topic + "'; see cloche --help");
     return options;
   }
   if (command == "--version" || command == "version") {
@@ -329,7 +346,7 @@ Options parse(int argc, const char* const* argv) {
   if (command == "image") return parse_image(argc, argv);
   if (command == "prepare" || command == "licenses" || command == "doctor")
     return parse_short(command, {argv + 2, argv + argc});
-  throw UsageError{"there is no command '" + command + "'; see cloche --help"};
+  throw request_error("there is no command '" + command + "'; see cloche --help");
 }
 
 }  // namespace cloche::cli

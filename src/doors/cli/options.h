@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,10 @@ enum class Command : std::uint8_t {
   shell,
   image_build,
   image_show,
+  image_import,
+  image_list,
+  image_remove,
+  image_make,
   prepare,
   licenses,
   doctor,
@@ -53,22 +58,20 @@ struct Options {
   bool trace_syscalls = false;
   ListFormat list_format = ListFormat::text;  // of `licenses` and `doctor`
   std::string ship_folder;  // of `prepare`: where portable machine code goes; empty: nowhere
-  std::string image_file;   // of `image`
-  std::vector<std::string> setup_scripts;  // of `image build`, in their order
-  std::vector<std::string> allowed_rules;  // of `mcp`: of the network, without asking
-  std::string tool_set = "all";            // of `mcp`
-  int parent_pid = 0;                      // of `rpc`: the process with which it ends; 0: none
+  std::string image_file;   // of `image`: the file, or what is imported
+  std::string image_name;   // of the store of images; of `image import` empty: the source's own
+  std::string suite;        // of `image make debian`
+  std::vector<std::string> image_packages;  // the same
+  std::vector<std::string> setup_scripts;   // of `image build`, in their order
+  std::vector<std::string> allowed_rules;   // of `mcp`: of the network, without asking
+  std::string tool_set = "all";             // of `mcp`
+  int parent_pid = 0;                       // of `rpc`: the process with which it ends; 0: none
 };
 
-// The line cannot be understood: one sentence that says why and what to do. The exit status is 2.
-struct UsageError {
-  std::string sentence;
-};
-
-// Reads argv. Throws UsageError.
+// Reads argv. Throws an Error of kind request for a line that cannot be understood.
 Options parse(int argc, const char* const* argv);
 
-// The page of a command, or of all of them; null where there is no such command.
-const char* help_page(const std::string& topic);
+// The page of a command, or of all of them; nothing where there is no such command.
+std::optional<std::string> help_page(const std::string& topic);
 
 }  // namespace cloche::cli

@@ -35,8 +35,9 @@ int input_of(const Options& options) {
 
 // Who gives the path of a script of this machine in the place of a command means its content.
 void explain_missing_file(const Options& options, const RunResult& result) {
-  constexpr int not_executable = 126, not_found = 127;
-  if (result.exit_code != not_found && result.exit_code != not_executable) return;
+  if (result.exit_code != not_started_status(Errno::noent) &&
+      result.exit_code != not_started_status(Errno::acces))
+    return;
   const std::string& word = options.run.script;
   if (word.find('/') == std::string::npos ||
       word.find_first_of(" \t\n;|&<>()$`\"'*?") != std::string::npos)
@@ -79,9 +80,10 @@ int prepare_command(const Options& options) {
     Engine::ship(engine_options(), options.ship_folder);
     return 0;
   }
-  std::string reason;
-  if (sandbox::usable_cache_folder(reason).empty())
-    throw HostError("what is compiled cannot be kept: " + reason);
+  if (const auto folder = sandbox::usable_cache_folder(); !folder) {
+    throw HostError(fmt::format("what is compiled cannot be kept: {}", folder.error().sentence()),
+                    folder.error().code());
+  }
   Engine engine(engine_options());
   engine.prepare();
   return 0;

@@ -5,17 +5,11 @@
 
 #include <string_view>
 
+#include "doors/http/embedded.h"
+
 namespace cloche::console {
 
-struct Asset {
-  std::string_view path;
-  std::string_view type;
-  std::string_view content;
-  bool is_compressed = false;  // by gzip
-  bool is_immutable = false;
-};
-
 // Null when there is none of that path.
-const Asset* find_asset(std::string_view path);
+const http::Asset* find_asset(std::string_view path);
 
 }  // namespace cloche::console

@@ -25,7 +25,7 @@ http::Response error(int status, std::string_view sentence) {
   return http::json_response(status, Json{{"error", std::string(sentence)}}.dump());
 }
 
-http::Response asset_response(const Asset& asset) {
+http::Response asset_response(const http::Asset& asset) {
   http::Response response{200, {}, std::string(asset.content)};
   response.fields = {
       {"Content-Type", std::string(asset.type)},
@@ -60,7 +60,7 @@ http::Admission ConsoleDoor::admit(const http::Request& head) {
 http::Response ConsoleDoor::answer(const http::Request& request) {
   const bool only_reads = request.method == "GET" || request.method == "HEAD";
   if (only_reads) {
-    if (const Asset* asset = find_asset(request.path)) return asset_response(*asset);
+    if (const http::Asset* asset = find_asset(request.path)) return asset_response(*asset);
     const bool needs_token = !parts_.tokens.empty();
     const bool is_in = !needs_token || parts_.logins.owner_of(request).has_value();
     http::Response told = http::json_response(

@@ -77,6 +77,16 @@ CallResult<std::string> path_of(const Actor& actor, std::string_view path) {
   return whole;
 }
 
+void answer_unary(Unary method, const Call& call) {
+  const auto answer = [&]() -> CallResult<OrderedJson> {
+    CLOCHE_CALL(const Json message, read_message(call.request.body));
+    return method(call, message);
+  };
+  const auto result = answer();
+  const auto* error = std::get_if<CallError>(&result);
+  call.exchange->send(error ? error_answer(*error) : message_answer(std::get<OrderedJson>(result)));
+}
+
 void Agent::handle(const BoxPtr& box, session::Session::Use use, http::Request request,
                    const std::shared_ptr<http::Exchange>& exchange) {
   const std::string path = request.path;

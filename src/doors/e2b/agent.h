@@ -51,6 +51,10 @@ class Agent {
   session::WorkerPool& workers_;
 };
 
+// A method with one message in and one out, and its answer.
+using Unary = CallResult<OrderedJson> (*)(const Call& call, const Json& message);
+void answer_unary(Unary method, const Call& call);
+
 // The services, by the name of the method. They answer the exchange.
 void call_process_service(std::string_view method, Call call);
 void call_file_service(std::string_view method, Call call);

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "doors/e2b/code_interpreter.h"
 #include "doors/e2b/processes.h"
 #include "session/session_manager.h"
 
@@ -43,12 +44,13 @@ struct BoxLimits {
 
 struct Box {
   Box(BoxWish its_wish, std::string its_id, std::string its_owner, BoxLimits its_limits,
-      session::WorkerPool& workers, std::shared_ptr<ProcessCount> count)
+      session::WorkerPool& workers, const std::shared_ptr<ProcessCount>& count)
       : id(std::move(its_id)),
         owner(std::move(its_owner)),
         wish(std::move(its_wish)),
         limits(its_limits),
-        processes(std::make_shared<Processes>(workers, std::move(count))) {}
+        processes(std::make_shared<Processes>(workers, count)),
+        interpreter(workers, count) {}
 
   const std::string id;
   const std::string owner;
@@ -60,6 +62,7 @@ struct Box {
   std::shared_ptr<session::Session> session;  // set before anybody else knows of it
 
   const std::shared_ptr<Processes> processes;
+  CodeInterpreter interpreter;
 
   mutable std::mutex mutex;  // of what follows
   session::WallTime ends;

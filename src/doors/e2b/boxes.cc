@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
 
+#include "base/host_error.h"
 #include "base/random.h"
 
 namespace cloche::e2b {
@@ -71,7 +71,7 @@ std::shared_ptr<Sandbox> Boxes::base() {
   options.timeout = std::chrono::milliseconds(0);
   std::shared_ptr<Sandbox> made = engine_.create(options);
   if (!made->files(Account::root).write("/usr/local/bin/sudo", sudo_script, 0755))
-    throw std::runtime_error("cannot set up the sandboxes of E2B's door");
+    throw HostError("cannot set up the sandboxes of E2B's door");
   base_ = std::move(made);
   return base_;
 }
@@ -143,7 +143,7 @@ std::variant<BoxPtr, Denial> Boxes::make(const std::string& owner, BoxWish wish,
                                  try {
                                    if (!box->wish.allow.empty())
                                      sandbox->set_network_rules(box->wish.allow);
-                                 } catch (const std::invalid_argument& error) {
+                                 } catch (const Error& error) {
                                    wrong_rule = error.what();
                                    throw;
                                  }
@@ -217,7 +217,10 @@ bool Boxes::close(const std::string& id, const std::string& owner) {
 
 bool Boxes::pause(const BoxPtr& box, session::SessionManager::Processes processes) {
   if (!sessions_.pause(box->session, processes)) return false;
-  if (processes == session::SessionManager::Processes::end) box->processes->stop(gone);
+  if (processes == session::SessionManager::Processes::end) {
+    box->processes->stop(gone);
+    box->interpreter.restart();
+  }
   sessions_.set_deadline(box->session, session::SteadyTime::max());
   return true;
 }
@@ -292,6 +295,7 @@ void Boxes::stopping(const session::Session& session) {
   const BoxPtr box = find_any(session.facts().id);
   if (!box) return;
   box->processes->end_streams(gone);
+  box->interpreter.break_off();
 }
 
 void Boxes::forget(const std::string& id) {

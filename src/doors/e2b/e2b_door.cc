@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/constant_time.h"
@@ -12,6 +13,9 @@
 
 namespace cloche::e2b {
 namespace {
+
+// What woke a sandbox has work for it: a sandbox of a short life is not gone again meanwhile.
+constexpr Seconds woken_for_at_least{300};
 
 constexpr std::uint64_t rest_body_max_bytes = 1 << 20;
 constexpr std::uint64_t agent_body_max_bytes = 32 << 20;
@@ -139,11 +143,13 @@ void E2bDoor::handle_port(const Target& target, http::Request request,
   parts_.workers.do_here(
       [this, target, box = std::move(box), request = std::move(request), exchange]() mutable {
         if (box->session->status() == session::Status::paused)
-          (void)parts_.boxes.resume(box, box->wish.timeout);
+          (void)parts_.boxes.resume(box, std::max(box->wish.timeout, woken_for_at_least));
         session::Session::Use use = session::Session::use(box->session);
         if (!use) return exchange->send(not_found(box->id));
         if (target.port == agent_port)
           return agent_.handle(box, std::move(use), std::move(request), exchange);
+        if (target.port == code_port)
+          return box->interpreter.handle(std::move(use), request, exchange);
         exchange->send(
             gateway_error(box->id, "The sandbox is running but port is not open", target.port));
       });

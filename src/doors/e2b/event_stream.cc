@@ -11,18 +11,23 @@ constexpr std::chrono::seconds patience{5};  // in which something must be read
 
 }  // namespace
 
+StreamForm connect_form() {
+  return {std::string(stream_type), frame_of(R"({"event":{"keepalive":{}}})"),
+          end_frame({"resource_exhausted", "the client reads too slowly"})};
+}
+
 std::shared_ptr<EventStream> EventStream::begin(http::Exchange& exchange,
-                                                std::chrono::seconds silence) {
-  std::shared_ptr<EventStream> stream(new EventStream());
+                                                std::chrono::seconds silence, StreamForm form) {
+  std::shared_ptr<EventStream> stream(new EventStream(std::move(form)));
   const std::weak_ptr<EventStream> weak = stream;
   const std::lock_guard lock(stream->mutex_);
-  stream->answer_ = exchange.begin({200, {{"Content-Type", std::string(stream_type)}}, {}},
+  stream->answer_ = exchange.begin({200, {{"Content-Type", stream->form_.type}}, {}},
                                    {.changed =
                                         [weak] {
                                           if (const auto strong = weak.lock()) strong->changed();
                                         },
                                     .silence = silence,
-                                    .pulse = frame_of(R"({"event":{"keepalive":{}}})")});
+                                    .pulse = stream->form_.pulse});
   return stream;
 }
 
@@ -55,8 +60,12 @@ bool EventStream::send(const std::string& frame) {
     const std::size_t before = answer_->unsent_bytes();
     if (changed_.wait_for(lock, patience) == std::cv_status::no_timeout) continue;
     if (!answer_ || answer_->unsent_bytes() < before) continue;
-    answer_->write(end_frame({"resource_exhausted", "the client reads too slowly"}));
-    answer_->end();
+    if (form_.too_slow.empty()) {
+      answer_->break_off();
+    } else {
+      answer_->write(form_.too_slow);
+      answer_->end();
+    }
     answer_.reset();
   }
   if (answer_) answer_->write(frame);
@@ -68,6 +77,15 @@ void EventStream::end(const std::string& frame) {
   if (!answer_) return;
   answer_->write(frame);
   answer_->end();
+  answer_.reset();
+  leave_ = nullptr;
+  changed_.notify_all();
+}
+
+void EventStream::break_off() {
+  const std::lock_guard lock(mutex_);
+  if (!answer_) return;
+  answer_->break_off();
   answer_.reset();
   leave_ = nullptr;
   changed_.notify_all();

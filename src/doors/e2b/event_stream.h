@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // EventStream: the answer to a call that streams, to one client. Thread-safe.
 //
-// A client that reads too slowly slows down who sends for some seconds, then its stream ends with
-// resource_exhausted: what happens in a sandbox never waits longer for it.
+// A client that reads too slowly slows down who sends for some seconds, then its stream ends: what
+// happens in a sandbox never waits longer for it.
 #pragma once
 
 #include <chrono>
@@ -10,29 +10,43 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "doors/e2b/connect_wire.h"
 #include "doors/http/server.h"
 
 namespace cloche::e2b {
 
+// What the messages of a stream look like.
+struct StreamForm {
+  std::string type;
+  std::string pulse;     // goes out when nothing else does
+  std::string too_slow;  // the last one for who reads too slowly; empty: the answer is broken off
+};
+// Of calls of the agent.
+StreamForm connect_form();
+
 class EventStream {
  public:
-  // Begins the answer. `silence`: how often a keepalive event goes out when nothing else does.
-  static std::shared_ptr<EventStream> begin(http::Exchange& exchange, std::chrono::seconds silence);
+  // Begins the answer. `silence`: how often a pulse goes out when nothing else does.
+  static std::shared_ptr<EventStream> begin(http::Exchange& exchange, std::chrono::seconds silence,
+                                            StreamForm form = connect_form());
 
   // False when nobody gets it any more.
   bool send(const std::string& frame);
   // The last frame; what comes after it is dropped.
   void end(const std::string& frame);
+  // The client sees that there should have been more.
+  void break_off();
   bool is_over() const;
   // Called once when the client leaves; at once where it has left. It must not wait.
   void on_leave(std::function<void()> leave);
 
  private:
-  EventStream() = default;
+  explicit EventStream(StreamForm form) : form_(std::move(form)) {}
   void changed();
 
+  const StreamForm form_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::shared_ptr<http::AnswerStream> answer_;  // null: it is over

@@ -6,6 +6,8 @@
 
 #include <ctime>
 
+#include "base/result.h"
+
 namespace cloche::e2b {
 namespace {
 

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/result.h"
 #include "doors/e2b/agent.h"
 #include "doors/e2b/file_entry.h"
 
@@ -78,7 +79,7 @@ CallResult<OrderedJson> make_dir(const Call& call, const Json& message) {
     return CallError{"invalid_argument",
                      fmt::format("path already exists but it is not a directory: {}", path)};
   }
-  if (const Result<void> made = files.make_directory(path); !made)
+  if (const Result<void> made = files.make_directories(path); !made)
     return file_error(made.error(), path);
   return entry_answer(files, path);
 }
@@ -86,7 +87,7 @@ CallResult<OrderedJson> make_dir(const Call& call, const Json& message) {
 Result<void> make_parent(Files& files, const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == 0 || slash == path.npos ? Result<void>()
-                                          : files.make_directory(path.substr(0, slash));
+                                          : files.make_directories(path.substr(0, slash));
 }
 
 CallResult<OrderedJson> move(const Call& call, const Json& message) {
@@ -109,8 +110,6 @@ CallResult<OrderedJson> remove(const Call& call, const Json& message) {
   return OrderedJson(OrderedJson::object());
 }
 
-using Unary = CallResult<OrderedJson> (*)(const Call& call, const Json& message);
-
 const std::map<std::string_view, Unary>& unary_methods() {
   static const std::map<std::string_view, Unary> methods{
       {"Stat", stat}, {"ListDir", list_dir}, {"MakeDir", make_dir},
@@ -127,13 +126,7 @@ void call_file_service(std::string_view method, Call call) {
     return call.exchange->send(
         error_answer({"unimplemented", fmt::format("there is no method {}", method)}));
   }
-  auto message = read_message(call.request.body);
-  if (const auto* error = std::get_if<CallError>(&message))
-    return call.exchange->send(error_answer(*error));
-  const auto result = found->second(call, std::get<Json>(message));
-  if (const auto* error = std::get_if<CallError>(&result))
-    return call.exchange->send(error_answer(*error));
-  call.exchange->send(message_answer(std::get<OrderedJson>(result)));
+  answer_unary(found->second, call);
 }
 
 }  // namespace cloche::e2b

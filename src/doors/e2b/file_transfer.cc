@@ -11,6 +11,7 @@
 #include "base/base64.h"
 #include "base/constant_time.h"
 #include "base/random.h"
+#include "base/result.h"
 #include "base/sha256.h"
 #include "cloche/open_file.h"
 #include "doors/e2b/agent.h"
@@ -24,7 +25,6 @@
 namespace cloche::e2b {
 namespace {
 
-constexpr std::size_t piece_bytes = 256 << 10;
 constexpr std::size_t parts_max = 1000;
 constexpr std::string_view metadata_field = "X-Metadata-";
 
@@ -102,48 +102,27 @@ std::string_view type_by_name(std::string_view name) {
   return found == types.end() ? "application/octet-stream" : found->second;
 }
 
-std::string quoted_name(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) {
-    if (c == '"' || c == '\\') text += '\\';
-    text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '_' : c;
-  }
-  return text + "\"";
-}
-
 // A part of a file, read while it is sent. A sandbox that ends meanwhile, or a file that is cut,
 // breaks it off.
-class FileSlice final : public http::BodySource {
+class FileSlice final : public http::PieceSource {
  public:
   FileSlice(BoxPtr box, session::Session::Use use, std::unique_ptr<OpenFile> file, Range range)
-      : box_(std::move(box)),
+      : PieceSource(range.first, range.last + 1),
+        box_(std::move(box)),
         use_(std::move(use)),
-        file_(std::move(file)),
-        at_(range.first),
-        end_(range.last + 1),
-        size_(end_ - at_) {}
-
-  std::uint64_t size() const override { return size_; }
-  std::uint64_t kept_bytes() const override { return piece_bytes; }
-
-  bool next(std::string& to) override {
-    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(end_ - at_, piece_bytes));
-    if (wanted == 0) return true;
-    if (box_->session->status() == session::Status::closed) return false;
-    const Result<std::string> piece = file_->read(at_, wanted);
-    if (!piece || piece->size() != wanted) return false;
-    at_ += wanted;
-    to += *piece;
-    return true;
-  }
+        file_(std::move(file)) {}
 
  private:
+  std::optional<std::string> read(std::uint64_t offset, std::size_t size_bytes) override {
+    if (box_->session->status() == session::Status::closed) return std::nullopt;
+    Result<std::string> piece = file_->read(offset, size_bytes);
+    if (!piece) return std::nullopt;
+    return *std::move(piece);
+  }
+
   const BoxPtr box_;
   const session::Session::Use use_;
   const std::unique_ptr<OpenFile> file_;  // goes before the sandbox
-  std::uint64_t at_;
-  const std::uint64_t end_;
-  const std::uint64_t size_;
 };
 
 // X-Metadata-KEY: VALUE, as attributes.
@@ -246,7 +225,7 @@ http::Response download(const BoxPtr& box, session::Session::Use use,
   const Result<FileInfo> info = files.stat(name);
   if (!info) return file_answer(info.error(), name);
   if (info->kind == FileKind::directory) return file_answer(Errno::isdir, name);
-  Result<std::unique_ptr<OpenFile>> file = use->files(who.account).open(name, {.read = true});
+  Result<std::unique_ptr<OpenFile>> file = use->files(who.account).open(name, OpenMode::read);
   if (!file) return file_answer(file.error(), name);
   const Result<FileInfo> opened = (*file)->stat();
   if (!opened) return file_answer(opened.error(), name);
@@ -254,7 +233,7 @@ http::Response download(const BoxPtr& box, session::Session::Use use,
   http::Response response{
       200,
       {{"Content-Type", std::string(type_by_name(name))},
-       {"Content-Disposition", "inline; filename=" + quoted_name(last_component(name))},
+       {"Content-Disposition", "inline; filename=" + http::quoted(last_component(name))},
        {"Accept-Ranges", "bytes"}},
       {}};
   bool beyond = false;

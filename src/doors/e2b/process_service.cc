@@ -219,8 +219,6 @@ CallResult<bool> stream_input(const Call& call) {
   return true;
 }
 
-using Unary = CallResult<OrderedJson> (*)(const Call& call, const Json& message);
-
 const std::map<std::string_view, Unary>& unary_methods() {
   static const std::map<std::string_view, Unary> methods{
       {"List", list},     {"SendInput", send_input},   {"CloseStdin", close_stdin},
@@ -232,15 +230,8 @@ const std::map<std::string_view, Unary>& unary_methods() {
 }  // namespace
 
 void call_process_service(std::string_view method, Call call) {
-  if (const auto found = unary_methods().find(method); found != unary_methods().end()) {
-    auto message = read_message(call.request.body);
-    if (const auto* error = std::get_if<CallError>(&message))
-      return call.exchange->send(error_answer(*error));
-    const auto result = found->second(call, std::get<Json>(message));
-    if (const auto* error = std::get_if<CallError>(&result))
-      return call.exchange->send(error_answer(*error));
-    return call.exchange->send(message_answer(std::get<OrderedJson>(result)));
-  }
+  if (const auto found = unary_methods().find(method); found != unary_methods().end())
+    return answer_unary(found->second, call);
   const auto result = method == "Start"     ? start(call)
                       : method == "Connect" ? connect(call)
                       : method == "StreamInput"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/error.h"
 #include "doors/e2b/e2b_door.h"
 #include "doors/e2b/rest_wire.h"
 
@@ -315,7 +316,7 @@ http::Response E2bDoor::set_network(const BoxPtr& box, const http::Request& requ
   if (!use) return rest_error(409, "the sandbox is not running");
   try {
     use->set_network_rules(std::get<bool>(internet) ? network.allow : std::vector<std::string>());
-  } catch (const std::invalid_argument& error) {
+  } catch (const Error& error) {
     return rest_error(400, error.what());
   }
   const std::lock_guard lock(box->mutex);

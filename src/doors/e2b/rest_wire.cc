@@ -279,10 +279,10 @@ OrderedJson listed_json(const Box& box) {
 }
 
 OrderedJson metrics_json(Box& box) {
-  SandboxFigures figures;
-  if (const auto use = session::Session::use(box.session)) figures = use->figures();
+  SandboxUsage usage;
+  if (const auto use = session::Session::use(box.session)) usage = use->usage();
   const auto now = std::chrono::steady_clock::now();
-  const double cpu_seconds = std::chrono::duration<double>(figures.cpu).count();
+  const double cpu_seconds = std::chrono::duration<double>(usage.cpu).count();
   double used_pct = 0;
   {
     const std::lock_guard lock(box.mutex);
@@ -299,10 +299,10 @@ OrderedJson metrics_json(Box& box) {
       std::chrono::duration_cast<std::chrono::seconds>(wall.time_since_epoch()).count();
   json["cpuCount"] = box.limits.cpus;
   json["cpuUsedPct"] = used_pct;
-  json["memUsed"] = figures.memory_bytes;
+  json["memUsed"] = usage.memory_bytes;
   json["memTotal"] = box.limits.memory_bytes;
   json["memCache"] = 0;
-  json["diskUsed"] = figures.file_bytes;
+  json["diskUsed"] = usage.file_bytes;
   json["diskTotal"] = box.limits.file_bytes;
   return json;
 }

@@ -5,13 +5,9 @@
 
 #include <string_view>
 
-namespace cloche::http {
+#include "doors/http/embedded.h"
 
-struct Asset {
-  std::string_view path;
-  std::string_view type;
-  std::string_view content;
-};
+namespace cloche::http {
 
 // Null when there is none of that path.
 const Asset* find_asset(std::string_view path);

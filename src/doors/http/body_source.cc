@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/http/body_source.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -55,6 +56,16 @@ class OutputBody final : public BodySource {
 };
 
 }  // namespace
+
+bool PieceSource::next(std::string& to) {
+  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(end_ - at_, piece_bytes));
+  if (wanted == 0) return true;
+  const std::optional<std::string> piece = read(at_, wanted);
+  if (!piece || piece->size() != wanted) return false;
+  at_ += wanted;
+  to += *piece;
+  return true;
+}
 
 Response output_response(int status, std::string_view before, std::string output,
                          std::string_view between, std::string errors, std::string_view after) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,27 @@ class BodySource {
   // Appends the next piece, some hundred KiB at most; nothing at the end. May wait for a moment.
   // False where the body cannot be gone on with: the client is to see that it is not whole.
   virtual bool next(std::string& to) = 0;
+};
+
+// A body that is a part of something larger, read from there a piece at a time.
+class PieceSource : public BodySource {
+ public:
+  std::uint64_t size() const final { return size_; }
+  std::uint64_t kept_bytes() const final { return piece_bytes; }
+  bool next(std::string& to) final;
+
+ protected:
+  PieceSource(std::uint64_t begin, std::uint64_t end) : at_(begin), end_(end), size_(end - begin) {}
+
+ private:
+  static constexpr std::size_t piece_bytes = 256 << 10;
+
+  // What is there; nothing, or less than is asked for, breaks the body off.
+  virtual std::optional<std::string> read(std::uint64_t offset, std::size_t size_bytes) = 0;
+
+  std::uint64_t at_;
+  const std::uint64_t end_;
+  const std::uint64_t size_;
 };
 
 // A JSON answer with what a program has written: `before`, the output as a string with its quotes,

@@ -46,7 +46,8 @@ class Connection {
   Standing standing() const noexcept { return {stage_, since_ns_}; }
 
   virtual void start() = 0;
-  // After the answer to the request in progress, or now where there is none.
+  // After the answer to the request in progress; now where there is none, but a client that has
+  // just connected may still send its first.
   virtual void end_soon() = 0;
   virtual void end_now() = 0;
 

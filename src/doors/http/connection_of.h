@@ -58,6 +58,8 @@ class ConnectionOf final : public Connection,
   static constexpr std::size_t read_ahead_bytes = 64 << 10;
   static constexpr std::size_t untimed_max_bytes = 1 << 20;
   static constexpr std::size_t uncounted_max_bytes = 16 << 10;  // of an answer
+  // What a client that has connected may take to send its request once the server drains.
+  static constexpr std::chrono::seconds last_call{2};
   using Error = boost::system::error_code;
 
  public:
@@ -93,7 +95,9 @@ class ConnectionOf final : public Connection,
       self->last_ = true;
       if (const auto socket = self->web_socket_.lock())
         return socket->close(1001, "the server is about to end");
-      if (self->idle_) self->close();
+      if (!self->idle_) return;
+      if (self->request_number_ > 0) return self->close();
+      self->deadline_.expires_after(last_call);  // its only request may be on its way
     });
   }
 
@@ -145,16 +149,21 @@ class ConnectionOf final : public Connection,
   // --- a request --------------------------------------------------------------------------------
 
   void await_request() {
-    if (last_ || host_.draining()) return finish_connection();
+    const bool is_first = request_number_ == 0;
+    const bool ends = last_ || host_.draining();
+    if (ends && !is_first) return finish_connection();
     if (buffer_.size() > 0) {
       // It came with the one before. Posted: there may be thousands.
       return asio::post(stream_.get_executor(),
                         [self = this->shared_from_this()] { self->read_head(); });
     }
     idle_ = true;
-    const bool is_first = request_number_ == 0;
     if (!is_first) stand(Standing::Stage::idle);
-    deadline_.expires_after(is_first ? options_.first_byte_timeout : options_.idle_timeout);
+    if (ends) {
+      deadline_.expires_after(last_call);
+    } else {
+      deadline_.expires_after(is_first ? options_.first_byte_timeout : options_.idle_timeout);
+    }
     if (watching_) return;  // what it reads is the next request
     if (buffer_.capacity() > read_ahead_bytes) buffer_.shrink_to_fit();
     stream_.async_read_some(buffer_.prepare(first_read_bytes),
@@ -473,7 +482,12 @@ class ConnectionOf final : public Connection,
     answer_due_ = false;
     deadline_.expires_never();
     start_relay(this->shared_from_this(), stream_, std::move(fd),
-                beast::buffers_to_string(buffer_.data()));
+                beast::buffers_to_string(buffer_.data()), [this] {
+                  Response silence = host_.application().reject(
+                      502, "what has this session has ended before it answered");
+                  keep_alive_ = false;
+                  return head_of(silence, silence.body.size()) + silence.body;
+                });
   }
 
   void tunnel(std::function<void(int fd)> opened) {

@@ -67,6 +67,15 @@ std::vector<std::pair<std::string, std::string>> query_pairs(std::string_view qu
   return pairs;
 }
 
+std::string quoted(std::string_view text) {
+  std::string whole = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') whole += '\\';
+    whole += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '_' : c;
+  }
+  return whole + "\"";
+}
+
 bool same_text(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return lower(x) == lower(y); });

@@ -45,6 +45,9 @@ std::string percent_decode(std::string_view text, Plus plus = Plus::itself);
 // The pairs of "a=1&b=%20", decoded, in order.
 std::vector<std::pair<std::string, std::string>> query_pairs(std::string_view query);
 
+// A quoted-string of a field, such as a file's name; bytes that a field cannot have are '_'.
+std::string quoted(std::string_view text);
+
 bool same_text(std::string_view a, std::string_view b);  // but for the case of ASCII letters
 
 }  // namespace cloche::http

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relay: passes bytes both ways between a client's stream and a descriptor, until both ways have
-// ended.
+// ended. Where nothing has come from the descriptor the client gets some last words.
 #pragma once
 
 #include <array>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/stream_traits.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,11 +19,15 @@ namespace cloche::http {
 template <typename Owner, typename Stream>
 class Relay : public std::enable_shared_from_this<Relay<Owner, Stream>> {
  public:
-  Relay(std::shared_ptr<Owner> owner, Stream& stream, UniqueFd fd, std::string first)
+  using LastWords = std::function<std::string()>;  // empty: none
+
+  Relay(std::shared_ptr<Owner> owner, Stream& stream, UniqueFd fd, std::string first,
+        LastWords last_words)
       : owner_(std::move(owner)),
         stream_(stream),
         inside_(stream.get_executor(), boost::asio::local::stream_protocol(), fd.release()),
-        first_(std::move(first)) {}
+        first_(std::move(first)),
+        last_words_(std::move(last_words)) {}
 
   void start() {
     notice_lost_peer(boost::beast::get_lowest_layer(stream_).native_handle());
@@ -55,7 +60,8 @@ class Relay : public std::enable_shared_from_this<Relay<Owner, Stream>> {
   void outward() {
     inside_.async_read_some(boost::asio::buffer(out_), [self = this->shared_from_this()](
                                                            Error error, std::size_t bytes) {
-      if (error) return self->owner_->end_now();
+      if (error) return self->end();
+      self->last_words_ = nullptr;
       boost::asio::async_write(self->stream_, boost::asio::buffer(self->out_.data(), bytes),
                                [self](Error failed, std::size_t) {
                                  if (!failed) self->outward();
@@ -63,17 +69,28 @@ class Relay : public std::enable_shared_from_this<Relay<Owner, Stream>> {
     });
   }
 
+  void end() {
+    if (!last_words_) return owner_->end_now();
+    first_ = last_words_();
+    boost::asio::async_write(
+        stream_, boost::asio::buffer(first_),
+        [self = this->shared_from_this()](Error, std::size_t) { self->owner_->end_now(); });
+  }
+
   const std::shared_ptr<Owner> owner_;  // of the stream
   Stream& stream_;
   boost::asio::local::stream_protocol::socket inside_;
-  std::string first_;  // what the client had sent before
+  std::string first_;  // what the client had sent before; at the end the last words
+  LastWords last_words_;
   std::array<char, 32768> in_;
   std::array<char, 32768> out_;
 };
 
 template <typename Owner, typename Stream>
-void start_relay(std::shared_ptr<Owner> owner, Stream& stream, UniqueFd fd, std::string first) {
-  std::make_shared<Relay<Owner, Stream>>(std::move(owner), stream, std::move(fd), std::move(first))
+void start_relay(std::shared_ptr<Owner> owner, Stream& stream, UniqueFd fd, std::string first,
+                 std::function<std::string()> last_words = nullptr) {
+  std::make_shared<Relay<Owner, Stream>>(std::move(owner), stream, std::move(fd), std::move(first),
+                                         std::move(last_words))
       ->start();
 }
 

@@ -8,6 +8,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <future>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -45,8 +46,10 @@ class Server::Impl final : public Host {
                                    : std::max(std::thread::hardware_concurrency(), 1U)),
         acceptor_(loops_[0].context()) {
     if (!options_.tls_certificate.empty()) use_certificate();
-    listen();
-    asio::post(acceptor_.get_executor(), [this] { accept(); });
+    if (options_.listens) {
+      listen();
+      asio::post(acceptor_.get_executor(), [this] { accept(); });
+    }
     try {
       loops_.start();
     } catch (const std::system_error& error) {
@@ -82,19 +85,37 @@ class Server::Impl final : public Host {
 
   std::size_t connections() const { return connections_.size(); }
 
+  void adopt(UniqueFd fd) {
+    const std::size_t number = next_adopting_++ % loops_.size();
+    Loop& loop = loops_[number];
+    // The address of its peer, which is this machine, is all that differs from a socket of TCP.
+    boost::system::error_code error;
+    Tcp::socket socket(loop.context());
+    socket.assign(Tcp::v4(), fd.get(), error);
+    if (error) return;
+    (void)fd.release();
+    serve(loop, std::move(socket));
+  }
+
   void close_after_answers() { closes_after_answers_ = true; }
 
   void drain(std::chrono::milliseconds patience) {
     draining_ = true;
-    asio::post(acceptor_.get_executor(), [this] {
+    std::promise<void> closed;
+    asio::post(acceptor_.get_executor(), [this, &closed] {
+      accept_those_who_wait();
       boost::system::error_code ignored;
       acceptor_.close(ignored);
+      closed.set_value();
     });
+    closed.get_future().wait();
     for (const auto& connection : connections_.all()) connection->end_soon();
     (void)connections_.wait_until_empty(patience);
   }
 
  private:
+  static constexpr int backlog = 4096;
+
   void use_certificate() {
     tls_.emplace(asio::ssl::context::tls_server);
     tls_->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
@@ -121,7 +142,7 @@ class Server::Impl final : public Host {
     acceptor_.open(endpoint.protocol(), error);
     if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
     if (!error) acceptor_.bind(endpoint, error);
-    if (!error) acceptor_.listen(4096, error);
+    if (!error) acceptor_.listen(backlog, error);
     if (error) throw HostError("cannot listen on " + place + ": " + error.message());
     port_ = acceptor_.local_endpoint().port();
   }
@@ -140,6 +161,18 @@ class Server::Impl final : public Host {
           }
           accept();
         });
+  }
+
+  // Clients whose connection stands, but not with us yet: closing the acceptor would reset it.
+  void accept_those_who_wait() {
+    boost::system::error_code error;
+    acceptor_.non_blocking(true, error);
+    for (int taken = 0; !error && taken < backlog; ++taken) {
+      next_loop_ = (next_loop_ + 1) % loops_.size();
+      Tcp::socket socket(loops_[next_loop_].context());
+      acceptor_.accept(socket, error);
+      if (!error) serve(loops_[next_loop_], std::move(socket));
+    }
   }
 
   // The host is out of something: that does not get better by asking again at once.
@@ -172,6 +205,7 @@ class Server::Impl final : public Host {
   // Each connection belongs to one loop for all of its life: no locks among them.
   Loops loops_;
   std::size_t next_loop_ = 0;
+  std::atomic<std::size_t> next_adopting_ = 0;
   Tcp::acceptor acceptor_;
   asio::steady_timer pause_{loops_[0].context()};
 };
@@ -182,6 +216,7 @@ Server::~Server() = default;
 
 std::uint16_t Server::port() const noexcept { return impl_->port(); }
 std::size_t Server::connections() const { return impl_->connections(); }
+void Server::adopt(UniqueFd connection) { impl_->adopt(std::move(connection)); }
 void Server::close_after_answers() { impl_->close_after_answers(); }
 void Server::drain(std::chrono::milliseconds patience) { impl_->drain(patience); }
 

@@ -53,7 +53,8 @@ class Exchange {
                                std::shared_ptr<WebSocketUser> user) = 0;
 
   // Instead: whoever is behind that stream socket answers. From now on bytes go both ways as they
-  // are, until that one has said all; then the connection ends.
+  // are, until that one has said all; then the connection ends. Where that one says nothing the
+  // answer is 502.
   virtual void relay_to(UniqueFd fd) = 0;
 };
 
@@ -78,6 +79,7 @@ class Application {
 };
 
 struct ServerOptions {
+  bool listens = true;  // false: its connections are those that it is given
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;       // 0: one that is free
   std::string tls_certificate;  // PEM files; both or none
@@ -106,6 +108,9 @@ class Server {
 
   std::uint16_t port() const noexcept;
   std::size_t connections() const;
+
+  // Serves a connection that was made elsewhere, a stream socket; it is counted from here on.
+  void adopt(UniqueFd connection);
 
   // From now on each answer is the last of its connection, and says so. New ones are taken.
   void close_after_answers();

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <openssl/sha.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <span>
 #include <sstream>
 
@@ -33,9 +35,17 @@ TokenStore::TokenStore(const std::vector<std::string>& tokens, std::string file)
   reload();
 }
 
+TokenStore::TokenStore(const SoleOwner& owner) : sole_owner_(owner.name) {
+  Entries all;
+  read_file(owner.file, all);
+  std::ranges::copy_if(all, std::back_inserter(given_),
+                       [&](const Entry& entry) { return entry.owner == owner.name; });
+  reload();
+}
+
 void TokenStore::reload() {
   auto entries = std::make_shared<Entries>(given_);
-  if (!file_.empty()) read_file(*entries);
+  if (!file_.empty()) read_file(file_, *entries);
   entries_.store(std::move(entries));
 }
 
@@ -45,9 +55,9 @@ TokenStore::Digest TokenStore::digest_of(std::string_view text) {
   return digest;
 }
 
-void TokenStore::read_file(Entries& entries) const {
-  std::ifstream stream(file_);
-  if (!stream) throw HostError("cannot read the tokens in " + file_);
+void TokenStore::read_file(const std::string& file, Entries& entries) {
+  std::ifstream stream(file);
+  if (!stream) throw HostError("cannot read the tokens in " + file);
   std::string line;
   for (int number = 1; std::getline(stream, line); ++number) {
     std::istringstream words(line.substr(0, line.find('#')));
@@ -58,16 +68,16 @@ void TokenStore::read_file(Entries& entries) const {
     Digest digest{};
     if (!(words >> hex) || words >> more || !from_hex(hex, digest)) {
       throw HostError(
-          fmt::format("{}:{}: a line is a NAME and the SHA-256 of a token in hex", file_, number));
+          fmt::format("{}:{}: a line is a NAME and the SHA-256 of a token in hex", file, number));
     }
     entries.push_back({digest, name});
   }
-  if (entries.empty()) throw HostError(file_ + " has no token: a line is NAME SHA256-IN-HEX");
+  if (entries.empty()) throw HostError(file + " has no token: a line is NAME SHA256-IN-HEX");
 }
 
 std::optional<std::string> TokenStore::owner_of(std::string_view token) const {
   const std::shared_ptr<const Entries> entries = entries_.load();
-  if (entries->empty()) return std::string();
+  if (empty()) return std::string();
   if (token.empty() || token.size() > token_max_bytes) return std::nullopt;
   const Digest digest = digest_of(token);
   const Entry* found = nullptr;
@@ -78,6 +88,7 @@ std::optional<std::string> TokenStore::owner_of(std::string_view token) const {
 }
 
 std::optional<std::string> TokenStore::owner_of_header(std::string_view value) const {
+  if (sole_owner_) return *sole_owner_;
   if (empty()) return std::string();
   static constexpr std::string_view scheme = "Bearer ";
   if (value.size() <= scheme.size() || !same_text(value.substr(0, scheme.size()), scheme))

@@ -19,6 +19,13 @@ class TokenStore {
   // comment. Throws HostError with one sentence for a file that cannot be read, or a line that says
   // nothing.
   TokenStore(const std::vector<std::string>& tokens, std::string file);
+  // Of one owner: every request is that one's, for it has been let in elsewhere; owner_of() still
+  // wants a token of that owner's, of those that are in the file now. It holds no others.
+  struct SoleOwner {
+    std::string name;
+    std::string file;
+  };
+  explicit TokenStore(const SoleOwner& owner);
   TokenStore(const TokenStore&) = delete;
   TokenStore& operator=(const TokenStore&) = delete;
 
@@ -28,7 +35,7 @@ class TokenStore {
   void reload();
 
   // With none, everybody is the same owner and needs no token.
-  bool empty() const noexcept { return size() == 0; }
+  bool empty() const noexcept { return !sole_owner_ && size() == 0; }
   std::size_t size() const noexcept { return entries_.load()->size(); }
 
   // The owner that a token stands for; nothing for an unknown token. The time it takes
@@ -45,8 +52,9 @@ class TokenStore {
   };
   using Entries = std::vector<Entry>;
   static Digest digest_of(std::string_view text);
-  void read_file(Entries& entries) const;
+  static void read_file(const std::string& file, Entries& entries);
 
+  const std::optional<std::string> sole_owner_;
   const std::string file_;
   Entries given_;
   std::atomic<std::shared_ptr<const Entries>> entries_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/error.h"
 #include "doors/mcp/protocol.h"
 #include "doors/mcp/tool_error.h"
 #include "net/rule.h"
@@ -83,7 +84,7 @@ bool Hub::covers(const std::vector<std::string>& rules) const {
     std::size_t covered = 0;
     for (const std::string& rule : rules) covered += is_covered(net::Rule(rule)) ? 1U : 0U;
     return covered == rules.size();
-  } catch (const std::invalid_argument& problem) {
+  } catch (const Error& problem) {
     throw ToolError{problem.what()};
   }
 }

@@ -15,7 +15,7 @@
 #include "cloche/engine.h"
 #include "doors/mcp/request_states.h"
 #include "doors/mcp/space.h"
-#include "doors/mcp/timers.h"
+#include "session/timers.h"
 #include "session/worker_pool.h"
 
 namespace cloche::mcp {
@@ -46,13 +46,13 @@ class Hub {
   using EngineMaker = std::function<Engine&()>;
 
   // `engine` is asked when the first sandbox is needed, on any thread. What it gives, and `pool`,
-  // outlive this. Throws std::invalid_argument for a rule that is none.
+  // outlive this. Throws Error for a rule that is none.
   Hub(HubOptions options, EngineMaker engine, session::WorkerPool& pool);
   Hub(const Hub&) = delete;
   Hub& operator=(const Hub&) = delete;
 
   const HubOptions& options() const noexcept { return options_; }
-  Timers& timers() noexcept { return timers_; }
+  session::Timers& timers() noexcept { return timers_; }
   RequestStates& states() noexcept { return states_; }
   session::WorkerPool& pool() noexcept { return pool_; }
 
@@ -70,6 +70,8 @@ class Hub {
   // The one of that name; `default` is made where it is not there. Throws ToolError.
   std::shared_ptr<Box> box(const Scope& scope, const std::string& name);
 
+  std::size_t boxes() const noexcept { return *seats_; }
+
   // Whether the operator lets all of these rules be opened without asking. Throws ToolError for
   // one that is none.
   bool covers(const std::vector<std::string>& rules) const;
@@ -80,7 +82,7 @@ class Hub {
   const HubOptions options_;
   const EngineMaker engine_;
   session::WorkerPool& pool_;
-  Timers timers_;
+  session::Timers timers_;
   RequestStates states_;
   const std::shared_ptr<std::atomic<std::size_t>> seats_ =
       std::make_shared<std::atomic<std::size_t>>(0);

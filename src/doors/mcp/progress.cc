@@ -11,7 +11,7 @@ constexpr std::size_t line_limit_bytes = 200;
 
 }  // namespace
 
-Progress::Progress(Timers& timers, Tell tell) : timers_(timers), tell_(std::move(tell)) {
+Progress::Progress(session::Timers& timers, Tell tell) : timers_(timers), tell_(std::move(tell)) {
   if (!tell_) return;
   const std::lock_guard lock(mutex_);
   arm();
@@ -19,7 +19,7 @@ Progress::Progress(Timers& timers, Tell tell) : timers_(timers), tell_(std::move
 
 Progress::~Progress() {
   if (!tell_) return;
-  Timers::Id last;
+  session::Timers::Id last;
   {
     const std::lock_guard lock(mutex_);
     ended_ = true;

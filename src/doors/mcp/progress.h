@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "doors/mcp/timers.h"
+#include "session/timers.h"
 
 namespace cloche::mcp {
 
@@ -18,7 +18,7 @@ class Progress {
   using Tell = std::function<void(double seconds, const std::string& line)>;
 
   // `tell` null: nobody wants to know. It must be quick and must not throw.
-  Progress(Timers& timers, Tell tell);
+  Progress(session::Timers& timers, Tell tell);
   // From here on nothing is told.
   ~Progress();
   Progress(const Progress&) = delete;
@@ -31,12 +31,12 @@ class Progress {
   void arm();
   void tick();
 
-  Timers& timers_;
+  session::Timers& timers_;
   const Tell tell_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::mutex mutex_;
   bool ended_ = false;
-  Timers::Id timer_{};
+  session::Timers::Id timer_{};
   std::string line_;  // the last one that has something in it
   bool line_ends_ = true;
 };

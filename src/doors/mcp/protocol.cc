@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/utf8.h"
+#include "cloche/version.h"
 
 namespace cloche::mcp {
 namespace {
@@ -25,7 +26,7 @@ bool is_legacy_version(std::string_view version) {
   return std::ranges::find(legacy_versions, version) != legacy_versions.end();
 }
 
-Reply server_info() { return {{"name", "cloche"}, {"version", CLOCHE_VERSION}}; }
+Reply server_info() { return {{"name", "cloche"}, {"version", version}}; }
 
 std::string shown(std::string_view text) {
   constexpr std::size_t most = 100;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "doors/mcp/box.h"
-#include "doors/mcp/timers.h"
+#include "session/timers.h"
 
 namespace cloche::mcp {
 
@@ -23,7 +23,7 @@ bool is_name(std::string_view text);
 
 class Space : public std::enable_shared_from_this<Space> {
  public:
-  explicit Space(Timers& timers) : timers_(timers) {}
+  explicit Space(session::Timers& timers) : timers_(timers) {}
   ~Space();
   Space(const Space&) = delete;
   Space& operator=(const Space&) = delete;
@@ -47,7 +47,7 @@ class Space : public std::enable_shared_from_this<Space> {
  private:
   void watch(const std::shared_ptr<Box>& box);
 
-  Timers& timers_;
+  session::Timers& timers_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Box>> boxes_;
   std::map<std::string, Place> snapshots_;

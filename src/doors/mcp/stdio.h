@@ -16,7 +16,7 @@ struct StdioOptions {
 
 // Until the end of input, or until nobody reads the output any more. What was asked before the end
 // is answered if it can be within a moment; then, within a second of the end, the process exits with
-// status 0, and all sandboxes with it. Throws HostError, and std::invalid_argument for a rule of the
+// status 0, and all sandboxes with it. Throws Error, also for a rule of the
 // network that is none.
 [[noreturn]] void serve_stdio(const StdioOptions& options);
 

@@ -5,22 +5,14 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
+
+#include "base/resident_memory.h"
+#include "cloche/version.h"
 
 namespace cloche::remote {
 namespace {
 
 const auto started = std::chrono::steady_clock::now();
-
-std::uint64_t resident_bytes() {
-  std::FILE* file = std::fopen("/proc/self/statm", "re");
-  if (!file) return 0;
-  unsigned long total = 0;
-  unsigned long resident = 0;
-  const int read = std::fscanf(file, "%lu %lu", &total, &resident);
-  std::fclose(file);
-  return read == 2 ? resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
-}
 
 std::int64_t cpu_ms() {
   rusage usage{};
@@ -33,7 +25,7 @@ std::int64_t cpu_ms() {
 
 rpc::Reply server_figures(const Parts& parts) {
   const auto uptime = std::chrono::steady_clock::now() - started;
-  return {{"version", CLOCHE_VERSION},
+  return {{"version", cloche::version},
           {"uptimeMs", std::chrono::duration_cast<std::chrono::milliseconds>(uptime).count()},
           {"sessions", parts.sessions.count()},
           {"memoryBytes", resident_bytes()},

@@ -87,12 +87,12 @@ rpc::Reply session_reply(const Session& session) {
       {"door", facts.door},
       {"owner", facts.owner}};
   if (reply["metadata"].is_discarded()) reply["metadata"] = rpc::Reply::object();
-  SandboxFigures figures;
-  if (const auto sandbox = session.sandbox()) figures = sandbox->figures();
-  reply["memoryBytes"] = figures.memory_bytes;
-  reply["fileBytes"] = figures.file_bytes;
-  reply["processes"] = figures.processes;
-  reply["cpuMs"] = std::chrono::duration_cast<std::chrono::milliseconds>(figures.cpu).count();
+  SandboxUsage usage;
+  if (const auto sandbox = session.sandbox()) usage = sandbox->usage();
+  reply["memoryBytes"] = usage.memory_bytes;
+  reply["fileBytes"] = usage.file_bytes;
+  reply["processes"] = usage.processes;
+  reply["cpuMs"] = std::chrono::duration_cast<std::chrono::milliseconds>(usage.cpu).count();
   return reply;
 }
 
@@ -161,6 +161,10 @@ SandboxOptions SessionBackend::options_of(const rpc::Params& params) const {
   const SandboxOptions& most = parts_.sessions.sandbox_options();
   SandboxOptions options = most;
   rpc::take_options(params, options);
+  if (options.engine != most.engine) {
+    throw RpcError{rpc::code::sandbox_error,
+                   "EACCES: this server's sessions have the engine that its operator chose"};
+  }
   options.file_limit_bytes = std::min(options.file_limit_bytes, most.file_limit_bytes);
   options.file_limit_inodes = std::min(options.file_limit_inodes, most.file_limit_inodes);
   options.memory_limit_bytes = std::min(options.memory_limit_bytes, most.memory_limit_bytes);

@@ -137,12 +137,13 @@ Checked<CommandBody> read_code(std::string_view body) {
   if (json.is_null()) return malformed();
   CommandBody command;
   if (auto wrong = read_source(json, "code", command)) return *std::move(wrong);
-  command.language = "python";
-  if (const Json* language = member(json, "language")) {
-    if (language->is_string()) command.language = language->get<std::string>();
-    if (!language->is_string() || (command.language != "python" &&
-                                   command.language != "javascript" && command.language != "bash"))
-      return invalid("language must be python, javascript or bash");
+  command.language = sandbox::Language::python;
+  if (const Json* given = member(json, "language")) {
+    const auto language = given->is_string()
+                              ? sandbox::language_named(given->get_ref<const std::string&>())
+                              : std::nullopt;
+    if (!language) return invalid("language must be python, javascript or bash");
+    command.language = *language;
   }
   if (auto wrong = read_timeout(json, command)) return *std::move(wrong);
   if (auto wrong = read_environment(json, command)) return *std::move(wrong);

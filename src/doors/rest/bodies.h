@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "doors/http/message.h"
+#include "sandbox/language.h"
 #include "session/session_manager.h"
 
 namespace cloche::rest {
@@ -18,8 +19,8 @@ template <typename T>
 using Checked = std::variant<T, http::Response>;  // or the answer that says what is wrong
 
 struct CommandBody {
-  std::string source;    // of the command or the code
-  std::string language;  // of code
+  std::string source;  // of the command or the code
+  sandbox::Language language = sandbox::Language::bash;
   std::chrono::seconds timeout{60};
   std::map<std::string, std::string> environment;
 };

@@ -2,7 +2,6 @@
 // Files up and down.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "cloche/open_file.h"
@@ -35,50 +34,32 @@ std::string last_component(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
-std::string quoted_name(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) {
-    if (c == '"' || c == '\\') text += '\\';
-    text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '_' : c;
-  }
-  return text + "\"";
-}
-
+// A larger file is read while it is sent.
 constexpr std::size_t read_at_once_bytes = 256 << 10;
 
 // A file, read while it is sent; as long as it was at the start. A session that is deleted
 // meanwhile, or a file that is cut, ends it.
-class FileBody final : public http::BodySource {
+class FileBody final : public http::PieceSource {
  public:
   FileBody(std::shared_ptr<session::Session> session, session::Session::Use sandbox,
            std::unique_ptr<OpenFile> file, std::uint64_t size)
-      : session_(std::move(session)),
+      : PieceSource(0, size),
+        session_(std::move(session)),
         sandbox_(std::move(sandbox)),
-        file_(std::move(file)),
-        size_(size) {}
-
-  std::uint64_t size() const override { return size_; }
-  std::uint64_t kept_bytes() const override { return read_at_once_bytes; }
-
-  bool next(std::string& to) override {
-    const auto wanted =
-        static_cast<std::size_t>(std::min<std::uint64_t>(size_ - at_, read_at_once_bytes));
-    if (wanted == 0) return true;
-    if (session_->status() == session::Status::closed) return false;
-    const Result<std::string> piece = file_->read(at_, wanted);
-    if (!piece || piece->size() != wanted) return false;
-    at_ += wanted;
-    to += *piece;
-    session_->touch();
-    return true;
-  }
+        file_(std::move(file)) {}
 
  private:
+  std::optional<std::string> read(std::uint64_t offset, std::size_t size_bytes) override {
+    if (session_->status() == session::Status::closed) return std::nullopt;
+    Result<std::string> piece = file_->read(offset, size_bytes);
+    if (!piece) return std::nullopt;
+    session_->touch();
+    return *std::move(piece);
+  }
+
   const std::shared_ptr<session::Session> session_;
   const session::Session::Use sandbox_;
   const std::unique_ptr<OpenFile> file_;  // goes before the sandbox
-  const std::uint64_t size_;
-  std::uint64_t at_ = 0;
 };
 
 http::Response missing(std::string_view what) {
@@ -136,11 +117,11 @@ http::Response RestDoor::download(const SessionPtr& session, session::Session::U
   http::Response response{
       200,
       {{"Content-Type", "application/octet-stream"},
-       {"Content-Disposition", "attachment; filename=" + quoted_name(last_component(path))}},
+       {"Content-Disposition", "attachment; filename=" + http::quoted(last_component(path))}},
       {}};
   const Result<FileInfo> info = sandbox->files().stat(path);
   if (info && info->kind == FileKind::file && info->size_bytes > read_at_once_bytes) {
-    Result<std::unique_ptr<OpenFile>> file = sandbox->files().open(path, {.read = true});
+    Result<std::unique_ptr<OpenFile>> file = sandbox->files().open(path, OpenMode::read);
     if (!file) return file_error(file.error(), path);
     const Result<FileInfo> opened = (*file)->stat();
     if (!opened) return file_error(opened.error(), path);

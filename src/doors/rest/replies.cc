@@ -7,6 +7,7 @@
 #include <array>
 #include <span>
 
+#include "base/error.h"
 #include "base/hex.h"
 #include "base/json_string.h"
 #include "base/random.h"
@@ -48,7 +49,7 @@ std::string timestamp_of(std::int64_t ns) {
           std::chrono::nanoseconds(ns))));
 }
 
-int save_status(Errno why) { return why == Errno::nospc ? 507 : 500; }
+int save_status(Errno why) { return door_codes(ErrorKind::host, why).http; }
 
 // The result's JSON between two texts.
 http::Response result_within(int status, std::string_view before, RunResult result,

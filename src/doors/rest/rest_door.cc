@@ -302,14 +302,7 @@ RunResult RestDoor::run_in(Sandbox& sandbox, const CommandBody& body) {
   options.environment = body.environment;
   options.timeout = body.timeout;
   options.output_limit_bytes = 16ULL << 20;
-  if (body.language == "python") {
-    options.argv = {"/usr/bin/python3", "-c", body.source};
-  } else if (body.language == "javascript") {
-    const char* program = sandbox.files().stat("/usr/bin/node") ? "node" : "qjs";
-    options.argv = {program, "-e", body.source};
-  } else {
-    options.argv = {"/bin/bash", "-c", body.source};
-  }
+  options.argv = sandbox::code_command(sandbox, body.language, body.source);
   return sandbox.run(options);
 }
 

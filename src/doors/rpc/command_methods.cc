@@ -57,6 +57,13 @@ std::shared_ptr<LiveCommand> command_of(Call& call) {
                  fmt::format("ESRCH: there is no command {}, or it has ended", *number)};
 }
 
+Account account_of(const Params& params) {
+  const std::string name = params.optional_text("account").value_or("user");
+  if (name != "user" && name != "root")
+    throw RpcError{code::invalid_params, "'account' must be \"user\" or \"root\""};
+  return name == "root" ? Account::root : Account::user;
+}
+
 }  // namespace
 
 const char* name_of(RunStatus status) {
@@ -113,6 +120,7 @@ Reply start(Call& call) {
   options.command.cwd = call.params.optional_word("cwd").value_or("");
   options.command.environment = call.params.word_map("env");
   options.command.timeout = call.params.optional_ms("timeoutMs");
+  options.command.account = account_of(call.params);
   const std::shared_ptr<LiveCommand> command = call.connection.commands().add(call.live());
   // The client knows its number before it hears of it.
   call.after = [command, options = std::move(options)]() mutable {

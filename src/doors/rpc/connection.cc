@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t thread_limit = 512;
 constexpr const char* main_name = "main";
 
-const RpcError cancelled{code::sandbox_error, "ECANCELED: the request was cancelled"};
+Error cancelled() { return request_error("the request was cancelled", Errno::canceled); }
 
 bool is_id(const Json& id) { return id.is_string() || id.is_number() || id.is_null(); }
 
@@ -62,7 +62,7 @@ void Connection::take(std::string_view line) noexcept try {
   }
   dispatch(std::get<Json>(std::move(read)));
 } catch (const std::exception& problem) {
-  refuse({code::sandbox_error, fmt::format("ENOMEM: {}", problem.what())});
+  refuse(rpc_error(Error(ErrorKind::host, Errno::nomem, problem.what())));
 }
 
 void Connection::dispatch(Json message) {
@@ -94,17 +94,22 @@ void Connection::dispatch(Json message) {
                                                        : main_;
   } catch (const RpcError& error) {
     return answer(error);
+  } catch (const Error& error) {
+    return answer(rpc_error(error));
   }
   if (method->order == Order::overtakes) return serve(*method, queue, id, *params);
   const bool queued = queue->post(
       {.id = id.dump(),
        .runs = method->runs,
        .work = [this, method, queue, id, params] { serve(*method, queue, id, *params); },
-       .cancelled = [this, id] { sink_.send(Sink::Kind::answer, error_response(id, cancelled)); }});
+       .cancelled =
+           [this, id] {
+             sink_.send(Sink::Kind::answer, error_response(id, rpc_error(cancelled())));
+           }});
   if (!queued) {
-    answer({code::sandbox_error,
-            fmt::format("EAGAIN: {} requests wait for this sandbox already, or it is closed",
-                        queue_limit)});
+    answer(rpc_error(request_error(
+        fmt::format("{} requests wait for this sandbox already, or it is closed", queue_limit),
+        Errno::again)));
   }
 }
 
@@ -121,10 +126,13 @@ void Connection::serve(const Method& method, const std::shared_ptr<SandboxQueue>
     after = std::move(call.after);
   } catch (const RpcError& error) {
     line = error_response(id, error);
+  } catch (const Error& error) {
+    line = error_response(id, rpc_error(error));
   } catch (const std::bad_alloc&) {
-    line = error_response(id, {code::sandbox_error, "ENOMEM: the server has no memory for this"});
+    const Error error(ErrorKind::host, Errno::nomem, "the server has no memory for this");
+    line = error_response(id, rpc_error(error));
   } catch (const std::exception& problem) {
-    line = error_response(id, {code::sandbox_error, fmt::format("EIO: {}", problem.what())});
+    line = error_response(id, rpc_error(Error(ErrorKind::host, Errno::io, problem.what())));
   }
   if (is_over() && method.serve == sandboxes::kill) {
     sink_.send_last(std::move(line));
@@ -138,15 +146,15 @@ std::shared_ptr<SandboxQueue> Connection::find_queue(const std::string& name) co
   const std::lock_guard lock(mutex_);
   const auto found = queues_.find(name);
   if (found != queues_.end()) return found->second;
-  throw RpcError{code::sandbox_error, fmt::format("ENOENT: there is no sandbox '{}'", shown(name))};
+  throw request_error(fmt::format("there is no sandbox '{}'", shown(name)), Errno::noent);
 }
 
 std::shared_ptr<SandboxQueue> Connection::add_queue() {
   const std::lock_guard lock(mutex_);
   if (queues_.size() >= backend_.sandbox_limit()) {
-    throw RpcError{
-        code::sandbox_error,
-        fmt::format("EAGAIN: a connection holds {} sandboxes at most", backend_.sandbox_limit())};
+    throw request_error(
+        fmt::format("a connection holds {} sandboxes at most", backend_.sandbox_limit()),
+        Errno::again);
   }
   const std::string name = fmt::format("s{}", ++last_seat_);
   auto queue = std::make_shared<SandboxQueue>(name, pool_);

@@ -53,7 +53,7 @@ class Connection {
   void want_progress() noexcept { progress_ = true; }
   void tell_progress(std::string_view line) noexcept;
   const std::shared_ptr<SandboxQueue>& main_queue() const noexcept { return main_; }
-  // Invalid_params for a name that is none, sandbox_error for too many.
+  // Both throw Error: ENOENT for a name that is none, EAGAIN for too many.
   std::shared_ptr<SandboxQueue> find_queue(const std::string& name) const;
   std::shared_ptr<SandboxQueue> add_queue();
   void remove_seat(const std::string& name);

@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `create` is given, as SandboxOptions.
-#include <fmt/format.h>
-
+// What `create` is given, as SandboxOptions: the table of options says what there is.
+#include <algorithm>
 #include <filesystem>
 
+#include "base/error.h"
 #include "cloche/archive.h"
 #include "doors/rpc/methods.h"
 #include "doors/rpc/state_file.h"
+#include "sandbox/options/sandbox_option.h"
 
 namespace cloche::rpc {
 namespace {
+
+// A file of persistence.export or of `cloche image build`: which, its first bytes say.
+constexpr std::string_view image_name = "image";
+
+void need_folder(const std::filesystem::path& folder, std::string_view about) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw request_error(std::string(about) + folder.string() + " is no folder of the host",
+                        Errno::noent);
+  }
+}
 
 Mount mount_of(const Json& given) {
   const Params params(given);
@@ -17,95 +29,116 @@ Mount mount_of(const Json& given) {
   mount.host_folder = params.word("host");
   mount.guest_path = params.word("guest");
   mount.access = params.flag("readOnly") ? Mount::Access::read_only : Mount::Access::read_write;
-  std::error_code error;
-  if (!std::filesystem::is_directory(mount.host_folder, error))
-    throw sandbox_error(Errno::noent, mount.host_folder.string() + " is no folder of the host");
+  need_folder(mount.host_folder, "");
   return mount;
 }
 
-void set_limits(SandboxOptions& options, const Json& given) {
-  if (!given.is_object()) throw RpcError{code::invalid_params, "'limits' must be an object"};
-  const Params limits(given);
-  const auto small = [&](const char* name, std::uint32_t& to) {
-    if (const auto count = limits.optional_count(name))
-      to = static_cast<std::uint32_t>(std::min<std::uint64_t>(*count, UINT32_MAX));
-  };
-  options.memory_limit_bytes =
-      limits.optional_count("memoryBytes").value_or(options.memory_limit_bytes);
-  options.file_limit_inodes =
-      limits.optional_count("fileCount").value_or(options.file_limit_inodes);
-  small("cpus", options.cpus);
-  small("processes", options.process_limit);
-  small("openFiles", options.open_file_limit);
+// Sets one option from the member `name` of `params`, where that is there.
+struct Reader {
+  SandboxOptions& options;
+  const Params& params;
+  const char* name;
+
+  void operator()(const sandbox::option::Bytes& kind) const {
+    if (const auto bytes = params.optional_bytes(name)) kind.member(options) = *bytes;
+  }
+  void operator()(const sandbox::option::Time& kind) const {
+    if (const auto time = params.optional_ms(name)) kind.member(options) = *time;
+  }
+  void operator()(const sandbox::option::Count& kind) const {
+    if (const auto count = params.optional_count(name))
+      kind.member(options) = static_cast<std::uint32_t>(std::min<std::uint64_t>(*count, kind.most));
+  }
+  void operator()(const sandbox::option::LargeCount& kind) const {
+    if (const auto count = params.optional_count(name)) kind.member(options) = *count;
+  }
+  void operator()(const sandbox::option::Words& kind) const {
+    for (std::string& word : params.words(name)) kind.member(options).push_back(std::move(word));
+  }
+  void operator()(const sandbox::option::Variables& kind) const {
+    for (auto& [variable, value] : params.word_map(name)) kind.member(options)[variable] = value;
+  }
+  void operator()(const sandbox::option::Name& kind) const {
+    if (const auto word = params.optional_word(name)) kind.member(options) = *word;
+  }
+  void operator()(const sandbox::option::Engine& kind) const {
+    if (const auto word = params.optional_word(name))
+      kind.member(options) = sandbox::engine_named(name, *word);
+  }
+  void operator()(const sandbox::option::Path& kind) const {
+    if (const auto path = params.optional_word(name)) kind.member(options) = *path;
+  }
+  void operator()(const sandbox::option::FolderPath& kind) const {
+    const auto path = params.optional_word(name);
+    if (!path) return;
+    need_folder(*path, std::string(name) + ": ");
+    kind.member(options) = *path;
+  }
+  void operator()(const sandbox::option::FileContent& kind) const {
+    if (const auto text = params.optional_text(name)) kind.member(options) = *text;
+  }
+  void operator()(const sandbox::option::Mounts&) const {
+    for (const Json& mount : params.objects(name)) options.mounts.push_back(mount_of(mount));
+  }
+  void operator()(const sandbox::option::WheelFolder&) const {}  // a mount says it
+  void operator()(const sandbox::option::Secrets&) const {
+    const Json* secrets = params.find(name);
+    if (secrets == nullptr) return;
+    if (!secrets->is_object()) throw RpcError{code::invalid_params, "'secrets' must be an object"};
+    for (const auto& [secret, given] : secrets->items()) {
+      const Params about(given);
+      options.network.secrets[secret] = {.value = about.word("value"),
+                                         .hosts = about.words("hosts")};
+    }
+  }
+};
+
+Json limits_of(const Params& params) {
+  const Json* limits = params.find("limits");
+  if (limits == nullptr) return Json::object();
+  if (!limits->is_object()) throw RpcError{code::invalid_params, "'limits' must be an object"};
+  return *limits;
 }
 
 // A list of rules, or an object with all that there is to say; false is none.
-NetworkOptions network_of(const Json& given) {
-  NetworkOptions network;
-  if (given.is_boolean() && !given.get<bool>()) return network;
-  if (given.is_array()) {
-    const Json named = {{"allow", given}};
-    network.allow = Params(named).words("allow");
-    return network;
-  }
-  if (!given.is_object()) {
-    throw RpcError{code::invalid_params,
-                   "'network' must be false, a list of rules, or an object with 'allow'"};
-  }
-  const Params params(given);
-  network.allow = params.words("allow");
-  network.deny = params.words("deny");
-  if (const auto count = params.optional_count("maxConnections"))
-    network.max_connections = static_cast<std::uint32_t>(std::min<std::uint64_t>(*count, 65535));
-  network.max_bytes = params.optional_count("maxBytes").value_or(network.max_bytes);
-  network.connect_timeout =
-      params.optional_ms("connectTimeoutMs").value_or(network.connect_timeout);
-  network.trusted_certificates = params.optional_text("trustedCertificates").value_or("");
-  if (const Json* secrets = params.find("secrets")) {
-    if (!secrets->is_object()) throw RpcError{code::invalid_params, "'secrets' must be an object"};
-    for (const auto& [name, secret] : secrets->items()) {
-      const Params about(secret);
-      network.secrets[name] = {.value = about.word("value"), .hosts = about.words("hosts")};
-    }
-  }
-  return network;
+Json network_of(const Params& params) {
+  const Json* network = params.find("network");
+  if (network == nullptr || (network->is_boolean() && !network->get<bool>())) return Json::object();
+  if (network->is_array()) return {{"allow", *network}};
+  if (network->is_object()) return *network;
+  throw RpcError{code::invalid_params,
+                 "'network' must be false, a list of rules, or an object with 'allow'"};
 }
 
 }  // namespace
 
+// What is said is added to what is there; a word on the network replaces all that was said of it.
 void take_options(const Params& params, SandboxOptions& options) {
-  options.timeout = params.optional_ms("timeoutMs").value_or(options.timeout);
-  options.file_limit_bytes =
-      params.optional_count("fsLimitBytes").value_or(options.file_limit_bytes);
-  for (auto& [name, value] : params.word_map("env")) options.environment[name] = value;
-  for (std::string& name : params.words("packages")) options.packages.push_back(std::move(name));
-  for (const Json& mount : params.objects("mounts")) options.mounts.push_back(mount_of(mount));
-  if (const Json* limits = params.find("limits")) set_limits(options, *limits);
-  if (const Json* network = params.find("network")) options.network = network_of(*network);
-  if (const auto folder = params.optional_word("wasmDir")) {
-    std::error_code error;
-    if (!std::filesystem::is_directory(*folder, error))
-      throw sandbox_error(Errno::noent, "wasmDir: " + *folder + " is no folder of the host");
-    options.program_folder = *folder;
+  const Json limits = limits_of(params), network = network_of(params);
+  const Params of_limits(limits), of_network(network);
+  if (params.find("network") != nullptr) options.network = {};
+  for (const sandbox::SandboxOption& option : sandbox::sandbox_options()) {
+    if (option.json.empty() || option.json == image_name) continue;
+    const Params& place = option.json.starts_with("limits.")    ? of_limits
+                          : option.json.starts_with("network.") ? of_network
+                                                                : params;
+    const std::string name(option.json.substr(option.json.find('.') + 1));
+    std::visit(Reader{options, place, name.c_str()}, option.kind);
   }
 }
 
 std::unique_ptr<Sandbox> create_sandbox(Connection& connection, const Params& params) {
   SandboxOptions options;
   take_options(params, options);
-  const std::optional<std::string> image = params.optional_word("image");
+  const std::optional<std::string> image = params.optional_word(image_name.data());
   if (params.flag("progress")) connection.want_progress();
   Engine& engine = connection.engine();
-  if (image && is_image_file(*image)) {
+  if (image && (options.engine == EngineKind::native_linux || is_image_file(*image))) {
     options.image = *image;
   } else if (image) {
     return read_state_file(*image, engine, options);
   }
-  try {
-    return engine.create(options);
-  } catch (const std::runtime_error& problem) {
-    throw RpcError{code::sandbox_error, fmt::format("EINVAL: {}", problem.what())};
-  }
+  return engine.create(options);
 }
 
 }  // namespace cloche::rpc

@@ -40,10 +40,6 @@ std::string last_part(std::string_view path) {
   return std::string(path.substr(slash + 1));
 }
 
-[[noreturn]] void archive_failed(Errno error, const std::string& message) {
-  throw RpcError{code::sandbox_error, fmt::format("{}: {}", errno_info(error).name, message)};
-}
-
 }  // namespace
 
 Reply write(Call& call) {
@@ -68,10 +64,10 @@ Reply read(Call& call) {
   if (!length && offset == 0) {
     const Result<std::string> all = files.read(path, payload_limit_bytes);
     if (!all && all.error() == Errno::fbig) {
-      throw RpcError{code::sandbox_error,
-                     fmt::format("EFBIG: {} has more than {} bytes: read it in parts, with "
-                                 "'offset' and 'length'",
-                                 path, payload_limit_bytes)};
+      throw request_error(fmt::format("{} has more than {} bytes: read it in parts, with "
+                                      "'offset' and 'length'",
+                                      path, payload_limit_bytes),
+                          Errno::fbig);
     }
     return {{"data", to_base64(must(all, path))}};
   }
@@ -101,7 +97,7 @@ Reply list(Call& call) {
 Reply mkdir(Call& call) {
   const std::string path = call.params.word("path");
   Files& files = call.sandbox()->files();
-  must(call.params.flag("parents") ? files.make_directory(path) : files.make_one_directory(path),
+  must(call.params.flag("parents") ? files.make_directories(path) : files.make_directory(path),
        path);
   return ok();
 }
@@ -151,18 +147,13 @@ Reply symlink(Call& call) {
 
 Reply tar_out(Call& call) {
   const std::string path = call.params.word("path");
-  std::string message;
-  const Result<std::string> tar = pack(*call.sandbox(), path, payload_limit_bytes, &message);
-  if (!tar) archive_failed(tar.error(), message);
-  return {{"data", to_base64(*tar)}};
+  return {{"data", to_base64(must(pack(*call.sandbox(), path, payload_limit_bytes)))}};
 }
 
 Reply tar_in(Call& call) {
   const std::string path = call.params.word("path");
   std::string tar = call.params.bytes("data");
-  std::string message;
-  const Result<void> unpacked = unpack(*call.sandbox(), path, std::move(tar), &message);
-  if (!unpacked) archive_failed(unpacked.error(), message);
+  must(unpack(*call.sandbox(), path, std::move(tar)));
   return ok();
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 #include "doors/rpc/methods.h"
 #include "doors/rpc/streamer.h"
@@ -70,6 +71,8 @@ void LiveCommand::pass_on() {
   if (!unread_.empty()) {
     const Result<std::size_t> taken = live_->write(unread_);
     unread_.erase(0, taken ? *taken : unread_.size());
+    // Nobody reads it any more.
+    if (!taken) input_ended_ = true;
   }
   if (unread_.empty() && input_ended_ && !std::exchange(end_told_, true)) live_->close_input();
 }
@@ -138,6 +141,17 @@ void LiveCommands::remove(std::uint64_t number) {
     commands_.erase(found);
   }
   pool_.post([command = std::move(command)]() mutable { command.reset(); });
+}
+
+void LiveCommands::stop_in(const Sandbox& sandbox) {
+  std::vector<std::shared_ptr<LiveCommand>> those;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [number, command] : commands_) {
+      if (command->is_in(sandbox)) those.push_back(command);
+    }
+  }
+  for (const auto& command : those) (void)command->signal(9);
 }
 
 void LiveCommands::stop() {

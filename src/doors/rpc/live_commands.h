@@ -34,6 +34,8 @@ class LiveCommands {
   // Null: there is none, or it has ended.
   std::shared_ptr<LiveCommand> find(std::uint64_t number) const;
   void remove(std::uint64_t number);
+  // Those of a sandbox end.
+  void stop_in(const Sandbox& sandbox);
   // All end.
   void stop();
 
@@ -56,6 +58,7 @@ class LiveCommand {
   LiveCommand& operator=(const LiveCommand&) = delete;
 
   std::uint64_t number() const noexcept { return number_; }
+  bool is_in(const Sandbox& sandbox) const noexcept { return sandbox_.sandbox.get() == &sandbox; }
 
   // What it prints, and its end, are told to the client from now on.
   void start(LiveRunOptions options);

@@ -8,16 +8,21 @@ namespace cloche::rpc {
 namespace {
 
 constexpr std::array table{
-    Method{"create", sandboxes::create,
-           "[`timeoutMs` 30000: wall clock of a command, 0 for none], [`fsLimitBytes` 268435456], "
-           "[`packages`: names], [`env`: object], [`mounts`: list of `{host, guest, [readOnly]}`], "
-           "[`network`: rules of what it may reach, as a list or as `{allow, [deny], "
-           "[maxConnections], [maxBytes], [connectTimeoutMs], [trustedCertificates], [secrets: "
-           "{NAME: {value, hosts}}]}`; absent: nothing], [`wasmDir`: a folder of programs, "
-           "`NAME.wasm` is the command NAME], [`image`: a file of `persistence.export`, or of "
-           "`cloche image build`], [`limits`: `{memoryBytes, cpus, processes, fileCount, "
-           "openFiles}`], [`progress`: tell what takes long]",
-           "ok", Order::queued, Needs::nothing},
+    Method{
+        "create", sandboxes::create,
+        "[`timeoutMs` 30000: wall clock of a command, 0 for none], [`fsLimitBytes` 268435456: "
+        "these two and their like may be texts such as `\"30s\"` and `\"512m\"`], [`packages`: "
+        "names], [`env`: object], [`mounts`: list of `{host, guest, [readOnly]}`], [`network`: "
+        "rules of what it may reach, as a list or as `{allow, [deny], [maxConnections], "
+        "[maxTotalConnections], [maxBytes], [connectTimeoutMs], [idleTimeoutMs], "
+        "[trustedCertificates], [secrets: {NAME: {value, hosts}}]}`; absent: nothing], "
+        "[`wasmDir`: a folder of programs, `NAME.wasm` is the command NAME], [`image`: a file "
+        "of `persistence.export`, or of `cloche image build`], [`engine` wasm, or linux: then "
+        "`image` is a name of `cloche image list`], [`user`: its name, or ID[:ID] with the linux "
+        "engine], [`limits`: `{memoryBytes, cpus, "
+        "processes, fileCount, openFiles}`], [`progress`: tell what takes long]; "
+        "[options.md](options.md) has units and defaults",
+        "ok", Order::queued, Needs::nothing},
     Method{"run", commands::run,
            "`command`, [`cwd`], [`env`], [`stdin` text or `stdinBase64`], [`timeoutMs`], "
            "[`stream`], [`encoding`], [`outputLimitBytes` 67108864], [`detail`], [`figures`]",
@@ -52,10 +57,12 @@ constexpr std::array table{
            Order::overtakes},
     Method{"command.end", commands::end_input, "`command`", "ok; its input ends", Order::overtakes},
     Method{"command.kill", commands::kill, "`command`, [`signal` 9]", "ok", Order::overtakes},
-    Method{"command.start", commands::start,
-           "`script`, [`cwd`], [`env`], [`timeoutMs`: absent: no limit]",
-           "`{command}`, a number: it runs in a shell of its own beside other requests, and is "
-           "told of by notifications"},
+    Method{
+        "command.start", commands::start,
+        "`script`, [`cwd`], [`env`], [`timeoutMs`: absent: no limit], [`account` `user`, or `root` "
+        "of the sandbox]",
+        "`{command}`, a number: it runs in a shell of its own beside other requests, and is "
+        "told of by notifications"},
     Method{"command.write", commands::write, "`command`, `data` for its standard input",
            "ok; `EAGAIN` where it leaves 16 MiB unread", Order::overtakes},
     Method{"env.list", sandboxes::list_environment, "", "`{env}`, the same for all variables"},
@@ -80,15 +87,39 @@ constexpr std::array table{
            "ok; the sandbox is what was exported, also by the release before. `EINVAL` for "
            "anything else, `ENOSPC` where it may not have that many files"},
     Method{"ping", sandboxes::ping, "", "`{ok, version}`", Order::overtakes, Needs::nothing},
+    Method{"python.checkpoint", python_states::save_image, "`path` of a file of the host",
+           "ok; the whole interpreter with its libraries is in the file, for `python.restore` and "
+           "for `image` of `create`",
+           Order::queued, Needs::sandbox, Runs::python},
+    Method{"python.clearState", python_states::clear, "", "ok; all names are forgotten",
+           Order::queued, Needs::sandbox, Runs::python},
     Method{
         "python.execute", commands::python_execute,
-        "`code`, [`timeoutMs`], [`steps`: lines that it may execute], [`callbacks`: list of "
-        "`{name, [description], [parametersSchema], [timeoutMs]}`], [`figures`], [`stream`], "
-        "[`encoding`], [`outputLimitBytes`], [`detail`]",
+        "`code`, [`timeoutMs`], [`cpuTimeMs`], [`steps`: lines that it may execute], "
+        "[`memoryBytes` of the interpreter], [`callbacks`: list of `{name, [description], "
+        "[parametersSchema], [timeoutMs]}`], [`maxCallbacks` 10000: calls of them], [`figures`], "
+        "[`stream`], [`trace`: true or `{[files: globs], [maxEventsPerSecond 100000], [values "
+        "true]}`], [`encoding`], [`outputLimitBytes` 67108864], [`onOutputLimit`: `drop` or "
+        "`stop`], [`detail`], [`tracebackApart`: not in `stderr`]",
         "`{exitCode, stdout, stderr, executionTimeMs, result, error}`: `result` is the repr of the "
         "last expression or null, `error` null or `{type, message, line}`, its traceback is at the "
-        "end of `stderr`. `figures` adds what matplotlib drew: `figures: [{mimeType, data}]`",
+        "end of `stderr`. `figures` adds what matplotlib drew: `figures: [{mimeType, data}]`. "
+        "`detail` adds `outcome` (`ok`, `error`, `exited`, `limit`, `cancelled`, `ended`), `limit` "
+        "(`time`, `cpuTime`, `steps`, `memory`, `callbacks`, `output`), `reason`, `resultJson` (a "
+        "text), `error.traceback`, `sessionAlive`: whether names are still there, `callbackCount`, "
+        "`traceEventsDropped`, `status`, `stdoutTruncated`, `stderrTruncated`",
         Order::queued, Needs::sandbox, Runs::python},
+    Method{"python.restore", python_states::load_image, "`path` of a file of the host",
+           "ok; Python goes on from a checkpoint, and what it was is gone", Order::queued,
+           Needs::sandbox, Runs::python},
+    Method{"python.restoreState", python_states::restore, "`data` of `python.snapshotState`",
+           "ok; its names are set, others stay. `EINVAL` for anything else", Order::queued,
+           Needs::sandbox, Runs::python},
+    Method{"python.snapshotState", python_states::snapshot,
+           "[`onUnpicklable`: `fail` or `leaveOut`], [`maxBytes` 67108864]",
+           "`{data, leftOut: [{name, reason}]}`: the user's names, for any sandbox of this Python "
+           "version",
+           Order::queued, Needs::sandbox, Runs::python},
     Method{"sandbox.create", sandboxes::create_another, "those of `create`", "`{sandboxId}`",
            Order::queued, Needs::nothing},
     Method{"sandbox.destroy", sandboxes::destroy, "`sandboxId`", "ok; what runs in it ends",
@@ -115,12 +146,12 @@ const Method* find_method(std::string_view name) {
 
 std::shared_ptr<Place> Call::place() const {
   if (std::shared_ptr<Place> there = queue->place()) return there;
-  throw RpcError{code::sandbox_error, "EINVAL: there is no sandbox: call create first"};
+  throw request_error("there is no sandbox: call create first");
 }
 
 LiveSandbox Call::live() const {
   if (LiveSandbox there = place()->live()) return there;
-  throw RpcError{code::sandbox_error, "EINVAL: there is no sandbox: call create first"};
+  throw request_error("there is no sandbox: call create first");
 }
 
 }  // namespace cloche::rpc

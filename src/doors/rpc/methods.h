@@ -18,7 +18,7 @@ struct Call {
   Params params;
   std::function<void()> after = {};  // called once the answer is on its way
 
-  // Throws sandbox_error when there is none (yet, or any more).
+  // Throws Error when there is none (yet, or any more).
   LiveSandbox live() const;
   std::shared_ptr<Place> place() const;
   std::shared_ptr<Sandbox> sandbox() const { return live().sandbox; }
@@ -29,7 +29,7 @@ enum class Needs : std::uint8_t { nothing, sandbox };
 
 struct Method {
   std::string_view name;
-  Reply (*serve)(Call& call);  // throws RpcError
+  Reply (*serve)(Call& call);  // throws RpcError, Error
   // In words, for docs/rpc.md: what is in brackets may be absent.
   std::string_view parameters;
   std::string_view result;
@@ -42,7 +42,7 @@ std::span<const Method> methods();
 // Null when there is none of that name.
 const Method* find_method(std::string_view name);
 
-// Sets what `create` and `sandbox.create` are given. Throws RpcError.
+// Sets what `create` and `sandbox.create` are given. Throws RpcError and Error.
 void take_options(const Params& params, SandboxOptions& options);
 // A sandbox as the parameters of `create` ask for it.
 std::unique_ptr<Sandbox> create_sandbox(Connection& connection, const Params& params);
@@ -77,6 +77,14 @@ Reply history(Call& call);
 Reply clear_history(Call& call);
 Reply python_execute(Call& call);
 }  // namespace commands
+
+namespace python_states {
+Reply snapshot(Call& call);
+Reply restore(Call& call);
+Reply clear(Call& call);
+Reply save_image(Call& call);
+Reply load_image(Call& call);
+}  // namespace python_states
 
 namespace sandboxes {
 Reply create(Call& call);

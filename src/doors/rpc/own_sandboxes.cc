@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/error.h"
 #include "doors/rpc/methods.h"
 
 namespace cloche::rpc {
@@ -28,7 +29,7 @@ class OwnPlace final : public Place {
     const LiveSandbox live = this->live();
     if (!live) return;
     if (runs == Runs::commands) live.sandbox->cancel();
-    if (runs == Runs::python) live.python->cancel();
+    if (runs == Runs::python && live.python) live.python->cancel();
   }
   std::timed_mutex& python_turn() override { return python_turn_; }
 
@@ -43,21 +44,26 @@ class OwnPlace final : public Place {
 LiveSandbox make_live_sandbox(std::unique_ptr<Sandbox> sandbox) {
   LiveSandbox live;
   live.sandbox = std::move(sandbox);
-  live.python = std::make_shared<PythonSession>(*live.sandbox);
+  if (live.sandbox->options().engine == EngineKind::wasm)
+    live.python = std::make_shared<PythonSession>(*live.sandbox);
   return live;
 }
 
+PythonSession& LiveSandbox::interpreter() const {
+  if (!python)
+    throw request_error("a linux sandbox has no such Python yet: run python3 as a command",
+                        Errno::notsup);
+  return *python;
+}
+
 LiveSandbox fork_live_sandbox(const LiveSandbox& live) {
-  try {
-    // The session brings the fork of its sandbox with it.
-    std::shared_ptr<PythonSession> python = live.python->fork();
-    LiveSandbox twin;
-    twin.sandbox = std::shared_ptr<Sandbox>(python, &python->sandbox());
-    twin.python = std::move(python);
-    return twin;
-  } catch (const std::runtime_error& problem) {
-    throw RpcError{code::sandbox_error, std::string("ENOMEM: ") + problem.what()};
-  }
+  if (!live.python) return make_live_sandbox(live.sandbox->fork());
+  // The session brings the fork of its sandbox with it.
+  std::shared_ptr<PythonSession> python = live.python->fork();
+  LiveSandbox twin;
+  twin.sandbox = std::shared_ptr<Sandbox>(python, &python->sandbox());
+  twin.python = std::move(python);
+  return twin;
 }
 
 Backend::Made OwnSandboxes::create(Connection& connection, const Params& params) {

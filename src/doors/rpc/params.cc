@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/base64.h"
+#include "base/units.h"
 
 namespace cloche::rpc {
 namespace {
@@ -26,9 +27,7 @@ const std::string& string_of(const Json& value, const char* name) {
 const std::string& word_of(const Json& value, const char* name) {
   const std::string& word = string_of(value, name);
   if (word.find('\0') != std::string::npos) {
-    throw RpcError{
-        code::sandbox_error,
-        fmt::format("EINVAL: '{}' holds a NUL character, which ends a string there", name)};
+    throw request_error(fmt::format("'{}' holds a NUL character, which ends a string there", name));
   }
   return word;
 }
@@ -91,12 +90,28 @@ std::optional<std::uint64_t> Params::optional_count(const char* name) const {
   return number >= beyond ? UINT64_MAX : static_cast<std::uint64_t>(number);
 }
 
+std::optional<std::uint64_t> Params::optional_bytes(const char* name) const {
+  const Json* value = find(name);
+  if (value == nullptr || !value->is_string()) return optional_count(name);
+  const auto bytes = parse_bytes(value->get_ref<const std::string&>());
+  if (!bytes) throw wrong(name, "a number of bytes, or a text such as \"512m\"");
+  return bytes;
+}
+
 std::optional<std::chrono::milliseconds> Params::optional_ms(const char* name) const {
+  // Ten years: a deadline stays within the clock's range.
+  constexpr std::chrono::milliseconds most = std::chrono::hours(24 * 365 * 10);
+  const Json* value = find(name);
+  if (value != nullptr && value->is_string()) {
+    const auto time =
+        parse_duration(value->get_ref<const std::string&>(), std::chrono::milliseconds(1));
+    if (!time) throw wrong(name, "milliseconds, or a text such as \"30s\"");
+    return std::min(*time, most);
+  }
   const std::optional<std::uint64_t> count = optional_count(name);
   if (!count) return std::nullopt;
-  // Ten years: a deadline stays within the clock's range.
-  constexpr std::uint64_t most = 10ULL * 365 * 24 * 3600 * 1000;
-  return std::chrono::milliseconds(std::min(*count, most));
+  return std::chrono::milliseconds(
+      static_cast<std::int64_t>(std::min<std::uint64_t>(*count, most.count())));
 }
 
 std::vector<std::string> Params::words(const char* name) const {

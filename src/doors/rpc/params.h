@@ -30,6 +30,8 @@ class Params {
   bool flag(const char* name) const;  // absent: false
   // Not negative; a fraction is rounded up. What is out of range is the nearest number in it.
   std::optional<std::uint64_t> optional_count(const char* name) const;
+  // The same, or a text such as "512m"; "30s".
+  std::optional<std::uint64_t> optional_bytes(const char* name) const;
   std::optional<std::chrono::milliseconds> optional_ms(const char* name) const;
 
   std::vector<std::string> words(const char* name) const;               // absent: none

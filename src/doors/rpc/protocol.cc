@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/rpc/protocol.h"
 
-#include <fmt/format.h>
-
 namespace cloche::rpc {
 
-RpcError sandbox_error(Errno error, std::string_view about) {
-  const ErrnoInfo& info = errno_info(error);
-  return {code::sandbox_error, fmt::format("{}: {}: {}", info.name, info.message, about)};
-}
+RpcError rpc_error(const Error& error) { return {door_codes(error).rpc, named_sentence(error)}; }
 
 std::string response(const Reply& id, Reply result) {
   Reply message;

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "cloche/result.h"
 
@@ -37,19 +38,28 @@ inline constexpr int invalid_params = -32602;
 inline constexpr int sandbox_error = 1;  // the message starts with the errno's name
 }  // namespace code
 
-// Thrown by whatever serves a request; it becomes the error of the response.
+// The error of a response. Whatever serves a request throws one for what is wrong with the request
+// as such, and an Error for everything else.
 struct RpcError {
   int code;
   std::string message;
 };
 
-// "ENOENT: No such file or directory: /tmp/x"
-RpcError sandbox_error(Errno error, std::string_view about);
+// Its message starts with the errno's name: "ENOENT: No such file or directory: /tmp/x".
+RpcError rpc_error(const Error& error);
+inline RpcError sandbox_error(Errno code, std::string_view about) {
+  return rpc_error(Error(code, about));
+}
 
-// The value of a result; throws what sandbox_error says.
+// The value of a result; throws its Error.
 template <typename T>
 T must(Result<T> result, std::string_view about) {
-  if (!result) throw sandbox_error(result.error(), about);
+  if (!result) throw Error(result.error(), about);
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+template <typename T>
+T must(Result<T, Error> result) {
+  if (!result) throw Error(result.error());
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 

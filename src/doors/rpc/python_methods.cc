@@ -5,6 +5,7 @@
 #include "base/base64.h"
 #include "doors/rpc/json_reader.h"
 #include "doors/rpc/methods.h"
+#include "doors/rpc/python_turn.h"
 #include "doors/rpc/streamer.h"
 
 namespace cloche::rpc::commands {
@@ -57,14 +58,15 @@ Callback callback_of(Call& call, const Json& given) {
   if (const Json* schema = params.find("parametersSchema"))
     callback.parameters_schema = schema->dump();
   callback.timeout = params.optional_ms("timeoutMs");
-  callback.async_handler = [&connection = call.connection,
-                            sandbox = call.queue->name()](std::shared_ptr<CallbackCall> asked) {
+  callback.async_handler = [&connection = call.connection, sandbox = call.queue->name(),
+                            request = call.id](std::shared_ptr<CallbackCall> asked) {
     auto arguments = read_json(asked->arguments());
     if (const auto* error = std::get_if<RpcError>(&arguments))
       return asked->fail(error->message, "ValueError");
     const std::string id =
         connection.ask("callback.invoke",
                        {{"sandboxId", sandbox},
+                        {"requestId", request},
                         {"name", asked->name()},
                         {"arguments", Reply(std::get<Json>(std::move(arguments)))}},
                        [asked](const Connection::Answer& answer) {
@@ -88,7 +90,7 @@ class Callbacks {
       names_.push_back(callback.name);
       try {
         python_.add_callback(std::move(callback));
-      } catch (const std::invalid_argument& problem) {
+      } catch (const Error& problem) {
         names_.pop_back();
         remove();
         throw RpcError{code::invalid_params, problem.what()};
@@ -131,10 +133,38 @@ const char* name_of(const ExecuteResult& result) {
   }
 }
 
-Reply reply_of(const ExecuteResult& result, bool base64, bool detail) {
+const char* outcome_of(ExecuteStatus status) {
+  switch (status) {
+    case ExecuteStatus::ok: return "ok";
+    case ExecuteStatus::error: return "error";
+    case ExecuteStatus::exited: return "exited";
+    case ExecuteStatus::limit: return "limit";
+    case ExecuteStatus::cancelled: return "cancelled";
+    case ExecuteStatus::ended: return "ended";
+    case ExecuteStatus::busy: return "busy";
+  }
+  return "ended";
+}
+
+Reply limit_of(Limit limit) {
+  switch (limit) {
+    case Limit::none: return nullptr;
+    case Limit::time: return "time";
+    case Limit::cpu_time: return "cpuTime";
+    case Limit::steps: return "steps";
+    case Limit::memory: return "memory";
+    case Limit::callbacks: return "callbacks";
+    case Limit::output: return "output";
+  }
+  return nullptr;
+}
+
+Reply reply_of(const ExecuteResult& result, const Params& params) {
+  const bool base64 = wants_base64(params);
   const auto text = [&](const std::string& bytes) { return base64 ? to_base64(bytes) : bytes; };
   // As python3 prints it: what was raised, after what was written.
-  const std::string raised = result.error ? result.error->traceback : std::string();
+  const std::string raised =
+      result.error && !params.flag("tracebackApart") ? result.error->traceback : std::string();
   Reply reply{{"exitCode", exit_code_of(result)},
               {"stdout", text(result.stdout_data)},
               {"stderr", text(result.stderr_data + raised)},
@@ -146,7 +176,13 @@ Reply reply_of(const ExecuteResult& result, bool base64, bool detail) {
                       {"message", result.error->message},
                       {"line", result.error->line ? Reply(*result.error->line) : Reply(nullptr)}};
   }
-  if (!detail) return reply;
+  if (!params.flag("detail")) return reply;
+  if (result.error) reply["error"]["traceback"] = result.error->traceback;
+  reply["outcome"] = outcome_of(result.status);
+  reply["limit"] = limit_of(result.limit);
+  reply["resultJson"] = result.result_json ? Reply(*result.result_json) : Reply(nullptr);
+  reply["callbackCount"] = result.callback_count;
+  reply["traceEventsDropped"] = result.trace_events_dropped;
   reply["status"] = name_of(result);
   reply["reason"] = result.reason;
   reply["sessionAlive"] = result.session_alive;
@@ -155,38 +191,67 @@ Reply reply_of(const ExecuteResult& result, bool base64, bool detail) {
   return reply;
 }
 
-// Where several clients use one Python they take turns.
-class PythonTurn {
- public:
-  explicit PythonTurn(Call& call)
-      : place_(call.place()), queue_(*call.queue), lock_(place_->python_turn(), std::defer_lock) {
-    constexpr std::chrono::milliseconds look_again{20};
-    while (!lock_.try_lock_for(look_again)) {
-      if (queue_.is_cancelled())
-        throw RpcError{code::sandbox_error, "ECANCELED: the request was cancelled"};
-    }
-    queue_.set_python_turn(true);
-  }
-  ~PythonTurn() { queue_.set_python_turn(false); }
-  PythonTurn(const PythonTurn&) = delete;
-  PythonTurn& operator=(const PythonTurn&) = delete;
+ExecuteLimits limits_of(const Params& params) {
+  ExecuteLimits limits;
+  limits.timeout = params.optional_ms("timeoutMs");
+  limits.cpu_time = params.optional_ms("cpuTimeMs").value_or(limits.cpu_time);
+  limits.steps = params.optional_count("steps").value_or(limits.steps);
+  limits.memory_bytes = params.optional_count("memoryBytes").value_or(limits.memory_bytes);
+  limits.callbacks = params.optional_count("maxCallbacks").value_or(limits.callbacks);
+  limits.output_bytes = output_limit(params);
+  return limits;
+}
 
- private:
-  const std::shared_ptr<Place> place_;
-  SandboxQueue& queue_;
-  std::unique_lock<std::timed_mutex> lock_;
-};
+OutputLimitAction output_action_of(const Params& params) {
+  const std::string action = params.optional_text("onOutputLimit").value_or("drop");
+  if (action != "drop" && action != "stop")
+    throw RpcError{code::invalid_params, "'onOutputLimit' must be \"drop\" or \"stop\""};
+  return action == "stop" ? OutputLimitAction::stop : OutputLimitAction::drop;
+}
+
+// The parameter `trace`: true, or an object that says what is traced.
+TraceOptions trace_of(Call& call) {
+  TraceOptions trace;
+  const Json* given = call.params.find("trace");
+  if (given == nullptr || (given->is_boolean() && !given->get<bool>())) return trace;
+  if (given->is_object()) {
+    const Params asked(*given);
+    trace.files = asked.words("files");
+    if (const auto rate = asked.optional_count("maxEventsPerSecond")) {
+      trace.max_events_per_second =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(*rate, UINT32_MAX));
+    }
+    if (asked.find("values") != nullptr && !asked.flag("values"))
+      trace.context = TraceOptions::Context::none;
+  } else if (!given->is_boolean()) {
+    throw RpcError{code::invalid_params, "'trace' must be true or an object"};
+  }
+  trace.sink = [&sink = call.connection.sink(), sandbox = call.queue->name(),
+                request = call.id](const TraceEvent& event) {
+    // The guest may say what it likes: only JSON goes on.
+    auto said = read_json(event.event);
+    if (!std::holds_alternative<Json>(said)) return;
+    auto context = read_json(event.context.empty() ? "null" : event.context);
+    if (!std::holds_alternative<Json>(context)) return;
+    sink.send(Sink::Kind::notice,
+              server_message("trace", {{"sandboxId", sandbox},
+                                       {"requestId", request},
+                                       {"line", event.line},
+                                       {"event", Reply(std::get<Json>(std::move(said)))},
+                                       {"context", Reply(std::get<Json>(std::move(context)))}}));
+  };
+  return trace;
+}
 
 }  // namespace
 
 Reply python_execute(Call& call) {
   const std::string source = call.params.text("code");
-  ExecuteOptions options;
-  options.limits.timeout = call.params.optional_ms("timeoutMs");
-  options.limits.output_bytes = output_limit(call.params);
-  options.limits.steps = call.params.optional_count("steps").value_or(0);
+  ExecuteOptions options{.limits = limits_of(call.params),
+                         .on_output_limit = output_action_of(call.params),
+                         .output = {},
+                         .trace = trace_of(call)};
   const bool base64 = wants_base64(call.params);
-  const bool detail = call.params.flag("detail");
   const bool figures = call.params.flag("figures");
   const bool stream = call.params.flag("stream");
   const LiveSandbox place = call.live();
@@ -198,13 +263,13 @@ Reply python_execute(Call& call) {
       streamer.put(which, data);
     };
   }
-  const Callbacks callbacks(call, *place.python);
-  const ExecuteResult result = place.python->execute(source, options);
+  const Callbacks callbacks(call, place.interpreter());
+  const ExecuteResult result = place.interpreter().execute(source, options);
   if (stream) streamer.finish();
-  Reply reply = reply_of(result, base64, detail);
+  Reply reply = reply_of(result, call.params);
   if (figures) {
     reply["figures"] = result.session_alive && !call.queue->is_cancelled()
-                           ? figures_of(*place.python)
+                           ? figures_of(place.interpreter())
                            : Reply::array();
   }
   return reply;

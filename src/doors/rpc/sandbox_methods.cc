@@ -5,27 +5,28 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <set>
 #include <sstream>
 
 #include "base/base64.h"
 #include "cloche/archive.h"
+#include "cloche/version.h"
 #include "doors/rpc/methods.h"
 #include "doors/rpc/state_file.h"
+#include "sandbox/shell_question.h"
 
 namespace cloche::rpc::sandboxes {
 namespace {
 
-RpcError exists() {
-  return {code::sandbox_error,
-          "EEXIST: this connection has its sandbox: sandbox.create makes another one"};
+Error exists() {
+  return request_error("this connection has its sandbox: sandbox.create makes another one",
+                       Errno::exist);
 }
 
 std::string environment_name(const Params& params) {
   std::string name = params.word("name");
   if (name.empty() || name.find('=') != std::string::npos)
-    throw RpcError{code::sandbox_error, fmt::format("EINVAL: '{}' is no name of a variable", name)};
+    throw request_error(fmt::format("'{}' is no name of a variable", name));
   return name;
 }
 
@@ -34,17 +35,6 @@ bool is_identifier(std::string_view name) {
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   };
   return !name.empty() && std::ranges::all_of(name, is_word) && !(name[0] >= '0' && name[0] <= '9');
-}
-
-// What a line says in the shell that stays, whose status it leaves as it was; nothing where the
-// shell cannot run it. What scripts have exported is known to the shell alone.
-std::optional<std::string> ask_shell(Sandbox& sandbox, std::string_view line) {
-  RunOptions options;
-  options.shell = ShellState::kept;
-  options.script = fmt::format("eval '{}; [[ '\"$?\"' == 0 ]] || (exit '\"$?\"')'", line);
-  RunResult result = sandbox.run(options);
-  if (result.status != RunStatus::exited || result.stdout_truncated) return std::nullopt;
-  return std::move(result.stdout_data);
 }
 
 // A file of this machine that the client names.
@@ -58,8 +48,17 @@ const LiveSandbox& snapshot(Call& call) {
   const std::string id = call.params.text("id");
   const auto found = call.queue->snapshots().find(id);
   if (found == call.queue->snapshots().end())
-    throw RpcError{code::sandbox_error, fmt::format("ENOENT: there is no snapshot '{}'", id)};
+    throw request_error(fmt::format("there is no snapshot '{}'", id), Errno::noent);
   return found->second;
+}
+
+// Those that the client talks with, which keep their sandbox while they run.
+void stop_commands(Connection& connection, Place& place) {
+  try {
+    connection.commands().stop_in(*place.live().sandbox);
+  } catch (const RpcError&) {  // one that cannot be had now, such as a paused session, runs nothing
+  } catch (const Error&) {
+  }
 }
 
 }  // namespace
@@ -107,10 +106,10 @@ Reply list(Call& call) {
 Reply destroy(Call& call) {
   (void)call.params.text("sandboxId");
   if (call.queue == call.connection.main_queue()) {
-    throw RpcError{code::sandbox_error,
-                   "EINVAL: the connection's own sandbox ends with the connection: call kill"};
+    throw request_error("the connection's own sandbox ends with the connection: call kill");
   }
   const std::shared_ptr<Place> place = call.queue->place();
+  if (place) stop_commands(call.connection, *place);
   call.connection.remove_seat(call.queue->name());
   if (place) place->destroy();
   return ok();
@@ -121,7 +120,7 @@ Reply kill(Call& call) {
   return ok();
 }
 
-Reply ping(Call&) { return {{"ok", true}, {"version", CLOCHE_VERSION}}; }
+Reply ping(Call&) { return {{"ok", true}, {"version", cloche::version}}; }
 
 Reply set_environment(Call& call) {
   const std::string name = environment_name(call.params);
@@ -134,38 +133,24 @@ Reply get_environment(Call& call) {
   const std::shared_ptr<Sandbox> sandbox = call.sandbox();
   std::optional<std::string> value = sandbox->environment(name);
   if (is_identifier(name)) {
-    const auto told = ask_shell(*sandbox, fmt::format("if [[ -v {0} && ${{{0}@a}} == *x* ]]; then "
-                                                      "builtin printf x%s \"${0}\"; fi",
-                                                      name));
+    const auto told =
+        sandbox::ask_shell(*sandbox, fmt::format("if [[ -v {0} && ${{{0}@a}} == *x* ]]; then "
+                                                 "builtin printf x%s \"${0}\"; fi",
+                                                 name));
     if (told) value = told->empty() ? std::nullopt : std::optional(told->substr(1));
   }
   return {{"value", value ? Reply(*value) : Reply(nullptr)}};
 }
 
 Reply list_environment(Call& call) {
-  const std::shared_ptr<Sandbox> sandbox = call.sandbox();
-  const auto told = ask_shell(*sandbox, "/usr/bin/env -0");
-  if (!told) return {{"env", sandbox->environment()}};
-  std::map<std::string, std::string> variables;
-  for (std::size_t at = 0; at < told->size();) {
-    const std::size_t end = std::min(told->find('\0', at), told->size());
-    const std::string line = told->substr(at, end - at);
-    at = end + 1;
-    const std::size_t equals = line.find('=');
-    // $_ is the command that tells.
-    if (equals == std::string::npos || line.starts_with("_=")) continue;
-    variables.emplace(line.substr(0, equals), line.substr(equals + 1));
-  }
-  return {{"env", variables}};
+  return {{"env", sandbox::shell_environment(*call.sandbox())}};
 }
 
 Reply install_packages(Call& call) {
   const std::vector<std::string> names = call.params.words("packages");
   if (names.empty())
     throw RpcError{code::invalid_params, "'packages' must be an array of one name at least"};
-  std::string message;
-  if (!call.sandbox()->install_packages(names, &message))
-    throw RpcError{code::sandbox_error, "ENOENT: " + message};
+  must(call.sandbox()->install_packages(names));
   return ok();
 }
 
@@ -188,18 +173,18 @@ Reply list_packages(Call& call) {
 }
 
 Reply figures(Call& call) {
-  const SandboxFigures figures = call.sandbox()->figures();
-  return {{"fileBytes", figures.file_bytes},
-          {"fileInodes", figures.file_inodes},
-          {"memoryBytes", figures.memory_bytes},
-          {"processes", figures.processes}};
+  const SandboxUsage usage = call.sandbox()->usage();
+  return {{"fileBytes", usage.file_bytes},
+          {"fileInodes", usage.file_inodes},
+          {"memoryBytes", usage.memory_bytes},
+          {"processes", usage.processes}};
 }
 
 Reply create_snapshot(Call& call) {
   auto& snapshots = call.queue->snapshots();
   if (snapshots.size() >= snapshot_limit) {
-    throw RpcError{code::sandbox_error,
-                   fmt::format("EAGAIN: a sandbox has {} snapshots at most", snapshot_limit)};
+    throw request_error(fmt::format("a sandbox has {} snapshots at most", snapshot_limit),
+                        Errno::again);
   }
   const std::string id = std::to_string(call.queue->next_snapshot());
   snapshots.emplace(id, fork_live_sandbox(call.live()));
@@ -207,7 +192,9 @@ Reply create_snapshot(Call& call) {
 }
 
 Reply restore_snapshot(Call& call) {
-  call.place()->replace(fork_live_sandbox(snapshot(call)));
+  LiveSandbox then = fork_live_sandbox(snapshot(call));
+  stop_commands(call.connection, *call.place());
+  call.place()->replace(std::move(then));
   return ok();
 }
 
@@ -229,11 +216,7 @@ Reply remove_snapshot(Call& call) {
 Reply export_state(Call& call) {
   if (const std::optional<std::string> path = host_path(call, "path"))
     return {{"ok", true}, {"size", write_state_file(*path, Checkpoint(*call.sandbox()))}};
-  std::string message;
-  const Result<std::string> state =
-      cloche::export_state(*call.sandbox(), payload_limit_bytes, &message);
-  if (!state) throw sandbox_error(state.error(), message);
-  return {{"data", to_base64(*state)}};
+  return {{"data", to_base64(must(cloche::export_state(*call.sandbox(), payload_limit_bytes)))}};
 }
 
 Reply import_state(Call& call) {
@@ -242,12 +225,10 @@ Reply import_state(Call& call) {
   if (const std::optional<std::string> path = host_path(call, "path")) {
     sandbox = read_state_file(*path, call.connection.engine(), options);
   } else {
-    std::string message;
-    auto made = cloche::import_state(call.connection.engine(), options, call.params.bytes("data"),
-                                     &message);
-    if (!made) throw sandbox_error(made.error(), message);
-    sandbox = *std::move(made);
+    sandbox =
+        must(cloche::import_state(call.connection.engine(), options, call.params.bytes("data")));
   }
+  stop_commands(call.connection, *call.place());
   call.place()->replace(make_live_sandbox(std::move(sandbox)));
   return ok();
 }

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/host_error.h"
 #include "base/host_files.h"
 #include "base/unique_fd.h"
 #include "cloche/archive.h"
@@ -18,7 +19,7 @@ namespace cloche::rpc {
 namespace {
 
 [[noreturn]] void fail(const std::string& path) {
-  throw sandbox_error(errno_from_host(errno), path + " of the host");
+  throw HostError::from_errno(path + " of the host", errno);
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ std::uint64_t write_state_file(const std::string& path, const Checkpoint& state)
     return file.commit();
   };
   if (const Result<void> written = write(); !written)
-    throw sandbox_error(written.error(), path + " of the host");
+    throw Error(written.error(), path + " of the host");
   return size;
 }
 
@@ -45,18 +46,14 @@ std::unique_ptr<Sandbox> read_state_file(const std::string& path, Engine& engine
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status;
   if (!file || ::fstat(file.get(), &status) != 0) fail(path);
-  if (!S_ISREG(status.st_mode)) throw sandbox_error(Errno::inval, path + " is no file");
-  std::string message;
-  auto sandbox = import_state(
+  if (!S_ISREG(status.st_mode)) throw request_error(path + " is no file");
+  return must(import_state(
       engine, options,
       [&, at = std::uint64_t{0}](std::span<std::byte> to) mutable -> Result<std::size_t> {
         CLOCHE_ASSIGN(const std::size_t count, host_files().read_at(file.get(), at, to));
         at += count;
         return count;
-      },
-      &message);
-  if (!sandbox) throw sandbox_error(sandbox.error(), message);
-  return *std::move(sandbox);
+      }));
 }
 
 bool is_image_file(const std::string& path) {

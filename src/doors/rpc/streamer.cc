@@ -18,7 +18,7 @@ bool wants_base64(const Params& params) {
 
 std::uint64_t output_limit(const Params& params) {
   constexpr std::uint64_t usual = 64ULL << 20;
-  return std::min(params.optional_count("outputLimitBytes").value_or(usual), payload_limit_bytes);
+  return std::min(params.optional_bytes("outputLimitBytes").value_or(usual), payload_limit_bytes);
 }
 
 Streamer::Streamer(Call& call, Encoding encoding)

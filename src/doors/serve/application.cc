@@ -12,6 +12,7 @@
 #include "base/sha256.h"
 #include "doors/http/api_pages.h"
 #include "doors/http/assets.h"
+#include "doors/skills/skills.h"
 
 namespace cloche::serve {
 namespace {
@@ -103,6 +104,23 @@ struct Page {
   std::string_view content;
 };
 
+// From which an agent learns to use the server: /llms.txt, /skill.md, /skills/NAME.md.
+std::optional<Page> find_skill_page(std::string_view path) {
+  static const std::string index = skills::index();
+  static constexpr std::string_view folder = "/skills/";
+  static constexpr std::string_view ending = ".md";
+  if (path == "/llms.txt") return Page{"text/plain; charset=utf-8", index};
+  std::string_view name = path == "/skill.md" ? "serve" : "";
+  if (path.starts_with(folder) && path.ends_with(ending) &&
+      path.size() > folder.size() + ending.size()) {
+    name = path.substr(folder.size());
+    name.remove_suffix(ending.size());
+  }
+  const skills::Skill* skill = skills::find(name);
+  if (skill == nullptr) return std::nullopt;
+  return Page{"text/markdown; charset=utf-8", skill->page};
+}
+
 // What shows the REST API to a person; it needs no token, as it tells of no session.
 std::optional<Page> find_api_page(const http::Request& request, Api api) {
   static const std::string docs = http::swagger_page("Cloche sessions", "/v1/openapi.json");
@@ -113,6 +131,9 @@ std::optional<Page> find_api_page(const http::Request& request, Api api) {
   if (request.path == "/v1/docs" || (at_root && request.path == "/docs")) return Page{html, docs};
   if (request.path == "/v1/redoc" || (at_root && request.path == "/redoc"))
     return Page{html, redoc};
+  if (at_root) {
+    if (const auto skill = find_skill_page(request.path)) return skill;
+  }
   if (const http::Asset* asset = http::find_asset(request.path))
     return Page{asset->type, asset->content};
   return std::nullopt;
@@ -157,11 +178,22 @@ http::Admission Application::admit_remote(const http::Request& head) {
   return {0, std::move(refusal)};
 }
 
+bool Application::is_public(const http::Request& head) const {
+  std::string path;
+  return (head.method == "GET" || head.method == "HEAD") &&
+         (is_rest(head.path, path) ? rest::RestDoor::is_public(path)
+                                   : steps::StepDoor::is_page(head.path));
+}
+
 http::Admission Application::admit_known(const http::Request& head) {
   if (mcp::HttpDoor::is_mine(head)) return parts_.mcp.admit(head);
   if (is_remote(head.path)) return admit_remote(head);
   if (is_console(head.path)) return parts_.console->admit(head);
   if (e2b::E2bDoor::is_mine(head)) {
+    if (parts_.workers) {
+      return {0, e2b::E2bDoor::reject(
+                     501, "a server with --isolate does not speak to programs for E2B")};
+    }
     // Who says the id of a sandbox could not have guessed it.
     if (!e2b::E2bDoor::is_of_sandbox(head) && parts_.tokens.empty()) {
       if (const auto fault = parts_.guard.fault(head, http::OriginGuard::Body::json)) {
@@ -170,14 +202,19 @@ http::Admission Application::admit_known(const http::Request& head) {
     }
     return parts_.e2b.admit(head);
   }
+  if (is_grading(head.path)) {
+    if (parts_.tokens.empty()) {
+      if (const auto fault = parts_.guard.fault(head, http::OriginGuard::Body::json))
+        return {0, refuse(true, fault->status, fault->sentence)};
+    }
+    return parts_.grading.admit(head);
+  }
   const bool only_reads = head.method == "GET" || head.method == "HEAD";
   if (only_reads && find_api_page(head, api_)) return {1024};
   std::string path;
   const bool to_rest = is_rest(head.path, path);
-  const bool is_public = only_reads && (to_rest ? rest::RestDoor::is_public(path)
-                                                : steps::StepDoor::is_page(head.path));
   // The steps' API knows no tokens.
-  if (!is_public && (!to_rest || parts_.tokens.empty())) {
+  if (!is_public(head) && (!to_rest || parts_.tokens.empty())) {
     const auto body = to_rest && path.ends_with("/files") ? http::OriginGuard::Body::bytes
                                                           : http::OriginGuard::Body::json;
     if (const auto fault = parts_.guard.fault(head, body))
@@ -191,13 +228,15 @@ http::Admission Application::admit_known(const http::Request& head) {
 void Application::handle(http::Request request, std::shared_ptr<http::Exchange> exchange) {
   auto counted =
       std::make_shared<Counted>(std::move(exchange), parts_.metrics, method_label(request.method));
+  if (parts_.workers && is_for_worker(request)) return to_worker(std::move(request), counted);
   if (mcp::HttpDoor::is_mine(request)) return parts_.mcp.handle(std::move(request), counted);
   if (e2b::E2bDoor::is_mine(request))
     return parts_.e2b.handle(std::move(request), std::move(counted));
   if (request.path == "/metrics" && request.method == "GET") {
-    return counted->send({200,
-                          {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-                          parts_.metrics.page()});
+    return counted->send(
+        {200,
+         {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
+         parts_.workers ? parts_.workers->figures(parts_.metrics.page()) : parts_.metrics.page()});
   }
   if (request.path == "/cell" && parts_.router && parts_.router->is_from_peer(request))
     return counted->send(http::json_response(200, parts_.report()));
@@ -209,6 +248,7 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
   }
   if (is_console(request.path)) return counted->send(parts_.console->answer(request));
   if (is_remote(request.path)) return parts_.remote.open(std::move(request), counted);
+  if (is_grading(request.path)) return parts_.grading.handle(request, counted);
   std::string path;
   const bool to_rest = is_rest(request.path, path);
   if (parts_.router && pass_on(request, to_rest ? path : request.path, to_rest, counted)) return;
@@ -228,6 +268,33 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
     return parts_.rest.handle(std::move(request), std::move(answered));
   }
   parts_.steps.handle(std::move(request), std::move(answered));
+}
+
+bool Application::is_for_worker(const http::Request& request) const {
+  const bool is_figures = request.path == "/metrics" && request.method == "GET";
+  return !is_figures && !is_public(request) && !find_api_page(request, api_) &&
+         !is_console(request.path);
+}
+
+// Whose it is was said when its head came; a token may have gone since then.
+void Application::to_worker(http::Request request,
+                            const std::shared_ptr<http::Exchange>& exchange) {
+  http::Admission admission = admit_known(request);
+  if (admission.refusal) return exchange->send(*std::move(admission.refusal));
+  std::string path;
+  const bool is_mcp = mcp::HttpDoor::is_mine(request);
+  const bool is_step = !is_mcp && !is_rest(request.path, path);
+  if (!is_mcp && !is_step && parts_.workers->is_of_another(path, admission.owner)) {
+    request.path = std::move(path);
+    return parts_.rest.handle(std::move(request), exchange);  // there is none here either
+  }
+  // Who knows a session's id may use it by steps, whoever has it.
+  const std::string owner =
+      is_step ? parts_.workers->owner_of_path(request.path) : std::move(admission.owner);
+  parts_.workers->pass_on(request, owner, exchange,
+                          [this, is_step](int status, std::string_view sentence) {
+                            return refuse(!is_step, status, sentence);
+                          });
 }
 
 bool Application::pass_on(const http::Request& request, const std::string& path, bool to_rest,

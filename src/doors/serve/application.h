@@ -6,6 +6,7 @@
 #include "cluster/router.h"
 #include "doors/console/console_door.h"
 #include "doors/e2b/e2b_door.h"
+#include "doors/grading/grading_door.h"
 #include "doors/http/answer_memory.h"
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
@@ -14,6 +15,7 @@
 #include "doors/mcp/http_door.h"
 #include "doors/remote/remote_door.h"
 #include "doors/rest/rest_door.h"
+#include "doors/serve/isolation.h"
 #include "doors/serve/options.h"
 #include "doors/steps/step_door.h"
 
@@ -29,12 +31,14 @@ class Application final : public http::Application {
     remote::RemoteDoor& remote;
     console::ConsoleDoor* console;  // null: there is none
     e2b::E2bDoor& e2b;
+    grading::GradingDoor& grading;
     http::Metrics& metrics;
     http::Log& log;
     const http::OriginGuard& guard;
     const http::TokenStore& tokens;
     cluster::Router* router = nullptr;         // null: there are no other cells
     std::function<std::string()> report = {};  // what this cell says of itself to them
+    Workers* workers = nullptr;                // null: sandboxes are in this process
   };
   Application(Parts parts, Api api) : parts_(std::move(parts)), api_(api) {}
 
@@ -51,8 +55,15 @@ class Application final : public http::Application {
   bool is_console(std::string_view path) const {
     return parts_.console && api_ == Api::sessions && console::ConsoleDoor::is_own(path);
   }
+  bool is_grading(std::string_view path) const {
+    return api_ == Api::sessions && grading::GradingDoor::is_mine(path);
+  }
   http::Admission admit_known(const http::Request& head);
   http::Admission admit_remote(const http::Request& head);
+  // Whether everybody gets the same answer, which tells of no session.
+  bool is_public(const http::Request& head) const;
+  bool is_for_worker(const http::Request& request) const;
+  void to_worker(http::Request request, const std::shared_ptr<http::Exchange>& exchange);
   bool pass_on(const http::Request& request, const std::string& path, bool to_rest,
                const std::shared_ptr<http::Exchange>& exchange);
   http::Response refuse(bool is_rest, int status, std::string_view reason);

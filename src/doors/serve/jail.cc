@@ -20,6 +20,8 @@ std::vector<std::string> enter_jail(Options& options, EngineOptions& engine_opti
   JailRules rules{.readable = system_files(), .writable = {}, .executable = {}, .connects = true};
   sandbox::add_needs(rules, engine_options);
   sandbox::add_needs(rules, options.sessions.sandbox);
+  if (options.sessions.sandbox.engine == EngineKind::native_linux)
+    sandbox::begin_natives(rules, engine_options);
   options.ssh_host_key = ssh::prepare_host_key(options.ssh_host_key);
   rules.readable.emplace_back(options.ssh_host_key);
   for (const std::string& file :
@@ -27,7 +29,9 @@ std::vector<std::string> enter_jail(Options& options, EngineOptions& engine_opti
         options.peers ? options.peers->file() : std::string()}) {
     if (!file.empty()) rules.readable.push_back(folder_of(file));
   }
-  if (const std::string& folder = options.sessions.state_folder; !folder.empty()) {
+  for (const std::string& folder :
+       {session::own_state_folder(options.sessions), options.isolation.state_folder}) {
+    if (folder.empty()) continue;
     std::error_code error;  // who uses it says what is wrong
     std::filesystem::create_directories(folder, error);
     rules.writable.emplace_back(folder);

@@ -7,13 +7,15 @@
 #include <map>
 #include <optional>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "doors/http/origin_guard.h"
+#include "sandbox/options/sandbox_option.h"
 
 namespace cloche::serve {
 namespace {
 
-constexpr const char* page = R"page(cloche serve [OPTIONS]
+constexpr const char* first_page = R"page(cloche serve [OPTIONS]
 
 Sandboxes for agents over HTTP: one session, one sandbox. Sessions by REST, a tunnel and SSH are at /v1 and, by --api,
 at the root; the steps of `sbs` are at the root with --api steps; the Model Context Protocol is at /mcp. Programs for
@@ -31,7 +33,7 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
 
   --token TOKEN             who may use /v1; may be repeated. Without any, everyone on this machine may
   --tokens-file FILE        the same from a file that holds no token: one a line, a NAME and its SHA-256 in hex
-                            (printf %s "$TOKEN" | sha256sum); SIGHUP has it read again
+                            (printf %s "$TOKEN" | sha256sum); read again when it changes, and at SIGHUP
   --max-connections N       (4096) that a client holds; where all are taken the ones that are silent for the longest time go
   --unsent-limit BYTES      of answers that clients have not read, in memory (512M); half of it for one token
   --rate-limit N            requests a minute for each token (no limit)
@@ -45,9 +47,6 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
   --save always|pause|SECONDS
                             when: before each answer (always); when a session is made or paused, and at the end; every
                             so many seconds. What is done between is lost where the server is killed
-  --session-memory BYTES    of all processes of a session together (1G)
-  --session-files BYTES     that a session may write (256M)
-  --image FILE              what Python starts from in every session, as made by cloche image build
 
   --mcp-packages A,B        Python packages of sandboxes by /mcp, besides (numpy,pandas,matplotlib,scikit-learn)
   --mcp-network RULE        what of the network they may reach from the start; may be repeated (none)
@@ -69,15 +68,38 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
                             HOST:PORT a line. Then any of them answers for all; they speak HTTP without TLS
   --peer-token-file FILE    a secret in a line that they know each other by
 
+  --isolate owner           each token's sandboxes are in a process of their own, in a jail of its own
+  --max-workers N           how many of them there are at a time (64)
+  --worker-memory BYTES     of one: with more it makes no session, with a quarter more it is ended (no limit)
+  --worker-idle SECONDS     one that has no session and no request for that long ends (60)
+
   --log-format text|json    lines on standard error (text)
 
-BYTES may end in K, M or G. GET /metrics has figures for Prometheus; /openapi.json describes the
-API, and /docs shows it; with --api steps /skill.md is for an agent.
+Each session is given a sandbox with:
+
+)page";
+
+constexpr const char* last_page = R"page(  --image FILE              the same as --session-image
+  --session-files BYTES     the same as --session-fs-limit
+
+BYTES may end in K, M, G or T; SECONDS and MS in s, m, h or d: 512M, 30m. GET /metrics has figures
+for Prometheus; /openapi.json describes the API, and /docs shows it; with --api steps /skill.md is
+for an agent.
 
   cloche serve
   cloche serve --host 0.0.0.0 --port 8443 --tls-cert cert.pem --tls-key key.pem --tokens-file tokens --ssh-port 2222
   curl -s -X POST localhost:8000/v1/sessions
 )page";
+
+constexpr std::string_view session_prefix = "--session-";
+
+// What sessions are given, by the flag of `cloche run`; null for a flag of the server itself.
+const sandbox::SandboxOption* session_option(std::string_view flag) {
+  if (flag == "--image") return sandbox::find_option("image");
+  if (flag == "--session-files") return sandbox::find_option("fs-limit");
+  if (!flag.starts_with(session_prefix)) return nullptr;
+  return sandbox::find_option(flag.substr(session_prefix.size()));
+}
 
 template <typename Number>
 std::optional<Number> number_of(std::string_view text) {
@@ -90,45 +112,66 @@ std::optional<Number> number_of(std::string_view text) {
 template <typename Number>
 Number need_number(const std::string& name, const std::string& text) {
   const auto value = number_of<Number>(text);
-  if (!value) throw UsageError{name + " wants a number, not '" + text + "'"};
+  if (!value) throw request_error(name + " wants a number, not '" + text + "'");
   return *value;
 }
 
 std::uint64_t need_bytes(const std::string& name, const std::string& text) {
   const auto value = parse_bytes(text);
   if (!value || *value == 0)
-    throw UsageError{name + " wants a number of bytes, such as 512M or 2G; not '" + text + "'"};
+    throw request_error(name + " wants a number of bytes, such as 512M or 2G; not '" + text + "'");
   return *value;
 }
 
 std::chrono::seconds need_seconds(const std::string& name, const std::string& text) {
   const auto value = parse_duration(text, std::chrono::seconds(1));
   if (!value)
-    throw UsageError{name + " wants seconds, or a time such as 90s, 30m or 2h; not '" + text + "'"};
+    throw request_error(name + " wants seconds, or a time such as 90s, 30m or 2h; not '" + text +
+                        "'");
   return std::chrono::duration_cast<std::chrono::seconds>(*value);
 }
 
+void check_isolation(const Options& options) {
+  if (options.sessions.cell != 0)
+    throw request_error("--isolate gives its workers the keys of cells: it has none of its own");
+  if (options.use_ssh_port) {
+    throw request_error(
+        "with --isolate there is no --ssh-port: SSH reaches a session by the tunnel, CONNECT "
+        "/v1/sessions/ID");
+  }
+  if (!options.tokens.empty()) {
+    throw request_error(
+        "--isolate wants --tokens-file: what is said by --token every process of this machine can "
+        "read, a worker too");
+  }
+}
+
 void check(const Options& options) {
+  if (options.sessions.sandbox.engine != EngineKind::wasm && !options.sessions.state_folder.empty())
+    throw request_error(
+        "sessions of the linux engine are not saved yet: leave --session-engine or --state-dir "
+        "out");
   if (options.http.tls_certificate.empty() != options.http.tls_key.empty())
-    throw UsageError{"--tls-cert and --tls-key belong together"};
+    throw request_error("--tls-cert and --tls-key belong together");
   if (options.peers.has_value() != !options.peer_token.empty())
-    throw UsageError{"--peers and --peer-token-file belong together"};
+    throw request_error("--peers and --peer-token-file belong together");
   if (options.peers && options.sessions.cell == 0)
-    throw UsageError{"--peers is of no use without --cell-key"};
+    throw request_error("--peers is of no use without --cell-key");
   if (options.peers && !options.http.tls_key.empty())
-    throw UsageError{"cells with --peers have no TLS of their own: have it end before them"};
+    throw request_error("cells with --peers have no TLS of their own: have it end before them");
+  if (options.isolation.by_owner) check_isolation(options);
   if (options.api == Api::sessions && options.tokens.empty() && options.tokens_file.empty() &&
       !is_loopback(options.http.host)) {
-    throw UsageError{
+    throw request_error(
         "without a token only this machine may connect: say --token or --tokens-file "
         "to listen on " +
-        options.http.host};
+        options.http.host);
   }
 }
 
 }  // namespace
 
-const char* help_page() { return page; }
+std::string help_page() { return first_page + sandbox::option_lines(session_prefix) + last_page; }
 
 bool is_loopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
@@ -140,12 +183,13 @@ Options parse(const std::vector<std::string>& words, Api api) {
   options.http.port = 8000;
   std::optional<std::chrono::seconds> idle_timeout;
   bool save_given = false;
+  std::string worker_option;
   using Setter = std::function<void(const std::string& name, const std::string& value)>;
   const std::map<std::string, Setter> setters{
       {"--api",
        [&](const auto&, const auto& value) {
          if (value != "sessions" && value != "steps")
-           throw UsageError{"--api wants sessions or steps, not '" + value + "'"};
+           throw request_error("--api wants sessions or steps, not '" + value + "'");
          options.api = value == "steps" ? Api::steps : Api::sessions;
        }},
       {"--host", [&](const auto&, const auto& value) { options.http.host = value; }},
@@ -156,14 +200,15 @@ Options parse(const std::vector<std::string>& words, Api api) {
       {"--allow-host",
        [&](const auto& name, const auto& value) {
          if (value.empty() || value.find_first_of("/@ ") != value.npos)
-           throw UsageError{name + " wants a name such as box.example, or *; not '" + value + "'"};
+           throw request_error(name + " wants a name such as box.example, or *; not '" + value +
+                               "'");
          options.allowed_hosts.push_back(value);
        }},
       {"--allow-origin",
        [&](const auto& name, const auto& value) {
          if (!http::OriginGuard::is_origin(value)) {
-           throw UsageError{name + " wants an origin such as https://app.example, not '" + value +
-                            "'"};
+           throw request_error(name + " wants an origin such as https://app.example, not '" +
+                               value + "'");
          }
          options.allowed_origins.push_back(value);
        }},
@@ -171,14 +216,14 @@ Options parse(const std::vector<std::string>& words, Api api) {
       {"--tls-key", [&](const auto&, const auto& value) { options.http.tls_key = value; }},
       {"--token",
        [&](const auto& name, const auto& value) {
-         if (value.empty()) throw UsageError{name + " wants a token that is not empty"};
+         if (value.empty()) throw request_error(name + " wants a token that is not empty");
          options.tokens.push_back(value);
        }},
       {"--tokens-file", [&](const auto&, const auto& value) { options.tokens_file = value; }},
       {"--max-connections",
        [&](const auto& name, const auto& value) {
          options.http.connection_limit = need_number<std::size_t>(name, value);
-         if (options.http.connection_limit < 4) throw UsageError{name + " wants 4 at least"};
+         if (options.http.connection_limit < 4) throw request_error(name + " wants 4 at least");
        }},
       {"--unsent-limit",
        [&](const auto& name, const auto& value) {
@@ -199,14 +244,14 @@ Options parse(const std::vector<std::string>& words, Api api) {
       {"--cell-key",
        [&](const auto& name, const auto& value) {
          options.sessions.cell = need_number<session::CellKey>(name, value);
-         if (options.sessions.cell == 0) throw UsageError{name + " wants 1 to 65535"};
+         if (options.sessions.cell == 0) throw request_error(name + " wants 1 to 65535");
        }},
       {"--peers",
        [&](const auto& name, const auto& value) {
          options.peers = cluster::PeerSource::parse(value);
          if (!options.peers) {
-           throw UsageError{name + " wants HOST:PORT,..., dns:NAME:PORT or file:FILE, not '" +
-                            value + "'"};
+           throw request_error(name + " wants HOST:PORT,..., dns:NAME:PORT or file:FILE, not '" +
+                               value + "'");
          }
        }},
       {"--peer-token-file",
@@ -214,8 +259,29 @@ Options parse(const std::vector<std::string>& words, Api api) {
          std::ifstream stream(value);
          if (!std::getline(stream, options.peer_token) || options.peer_token.size() < 16 ||
              options.peer_token.find_first_of(" \t\r") != std::string::npos)
-           throw UsageError{name + " wants a file with a secret of 16 characters or more, not '" +
-                            value + "'"};
+           throw request_error(
+               name + " wants a file with a secret of 16 characters or more, not '" + value + "'");
+       }},
+      {"--isolate",
+       [&](const auto& name, const auto& value) {
+         if (value != "owner") throw request_error(name + " wants owner, not '" + value + "'");
+         options.isolation.by_owner = true;
+       }},
+      {"--max-workers",
+       [&](const auto& name, const auto& value) {
+         options.isolation.worker_limit = need_number<session::CellKey>(name, value);
+         if (options.isolation.worker_limit == 0) throw request_error(name + " wants 1 to 65535");
+         worker_option = name;
+       }},
+      {"--worker-memory",
+       [&](const auto& name, const auto& value) {
+         options.isolation.worker_memory_bytes = need_bytes(name, value);
+         worker_option = name;
+       }},
+      {"--worker-idle",
+       [&](const auto& name, const auto& value) {
+         options.isolation.idle = need_seconds(name, value);
+         worker_option = name;
        }},
       {"--drain",
        [&](const auto& name, const auto& value) { options.drain = need_seconds(name, value); }},
@@ -229,22 +295,9 @@ Options parse(const std::vector<std::string>& words, Api api) {
        [&](const auto& name, const auto& value) {
          options.sessions.memory_limit_bytes = need_bytes(name, value);
        }},
-      {"--session-memory",
-       [&](const auto& name, const auto& value) {
-         options.sessions.sandbox.memory_limit_bytes = need_bytes(name, value);
-       }},
-      {"--session-files",
-       [&](const auto& name, const auto& value) {
-         options.sessions.sandbox.file_limit_bytes = need_bytes(name, value);
-       }},
-      {"--image",
-       [&](const auto& name, const auto& value) {
-         if (value.empty()) throw UsageError{name + " wants a file"};
-         options.sessions.sandbox.image = value;
-       }},
       {"--state-dir",
        [&](const auto& name, const auto& value) {
-         if (value.empty()) throw UsageError{name + " wants a folder"};
+         if (value.empty()) throw request_error(name + " wants a folder");
          options.sessions.state_folder = value;
        }},
       {"--save",
@@ -252,7 +305,7 @@ Options parse(const std::vector<std::string>& words, Api api) {
          using session::SavePolicy;
          const auto time = parse_duration(value, std::chrono::seconds(1));
          if (value != "always" && value != "pause" && (!time || *time < std::chrono::seconds(1)))
-           throw UsageError{name + " wants always, pause or seconds, not '" + value + "'"};
+           throw request_error(name + " wants always, pause or seconds, not '" + value + "'");
          options.sessions.save_policy = value == "always"  ? SavePolicy::always
                                         : value == "pause" ? SavePolicy::pause
                                                            : SavePolicy::interval;
@@ -274,7 +327,8 @@ Options parse(const std::vector<std::string>& words, Api api) {
       {"--mcp-tools",
        [&](const auto& name, const auto& value) {
          const auto set = mcp::tool_set_of(value);
-         if (!set) throw UsageError{name + " wants all, minimal or anthropic, not '" + value + "'"};
+         if (!set)
+           throw request_error(name + " wants all, minimal or anthropic, not '" + value + "'");
          options.mcp_tools = *set;
        }},
       {"--ssh-port",
@@ -285,7 +339,7 @@ Options parse(const std::vector<std::string>& words, Api api) {
       {"--domain",
        [&](const auto& name, const auto& value) {
          if (value.empty() || value.find_first_of("/@ ") != value.npos)
-           throw UsageError{name + " wants a name such as box.example; not '" + value + "'"};
+           throw request_error(name + " wants a name such as box.example; not '" + value + "'");
          options.e2b.domain = value;
        }},
       {"--ssh-host-key", [&](const auto&, const auto& value) { options.ssh_host_key = value; }},
@@ -293,7 +347,7 @@ Options parse(const std::vector<std::string>& words, Api api) {
       {"--log-format",
        [&](const auto&, const auto& value) {
          if (value != "text" && value != "json")
-           throw UsageError{"--log-format wants text or json, not '" + value + "'"};
+           throw request_error("--log-format wants text or json, not '" + value + "'");
          options.log_format = value == "json" ? http::LogFormat::json : http::LogFormat::text;
        }},
   };
@@ -313,19 +367,28 @@ Options parse(const std::vector<std::string>& words, Api api) {
       continue;
     }
     const auto setter = setters.find(name);
-    if (setter == setters.end()) throw UsageError{"there is no option '" + name + "'"};
+    const sandbox::SandboxOption* of_session = session_option(name);
+    if (setter == setters.end() && of_session == nullptr)
+      throw request_error("there is no option '" + name + "'");
     if (!value) {
-      if (++i == words.size()) throw UsageError{name + " wants a value"};
+      if (++i == words.size()) throw request_error(name + " wants a value");
       value = words[i];
     }
-    setter->second(name, *value);
+    if (of_session == nullptr) {
+      setter->second(name, *value);
+    } else {
+      sandbox::set_option(options.sessions.sandbox, *of_session, name, *value);
+      options.has_session_options = true;
+    }
   }
   if (options.mcp_packages.empty() && options.sessions.sandbox.image.empty())
     options.mcp_packages.assign(mcp::usual_packages.begin(), mcp::usual_packages.end());
   const std::chrono::seconds usual(options.api == Api::steps ? 0 : 1800);
   options.sessions.idle_timeout = idle_timeout.value_or(usual);
   if (save_given && options.sessions.state_folder.empty())
-    throw UsageError{"--save is of no use without --state-dir"};
+    throw request_error("--save is of no use without --state-dir");
+  if (!worker_option.empty() && !options.isolation.by_owner)
+    throw request_error(worker_option + " is of no use without --isolate");
   check(options);
   return options;
 }

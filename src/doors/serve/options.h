@@ -2,7 +2,9 @@
 // What the command line of `cloche serve` and `sbs` asks for, as a value.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,12 +13,24 @@
 #include "doors/e2b/e2b_door.h"
 #include "doors/http/log.h"
 #include "doors/http/server.h"
+#include "doors/http/token_store.h"
 #include "doors/mcp/hub.h"
 #include "session/session_manager.h"
 
 namespace cloche::serve {
 
 enum class Api { sessions, steps };  // which of the two is at the root
+
+// Each owner's sandboxes in a process of their own.
+struct Isolation {
+  bool by_owner = false;
+  std::size_t worker_limit = 64;
+  std::uint64_t worker_memory_bytes = 0;  // 0: as much as there is
+  std::chrono::seconds idle{60};          // a worker that has nothing for that long ends
+  std::string state_folder;               // of the server, for its workers' keys
+  // Of a worker: who has let its requests in. Null: everybody is the same owner.
+  std::shared_ptr<http::TokenStore> tokens;
+};
 
 struct Options {
   Api api = Api::sessions;
@@ -28,6 +42,7 @@ struct Options {
   std::uint64_t requests_per_minute = 0;  // of a token; 0: any number
   http::LogFormat log_format = http::LogFormat::text;
   session::ManagerOptions sessions;
+  bool has_session_options = false;  // sessions.sandbox is not the usual one
   // Of sandboxes by the Model Context Protocol, besides what sessions have.
   std::vector<std::string> mcp_packages;
   std::vector<std::string> mcp_network;
@@ -37,23 +52,20 @@ struct Options {
   bool use_ssh_port = false;
   std::uint16_t ssh_port = 0;
   e2b::DoorOptions e2b;
-  std::string ssh_host_key;                  // a file; empty: the usual place
-  std::string ssh_password;                  // one that opens every session; empty: none
+  std::string ssh_host_key;  // a file; empty: the usual place
+  std::string ssh_password;  // one that opens every session; empty: none
+  Isolation isolation;
   std::optional<cluster::PeerSource> peers;  // the other cells
   std::string peer_token;                    // that they know each other by
   std::chrono::seconds drain{3};             // for what runs when it is asked to end
   std::chrono::seconds drain_notice{0};  // before that it takes requests, and says that it will end
 };
 
-// The line cannot be understood: one sentence.
-struct UsageError {
-  std::string sentence;
-};
-
-// Reads what follows the command's name. Throws UsageError.
+// Reads what follows the command's name. Throws an Error of kind request for a line that cannot be
+// understood.
 Options parse(const std::vector<std::string>& words, Api api);
 
-const char* help_page();
+std::string help_page();
 
 // Whether only this machine reaches what listens there.
 bool is_loopback(const std::string& host);

@@ -7,8 +7,9 @@
 #include <charconv>
 #include <optional>
 
+#include "base/error.h"
+#include "cluster/address.h"
 #include "cluster/haproxy.h"
-#include "doors/serve/options.h"
 
 namespace cloche::serve {
 namespace {
@@ -57,30 +58,30 @@ cluster::Gateway parse_route(const std::vector<std::string>& words) {
       continue;
     }
     if (name != "--cell" && name != "--listen" && name != "--max-connections")
-      throw UsageError{"there is no option '" + name + "'"};
-    if (++i == words.size()) throw UsageError{name + " wants a value"};
+      throw request_error("there is no option '" + name + "'");
+    if (++i == words.size()) throw request_error(name + " wants a value");
     const std::string& value = words[i];
     if (name == "--cell") {
       auto cell = cell_of(value);
-      if (!cell) throw UsageError{name + " wants KEY=HOST:PORT, not '" + value + "'"};
+      if (!cell) throw request_error(name + " wants KEY=HOST:PORT, not '" + value + "'");
       if (std::ranges::find(gateway.cells, cell->key, &cluster::Gateway::Cell::key) !=
           gateway.cells.end())
-        throw UsageError{fmt::format("there are two cells with the key {}", cell->key)};
+        throw request_error(fmt::format("there are two cells with the key {}", cell->key));
       gateway.cells.push_back(*std::move(cell));
     } else if (name == "--listen") {
       if (value.find(':') == value.npos || value.find_first_of(" \t\n#\"'") != value.npos)
-        throw UsageError{name + " wants ADDRESS:PORT, not '" + value + "'"};
+        throw request_error(name + " wants ADDRESS:PORT, not '" + value + "'");
       gateway.listen = value;
     } else {
       const auto [end, error] =
           std::from_chars(value.data(), value.data() + value.size(), gateway.connection_limit);
       if (error != std::errc() || end != value.data() + value.size() ||
           gateway.connection_limit == 0)
-        throw UsageError{name + " wants a number, not '" + value + "'"};
+        throw request_error(name + " wants a number, not '" + value + "'");
     }
   }
-  if (!is_haproxy) throw UsageError{"say for what: --haproxy"};
-  if (gateway.cells.empty()) throw UsageError{"there is no cell: say --cell KEY=HOST:PORT"};
+  if (!is_haproxy) throw request_error("say for what: --haproxy");
+  if (gateway.cells.empty()) throw request_error("there is no cell: say --cell KEY=HOST:PORT");
   return gateway;
 }
 
@@ -95,8 +96,8 @@ int route_command(const std::vector<std::string>& words) {
   try {
     fmt::print("{}", cluster::haproxy_configuration(parse_route(words)));
     return 0;
-  } catch (const UsageError& error) {
-    fmt::print(stderr, "cloche route: {}; see cloche route --help\n", error.sentence);
+  } catch (const Error& error) {
+    fmt::print(stderr, "cloche route: {}; see cloche route --help\n", error.sentence());
     return usage_status;
   }
 }

@@ -13,6 +13,8 @@
 #include <future>
 #include <thread>
 
+#include "base/error.h"
+#include "base/file_watch.h"
 #include "base/host_error.h"
 #include "base/process_jail.h"
 #include "cloche/engine.h"
@@ -20,6 +22,7 @@
 #include "doors/mcp/http_door.h"
 #include "doors/serve/application.h"
 #include "doors/serve/figures.h"
+#include "doors/serve/isolation.h"
 #include "doors/serve/jail.h"
 #include "doors/ssh/ssh_door.h"
 #include "doors/steps/pages.h"
@@ -29,29 +32,38 @@ namespace {
 
 constexpr int usage_status = 2;
 constexpr std::size_t worker_limit = 2048;
+constexpr std::chrono::seconds ending_grace{10};  // of workers, after the time of what runs
 
 // SIGTERM and SIGINT, and SIGHUP where it means to read tokens again, are waited for, not caught.
 // Blocked before the first thread starts.
 class Signals {
  public:
   explicit Signals(bool with_reload) {
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &before_);
     sigemptyset(&set_);
     sigaddset(&set_, SIGTERM);
     sigaddset(&set_, SIGINT);
     if (with_reload) sigaddset(&set_, SIGHUP);
     ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   }
-  // Until it is asked to end; calls `reload` for each SIGHUP.
-  void wait_for_end(const std::function<void()>& reload) const {
+  // Until it is asked to end; calls `reload` for each SIGHUP, and each second in which
+  // `is_outdated`.
+  void wait_for_end(const std::function<bool()>& is_outdated,
+                    const std::function<void()>& reload) const {
+    static constexpr timespec second{.tv_sec = 1, .tv_nsec = 0};
     for (int number = 0; number != SIGTERM && number != SIGINT;) {
-      if (::sigwait(&set_, &number) == 0 && number == SIGHUP) reload();
+      number = ::sigtimedwait(&set_, nullptr, &second);
+      if (number == SIGHUP || is_outdated()) reload();
     }
   }
+  // As it was before.
+  const sigset_t& mask_before() const { return before_; }
   // From here on a second signal ends the program at once.
   void unblock() const { ::pthread_sigmask(SIG_UNBLOCK, &set_, nullptr); }
 
  private:
   sigset_t set_{};
+  sigset_t before_{};
 };
 
 // A connection is a descriptor, and so are a sandbox's memory and files: as many as the host lets the
@@ -79,8 +91,17 @@ mcp::HubOptions mcp_options(const Options& options, std::function<std::string()>
   return hub;
 }
 
-int serve(Options options) {
-  const Signals signals(!options.tokens_file.empty());
+// What its clients expect to find: the usual packages, where the operator names none.
+SandboxOptions e2b_options(SandboxOptions sandbox) {
+  if (sandbox.packages.empty() && sandbox.image.empty())
+    sandbox.packages.assign(mcp::usual_packages.begin(), mcp::usual_packages.end());
+  return sandbox;
+}
+
+// `spawner`: of a server whose sandboxes are in workers, else null. `channel`: of a worker.
+int serve_here(Options options, const Signals& signals, cluster::Spawner* spawner,
+               UniqueFd channel) {
+  const bool is_worker = static_cast<bool>(channel);
   take_all_descriptors();
   http::Log log(options.log_format);
   http::Metrics metrics;
@@ -92,12 +113,14 @@ int serve(Options options) {
     log.event(http::LogLevel::warning, "jail_incomplete", {{"message", sentence}});
   Engine engine(engine_options);
   hide_memory();
-  // A file that is no image, or not for this program, is the operator's to hear of now.
-  if (!options.sessions.sandbox.image.empty()) {
+  // An image that is not for this program, an unknown package, a folder that is not there: the
+  // operator is to hear of it now.
+  if (options.has_session_options && !is_worker) {
     try {
       (void)engine.create(options.sessions.sandbox);
-    } catch (const std::exception& error) {
-      throw UsageError{fmt::format("--image: {}", error.what())};
+    } catch (const Error& error) {
+      throw request_error(fmt::format("no session can be made so: {}", error.sentence()),
+                          error.code());
     }
   }
   std::atomic<ssh::SshDoor*> tunnels = nullptr;
@@ -122,7 +145,11 @@ int serve(Options options) {
   options.sessions.trouble = [&log](const std::string& sentence) {
     log.event(http::LogLevel::error, "state_trouble", {{"message", sentence}});
   };
-  http::TokenStore tokens(options.tokens, options.tokens_file);
+  FileWatch tokens_watch(options.tokens_file);
+  const auto given = options.isolation.tokens;
+  const auto token_store =
+      given ? given : std::make_shared<http::TokenStore>(options.tokens, options.tokens_file);
+  http::TokenStore& tokens = *token_store;
   session::SessionManager sessions(engine, options.sessions);
   ssh::SshDoor ssh({sessions, log, metrics, tokens}, {options.ssh_host_key, options.ssh_password});
   tunnels = &ssh;
@@ -136,16 +163,20 @@ int serve(Options options) {
   std::optional<remote::RemoteDoor> remote;
   std::optional<e2b::Boxes> boxes;
   std::optional<e2b::E2bDoor> e2b_door;
+  std::optional<grading::GradingDoor> grading;
   std::optional<Application> application;
   std::optional<cluster::PeerTable> peers;
   std::optional<cluster::Router> router;
+  std::optional<Workers> isolated;
   session::WorkerPool workers(worker_limit);
   define_figures(metrics, sessions, workers);
   steps.emplace(steps::StepDoor::Parts{sessions, workers, log, metrics},
                 steps::step_timeout_s(std::getenv("SBS_STEP_TIMEOUT_SEC")));
   std::atomic<bool> ending = false;
+  if (spawner) isolated.emplace(*spawner, options, log, metrics);
   const auto not_ready = [&] {
-    return ending ? std::string("the server is about to end") : sessions.save_trouble();
+    if (ending) return std::string("the server is about to end");
+    return isolated ? isolated->not_ready() : sessions.save_trouble();
   };
   if (options.peers) {
     peers.emplace(
@@ -163,14 +194,10 @@ int serve(Options options) {
                             router ? &*router : nullptr},
       rest::RestDoor::Limits{options.requests_per_minute, options.sessions.sandbox.file_limit_bytes,
                              options.sessions.session_limit_per_owner});
-  try {
-    mcp_hub.emplace(
-        mcp_options(options,
-                    [&ending] { return std::string(ending ? "the server is about to end" : ""); }),
-        [&engine]() -> Engine& { return engine; }, workers);
-  } catch (const std::invalid_argument& problem) {
-    throw UsageError{problem.what()};
-  }
+  mcp_hub.emplace(
+      mcp_options(options,
+                  [&ending] { return std::string(ending ? "the server is about to end" : ""); }),
+      [&engine]() -> Engine& { return engine; }, workers);
   // Who has a token may call a server that others reach by any name.
   const bool by_any_name = !tokens.empty() && !is_loopback(options.http.host);
   const http::OriginGuard mcp_guard(
@@ -183,53 +210,66 @@ int serve(Options options) {
                       return static_cast<std::uint64_t>(metrics.sum("cloche_http_requests_total"));
                     }},
       remote::RemoteDoor::Doorkeepers{tokens, logins, guard});
-  boxes.emplace(engine, sessions, workers, options.sessions.sandbox);
+  boxes.emplace(engine, sessions, workers, e2b_options(options.sessions.sandbox));
   boxes_of_e2b = &*boxes;
   // The sessions end after them.
   const std::unique_ptr<std::atomic<e2b::Boxes*>, void (*)(std::atomic<e2b::Boxes*>*)> unset(
       &boxes_of_e2b, [](std::atomic<e2b::Boxes*>* known) { *known = nullptr; });
   e2b_door.emplace(e2b::E2bDoor::Parts{*boxes, workers, tokens}, options.e2b);
+  grading.emplace(grading::GradingDoor::Parts{engine, workers, tokens, metrics},
+                  options.sessions.sandbox);
   console::ConsoleDoor console({tokens, logins, guard});
   application.emplace(
       Application::Parts{*steps, *rest, *mcp, *remote, options.use_console ? &console : nullptr,
-                         *e2b_door, metrics, log, guard, tokens, router ? &*router : nullptr,
-                         report},
+                         *e2b_door, *grading, metrics, log, guard, tokens,
+                         router ? &*router : nullptr, report, isolated ? &*isolated : nullptr},
       options.api);
   http::Server server(options.http, *application);
+  std::optional<WorkerLink> link;
+  if (is_worker) {
+    link.emplace(std::move(channel), server, [&sessions, &hub = *mcp_hub] {
+      return sessions.count() == 0 && hub.boxes() == 0;
+    });
+  }
   if (options.use_ssh_port) ssh.listen(options.http.host, options.ssh_port);
 
-  log.event(http::LogLevel::info, "listening",
-            {{"url", fmt::format("{}://{}:{}", options.http.tls_key.empty() ? "http" : "https",
-                                 options.http.host, server.port())},
-             {"api", options.api == Api::steps ? "steps" : "sessions"},
-             {"tokens", tokens.empty() ? "none, so only this machine may connect"
-                                       : std::to_string(tokens.size())}});
+  if (!is_worker)
+    log.event(http::LogLevel::info, "listening",
+              {{"url", fmt::format("{}://{}:{}", options.http.tls_key.empty() ? "http" : "https",
+                                   options.http.host, server.port())},
+               {"api", options.api == Api::steps ? "steps" : "sessions"},
+               {"tokens", tokens.empty() ? "none, so only this machine may connect"
+                                         : std::to_string(tokens.size())}});
   // All programs are compiled by and by, so that the first steps need not wait for more than
-  // theirs.
+  // theirs. What a worker needs of them it reads.
   std::future<void> prepared = std::async(std::launch::async, [&] {
     try {
+      if (is_worker) return;
       engine.prepare();
     } catch (const std::exception& error) {
       log.event(http::LogLevel::error, "cannot_prepare", {{"message", error.what()}});
     }
   });
 
-  signals.wait_for_end([&] {
+  const auto read_tokens = [&] {
     try {
       tokens.reload();
       log.event(http::LogLevel::info, "tokens_read", {{"tokens", std::to_string(tokens.size())}});
     } catch (const HostError& error) {
       log.event(http::LogLevel::error, "tokens_not_read", {{"message", error.what()}});
     }
-  });
+  };
+  signals.wait_for_end([&] { return tokens_watch.has_changed(); }, read_tokens);
   ending = true;
   log.event(http::LogLevel::info, "ending", {{"sessions", std::to_string(sessions.count())}});
-  signals.unblock();
+  // A worker is asked once by its server, once by the spawner, and means the same by both.
+  if (!is_worker) signals.unblock();
   sessions.stop_creating();
   server.close_after_answers();
   std::this_thread::sleep_for(options.drain_notice);
   // What runs may end, whichever door it came by.
   const auto deadline = std::chrono::steady_clock::now() + options.drain;
+  if (isolated) isolated->begin_to_end();
   ssh.end_idle();
   mcp->end_listening();
   server.drain(options.drain);
@@ -238,14 +278,33 @@ int serve(Options options) {
       std::max(deadline - std::chrono::steady_clock::now(), std::chrono::nanoseconds(0))));
   ssh.stop();
   remote->stop();
+  grading->stop();
   sessions.end();
   boxes->wait_for_end();
   tunnels = nullptr;  // it goes before the sessions do
+  if (isolated) isolated->stop();
   server.drain(std::chrono::seconds(2));
   log.event(http::LogLevel::info, "ended", {});
   // A compilation cannot be stopped, and nobody waits for it any more.
   if (prepared.wait_for(std::chrono::seconds(0)) != std::future_status::ready) ::_exit(0);
   return 0;
+}
+
+int serve(Options options) {
+  const Signals signals(!options.tokens_file.empty());
+  if (!options.isolation.by_owner)
+    return serve_here(std::move(options), signals, nullptr, UniqueFd());
+  const std::uint64_t memory_bytes = options.isolation.worker_memory_bytes;
+  cluster::Spawner spawner({.memory_limit_bytes = memory_bytes + memory_bytes / 4,
+                            .grace = options.drain + ending_grace,
+                            .signals = signals.mask_before()},
+                           [&options](cluster::WorkerTask task) {
+                             const Signals its_own(false);
+                             Options its_options = worker_options(options, task);
+                             return serve_here(std::move(its_options), its_own, nullptr,
+                                               std::move(task.channel));
+                           });
+  return serve_here(front_options(options), signals, &spawner, UniqueFd());
 }
 
 bool wants_help(const std::vector<std::string>& words) {
@@ -264,8 +323,9 @@ int serve_command(const std::vector<std::string>& words) {
   }
   try {
     return serve(parse(words, Api::sessions));
-  } catch (const UsageError& error) {
-    fmt::print(stderr, "cloche serve: {}; see cloche serve --help\n", error.sentence);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::request) throw;
+    fmt::print(stderr, "cloche serve: {}; see cloche serve --help\n", error.sentence());
     return usage_status;
   }
 }
@@ -292,8 +352,9 @@ SBS_STEP_TIMEOUT_SEC is the time limit of a step in seconds (30). API for a pers
     }
     try {
       if (words[0] == "run") return serve(parse({words.begin() + 1, words.end()}, Api::steps));
-    } catch (const UsageError& error) {
-      fmt::print(stderr, "{}{}: error: {}\n", usage, name, error.sentence);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::request) throw;
+      fmt::print(stderr, "{}{}: error: {}\n", usage, name, error.sentence());
       return usage_status;
     }
   }

@@ -184,11 +184,9 @@ void ScpServer::begin_file(std::string_view line, std::string& out) {
     done_ = true;
     return;
   }
-  OpenMode mode;
-  mode.write = mode.create = mode.truncate = true;
-  mode.mode = announced->mode;
   const std::string path = target_of(announced->name);
-  Result<std::unique_ptr<OpenFile>> file = files_.open(path, mode);
+  Result<std::unique_ptr<OpenFile>> file =
+      files_.open(path, OpenMode::write | OpenMode::create | OpenMode::truncate, announced->mode);
   if (!file) {
     times_.reset();
     return fail(out, fmt::format("{}: {}", path, errno_info(file.error()).message));
@@ -238,7 +236,7 @@ void ScpServer::begin_folder(std::string_view line, std::string& out) {
   const Result<FileInfo> there = files_.stat(path);
   Result<void> made;
   if (!there) {
-    made = files_.make_one_directory(path);
+    made = files_.make_directory(path);
     if (made) made = files_.change_mode(path, announced->mode | 0700);
   } else if (there->kind != FileKind::directory) {
     made = Errno::notdir;
@@ -356,9 +354,7 @@ bool ScpServer::give_entry(const std::string& path, const std::string& name, std
     acks_wanted_ = 1;
     return true;
   }
-  OpenMode mode;
-  mode.read = true;
-  Result<std::unique_ptr<OpenFile>> file = files_.open(path, mode);
+  Result<std::unique_ptr<OpenFile>> file = files_.open(path, OpenMode::read);
   if (!file) {
     fail(out, fmt::format("{}: {}", path, errno_info(file.error()).message));
     return true;

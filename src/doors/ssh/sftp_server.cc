@@ -41,6 +41,17 @@ std::string normal_path(std::string_view path) {
   return normal.empty() ? "/" : normal;
 }
 
+OpenMode mode_of(std::uint32_t flags) {
+  const bool writes = (flags & (f_write | f_append)) != 0;
+  OpenMode mode = OpenMode::none;
+  if ((flags & f_read) != 0) mode |= OpenMode::read;
+  if (writes) mode |= OpenMode::write;
+  if ((flags & f_create) != 0) mode |= OpenMode::create;
+  if ((flags & f_exclusive) != 0) mode |= OpenMode::exclusive;
+  if (writes && (flags & f_truncate) != 0) mode |= OpenMode::truncate;
+  return mode;
+}
+
 }  // namespace
 
 struct SftpServer::Handle {
@@ -148,7 +159,7 @@ void SftpServer::serve(std::uint8_t type, std::uint32_t id, PacketReader& in, st
       const std::string path(in.string());
       const Attributes attributes = read_attributes(in);
       if (!in.good()) return;
-      Result<void> done = files_.make_one_directory(path);
+      Result<void> done = files_.make_directory(path);
       if (done && attributes.permissions) done = files_.change_mode(path, *attributes.permissions);
       return send_done(out, id, done);
     }
@@ -184,13 +195,8 @@ void SftpServer::open(std::uint32_t id, PacketReader& in, std::string& out) {
   const Attributes attributes = read_attributes(in);
   if (!in.good()) return;
   if (handles_.size() >= handles_max) return send_status(out, id, s_failure, "Too many open files");
-  const OpenMode mode{.read = (flags & f_read) != 0,
-                      .write = (flags & (f_write | f_append)) != 0,
-                      .create = (flags & f_create) != 0,
-                      .exclusive = (flags & f_exclusive) != 0,
-                      .truncate = (flags & f_truncate) != 0 && (flags & (f_write | f_append)) != 0,
-                      .mode = attributes.permissions.value_or(0644)};
-  Result<std::unique_ptr<OpenFile>> file = files_.open(path, mode);
+  Result<std::unique_ptr<OpenFile>> file =
+      files_.open(path, mode_of(flags), attributes.permissions.value_or(0644));
   if (!file) return send_error(out, id, file.error());
   Handle handle;
   handle.file = *std::move(file);
@@ -243,8 +249,6 @@ void SftpServer::set_stat(std::uint8_t type, std::uint32_t id, PacketReader& in,
   const std::string_view name = in.string();
   const Attributes wanted = read_attributes(in);
   if (!in.good()) return;
-  OpenMode writable;
-  writable.write = true;
   std::unique_ptr<OpenFile> opened;
   OpenFile* file = nullptr;
   if (type == t_fsetstat) {
@@ -252,7 +256,7 @@ void SftpServer::set_stat(std::uint8_t type, std::uint32_t id, PacketReader& in,
     if (!handle || !handle->file) return send_status(out, id, s_failure, "No such handle");
     file = handle->file.get();
   } else if (wanted.size) {
-    Result<std::unique_ptr<OpenFile>> result = files_.open(name, writable);
+    Result<std::unique_ptr<OpenFile>> result = files_.open(name, OpenMode::write);
     if (!result) return send_error(out, id, result.error());
     opened = *std::move(result);
   }
@@ -373,7 +377,7 @@ void SftpServer::space(std::uint32_t id, std::string& out) {
   constexpr std::uint64_t block_bytes = 4096;
   constexpr std::uint64_t name_max_bytes = 255;
   const SandboxOptions& limits = sandbox_.options();
-  const SandboxFigures used = sandbox_.figures();
+  const SandboxUsage used = sandbox_.usage();
   const auto left = [](std::uint64_t limit, std::uint64_t taken) {
     return limit - std::min(limit, taken);
   };

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "base/error.h"
+
 namespace cloche::ssh::sftp {
 namespace {
 
@@ -90,8 +92,8 @@ void send_status(std::string& out, std::uint32_t id, std::uint32_t code, std::st
 }
 
 void send_error(std::string& out, std::uint32_t id, Errno error) {
-  const ErrnoInfo& info = errno_info(error);
-  send_status(out, id, info.sftp == s_ok ? std::uint32_t{s_failure} : info.sftp, info.message);
+  const std::uint32_t code = door_codes(ErrorKind::sandbox, error).sftp;
+  send_status(out, id, code == s_ok ? std::uint32_t{s_failure} : code, errno_info(error).message);
 }
 
 void send_done(std::string& out, std::uint32_t id, const Result<void>& done) {

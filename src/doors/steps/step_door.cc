@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/error.h"
 #include "base/json_string.h"
 #include "doors/http/body_source.h"
 #include "doors/steps/pages.h"
@@ -25,7 +26,7 @@ http::Response detail(int status, std::string_view text) {
   return http::json_response(status, fmt::format(R"({{"detail":{}}})", json_string(text)));
 }
 
-int save_status(Errno why) { return why == Errno::nospc ? 507 : 500; }
+int save_status(Errno why) { return door_codes(ErrorKind::host, why).http; }
 
 http::Response not_saved(Errno why, std::string_view what) {
   return detail(save_status(why), fmt::format("{}: {}", what, errno_info(why).message));
@@ -60,10 +61,6 @@ int exit_code_of(const RunResult& result) {
     case RunStatus::timed_out: return code_timed_out;
     default: return result.exit_code;
   }
-}
-
-std::string_view name_of(Language language) {
-  return language == Language::bash ? "bash" : "python";
 }
 
 }  // namespace
@@ -170,8 +167,9 @@ void StepDoor::step(const std::string& id, const http::Request& request,
     return exchange->send(detail(422, "sandbox_id must match session_id"));
   run->id = id;
   run->session = session;
-  parts_.log.event(http::LogLevel::info, "step_received",
-                   {{"session_id", id}, {"type", std::string(name_of(run->request.language))}});
+  parts_.log.event(
+      http::LogLevel::info, "step_received",
+      {{"session_id", id}, {"type", std::string(language_name(run->request.language))}});
   parts_.workers.do_here([this, run, exchange] {
     http::Response response = this->run(*run);
     run->sandbox = {};  // after a DELETE the sandbox is gone before its last step answers
@@ -180,12 +178,11 @@ void StepDoor::step(const std::string& id, const http::Request& request,
 }
 
 http::Response StepDoor::run(const StepRun& step) {
-  const std::string language(name_of(step.request.language));
+  const std::string language(language_name(step.request.language));
   parts_.log.event(http::LogLevel::info, "step_started",
                    {{"session_id", step.id}, {"type", language}});
   RunOptions options;
-  const char* program = step.request.language == Language::bash ? "/bin/bash" : "/usr/bin/python3";
-  options.argv = {program, "-c", step.request.source};
+  options.argv = code_command(*step.sandbox, step.request.language, step.request.source);
   options.timeout = std::chrono::milliseconds(std::llround(timeout_s_ * 1000));
   options.output_limit_bytes = output_limit_bytes;
   const http::RaisedLevel running(parts_.metrics, "cloche_commands_running");

@@ -8,10 +8,11 @@
 #include <variant>
 
 #include "doors/http/message.h"
+#include "sandbox/language.h"
 
 namespace cloche::steps {
 
-enum class Language { bash, python };
+using sandbox::Language;
 
 struct StepRequest {
   std::string sandbox_id;

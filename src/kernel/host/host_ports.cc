@@ -36,49 +36,93 @@ Result<std::size_t> wait_for(Kernel& kernel, Attempt attempt, WaitQueue& queue,
 
 }  // namespace
 
-// --- CaptureFile ---
+// --- HostCapture ---
 
-CaptureFile::CaptureFile(Kernel& kernel, std::uint64_t limit_bytes, Sink sink)
-    : File(o_wronly), kernel_(kernel), limit_bytes_(limit_bytes), sink_(std::move(sink)) {}
+struct HostCapture::State {
+  Kernel& kernel;
+  const std::uint64_t limit_bytes;
+  const Sink sink;
+  Output output{};
+  std::uint64_t kept = 0;  // of the limit, since the last take()
+  bool passing_on = false;
+  bool finished = false;
+  bool is_open = true;
+  WaitQueue idle{};
+  WaitQueue closed{};
+};
 
-CaptureFile::Output CaptureFile::take() {
-  const std::lock_guard lock(kernel_.mutex());
-  kept_ = 0;
-  return std::exchange(output_, {});
-}
-
-CaptureFile::Output CaptureFile::finish() {
-  const std::lock_guard lock(kernel_.mutex());
-  finished_ = true;
-  Waiter waiter;
-  WaitQueue* const queues[] = {&idle_};
-  while (passing_on_) (void)waiter.sleep(kernel_.mutex(), queues, std::nullopt);
-  return std::exchange(output_, {});
-}
-
-Result<std::size_t> CaptureFile::write(Task& task, std::span<const std::byte> from) {
-  // One at a time, so that the sink gets the bytes in the order in which they were written.
-  while (passing_on_) CLOCHE_TRY(task.block({&idle_}));
-  if (finished_) return from.size();
-  const auto kept =
-      static_cast<std::size_t>(std::min<std::uint64_t>(from.size(), limit_bytes_ - kept_));
-  output_.bytes.append(reinterpret_cast<const char*>(from.data()), kept);
-  output_.written_bytes += from.size();
-  kept_ += kept;
-  if (sink_ && !from.empty()) {
-    const PassingOn passing(passing_on_, idle_);
-    const Unlocked unlocked(kernel_.mutex());
-    sink_(from);
+class HostCapture::GuestEnd final : public File {
+ public:
+  explicit GuestEnd(std::shared_ptr<State> state) : File(o_wronly), state_(std::move(state)) {}
+  ~GuestEnd() override {
+    state_->is_open = false;
+    state_->closed.wake_all();
   }
-  return from.size();
+
+  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override {
+    State& state = *state_;
+    // One at a time, so that the sink gets the bytes in the order in which they were written.
+    while (state.passing_on) CLOCHE_TRY(task.block({&state.idle}));
+    if (state.finished) return from.size();
+    const auto kept = static_cast<std::size_t>(
+        std::min<std::uint64_t>(from.size(), state.limit_bytes - state.kept));
+    state.output.bytes.append(reinterpret_cast<const char*>(from.data()), kept);
+    state.output.written_bytes += from.size();
+    state.kept += kept;
+    if (state.sink && !from.empty()) {
+      const PassingOn passing(state.passing_on, state.idle);
+      const Unlocked unlocked(state.kernel.mutex());
+      state.sink(from);
+    }
+    return from.size();
+  }
+
+  WaitQueue* poll_queue() override { return &state_->idle; }
+
+  Result<vfs::Stat> stat() override {
+    if (id_ == 0) id_ = state_->kernel.next_file_id();
+    return anonymous_stat(vfs::FileType::fifo, id_);
+  }
+
+  std::string description() const override { return fmt::format("pipe:[{}]", id_); }
+
+ private:
+  const std::shared_ptr<State> state_;
+  std::uint64_t id_ = 0;
+};
+
+HostCapture::HostCapture(Kernel& kernel, std::uint64_t limit_bytes, Sink sink)
+    : kernel_(kernel),
+      state_(new State{.kernel = kernel, .limit_bytes = limit_bytes, .sink = std::move(sink)}),
+      guest_(std::make_shared<GuestEnd>(state_)) {}
+
+HostCapture::~HostCapture() {
+  (void)finish();
+  release_guest_end();
 }
 
-Result<vfs::Stat> CaptureFile::stat() {
-  if (id_ == 0) id_ = kernel_.next_file_id();
-  return anonymous_stat(vfs::FileType::fifo, id_);
+void HostCapture::release_guest_end() {
+  const std::lock_guard lock(kernel_.mutex());
+  guest_.reset();
 }
 
-std::string CaptureFile::description() const { return fmt::format("pipe:[{}]", id_); }
+HostCapture::Output HostCapture::take() {
+  const std::lock_guard lock(kernel_.mutex());
+  state_->kept = 0;
+  return std::exchange(state_->output, {});
+}
+
+HostCapture::Output HostCapture::finish() {
+  const std::lock_guard lock(kernel_.mutex());
+  state_->finished = true;
+  Waiter waiter;
+  WaitQueue* const queues[] = {&state_->idle};
+  while (state_->passing_on) (void)waiter.sleep(kernel_.mutex(), queues, std::nullopt);
+  return std::exchange(state_->output, {});
+}
+
+bool HostCapture::is_open() const noexcept { return state_->is_open; }
+WaitQueue& HostCapture::closed() const noexcept { return state_->closed; }
 
 // --- BytesFile ---
 

@@ -2,8 +2,8 @@
 // Host ports: what the host's side of a run holds: output that is kept or passed on, input from a
 // string, and the host's ends of pipes and terminals.
 //
-// Threads: CaptureFile::taken, HostPipe and HostTerminal take the kernel lock themselves, so none
-// of their functions is called with it held; each may be used by several threads of the host. All
+// Threads: HostCapture, HostPipe and HostTerminal take the kernel lock themselves, so none of their
+// functions is called with it held, but where that is said; each may be used by several threads of the host. All
 // of them must be gone before their Kernel, except that a File lives on while guests have it open.
 //
 // A File that was given to a guest must not lose its last reference on the host's side without the
@@ -47,16 +47,23 @@ class PassingOn {
 };
 
 // Output that is kept, up to a limit between two takes; what comes after that is counted and
-// dropped. It looks like a pipe to the guest.
-class CaptureFile : public File {
+// dropped. Its guest's end looks like a pipe.
+class HostCapture {
  public:
   static constexpr std::uint64_t default_limit_bytes = 64ULL << 20;
   // Gets all output as it is written, the dropped part as well, in order; called on the writing
   // guest's thread without the kernel lock, and the guest waits for it. It must not throw.
   using Sink = std::function<void(std::span<const std::byte>)>;
 
-  explicit CaptureFile(Kernel& kernel, std::uint64_t limit_bytes = default_limit_bytes,
+  explicit HostCapture(Kernel& kernel, std::uint64_t limit_bytes = default_limit_bytes,
                        Sink sink = {});
+  ~HostCapture();
+  HostCapture(const HostCapture&) = delete;
+  HostCapture& operator=(const HostCapture&) = delete;
+
+  // For SpawnRequest::files; null after release_guest_end().
+  FilePtr guest_end() const { return guest_; }
+  void release_guest_end();
 
   struct Output {
     std::string bytes;
@@ -69,21 +76,18 @@ class CaptureFile : public File {
   // more (waits for a call that is in progress).
   Output finish();
 
-  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override;
-  WaitQueue* poll_queue() override { return &idle_; }
-  Result<vfs::Stat> stat() override;
-  std::string description() const override;
+  // With the kernel lock held: whether anybody has the guest's end, and who is told when that is
+  // over.
+  bool is_open() const noexcept;
+  WaitQueue& closed() const noexcept;
 
  private:
+  struct State;
+  class GuestEnd;
+
   Kernel& kernel_;
-  const std::uint64_t limit_bytes_;
-  const Sink sink_;
-  std::uint64_t id_ = 0;
-  Output output_;
-  std::uint64_t kept_ = 0;  // of the limit, since the last take()
-  bool passing_on_ = false;
-  bool finished_ = false;
-  WaitQueue idle_;
+  const std::shared_ptr<State> state_;
+  FilePtr guest_;
 };
 
 // Input from a string. It looks like a pipe that somebody has filled and closed; an empty one like

@@ -28,32 +28,32 @@ ProcessPtr start(TestKernel& machine, std::int32_t fd, FilePtr file, lnx::GuestS
   return lnx::start_guest(machine, std::move(script), std::move(request));
 }
 
-TEST(CaptureFileTest, KeepsUpToItsLimitAndCountsTheRest) {
+TEST(HostCaptureTest, KeepsUpToItsLimitAndCountsTheRest) {
   TestKernel machine;
-  const auto capture = std::make_shared<CaptureFile>(machine.kernel(), 10);
-  const ProcessPtr guest = start(machine, 1, capture, [](Guest& g) {
+  const auto capture = std::make_unique<HostCapture>(machine.kernel(), 10);
+  const ProcessPtr guest = start(machine, 1, capture->guest_end(), [](Guest& g) {
     EXPECT_EQ(g.write(1, "12345678"), 8);
     EXPECT_EQ(g.write(1, "abcdefgh"), 8);
     EXPECT_EQ(g.write(1, "more"), 4);
     EXPECT_EQ(g.read(1), "errno 9");
   });
   machine.wait(guest);
-  const CaptureFile::Output output = capture->take();
+  const HostCapture::Output output = capture->take();
   EXPECT_EQ(output.bytes, "12345678ab");
   EXPECT_EQ(output.written_bytes, 20U);
   EXPECT_TRUE(output.truncated());
   EXPECT_EQ(capture->take().bytes, "");
 }
 
-TEST(CaptureFileTest, PassesOnWithoutTheLock) {
+TEST(HostCaptureTest, PassesOnWithoutTheLock) {
   TestKernel machine;
   std::string passed;
   const auto capture =
-      std::make_shared<CaptureFile>(machine.kernel(), 3, [&](std::span<const std::byte> bytes) {
+      std::make_unique<HostCapture>(machine.kernel(), 3, [&](std::span<const std::byte> bytes) {
         const std::lock_guard lock(machine.kernel().mutex());
         passed.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
       });
-  const ProcessPtr guest = start(machine, 1, capture, [](Guest& g) {
+  const ProcessPtr guest = start(machine, 1, capture->guest_end(), [](Guest& g) {
     for (int i = 0; i < 10; ++i) EXPECT_EQ(g.write(1, "ab"), 2);
   });
   machine.wait(guest);
@@ -62,17 +62,52 @@ TEST(CaptureFileTest, PassesOnWithoutTheLock) {
 }
 
 // It must not, and would leave the kernel locked or somebody waiting if it did.
-TEST(CaptureFileTest, ASinkThatThrowsIsAnErrorOfTheWrite) {
+TEST(HostCaptureTest, ASinkThatThrowsIsAnErrorOfTheWrite) {
   TestKernel machine;
-  const auto capture = std::make_shared<CaptureFile>(
+  const auto capture = std::make_unique<HostCapture>(
       machine.kernel(), 10,
       [](std::span<const std::byte>) { throw std::runtime_error("nowhere to put it"); });
-  const ProcessPtr guest = start(machine, 1, capture, [](Guest& g) {
+  const ProcessPtr guest = start(machine, 1, capture->guest_end(), [](Guest& g) {
     EXPECT_EQ(g.write(1, "ab"), -EIO);
     EXPECT_EQ(g.write(1, "cd"), -EIO);
   });
   machine.wait(guest);
   EXPECT_EQ(capture->finish().bytes, "abcd");
+}
+
+TEST(HostCaptureTest, TellsWhenNobodyHasItsGuestsEnd) {
+  TestKernel machine;
+  HostCapture capture(machine.kernel());
+  const ProcessPtr guest = start(machine, 1, capture.guest_end(),
+                                 [](Guest& g) { EXPECT_EQ(g.write(1, "last words"), 10); });
+  capture.release_guest_end();
+  {
+    const std::lock_guard lock(machine.kernel().mutex());
+    Waiter waiter;
+    WaitQueue* const queues[] = {&capture.closed()};
+    while (capture.is_open()) (void)waiter.sleep(machine.kernel().mutex(), queues, std::nullopt);
+  }
+  EXPECT_EQ(capture.finish().bytes, "last words");
+  machine.wait(guest);
+}
+
+TEST(HostCaptureTest, IsGoneBeforeItsGuest) {
+  TestKernel machine;
+  HostPipe go_on(machine.kernel(), HostPipe::Flow::to_guest);
+  auto capture = std::make_unique<HostCapture>(machine.kernel());
+  SpawnRequest request;
+  request.files = {{0, go_on.guest_end()}, {1, capture->guest_end()}};
+  const ProcessPtr guest = lnx::start_guest(
+      machine,
+      [](Guest& g) {
+        EXPECT_EQ(g.read(0), "");
+        EXPECT_EQ(g.write(1, "to nobody"), 9);
+      },
+      std::move(request));
+  go_on.release_guest_end();
+  capture.reset();
+  go_on.close();
+  machine.wait(guest);
 }
 
 TEST(BytesFileTest, IsAPipeThatSomebodyFilled) {

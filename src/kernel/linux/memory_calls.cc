@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/check.h"
 #include "kernel/linux/call.h"
 #include "kernel/process/mapping.h"
 

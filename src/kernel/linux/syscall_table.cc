@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#include "base/check.h"
 #include "kernel/linux/call.h"
 
 namespace cloche::kernel::lnx {

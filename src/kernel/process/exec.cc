@@ -5,7 +5,6 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "base/unlocked.h"
 #include "kernel/kernel.h"
@@ -18,7 +17,7 @@ namespace cloche::kernel {
 namespace {
 
 constexpr int max_interpreters = 4;
-constexpr long max_user_loads = 2;
+constexpr std::uint32_t max_user_loads = 2;
 constexpr std::size_t head_bytes = 256;  // as much of a #! line as Linux looks at
 constexpr std::array<std::byte, 4> wasm_magic{std::byte{0}, std::byte{'a'}, std::byte{'s'},
                                               std::byte{'m'}};
@@ -92,6 +91,15 @@ class Wanted {
     return {};
   }
 
+  // Until the queue is woken. Errno::restart: a signal wants to be handled first.
+  Result<void> sleep(WaitQueue& queue) const {
+    if (task_ != nullptr) return task_->block({&queue});
+    Waiter waiter;
+    WaitQueue* const queues[] = {&queue};
+    (void)waiter.sleep(kernel_.mutex(), queues, deadline_);
+    return look();
+  }
+
  private:
   Kernel& kernel_;
   Task* task_;
@@ -99,15 +107,27 @@ class Wanted {
   std::uint64_t kills_;
 };
 
+// One of those loads, from its begin to its end, both with the lock held.
+class Loading {
+ public:
+  explicit Loading(UserLoads& loads) : loads_(loads) { ++loads_.count; }
+  ~Loading() {
+    --loads_.count;
+    loads_.changed.wake_all();
+  }
+  Loading(const Loading&) = delete;
+  Loading& operator=(const Loading&) = delete;
+
+ private:
+  UserLoads& loads_;
+};
+
 Result<std::shared_ptr<const Program>> load_while_wanted(Kernel& kernel, const Wanted& wanted,
                                                          std::span<const std::byte> content) {
   // A sandbox has few loads at a time.
-  while (kernel.user_loads() >= max_user_loads) {
-    CLOCHE_TRY(wanted.look());
-    const Unlocked unlocked(kernel.mutex());
-    std::this_thread::sleep_for(wasm::give_up_look);
-  }
-  const std::shared_ptr<const void> ticket = kernel.user_load_ticket();
+  UserLoads& loads = kernel.user_loads();
+  while (loads.count >= max_user_loads) CLOCHE_TRY(wanted.sleep(loads.changed));
+  const Loading loading(loads);
   Result<void> still;
   const wasm::CompileFor whom{.budget = kernel.memory(), .give_up = [&] {
                                 const std::lock_guard lock(kernel.mutex());

@@ -9,7 +9,9 @@ Result<std::shared_ptr<const Program>> ProgramStore::link(
     std::shared_ptr<const wasm::Module> module, Startup startup) {
   auto program = std::make_shared<Program>();
   program->startup = std::move(startup);
-  CLOCHE_ASSIGN(program->module, linker_.link(std::move(module)));
+  auto linked = linker_.link(std::move(module));
+  if (!linked) return linked.error().code();
+  program->module = *std::move(linked);
   return std::shared_ptr<const Program>(std::move(program));
 }
 
@@ -52,9 +54,10 @@ Result<std::shared_ptr<const Program>> ProgramStore::load(ProgramTag tag) {
 
 Result<std::shared_ptr<const Program>> ProgramStore::load_bytes(std::span<const std::byte> bytes,
                                                                 const wasm::CompileFor& whom) {
-  CLOCHE_ASSIGN(const auto module, modules_.load(bytes, "program", nullptr, whom));
-  if (!module->info().has_export("_start")) return Errno::noexec;
-  return link(module, {});
+  const auto module = modules_.load(bytes, "program", whom);
+  if (!module) return module.error().code();
+  if (!(*module)->info().has_export("_start")) return Errno::noexec;
+  return link(*module, {});
 }
 
 }  // namespace cloche::kernel

@@ -72,7 +72,12 @@ Result<void> Task::start_instance() {
   options.owner = this;
   options.budget = kernel_.memory();
   options.memory_limit_bytes = kernel_.limits().process_memory_bytes;
-  CLOCHE_ASSIGN(instance_, wasm::Instance::create(program_->module, options, &owner_->end_message));
+  auto made = wasm::Instance::create(program_->module, options);
+  if (!made) {
+    owner_->end_message = made.error().sentence();
+    return made.error().code();
+  }
+  instance_ = *std::move(made);
   if (program_->boot_image) CLOCHE_TRY(program_->boot_image->map_into(*instance_));
   adopt_instance();
   const std::lock_guard lock(kernel_.mutex());
@@ -102,7 +107,14 @@ Result<void> Task::grow_memory(std::uint64_t size) {
   return {};
 }
 
-Task::Left Task::run() noexcept {
+std::unique_ptr<Task> Task::run(std::unique_ptr<Task> task) noexcept {
+  Task& running = *task;
+  running.own_ = std::move(task);
+  if (running.run_programs() == Left::parked) return nullptr;
+  return std::move(running.own_);
+}
+
+Task::Left Task::run_programs() noexcept {
   clockid_t clock{};
   if (pthread_getcpuclockid(pthread_self(), &clock) == 0) {
     const std::lock_guard lock(kernel_.mutex());
@@ -189,6 +201,7 @@ void Task::begin_computing() {
   constexpr std::array<int, 5> steps{5, 9, 12, 15, 19};
   computing_ = true;
   const std::uint32_t place = ++kernel_.computing_;
+  kernel_.computing_changed_.wake_all();
   const std::uint32_t full = std::max(1U, kernel_.limits().cpus);
   if (place <= full) return;
   wasm::GuestThreads::lower_priority(steps[std::min<std::size_t>(place - full, steps.size()) - 1]);
@@ -196,15 +209,18 @@ void Task::begin_computing() {
 
 void Task::end_computing() noexcept {
   // One that begins parked has not computed yet.
-  if (std::exchange(computing_, false)) --kernel_.computing_;
+  if (!std::exchange(computing_, false)) return;
+  --kernel_.computing_;
+  kernel_.computing_changed_.wake_all();
 }
 
-void Task::park() {
-  owner_->usage.cpu = cpu_time();
-  thread_clock_.reset();
-  parked_ = true;
-  end_computing();
-  kernel_.park(*this);
+void Task::park(std::unique_ptr<Task> task) {
+  task->owner_->usage.cpu = task->cpu_time();
+  task->thread_clock_.reset();
+  task->parked_ = true;
+  task->end_computing();
+  Kernel& kernel = task->kernel_;
+  kernel.park(std::move(task));
 }
 
 std::chrono::nanoseconds Task::cpu_time() const {
@@ -411,10 +427,10 @@ Result<std::unique_ptr<wasm::Instance>> Task::copy_instance() {
   wasm::InstanceOptions options;
   options.budget = kernel_.memory();
   options.memory_limit_bytes = kernel_.limits().process_memory_bytes;
-  CLOCHE_ASSIGN(std::unique_ptr<wasm::Instance> child,
-                wasm::Instance::create(program_->module, options));
-  CLOCHE_TRY(wasm::copy_into_clone(*instance_, *child));
-  return child;
+  auto child = wasm::Instance::create(program_->module, options);
+  if (!child) return child.error().code();
+  CLOCHE_TRY(wasm::copy_into_clone(*instance_, **child));
+  return *std::move(child);
 }
 
 }  // namespace cloche::kernel

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/result.h"
 #include "kernel/process/process.h"
@@ -48,10 +49,9 @@ class Task {
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
 
-  enum class Left : std::uint8_t { ended, parked };
-  // The thread's body. When it answers `parked` the task is not the caller's any more: it may run
-  // elsewhere, or be gone. No lock held.
-  Left run() noexcept;
+  // The thread's body. Gives a task that has ended back; one that was parked is the kernel's, and
+  // may run elsewhere or be gone by then. No lock held.
+  static std::unique_ptr<Task> run(std::unique_ptr<Task> task) noexcept;
 
   Kernel& kernel() const noexcept { return kernel_; }
   // The process on which system calls act: the owner, or its vfork child until that execs or exits.
@@ -76,7 +76,9 @@ class Task {
   bool attend();
   // Gives the thread back; see Startup::run. From the moment that the lock is released the task
   // may go on elsewhere: nothing of it, or of what it owns, is touched until it is called again.
-  void park();
+  void park() { park(std::move(own_)); }
+  // The same for one that has not begun.
+  static void park(std::unique_ptr<Task> task);
 
   // The guest is to leave its code: exit, a fatal signal, a kill, or an exec that succeeded.
   bool unwinding() const noexcept { return unwinding_; }
@@ -133,6 +135,8 @@ class Task {
 
  private:
   friend class Kernel;
+  enum class Left : std::uint8_t { ended, parked };
+  Left run_programs() noexcept;
   enum class LeftProgram : std::uint8_t { ended, replaced, parked };
   Result<void> start_instance();
   void adopt_instance();
@@ -149,6 +153,7 @@ class Task {
   void tell_interpreter(SignalSet handled);
 
   Kernel& kernel_;
+  std::unique_ptr<Task> own_;  // itself, while it runs: what park() gives to the kernel
   ProcessPtr owner_;
   ProcessPtr vfork_child_;
   std::shared_ptr<const Program> program_;

@@ -74,10 +74,13 @@ Result<Sockets> make_sockets() {
 Result<std::optional<Answer>> Command::receive() {
   Packet packet;
   Answer answer;
-  if (!warden::receive_record(channel_.get(), answer, packet, MSG_DONTWAIT)) {
-    if (errno == EAGAIN) return std::optional<Answer>();
-    return Errno::pipe;
-  }
+  do {
+    if (!warden::receive_record(channel_.get(), answer, packet, MSG_DONTWAIT)) {
+      if (errno == EAGAIN) return std::optional<Answer>();
+      return Errno::pipe;
+    }
+    if (answer.tell == warden::Tell::started) pid_ = answer.value;
+  } while (answer.tell == warden::Tell::started);
   if (answer.tell == warden::Tell::terminal) terminal_.reset(packet.take_fd(0));
   return std::optional(answer);
 }
@@ -116,7 +119,8 @@ Result<UniqueFd> Box::open_channel(const Request& request, std::span<const int> 
 
 Result<std::unique_ptr<Command>> Box::start(const CommandSpec& spec) {
   CLOCHE_ASSIGN(const UniqueFd arguments, argument_file(spec));
-  Request request{.ask = Ask::run, .has_terminal = spec.terminal.has_value()};
+  Request request{
+      .ask = Ask::run, .has_terminal = spec.terminal.has_value(), .tells_start = spec.tells_start};
   if (spec.terminal) request.terminal = *spec.terminal;
   request.arguments = static_cast<std::uint32_t>(spec.arguments.size());
   request.variables = static_cast<std::uint32_t>(spec.environment.size());

@@ -28,7 +28,8 @@ struct CommandSpec {
   std::vector<std::string> environment;  // NAME=value
   std::string directory;                 // absolute
   std::optional<warden::TerminalShape> terminal;
-  std::vector<int> files;  // descriptors 0, 1, ... of the command, copied; none with a terminal
+  bool tells_start = false;  // Command::pid() is learned
+  std::vector<int> files;    // descriptors 0, 1, ... of the command, copied; none with a terminal
 };
 
 // A command of a box. Destroying it ends the command and all that it has started, unless the
@@ -39,8 +40,10 @@ class Command {
 
   // Readable when receive() has something.
   int channel() const noexcept { return channel_.get(); }
-  // What pid 1 says next; nothing: there is nothing yet. EPIPE: the box is gone.
+  // What pid 1 says next of its end; nothing: there is nothing yet. EPIPE: the box is gone.
   Result<std::optional<warden::Answer>> receive();
+  // Inside; 0 until receive() has learned it.
+  int pid() const noexcept { return pid_; }
   // The master of its terminal, after Tell::terminal.
   UniqueFd take_terminal() noexcept { return std::move(terminal_); }
 
@@ -50,6 +53,7 @@ class Command {
 
  private:
   UniqueFd channel_;
+  int pid_ = 0;
   UniqueFd terminal_;
 };
 

@@ -42,7 +42,10 @@ Result<FileEntry> take_entry(std::string_view& bytes) {
                   .mode = head.mode,
                   .size = head.size,
                   .modified_ns = head.modified_ns,
-                  .created_ns = head.created_ns};
+                  .created_ns = head.created_ns,
+                  .user = head.user,
+                  .group = head.group,
+                  .inode = head.inode};
   bytes.remove_prefix(text);
   return entry;
 }
@@ -242,6 +245,45 @@ Result<void> FileClient::set_times(std::string_view path, const Times& times) {
 
 Result<void> FileClient::symlink(std::string_view target, std::string_view path) {
   return at({.op = FileOp::symlink}, path, target);
+}
+
+Result<std::string> FileClient::resolve(std::string_view path) {
+  CLOCHE_ASSIGN(const std::string payload, strings(path, {}));
+  CLOCHE_ASSIGN(Reply reply, call({.op = FileOp::resolve}, payload));
+  return std::move(reply.bytes);
+}
+
+Result<std::vector<std::string>> FileClient::attribute_names(std::string_view path) {
+  CLOCHE_ASSIGN(const std::string payload, strings(path, {}));
+  CLOCHE_ASSIGN(const Reply reply, call({.op = FileOp::attribute_names}, payload));
+  std::vector<std::string> names;
+  std::string_view rest = reply.bytes;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\0');
+    if (end == std::string_view::npos) return Errno::io;
+    names.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+  }
+  return names;
+}
+
+Result<std::string> FileClient::attribute(std::string_view path, std::string_view name) {
+  CLOCHE_ASSIGN(const std::string payload, strings(path, name));
+  CLOCHE_ASSIGN(Reply reply, call({.op = FileOp::attribute}, payload));
+  return std::move(reply.bytes);
+}
+
+Result<void> FileClient::set_attribute(std::string_view path, std::string_view name,
+                                       std::string_view value) {
+  if (value.size() > warden::most_attribute) return Errno::toobig;
+  CLOCHE_ASSIGN(std::string payload, strings(path, name));
+  payload += value;
+  CLOCHE_TRY(call({.op = FileOp::set_attribute}, payload));
+  return {};
+}
+
+Result<void> FileClient::remove_attribute(std::string_view path, std::string_view name) {
+  return at({.op = FileOp::remove_attribute}, path, name);
 }
 
 }  // namespace cloche::native

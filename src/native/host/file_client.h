@@ -26,6 +26,9 @@ struct FileEntry {
   std::uint64_t size = 0;
   std::int64_t modified_ns = 0;
   std::int64_t created_ns = 0;
+  std::uint32_t user = 0;
+  std::uint32_t group = 0;
+  std::uint64_t inode = 0;
 };
 
 class FileClient {
@@ -65,6 +68,12 @@ class FileClient {
   Result<void> change_mode(std::string_view path, std::uint32_t mode);
   Result<void> set_times(std::string_view path, const Times& times);
   Result<void> symlink(std::string_view target, std::string_view path);
+  Result<std::string> resolve(std::string_view path);
+  // Extended attributes; these follow links.
+  Result<std::vector<std::string>> attribute_names(std::string_view path);
+  Result<std::string> attribute(std::string_view path, std::string_view name);
+  Result<void> set_attribute(std::string_view path, std::string_view name, std::string_view value);
+  Result<void> remove_attribute(std::string_view path, std::string_view name);
 
  private:
   struct Reply {

@@ -80,6 +80,11 @@ void Warden::start() {
   socket_ = std::move(sockets->ours);
 }
 
+void Warden::begin() {
+  const std::lock_guard lock(mutex_);
+  if (pid_ < 0) start();
+}
+
 std::unique_ptr<Box> Warden::make(const BoxPlan& plan) {
   Result<Sockets> sockets = make_sockets();
   if (!sockets) throw HostError("no sockets for a box: too many files are open");

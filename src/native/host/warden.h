@@ -37,6 +37,9 @@ class Warden {
   Warden(const Warden&) = delete;
   Warden& operator=(const Warden&) = delete;
 
+  // Starts the process, where it is not there. Throws HostError.
+  void begin();
+
   // Throws HostError with one sentence that names the step, the cause and the remedy.
   std::unique_ptr<Box> make(const BoxPlan& plan);
 

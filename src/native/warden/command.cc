@@ -27,6 +27,7 @@ class Command {
 
   [[noreturn]] void become() {
     channel_ = ::fcntl(plan_.channel, F_DUPFD_CLOEXEC, out_of_the_way);
+    if (plan_.start >= 0) start_ = ::fcntl(plan_.start, F_DUPFD_CLOEXEC, out_of_the_way);
     if (!read_arguments()) fail(Step::program, EINVAL);
     ::setsid();
     if (!place_files()) fail(Step::terminal, errno);
@@ -77,7 +78,8 @@ class Command {
     return directory_ != nullptr;
   }
 
-  // Descriptors 0, 1, ... as they were given; no others but the channel.
+  // Descriptors 0, 1, ... as they were given; between here and exec also the channel, and what tells
+  // of exec.
   bool place_files() {
     std::array<int, most_fds> files{};
     std::size_t count = plan_.file_count;
@@ -96,11 +98,11 @@ class Command {
     for (std::size_t i = 0; i < count; ++i) {
       if (::dup2(files[i], static_cast<int>(i)) < 0) return false;
     }
-    // The channel alone is left between here and exec.
-    const int kept = static_cast<int>(count);
-    if (channel_ == kept || ::dup3(channel_, kept, O_CLOEXEC) < 0) return channel_ == kept;
-    channel_ = kept;
-    return ::close_range(static_cast<unsigned>(kept) + 1, ~0U, 0) == 0;
+    int kept = static_cast<int>(count);
+    if (::dup3(channel_, kept, O_CLOEXEC) < 0) return false;
+    channel_ = kept++;
+    if (start_ >= 0 && ::dup3(start_, kept++, O_CLOEXEC) < 0) return false;
+    return ::close_range(static_cast<unsigned>(kept), ~0U, 0) == 0;
   }
 
   const char* variable(std::string_view name) const {
@@ -147,6 +149,7 @@ class Command {
   const WallPlan& wall_;
   const Filter& filter_;
   int channel_ = -1;
+  int start_ = -1;
   char* directory_ = nullptr;
   char** arguments_ = nullptr;
   char** variables_ = nullptr;

@@ -14,6 +14,7 @@ struct CommandPlan {
   int channel = -1;    // told where it fails
   int arguments = -1;  // the file
   int terminal = -1;   // its master; -1: none
+  int start = -1;      // closed when it has become the command; -1: nobody waits for that
   int files[most_fds] = {};
   std::size_t file_count = 0;
 };

@@ -6,11 +6,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -132,12 +135,35 @@ class FileServer {
         return error_of(::utimensat(AT_FDCWD, path, times.data(), 0));
       }
       case FileOp::symlink: return error_of(::symlink(other, path));
+      case FileOp::resolve: return resolve(path);
+      case FileOp::attribute_names:
+        return give(::listxattr(path, reinterpret_cast<char*>(out_.data()), most_attribute));
+      case FileOp::attribute: return give(::getxattr(path, other, out_.data(), most_attribute));
+      case FileOp::set_attribute:
+        return error_of(::setxattr(path, other, rest_.data(), rest_.size(), 0));
+      case FileOp::remove_attribute: return error_of(::removexattr(path, other));
       default: return ENOSYS;
     }
   }
 
   static std::array<timespec, 2> times_of(const FileRequest& request) {
     return {time_of(request.accessed_ns), time_of(request.modified_ns)};
+  }
+
+  // What a call has put into the answer: a size, or -1.
+  int give(ssize_t size) {
+    if (size < 0) return errno;
+    out_size_ = static_cast<std::size_t>(size);
+    return 0;
+  }
+
+  int resolve(const char* path) {
+    std::array<char, PATH_MAX> whole{};
+    if (::realpath(path, whole.data()) == nullptr) return errno;
+    const std::string_view found(whole.data());
+    std::memcpy(out_.data(), found.data(), found.size());
+    out_size_ = found.size();
+    return 0;
   }
 
   // The next string of the request; null where there is none.
@@ -185,11 +211,8 @@ class FileServer {
 
   int read(const FileRequest& request) {
     const std::size_t size = std::min<std::size_t>(request.number, most_piece);
-    const ssize_t got =
-        ::pread(file(request.handle), out_.data(), size, static_cast<off_t>(request.offset));
-    if (got < 0) return errno;
-    out_size_ = static_cast<std::size_t>(got);
-    return 0;
+    return give(
+        ::pread(file(request.handle), out_.data(), size, static_cast<off_t>(request.offset)));
   }
 
   int write(const FileRequest& request) {
@@ -240,7 +263,10 @@ class FileServer {
                     .created_ns = (of.stx_mask & STATX_BTIME) != 0
                                       ? ns_of(of.stx_btime.tv_sec, of.stx_btime.tv_nsec)
                                       : ns_of(of.stx_ctime.tv_sec, of.stx_ctime.tv_nsec),
+                    .inode = of.stx_ino,
                     .mode = of.stx_mode,
+                    .user = of.stx_uid,
+                    .group = of.stx_gid,
                     .name_bytes = static_cast<std::uint16_t>(shown.size()),
                     .target_bytes = static_cast<std::uint16_t>(target_size)};
     const std::size_t size = sizeof entry + entry.name_bytes + entry.target_bytes;
@@ -310,7 +336,7 @@ void serve_files(int channel, const WallPlan& wall, const Filter& filter) noexce
   if (::setsid() < 0 || (channel != own_channel && ::dup2(channel, own_channel) < 0) ||
       ::close_range(own_channel + 1, ~0U, 0) != 0)
     ::_exit(1);
-  ::umask(022);
+  ::umask(0);  // modes are what was asked for
   if (const Outcome walled = enter_wall(wall, filter); !walled) {
     (void)send_record(own_channel, FileAnswer{.error = walled.error});
     ::_exit(1);

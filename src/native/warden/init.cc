@@ -107,6 +107,7 @@ void Init::serve() noexcept {
         case Source::run:
           if (runs_[index].channel) take_order(runs_[index]);
           break;
+        case Source::start: tell_start(runs_[index]); break;
         case Source::drain: read_drain(index); break;
       }
     }
@@ -177,6 +178,11 @@ void Init::start_run(const Request& request, Packet& packet) noexcept {
                    .channel = channel.get(),
                    .arguments = arguments.get(),
                    .terminal = terminal.get()};
+  std::array<int, 2> start{-1, -1};
+  if (request.tells_start && ::pipe2(start.data(), O_CLOEXEC) != 0)
+    return refuse(Step::program, errno);
+  Fd begins(start[0]), starting(start[1]);
+  plan.start = starting.get();
   std::array<Fd, most_fds> files;
   for (std::size_t i = 2; i < packet.fd_count(); ++i) {
     files[i].reset(packet.take_fd(i));
@@ -187,11 +193,13 @@ void Init::start_run(const Request& request, Packet& packet) noexcept {
   if (pid == 0) become_command(plan, plan_.wall, filter_);
   if (terminal) answer(channel, {.tell = Tell::terminal}, terminal.get());
   const auto index = static_cast<std::uint32_t>(slot - runs_.begin());
-  if (!watch(channel.get(), Source::run, index)) {
+  if (!watch(channel.get(), Source::run, index) ||
+      (begins && !watch(begins.get(), Source::start, index))) {
     processes_.end(of_space.st_ino);
     return;
   }
   slot->channel = std::move(channel);
+  slot->start = std::move(begins);
   slot->mark_space = std::move(space);
   slot->mark = of_space.st_ino;
   slot->pid = pid;
@@ -228,6 +236,13 @@ void Init::take_order(Run& run) noexcept {
   answer(run.channel, {.tell = Tell::killed});
 }
 
+// Also of a command that did not begin, which has said so before.
+void Init::tell_start(Run& run) noexcept {
+  if (!run.start) return;
+  run.start.reset();
+  answer(run.channel, {.tell = Tell::started, .value = run.pid});
+}
+
 void Init::signal_run(const Run& run, int number) noexcept {
   if (run.ended) return;
   const pid_t foreground = run.has_terminal ? foreground_of(run.pid) : 0;
@@ -238,6 +253,7 @@ void Init::signal_run(const Run& run, int number) noexcept {
 void Init::drop(Run& run) noexcept {
   if (!run.ended) processes_.end(run.mark);
   run.channel.reset();  // and so not watched
+  run.start.reset();
   run.mark_space.reset();
   run.mark = 0;
   run.pid = 0;
@@ -258,6 +274,7 @@ void Init::reap() noexcept {
       return one.channel && !one.ended && one.pid == pid;
     });
     if (run == runs_.end()) continue;
+    tell_start(*run);
     run->ended = true;
     guests_ = std::max<std::uint64_t>(guests_, 1);  // what it has left is looked for
     answer(run->channel,

@@ -35,6 +35,7 @@ class Init {
  private:
   struct Run {
     Fd channel;     // of none: the slot is free
+    Fd start;       // at its end the command has begun
     Fd mark_space;  // keeps the mark from being given to another run
     Mark mark = 0;
     pid_t pid = 0;
@@ -42,7 +43,7 @@ class Init {
     bool ended = false;
     bool memory_exceeded = false;
   };
-  enum class Source : std::uint32_t { socket, signals, run, drain };
+  enum class Source : std::uint32_t { socket, signals, run, start, drain };
 
   bool watch(int fd, Source source, std::uint32_t index) noexcept;
   bool take_request() noexcept;
@@ -51,6 +52,7 @@ class Init {
   void answer(const Fd& channel, const Answer& what, int fd = -1) noexcept;
   void answer_figures(const Fd& channel) noexcept;
   void take_order(Run& run) noexcept;
+  void tell_start(Run& run) noexcept;
   void signal_run(const Run& run, int number) noexcept;
   void drop(Run& run) noexcept;
   void reap() noexcept;

@@ -148,10 +148,12 @@ Outcome close_proc() {
 }
 
 // Written once, while /proc/sys can be: ports below 1024 need no privilege in a network of one's
-// own, and a box makes no further user namespaces. An older kernel that refuses has the filter.
+// own, a box makes no further user namespaces, and System V's memory goes with the processes that
+// have it. A kernel that refuses one has the filter, and the limit of memory.
 void set_kernel() {
-  constexpr std::array<Setting, 2> settings{{{"/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"},
-                                             {"/proc/sys/user/max_user_namespaces", "0"}}};
+  constexpr std::array<Setting, 3> settings{{{"/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"},
+                                             {"/proc/sys/user/max_user_namespaces", "0"},
+                                             {"/proc/sys/kernel/shm_rmid_forced", "1"}}};
   for (const auto& [path, value] : settings) {
     const Fd file(::open(path, O_WRONLY | O_CLOEXEC));
     if (file) (void)!::write(file.get(), value, 1);

@@ -90,12 +90,14 @@ struct TerminalShape {
 struct Request {
   Ask ask = Ask::run;
   bool has_terminal = false;    // of run: 0, 1 and 2 are a terminal that pid 1 makes
+  bool tells_start = false;     // of run
   TerminalShape terminal{};     // of run
   std::uint32_t arguments = 0;  // of run: how many strings of the file are arguments ...
   std::uint32_t variables = 0;  // ... and environment, after the directory, each ended by a zero
 };
 
 enum class Tell : std::uint8_t {
+  started,      // of run that wants it: `value` is its process id, inside
   terminal,     // of run: its master is beside it
   not_started,  // of run: `step` and `value`, an errno; it ends then
   ended,        // of run: `value` is the wait status of the command
@@ -132,35 +134,42 @@ struct RunOrder {
 inline constexpr std::size_t most_path = 4096;
 inline constexpr std::size_t most_piece = 128 << 10;  // of a file's content in a record
 inline constexpr std::size_t most_handles = 256;
+inline constexpr std::size_t most_attribute =
+    64 << 10;  // of a value, or of all names, as Linux has it
 
 enum class FileOp : std::uint8_t {
-  open,            // number: FileOpen flags, mode; answer: the handle
-  close,           // handle
-  read,            // handle, offset, number: how much
-  write,           // handle, offset, bytes
-  append,          // handle, bytes
-  truncate,        // handle, offset: the size
-  handle_mode,     // handle, mode
-  handle_times,    // handle, times
-  handle_stat,     // handle
-  stat,            // path
-  link_stat,       // path
-  list,            // path; answers until one is the last
-  make_directory,  // path, mode
-  make_folders,    // path: it, unless it is there, and the folders that lead to it
-  remove,          // path
-  remove_all,      // path
-  rename,          // path, other
-  change_mode,     // path, mode
-  set_times,       // path, times
-  symlink,         // path, other: the target
+  open,              // number: FileOpen flags, mode; answer: the handle
+  close,             // handle
+  read,              // handle, offset, number: how much
+  write,             // handle, offset, bytes
+  append,            // handle, bytes
+  truncate,          // handle, offset: the size
+  handle_mode,       // handle, mode
+  handle_times,      // handle, times
+  handle_stat,       // handle
+  stat,              // path
+  link_stat,         // path
+  list,              // path; answers until one is the last
+  make_directory,    // path, mode
+  make_folders,      // path: it, unless it is there, and the folders that lead to it
+  remove,            // path
+  remove_all,        // path
+  rename,            // path, other
+  change_mode,       // path, mode
+  set_times,         // path, times
+  symlink,           // path, other: the target
+  resolve,           // path; answer: where it leads
+  attribute_names,   // path; answer: names, each ended by a zero
+  attribute,         // path, other: the name; answer: the value
+  set_attribute,     // path, other: the name, bytes
+  remove_attribute,  // path, other: the name
 };
 
 namespace file_open {
 inline constexpr std::uint32_t read = 1, write = 2, create = 4, exclusive = 8, truncate = 16;
 }
 
-// A request; after it the path and the other path, each ended by a zero, or the bytes.
+// A request; after it the path and the other path, each ended by a zero, then the bytes.
 struct FileRequest {
   FileOp op = FileOp::stat;
   std::uint32_t handle = 0;
@@ -176,7 +185,10 @@ struct FileEntry {
   std::uint64_t size = 0;
   std::int64_t modified_ns = 0;
   std::int64_t created_ns = 0;
+  std::uint64_t inode = 0;
   std::uint32_t mode = 0;  // with the type, as stat has it
+  std::uint32_t user = 0;
+  std::uint32_t group = 0;
   std::uint16_t name_bytes = 0;
   std::uint16_t target_bytes = 0;
 };

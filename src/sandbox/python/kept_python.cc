@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "kernel/time/time_limit.h"
 #include "sandbox/python/interpreter.h"
 #include "sandbox/sandbox_state.h"
@@ -11,7 +12,6 @@ namespace cloche::sandbox {
 namespace {
 
 constexpr int status_timed_out = 124;
-constexpr int status_not_found = 127;
 
 // Bytes that a capture keeps of one call: every call of the sandbox may ask for less, none for
 // more.
@@ -40,9 +40,9 @@ KeptPython::~KeptPython() { drop(); }
 
 python::SessionOptions KeptPython::session_options() {
   kernel::Kernel& kernel = state_.kernel();
-  out_ = std::make_shared<kernel::CaptureFile>(kernel, capture_limit_bytes);
-  err_ = std::make_shared<kernel::CaptureFile>(kernel, capture_limit_bytes);
-  return interpreter_options(state_, out_, err_);
+  out_ = std::make_unique<kernel::HostCapture>(kernel, capture_limit_bytes);
+  err_ = std::make_unique<kernel::HostCapture>(kernel, capture_limit_bytes);
+  return interpreter_options(state_, out_->guest_end(), err_->guest_end());
 }
 
 Result<void> KeptPython::start() {
@@ -54,7 +54,6 @@ Result<void> KeptPython::start() {
 
 void KeptPython::drop() {
   session_.reset();
-  const std::lock_guard lock(state_.kernel().mutex());
   out_.reset();
   err_.reset();
 }
@@ -67,7 +66,7 @@ RunResult KeptPython::run(std::string_view source, const PythonOptions& options)
     if (const Result<void> started = start(); !started) {
       drop();
       result.status = RunStatus::not_started;
-      result.exit_code = status_not_found;
+      result.exit_code = not_started_status(Errno::noent);
       result.reason = fmt::format("cannot start Python: {}", errno_info(started.error()).message);
       return result;
     }
@@ -76,8 +75,8 @@ RunResult KeptPython::run(std::string_view source, const PythonOptions& options)
   const kernel::Deadline deadline = kernel::deadline_after(begin, limit);
   const python::TurnResult turn = session_->execute(source, deadline);
   fill(result, turn);
-  const auto take = [&](kernel::CaptureFile& file, std::string& text, bool& truncated) {
-    kernel::CaptureFile::Output output = file.take();
+  const auto take = [&](kernel::HostCapture& port, std::string& text, bool& truncated) {
+    kernel::HostCapture::Output output = port.take();
     truncated = output.truncated() || output.bytes.size() > options.output_limit_bytes;
     text = state_.scrub(std::move(output.bytes));
     if (text.size() > options.output_limit_bytes)

@@ -35,8 +35,8 @@ class KeptPython {
 
   SandboxState& state_;
   std::mutex mutex_;  // one call at a time
-  std::shared_ptr<kernel::CaptureFile> out_;
-  std::shared_ptr<kernel::CaptureFile> err_;
+  std::unique_ptr<kernel::HostCapture> out_;
+  std::unique_ptr<kernel::HostCapture> err_;
   std::unique_ptr<python::PythonSession> session_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/python/python_parts.h"
 
+#include "base/host_error.h"
+
 namespace cloche::sandbox {
 
 PythonParts::PythonParts(kernel::KernelServices services, const EngineOptions& options,
@@ -19,8 +21,7 @@ PythonParts::PythonParts(kernel::KernelServices services, const EngineOptions& o
     return preload_of(static_cast<vfs::MemFs&>(files.root().fs()));
   };
   runtime.install = [this](vfs::MemFs& files, const std::vector<std::string>& names) {
-    std::string message;
-    return install(files, names, &message) ? Result<void>() : Errno::noent;
+    return install(files, names);
   };
   runtime_ = std::make_unique<python::PythonRuntime>(services, std::move(runtime));
   runtime_->add_program(builder);
@@ -54,22 +55,18 @@ std::vector<std::string> PythonParts::installed(vfs::MemFs& files) const {
   return registry_ ? preload_of(files).packages : std::vector<std::string>();
 }
 
-bool PythonParts::install(vfs::MemFs& files, const std::vector<std::string>& names,
-                          std::string* message) {
-  if (names.empty()) return true;
+Result<void, Error> PythonParts::install(vfs::MemFs& files, const std::vector<std::string>& names) {
+  if (names.empty()) return {};
   if (!registry_) {
-    if (message)
-      *message = "This system has no Python, so it has no packages: run `make` to build it.";
-    return false;
+    return HostError("This system has no Python, so it has no packages: run `make` to build it.",
+                     Errno::noent);
   }
-  const auto packages = registry_->resolve(names, message);
-  if (!packages) return false;
-  const Result<void> installed = registry_->install(files, *packages);
-  if (!installed && message) {
-    *message =
-        "the packages cannot be installed: " + std::string(errno_info(installed.error()).message);
-  }
-  return installed.ok();
+  CLOCHE_ASSIGN(const auto packages, registry_->resolve(names));
+  const Result<void> installed = registry_->install(files, packages);
+  if (installed) return {};
+  return Error(
+      ErrorKind::sandbox, installed.error(),
+      "the packages cannot be installed: " + std::string(errno_info(installed.error()).message));
 }
 
 Result<void> PythonParts::change_package(vfs::Namespace& files, kernel::PackageChange change,

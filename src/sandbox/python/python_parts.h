@@ -32,9 +32,8 @@ class PythonParts {
   // files.
   void prepare(vfs::MemFs& files);
 
-  // Packages with what they depend on, into a sandbox's files. Kernel lock held. False and a
-  // sentence on failure.
-  bool install(vfs::MemFs& files, const std::vector<std::string>& names, std::string* message);
+  // Packages with what they depend on, into a sandbox's files. Kernel lock held.
+  Result<void, Error> install(vfs::MemFs& files, const std::vector<std::string>& names);
 
   // Names of the packages that are there. Kernel lock held.
   std::vector<std::string> installed(vfs::MemFs& files) const;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "cloche/python_session.h"
+#include "sandbox/backend.h"
 #include "sandbox/python/python_session_state.h"
 
 namespace cloche {
@@ -20,13 +21,13 @@ PythonSession::PythonSession(Engine& engine, const SandboxOptions& sandbox,
                              PythonSessionOptions options) {
   std::unique_ptr<Sandbox> own = engine.create(sandbox);
   Sandbox& place = *own;
-  state_ =
-      std::make_unique<sandbox::PythonSessionState>(std::move(own), place, *place.state_, options);
+  state_ = std::make_unique<sandbox::PythonSessionState>(std::move(own), place,
+                                                         place.backend_->wasm(), options);
 }
 
 PythonSession::PythonSession(Sandbox& sandbox, PythonSessionOptions options)
-    : state_(std::make_unique<sandbox::PythonSessionState>(nullptr, sandbox, *sandbox.state_,
-                                                           options)) {}
+    : state_(std::make_unique<sandbox::PythonSessionState>(nullptr, sandbox,
+                                                           sandbox.backend_->wasm(), options)) {}
 
 PythonSession::PythonSession(std::unique_ptr<sandbox::PythonSessionState> state)
     : state_(std::move(state)) {}
@@ -34,7 +35,7 @@ PythonSession::PythonSession(std::unique_ptr<sandbox::PythonSessionState> state)
 PythonSession::~PythonSession() = default;
 
 ExecuteResult PythonSession::execute(std::string_view code, const ExecuteOptions& options) {
-  sandbox::SandboxState& sandbox = *state_->sandbox().state_;
+  sandbox::SandboxState& sandbox = state_->sandbox().backend_->wasm();
   const auto told =
       sandbox.observer().begin(RunEvent::Kind::python, sandbox.scrub(std::string(code)));
   ExecuteResult result = state_->execute(code, options);
@@ -54,18 +55,20 @@ bool PythonSession::remove_callback(std::string_view name) {
 
 std::unique_ptr<PythonSession> PythonSession::fork() {
   std::unique_ptr<Sandbox> twin = state_->sandbox().fork();
-  sandbox::SandboxState& twin_state = *twin->state_;
+  sandbox::SandboxState& twin_state = twin->backend_->wasm();
   return std::unique_ptr<PythonSession>(
       new PythonSession(state_->fork(std::move(twin), twin_state)));
 }
 
-StateResult PythonSession::snapshot_state(const SnapshotOptions& options) {
+Result<PythonState, Error> PythonSession::snapshot_state(const SnapshotOptions& options) {
   return state_->snapshot(options);
 }
 
-StateResult PythonSession::restore_state(std::string_view bytes) { return state_->restore(bytes); }
+Result<void, Error> PythonSession::restore_state(std::string_view bytes) {
+  return state_->restore(bytes);
+}
 
-StateResult PythonSession::clear_state() { return state_->clear(); }
+Result<void, Error> PythonSession::clear_state() { return state_->clear(); }
 
 void PythonSession::checkpoint(const std::filesystem::path& file) { state_->save_image(file); }
 

@@ -9,12 +9,11 @@
 #include "base/host_error.h"
 #include "kernel/time/time_limit.h"
 #include "python/json_text.h"
+#include "sandbox/command.h"
 #include "sandbox/python/interpreter.h"
 
 namespace cloche::sandbox {
 namespace {
-
-constexpr int status_killed = 128 + 9;
 
 using python::Json;
 
@@ -23,11 +22,15 @@ std::string text_at(const Json& record, const char* name) {
   return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-std::string sentence(std::string_view what, Errno error) {
-  return fmt::format("{}: {}", what, errno_info(error).message);
+Error failed(std::string_view what, Errno code) {
+  return {ErrorKind::sandbox, code, fmt::format("{}: {}", what, errno_info(code).message)};
 }
 
-// As the interpreter's _cloche/interrupts.py has it.
+void must(const Result<void, Error>& result) {
+  if (!result) throw Error(result.error());
+}
+
+// As the interpreter's _cloche/sessions/interrupts.py has it.
 ExecutionError error_of_stop(python::StopReason why, const std::string& message) {
   ExecutionError error;
   switch (why) {
@@ -61,9 +64,12 @@ class PythonSessionState::Use {
   Use& operator=(const Use&) = delete;
   explicit operator bool() const noexcept { return got_it_; }
 
-  static constexpr const char* refusal =
-      "the session is busy: it executes one thing at a time, and a callback cannot use the session "
-      "that has called it";
+  static Error refusal() {
+    return request_error(
+        "the session is busy: it executes one thing at a time, and a callback cannot use the "
+        "session that has called it",
+        Errno::busy);
+  }
 
  private:
   PythonSessionState& state_;
@@ -104,29 +110,29 @@ void PythonSessionState::connect() {
       });
 }
 
-std::string PythonSessionState::start() try {
+Result<void, Error> PythonSessionState::start() try {
   if (interpreter_) return {};
   if (!image_file_.empty()) return start_from(runtime().open_image(image_file_));
   if (state_.image()) return start_from(state_.image());
   // Made before the clock of an execution runs: it takes its time once per machine.
   (void)runtime().prepare({});
   return start_from(nullptr);
-} catch (const HostError& problem) {
-  return problem.what();
+} catch (const Error& problem) {
+  return problem;
 }
 
 python::PythonRuntime& PythonSessionState::runtime() const {
   python::PythonRuntime* runtime = state_.engine().python().runtime();
-  if (runtime == nullptr) throw HostError("this system has no Python");
+  if (runtime == nullptr) throw HostError("this system has no Python", Errno::noent);
   return *runtime;
 }
 
-std::string PythonSessionState::start_from(std::shared_ptr<python::OwnImage> image) {
+Result<void, Error> PythonSessionState::start_from(std::shared_ptr<python::OwnImage> image) {
   auto session = start_interpreter(state_, runtime(), session_options(), image);
   connect();
   if (!session) {
     drop();
-    return sentence("cannot start Python", session.error());
+    return failed("cannot start Python", session.error());
   }
   const std::lock_guard lock(interpreter_mutex_);
   interpreter_ = *std::move(session);
@@ -238,27 +244,25 @@ ExecuteResult PythonSessionState::execute(std::string_view code, const ExecuteOp
   const Use use(*this);
   if (!use) {
     result.status = ExecuteStatus::busy;
-    result.reason = Use::refusal;
+    result.reason = Use::refusal().sentence();
     return result;
   }
-  if (std::string problem = start(); !problem.empty()) {
+  if (const auto started = start(); !started) {
     result.status = ExecuteStatus::ended;
     result.exit_code = status_killed;
     result.session_alive = false;
-    result.reason = std::move(problem);
+    result.reason = started.error().sentence();
     return result;
   }
   output_over_ = false;
-  const auto scrub_out = state_.scrubber();
-  const auto scrub_err = state_.scrubber();
+  const CleanOutput clean_out = state_.clean_output();
+  const CleanOutput clean_err = state_.clean_output();
   const auto plan_for = [&](Stream stream) {
     python::SessionOutput::Plan plan{.limit_bytes = options.limits.output_bytes};
     if (options.output) {
-      const auto& scrubber = stream == Stream::out ? scrub_out : scrub_err;
-      plan.sink = [&options, scrubber, stream](std::string_view data) {
-        if (!scrubber) return options.output(stream, data);
-        if (const std::string clean = scrubber->take(data); !clean.empty())
-          options.output(stream, clean);
+      plan.sink = [reader = reader_of(options.output, stream),
+                   clean = stream == Stream::out ? clean_out : clean_err](std::string_view data) {
+        clean.pass(data, reader);
       };
     }
     if (options.on_output_limit == OutputLimitAction::stop) {
@@ -285,14 +289,16 @@ ExecuteResult PythonSessionState::execute(std::string_view code, const ExecuteOp
   const python::TurnResult turn = interpreter_->take(python::Turn::evaluate, frame, limits);
   python::SessionOutput::Written out = out_->take();
   python::SessionOutput::Written err = err_->take();
-  if (options.output && scrub_out) {
-    for (const auto& [stream, scrubber] :
-         {std::pair(Stream::out, scrub_out), std::pair(Stream::err, scrub_err)}) {
-      if (const std::string rest = scrubber->finish(); !rest.empty()) options.output(stream, rest);
-    }
+  if (options.output) {
+    clean_out.end(reader_of(options.output, Stream::out));
+    clean_err.end(reader_of(options.output, Stream::err));
+  } else {
+    const auto text_of = [](const python::SessionOutput::Written& written) {
+      return written.truncated ? CleanOutput::Text::cut_off : CleanOutput::Text::whole;
+    };
+    result.stdout_data = clean_out.clean(std::move(out.bytes), text_of(out));
+    result.stderr_data = clean_err.clean(std::move(err.bytes), text_of(err));
   }
-  result.stdout_data = state_.scrub(std::move(out.bytes));
-  result.stderr_data = state_.scrub(std::move(err.bytes));
   result.stdout_truncated = out.truncated;
   result.stderr_truncated = err.truncated;
   result.callback_count = callbacks_.calls();
@@ -392,7 +398,7 @@ void PythonSessionState::cancel() {
 std::unique_ptr<PythonSessionState> PythonSessionState::fork(std::unique_ptr<Sandbox> twin,
                                                              SandboxState& twin_state) {
   const Use use(*this);
-  if (!use) throw HostError(Use::refusal);
+  if (!use) throw Use::refusal();
   PythonSessionOptions options;
   options.callbacks = callbacks_.callbacks();
   options.callback_threads = callback_threads_;
@@ -407,44 +413,40 @@ std::unique_ptr<PythonSessionState> PythonSessionState::fork(std::unique_ptr<San
     session.files.clear();
   }
   state->connect();
-  if (!fork) throw HostError(sentence("the session cannot be forked", fork.error()));
+  if (!fork) throw failed("the session cannot be forked", fork.error());
   state->interpreter_ = *std::move(fork);
   return state;
 }
 
 void PythonSessionState::save_image(const std::filesystem::path& file) {
   const Use use(*this);
-  if (!use) throw HostError(Use::refusal);
-  if (const std::string problem = start(); !problem.empty()) throw HostError(problem);
+  if (!use) throw Use::refusal();
+  must(start());
   const python::TurnResult turn = interpreter_->take(python::Turn::settle, {}, {});
   if (turn.status != python::TurnStatus::finished)
-    throw HostError("the session cannot be made an image: " + turn.reason);
+    throw Error(ErrorKind::sandbox, Errno::io,
+                "the session cannot be made an image: " + turn.reason);
   const auto image = interpreter_->capture();
-  if (!image) throw HostError(sentence("the session cannot be made an image", image.error()));
+  if (!image) throw failed("the session cannot be made an image", image.error());
   runtime().own_images().save(file, **image, state_.packages());
 }
 
 void PythonSessionState::load_image(const std::filesystem::path& file) {
   const Use use(*this);
-  if (!use) throw HostError(Use::refusal);
+  if (!use) throw Use::refusal();
   std::shared_ptr<python::OwnImage> image = runtime().open_image(file);
   drop();
-  if (const std::string problem = start_from(std::move(image)); !problem.empty())
-    throw HostError(problem);
+  must(start_from(std::move(image)));
 }
 
 // --- State ---
 
-StateResult PythonSessionState::state_turn(python::Turn turn, std::string_view payload,
-                                           std::uint64_t max_bytes) {
-  StateResult result;
+Result<PythonState, Error> PythonSessionState::state_turn(python::Turn turn,
+                                                          std::string_view payload,
+                                                          std::uint64_t max_bytes) {
   const Use use(*this);
-  if (!use) {
-    result.error = Use::refusal;
-    return result;
-  }
-  result.error = start();
-  if (!result.error.empty()) return result;
+  if (!use) return Use::refusal();
+  CLOCHE_TRY(start());
   {
     const std::lock_guard lock(mail_mutex_);
     mail_ = {};
@@ -452,46 +454,51 @@ StateResult PythonSessionState::state_turn(python::Turn turn, std::string_view p
   }
   const python::TurnLimits limits{.deadline = kernel::deadline_after(state_.options().timeout)};
   const python::TurnResult end = interpreter_->take(turn, payload, limits);
-  std::optional<Json> record;
+  Mail mail;
   {
     const std::lock_guard lock(mail_mutex_);
-    record = python::read_json(mail_.record);
-    if (mail_.too_many) result.error = fmt::format("the state is larger than {} bytes", max_bytes);
-    result.bytes = std::move(mail_.bytes);
-    mail_ = {};
+    mail = std::exchange(mail_, {});
   }
-  if (record && record->is_object()) {
-    if (result.error.empty()) result.error = text_at(*record, "error");
+  if (end.status == python::TurnStatus::ended || end.status == python::TurnStatus::overdue) {
+    drop();
+    return Error(ErrorKind::sandbox, Errno::io, end.reason);
+  }
+  if (mail.too_many) {
+    return request_error(fmt::format("the state is larger than {} bytes", max_bytes), Errno::fbig);
+  }
+  PythonState state{.bytes = std::move(mail.bytes), .left_out = {}};
+  if (const auto record = python::read_json(mail.record); record && record->is_object()) {
+    if (const std::string problem = text_at(*record, "error"); !problem.empty())
+      return request_error(problem);
     if (const auto left = record->find("left_out"); left != record->end() && left->is_array()) {
       for (const Json& one : *left) {
         if (one.is_object())
-          result.left_out.push_back({text_at(one, "name"), text_at(one, "reason")});
+          state.left_out.push_back({text_at(one, "name"), text_at(one, "reason")});
       }
     }
   }
-  if (end.status == python::TurnStatus::ended || end.status == python::TurnStatus::overdue) {
-    result.error = end.reason;
-    drop();
-  } else if (end.status != python::TurnStatus::finished && result.error.empty()) {
-    result.error = end.stopped == python::StopReason::none
-                       ? "the session did not give its state"
-                       : "the session was stopped before it gave its state";
-  }
-  if (!result.error.empty()) result.bytes.clear();
-  return result;
+  if (end.status == python::TurnStatus::finished) return state;
+  if (end.stopped == python::StopReason::none)
+    return Error(ErrorKind::sandbox, Errno::io, "the session did not give its state");
+  return Error(ErrorKind::sandbox, Errno::canceled,
+               "the session was stopped before it gave its state");
 }
 
-StateResult PythonSessionState::snapshot(const SnapshotOptions& options) {
+Result<PythonState, Error> PythonSessionState::snapshot(const SnapshotOptions& options) {
   const Json request{
       {"leave_out", options.on_unpicklable == SnapshotOptions::OnUnpicklable::leave_out},
       {"max_bytes", options.max_bytes}};
   return state_turn(python::Turn::snapshot, python::write_json(request), options.max_bytes);
 }
 
-StateResult PythonSessionState::restore(std::string_view bytes) {
-  return state_turn(python::Turn::restore, bytes, 0);
+Result<void, Error> PythonSessionState::restore(std::string_view bytes) {
+  CLOCHE_TRY(state_turn(python::Turn::restore, bytes, 0));
+  return {};
 }
 
-StateResult PythonSessionState::clear() { return state_turn(python::Turn::clear, {}, 0); }
+Result<void, Error> PythonSessionState::clear() {
+  CLOCHE_TRY(state_turn(python::Turn::clear, {}, 0));
+  return {};
+}
 
 }  // namespace cloche::sandbox

@@ -30,11 +30,11 @@ class PythonSessionState {
   void cancel();
   std::unique_ptr<PythonSessionState> fork(std::unique_ptr<Sandbox> twin, SandboxState& twin_state);
 
-  StateResult snapshot(const SnapshotOptions& options);
-  StateResult restore(std::string_view bytes);
-  StateResult clear();
+  Result<PythonState, Error> snapshot(const SnapshotOptions& options);
+  Result<void, Error> restore(std::string_view bytes);
+  Result<void, Error> clear();
+  // Both throw Error.
   void save_image(const std::filesystem::path& file);
-  // Throws HostError with one sentence.
   void load_image(const std::filesystem::path& file);
 
   python::CallbackHost& callbacks() noexcept { return callbacks_; }
@@ -54,17 +54,18 @@ class PythonSessionState {
   bool listen(std::string_view frame);
   void pass_on_trace(std::string_view records);
   python::SessionOptions session_options();
-  // One sentence where it fails; empty: there is an interpreter.
-  std::string start();
+  // So that there is an interpreter.
+  Result<void, Error> start();
   // Null: from the boot image.
-  std::string start_from(std::shared_ptr<python::OwnImage> image);
+  Result<void, Error> start_from(std::shared_ptr<python::OwnImage> image);
   python::PythonRuntime& runtime() const;
   void connect();
   void drop();
   std::string head_of(const ExecuteOptions& options);
   void conclude(const python::TurnResult& turn, const ExecuteOptions& options,
                 ExecuteResult& result);
-  StateResult state_turn(python::Turn turn, std::string_view payload, std::uint64_t max_bytes);
+  Result<PythonState, Error> state_turn(python::Turn turn, std::string_view payload,
+                                        std::uint64_t max_bytes);
 
   std::unique_ptr<Sandbox> own_sandbox_;
   Sandbox& sandbox_;

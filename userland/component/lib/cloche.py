@@ -4,7 +4,7 @@
 
 `invoke` and `list_callbacks` are there without an import. `set_tracing(True)` has the executions after this one traced.
 """
-from _cloche.callbacks import CallbackError, invoke, list_callbacks
-from _cloche.tracing_switch import set_tracing
+from _cloche.sessions.callbacks import Callback, CallbackError, invoke, list_callbacks
+from _cloche.sessions.tracing_switch import set_tracing
 
-__all__ = ["invoke", "list_callbacks", "CallbackError", "set_tracing"]
+__all__ = ["invoke", "list_callbacks", "Callback", "CallbackError", "set_tracing"]

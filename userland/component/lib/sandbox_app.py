@@ -14,7 +14,10 @@ import cloche  # noqa: F401  as for the library
 import wit_world
 from componentize_py_types import Err
 
-from _cloche import callbacks, execution, loop, port, program, snapshot, state, streams, tracing, tracing_switch
+from _cloche.host import state
+from _cloche.sockets import loop
+from _cloche.programs import program, streams
+from _cloche.sessions import callbacks, execution, port, snapshot, tracing, tracing_switch
 
 _NOT_IMPORTED = {"antigravity", "this", "idlelib", "test", "tkinter", "turtle", "turtledemo", "ensurepip", "lib2to3"}
 _BUSY = "another call of this session is in progress"

@@ -5,8 +5,9 @@ import sys
 
 import _signal
 
-from _cloche import door, posix_calls, posix_processes, state
-from _cloche.door import call, raw
+from _cloche.host import door, posix_calls, state
+from _cloche.host.door import call, raw
+from _cloche.processes import posix_processes
 
 _F_SETFD = 2
 

@@ -6,15 +6,17 @@ import os
 import struct as _struct
 import time as _time
 
-from _cloche import door as _door
-from _cloche.names import literal as _literal, resolve as _resolve_name
-from _cloche.door import Frame as _Frame, call as _call, call_data as _call_data, raw as _raw
+from _cloche.host import door as _door, state as _state
+from _cloche.host.door import Frame as _Frame, call as _call, call_data as _call_data, raw as _raw
+from _cloche.sockets.addresses import inet_aton, inet_ntoa, inet_ntop, inet_pton, literal as _literal
+from _cloche.sockets.names import (EAI_ADDRFAMILY, EAI_AGAIN, EAI_BADFLAGS, EAI_FAIL, EAI_FAMILY, EAI_MEMORY, EAI_NODATA, EAI_NONAME,
+                                   EAI_SERVICE, EAI_SOCKTYPE, EAI_SYSTEM, gaierror, name_error as _name_error, resolve as _resolve)
 
 error = OSError
 timeout = TimeoutError
 
 
-# _cloche.threads puts its own in their place.
+# _cloche/threads/library.py puts the scheduler's in their place.
 def _busy():
     return False
 
@@ -24,10 +26,6 @@ def _wait_ready(poll, seconds):
 
 
 class herror(OSError):
-    pass
-
-
-class gaierror(OSError):
     pass
 
 
@@ -49,8 +47,6 @@ TCP_NODELAY, TCP_CORK, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT, TCP_QUICKACK, T
 INADDR_ANY, INADDR_LOOPBACK, INADDR_BROADCAST, INADDR_NONE = 0, 0x7F000001, 0xFFFFFFFF, 0xFFFFFFFF
 AI_PASSIVE, AI_CANONNAME, AI_NUMERICHOST, AI_V4MAPPED, AI_ALL, AI_ADDRCONFIG, AI_NUMERICSERV = 1, 2, 4, 8, 0x10, 0x20, 0x400
 NI_NUMERICHOST, NI_NUMERICSERV, NI_NOFQDN, NI_NAMEREQD, NI_DGRAM, NI_MAXHOST, NI_MAXSERV = 1, 2, 4, 8, 16, 1025, 32
-EAI_BADFLAGS, EAI_NONAME, EAI_AGAIN, EAI_FAIL, EAI_NODATA, EAI_FAMILY, EAI_SOCKTYPE, EAI_SERVICE = -1, -2, -3, -4, -5, -6, -7, -8
-EAI_ADDRFAMILY, EAI_MEMORY, EAI_SYSTEM = -9, -10, -11
 # The rest, as Linux numbers them.
 globals().update((name, int(value)) for name, _, value in (word.partition("=") for word in """
     ETHERTYPE_ARP=2054 ETHERTYPE_IP=2048 ETHERTYPE_IPV6=34525 ETHERTYPE_VLAN=33024 INADDR_ALLHOSTS_GROUP=3758096385
@@ -73,13 +69,6 @@ globals().update((name, int(value)) for name, _, value in (word.partition("=") f
     TCP_TX_DELAY=37 TCP_ULP=31 TCP_WINDOW_CLAMP=10 TCP_ZEROCOPY_RECEIVE=35
 """.split()))
 CAPI = None
-_GAI_TEXTS = {
-    EAI_BADFLAGS: "Bad value for ai_flags", EAI_NONAME: "Name or service not known",
-    EAI_AGAIN: "Temporary failure in name resolution", EAI_FAIL: "Non-recoverable failure in name resolution",
-    EAI_NODATA: "No address associated with hostname", EAI_FAMILY: "ai_family not supported",
-    EAI_SOCKTYPE: "ai_socktype not supported", EAI_SERVICE: "Servname not supported for ai_socktype",
-    EAI_ADDRFAMILY: "Address family for hostname not supported",
-}
 _F_GETFL, _F_SETFL, _F_GETFD, _F_SETFD, _F_DUPFD_CLOEXEC = 3, 4, 1, 2, 1030
 _POLLIN, _POLLOUT = 1, 4
 _LINUX_AGAIN, _LINUX_INPROGRESS, _LINUX_INTR = 11, 115, 4
@@ -107,96 +96,6 @@ def _check_timeout(value):
 
 
 # --- addresses ---------------------------------------------------------------------------------------------------
-
-def inet_aton(text, /):
-    if not isinstance(text, str):
-        raise TypeError(f"inet_aton() argument 1 must be str, not {type(text).__name__}")
-    parts = text.split(".")
-    try:
-        numbers = [int(part, 16 if part[:2].lower() == "0x" else 8 if part[:1] == "0" and len(part) > 1 else 10) for part in parts]
-        if not 1 <= len(numbers) <= 4 or any(n > 255 for n in numbers[:-1]) or numbers[-1] >= 256 ** (5 - len(numbers)):
-            raise ValueError
-    except ValueError:
-        raise OSError("illegal IP address string passed to inet_aton") from None
-    return bytes(numbers[:-1]) + numbers[-1].to_bytes(5 - len(numbers), "big")
-
-
-def inet_ntoa(packed, /):
-    packed = bytes(packed)
-    if len(packed) != 4:
-        raise OSError("packed IP wrong length")
-    return "%d.%d.%d.%d" % tuple(packed)
-
-
-def inet_pton(family, text, /):
-    if family == AF_INET:
-        parts = text.split(".")
-        if len(parts) == 4 and all(p.isascii() and p.isdigit() and len(p) <= 3 and int(p) < 256 for p in parts):
-            return bytes(map(int, parts))
-    elif family == AF_INET6:
-        try:
-            return _parse_v6(text)
-        except ValueError:
-            pass
-    else:
-        raise OSError(_errno.EAFNOSUPPORT, "unknown address family")
-    raise OSError("illegal IP address string passed to inet_pton")
-
-
-def _parse_v6(text):
-    head, double, tail = text.partition("::")
-    if double and "::" in tail:
-        raise ValueError
-
-    def groups(part):
-        words = []
-        items = part.split(":") if part else []
-        for i, item in enumerate(items):
-            if "." in item:
-                if i != len(items) - 1:
-                    raise ValueError
-                try:
-                    words += _struct.unpack(">HH", inet_pton(AF_INET, item))
-                except OSError:
-                    raise ValueError from None
-            elif 1 <= len(item) <= 4 and item.isascii():
-                words.append(int(item, 16))
-            else:
-                raise ValueError
-        return words
-
-    first, last = groups(head), groups(tail)
-    missing = 8 - len(first) - len(last)
-    if missing < 0 or (missing > 0) != bool(double) and not (double and missing >= 1):
-        raise ValueError
-    return _struct.pack(">8H", *first, *[0] * missing, *last)
-
-
-def inet_ntop(family, packed, /):
-    packed = bytes(packed)
-    if family == AF_INET:
-        if len(packed) != 4:
-            raise ValueError("invalid length of packed IP address string")
-        return inet_ntoa(packed)
-    if family != AF_INET6:
-        raise OSError(_errno.EAFNOSUPPORT, f"unknown address family {family}")
-    if len(packed) != 16:
-        raise ValueError("invalid length of packed IP address string")
-    if packed[:12] == bytes(10) + b"\xff\xff":
-        return "::ffff:" + inet_ntoa(packed[12:])
-    words = _struct.unpack(">8H", packed)
-    best, length, i = -1, 1, 0
-    while i < 8:
-        j = i
-        while j < 8 and words[j] == 0:
-            j += 1
-        if j - i > length:
-            best, length = i, j - i
-        i = max(j, i + 1)
-    if best < 0:
-        return ":".join("%x" % word for word in words)
-    return ":".join("%x" % w for w in words[:best]) + "::" + ":".join("%x" % w for w in words[best + length:])
-
 
 def htons(value, /): return _swap(value, 2)
 def ntohs(value, /): return _swap(value, 2)
@@ -568,10 +467,6 @@ _SERVICES = {"ftp": 21, "ssh": 22, "telnet": 23, "smtp": 25, "domain": 53, "http
              "https": 443, "smtps": 465, "submission": 587, "imaps": 993, "pop3s": 995}
 
 
-def _gai(code, text=None):
-    return gaierror(code, text or _GAI_TEXTS[code])
-
-
 def getservbyname(name, proto=None, /):
     try:
         return _SERVICES[name]
@@ -594,8 +489,7 @@ def getprotobyname(name, /):
 
 
 def gethostname():
-    from _cloche import state
-    return state.host_name
+    return _state.host_name
 
 
 def sethostname(name, /):
@@ -610,14 +504,14 @@ def getaddrinfo(host, port, family=0, type=0, proto=0, flags=0):
     if isinstance(port, (bytes, bytearray)):
         port = port.decode("ascii")
     if host is None and port is None:
-        raise _gai(EAI_NONAME)
+        raise _name_error(EAI_NONAME)
     if family not in (AF_UNSPEC, AF_INET, AF_INET6):
-        raise _gai(EAI_FAMILY)
+        raise _name_error(EAI_FAMILY)
     families = [AF_INET, AF_INET6] if family == AF_UNSPEC else [int(family)]
     kinds = [(kind, number) for kind, number in ((SOCK_STREAM, IPPROTO_TCP), (SOCK_DGRAM, IPPROTO_UDP))
              if type in (0, kind) and proto in (0, number)]
     if not kinds:
-        raise _gai(EAI_SOCKTYPE)
+        raise _name_error(EAI_SOCKTYPE)
     if port is None or port == "":
         number = 0
     elif isinstance(port, int):
@@ -625,7 +519,7 @@ def getaddrinfo(host, port, family=0, type=0, proto=0, flags=0):
     elif port.isascii() and port.isdigit():
         number = int(port) & 0xFFFF
     elif flags & AI_NUMERICSERV or port not in _SERVICES:
-        raise _gai(EAI_SERVICE)
+        raise _name_error(EAI_SERVICE)
     else:
         number = _SERVICES[port]
     canonical = ""
@@ -634,16 +528,16 @@ def getaddrinfo(host, port, family=0, type=0, proto=0, flags=0):
         found = [(one, any_host[one]) for one in families]
     elif literal := _literal(host.partition("%")[0]):
         if literal[0] not in families:
-            raise _gai(EAI_ADDRFAMILY)
+            raise _name_error(EAI_ADDRFAMILY)
         found = [literal]
     elif flags & AI_NUMERICHOST:
-        raise _gai(EAI_NONAME)
+        raise _name_error(EAI_NONAME)
     else:
         try:
             name = host if host.isascii() else host.encode("idna").decode()
         except UnicodeError:
-            raise _gai(EAI_NONAME) from None
-        found = _resolve_name(name.lower(), families)
+            raise _name_error(EAI_NONAME) from None
+        found = _resolve(name.lower(), families, socket)
         canonical = name if flags & AI_CANONNAME else ""
     return [(one, kind, protocol, canonical, (text, number) if one == AF_INET else (text, number, 0, 0))
             for one, text in found for kind, protocol in kinds]
@@ -670,7 +564,7 @@ def getnameinfo(address, flags, /):
     if literal is None:
         host = getaddrinfo(host, port)[0][4][0]
     if flags & NI_NAMEREQD and host not in ("127.0.0.1", "::1"):
-        raise _gai(EAI_NONAME)
+        raise _name_error(EAI_NONAME)
     if not flags & NI_NUMERICHOST and host in ("127.0.0.1", "::1"):
         host = "localhost"
     service = str(port)

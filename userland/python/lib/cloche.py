@@ -4,11 +4,11 @@
 
 `invoke` and `list_callbacks` are there without an import; `invoke_sync` is for code that is no coroutine.
 """
-from _cloche.callbacks import (CallbackArgumentError, CallbackCancelled, CallbackError, CallbackLimitExceeded, CallbackNotFound,
-                               CallbackTimeout, invoke, invoke_sync, list_callbacks)
-from _cloche.interrupts import (BudgetExceeded, ExecutionCancelled, ExecutionStopped, MemoryLimitExceeded, OutputLimitExceeded,
-                                TimeLimitExceeded)
+from _cloche.sessions.callbacks import (Callback, CallbackArgumentError, CallbackCancelled, CallbackError, CallbackLimitExceeded,
+                                        CallbackNotFound, CallbackTimeout, invoke, invoke_sync, list_callbacks)
+from _cloche.sessions.interrupts import (BudgetExceeded, ExecutionCancelled, ExecutionStopped, MemoryLimitExceeded, OutputLimitExceeded,
+                                         TimeLimitExceeded)
 
-__all__ = ["invoke", "invoke_sync", "list_callbacks", "CallbackError", "CallbackTimeout", "CallbackCancelled", "CallbackLimitExceeded",
-           "CallbackNotFound", "CallbackArgumentError", "ExecutionStopped", "ExecutionCancelled", "TimeLimitExceeded",
-           "BudgetExceeded", "MemoryLimitExceeded", "OutputLimitExceeded"]
+__all__ = ["invoke", "invoke_sync", "list_callbacks", "Callback", "CallbackError", "CallbackTimeout", "CallbackCancelled",
+           "CallbackLimitExceeded", "CallbackNotFound", "CallbackArgumentError", "ExecutionStopped", "ExecutionCancelled",
+           "TimeLimitExceeded", "BudgetExceeded", "MemoryLimitExceeded", "OutputLimitExceeded"]

@@ -1,7 +1,7 @@
 """fcntl, ioctl and file locks of the kernel."""
 import struct
 
-from _cloche.door import Frame, call, call_data, number_of
+from _cloche.host.door import Frame, call, call_data, number_of
 
 F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL = 0, 1, 2, 3, 4
 F_GETLK, F_SETLK, F_SETLKW = 12, 13, 14  # the 64-bit ones of a 32-bit machine

@@ -2,7 +2,7 @@
 import operator
 import struct
 
-from _cloche.door import Frame, call_data
+from _cloche.host.door import Frame, call_data
 
 RLIM_INFINITY = 0xFFFFFFFFFFFFFFFF
 RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_STACK, RLIMIT_CORE, RLIMIT_RSS = range(6)

@@ -1,8 +1,8 @@
 """Terminal settings, as the kernel keeps them."""
 import struct
 
-from _cloche import door
-from _cloche.door import Frame
+from _cloche.host import door
+from _cloche.host.door import Frame
 
 
 class error(Exception):

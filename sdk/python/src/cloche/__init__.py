@@ -10,19 +10,28 @@
 
 `cloche.aio` has the same for asyncio.
 """
-from ._errors import (CancelledError, CommandError, ConnectionLostError, SandboxArgumentError, SandboxError,
-                      SandboxFileExistsError, SandboxFileNotFoundError, SandboxFullError,
+from ._errors import (CancelledError, CommandError, ConnectionLostError, ExecutionCancelledError, ExecutionError,
+                      ExecutionLimitError, ExecutionTimeoutError, InterpreterEndedError, SandboxArgumentError,
+                      SandboxBrokenPipeError, SandboxError, SandboxFileExistsError, SandboxFileNotFoundError,
+                      SandboxFullError,
                       SandboxIsADirectoryError, SandboxNotADirectoryError, SandboxPermissionError,
                       SandboxValueError, ServerError)
+from ._execution import ExecutionResult, PythonState
+from ._live import OutputChunk
 from ._types import (CommandResult, Figure, FileDetails, FileInfo, HistoryEntry, Mount, Packages,
-                     PythonResult, Usage)
+                     PythonResult, TraceEvent, Usage)
 from ._version import __version__
+from .command_handle import CommandHandle
+from .python_session import PythonSession
 from .sandbox import Commands, Environment, Files, PackageSet, Python, Sandbox, Snapshot
 
 __all__ = [
-    "CancelledError", "CommandError", "CommandResult", "Commands", "ConnectionLostError", "Environment", "Figure",
-    "FileDetails", "FileInfo", "Files", "HistoryEntry", "Mount", "PackageSet", "Packages", "Python",
-    "PythonResult", "Sandbox", "SandboxArgumentError", "SandboxError", "SandboxFileExistsError",
+    "CancelledError", "CommandHandle", "CommandError", "CommandResult", "Commands", "ConnectionLostError", "Environment",
+    "ExecutionCancelledError", "ExecutionError", "ExecutionLimitError", "ExecutionResult",
+    "ExecutionTimeoutError", "Figure", "FileDetails", "FileInfo", "Files", "HistoryEntry",
+    "InterpreterEndedError", "Mount", "OutputChunk", "PackageSet", "Packages", "Python", "PythonResult", "PythonSession",
+    "PythonState", "Sandbox", "SandboxArgumentError", "SandboxBrokenPipeError", "SandboxError", "SandboxFileExistsError",
     "SandboxFileNotFoundError", "SandboxFullError", "SandboxIsADirectoryError", "SandboxNotADirectoryError",
-    "SandboxPermissionError", "SandboxValueError", "ServerError", "Snapshot", "Usage", "__version__",
+    "SandboxPermissionError", "SandboxValueError", "ServerError", "Snapshot", "TraceEvent", "Usage",
+    "__version__",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from contextvars import ContextVar, copy_context
-from typing import Any, Awaitable, Callable, Iterable, Mapping, Union
+from typing import Any, Awaitable, Callable, Iterable, Mapping, Union, cast
 
 from ._errors import SandboxArgumentError, SandboxError
 from ._hints import hints_of, made, schema_of
@@ -24,18 +24,27 @@ def refuse_if_waiting(sandbox_id: str) -> None:
                            "return first, or use another sandbox")
 
 
+def named_functions(functions: CallbackSet) -> dict[str, Callable[..., Any]]:
+    """Functions by the names that they are called by."""
+    named: dict[str, Callable[..., Any]] = {}
+    if isinstance(functions, Mapping):
+        named.update(cast("Mapping[str, Callable[..., Any]]", functions))
+    else:
+        named.update((getattr(function, "__name__", ""), function) for function in functions)
+    for name, function in named.items():
+        if not callable(function):
+            raise SandboxArgumentError(f"a callback is a function, not {type(function).__name__}")
+        if not name:
+            raise SandboxArgumentError(f"{function!r} has no name: give callbacks as a mapping from names")
+    return named
+
+
 class Callbacks:
     """A set of functions, as one execution is given them."""
 
     def __init__(self, functions: CallbackSet, sandbox_id: str,
                  loop: "asyncio.AbstractEventLoop | None" = None) -> None:
-        named = dict(functions) if isinstance(functions, Mapping) else {
-            getattr(function, "__name__", ""): function for function in functions}
-        for name, function in named.items():
-            if not callable(function):
-                raise SandboxArgumentError(f"a callback is a function, not {type(function).__name__}")
-            if not name:
-                raise SandboxArgumentError(f"{function!r} has no name: give callbacks as a mapping from names")
+        named = named_functions(functions)
         self._functions = named
         self._sandbox_id = sandbox_id
         self._loop = loop

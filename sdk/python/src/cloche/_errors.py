@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._execution import ExecutionResult
 
 
 class SandboxError(RuntimeError):
@@ -45,6 +49,40 @@ class CommandError(SandboxError):
         self.result = result
 
 
+class ExecutionError(SandboxError):
+    """Code of a `PythonSession` raised an exception, or was stopped.
+
+    `type` is the name of the exception's class, `message` what it says, `traceback` what Python prints
+    of it, `line` where in the given code it was raised; `result` has what was printed before.
+    """
+
+    type: str = ""
+    traceback: str = ""
+    line: int | None = None
+    limit: str | None = None
+    result: ExecutionResult
+
+    def __str__(self) -> str:
+        return f"{self.type}: {self.message}" if type(self) is ExecutionError and self.type else self.message
+
+
+class ExecutionLimitError(ExecutionError):
+    """An execution was stopped at one of its limits: `limit` is "time", "cpuTime", "steps", "memory",
+    "callbacks" or "output"."""
+
+
+class ExecutionTimeoutError(ExecutionLimitError, TimeoutError):
+    """An execution took longer than its time limit."""
+
+
+class ExecutionCancelledError(ExecutionError, CancelledError):
+    """An execution was cancelled."""
+
+
+class InterpreterEndedError(ExecutionError):
+    """The interpreter is gone, by `os._exit` or a signal, with all names. The next execution starts afresh."""
+
+
 class SandboxFileNotFoundError(SandboxError, FileNotFoundError):
     """ENOENT."""
 
@@ -69,6 +107,10 @@ class SandboxFullError(SandboxError, OSError):
     """ENOSPC: the sandbox's files take all the bytes that they may."""
 
 
+class SandboxBrokenPipeError(SandboxError, BrokenPipeError):
+    """EPIPE: nobody reads what is written."""
+
+
 class SandboxValueError(SandboxError, ValueError):
     """EINVAL."""
 
@@ -83,6 +125,7 @@ _CLASSES: dict[str, type[SandboxError]] = {
     "EROFS": SandboxPermissionError,
     "ENOSPC": SandboxFullError,
     "EINVAL": SandboxValueError,
+    "EPIPE": SandboxBrokenPipeError,
     "ECANCELED": CancelledError,
 }
 

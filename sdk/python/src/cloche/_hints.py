@@ -82,7 +82,7 @@ class _Schemas:
 def _object(fields: dict[str, tuple[Any, Any]], parameter_empty: Any, anything: bool, schemas: _Schemas) -> dict[str, Any]:
     properties = {}
     for name, (hint, default) in fields.items():
-        schema = dict(schema_of_type(hint, schemas))
+        schema: dict[str, Any] = dict(schema_of_type(hint, schemas))
         if default is None and schema.get("type", schema.get("anyOf")) is not None and not _takes_none(schema):
             schema = {"anyOf": [schema, {"type": "null"}]}
         if default is not parameter_empty and isinstance(default, (str, int, float, bool)) and not isinstance(default, enum.Enum):
@@ -173,7 +173,8 @@ def made(hint: Any, value: Any) -> Any:
         if origin in (list, collections.abc.Sequence) and arguments:
             return [made(arguments[0], one) for one in value]
         if origin in (set, frozenset) or hint in (set, frozenset):
-            return (origin or hint)(made(arguments[0], one) if arguments else one for one in value)
+            kind: Any = origin or hint
+            return kind(made(arguments[0], one) if arguments else one for one in value)
         if origin is tuple or hint is tuple:
             kinds = arguments if len(arguments) == len(value) and Ellipsis not in arguments else arguments[:1] * len(value)
             return tuple(made(kind, one) for kind, one in zip(kinds, value)) if arguments else tuple(value)

@@ -19,14 +19,17 @@ from ._types import FileDetails, FileInfo, HistoryEntry, Mount, Packages, Usage
 T = TypeVar("T")
 Operation = Generator[Tuple[str, Dict[str, Any]], Any, T]
 StrPath = Union[str, "os.PathLike[str]"]
+# A number, or a text such as "512m" (bytes) or "30s" (time).
+Amount = Union[int, float, str]
 
 CHUNK_BYTES = 8 << 20
 
 
-def create_params(timeout_ms: float, fs_limit_bytes: int, packages: Iterable[str],
+def create_params(timeout_ms: Amount, fs_limit_bytes: Amount, packages: Iterable[str],
                   env: Optional[Mapping[str, str]], mounts: Iterable[Union[Mount, Tuple[Any, ...]]],
                   network: Any, image: Optional[StrPath], wasm_dir: Optional[StrPath],
-                  limits: Optional[Mapping[str, int]]) -> dict[str, Any]:
+                  limits: Optional[Mapping[str, Amount]], engine: Optional[str] = None,
+                  user: Optional[str] = None) -> dict[str, Any]:
     """The parameters of `sandbox.create`."""
     params: dict[str, Any] = {"timeoutMs": timeout_ms, "fsLimitBytes": fs_limit_bytes, "progress": True}
     if isinstance(packages, str):
@@ -44,12 +47,16 @@ def create_params(timeout_ms: float, fs_limit_bytes: int, packages: Iterable[str
     if network is not None:
         params["network"] = network
     if image is not None:
-        params["image"] = os.path.abspath(image)
+        params["image"] = os.fspath(image) if engine == "linux" else os.path.abspath(image)
     if wasm_dir is not None:
         params["wasmDir"] = os.path.abspath(wasm_dir)
+    if engine is not None:
+        params["engine"] = engine
+    if user is not None:
+        params["user"] = user
     if limits:
-        names = {"memory_bytes": "memoryBytes", "processes": "processes", "files": "fileCount",
-                 "open_files": "openFiles"}
+        names = {"memory_bytes": "memoryBytes", "cpus": "cpus", "processes": "processes",
+                 "files": "fileCount", "open_files": "openFiles"}
         unknown = set(limits) - set(names)
         if unknown:
             raise TypeError(f"there is no limit {sorted(unknown)[0]!r}; there are {', '.join(names)}")
@@ -312,6 +319,11 @@ def usage() -> Operation[Usage]:
 def create_snapshot() -> Operation[str]:
     reply = yield "snapshot.create", {}
     return str(reply["id"])
+
+
+def host_path(path: StrPath) -> str:
+    """A file of this machine, as the server is told of it."""
+    return os.path.abspath(os.fspath(path))
 
 
 def export(path: Optional[StrPath]) -> Operation[Optional[bytes]]:

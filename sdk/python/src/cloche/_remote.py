@@ -15,10 +15,10 @@ from typing import Any, Dict, Optional
 
 from ._errors import ConnectionLostError, SandboxError, ServerError
 from ._progress import Progress
-from ._server import OutputHandler, Request, Server, _line, _Pending
+from ._server import CommandListener, OutputHandler, QuestionHandler, Request, Server, _line, _Pending
 from ._websocket import WebSocket, WebSocketEnded
 
-_READS = frozenset({"files.read", "files.list", "files.stat", "files.glob", "files.tarOut", "env.get", "env.list",
+_READS = frozenset({"files.read", "files.list", "files.stat", "files.glob", "files.tarOut", "python.snapshotState", "env.get", "env.list",
                     "packages.list", "history.list", "snapshot.list", "figures", "ping", "session.list"})
 _PATIENCE_SECONDS = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0)
 
@@ -31,7 +31,7 @@ class RemoteServer(Server):
         self._lock = threading.Lock()
         self._connect_lock = threading.RLock()
         self._pending: Dict[int, _Pending] = {}
-        self._questions = {}
+        self._commands: Dict[int, CommandListener] = {}
         self._last = 0
         self._ended: Optional[str] = None
         self._users = 0
@@ -61,15 +61,17 @@ class RemoteServer(Server):
         with self._lock:
             return self._sessions.get(sandbox_id)
 
-    def submit(self, method: str, params: dict[str, Any], on_output: Optional[OutputHandler] = None) -> Request:
-        """Sends a request; its answer comes as the request's future."""
+    def submit(self, method: str, params: dict[str, Any], on_output: Optional[OutputHandler] = None,
+               on_question: Optional[QuestionHandler] = None,
+               command: Optional[CommandListener] = None) -> Request:
+        """As of a local server; waits for a connection where there is none."""
         outer: "Future[Any]" = Future()
         name = params.get("sandboxId")
         request = Request(self, 0, name, outer)
 
         def send() -> None:
             self._ensure_connected()
-            request._number = self._send_request(method, params, on_output, answered)
+            request._number = self._send_request(method, params, _Pending(on_output, on_question, command), answered)
 
         def answered(done: "Future[Any]") -> None:
             error = done.exception()
@@ -89,10 +91,8 @@ class RemoteServer(Server):
         send()
         return request
 
-    def _send_request(self, method: str, params: dict[str, Any], on_output: Optional[OutputHandler],
-                      answered: Any) -> int:
+    def _send_request(self, method: str, params: dict[str, Any], pending: _Pending, answered: Any) -> int:
         wire = dict(params)
-        pending = _Pending(on_output)
         pending.future.add_done_callback(answered)
         with self._lock:
             if self._ended is not None:
@@ -146,7 +146,7 @@ class RemoteServer(Server):
         threading.Thread(target=self._receive, args=(socket,), name="cloche reader", daemon=True).start()
         for name, session in sessions.items():
             attached: "Future[Any]" = Future()
-            self._send_request("sandbox.create", {"sessionId": session}, None,
+            self._send_request("sandbox.create", {"sessionId": session}, _Pending(),
                                lambda done, to=attached: _copy(done, to))
             try:
                 seat = attached.result(timeout=60)["sandboxId"]
@@ -179,14 +179,19 @@ class RemoteServer(Server):
             self._socket = None
             pending = list(self._pending.values())
             self._pending.clear()
+            commands = list(self._commands.values())
+            self._commands.clear()
             ended = self._ended
         if socket is not None:
             socket.abort()
         self.progress.end()
+        lost = ServerError(ended) if ended else ConnectionLostError(
+            f"the connection to {self._url} was lost before the answer came: {why}")
         for one in pending:
             if one.future.set_running_or_notify_cancel():
-                one.future.set_exception(ServerError(ended) if ended else ConnectionLostError(
-                    f"the connection to {self._url} was lost before the answer came: {why}"))
+                one.future.set_exception(lost)
+        for listener in commands:  # they have ended with the connection
+            listener.finish(lost)
 
     def _write(self, line: bytes) -> None:
         socket = self._socket

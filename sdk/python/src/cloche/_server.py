@@ -16,27 +16,41 @@ import tempfile
 import threading
 import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import IO, Any, Callable, Dict, Optional
+from typing import IO, Any, Callable, Dict, Optional, Protocol, Union
 
 from ._binary import find_binary
 from ._errors import SandboxError, ServerError, error_of
 from ._hints import plain
 from ._progress import Progress
+from ._types import TraceEvent
 
-OutputHandler = Callable[[str, str], None]
-"""Told (stream, data) on the thread that reads; stream is "stdout" or "stderr"."""
+OutputHandler = Callable[[str, Any], None]
+"""Told (stream, data) on the thread that reads; stream is "stdout" or "stderr", or "trace" with a TraceEvent."""
 QuestionHandler = Callable[[str, Dict[str, Any], "Callable[[Any], None]", "Callable[[str, str], None]"], None]
 """Told (method, params, reply, fail) on the thread that reads; answers by one of both, later."""
 
 _END_SECONDS = 5
 
 
-class _Pending:
-    __slots__ = ("future", "on_output")
+class CommandListener(Protocol):
+    """Who is told of a command that was started, on the thread that reads."""
 
-    def __init__(self, on_output: Optional[OutputHandler]) -> None:
+    def put(self, stream: str, text: str) -> None:
+        """It has printed that."""
+
+    def finish(self, end: Union[Dict[str, Any], SandboxError]) -> None:
+        """It has ended, or nothing is known of it any more."""
+
+
+class _Pending:
+    __slots__ = ("future", "on_output", "on_question", "command")
+
+    def __init__(self, on_output: Optional[OutputHandler] = None, on_question: Optional[QuestionHandler] = None,
+                 command: Optional[CommandListener] = None) -> None:
         self.future: "Future[Any]" = Future()
         self.on_output = on_output
+        self.on_question = on_question
+        self.command = command
 
 
 class Request:
@@ -75,7 +89,7 @@ class Server:
         self._lock = threading.Lock()
         self._write_lock = threading.Lock()
         self._pending: dict[int, _Pending] = {}
-        self._questions: dict[str, QuestionHandler] = {}
+        self._commands: dict[int, CommandListener] = {}
         self._last = 0
         self._ended: Optional[str] = None
         self._users = 0
@@ -117,10 +131,12 @@ class Server:
         """Whether it takes requests."""
         return self._ended is None
 
-    def submit(self, method: str, params: dict[str, Any],
-               on_output: Optional[OutputHandler] = None) -> Request:
-        """Sends a request; its answer comes as the request's future."""
-        pending = _Pending(on_output)
+    def submit(self, method: str, params: dict[str, Any], on_output: Optional[OutputHandler] = None,
+               on_question: Optional[QuestionHandler] = None,
+               command: Optional[CommandListener] = None) -> Request:
+        """Sends a request; its answer comes as the request's future. What the server asks meanwhile goes
+        to `on_question`; what becomes of a command that the request starts, to `command`."""
+        pending = _Pending(on_output, on_question, command)
         with self._lock:
             if self._ended is not None:
                 raise ServerError(self._ended)
@@ -140,14 +156,6 @@ class Server:
     def call(self, method: str, params: dict[str, Any]) -> Any:
         """Sends a request and waits for the answer."""
         return self.submit(method, params).result()
-
-    def answer_questions(self, sandbox_id: str, handler: Optional[QuestionHandler]) -> None:
-        """What the server asks on behalf of a sandbox goes to `handler`; None: to nobody."""
-        with self._lock:
-            if handler is None:
-                self._questions.pop(sandbox_id, None)
-            else:
-                self._questions[sandbox_id] = handler
 
     def _send(self, message: dict[str, Any]) -> None:
         self._write(_line(message))
@@ -176,24 +184,44 @@ class Server:
             self._answer(message)
         elif method == "output":
             params = message["params"]
+            self._tell(params["requestId"], params["stream"], params["data"])
+        elif method == "trace":
+            params = message["params"]
+            self._tell(params["requestId"], "trace", TraceEvent(params["line"], params["event"], params["context"]))
+        elif method == "command.output":
+            params = message["params"]
             with self._lock:
-                pending = self._pending.get(params["requestId"])
-            if pending is not None and pending.on_output is not None:
-                pending.on_output(params["stream"], params["data"])
+                listener = self._commands.get(params["command"])
+            if listener is not None:
+                listener.put(params["stream"], params["data"])
+        elif method == "command.exit":
+            params = message["params"]
+            with self._lock:
+                listener = self._commands.pop(params["command"], None)
+            if listener is not None:
+                listener.finish(params)
         elif method == "progress":
             self.progress.begin(message["params"]["message"])
         elif "id" in message:
             self._ask(message)
 
+    def _tell(self, number: int, stream: str, data: Any) -> None:
+        with self._lock:
+            pending = self._pending.get(number)
+        if pending is not None and pending.on_output is not None:
+            pending.on_output(stream, data)
+
     def _answer(self, message: dict[str, Any]) -> None:
+        error = message.get("error")
         with self._lock:
             pending = self._pending.pop(message.get("id") or 0, None)
             idle = not self._pending
+            if pending is not None and pending.command is not None and error is None:
+                self._commands[message["result"]["command"]] = pending.command
         if idle:
             self.progress.end()
         if pending is None or not pending.future.set_running_or_notify_cancel():
             return
-        error = message.get("error")
         if error is None:
             pending.future.set_result(message["result"])
         else:
@@ -211,11 +239,11 @@ class Server:
                                    "error": {"code": 1, "message": text.encode("utf-8", "replace").decode(), "data": {"type": kind}}}))
 
         with self._lock:
-            handler = self._questions.get(params.get("sandboxId", ""))
-        if handler is None:
+            pending = self._pending.get(params.get("requestId") or 0)
+        if pending is None or pending.on_question is None:
             fail("nobody answers", "LookupError")
         else:
-            handler(message["method"], params, reply, fail)
+            pending.on_question(message["method"], params, reply, fail)
 
     def _try_write(self, line: bytes) -> None:
         try:
@@ -247,7 +275,11 @@ class Server:
             self._ended = self._ended or why
             pending = list(self._pending.values())
             self._pending.clear()
+            commands = list(self._commands.values())
+            self._commands.clear()
         self.progress.end()
+        for listener in commands:
+            listener.finish(ServerError(why))
         for one in pending:
             if one.future.set_running_or_notify_cancel():
                 one.future.set_exception(ServerError(why))

@@ -90,6 +90,18 @@ class PythonResult(CommandResult):
 
 
 @dataclass
+class TraceEvent:
+    """One event of a traced execution."""
+
+    line: int
+    """In the text of its file; 0: of the code itself."""
+    event: dict[str, Any]
+    """`{"type": "line" | "call" | "return" | "exception" | ..., ...}`"""
+    context: Optional[Any] = None
+    """Arguments, the value returned, ..."""
+
+
+@dataclass
 class FileInfo:
     """A file or a folder. Symbolic links are what they lead to."""
 

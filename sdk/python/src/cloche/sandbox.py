@@ -7,15 +7,18 @@ import weakref
 from typing import (Any, Callable, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple,
                     TypeVar, Union)
 
+from . import _live
 from . import _operations as ops
 from . import _server
 from ._callbacks import Callbacks, CallbackSet, refuse_if_waiting
 from ._errors import SandboxError, ServerError
 from ._types import (CommandResult, FileDetails, FileInfo, HistoryEntry, Mount, Packages, PythonResult,
-                     Usage, command_result, python_result)
+                     TraceEvent, Usage, command_result, python_result)
+from .command_handle import CommandHandle
 
 T = TypeVar("T")
 OnOutput = Callable[[str], object]
+OnTrace = Callable[[TraceEvent], object]
 Data = Union[str, bytes, bytearray, memoryview]
 
 
@@ -27,13 +30,15 @@ class _Link:
         self.sandbox_id = sandbox_id
         self.open = True
 
-    def submit(self, method: str, params: dict[str, Any],
-               on_output: Optional[_server.OutputHandler] = None) -> _server.Request:
+    def submit(self, method: str, params: dict[str, Any], on_output: Optional[_server.OutputHandler] = None,
+               on_question: Optional[_server.QuestionHandler] = None,
+               command: Optional[_server.CommandListener] = None) -> _server.Request:
         if not self.open:
             raise ServerError("the sandbox has ended: kill() was called")
         if method != "cancel":
             refuse_if_waiting(self.sandbox_id)
-        return self.server.submit(method, {**params, "sandboxId": self.sandbox_id}, on_output)
+        return self.server.submit(method, {**params, "sandboxId": self.sandbox_id}, on_output,
+                                  on_question, command)
 
     def perform(self, operation: "ops.Operation[T]") -> T:
         """Runs an operation, answer by answer."""
@@ -49,30 +54,40 @@ class _Link:
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
 
-    def stream(self, method: str, params: dict[str, Any], on_stdout: Optional[OnOutput],
-               on_stderr: Optional[OnOutput]) -> tuple[dict[str, Any], Optional[str], Optional[str]]:
-        """A request whose output goes to callbacks as it comes, on the thread that waits."""
-        if on_stdout is None and on_stderr is None:
-            return self.submit(method, params).result(), None, None
-        events: "queue.SimpleQueue[Optional[tuple[str, str]]]" = queue.SimpleQueue()
-        request = self.submit(method, params, lambda stream, data: events.put((stream, data)))
+    def stream(self, method: str, params: dict[str, Any], on_stdout: Optional[OnOutput] = None,
+               on_stderr: Optional[OnOutput] = None, on_trace: Optional[OnTrace] = None,
+               on_question: Optional[_server.QuestionHandler] = None
+               ) -> tuple[dict[str, Any], Optional[str], Optional[str]]:
+        """A request whose output goes to callbacks as it comes, on the thread that waits. Gives its
+        answer, and what was streamed."""
+        streamed = bool(params.get("stream"))
+        if not streamed and on_trace is None:
+            return self.submit(method, params, None, on_question).result(), None, None
+        events: "queue.SimpleQueue[Optional[tuple[str, Any]]]" = queue.SimpleQueue()
+        request = self.submit(method, params, lambda stream, data: events.put((stream, data)),
+                              on_question)
         request.future.add_done_callback(lambda _: events.put(None))
         parts: dict[str, list[str]] = {"stdout": [], "stderr": []}
-        handlers = {"stdout": on_stdout, "stderr": on_stderr}
+        handlers: dict[str, Optional[Callable[[Any], object]]] = {
+            "stdout": on_stdout, "stderr": on_stderr, "trace": on_trace}
         try:
             while True:
                 event = events.get()
                 if event is None:
                     break
                 stream, data = event
-                parts[stream].append(data)
+                if stream in parts:
+                    parts[stream].append(data)
                 handler = handlers[stream]
                 if handler is not None:
                     handler(data)
         except BaseException:
             request.cancel()
             raise
-        return request.result(), "".join(parts["stdout"]), "".join(parts["stderr"])
+        answer = request.result()
+        if not streamed:
+            return answer, None, None
+        return answer, "".join(parts["stdout"]), "".join(parts["stderr"])
 
 
 class _Part:
@@ -109,6 +124,19 @@ class Commands(_Part):
         params = ops.run_params(command, timeout_ms, cwd, env, stdin, stream)
         result = command_result(*self._link.stream("run", params, on_stdout, on_stderr))
         return result.check() if check else result
+
+    def start(self, command: str, *, cwd: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+              timeout_ms: Optional[float] = None, account: Optional[str] = None) -> CommandHandle:
+        """Starts a command in a shell of its own, beside what else the sandbox does, and talks with it.
+
+        Args:
+            timeout_ms: wall clock; none when absent.
+            account: "user", or "root": that of the sandbox, whom no permission of a file stops.
+        """
+        output = _live.LiveOutput()
+        params = _live.start_params(command, cwd, env, timeout_ms, account)
+        reply = self._link.submit("command.start", params, command=output).result()
+        return CommandHandle(self._link, reply["command"], output)
 
     def history(self) -> list[HistoryEntry]:
         """The commands that were run, the oldest first."""
@@ -243,16 +271,11 @@ class Python(_Part):
             params["timeoutMs"] = timeout_ms
         if on_stdout is not None or on_stderr is not None:
             params["stream"] = True
-        if callbacks is None:
-            result = python_result(*self._link.stream("python.execute", params, on_stdout, on_stderr))
-        else:
+        answer = None
+        if callbacks is not None:
             handlers = Callbacks(callbacks, self._link.sandbox_id)
-            params["callbacks"] = handlers.descriptions
-            self._link.server.answer_questions(self._link.sandbox_id, handlers.answer)
-            try:
-                result = python_result(*self._link.stream("python.execute", params, on_stdout, on_stderr))
-            finally:
-                self._link.server.answer_questions(self._link.sandbox_id, None)
+            params["callbacks"], answer = handlers.descriptions, handlers.answer
+        result = python_result(*self._link.stream("python.execute", params, on_stdout, on_stderr, None, answer))
         if check:
             result.check()
         return result
@@ -309,16 +332,19 @@ class Sandbox:
     with the last one. Thread-safe; calls on one sandbox queue.
 
     Args:
-        timeout_ms: wall clock of one command; 0 for none.
-        fs_limit_bytes: what its files may take.
+        timeout_ms: wall clock of one command, in milliseconds or as "30s"; 0 for none.
+        fs_limit_bytes: what its files may take, in bytes or as "512m".
         packages: Python packages to install.
         env: variables of its commands.
         mounts: folders of this machine in it: `Mount(host, guest, read_only)`, or such tuples.
         network: what it may reach; nothing when absent.
         image: a file to go on from: one that `export` wrote, or one of `cloche image build`, from which
-            Python starts with all that was imported there.
+            Python starts with all that was imported there. With `engine="linux"` the name of an image of
+            `cloche image list`.
         wasm_dir: a folder of programs: NAME.wasm is the command NAME.
-        limits: `memory_bytes`, `processes`, `files`, `open_files`.
+        limits: `memory_bytes`, `cpus`, `processes`, `files`, `open_files`.
+        engine: "wasm", or "linux": any Linux program, behind namespaces of this machine's kernel.
+        user: what its user is called; with `engine="linux"` a number, ID or ID:ID.
         url: of a server (`cloche serve`): the sandbox is a session there. A connection that is lost is
             made anew; what was on its way raises `ConnectionLostError`, unless it only reads.
         token: of that server.
@@ -330,15 +356,17 @@ class Sandbox:
         RuntimeError: the server cannot be started, or refuses; the message says why.
     """
 
-    def __init__(self, *, timeout_ms: float = 30_000, fs_limit_bytes: int = 256 * 1024 * 1024,
+    def __init__(self, *, timeout_ms: ops.Amount = 30_000,
+                 fs_limit_bytes: ops.Amount = 256 * 1024 * 1024,
                  packages: Iterable[str] = (), env: Optional[Mapping[str, str]] = None,
                  mounts: Iterable[Union[Mount, Tuple[Any, ...]]] = (), network: Any = None,
                  image: Optional[ops.StrPath] = None, wasm_dir: Optional[ops.StrPath] = None,
-                 limits: Optional[Mapping[str, int]] = None, url: Optional[str] = None,
+                 limits: Optional[Mapping[str, ops.Amount]] = None, engine: Optional[str] = None,
+                 user: Optional[str] = None, url: Optional[str] = None,
                  token: Optional[str] = None, session_id: Optional[str] = None, ttl: Optional[int] = None,
                  metadata: Optional[Mapping[str, Any]] = None) -> None:
         params = ops.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network, image,
-                                   wasm_dir, limits)
+                                   wasm_dir, limits, engine, user)
         if url is None:
             ops.refuse_remote(token=token, session_id=session_id, ttl=ttl, metadata=metadata)
             server = _server.acquire()

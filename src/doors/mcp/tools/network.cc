@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/error.h"
 #include "doors/mcp/consent.h"
 
 namespace cloche::mcp {
@@ -18,7 +19,7 @@ constexpr std::size_t rule_limit = 100;
 void set_rules(Sandbox& sandbox, std::vector<std::string> rules) {
   try {
     sandbox.set_network_rules(std::move(rules));
-  } catch (const std::invalid_argument& problem) {
+  } catch (const Error& problem) {
     throw ToolError{problem.what()};
   }
 }

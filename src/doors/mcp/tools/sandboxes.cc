@@ -6,6 +6,7 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "base/error.h"
 #include "doors/mcp/consent.h"
 #include "doors/mcp/content.h"
 
@@ -36,9 +37,10 @@ Space& space_of(const Scope& scope, bool is_named) { return is_named ? *scope.na
 Place fresh_place(const std::optional<Place>& snapshot, const std::vector<std::string>& packages,
                   const std::vector<std::string>& rules) {
   Place place = fork_place(*snapshot);
-  std::string message;
-  if (!packages.empty() && !place.sandbox->install_packages(packages, &message))
-    throw ToolError{"ENOENT: " + message};
+  if (!packages.empty()) {
+    if (const auto installed = place.sandbox->install_packages(packages); !installed)
+      throw ToolError{named_sentence(installed.error())};
+  }
   if (!rules.empty()) {
     std::vector<std::string> all = place.sandbox->network_rules();
     all.insert(all.end(), rules.begin(), rules.end());
@@ -127,18 +129,18 @@ ToolResult run_list(Call& call) {
   std::string text;
   for (const std::shared_ptr<Box>& box : call.scope().all()) {
     const Place place = box->place_if_made();
-    const SandboxFigures figures = place ? place.sandbox->figures() : SandboxFigures();
+    const SandboxUsage usage = place ? place.sandbox->usage() : SandboxUsage();
     const double idle_s = std::chrono::duration<double>(box->idle()).count();
     list.push_back({{"name", box->name()},
                     {"parent", box->parent().empty() ? Reply(nullptr) : Reply(box->parent())},
                     {"created", time_text(box->created())},
                     {"idle_s", idle_s},
-                    {"memory_bytes", figures.memory_bytes},
-                    {"file_bytes", figures.file_bytes},
-                    {"processes", figures.processes}});
+                    {"memory_bytes", usage.memory_bytes},
+                    {"file_bytes", usage.file_bytes},
+                    {"processes", usage.processes}});
     text += fmt::format("{}{}: idle for {:.0f} s, {} bytes of files, {} processes\n", box->name(),
                         box->parent().empty() ? "" : fmt::format(" (fork of {})", box->parent()),
-                        idle_s, figures.file_bytes, figures.processes);
+                        idle_s, usage.file_bytes, usage.processes);
   }
   if (text.empty()) text = "(none yet: default is made at its first use)";
   return {.text = text, .structured = {{"sandboxes", std::move(list)}}};

@@ -2,3 +2,4 @@
 
 What runs code, pickles names, traces and calls back is shared; port, loop, program, interrupts, state and streams are this folder's.
 """
+FOLDER = __file__.rpartition("/")[0] + "/"

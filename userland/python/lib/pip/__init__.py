@@ -1,8 +1,7 @@
 """pip, as far as it makes sense where packages come with the sandbox: the registry's packages are linked into place at once, and
 pure-Python wheels are installed from files. It is this project's own program with pip's commands, options and words.
 """
-
-__version__ = "0.1.0"
+from ._version import __version__  # noqa: F401
 
 
 def main(arguments=None):

@@ -3,8 +3,9 @@ import argparse
 import os
 import sys
 
-from . import __version__, _settings
+from . import _settings
 from ._errors import PipError
+from ._version import __version__
 
 USAGE = """
 Usage:

@@ -16,6 +16,7 @@ import zlib
 
 from . import _host_cache
 from ._errors import PipError
+from ._hashes import check_named
 
 CHUNK_BYTES = 1 << 17
 MAX_TEXT_BYTES = 16 << 20
@@ -71,19 +72,17 @@ class Fetcher:
 
     def text(self, url, hashes):
         """A small text, checked against its hashes when there are some."""
-        from ._index import check_hashes
         place = self._place("texts", hashes["sha256"]) if _is_sha256(hashes.get("sha256")) else None
         body = self._read(place)
         if body is None or hashlib.sha256(body).hexdigest() != hashes["sha256"]:
             with self._open(url, {"Accept-Encoding": "gzip"}) as reply:
                 body = _body(reply, MAX_TEXT_BYTES, url)
-            check_hashes(hashes, lambda kind: hashlib.new(kind, body).hexdigest(), url)
+            check_named(hashes, lambda kind: hashlib.new(kind, body).hexdigest(), url)
             self._keep(place, body)
         return body.decode("utf-8", "replace")
 
     def file(self, link):
         """The path of the file, complete and with the hash that its link has."""
-        from ._index import check_hashes
         digest = link.hashes.get("sha256", "").lower()
         place = self._place("files", f"{digest}/{link.file_name}") if _is_sha256(digest) else None
         if place and os.path.isfile(place):
@@ -106,7 +105,7 @@ class Fetcher:
                     with _host_cache.Keeping(reply.descriptor, link, _length(reply) if shared and reply.url == link.url else 0) as keeping:
                         _copy(reply, out, link.url, keeping.write)
                 with open(partial, "rb") as file:
-                    check_hashes(link.hashes, lambda kind: hashlib.file_digest(_rewound(file), kind).hexdigest(), link.file_name)
+                    check_named(link.hashes, lambda kind: hashlib.file_digest(_rewound(file), kind).hexdigest(), link.file_name)
             os.replace(partial, place)
         except OSError as error:
             raise PipError(f"Could not keep {link.file_name}: {error}") from None

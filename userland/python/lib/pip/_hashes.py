@@ -1,4 +1,5 @@
-"""--hash and --require-hashes: which files are meant. What the registry has is a part of the sandbox and needs no hash."""
+"""Hashes of files: those that indexes name, and --hash and --require-hashes, which say what files are meant. What the registry has
+is a part of the sandbox and needs no hash."""
 import hashlib
 import re
 import shlex
@@ -6,6 +7,7 @@ import shlex
 from ._errors import PipError
 from ._vendor.packaging.utils import canonicalize_name
 
+KINDS = ("sha256", "sha384", "sha512", "sha224", "sha1", "md5")  # that an index may name, in order of preference
 _STRONG = ("sha256", "sha384", "sha512")
 
 
@@ -79,3 +81,10 @@ def split(line):
         if name == "--hash":
             found += shlex.split(value)
     return text.strip(), found
+
+
+def check_named(hashes, digest, what):
+    """What an index names: `digest(kind)` gives hex digits. The strongest hash that is named must be the one that it is."""
+    kind = next((kind for kind in KINDS if hashes.get(kind)), None)
+    if kind and digest(kind) != hashes[kind].lower():
+        raise PipError(f"{what} is damaged or has been changed: its {kind} is {digest(kind)}, and {hashes[kind].lower()} was to be expected.")

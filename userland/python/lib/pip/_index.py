@@ -12,6 +12,7 @@ import urllib.parse
 
 from . import _fetch
 from ._errors import PipError
+from ._hashes import KINDS
 from ._metadata import requirements_of
 from ._vendor.packaging.specifiers import InvalidSpecifier, SpecifierSet
 from ._vendor.packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
@@ -19,7 +20,6 @@ from ._wheel import PYTHON, Wheel, fits, foreign
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 MAX_PAGE_BYTES = 64 << 20
-_HASHES = ("sha256", "sha384", "sha512", "sha224", "sha1", "md5")  # in order of preference
 _ARCHIVES = (".tar.gz", ".zip", ".tar.bz2", ".tgz", ".tar.xz")
 
 
@@ -36,7 +36,7 @@ class Link:
         url, _, fragment = address.partition("#")
         kind, _, digits = fragment.split("&")[0].partition("=")
         name = urllib.parse.unquote(urllib.parse.urlsplit(url).path.rsplit("/", 1)[-1])
-        return cls(url, name, {kind: digits} if kind in _HASHES else {})
+        return cls(url, name, {kind: digits} if kind in KINDS else {})
 
     def suits(self):
         try:
@@ -195,7 +195,7 @@ class _Anchors(html.parser.HTMLParser):
             metadata = values.get("data-core-metadata", values.get("data-dist-info-metadata"))
             if "data-core-metadata" in values or "data-dist-info-metadata" in values:
                 kind, _, digits = (metadata or "").partition("=")
-                link.metadata = {kind: digits} if kind in _HASHES else {}
+                link.metadata = {kind: digits} if kind in KINDS else {}
             self.found.append(link)
 
 
@@ -212,10 +212,3 @@ class Page(Index):
             for candidate in of_links(links(page), None, self.fetcher, self.unfit):
                 self._known.setdefault(candidate.name, []).append(candidate)
         return self._known.get(canonicalize_name(name), [])
-
-
-def check_hashes(hashes, digest, what):
-    """`digest(kind)` gives hex digits. The strongest hash that is named must be the one that it is."""
-    kind = next((kind for kind in _HASHES if hashes.get(kind)), None)
-    if kind and digest(kind) != hashes[kind].lower():
-        raise PipError(f"{what} is damaged or has been changed: its {kind} is {digest(kind)}, and {hashes[kind].lower()} was to be expected.")

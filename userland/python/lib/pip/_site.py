@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-from _cloche import door
+from _cloche.host import door
 
 from ._metadata import requirements_of
 from ._vendor.packaging.utils import canonicalize_name

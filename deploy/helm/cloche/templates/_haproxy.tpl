@@ -1,0 +1,61 @@
+{{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
+{{- /* What `cloche route --haproxy --resolve --listen :8080` prints, with a line for each cell there may ever be. A test compares them. */ -}}
+{{- define "cloche.haproxy.servers" -}}
+{{- $name := include "cloche.name" . -}}
+{{- range $key := untilStep 1 (add1 (include "cloche.maxCells" . | int) | int) 1 }}
+    server {{ printf "%04x" $key }} {{ $name }}-{{ $key }}.{{ $name }}-cells.{{ $.Release.Namespace }}.svc:8000 resolvers system init-addr none
+{{- end -}}
+{{- end -}}
+{{- define "cloche.haproxy" -}}
+# Made by `cloche route --haproxy`.
+global
+    maxconn {{ .Values.gateway.maxConnections }}
+    # What fits here can be sent again while a cell is not there; larger bodies are not.
+    tune.bufsize 32768
+
+defaults
+    mode http
+    # A tunnel is asked for by CONNECT /sessions/ID, which is not the form that proxies are asked in.
+    option accept-invalid-http-request
+    option accept-invalid-http-response
+    timeout connect 1s
+    timeout client 90s
+    timeout http-request 15s
+    timeout queue 10s
+    timeout server 330s
+    timeout tunnel 8h
+
+resolvers system
+    parse-resolv-conf
+    resolve_retries 3
+    timeout resolve 1s
+    timeout retry 1s
+    hold valid 1s
+
+frontend clients
+    bind :8080
+    # The last four digits of a session's id are the key of its cell.
+    http-request set-var(txn.id) path,regsub(^/v1,),field(3,/)
+    http-request set-var(txn.id) url,field(1,:) if { method CONNECT } !{ url_beg / }
+    http-request set-var(txn.key) var(txn.id),field(5,-),bytes(8,4)
+    use_backend owner if { var(txn.key) -m reg ^[0-9a-f]{4}$ }
+    default_backend any
+
+# The cell that has the session, and no other. One that starts anew is waited for; only what has not
+# reached it is sent again, so nothing is done twice.
+backend owner
+    http-reuse never
+    retries 10
+    retry-on conn-failure
+    use-server %[var(txn.key)] if TRUE{{ include "cloche.haproxy.servers" . }}
+
+# A cell that is ready: for new sessions, and what is about none. One that is full says so by 503.
+backend any
+    balance random(2)
+    option redispatch 1
+    retries 3
+    retry-on conn-failure 503
+    option httpchk GET /ready
+    http-check expect status 200
+    default-server check inter 500ms fall 1 rise 1{{ include "cloche.haproxy.servers" . }}
+{{- end -}}

@@ -1,0 +1,28 @@
+{{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
+{{- define "cloche.name" -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "cloche.labels" -}}
+app.kubernetes.io/name: cloche
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end -}}
+
+{{- define "cloche.cells" -}}
+app.kubernetes.io/name: cloche
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: cell
+{{- end -}}
+
+{{- define "cloche.gateway" -}}
+app.kubernetes.io/name: cloche
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: gateway
+{{- end -}}
+
+{{- /* How many cells there may ever be: the gateway knows them all. */ -}}
+{{- define "cloche.maxCells" -}}
+{{- if .Values.autoscaling.enabled }}{{ .Values.autoscaling.maxCells }}{{ else }}{{ .Values.cells }}{{ end -}}
+{{- end -}}

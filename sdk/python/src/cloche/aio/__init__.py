@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API for asyncio: the same as that of `cloche`, awaited.
+
+    async with await cloche.aio.Sandbox.create() as sbx:
+        result = await sbx.commands.run("echo hello")
+
+Cancelling a task cancels what it waits for in the sandbox.
+"""
+from .command_handle import CommandHandle
+from .python_session import PythonSession
+from .sandbox import Commands, Environment, Files, PackageSet, Python, Sandbox, Snapshot
+
+__all__ = ["CommandHandle", "Commands", "Environment", "Files", "PackageSet", "Python", "PythonSession", "Sandbox", "Snapshot"]

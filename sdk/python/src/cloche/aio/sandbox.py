@@ -1,0 +1,437 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API that awaits."""
+from __future__ import annotations
+
+import asyncio
+import inspect
+import weakref
+from typing import (Any, Awaitable, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple,
+                    TypeVar, Union)
+
+from .. import _live
+from .. import _operations as ops
+from .. import _server
+from .._callbacks import Callbacks, CallbackSet
+from .._errors import SandboxError, ServerError
+from .._types import (CommandResult, FileDetails, FileInfo, HistoryEntry, Mount, Packages, PythonResult,
+                     TraceEvent, Usage, command_result, python_result)
+from ..sandbox import Data, _drop, _Link
+from .command_handle import CommandHandle
+
+T = TypeVar("T")
+OnOutput = Callable[[str], Union[object, Awaitable[object]]]
+OnTrace = Callable[[TraceEvent], Union[object, Awaitable[object]]]
+
+
+class _AsyncLink(_Link):
+    """A sandbox's end of the server, for one that awaits."""
+
+    async def submit_async(self, method: str, params: dict[str, Any],
+                           on_output: Optional[_server.OutputHandler] = None,
+                           on_question: Optional[_server.QuestionHandler] = None,
+                           command: Optional[_server.CommandListener] = None) -> _server.Request:
+        if not self.server.is_ready:
+            await asyncio.get_running_loop().run_in_executor(None, self.server.make_ready)
+        return self.submit(method, params, on_output, on_question, command)
+
+    async def ask(self, method: str, params: dict[str, Any],
+                  on_question: Optional[_server.QuestionHandler] = None) -> Any:
+        request = await self.submit_async(method, params, None, on_question)
+        answer = asyncio.wrap_future(request.future)
+        answer.add_done_callback(lambda done: done.cancelled() or done.exception())  # somebody has seen it
+        try:
+            # The request goes on to its own end, whatever becomes of who waits for it.
+            return await asyncio.shield(answer)
+        except asyncio.CancelledError:
+            request.cancel()
+            raise
+
+    async def perform_async(self, operation: "ops.Operation[T]") -> T:
+        try:
+            method, params = next(operation)
+            while True:
+                try:
+                    answer = await self.ask(method, params)
+                except SandboxError as error:
+                    method, params = operation.throw(error)
+                else:
+                    method, params = operation.send(answer)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    async def stream_async(self, method: str, params: dict[str, Any], on_stdout: Optional[OnOutput] = None,
+                           on_stderr: Optional[OnOutput] = None, on_trace: Optional[OnTrace] = None,
+                           on_question: Optional[_server.QuestionHandler] = None
+                           ) -> tuple[dict[str, Any], Optional[str], Optional[str]]:
+        """As `_Link.stream`, in this loop."""
+        streamed = bool(params.get("stream"))
+        if not streamed and on_trace is None:
+            return await self.ask(method, params, on_question), None, None
+        loop = asyncio.get_running_loop()
+        events: "asyncio.Queue[Optional[tuple[str, Any]]]" = asyncio.Queue()
+        handlers: dict[str, Optional[Callable[[Any], Any]]] = {
+            "stdout": on_stdout, "stderr": on_stderr, "trace": on_trace}
+        parts: dict[str, list[str]] = {"stdout": [], "stderr": []}
+
+        def put(event: Optional[tuple[str, Any]]) -> None:
+            try:
+                loop.call_soon_threadsafe(events.put_nowait, event)
+            except RuntimeError:
+                pass  # the loop is closed: nobody waits
+
+        async def consume() -> None:
+            while True:
+                event = await events.get()
+                if event is None:
+                    return
+                stream, data = event
+                if stream in parts:
+                    parts[stream].append(data)
+                handler = handlers[stream]
+                if handler is not None:
+                    outcome = handler(data)
+                    if inspect.isawaitable(outcome):
+                        await outcome
+
+        request = await self.submit_async(method, params, lambda stream, data: put((stream, data)), on_question)
+        request.future.add_done_callback(lambda _: put(None))
+        try:
+            await consume()
+            answer = await asyncio.wrap_future(request.future)
+        except BaseException:
+            request.cancel()
+            raise
+        if not streamed:
+            return answer, None, None
+        return answer, "".join(parts["stdout"]), "".join(parts["stderr"])
+
+
+class _Part:
+    """One part of a sandbox's API."""
+
+    def __init__(self, link: _AsyncLink) -> None:
+        self._link = link
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of sandbox {self._link.sandbox_id}>"
+
+
+class Commands(_Part):
+    """Shell commands. See `cloche.Commands`."""
+
+    async def run(self, command: str, *, on_stdout: Optional[OnOutput] = None,
+                  on_stderr: Optional[OnOutput] = None, timeout_ms: Optional[float] = None,
+                  cwd: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+                  stdin: Union[str, bytes, None] = None, check: bool = False) -> CommandResult:
+        """Runs a command; the callbacks may be coroutine functions."""
+        stream = on_stdout is not None or on_stderr is not None
+        params = ops.run_params(command, timeout_ms, cwd, env, stdin, stream)
+        result = command_result(*await self._link.stream_async("run", params, on_stdout, on_stderr))
+        return result.check() if check else result
+
+    async def start(self, command: str, *, cwd: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+                    timeout_ms: Optional[float] = None, account: Optional[str] = None) -> CommandHandle:
+        """Starts a command and talks with it; see `cloche.Commands.start`."""
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+
+        def tell() -> None:
+            try:
+                loop.call_soon_threadsafe(changed.set)
+            except RuntimeError:
+                pass  # the loop is closed: nobody waits
+
+        output = _live.LiveOutput(tell)
+        params = _live.start_params(command, cwd, env, timeout_ms, account)
+        request = await self._link.submit_async("command.start", params, command=output)
+        reply = await asyncio.wrap_future(request.future)
+        return CommandHandle(self._link, reply["command"], output, changed)
+
+    async def history(self) -> List[HistoryEntry]:
+        """The commands that were run, the oldest first."""
+        return await self._link.perform_async(ops.history())
+
+
+class Files(_Part):
+    """Files of the sandbox. See `cloche.Files`."""
+
+    async def write(self, path: ops.StrPath, data: Data, *, mode: Optional[int] = None,
+                    append: bool = False) -> None:
+        """Makes or overwrites a file."""
+        await self._link.perform_async(ops.write(path, data, mode, append))
+
+    async def read(self, path: ops.StrPath, *, offset: int = 0, length: Optional[int] = None) -> bytes:
+        """The bytes of a file, or some of them."""
+        return await self._link.perform_async(ops.read(path, offset, length))
+
+    async def read_text(self, path: ops.StrPath, *, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """The text of a file."""
+        return (await self.read(path)).decode(encoding, errors)
+
+    async def list(self, path: ops.StrPath = ".") -> List[FileInfo]:
+        """What is in a folder, by name."""
+        return await self._link.perform_async(ops.list_folder(path))
+
+    async def list_details(self, path: ops.StrPath = ".") -> List[FileDetails]:
+        """The same with modes, times and symbolic links."""
+        return await self._link.perform_async(ops.list_details(path))
+
+    async def stat(self, path: ops.StrPath) -> FileInfo:
+        """What is at a path."""
+        return await self._link.perform_async(ops.stat(path))
+
+    async def lstat(self, path: ops.StrPath) -> FileDetails:
+        """All about what is at a path, a symbolic link itself included."""
+        return await self._link.perform_async(ops.lstat(path))
+
+    async def exists(self, path: ops.StrPath) -> bool:
+        """Whether there is anything at a path."""
+        return await self._link.perform_async(ops.exists(path))
+
+    async def mkdir(self, path: ops.StrPath, *, parents: bool = False, exist_ok: bool = False) -> None:
+        """Makes a folder."""
+        await self._link.perform_async(ops.mkdir(path, parents, exist_ok))
+
+    async def rm(self, path: ops.StrPath, *, recursive: bool = False) -> None:
+        """Removes a file, a link, or a folder."""
+        await self._link.perform_async(ops.simple("files.rm", path=path, recursive=recursive))
+
+    async def rename(self, old: ops.StrPath, new: ops.StrPath) -> None:
+        """Moves a file or folder."""
+        await self._link.perform_async(ops.simple("files.rename", **{"from": old, "to": new}))
+
+    async def glob(self, pattern: str) -> List[str]:
+        """Paths that match."""
+        return await self._link.perform_async(ops.glob(pattern))
+
+    async def chmod(self, path: ops.StrPath, mode: int) -> None:
+        """Sets permission bits."""
+        await self._link.perform_async(ops.simple("files.chmod", path=path, mode=mode))
+
+    async def symlink(self, target: str, path: ops.StrPath) -> None:
+        """Makes a symbolic link at `path` that leads to `target`."""
+        await self._link.perform_async(ops.simple("files.symlink", target=target, path=path))
+
+    async def upload(self, local: ops.StrPath, remote: ops.StrPath) -> None:
+        """Copies a file or a folder of this machine into the sandbox."""
+        await self._link.perform_async(ops.upload(local, remote))
+
+    async def download(self, remote: ops.StrPath, local: ops.StrPath) -> None:
+        """Copies a file or a folder out of the sandbox."""
+        await self._link.perform_async(ops.download(remote, local))
+
+
+class Environment(_Part):
+    """Variables of the commands that follow."""
+
+    async def set(self, name: str, value: str) -> None:
+        """Sets a variable."""
+        await self._link.perform_async(ops.simple("env.set", name=name, value=value))
+
+    async def get(self, name: str, default: Optional[str] = None) -> Optional[str]:
+        """The value of a variable, or `default`."""
+        value = await self._link.perform_async(ops.env_get(name))
+        return default if value is None else value
+
+    async def all(self) -> dict[str, str]:
+        """All variables."""
+        return await self._link.perform_async(ops.env_all())
+
+
+class Python(_Part):
+    """The sandbox's Python. See `cloche.Python`."""
+
+    async def execute(self, code: str, *, timeout_ms: Optional[float] = None,
+                      on_stdout: Optional[OnOutput] = None, on_stderr: Optional[OnOutput] = None,
+                      callbacks: Optional[CallbackSet] = None, check: bool = False,
+                      figures: bool = True) -> PythonResult:
+        """Runs code; the callbacks may be coroutine functions, and run in this loop."""
+        params: dict[str, Any] = {"code": code, "detail": True, "figures": figures}
+        if timeout_ms is not None:
+            params["timeoutMs"] = timeout_ms
+        if on_stdout is not None or on_stderr is not None:
+            params["stream"] = True
+        answer = None
+        if callbacks is not None:
+            handlers = Callbacks(callbacks, self._link.sandbox_id, asyncio.get_running_loop())
+            params["callbacks"], answer = handlers.descriptions, handlers.answer
+        result = python_result(
+            *await self._link.stream_async("python.execute", params, on_stdout, on_stderr, None, answer))
+        if check:
+            result.check()
+        return result
+
+
+class PackageSet(_Part):
+    """Python packages of the sandbox."""
+
+    async def install(self, *names: Union[str, Sequence[str]]) -> None:
+        """Makes packages importable, with what they depend on."""
+        flat = [n for name in names for n in ([name] if isinstance(name, str) else name)]
+        await self._link.perform_async(ops.install(flat))
+
+    async def list(self) -> Packages:
+        """Which are installed, and which could be."""
+        return await self._link.perform_async(ops.packages())
+
+
+class Snapshot:
+    """A moment of a sandbox."""
+
+    def __init__(self, link: _AsyncLink, snapshot_id: str) -> None:
+        self._link = link
+        self.id = snapshot_id
+
+    async def restore(self) -> None:
+        """Takes the sandbox back to this moment; what runs in it ends."""
+        await self._link.perform_async(ops.simple("snapshot.restore", id=self.id))
+
+    async def delete(self) -> None:
+        """Forgets the moment."""
+        await self._link.perform_async(ops.simple("snapshot.remove", id=self.id))
+
+
+class Sandbox:
+    """A private computer. Made by `await Sandbox.create(...)`, or by `async with Sandbox(...)`; the
+    arguments are those of `cloche.Sandbox`."""
+
+    commands: Commands
+    files: Files
+    env: Environment
+    python: Python
+    packages: PackageSet
+
+    def __init__(self, *, timeout_ms: ops.Amount = 30_000,
+                 fs_limit_bytes: ops.Amount = 256 * 1024 * 1024,
+                 packages: Iterable[str] = (), env: Optional[Mapping[str, str]] = None,
+                 mounts: Iterable[Union[Mount, Tuple[Any, ...]]] = (), network: Any = None,
+                 image: Optional[ops.StrPath] = None, wasm_dir: Optional[ops.StrPath] = None,
+                 limits: Optional[Mapping[str, ops.Amount]] = None, engine: Optional[str] = None,
+                 user: Optional[str] = None, url: Optional[str] = None,
+                 token: Optional[str] = None, session_id: Optional[str] = None, ttl: Optional[int] = None,
+                 metadata: Optional[Mapping[str, Any]] = None) -> None:
+        self._params = ops.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network,
+                                         image, wasm_dir, limits, engine, user)
+        if url is None:
+            ops.refuse_remote(token=token, session_id=session_id, ttl=ttl, metadata=metadata)
+        else:
+            self._params = ops.remote_params(self._params, session_id, ttl, metadata)
+        self._url, self._token = url, token
+        self._link: Optional[_AsyncLink] = None
+
+    @classmethod
+    async def create(cls, **options: Any) -> "Sandbox":
+        """A sandbox that is ready."""
+        sandbox = cls(**options)
+        await sandbox._start()
+        return sandbox
+
+    async def _start(self) -> None:
+        if self._link is not None:
+            return
+        loop = asyncio.get_running_loop()
+        server = await loop.run_in_executor(None, self._acquire)
+        try:
+            request = server.submit("sandbox.create", self._params)
+            reply = await asyncio.shield(asyncio.wrap_future(request.future))
+        except BaseException:
+            await loop.run_in_executor(None, _server.release, server)
+            raise
+        self._attach(_AsyncLink(server, reply["sandboxId"]))
+
+    def _acquire(self) -> _server.Server:
+        return _server.acquire() if self._url is None else _server.connect(self._url, self._token)
+
+    def _attach(self, link: _AsyncLink) -> None:
+        self._link = link
+        self._finalizer = weakref.finalize(self, _drop, link)
+        self.commands = Commands(link)
+        self.files = Files(link)
+        self.env = Environment(link)
+        self.python = Python(link)
+        self.packages = PackageSet(link)
+
+    def _there(self) -> _AsyncLink:
+        if self._link is None:
+            raise ServerError("the sandbox is not there yet: await Sandbox.create(), or use async with")
+        return self._link
+
+    @property
+    def id(self) -> str:
+        """The sandbox's name at the server."""
+        return self._there().sandbox_id
+
+    @property
+    def session_id(self) -> Optional[str]:
+        """Of a server: the session that it is."""
+        link = self._there()
+        return link.server.session_of(link.sandbox_id)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be used."""
+        return self._link is not None and self._link.open and self._link.server.is_running
+
+    async def fork(self) -> "Sandbox":
+        """An independent sandbox that goes on from here."""
+        link = self._there()
+        reply = await link.ask("sandbox.fork", {})
+        _server.retain(link.server)
+        twin = object.__new__(Sandbox)
+        twin._params, twin._url, twin._token = self._params, self._url, self._token
+        twin._attach(_AsyncLink(link.server, reply["sandboxId"]))
+        return twin
+
+    async def snapshot(self) -> Snapshot:
+        """Remembers this moment."""
+        link = self._there()
+        return Snapshot(link, await link.perform_async(ops.create_snapshot()))
+
+    async def restore(self, snapshot: Snapshot) -> None:
+        """Takes the sandbox back to a moment."""
+        if not isinstance(snapshot, Snapshot):
+            raise TypeError("restore takes what snapshot() gave")
+        await snapshot.restore()
+
+    async def export(self, path: Optional[ops.StrPath] = None) -> Optional[bytes]:
+        """Files, environment and packages as bytes, or as a file of this machine."""
+        return await self._there().perform_async(ops.export(path))
+
+    async def load(self, state: Union[ops.StrPath, bytes]) -> None:
+        """Replaces the sandbox's state by one that `export` gave."""
+        await self._there().perform_async(ops.import_state(state))
+
+    async def cancel(self) -> None:
+        """Ends what runs in the sandbox, and takes back what waits."""
+        await self._there().ask("cancel", {})
+
+    async def usage(self) -> Usage:
+        """What the sandbox uses now."""
+        return await self._there().perform_async(ops.usage())
+
+    async def kill(self) -> None:
+        """Ends the sandbox and all that runs in it. A second time does nothing."""
+        link = self._link
+        if link is None or not link.open:
+            return
+        link.open = False
+        self._finalizer.detach()
+        try:
+            request = link.server.submit("sandbox.destroy", {"sandboxId": link.sandbox_id})
+            await asyncio.wrap_future(request.future)
+        except SandboxError:
+            pass  # the server has ended, and the sandbox with it
+        finally:
+            await asyncio.get_running_loop().run_in_executor(None, _server.release, link.server)
+
+    close = kill
+
+    async def __aenter__(self) -> "Sandbox":
+        await self._start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.kill()
+
+    def __repr__(self) -> str:
+        name = self._link.sandbox_id if self._link is not None else "not started"
+        return f"<aio.Sandbox {name}, {'ready' if self.is_alive else 'not running'}>"

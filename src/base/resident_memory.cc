@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/resident_memory.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace cloche {
+
+std::uint64_t resident_bytes() noexcept {
+  std::FILE* file = std::fopen("/proc/self/statm", "re");
+  if (!file) return 0;
+  unsigned long total = 0;
+  unsigned long resident = 0;
+  const int read = std::fscanf(file, "%lu %lu", &total, &resident);
+  std::fclose(file);
+  return read == 2 ? resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
+}
+
+}  // namespace cloche

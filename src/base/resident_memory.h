@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much of the machine this process takes: what a server tells of itself and is bounded by.
+#pragma once
+
+#include <cstdint>
+
+namespace cloche {
+
+// What this process has in memory; 0 where the host does not say.
+std::uint64_t resident_bytes() noexcept;
+
+}  // namespace cloche

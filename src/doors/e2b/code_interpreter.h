@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// CodeInterpreter: what answers at port 49999 of a sandbox: contexts, and cells that run in them.
+//
+// Thread-safe. Who asks has shown a token of the sandbox already.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "doors/e2b/code_context.h"
+#include "doors/http/server.h"
+#include "session/session.h"
+
+namespace cloche::e2b {
+
+class CodeInterpreter {
+ public:
+  CodeInterpreter(session::WorkerPool& workers, std::shared_ptr<ProcessCount> count)
+      : workers_(workers), count_(std::move(count)) {}
+  CodeInterpreter(const CodeInterpreter&) = delete;
+  CodeInterpreter& operator=(const CodeInterpreter&) = delete;
+
+  void handle(session::Session::Use use, const http::Request& request,
+              const std::shared_ptr<http::Exchange>& exchange);
+
+  // All clients see that something was broken off.
+  void break_off();
+  // All contexts begin anew.
+  void restart();
+
+ private:
+  using ContextPtr = std::shared_ptr<CodeContext>;
+
+  void execute(session::Session::Use use, const http::Request& request,
+               const std::shared_ptr<http::Exchange>& exchange);
+  http::Response contexts(session::Session::Use& use, const http::Request& request);
+  http::Response list();
+  http::Response create(session::Session::Use& use, const http::Request& request);
+  std::map<std::string, ContextPtr> all() const;
+  ContextPtr find(const std::string& id) const;
+  // The one that cells of a language run in where no other is named; null: there are too many.
+  ContextPtr usual(CodeLanguage language);
+  ContextPtr add(CodeLanguage language, std::string folder);
+
+  session::WorkerPool& workers_;
+  const std::shared_ptr<ProcessCount> count_;
+  mutable std::mutex mutex_;
+  std::map<std::string, ContextPtr> contexts_;
+  std::map<CodeLanguage, std::string> usual_;
+};
+
+}  // namespace cloche::e2b

@@ -1,0 +1,520 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel of a Python context: runs cells in one __main__, and says what they show.
+
+A request is a line of JSON on standard input: {"code", "mark", "env"}. What a cell writes goes out as it is; a record is put between:
+a record separator, the request's mark, JSON, a line feed. The last record of a cell, on both streams, is {"type": "end"}.
+"""
+import ast
+import asyncio
+import base64
+import builtins
+import importlib.util
+import inspect
+import io
+import json
+import linecache
+import os
+import signal
+import subprocess
+import sys
+import traceback
+import types
+
+_TEXT_MAX = 1 << 20
+_FORMS = {"html": "text/html", "markdown": "text/markdown", "svg": "image/svg+xml", "png": "image/png", "jpeg": "image/jpeg",
+          "pdf": "application/pdf", "latex": "text/latex", "json": "application/json", "javascript": "application/javascript"}
+_NAMES = {mime: name for name, mime in _FORMS.items()} | {"text/plain": "text"}
+_BINARY = {"png", "jpeg", "pdf"}
+
+
+# --- records -----------------------------------------------------------------------------------------------------
+
+_out, _err = os.dup(1), os.dup(2)  # whatever a cell does with 1 and 2
+_mark = b""
+
+
+def _flush():
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass  # closed by a cell
+
+
+def _put(fd, record):
+    data = b"\x1e" + _mark + json.dumps(record, default=str).encode(errors="replace") + b"\n"
+    while data:
+        data = data[os.write(fd, data):]
+
+
+def _tell(record):
+    _flush()
+    _put(_out, record)
+
+
+# --- what a value looks like -------------------------------------------------------------------------------------
+
+def _text_of(value):
+    try:
+        text = repr(value)
+    except Exception as error:
+        text = f"<{type(value).__name__}: its repr raises {type(error).__name__}>"
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        text = text[1:-1]
+    return text if len(text) <= _TEXT_MAX else text[:_TEXT_MAX] + "..."
+
+
+def _plain(name, content):
+    if name in _BINARY and isinstance(content, (bytes, bytearray)):
+        return base64.b64encode(content).decode()
+    return content
+
+
+def _bundle(value):
+    """The forms of a value, by the names of the wire."""
+    if _is_figure(value):
+        return _figure_forms(value)
+    forms = {}
+    whole = getattr(value, "_repr_mimebundle_", None)
+    if callable(whole) and not isinstance(value, type):
+        try:
+            given = whole(include=None, exclude=None)
+            for mime, content in (given[0] if isinstance(given, tuple) else given).items():
+                _add_form(forms, mime, content)
+        except Exception:
+            pass  # it has no such form, then
+    for name, mime in _FORMS.items():
+        method = getattr(value, f"_repr_{name}_", None)
+        if name in forms or not callable(method) or isinstance(value, type):
+            continue
+        try:
+            content = method()
+        except Exception:
+            continue
+        if isinstance(content, tuple):
+            content = content[0]
+        if content is not None:
+            _add_form(forms, mime, content)
+    if _is_table(value):
+        forms["data"] = json.loads(json.dumps(value.to_dict(orient="list"), default=str))
+    forms.setdefault("text", _text_of(value))
+    return forms
+
+
+def _add_form(forms, mime, content):
+    name = _NAMES.get(mime)
+    if name:
+        forms[name] = _plain(name, content)
+    else:
+        forms.setdefault("extra", {})[mime] = content
+
+
+def _is_table(value):
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.DataFrame)
+
+
+def _show(value, main=False):
+    _tell({"type": "result", "is_main_result": main} | _bundle(value))
+
+
+def display(*values, raw=False, **_):
+    """Shows values as results of the cell; with raw=True each is a dict of media types."""
+    for value in values:
+        if raw:
+            forms = {}
+            for mime, content in value.items():
+                _add_form(forms, mime, content)
+            _tell({"type": "result", "is_main_result": False} | forms)
+        else:
+            _show(value)
+
+
+# --- figures -----------------------------------------------------------------------------------------------------
+
+def _is_figure(value):
+    module = sys.modules.get("matplotlib.figure")
+    return module is not None and isinstance(value, module.Figure)
+
+
+def _figure_forms(figure):
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", bbox_inches="tight")
+    forms = {"text": _text_of(figure), "png": base64.b64encode(picture.getvalue()).decode()}
+    try:
+        chart = _chart_of(figure)
+    except Exception:
+        chart = None  # drawn in a way that these words do not describe
+    return forms | ({"chart": chart} if chart else {})
+
+
+def _show_figures(*_, **__):
+    """plt.show(), and what is open at the end of a cell."""
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    if helpers is None:
+        return
+    for manager in helpers.Gcf.get_all_fig_managers():
+        figure = manager.canvas.figure
+        helpers.Gcf.destroy(manager)
+        if figure.axes:
+            _show(figure)
+
+
+def _adopt_figures():
+    from _cloche.libraries import figures
+    figures.show = _show_figures
+    backend = sys.modules.get("matplotlib.backends.backend_agg")
+    if backend is not None:
+        backend.show = _show_figures
+
+
+def _chart_of(figure):
+    charts = [chart for chart in map(_chart_of_axes, figure.axes) if chart]
+    if len(charts) <= 1:
+        return charts[0] if charts else None
+    title = figure._suptitle.get_text() if figure._suptitle else ""
+    return {"type": "superchart", "title": title, "elements": charts}
+
+
+def _chart_of_axes(axes):
+    from matplotlib.collections import PathCollection
+    from matplotlib.patches import PathPatch, Wedge
+    kind = {"title": axes.get_title() or None}
+    wedges = [patch for patch in axes.patches if isinstance(patch, Wedge)]
+    if wedges:
+        return {"type": "pie"} | kind | {"elements": [
+            {"label": wedge.get_label(), "angle": abs(wedge.theta2 - wedge.theta1), "radius": wedge.r} for wedge in wedges]}
+    sides = kind | {"x_label": axes.get_xlabel() or None, "y_label": axes.get_ylabel() or None,
+                    "x_unit": _unit(axes.get_xlabel()), "y_unit": _unit(axes.get_ylabel())}
+    boxes = [patch for patch in axes.patches if isinstance(patch, PathPatch)]
+    if boxes or _looks_like_boxes(axes):
+        return {"type": "box_and_whisker"} | sides | {"elements": _boxes(axes)}
+    bars = [container for container in axes.containers if type(container).__name__ == "BarContainer"]
+    if bars:
+        return {"type": "bar"} | sides | {"elements": [
+            bar for container in bars for bar in _bars(axes, container)]}
+    scales = sides | {"x_scale": _scale(axes.get_xscale()), "y_scale": _scale(axes.get_yscale()),
+                      "x_ticks": _values(axes.get_xticks()), "y_ticks": _values(axes.get_yticks()),
+                      "x_tick_labels": [label.get_text() for label in axes.get_xticklabels()],
+                      "y_tick_labels": [label.get_text() for label in axes.get_yticklabels()]}
+    if axes.lines:
+        return {"type": "line"} | scales | {"elements": [
+            {"label": line.get_label(), "points": _points(line.get_xdata(), line.get_ydata())} for line in axes.lines]}
+    clouds = [part for part in axes.collections if isinstance(part, PathCollection)]
+    if clouds:
+        return {"type": "scatter"} | scales | {"elements": [
+            {"label": cloud.get_label(), "points": [list(map(float, point)) for point in cloud.get_offsets()]} for cloud in clouds]}
+    return None
+
+
+def _unit(label):
+    """What a label has in brackets at its end."""
+    head, bracket, rest = (label or "").rpartition("(")
+    return rest[:-1] if bracket and rest.endswith(")") else None
+
+
+def _scale(name):
+    return name if name in ("linear", "log", "symlog", "logit", "datetime", "categorical") else "linear"
+
+
+def _value(item):
+    item = item.item() if hasattr(item, "item") else item
+    return item.isoformat() if hasattr(item, "isoformat") else item if isinstance(item, (int, float)) else str(item)
+
+
+def _values(items):
+    return [_value(item) for item in items]
+
+
+def _points(xs, ys):
+    return [[_value(x), _value(y)] for x, y in zip(xs, ys)]
+
+
+def _bars(axes, container):
+    across = getattr(container, "orientation", "vertical") == "vertical"
+    axis = axes.xaxis if across else axes.yaxis
+    names = {round(float(at), 6): label.get_text() for at, label in zip(axis.get_ticklocs(), axis.get_ticklabels())}
+    for bar in container:
+        middle = bar.get_x() + bar.get_width() / 2 if across else bar.get_y() + bar.get_height() / 2
+        value = bar.get_height() if across else bar.get_width()
+        yield {"label": names.get(round(float(middle), 6)) or _value(middle), "group": container.get_label(), "value": _value(value)}
+
+
+def _looks_like_boxes(axes):
+    """boxplot() draws lines alone: five of four corners, whiskers, caps and a median for each box."""
+    return len(axes.lines) >= 6 and any(len(line.get_xdata()) == 5 for line in axes.lines)
+
+
+def _boxes(axes):
+    boxes = [line for line in axes.lines if len(line.get_xdata()) == 5]
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    found = []
+    for place, box in enumerate(boxes):
+        left, right = min(box.get_xdata()), max(box.get_xdata())
+        inside = [line for line in axes.lines if line is not box and len(line.get_xdata())
+                  and left - 1e-9 <= min(line.get_xdata()) and max(line.get_xdata()) <= right + 1e-9]
+        first, third = min(box.get_ydata()), max(box.get_ydata())
+        # As wide as the box; the ends of whiskers are narrower.
+        median = [line.get_ydata()[0] for line in inside if len(line.get_xdata()) == 2
+                  and abs(max(line.get_xdata()) - min(line.get_xdata()) - (right - left)) < 1e-9]
+        whiskers = [y for line in inside if len(line.get_ydata()) == 2 for y in line.get_ydata()]
+        outliers = [y for line in inside if line.get_linestyle() == "None" for y in line.get_ydata()]
+        ends = [first, third, *whiskers]
+        found.append({"label": labels[place] if place < len(labels) else str(place + 1), "min": _value(min(ends)),
+                      "first_quartile": _value(first), "median": _value(median[0] if median else first),
+                      "third_quartile": _value(third), "max": _value(max(ends)), "outliers": _values(outliers)})
+    return found
+
+
+# --- lines that are no Python ------------------------------------------------------------------------------------
+
+class UsageError(Exception):
+    """A line that begins with % or %% and says what there is not."""
+
+
+def _system(command):
+    _flush()
+    done = subprocess.run(["/bin/bash", "-c", command], stdin=subprocess.DEVNULL, check=False)
+    _main.__dict__["_exit_code"] = done.returncode
+
+
+def _system_lines(command):
+    _flush()
+    done = subprocess.run(["/bin/bash", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
+    return done.stdout.splitlines()
+
+
+def _magic(name, rest):
+    if name == "cd":
+        os.chdir(os.path.expanduser(rest.strip() or "~"))
+        print(os.getcwd())
+    elif name == "pwd":
+        return os.getcwd()
+    elif name in ("pip", "ls", "cat", "mkdir", "rm", "cp", "mv", "env") and not (name == "env" and "=" in rest):
+        _system(f"{name} {rest}")
+    elif name == "env":
+        key, _, value = rest.partition("=")
+        os.environ[key.strip()] = value.strip()
+        print(f"env: {key.strip()}={value.strip()}")
+    elif name in ("time", "timeit"):
+        return _timed(name, rest)
+    elif name not in ("matplotlib", "load_ext", "reload_ext", "autoreload", "config"):
+        raise UsageError(f"Line magic function `%{name}` not found.")
+    return None
+
+
+def _timed(name, code):
+    import time
+    import timeit
+    if name == "timeit":
+        timer = timeit.Timer(code, globals=_main.__dict__)
+        count, taken = timer.autorange()
+        print(f"{taken / count * 1e6:.3g} us per loop (mean of {count} loops)")
+        return None
+    begin = time.perf_counter()
+    try:
+        return eval(code, _main.__dict__) if _is_expression(code) else exec(code, _main.__dict__)
+    finally:
+        print(f"Wall time: {(time.perf_counter() - begin) * 1000:.3g} ms")
+
+
+def _is_expression(code):
+    try:
+        compile(code, "<cell>", "eval", dont_inherit=True)
+        return True
+    except SyntaxError:
+        return False
+
+
+def _whole_cell(code):
+    """A cell that begins with %%: None where it does not."""
+    first, _, rest = code.lstrip().partition("\n")
+    if not first.startswith("%%"):
+        return None
+    name, _, argument = first[2:].strip().partition(" ")
+    if name in ("bash", "sh"):
+        return f"__cell_system({rest!r})"
+    if name == "writefile":
+        return f"__cell_write({argument.strip()!r}, {rest!r})"
+    if name == "time":
+        return f"__cell_magic('time', {rest!r})"
+    if name == "capture":
+        return rest
+    raise UsageError(f"Cell magic `%%{name}` not found.")
+
+
+def _write_file(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+    print(f"Writing {path}")
+
+
+def _as_python(line):
+    """A line that begins with ! or %, or assigns what one that begins with ! writes: as a call. None for anything else."""
+    bare = line.lstrip()
+    indent = line[:len(line) - len(bare)]
+    if bare.startswith("!"):
+        return f"{indent}__cell_system({bare[1:]!r})"
+    if bare.startswith("%"):
+        name, _, rest = bare[1:].partition(" ")
+        return f"{indent}__cell_magic({name!r}, {rest!r})"
+    target, equals, rest = bare.partition("=")
+    if equals and rest.lstrip().startswith("!") and target.strip().isidentifier():
+        return f"{indent}{target}= __cell_lines({rest.lstrip()[1:]!r})"
+    return None
+
+
+def _parse(code, name):
+    """The tree of a cell; lines that are no Python, and stand where Python finds no sense, are put into calls one by one."""
+    code = _whole_cell(code) or code
+    lines = code.split("\n")
+    for _ in range(len(lines) + 1):
+        try:
+            return compile("\n".join(lines), name, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+        except SyntaxError as error:
+            at = (error.lineno or 0) - 1
+            changed = _as_python(lines[at]) if 0 <= at < len(lines) else None
+            if changed is None:
+                raise
+            lines[at] = changed
+    raise AssertionError("a line is changed once")
+
+
+# --- cells -------------------------------------------------------------------------------------------------------
+
+_main = types.ModuleType("__main__")
+_count = 0
+_running = False
+_loop = None
+
+
+def _interrupt(*_):
+    if _running:
+        raise KeyboardInterrupt
+
+
+def _await(coroutine):
+    global _loop
+    if _loop is None:
+        _loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(_loop)
+    return _loop.run_until_complete(coroutine)
+
+
+def _evaluate(code):
+    value = eval(code, _main.__dict__)
+    return _await(value) if code.co_flags & inspect.CO_COROUTINE else value
+
+
+def _run(source):
+    name = f"<cell {_count}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    tree = _parse(source, name)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    if tree.body:
+        _evaluate(compile(tree, name, "exec", flags, dont_inherit=True))
+    if last is None:
+        return
+    value = _evaluate(compile(ast.Expression(last.value), name, "eval", flags, dont_inherit=True))
+    if value is None or source.rstrip().endswith(";"):
+        return
+    builtins._ = _main.__dict__["_"] = value
+    if _is_figure(value) and (helpers := sys.modules.get("matplotlib._pylab_helpers")):
+        helpers.Gcf.destroy_fig(value)  # shown once
+    _show(value, main=True)
+
+
+def _own_frames_off(error):
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals is not globals():
+            frames.append(trace)
+        trace = trace.tb_next
+    error.__traceback__ = None
+    for frame in reversed(frames):
+        error.__traceback__ = types.TracebackType(error.__traceback__, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+
+
+def _cell(request):
+    global _count, _running
+    _count += 1
+    before = {name: os.environ.get(name) for name in request["env"]}
+    os.environ.update(request["env"])
+    try:
+        _running = True
+        try:
+            _run(request["code"])
+            _show_figures()
+        finally:
+            _running = False
+    except BaseException as error:
+        _own_frames_off(error)
+        sys.last_exc = error
+        _tell({"type": "error", "name": type(error).__name__, "value": str(error),
+               "traceback": "".join(traceback.format_exception(error))})
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        _flush()
+        _put(_out, {"type": "end"})
+        _put(_err, {"type": "end"})
+
+
+def _stand_in_for_ipython():
+    """`from IPython.display import display, HTML ...`, which programs for notebooks begin with."""
+    if importlib.util.find_spec("IPython") is not None:
+        return
+    module = types.ModuleType("IPython.display")
+
+    def kind(name, form):
+        def __init__(self, data=None, url=None, filename=None, **_):
+            if filename is not None:
+                with open(filename, "rb" if form in _BINARY else "r") as file:
+                    data = file.read()
+            self.data = data
+
+        def show(self):
+            return self.data
+        return type(name, (), {"__init__": __init__, f"_repr_{form}_": show, "__module__": "IPython.display"})
+    for name, form in {"HTML": "html", "Markdown": "markdown", "SVG": "svg", "Image": "png", "Latex": "latex", "Math": "latex",
+                       "JSON": "json", "Javascript": "javascript"}.items():
+        setattr(module, name, kind(name, form))
+    module.display = display
+    module.clear_output = lambda wait=False: None
+    parent = types.ModuleType("IPython")
+    parent.display = module
+    parent.get_ipython = lambda: None
+    parent.version_info = (8, 24, 0, "")  # what matplotlib looks at
+    sys.modules["IPython"], sys.modules["IPython.display"] = parent, module
+
+
+def _serve():
+    global _mark
+    requests = os.fdopen(os.dup(0), "rb")
+    nothing = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    signal.signal(signal.SIGINT, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)
+    _main.__dict__.update(__builtins__=builtins, __name__="__main__", display=display, __cell_system=_system,
+                          __cell_lines=_system_lines, __cell_magic=_magic, __cell_write=_write_file)
+    builtins.display = display
+    sys.modules["__main__"] = _main
+    sys.argv = [""]
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    _adopt_figures()
+    _stand_in_for_ipython()
+    for line in requests:
+        request = json.loads(line)
+        _mark = request["mark"].encode()
+        _cell(request)
+
+
+_serve()

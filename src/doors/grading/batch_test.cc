@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/grading/batch.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "base/json.h"
+
+namespace cloche::grading {
+namespace {
+
+std::vector<RunRequest> numbered(std::size_t count) {
+  std::vector<RunRequest> requests(count);
+  for (std::size_t i = 0; i < count; ++i) requests[i].code = std::to_string(i);
+  return requests;
+}
+
+Json answer_of(std::vector<RunRequest> requests, const Batch::Grade& grade, bool closed = false) {
+  std::promise<std::string> done;
+  session::WorkerPool workers(8);
+  Gate gate(workers, {.running = 3});
+  if (closed) gate.close();
+  std::make_shared<Batch>(std::move(requests), grade, [&](std::string text) {
+    done.set_value(std::move(text));
+  })->start(gate, 3);
+  return Json::parse(done.get_future().get());
+}
+
+RunVerdict printed(std::string out) {
+  RunVerdict verdict;
+  verdict.outcome = Outcome::finished;
+  verdict.return_code = 0;
+  verdict.out = std::move(out);
+  return verdict;
+}
+
+TEST(BatchTest, AnswersInOrder) {
+  const Json answer =
+      answer_of(numbered(50), [](const RunRequest& one) { return printed(one.code); });
+  ASSERT_EQ(answer["results"].size(), 50U);
+  for (std::size_t i = 0; i < 50; ++i)
+    EXPECT_EQ(answer["results"][i]["run_result"]["stdout"], std::to_string(i));
+  EXPECT_EQ(answer_of({}, {})["results"].size(), 0U);
+}
+
+TEST(BatchTest, AnswersThatAreTooLongTogetherAreErrors) {
+  const Json answer = answer_of(numbered(3), [](const RunRequest&) {
+    return printed(std::string(Batch::answer_limit_bytes / 2, 'x'));
+  });
+  std::size_t whole = 0;
+  for (const Json& one : answer["results"]) whole += one["status"] == "Success";
+  EXPECT_EQ(whole, 1U);
+}
+
+TEST(BatchTest, AClosedGateIsAnErrorOfEachOfThem) {
+  const Json answer = answer_of(numbered(batch_limit), {}, true);
+  ASSERT_EQ(answer["results"].size(), batch_limit);
+  for (const Json& one : answer["results"]) EXPECT_EQ(one["status"], "SandboxError");
+}
+
+}  // namespace
+}  // namespace cloche::grading

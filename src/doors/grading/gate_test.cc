@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/grading/gate.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <mutex>
+#include <vector>
+
+namespace cloche::grading {
+namespace {
+
+using namespace std::chrono_literals;
+
+class GateTest : public ::testing::Test {
+ protected:
+  Gate::Job job(int number, std::latch& begun, std::latch& may_end) {
+    return {.work =
+                [this, number, &begun, &may_end] {
+                  most_ = std::max(most_.load(), ++now_);
+                  {
+                    const std::lock_guard lock(mutex_);
+                    order_.push_back(number);
+                  }
+                  begun.count_down();
+                  may_end.wait();
+                  --now_;
+                },
+            .refused = [this] { ++refused_; }};
+  }
+
+  std::atomic<int> now_ = 0;
+  std::atomic<int> most_ = 0;
+  std::atomic<int> refused_ = 0;
+  std::mutex mutex_;
+  std::vector<int> order_;
+};
+
+TEST_F(GateTest, RunsSoManyAtOnceAndTheOthersInOrder) {
+  constexpr int count = 20;
+  std::latch begun(count);
+  std::latch may_end(1);
+  {
+    session::WorkerPool workers(8);
+    Gate gate(workers, {.running = 2});
+    for (int i = 0; i < count; ++i) workers.post([&, i] { gate.enter(job(i, begun, may_end)); });
+    may_end.count_down();
+    begun.wait();
+  }
+  EXPECT_LE(most_, 2);
+  EXPECT_EQ(order_.size(), count);
+  EXPECT_EQ(refused_, 0);
+}
+
+TEST_F(GateTest, RefusesWhatThereIsNoRoomFor) {
+  std::latch first(1);
+  std::latch rest(2);
+  std::latch may_end(1);
+  {
+    session::WorkerPool workers(8);
+    Gate gate(workers, {.running = 1, .waiting = 1, .waiting_bytes = 10});
+    workers.post([&] { gate.enter(job(0, first, may_end)); });
+    first.wait();
+    Gate::Job large = job(1, rest, may_end);
+    large.bytes = 11;
+    gate.enter(std::move(large));
+    EXPECT_EQ(refused_, 1);
+    gate.enter(job(2, rest, may_end));
+    EXPECT_EQ(gate.waiting(), 1U);
+    gate.enter(job(3, rest, may_end));
+    EXPECT_EQ(refused_, 2);
+    Gate::Job patient = job(4, rest, may_end);
+    patient.patience = Gate::Patience::endless;
+    gate.enter(std::move(patient));
+    EXPECT_EQ(refused_, 2);
+    may_end.count_down();
+    rest.wait();
+  }
+  EXPECT_EQ(order_, (std::vector{0, 2, 4}));
+}
+
+TEST_F(GateTest, RefusesWhatHasWaitedTooLong) {
+  std::latch first(1);
+  std::latch last(1);
+  std::latch may_end(1);
+  std::latch never(1);
+  {
+    session::WorkerPool workers(8);
+    Gate gate(workers, {.running = 1, .patience = -1ms});
+    workers.post([&] { gate.enter(job(0, first, may_end)); });
+    first.wait();
+    gate.enter(job(1, never, may_end));
+    Gate::Job patient = job(2, last, may_end);
+    patient.patience = Gate::Patience::endless;
+    gate.enter(std::move(patient));
+    may_end.count_down();
+    last.wait();
+  }
+  EXPECT_EQ(refused_, 1);
+  EXPECT_EQ(order_, (std::vector{0, 2}));
+}
+
+TEST_F(GateTest, RefusesAllOnceItIsClosed) {
+  std::latch first(1);
+  std::latch never(1);
+  std::latch may_end(1);
+  {
+    session::WorkerPool workers(8);
+    Gate gate(workers, {.running = 1});
+    workers.post([&] { gate.enter(job(0, first, may_end)); });
+    first.wait();
+    gate.enter(job(1, never, may_end));
+    gate.close();
+    gate.enter(job(2, never, may_end));
+    EXPECT_EQ(refused_, 2);
+    may_end.count_down();
+  }
+  EXPECT_EQ(order_, std::vector{0});
+}
+
+}  // namespace
+}  // namespace cloche::grading

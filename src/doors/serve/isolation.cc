@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/serve/isolation.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/descriptor_channel.h"
+#include "cluster/ask.h"
+#include "cluster/hop.h"
+#include "cluster/router.h"
+
+namespace cloche::serve {
+namespace {
+
+constexpr std::chrono::seconds send_patience{30};
+constexpr std::chrono::seconds ask_patience{1};
+constexpr std::uint64_t page_max_bytes = 1 << 20;
+
+std::string name_of(const std::string& owner) { return owner.empty() ? "everybody" : owner; }
+
+cluster::WorkerSet::Options set_options(const Options& options, http::Log& log,
+                                        http::Metrics& metrics, cluster::FiguresSum& figures) {
+  cluster::WorkerSet::Options set;
+  set.limit = options.isolation.worker_limit;
+  set.idle = options.isolation.idle;
+  set.state_folder = options.isolation.state_folder;
+  set.started = [&log, &metrics](session::CellKey key, const std::string& owner) {
+    metrics.count("cloche_workers_started_total");
+    log.event(http::LogLevel::info, "worker_started",
+              {{"worker", std::to_string(key)}, {"owner", name_of(owner)}});
+  };
+  set.ended = [&log, &metrics, &figures](const cluster::WorkerEnd& end, const std::string& owner) {
+    figures.worker_ended(end.key);
+    metrics.count("cloche_workers_ended_total",
+                  end.is_crash() ? R"(how="crashed")" : R"(how="idle")");
+    log.event(
+        end.is_crash() ? http::LogLevel::error : http::LogLevel::info, "worker_ended",
+        {{"worker", std::to_string(end.key)}, {"owner", name_of(owner)}, {"reason", end.reason()}});
+  };
+  set.lost = [&log] {
+    log.event(http::LogLevel::error, "spawner_lost",
+              {{"message", "the process that starts workers has ended, and so does the server"}});
+    ::kill(::getpid(), SIGTERM);
+  };
+  return set;
+}
+
+}  // namespace
+
+Options front_options(Options options) {
+  options.isolation.state_folder = std::exchange(options.sessions.state_folder, {});
+  return options;
+}
+
+Options worker_options(Options options, const cluster::WorkerTask& task) {
+  options.http.listens = false;
+  options.http.tls_certificate.clear();
+  options.http.tls_key.clear();
+  options.isolation.state_folder.clear();
+  if (!options.tokens_file.empty()) {
+    options.isolation.tokens = std::make_shared<http::TokenStore>(
+        http::TokenStore::SoleOwner{task.owner, options.tokens_file});
+  }
+  options.tokens_file.clear();
+  options.drain_notice = std::chrono::seconds(0);
+  options.use_console = false;
+  options.sessions.cell = task.key;
+  if (options.isolation.worker_memory_bytes > 0)
+    options.sessions.memory_limit_bytes = options.isolation.worker_memory_bytes;
+  return options;
+}
+
+Workers::Workers(cluster::Spawner& spawner, const Options& options, http::Log& log,
+                 http::Metrics& metrics)
+    : workers_(spawner, set_options(options, log, metrics, figures_)) {
+  metrics.describe("cloche_workers_started_total", "Worker processes that were started.");
+  metrics.describe("cloche_workers_ended_total", "Worker processes that have ended, and how.");
+  metrics.gauge("cloche_workers", "Worker processes there are.",
+                [this] { return static_cast<double>(workers_.count()); });
+  metrics.gauge("cloche_workers_limit", "Worker processes there may be.",
+                [this] { return static_cast<double>(workers_.limit()); });
+}
+
+bool Workers::is_of_another(std::string_view path, const std::string& owner) const {
+  const auto key = session::cell_of(cluster::session_of_path(path));
+  return key && key != workers_.key_of(owner);
+}
+
+std::string Workers::owner_of_path(std::string_view path) const {
+  const auto key = session::cell_of(cluster::session_of_path(path));
+  const auto owner = key ? workers_.owner_of(*key) : std::nullopt;
+  return owner.value_or(std::string());
+}
+
+void Workers::pass_on(const http::Request& request, const std::string& owner,
+                      const std::shared_ptr<http::Exchange>& exchange, const Refuse& refuse) {
+  auto connected = workers_.connect(owner);
+  if (const auto* sentence = std::get_if<std::string>(&connected)) {
+    http::Response refusal = refuse(503, *sentence);
+    refusal.fields.emplace_back("Retry-After", "2");
+    return exchange->send(std::move(refusal));
+  }
+  UniqueFd fd = std::get<UniqueFd>(std::move(connected));
+  // Where the worker takes no more it has said why, or it is silent: the exchange says so then.
+  (void)cluster::send_all(fd.get(), cluster::worker_text(request),
+                          std::chrono::steady_clock::now() + send_patience);
+  exchange->relay_to(std::move(fd));
+}
+
+std::vector<std::pair<session::CellKey, std::optional<http::Response>>> Workers::ask(
+    std::string_view path) {
+  std::vector<std::pair<session::CellKey, std::optional<http::Response>>> answers;
+  std::vector<UniqueFd> connections;
+  for (auto& [key, fd] : workers_.connect_all()) {
+    answers.emplace_back(key, std::nullopt);
+    connections.push_back(std::move(fd));
+  }
+  const std::string text =
+      fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
+  auto told =
+      cluster::ask_connected(std::move(connections), text,
+                             std::chrono::steady_clock::now() + ask_patience, page_max_bytes);
+  for (std::size_t i = 0; i < told.size(); ++i) answers[i].second = std::move(told[i]);
+  return answers;
+}
+
+std::string Workers::not_ready() {
+  for (const auto& [key, answer] : ask("/v1/ready")) {
+    // One that is starting, or busy, says nothing: that is no trouble.
+    if (!answer || answer->status == 200) continue;
+    const auto json = nlohmann::json::parse(answer->body, nullptr, false);
+    if (json.is_object() && json.contains("reason") && json["reason"].is_string())
+      return json["reason"].get<std::string>();
+    return fmt::format("worker {} is not ready", key);
+  }
+  return {};
+}
+
+std::string Workers::figures(std::string_view own) {
+  std::vector<std::pair<session::CellKey, std::string>> pages;
+  for (auto& [key, answer] : ask("/metrics")) {
+    if (answer && answer->status == 200) pages.emplace_back(key, std::move(answer->body));
+  }
+  return figures_.page(own, pages);
+}
+
+WorkerLink::WorkerLink(UniqueFd channel, http::Server& server, std::function<bool()> is_idle)
+    : channel_(std::move(channel)),
+      server_(server),
+      is_idle_(std::move(is_idle)),
+      thread_([this] { hear(); }) {}
+
+WorkerLink::~WorkerLink() {
+  ::shutdown(channel_.get(), SHUT_RD);
+  thread_.join();
+}
+
+void WorkerLink::hear() {
+  while (std::optional<ChannelMessage> message = receive_message(channel_.get())) {
+    if (message->descriptor) {
+      server_.adopt(std::move(message->descriptor));
+    } else if (message->text.starts_with(cluster::question_message)) {
+      const bool idle = server_.connections() == 0 && is_idle_();
+      const std::string number = message->text.substr(cluster::question_message.size());
+      (void)send_message(
+          channel_.get(),
+          std::string(idle ? cluster::idle_message : cluster::busy_message) + number);
+    }
+  }
+  ::kill(::getpid(), SIGTERM);
+}
+
+}  // namespace cloche::serve

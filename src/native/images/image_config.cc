@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/images/image_config.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace cloche::images {
+namespace {
+
+using nlohmann::json;
+
+std::string text_in(const json& object, const char* name) {
+  const auto it = object.find(name);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+std::vector<std::string> texts_in(const json& object, const char* name) {
+  std::vector<std::string> texts;
+  const auto it = object.find(name);
+  if (it == object.end() || !it->is_array()) return texts;
+  for (const json& one : *it) {
+    if (one.is_string()) texts.push_back(one.get<std::string>());
+  }
+  return texts;
+}
+
+}  // namespace
+
+ImageConfig ImageConfig::parse(std::string_view text) {
+  const json whole = json::parse(text, nullptr, false);
+  if (!whole.is_object()) throw request_error("the image's configuration is no JSON object");
+  ImageConfig config;
+  config.architecture = text_in(whole, "architecture");
+  const auto it = whole.find("config");
+  if (it == whole.end() || !it->is_object()) return config;
+  config.environment = texts_in(*it, "Env");
+  config.entrypoint = texts_in(*it, "Entrypoint");
+  config.command = texts_in(*it, "Cmd");
+  config.directory = text_in(*it, "WorkingDir");
+  config.user = text_in(*it, "User");
+  return config;
+}
+
+std::string ImageConfig::text() const {
+  const json whole{{"architecture", architecture},
+                   {"config",
+                    {{"Env", environment},
+                     {"Entrypoint", entrypoint},
+                     {"Cmd", command},
+                     {"WorkingDir", directory},
+                     {"User", user}}}};
+  return whole.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string_view own_architecture() {
+#if defined(__x86_64__)
+  return "amd64";
+#else
+  return "arm64";
+#endif
+}
+
+}  // namespace cloche::images

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/images/image_store.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/host_error.h"
+#include "native/images/oci_layout.h"
+#include "native/images/unpacker.h"
+#include "native/warden/identity.h"
+#include "native/warden/tree_copy.h"
+
+namespace cloche::images {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* files_folder = "rootfs";
+constexpr const char* config_file = "image.json";
+constexpr const char* digest_file = "digest";
+constexpr std::size_t most_name = 200;
+constexpr std::size_t most_config_bytes = 8 << 20;
+
+UniqueFd open_folder(const fs::path& path) {
+  return UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+std::string text_of(const fs::path& path) {
+  std::error_code error;
+  if (fs::file_size(path, error) > most_config_bytes || error) return {};
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw HostError("cannot write " + path.string());
+}
+
+// A folder that a user may not enter is made one that can be: it is to go.
+void remove_tree(const fs::path& folder) {
+  std::error_code error;
+  for (int tries = 0; tries < 2; ++tries) {
+    fs::remove_all(folder, error);
+    if (!error) return;
+    fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied,
+                                        error);
+    fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, error);
+    for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+      std::error_code ignored;
+      if (it->symlink_status(ignored).type() == fs::file_type::directory)
+        fs::permissions(it->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
+    }
+  }
+}
+
+// A place that is gone again unless it is kept.
+class Part {
+ public:
+  explicit Part(const fs::path& store) {
+    fs::create_directories(store);
+    std::string name = (store / ".part-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw HostError::from_errno("a new folder in " + store.string(), errno);
+    folder_ = name;
+  }
+  ~Part() {
+    if (!folder_.empty()) remove_tree(folder_);
+  }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+
+  const fs::path& folder() const { return folder_; }
+
+  // A folder in it that belongs to who reads and writes it in jails and boxes.
+  UniqueFd make(const char* name) const {
+    const fs::path path = folder_ / name;
+    UniqueFd made;
+    if (::mkdir(path.c_str(), 0755) == 0 && ::chmod(path.c_str(), 0755) == 0 &&
+        (::geteuid() != 0 || ::chown(path.c_str(), warden::box_user, warden::box_user) == 0))
+      made = open_folder(path);
+    if (!made) throw HostError::from_errno(path.string(), errno);
+    return made;
+  }
+
+  void become(const fs::path& place) {
+    fs::permissions(folder_, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
+                                 fs::perms::others_read | fs::perms::others_exec);
+    // A folder is not renamed over one that has something in it.
+    const fs::path old = folder_.string() + "-old";
+    std::error_code error;
+    fs::rename(place, old, error);
+    fs::rename(folder_, place);
+    folder_.clear();
+    if (!error) remove_tree(old);
+  }
+
+ private:
+  fs::path folder_;
+};
+
+// Everything below is the box user's, where root has copied it.
+void give_away(const fs::path& folder) {
+  if (::geteuid() != 0) return;
+  const auto give = [](const fs::path& path) {
+    struct stat of{};
+    if (::lstat(path.c_str(), &of) != 0 ||
+        ::lchown(path.c_str(), warden::box_user, warden::box_user) != 0)
+      throw HostError::from_errno(path.string(), errno);
+    // A change of owner takes the marks of setuid programs.
+    if (S_ISREG(of.st_mode) && (of.st_mode & 06000) != 0)
+      (void)::chmod(path.c_str(), of.st_mode & 07777);
+  };
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) give(entry.path());
+  give(folder);
+}
+
+void copy_folder(const fs::path& source, const UniqueFd& to, const fs::path& target) {
+  const UniqueFd from = open_folder(source);
+  if (!from) throw HostError::from_errno(source.string(), errno);
+  if (const auto copied = warden::copy_tree(from.get(), to.get()); !copied)
+    throw HostError::from_errno("copying " + source.string(), copied.error);
+  give_away(target);
+}
+
+std::string name_of_file(const fs::path& source) {
+  std::string name = fs::absolute(source).lexically_normal().filename().string();
+  if (name.empty()) name = fs::absolute(source).parent_path().filename().string();
+  for (const char* ending : {".gz", ".zst", ".xz", ".bz2", ".tar", ".tgz"}) {
+    if (name.ends_with(ending)) name.resize(name.size() - std::strlen(ending));
+  }
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+}  // namespace
+
+void check_image_name(const std::string& name) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._-/:@").find(c) != std::string_view::npos;
+  };
+  if (name.empty() || name.size() > most_name || name.front() == '.' || name.front() == '/' ||
+      !std::ranges::all_of(name, fits))
+    throw request_error(
+        fmt::format("'{}' is no name of an image: letters, digits and . _ - / : @ make one", name));
+}
+
+fs::path default_image_folder() {
+  const auto folder = [](const char* variable) {
+    const char* value = std::getenv(variable);
+    return fs::path(value == nullptr ? "" : value);
+  };
+  if (const fs::path given = folder("CLOCHE_IMAGES"); !given.empty()) return given;
+  if (const fs::path data = folder("XDG_DATA_HOME"); !data.empty())
+    return data / "cloche" / "images";
+  if (const fs::path home = folder("HOME"); !home.empty())
+    return home / ".local" / "share" / "cloche" / "images";
+  return {};
+}
+
+// One folder a name.
+fs::path ImageStore::place_of(const std::string& name) const {
+  if (options_.folder.empty())
+    throw HostError("there is no place for images: set CLOCHE_IMAGES, or HOME");
+  check_image_name(name);
+  std::string plain = name;
+  std::ranges::replace(plain, '/', '+');
+  return options_.folder / plain;
+}
+
+Image ImageStore::open(const std::string& name) const {
+  if (name.empty())
+    throw request_error("a linux sandbox is made of an image: name one of `cloche image list`");
+  const fs::path place = place_of(name);
+  Image image;
+  image.name = name;
+  image.root = open_folder(place / files_folder);
+  if (!image.root)
+    throw request_error(fmt::format("there is no image '{}': `cloche image import` and `cloche "
+                                    "image make debian` make some",
+                                    name),
+                        Errno::noent);
+  image.config = ImageConfig::parse(text_of(place / config_file));
+  image.digest = text_of(place / digest_file);
+  if (!image.config.architecture.empty() && image.config.architecture != own_architecture())
+    throw request_error(fmt::format("the image '{}' is for {}, and this machine is {}", name,
+                                    image.config.architecture, own_architecture()));
+  return image;
+}
+
+std::string ImageStore::import(const fs::path& source, std::string name) {
+  if (options_.folder.empty()) (void)place_of(name);
+  Part part(options_.folder);
+  UniqueFd root = part.make(files_folder);
+  const UnpackLimits limits{options_.most_bytes, options_.most_files};
+  const bool is_folder = fs::is_directory(source);
+  UniqueFd opened(::open(source.c_str(), O_RDONLY | O_CLOEXEC | (is_folder ? O_DIRECTORY : 0)));
+  if (!opened) throw HostError::from_errno(source.string(), errno);
+  UniqueFd content = is_folder ? std::move(opened) : part.make("archive");
+  if (!is_folder)
+    unpack(options_.unpacker, ArchiveKind::archive, opened.get(), content.get(), limits);
+  std::optional<ImageSource> found = read_image_folder(content.get());
+  if (found && !found->config.architecture.empty() &&
+      found->config.architecture != own_architecture())
+    throw request_error(fmt::format("the image is for {}, and this machine is {}",
+                                    found->config.architecture, own_architecture()));
+  if (found) {
+    for (const UniqueFd& layer : found->layers)
+      unpack(options_.unpacker, ArchiveKind::layer, layer.get(), root.get(), limits);
+  } else if (is_folder) {
+    copy_folder(source, root, part.folder() / files_folder);
+  } else {
+    fs::remove(part.folder() / files_folder);
+    fs::rename(part.folder() / "archive", part.folder() / files_folder);
+  }
+  remove_tree(part.folder() / "archive");
+  if (!found) {
+    found.emplace();
+    found->config.architecture = std::string(own_architecture());
+  }
+  if (name.empty()) name = found->name.empty() ? name_of_file(source) : found->name;
+  write_text(part.folder() / config_file, found->config.text());
+  write_text(part.folder() / digest_file, found->digest);
+  part.become(place_of(name));
+  return name;
+}
+
+std::vector<ImageSummary> ImageStore::list() const {
+  std::vector<ImageSummary> images;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(options_.folder, error)) {
+    std::string name = entry.path().filename().string();
+    if (name.starts_with('.') || !fs::exists(entry.path() / config_file)) continue;
+    std::ranges::replace(name, '+', '/');
+    const ImageConfig config = ImageConfig::parse(text_of(entry.path() / config_file));
+    images.push_back({name, text_of(entry.path() / digest_file), config.architecture});
+  }
+  std::ranges::sort(images, {}, &ImageSummary::name);
+  return images;
+}
+
+void ImageStore::remove(const std::string& name) {
+  const fs::path place = place_of(name);
+  std::error_code error;
+  const fs::path old =
+      options_.folder / fmt::format(".gone-{}-{}", ::getpid(), place.filename().string());
+  fs::rename(place, old, error);
+  if (error) throw request_error(fmt::format("there is no image '{}'", name), Errno::noent);
+  remove_tree(old);
+}
+
+}  // namespace cloche::images

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/images/image_store.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.h"
+#include "base/hex.h"
+#include "base/sha256.h"
+
+namespace cloche::images {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string digest_of(const std::string& text) {
+  Sha256 digest;
+  digest.add(text);
+  return to_hex(digest.end());
+}
+
+fs::path make_folder() {
+  std::string name = (fs::temp_directory_path() / "cloche-images-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) std::abort();
+  fs::permissions(name, fs::perms(0755));
+  return name;
+}
+
+class Images : public testing::Test {
+ protected:
+  ~Images() override { fs::remove_all(folder_); }
+
+  // Archives made by the machine's tar, of what `script` leaves in an empty folder.
+  fs::path archive(const std::string& name, const std::string& script,
+                   const std::string& options = "") {
+    const fs::path from = folder_ / (name + ".d");
+    fs::create_directories(from);
+    const fs::path file = folder_ / name;
+    const std::string command = "cd '" + from.string() + "' && { " + script + "; } && tar " +
+                                options + " -cf '" + file.string() + "' .";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    return file;
+  }
+
+  std::string add_blob(const fs::path& layout, const std::string& text) {
+    fs::create_directories(layout / "blobs" / "sha256");
+    const std::string digest = digest_of(text);
+    std::ofstream(layout / "blobs" / "sha256" / digest, std::ios::binary) << text;
+    return "sha256:" + digest;
+  }
+
+  fs::path layout(const std::vector<fs::path>& layers, const std::string& architecture) {
+    const fs::path folder = folder_ / "layout";
+    std::string list;
+    for (const fs::path& layer : layers)
+      list += (list.empty() ? "" : ",") +
+              ("{\"digest\":\"" + add_blob(folder, content_of(layer)) + "\"}");
+    const std::string config = add_blob(
+        folder, "{\"architecture\":\"" + architecture +
+                    "\",\"config\":{\"Env\":[\"A=b\"],\"WorkingDir\":\"/srv\",\"User\":\"7\"}}");
+    const std::string manifest =
+        add_blob(folder, "{\"config\":{\"digest\":\"" + config + "\"},\"layers\":[" + list + "]}");
+    std::ofstream(folder / "oci-layout") << "{\"imageLayoutVersion\":\"1.0.0\"}";
+    std::ofstream(folder / "index.json")
+        << "{\"manifests\":[{\"digest\":\"" << manifest
+        << "\",\"annotations\":{\"org.opencontainers.image.ref.name\":\"named:1\"}}]}";
+    return folder;
+  }
+
+  std::string import_error(const fs::path& source) {
+    try {
+      store_.import(source, "evil");
+    } catch (const Error& problem) {
+      return problem.what();
+    }
+    return {};
+  }
+
+  // Why this machine lets nothing be unpacked in a jail, as inside of a chroot; empty: it does.
+  std::string no_unpacking_here() {
+    std::string problem = import_error(archive("trial.tar", ": >f"));
+    if (problem.empty()) store_.remove("evil");
+    return problem.find("cannot be jailed") == std::string::npos ? std::string() : problem;
+  }
+
+  fs::path files_of(const std::string& name) const { return folder_ / "store" / name / "rootfs"; }
+
+  const fs::path folder_ = make_folder();
+  ImageStore store_{{.folder = folder_ / "store",
+                     .unpacker = fs::canonical("/proc/self/exe").parent_path() / "cloche-unpack",
+                     .most_bytes = 1 << 20,
+                     .most_files = 1000}};
+};
+
+TEST_F(Images, AnArchiveOfFilesIsAnImage) {
+  if (const std::string why = no_unpacking_here(); !why.empty()) GTEST_SKIP() << why;
+  const fs::path file = archive("small.tar", "mkdir -m 750 a; echo hi >a/f; ln -s f a/l; ln a/f g");
+  EXPECT_EQ(store_.import(file, ""), "small");
+  EXPECT_EQ(content_of(files_of("small") / "a/f"), "hi\n");
+  EXPECT_EQ(fs::read_symlink(files_of("small") / "a/l"), "f");
+  EXPECT_EQ(fs::hard_link_count(files_of("small") / "g"), 2U);
+  ASSERT_EQ(store_.list().size(), 1U);
+  EXPECT_TRUE(static_cast<bool>(store_.open("small").root));
+  store_.remove("small");
+  EXPECT_TRUE(store_.list().empty());
+  EXPECT_THROW((void)store_.open("small"), Error);
+}
+
+TEST_F(Images, LayersTakeAwayWhatLowerOnesHave) {
+  if (const std::string why = no_unpacking_here(); !why.empty()) GTEST_SKIP() << why;
+  const fs::path lower =
+      archive("1.tar", "mkdir a b; echo 1 >a/gone; echo 1 >a/kept; echo 1 >b/old; echo 1 >c");
+  const fs::path upper =
+      archive("2.tar", "mkdir a b; : >a/.wh.gone; : >b/.wh..wh..opq; echo 2 >b/new; echo 2 >c",
+              "--sort=name -z");
+  const std::string name =
+      store_.import(layout({lower, upper}, std::string(own_architecture())), "");
+  EXPECT_EQ(name, "named:1");
+  const fs::path files = files_of("named:1");
+  EXPECT_FALSE(fs::exists(files / "a/gone"));
+  EXPECT_TRUE(fs::exists(files / "a/kept"));
+  EXPECT_FALSE(fs::exists(files / "b/old"));
+  EXPECT_EQ(content_of(files / "b/new"), "2\n");
+  EXPECT_EQ(content_of(files / "c"), "2\n");
+  const Image image = store_.open(name);
+  EXPECT_EQ(image.config.environment, std::vector<std::string>{"A=b"});
+  EXPECT_EQ(image.config.directory, "/srv");
+  EXPECT_EQ(image.config.user, "7");
+  EXPECT_FALSE(image.digest.empty());
+}
+
+TEST_F(Images, ADamagedBlobIsRefusedAndNothingIsLeft) {
+  const fs::path folder = layout({archive("1.tar", ": >f")}, std::string(own_architecture()));
+  for (const auto& blob : fs::directory_iterator(folder / "blobs" / "sha256"))
+    std::ofstream(blob.path(), std::ios::app) << " ";
+  EXPECT_NE(import_error(folder).find("damaged"), std::string::npos);
+  EXPECT_TRUE(store_.list().empty());
+  EXPECT_TRUE(fs::is_empty(folder_ / "store"));
+}
+
+TEST_F(Images, AnImageForAnotherMachineIsRefusedWithBothNames) {
+  const std::string error = import_error(layout({archive("1.tar", ": >f")}, "s390x"));
+  EXPECT_NE(error.find("s390x"), std::string::npos);
+  EXPECT_NE(error.find(own_architecture()), std::string::npos);
+}
+
+// What leads out of the folder is refused, or lands inside.
+TEST_F(Images, EvilArchivesReachNothing) {
+  if (const std::string why = no_unpacking_here(); !why.empty()) GTEST_SKIP() << why;
+  const fs::path secret = folder_ / "secret";
+  std::ofstream(secret) << "untouched";
+  const std::string out = secret.string();
+  const fs::path dots =
+      archive("dots.tar", "echo x >f", "--transform='s,./f,../../../../../../.." + out + ",'");
+  EXPECT_NE(import_error(dots).find("leads out"), std::string::npos);
+  const fs::path link = archive("link.tar", "ln -s '" + folder_.string() + "' d; echo x >f",
+                                "--transform='s,./f,d/secret,' --sort=name");
+  (void)import_error(link);
+  const fs::path absolute =
+      archive("absolute.tar", "echo x >f", "-P --transform='s,./f," + out + ",'");
+  (void)import_error(absolute);
+  EXPECT_EQ(content_of(secret), "untouched");
+  // A blob that is a link to a file of the host is none of the image's.
+  const fs::path folder = layout({archive("1.tar", ": >f")}, std::string(own_architecture()));
+  fs::remove(folder / "index.json");
+  fs::create_symlink(secret, folder / "index.json");
+  (void)import_error(folder);
+  EXPECT_EQ(content_of(secret), "untouched");
+}
+
+TEST_F(Images, BombsEndAtTheirLimits) {
+  if (const std::string why = no_unpacking_here(); !why.empty()) GTEST_SKIP() << why;
+  const fs::path big = archive("big.tar", "truncate -s 100M zeros", "-z");
+  EXPECT_FALSE(import_error(big).empty());
+  const fs::path many =
+      archive("many.tar", "i=0; while [ $i -lt 1100 ]; do : >f$i; i=$((i+1)); done");
+  EXPECT_NE(import_error(many).find("more than 1000 files"), std::string::npos);
+  std::ofstream(folder_ / "noise.tar") << std::string(10'000, 'n');
+  EXPECT_FALSE(import_error(folder_ / "noise.tar").empty());
+  EXPECT_TRUE(store_.list().empty());
+}
+
+TEST_F(Images, NamesAreReferences) {
+  EXPECT_NO_THROW(check_image_name("ghcr.io/a/b:1.2-x"));
+  for (const char* name : {"", "..", "../x", "/etc", "a b", "a\n"})
+    EXPECT_THROW(check_image_name(name), Error) << name;
+}
+
+}  // namespace
+}  // namespace cloche::images

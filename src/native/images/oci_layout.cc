@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/images/oci_layout.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "base/hex.h"
+#include "base/host_error.h"
+#include "base/sha256.h"
+
+namespace cloche::images {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_json_bytes = 8 << 20;
+constexpr std::size_t most_layers = 256;
+constexpr int most_indexes = 4;  // one in another
+
+// A regular file below the folder; none: there is no such.
+UniqueFd open_inside(int folder, const std::string& path) {
+  open_how how{};
+  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  UniqueFd file(static_cast<int>(::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how)));
+  struct stat of{};
+  if (!file || ::fstat(file.get(), &of) != 0 || !S_ISREG(of.st_mode)) return {};
+  return file;
+}
+
+std::string sha256_of(const UniqueFd& file) {
+  Sha256 digest;
+  std::array<std::byte, 65536> piece;
+  std::uint64_t at = 0;
+  for (;;) {
+    const ssize_t got = ::pread(file.get(), piece.data(), piece.size(), static_cast<off_t>(at));
+    if (got < 0) throw HostError::from_errno("reading a blob of the image", errno);
+    if (got == 0) break;
+    digest.add(std::span(piece).first(static_cast<std::size_t>(got)));
+    at += static_cast<std::uint64_t>(got);
+  }
+  return to_hex(digest.end());
+}
+
+json read_json(const UniqueFd& file, const std::string& what) {
+  std::string text(most_json_bytes + 1, '\0');
+  std::size_t size = 0;
+  for (ssize_t got = 1; got > 0 && size < text.size();) {
+    got = ::pread(file.get(), text.data() + size, text.size() - size, static_cast<off_t>(size));
+    if (got > 0) size += static_cast<std::size_t>(got);
+  }
+  text.resize(size);
+  if (size > most_json_bytes) throw request_error(fmt::format("the image's {} is too long", what));
+  json value = json::parse(text, nullptr, false);
+  if (value.is_discarded()) throw request_error(fmt::format("the image's {} is no JSON", what));
+  return value;
+}
+
+const json* find(const json& object, const char* name) {
+  if (!object.is_object()) return nullptr;
+  const auto it = object.find(name);
+  return it == object.end() ? nullptr : &*it;
+}
+
+std::string text_in(const json& object, const char* name) {
+  const json* value = find(object, name);
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+std::vector<json> list_in(const json& object, const char* name, std::size_t most) {
+  const json* value = find(object, name);
+  if (value == nullptr || !value->is_array()) return {};
+  if (value->size() > most)
+    throw request_error(fmt::format("the image has more than {} {}", most, name));
+  return {value->begin(), value->end()};
+}
+
+bool is_hex_digest(const std::string& text) {
+  return text.size() == 64 && std::ranges::all_of(text, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+// Its digest has been found right.
+UniqueFd open_blob(int folder, const std::string& digest) {
+  constexpr std::string_view kind = "sha256:";
+  if (!digest.starts_with(kind) || !is_hex_digest(digest.substr(kind.size())))
+    throw request_error("the image names a blob by a digest that is no SHA-256");
+  const std::string hex = digest.substr(kind.size());
+  UniqueFd blob = open_inside(folder, "blobs/sha256/" + hex);
+  if (!blob) throw request_error("the image has no blob " + digest);
+  if (sha256_of(blob) != hex)
+    throw request_error("the blob " + digest +
+                        " of the image is another: it was damaged on its way");
+  return blob;
+}
+
+bool fits_machine(const json& manifest) {
+  const json* platform = find(manifest, "platform");
+  if (platform == nullptr) return true;
+  const std::string architecture = text_in(*platform, "architecture");
+  const std::string system = text_in(*platform, "os");
+  return (architecture.empty() || architecture == own_architecture()) &&
+         (system.empty() || system == "linux");
+}
+
+std::string name_of(const json& manifest) {
+  const json* notes = find(manifest, "annotations");
+  if (notes == nullptr) return {};
+  const std::string whole = text_in(*notes, "io.containerd.image.name");
+  return whole.empty() ? text_in(*notes, "org.opencontainers.image.ref.name") : whole;
+}
+
+ImageSource read_manifest(int folder, const std::string& digest) {
+  ImageSource source;
+  source.digest = digest;
+  const json manifest = read_json(open_blob(folder, digest), "manifest");
+  const json* config = find(manifest, "config");
+  if (config == nullptr) throw request_error("the image's manifest names no configuration");
+  const UniqueFd config_blob = open_blob(folder, text_in(*config, "digest"));
+  source.config = ImageConfig::parse(read_json(config_blob, "configuration").dump());
+  for (const json& layer : list_in(manifest, "layers", most_layers))
+    source.layers.push_back(open_blob(folder, text_in(layer, "digest")));
+  return source;
+}
+
+ImageSource read_index(int folder, const json& index, int depth) {
+  if (depth > most_indexes) throw request_error("the image's indexes lead too deep");
+  for (const json& one : list_in(index, "manifests", 4096)) {
+    if (!fits_machine(one)) continue;
+    const std::string digest = text_in(one, "digest");
+    const std::string kind = text_in(one, "mediaType");
+    const bool is_index =
+        kind.find("index") != std::string::npos || kind.find("manifest.list") != std::string::npos;
+    ImageSource source =
+        is_index ? read_index(folder, read_json(open_blob(folder, digest), "index"), depth + 1)
+                 : read_manifest(folder, digest);
+    if (const std::string name = name_of(one); !name.empty()) source.name = name;
+    return source;
+  }
+  throw request_error(
+      fmt::format("the image has nothing for this machine, which is {}", own_architecture()));
+}
+
+// Of releases of Docker before 25: layers are not compressed, and the configuration has their
+// digests.
+ImageSource read_docker(int folder, const json& list) {
+  if (!list.is_array() || list.empty())
+    throw request_error("the image's manifest.json names no image");
+  const json& image = list.front();
+  ImageSource source;
+  const UniqueFd config_file = open_inside(folder, text_in(image, "Config"));
+  if (!config_file) throw request_error("the image has no configuration");
+  const json config = read_json(config_file, "configuration");
+  source.config = ImageConfig::parse(config.dump());
+  const json* files = find(config, "rootfs");
+  const std::vector<json> digests =
+      files == nullptr ? std::vector<json>() : list_in(*files, "diff_ids", most_layers);
+  const std::vector<json> layers = list_in(image, "Layers", most_layers);
+  if (digests.size() != layers.size())
+    throw request_error("the image's configuration does not name the digests of its layers");
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    UniqueFd layer = open_inside(folder, layers[i].is_string() ? layers[i].get<std::string>() : "");
+    if (!layer) throw request_error("the image lacks a layer");
+    if (!digests[i].is_string() || "sha256:" + sha256_of(layer) != digests[i].get<std::string>())
+      throw request_error("a layer of the image is another: it was damaged on its way");
+    source.layers.push_back(std::move(layer));
+  }
+  if (const auto tags = list_in(image, "RepoTags", 1024); !tags.empty() && tags.front().is_string())
+    source.name = tags.front().get<std::string>();
+  return source;
+}
+
+}  // namespace
+
+std::optional<ImageSource> read_image_folder(int folder) {
+  if (const UniqueFd index = open_inside(folder, "index.json"))
+    return read_index(folder, read_json(index, "index"), 0);
+  if (const UniqueFd list = open_inside(folder, "manifest.json"))
+    return read_docker(folder, read_json(list, "manifest.json"));
+  return std::nullopt;
+}
+
+}  // namespace cloche::images

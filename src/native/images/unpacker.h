@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unpacking an archive into a folder by `cloche-unpack` (native/unpack), which reads it in a jail.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace cloche::images {
+
+enum class ArchiveKind : std::uint8_t { layer, archive };
+
+struct UnpackLimits {
+  std::uint64_t bytes = 0;
+  std::uint64_t files = 0;
+};
+
+// `archive` is read from where it stands. Throws Error with one sentence.
+void unpack(const std::filesystem::path& program, ArchiveKind kind, int archive, int folder,
+            const UnpackLimits& limits);
+
+}  // namespace cloche::images

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program that unpacks archives of images. Descriptor 0 is the archive, 3 the folder that it
+// goes into: that is the program's root before the first byte is read, with a user, a network and
+// privileges of its own, behind the filter that guests have. So an evil archive can do no more than
+// fill that folder, which is bounded.
+//
+//   cloche-unpack layer|archive MOST_BYTES MOST_FILES
+//
+// With `layer` names that begin with .wh. take away what lower layers have, as OCI says. Owners,
+// extended attributes and devices are left out. The exit status is 0, or 1 with one sentence on
+// standard output.
+#pragma once
+
+namespace cloche::unpack {
+
+inline constexpr const char* program_name = "cloche-unpack";
+
+int unpack_main(int argc, char** argv);
+
+}  // namespace cloche::unpack

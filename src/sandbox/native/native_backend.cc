@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/native/native_backend.h"
+
+#include <charconv>
+
+#include "base/error.h"
+#include "sandbox/native/native_live_run.h"
+#include "sandbox/native/native_parts.h"
+
+namespace cloche::sandbox {
+namespace {
+
+constexpr const char* root_home = "/root";
+// A process has threads, which count here: a limit that is right for the other engine lets programs
+// of several threads run.
+constexpr std::uint32_t threads_per_process = 8;
+
+std::map<std::string, std::string> usual_environment() {
+  return {{"HOME", "/root"},
+          {"USER", "root"},
+          {"LOGNAME", "root"},
+          {"SHELL", "/bin/bash"},
+          {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+          {"LANG", "C.UTF-8"},
+          {"TZ", "UTC"},
+          {"TERM", "dumb"},
+          {"HOSTNAME", "cloche"}};
+}
+
+// What there is not, in the sentence of a refusal.
+void refuse_what_is_not_there(const SandboxOptions& options) {
+  const auto refuse = [](const char* what, const char* instead) {
+    throw request_error(std::string("the linux engine has no ") + what + " yet: " + instead,
+                        Errno::notsup);
+  };
+  if (!options.network.allow.empty() || !options.network.deny.empty() ||
+      !options.network.secrets.empty())
+    refuse("network", "leave its rules and secrets out, or use the wasm engine");
+  if (!options.mounts.empty())
+    refuse("mounts", "write the files into the sandbox, or use the wasm engine");
+  if (!options.packages.empty())
+    refuse("packages of its own", "take an image that has them, or install them there");
+  if (!options.program_folder.empty())
+    refuse("folder of WebAssembly programs", "use the wasm engine");
+  if (options.trace) refuse("trace of system calls", "run strace in the sandbox");
+}
+
+// ID or ID:ID; root is 0.
+Identity identity_of(const std::string& text) {
+  const auto number = [&](std::string_view part) {
+    std::uint32_t value = 0;
+    if (part == "root") return value;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || end != part.data() + part.size() || value > 60'000)
+      throw request_error("the user '" + text +
+                          "' is no number up to 60000: say ID or ID:ID by the option user");
+    return value;
+  };
+  if (text.empty()) return {};
+  const std::size_t colon = text.find(':');
+  Identity identity;
+  identity.user = number(std::string_view(text).substr(0, colon));
+  identity.group =
+      colon == std::string::npos ? identity.user : number(std::string_view(text).substr(colon + 1));
+  return identity;
+}
+
+}  // namespace
+
+NativeBackend::NativeBackend(NativeParts& parts, SandboxOptions options)
+    : parts_(parts), options_(std::move(options)), shell_(*this), python_(*this) {
+  refuse_what_is_not_there(options_);
+  image_ = std::make_shared<const images::Image>(parts_.images().open(options_.image.string()));
+  const std::string& folder = image_->config.directory;
+  const SandboxOptions usual;
+  home_ = options_.home;
+  if (home_ == usual.home && folder.starts_with('/') && folder != "/") home_ = folder;
+  who_ = identity_of(options_.user == usual.user ? image_->config.user : options_.user);
+  environment_ = usual_environment();
+  for (const std::string& line : image_->config.environment) {
+    const std::size_t end = line.find('=');
+    if (end != std::string::npos && end > 0)
+      environment_[line.substr(0, end)] = line.substr(end + 1);
+  }
+  for (const auto& [name, value] : options_.environment) environment_[name] = value;
+  box_ = make_box(-1);
+  begin();
+}
+
+NativeBackend::NativeBackend(NativeParts& parts, NativeBackend& parent)
+    : parts_(parts),
+      options_(parent.options_),
+      image_(parent.image_),
+      home_(parent.home_),
+      who_(parent.who_),
+      environment_(parent.environment()),
+      shell_(*this),
+      python_(*this) {
+  const Result<std::unique_ptr<native::Box::Pause>> pause = parent.box_->pause();
+  if (!pause) throw Error(pause.error(), "the sandbox cannot be forked");
+  box_ = make_box((*pause)->changes());
+  begin();
+}
+
+NativeBackend::~NativeBackend() {
+  box_->end();
+  pause_.reset();
+}
+
+void NativeBackend::begin() {
+  files_ = std::make_unique<NativeFiles>(*box_, home_);
+  root_files_ = std::make_unique<NativeFiles>(*box_, root_home);
+  if (const Result<void> made = box_->files().make_folders(home_); !made)
+    throw Error(made.error(), home_);
+}
+
+std::unique_ptr<native::Box> NativeBackend::make_box(int begin_with) {
+  return parts_.warden().make({.image = image_->root.get(),
+                               .begin_with = begin_with,
+                               .user = who_.user,
+                               .group = who_.group,
+                               .file_bytes = options_.file_limit_bytes,
+                               .file_inodes = options_.file_limit_inodes,
+                               .memory_bytes = options_.memory_limit_bytes,
+                               .processes = options_.process_limit * threads_per_process,
+                               .open_files = options_.open_file_limit});
+}
+
+std::string NativeBackend::folder_of(const RunOptions& options) const {
+  const std::string& home = options.account == Account::root ? std::string(root_home) : home_;
+  if (options.cwd.empty()) return home;
+  return options.cwd.starts_with('/') ? options.cwd : home + "/" + options.cwd;
+}
+
+int NativeBackend::refusal_of(Account account) const noexcept {
+  return account == Account::root && who_.user != 0 ? EPERM : 0;
+}
+
+native::CommandSpec NativeBackend::spec_of(const RunOptions& options) const {
+  native::CommandSpec spec;
+  spec.arguments = options.argv;
+  if (options.argv.empty()) {
+    spec.arguments = {"bash", "-c", options.script};
+    spec.arguments.insert(spec.arguments.end(), options.arguments.begin(), options.arguments.end());
+  }
+  std::map<std::string, std::string> all = options.environment;
+  if (options.account == Account::root) {
+    all.try_emplace("HOME", root_home);
+    all.try_emplace("USER", "root");
+    all.try_emplace("LOGNAME", "root");
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    all.insert(environment_.begin(), environment_.end());
+  }
+  for (const auto& [name, value] : all) spec.environment.push_back(name + "=" + value);
+  spec.directory = folder_of(options);
+  return spec;
+}
+
+RunResult NativeBackend::run(const RunOptions& options) {
+  if (options.shell == ShellState::kept && options.argv.empty()) return shell_.run(options);
+  return run_command(options, std::nullopt, nullptr);
+}
+
+RunResult NativeBackend::run_command(const RunOptions& options,
+                                     std::optional<std::string> side_input,
+                                     std::optional<std::string>* side_output) {
+  const std::uint64_t before = cancellations();
+  NativeCommand::Plan plan;
+  plan.spec = spec_of(options);
+  plan.refusal = refusal_of(options.account);
+  plan.input = options.stdin_data;
+  plan.input_fd = options.stdin_fd;
+  plan.timeout = options.timeout.value_or(options_.timeout);
+  plan.output_limit_bytes = options.output_limit_bytes;
+  plan.output = options.output;
+  plan.side_input = std::move(side_input);
+  NativeCommand command(*box_, std::move(plan));
+  const std::stop_callback on_stop(options.stop, [&] { command.kill(); });
+  RunResult result = command.wait();
+  if (result.status == RunStatus::signaled && cancelled_since(before)) {
+    result.status = RunStatus::killed;
+    result.reason = "the command was cancelled";
+  }
+  if (side_output != nullptr) *side_output = command.take_side_output();
+  return result;
+}
+
+std::unique_ptr<LiveRunState> NativeBackend::start(LiveRunOptions options) {
+  return make_native_live_run(*this, std::move(options));
+}
+
+Result<std::unique_ptr<LoopbackStream>> NativeBackend::connect(std::uint16_t,
+                                                               std::function<void()>) {
+  return Errno::notsup;
+}
+
+RunResult NativeBackend::run_python(std::string_view source, const PythonOptions& options) {
+  return python_.run(source, options);
+}
+
+void NativeBackend::cancel() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++cancellations_;
+  }
+  box_->kill_all();
+}
+
+void NativeBackend::freeze() {
+  Result<std::unique_ptr<native::Box::Pause>> pause = box_->pause();
+  const std::lock_guard lock(mutex_);
+  if (pause && !pause_) pause_ = *std::move(pause);
+}
+
+void NativeBackend::thaw() {
+  std::unique_ptr<native::Box::Pause> pause;
+  {
+    const std::lock_guard lock(mutex_);
+    pause.swap(pause_);
+  }
+}
+
+std::uint64_t NativeBackend::cancellations() const {
+  const std::lock_guard lock(mutex_);
+  return cancellations_;
+}
+
+bool NativeBackend::cancelled_since(std::uint64_t number) const {
+  const std::lock_guard lock(mutex_);
+  return cancellations_ != number;
+}
+
+void NativeBackend::set_network_rules(std::vector<std::string> allow) {
+  if (!allow.empty())
+    throw request_error("the linux engine has no network yet: it takes no rules", Errno::notsup);
+}
+
+void NativeBackend::set_environment(const std::string& name, const std::string& value) {
+  {
+    const std::lock_guard lock(mutex_);
+    environment_[name] = value;
+  }
+  shell_.set_variable(name, value);
+}
+
+std::map<std::string, std::string> NativeBackend::environment() const {
+  const std::lock_guard lock(mutex_);
+  return environment_;
+}
+
+Result<void, Error> NativeBackend::install_packages(const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  return request_error(
+      "the linux engine has no packages of its own: install them in the sandbox by pip",
+      Errno::notsup);
+}
+
+std::unique_ptr<Backend> NativeBackend::fork() {
+  std::unique_ptr<NativeBackend> twin(new NativeBackend(parts_, *this));
+  twin->shell_.go_on_from(shell_);
+  twin->python_.go_on_from(python_);
+  return twin;
+}
+
+SandboxUsage NativeBackend::usage() {
+  const Result<native::BoxFigures> figures = box_->figures();
+  if (!figures) return {};
+  return {.file_bytes = figures->file_bytes,
+          .file_inodes = figures->file_inodes,
+          .memory_bytes = figures->memory_bytes,
+          .processes = static_cast<std::size_t>(figures->processes),
+          .cpu = {},
+          .unknown_syscalls = {}};
+}
+
+SandboxState& NativeBackend::wasm() {
+  throw request_error(
+      "a linux sandbox has no snapshots and no Python sessions yet: use the wasm engine for those",
+      Errno::notsup);
+}
+
+std::unique_ptr<Backend> make_native_backend(NativeParts& parts, const SandboxOptions& options) {
+  return std::make_unique<NativeBackend>(parts, options);
+}
+
+}  // namespace cloche::sandbox

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backend whose programs are native processes: a box, made of an image.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "native/host/box.h"
+#include "native/images/image_store.h"
+#include "sandbox/backend.h"
+#include "sandbox/native/native_command.h"
+#include "sandbox/native/native_files.h"
+#include "sandbox/native/native_python.h"
+#include "sandbox/native/native_shell.h"
+#include "sandbox/run_observer.h"
+
+namespace cloche::sandbox {
+
+class NativeParts;
+
+// The one user inside.
+struct Identity {
+  std::uint32_t user = 0;
+  std::uint32_t group = 0;
+};
+
+class NativeBackend final : public Backend {
+ public:
+  // Throws Error with one sentence: what this engine has not, an image that is not there, a
+  // machine that cannot.
+  NativeBackend(NativeParts& parts, SandboxOptions options);
+  ~NativeBackend() override;
+  NativeBackend(const NativeBackend&) = delete;
+  NativeBackend& operator=(const NativeBackend&) = delete;
+
+  RunResult run(const RunOptions& options) override;
+  std::unique_ptr<LiveRunState> start(LiveRunOptions options) override;
+  Result<std::unique_ptr<LoopbackStream>> connect(std::uint16_t port,
+                                                  std::function<void()> changed) override;
+  RunResult run_python(std::string_view source, const PythonOptions& options) override;
+  void cancel() override;
+  void freeze() override;
+  void thaw() override;
+  void restart_shell() override { shell_.restart(); }
+  void set_network_rules(std::vector<std::string> allow) override;
+  std::vector<std::string> network_rules() const override { return {}; }
+  // One user is inside, so that the accounts differ in where they are at home.
+  FileBackend& files(Account account) noexcept override {
+    return account == Account::root ? *root_files_ : *files_;
+  }
+  void set_environment(const std::string& name, const std::string& value) override;
+  std::map<std::string, std::string> environment() const override;
+  Result<void, Error> install_packages(const std::vector<std::string>& names) override;
+  std::unique_ptr<Backend> fork() override;
+  SandboxUsage usage() override;
+  std::vector<ProcessInfo> processes() override { return {}; }
+  Result<void> signal(int, int) override { return Errno::notsup; }
+  RunObserver& observer() noexcept override { return observer_; }
+  std::string scrub(std::string text) const override { return text; }  // there are no secrets
+  const SandboxOptions& options() const noexcept override { return options_; }
+  SandboxState& wasm() override;
+
+  // For what is below.
+  native::Box& box() noexcept { return *box_; }
+  // A command with descriptors 3 and 4 for the engine itself, where `side_input` is given.
+  RunResult run_command(const RunOptions& options, std::optional<std::string> side_input,
+                        std::optional<std::string>* side_output);
+  native::CommandSpec spec_of(const RunOptions& options) const;
+  // Where its `cwd` leads: a relative one below the account's home.
+  std::string folder_of(const RunOptions& options) const;
+  // An errno where the account may not be had; 0: it may.
+  int refusal_of(Account account) const noexcept;
+  std::uint64_t cancellations() const;
+  bool cancelled_since(std::uint64_t number) const;
+
+ private:
+  NativeBackend(NativeParts& parts, NativeBackend& parent);
+  std::unique_ptr<native::Box> make_box(int begin_with);
+  void begin();
+
+  NativeParts& parts_;
+  SandboxOptions options_;
+  std::shared_ptr<const images::Image> image_;
+  std::string home_;
+  Identity who_;
+  mutable std::mutex mutex_;  // of what follows, up to the next blank line
+  std::map<std::string, std::string> environment_;
+  std::uint64_t cancellations_ = 0;
+  std::unique_ptr<native::Box::Pause> pause_;  // while frozen
+
+  RunObserver observer_;
+  std::unique_ptr<native::Box> box_;
+  std::unique_ptr<NativeFiles> files_;
+  std::unique_ptr<NativeFiles> root_files_;
+  NativeShell shell_;
+  NativePython python_;
+};
+
+std::unique_ptr<Backend> make_native_backend(NativeParts& parts, const SandboxOptions& options);
+
+}  // namespace cloche::sandbox

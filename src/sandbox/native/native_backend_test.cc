@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/native/native_backend.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+
+#include "native/host/test_image_testing.h"
+#include "sandbox/native/native_parts.h"
+
+namespace cloche::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A store with the one image of all tests.
+class Store {
+ public:
+  Store() {
+    std::string name = (fs::temp_directory_path() / "cloche-store-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    folder_ = name;
+    fs::permissions(folder_, fs::perms(0755));
+    ::setenv("CLOCHE_IMAGES", name.c_str(), 1);
+  }
+  ~Store() {
+    std::error_code error;
+    fs::remove_all(folder_, error);
+  }
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+ private:
+  fs::path folder_;
+};
+
+class NativeSandbox : public testing::Test {
+ protected:
+  void SetUp() override {
+    CLOCHE_NEEDS_BOXES();
+    parts_ = std::make_unique<NativeParts>("/nowhere");
+    parts_->images().import(native::test_image(), "test");
+    sandbox_ = make({});
+  }
+
+  std::unique_ptr<Backend> make(SandboxOptions options) {
+    options.engine = EngineKind::native_linux;
+    options.image = "test";
+    return make_native_backend(*parts_, options);
+  }
+
+  RunResult run(const std::string& script, RunOptions options = {}) {
+    options.script = script;
+    return sandbox_->run(options);
+  }
+  std::string kept(const std::string& script, Backend* sandbox = nullptr) {
+    RunOptions options;
+    options.script = script;
+    options.shell = ShellState::kept;
+    const RunResult result = (sandbox ? sandbox : sandbox_.get())->run(options);
+    return result.stdout_data + result.stderr_data;
+  }
+
+  Store store_;
+  std::unique_ptr<NativeParts> parts_;
+  std::unique_ptr<Backend> sandbox_;
+};
+
+TEST_F(NativeSandbox, RunsScriptsAndPrograms) {
+  const RunResult result = run("echo hello | tr a-z A-Z; echo oops >&2; exit 7");
+  EXPECT_EQ(result.status, RunStatus::exited);
+  EXPECT_EQ(result.exit_code, 7);
+  EXPECT_EQ(result.stdout_data, "HELLO\n");
+  EXPECT_EQ(result.stderr_data, "oops\n");
+  RunOptions program;
+  program.argv = {"cat"};
+  program.stdin_data = std::string(500'000, 'x');
+  EXPECT_EQ(sandbox_->run(program).stdout_data, program.stdin_data);
+}
+
+TEST_F(NativeSandbox, SaysWhyACommandWasNotStarted) {
+  RunOptions missing;
+  missing.argv = {"no-such-program"};
+  RunResult result = sandbox_->run(missing);
+  EXPECT_EQ(result.status, RunStatus::not_started);
+  EXPECT_EQ(result.exit_code, 127);
+  EXPECT_EQ(result.reason, "cannot start no-such-program: No such file or directory");
+  RunOptions nowhere;
+  nowhere.cwd = "nowhere";
+  result = run("true", nowhere);
+  EXPECT_EQ(result.status, RunStatus::not_started);
+  EXPECT_EQ(result.reason, "cannot start bash in /workspace/nowhere: No such file or directory");
+}
+
+TEST_F(NativeSandbox, ATimeLimitEndsAllOfARun) {
+  RunOptions options;
+  options.timeout = std::chrono::milliseconds(200);
+  const RunResult result = run("(setsid sleep 1000 &); echo begun; sleep 1000", options);
+  EXPECT_EQ(result.status, RunStatus::timed_out);
+  EXPECT_EQ(result.exit_code, 124);
+  EXPECT_EQ(result.stdout_data, "begun\n");
+  EXPECT_EQ(result.reason, "the command was stopped at its time limit of 200 ms");
+  EXPECT_EQ(run("ps ax -o args= | grep -c '^sleep'").stdout_data, "0\n");
+}
+
+TEST_F(NativeSandbox, StopAndCancelEndRuns) {
+  std::stop_source stop;
+  RunOptions options;
+  options.stop = stop.get_token();
+  options.output = [&](Stream, std::string_view) { stop.request_stop(); };
+  RunResult result = run("echo up; sleep 1000", options);
+  EXPECT_EQ(result.status, RunStatus::killed);
+  EXPECT_EQ(result.exit_code, 137);
+  RunOptions other;
+  std::promise<void> begun;
+  other.output = [&](Stream, std::string_view) { begun.set_value(); };
+  auto running = std::async(std::launch::async, [&] { return run("echo up; sleep 1000", other); });
+  begun.get_future().wait();
+  sandbox_->cancel();
+  EXPECT_EQ(running.get().status, RunStatus::killed);
+  EXPECT_EQ(run("echo still").stdout_data, "still\n");
+}
+
+TEST_F(NativeSandbox, OutputBeyondTheLimitIsDropped) {
+  RunOptions options;
+  options.output_limit_bytes = 1000;
+  const RunResult result = run("head -c 3000000 /dev/zero", options);
+  EXPECT_EQ(result.stdout_data.size(), 1000U);
+  EXPECT_TRUE(result.stdout_truncated);
+  EXPECT_EQ(result.exit_code, 0);
+}
+
+TEST_F(NativeSandbox, WhatARunLeavesBehindGoesOn) {
+  EXPECT_EQ(run("(while sleep 0.05; do echo noise; done) & echo $! >pid").exit_code, 0);
+  EXPECT_EQ(run("sleep 0.2; kill $(cat pid) && echo was there").stdout_data, "was there\n");
+}
+
+TEST_F(NativeSandbox, MemoryHasALimit) {
+  SandboxOptions small;
+  small.memory_limit_bytes = 64 << 20;
+  sandbox_ = make(small);
+  const RunResult result = run("exec tail /dev/zero");
+  EXPECT_EQ(result.status, RunStatus::signaled);
+  EXPECT_NE(result.reason.find("more memory"), std::string::npos) << result.reason;
+}
+
+TEST_F(NativeSandbox, FilesAreTheSandboxes) {
+  FileBackend& files = sandbox_->files(Account::user);
+  ASSERT_TRUE(files.write("a/b.txt", std::string(300'000, 'y'), 0600).ok());
+  ASSERT_TRUE(files.append("a/b.txt", "end").ok());
+  EXPECT_EQ(run("stat -c '%s %a' a/b.txt; tail -c 3 a/b.txt").stdout_data, "300003 600\nend");
+  EXPECT_EQ(*files.read_range("a/b.txt", 300'000, 10), "end");
+  EXPECT_EQ(files.read("a/b.txt", 1000).error(), Errno::fbig);
+  ASSERT_TRUE(files.make_symlink("/etc/passwd", "link").ok());
+  EXPECT_EQ(files.link_stat("link")->target, "/etc/passwd");
+  EXPECT_EQ(files.stat("link")->kind, FileKind::file);
+  run("touch 1.log 2.log; mkdir -p x/y; touch x/y/3.log; mkfifo pipe");
+  EXPECT_EQ(*files.glob("**/*.log"), (std::vector<std::string>{"1.log", "2.log", "x/y/3.log"}));
+  EXPECT_FALSE(files.read("pipe", 100).ok());  // and does not wait
+  EXPECT_EQ(files.read("nowhere", 1).error(), Errno::noent);
+  ASSERT_TRUE(files.remove_all("x").ok());
+  EXPECT_EQ(files.stat("x").error(), Errno::noent);
+  EXPECT_EQ(files.list(".")->front().name, "1.log");
+}
+
+TEST_F(NativeSandbox, FilesHaveOwnersPathsAndAttributes) {
+  FileBackend& files = sandbox_->files(Account::user);
+  ASSERT_TRUE(files.write("a/b", "x", 0600).ok());
+  ASSERT_TRUE(files.make_symlink("a/b", "link").ok());
+  EXPECT_EQ(*files.resolve("./a/../link"), "/workspace/a/b");
+  EXPECT_EQ(files.resolve("nowhere").error(), Errno::noent);
+  EXPECT_EQ(files.stat("link")->user, 0U);
+  EXPECT_EQ(std::to_string(files.stat("a/b")->inode) + "\n", run("stat -c %i a/b").stdout_data);
+  EXPECT_EQ(files.set_attribute("a/b", "trusted.x", "1").error(), Errno::notsup);
+  const Result<void> set = files.set_attribute("link", "user.colour", std::string("a\0b", 3));
+  if (!set) GTEST_SKIP() << "files in memory have no attributes before Linux 6.6";
+  EXPECT_EQ(files.attributes("a/b")->at("user.colour"), std::string("a\0b", 3));
+  ASSERT_TRUE(files.remove_attribute("a/b", "user.colour").ok());
+  EXPECT_TRUE(files.attributes("a/b")->empty());
+  EXPECT_EQ(files.remove_attribute("a/b", "user.colour").error(), Errno::nodata);
+}
+
+TEST_F(NativeSandbox, RootIsAtHomeElsewhere) {
+  ASSERT_TRUE(sandbox_->files(Account::root).write("mine", "1", 0600).ok());
+  RunOptions as_root;
+  as_root.account = Account::root;
+  EXPECT_EQ(run("pwd; echo $HOME $USER; cat mine", as_root).stdout_data, "/root\n/root root\n1");
+  SandboxOptions user;
+  user.user = "1000:1001";
+  user.home = "/home/somebody";
+  sandbox_ = make(user);
+  EXPECT_EQ(run("id -u; id -g; pwd; touch f && echo ok").stdout_data,
+            "1000\n1001\n/home/somebody\nok\n");
+  const RunResult refused = run("true", as_root);
+  EXPECT_EQ(refused.status, RunStatus::not_started);
+  EXPECT_EQ(refused.reason, "cannot start bash: Operation not permitted");
+  user.user = "somebody";
+  EXPECT_THROW((void)make(user), Error);
+}
+
+TEST_F(NativeSandbox, FrozenProcessesStandStill) {
+  std::string pid = run("(while :; do echo x >>ticks; done) >/dev/null 2>&1 & echo $!").stdout_data;
+  pid.pop_back();
+  FileBackend& files = sandbox_->files(Account::user);
+  const auto state = [&] {
+    return files.read("/proc/" + pid + "/stat", 4096)->substr(pid.size() + 8, 1);
+  };
+  sandbox_->freeze();
+  EXPECT_EQ(state(), "T");  // "PID (bash) T ..."
+  const std::uint64_t before = files.stat("ticks")->size_bytes;
+  sandbox_->thaw();
+  while (files.stat("ticks")->size_bytes <= before) continue;
+  EXPECT_NE(state(), "T");
+}
+
+// The file server has no more rights than the guest: it is no way into pid 1.
+TEST_F(NativeSandbox, FilesReachNoFurtherThanTheGuest) {
+  FileBackend& files = sandbox_->files(Account::user);
+  EXPECT_FALSE(files.write("/proc/1/mem", "x", 0600).ok());
+  EXPECT_FALSE(files.read("/proc/1/environ", 1000).ok());
+  EXPECT_FALSE(files.write("/proc/sys/kernel/hostname", "x", 0600).ok());
+}
+
+TEST_F(NativeSandbox, TheKeptShellKeepsItsState) {
+  kept(
+      "cd /tmp; x=1; declare -A map=([a]='b c'); f() { echo \"f $1\"; }; alias hi='echo hi'; "
+      "shopt -s nullglob; set -u; trap 'echo got it' USR1");
+  EXPECT_EQ(kept("pwd; echo $x ${map[a]}; f 2; hi; kill -USR1 $$; echo *.none"),
+            "/tmp\n1 b c\nf 2\nhi\ngot it\n\n");
+  EXPECT_EQ(kept("y=before; exit 3"), "");
+  EXPECT_EQ(kept("echo $y"), "before\n");
+  EXPECT_EQ(kept("y=lost; kill -9 $$"), "");
+  EXPECT_EQ(kept("echo $y"), "before\n");
+  RunOptions once;
+  once.script = "echo $ONCE";
+  once.shell = ShellState::kept;
+  once.environment = {{"ONCE", "it's"}};
+  EXPECT_EQ(sandbox_->run(once).stdout_data, "it's\n");
+  EXPECT_EQ(kept("set +u; echo \"[$ONCE]\""), "[]\n");
+  sandbox_->set_environment("LATER", "now");
+  EXPECT_EQ(kept("echo $LATER"), "now\n");
+  sandbox_->restart_shell();
+  EXPECT_EQ(kept("pwd; echo \"[$x]\""), "/workspace\n[]\n");
+}
+
+TEST_F(NativeSandbox, AForkGoesOnFromHere) {
+  kept("echo one >file; x=parent");
+  const std::unique_ptr<Backend> twin = sandbox_->fork();
+  EXPECT_EQ(kept("cat file; echo $x; echo two >file; x=twin", twin.get()), "one\nparent\n");
+  EXPECT_EQ(kept("cat file; echo $x"), "one\nparent\n");
+}
+
+TEST_F(NativeSandbox, PythonKeepsItsNames) {
+  if (!native::test_image_has_python()) GTEST_SKIP() << "this machine has no python3";
+  EXPECT_EQ(sandbox_->run_python("x = 20\nprint(x + 1)", {}).stdout_data, "21\n");
+  RunResult result = sandbox_->run_python("print(x); 1/0", {});
+  EXPECT_EQ(result.stdout_data, "20\n");
+  EXPECT_NE(result.stderr_data.find("ZeroDivisionError"), std::string::npos);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(sandbox_->run_python("import sys; sys.exit(4)", {}).exit_code, 4);
+  result = sandbox_->run_python("while True: pass", {.timeout = std::chrono::milliseconds(200)});
+  EXPECT_EQ(result.status, RunStatus::timed_out);
+  EXPECT_EQ(sandbox_->run_python("print('x' in dir())", {}).stdout_data, "False\n");
+  EXPECT_EQ(sandbox_->run_python("print('y' * 300000)", {}).stdout_data.size(), 300'001U);
+  const std::unique_ptr<Backend> twin = sandbox_->fork();
+  result = twin->run_python("print(1)", {});
+  EXPECT_EQ(result.stdout_data, "1\n");
+  EXPECT_NE(result.reason.find("began anew"), std::string::npos);
+}
+
+TEST_F(NativeSandbox, ALiveRunHasATerminal) {
+  LiveRunOptions options;
+  options.command.script = "tty >/dev/null && stty size; read line; echo got $line";
+  options.terminal = TerminalSize{.rows = 11, .columns = 22};
+  const auto live = sandbox_->start(options);
+  ASSERT_TRUE(live->write_all("hi\r").ok());
+  const std::optional<RunResult> result = live->wait_for(std::nullopt);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_NE(result->stdout_data.find("11 22"), std::string::npos) << result->stdout_data;
+  EXPECT_NE(result->stdout_data.find("got hi"), std::string::npos) << result->stdout_data;
+}
+
+TEST_F(NativeSandbox, ALiveRunWithoutOneHasStreams) {
+  LiveRunOptions options;
+  options.command.script = "cat; echo end >&2; exit 5";
+  const auto live = sandbox_->start(options);
+  const std::string text(3'000'000, 'z');
+  ASSERT_TRUE(live->write_all(text).ok());
+  live->close_input();
+  const std::optional<RunResult> result = live->wait_for(std::nullopt);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->stdout_data.size(), text.size());
+  EXPECT_EQ(result->stderr_data, "end\n");
+  EXPECT_EQ(result->exit_code, 5);
+}
+
+TEST_F(NativeSandbox, ALiveRunKnowsItsProcess) {
+  LiveRunOptions options;
+  options.command.script = "echo $$; exec cat";
+  const auto live = sandbox_->start(options);
+  const int pid = live->pid();
+  live->close_input();
+  EXPECT_EQ(live->wait_for(std::nullopt)->stdout_data, std::to_string(pid) + "\n");
+  options.command.cwd = "/nowhere";
+  EXPECT_EQ(sandbox_->start(options)->pid(), 0);
+}
+
+TEST_F(NativeSandbox, ALiveRunMayLastAsLongAsItsStreams) {
+  LiveRunOptions options;
+  options.end = LiveRunOptions::End::of_streams;
+  options.command.script = "(read line <gate; echo late) & exit 3";
+  run("mkfifo gate");
+  const auto live = sandbox_->start(options);
+  EXPECT_FALSE(live->wait_for(std::chrono::milliseconds(100)).has_value());
+  run("echo now >gate");
+  const std::optional<RunResult> result = live->wait_for(std::nullopt);
+  EXPECT_EQ(result->stdout_data, "late\n");
+  EXPECT_EQ(result->exit_code, 3);
+  const auto other = sandbox_->start(options);
+  EXPECT_FALSE(other->wait_for(std::chrono::milliseconds(100)).has_value());
+  other->kill();
+  EXPECT_EQ(other->wait_for(std::nullopt)->stdout_data, "");
+}
+
+TEST_F(NativeSandbox, RefusesWhatItHasNot) {
+  SandboxOptions network;
+  network.network.allow = {"example.com"};
+  EXPECT_THROW((void)make(network), Error);
+  SandboxOptions packages;
+  packages.packages = {"numpy"};
+  EXPECT_THROW((void)make(packages), Error);
+  EXPECT_THROW((void)sandbox_->wasm(), Error);
+  EXPECT_THROW(sandbox_->set_network_rules({"example.com"}), Error);
+  SandboxOptions none;
+  none.engine = EngineKind::native_linux;
+  none.image = "not-there";
+  EXPECT_THROW((void)make_native_backend(*parts_, none), Error);
+}
+
+TEST_F(NativeSandbox, HasNoNetworkButItsOwn) {
+  EXPECT_NE(run("exec 3<>/dev/tcp/192.0.2.1/80").exit_code, 0);
+  EXPECT_EQ(run("id -u; hostname 2>/dev/null || uname -n").stdout_data, "0\ncloche\n");
+}
+
+}  // namespace
+}  // namespace cloche::sandbox

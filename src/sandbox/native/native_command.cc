@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/native/native_command.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/write_fully.h"
+#include "native/host/patience.h"
+
+namespace cloche::sandbox {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int status_timed_out = 124, status_killed = 137;
+constexpr int status_not_executable = 126, status_not_found = 127;
+// What a command has left behind and still writes, such as the tee of `exec > >(tee log)`.
+constexpr std::chrono::milliseconds settle_quiet{5}, settle_most{50};
+constexpr std::size_t piece_bytes = 64 << 10;
+constexpr int last_pieces = 16;  // what a pipe holds at its end
+constexpr std::size_t most_side_bytes = 16 << 20;
+
+Result<std::pair<UniqueFd, UniqueFd>> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno_from_host(errno);
+  return std::pair(UniqueFd(ends[0]), UniqueFd(ends[1]));
+}
+
+// Read-only for good: what a guest could add to it would count for nobody.
+Result<UniqueFd> sealed_file(std::string_view text) {
+  UniqueFd file(::memfd_create("cloche", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file || !write_fully(file.get(), text) ||
+      ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) !=
+          0)
+    return errno_from_host(errno);
+  (void)::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
+// A reader that is gone is an error here, and no signal for this process.
+ssize_t write_quietly(int fd, std::string_view bytes) {
+  sigset_t broken{}, before{};
+  sigemptyset(&broken);
+  sigaddset(&broken, SIGPIPE);
+  (void)::pthread_sigmask(SIG_BLOCK, &broken, &before);
+  const ssize_t done = ::write(fd, bytes.data(), bytes.size());
+  const int error = errno;
+  const timespec at_once{};
+  if (done < 0 && error == EPIPE && sigismember(&before, SIGPIPE) == 0)
+    (void)::sigtimedwait(&broken, nullptr, &at_once);
+  (void)::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return done;
+}
+
+void set_nonblocking(const UniqueFd& fd) {
+  (void)::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
+}
+
+}  // namespace
+
+RunResult native_not_started(const std::string& program, const std::string& directory,
+                             warden::Step step, int error) {
+  RunResult result;
+  result.status = RunStatus::not_started;
+  const bool is_folder = step == warden::Step::directory;
+  result.exit_code = error == ENOENT && !is_folder ? status_not_found : status_not_executable;
+  result.reason = fmt::format("cannot start {}{}: {}", program, is_folder ? " in " + directory : "",
+                              std::strerror(error));
+  return result;
+}
+
+NativeCommand::NativeCommand(native::Box& box, Plan plan) : box_(box), plan_(std::move(plan)) {
+  wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  std::vector<int> files;
+  std::vector<UniqueFd> theirs;
+  Result<void> opened = plan_.spec.terminal ? Result<void>() : open_streams(files, theirs);
+  if (plan_.refusal != 0) opened = errno_from_host(plan_.refusal);
+  if (opened && wake_) {
+    plan_.spec.files = files;
+    Result<std::unique_ptr<native::Command>> command = box_.start(plan_.spec);
+    if (command) {
+      command_ = *std::move(command);
+      return;
+    }
+    opened = command.error();
+  }
+  const int error = opened ? EMFILE : static_cast<int>(opened.error());
+  result_ = native_not_started(plan_.spec.arguments.front(), plan_.spec.directory,
+                               warden::Step::program, error);
+  phase_ = Phase::over;
+}
+
+NativeCommand::~NativeCommand() = default;
+
+Result<void> NativeCommand::open_streams(std::vector<int>& files, std::vector<UniqueFd>& theirs) {
+  CLOCHE_ASSIGN(auto in, make_pipe());
+  CLOCHE_ASSIGN(auto out, make_pipe());
+  CLOCHE_ASSIGN(auto err, make_pipe());
+  files = {in.first.get(), out.second.get(), err.second.get()};
+  if (plan_.side_input) {
+    CLOCHE_ASSIGN(UniqueFd side_in, sealed_file(*plan_.side_input));
+    CLOCHE_ASSIGN(auto side_out, make_pipe());
+    files.insert(files.end(), {side_in.get(), side_out.second.get()});
+    theirs.push_back(std::move(side_in));
+    theirs.push_back(std::move(side_out.second));
+    side_ = {std::move(side_out.first), Stream::out};
+    set_nonblocking(side_.fd);
+  }
+  theirs.push_back(std::move(in.first));
+  theirs.push_back(std::move(out.second));
+  theirs.push_back(std::move(err.second));
+  input_ = std::move(in.second);
+  set_nonblocking(input_);
+  out_ = {std::move(out.first), Stream::out};
+  err_ = {std::move(err.first), Stream::err};
+  set_nonblocking(out_.fd);
+  set_nonblocking(err_.fd);
+  if (!plan_.is_live && plan_.input.empty() && plan_.input_fd < 0) input_.reset();
+  return {};
+}
+
+void NativeCommand::wake() noexcept {
+  const std::uint64_t one = 1;
+  (void)!::write(wake_.get(), &one, sizeof one);
+}
+
+RunResult NativeCommand::wait() {
+  while (step()) continue;
+  conclude();
+  return std::move(result_);
+}
+
+int NativeCommand::patience_ms() const {
+  std::optional<Clock::time_point> until;
+  if (phase_ == Phase::settling || asked_to_end_) {
+    until = phase_end_;
+  } else if (plan_.timeout.count() > 0) {
+    until = begin_ + plan_.timeout;
+  }
+  if (!until) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now());
+  const std::int64_t most =
+      phase_ == Phase::settling ? settle_quiet.count() : std::int64_t{3'600'000};
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, most));
+}
+
+// One wait and what came of it. False: there is nothing more to wait for.
+bool NativeCommand::step() {
+  if (phase_ == Phase::over) return false;
+  std::array<pollfd, 7> waiting{};
+  const auto watch = [&](std::size_t place, int fd, short events) {
+    waiting[place] = {.fd = fd, .events = events, .revents = 0};
+  };
+  watch(0, command_->channel(), POLLIN);
+  watch(1, out_.fd.get(), POLLIN);
+  watch(2, err_.fd.get(), POLLIN);
+  watch(3, wake_.get(), POLLIN);
+  {
+    const std::lock_guard lock(mutex_);
+    const bool has_input = !plan_.input.empty() || starved_;
+    watch(4, has_input ? input_.get() : -1, POLLOUT);
+    const bool wants_input = plan_.input_fd >= 0 && plan_.input.empty() && input_;
+    watch(5, wants_input ? plan_.input_fd : -1, POLLIN);
+  }
+  watch(6, side_.fd.get(), POLLIN);
+  const int ready = ::poll(waiting.data(), waiting.size(), patience_ms());
+  if (ready < 0 && errno != EINTR) return false;
+  if (ready <= 0) {
+    give_up_waiting();
+    return phase_ != Phase::over;
+  }
+  std::uint64_t count = 0;
+  if (waiting[3].revents != 0) (void)!::read(wake_.get(), &count, sizeof count);
+  if (waiting[1].revents != 0) (void)read_from(out_);
+  if (waiting[2].revents != 0) (void)read_from(err_);
+  if (waiting[4].revents != 0 || waiting[5].revents != 0) {
+    feed();
+  }
+  if (waiting[6].revents != 0) (void)read_from(side_);
+  if (waiting[0].revents != 0 && is_waiting()) hear();
+  if (phase_ == Phase::left_behind && !out_.fd && !err_.fd) phase_ = Phase::over;
+  if (phase_ == Phase::settling && ((!out_.fd && !err_.fd) || Clock::now() >= phase_end_))
+    phase_ = Phase::over;
+  return phase_ != Phase::over;
+}
+
+// The time is over, or it is quiet after the end.
+void NativeCommand::give_up_waiting() {
+  if (phase_ == Phase::settling) {
+    phase_ = Phase::over;
+    return;
+  }
+  if (asked_to_end_) {
+    if (Clock::now() < phase_end_) return;
+    box_.end();  // its pid 1 does not answer
+    status_ = status_.value_or(SIGKILL);
+    phase_ = Phase::over;
+    return;
+  }
+  if (plan_.timeout.count() == 0 || Clock::now() < begin_ + plan_.timeout) return;
+  timed_out_ = asked_to_end_ = true;
+  phase_end_ = Clock::now() + native::patience;
+  command_->kill();
+}
+
+void NativeCommand::hear() {
+  for (;;) {
+    const Result<std::optional<warden::Answer>> answer = command_->receive();
+    if (!answer) {  // the box is gone, and the command with it
+      status_ = status_.value_or(SIGKILL);
+      phase_ = Phase::over;
+      return;
+    }
+    if (plan_.on_started && !told_of_start_ && command_->pid() > 0) {
+      told_of_start_ = true;
+      plan_.on_started(command_->pid());
+    }
+    if (!*answer) return;
+    take(**answer);
+    if (!is_waiting()) return;
+  }
+}
+
+void NativeCommand::take(const warden::Answer& answer) {
+  switch (answer.tell) {
+    case warden::Tell::terminal: {
+      out_ = {command_->take_terminal(), Stream::out};
+      set_nonblocking(out_.fd);
+      const std::lock_guard lock(mutex_);
+      input_.reset(::fcntl(out_.fd.get(), F_DUPFD_CLOEXEC, 0));
+      starved_ = true;  // what was to be typed before
+      return;
+    }
+    case warden::Tell::not_started:
+      result_ = native_not_started(plan_.spec.arguments.front(), plan_.spec.directory, answer.step,
+                                   answer.value);
+      phase_ = Phase::over;
+      return;
+    case warden::Tell::ended:
+      status_ = answer.value;
+      memory_exceeded_ = answer.memory_exceeded;
+      if (asked_to_end_ && !killed_) return;  // the rest of it, too
+      if (plan_.until_streams_end && WIFEXITED(answer.value) && !killed_) {
+        phase_ = Phase::left_behind;
+        return;
+      }
+      settle();
+      return;
+    case warden::Tell::killed: settle(); return;
+    case warden::Tell::started:
+    case warden::Tell::answer: return;
+  }
+}
+
+void NativeCommand::settle() {
+  phase_ = Phase::settling;
+  phase_end_ = Clock::now() + settle_most;
+}
+
+// False: there was nothing.
+bool NativeCommand::read_from(Source& source) {
+  std::array<char, piece_bytes> piece;
+  const ssize_t got = ::read(source.fd.get(), piece.data(), piece.size());
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (got <= 0) {  // EIO of a terminal that nobody has open
+    source.fd.reset();
+    return false;
+  }
+  const std::string_view bytes(piece.data(), static_cast<std::size_t>(got));
+  if (&source == &side_) {
+    side_too_long_ |= bytes.size() > most_side_bytes - side_output_.size();
+    if (!side_too_long_) side_output_ += bytes;
+  } else {
+    pass_on(source.stream, bytes);
+  }
+  return true;
+}
+
+void NativeCommand::pass_on(Stream stream, std::string_view bytes) {
+  if (plan_.output) return plan_.output(stream, bytes);
+  std::string& kept = stream == Stream::out ? result_.stdout_data : result_.stderr_data;
+  const std::uint64_t room = plan_.output_limit_bytes - kept.size();
+  kept += bytes.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(room, bytes.size())));
+  (stream == Stream::out ? result_.stdout_truncated : result_.stderr_truncated) |=
+      bytes.size() > room;
+}
+
+void NativeCommand::feed() {
+  bool has_room = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!input_) return;
+    if (plan_.input.empty() && plan_.is_live) {
+      has_room = std::exchange(starved_, false);
+    } else {
+      feed_from_plan();
+    }
+  }
+  if (has_room && plan_.on_room) plan_.on_room();
+}
+
+// With the lock.
+void NativeCommand::feed_from_plan() {
+  if (plan_.input.empty() && plan_.input_fd >= 0) {
+    std::array<char, piece_bytes> piece;
+    const ssize_t got = ::read(plan_.input_fd, piece.data(), piece.size());
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got <= 0) {
+      plan_.input_fd = -1;
+      input_.reset();
+      return;
+    }
+    plan_.input.assign(piece.data(), static_cast<std::size_t>(got));
+  }
+  const ssize_t done = write_quietly(input_.get(), plan_.input);
+  if (done < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (done > 0) plan_.input.erase(0, static_cast<std::size_t>(done));
+  if (done >= 0 && (!plan_.input.empty() || plan_.input_fd >= 0 || plan_.is_live)) return;
+  plan_.input.clear();
+  plan_.input_fd = -1;
+  input_.reset();
+}
+
+void NativeCommand::conclude() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    input_.reset();
+  }
+  if (command_) {
+    for (Source* source : {&out_, &err_, &side_}) {
+      for (int i = 0; i < last_pieces && source->fd && read_from(*source); ++i) continue;
+    }
+    std::vector<int> left;
+    for (const Source* source : {&out_, &err_}) {
+      if (source->fd && !plan_.spec.terminal) left.push_back(source->fd.get());
+    }
+    box_.drain(left);
+  }
+  if (result_.status == RunStatus::not_started) return;
+  result_.duration = Clock::now() - begin_;
+  const int status = status_.value_or(SIGKILL);
+  if (timed_out_) {
+    result_.status = RunStatus::timed_out;
+    result_.exit_code = status_timed_out;
+    result_.reason =
+        fmt::format("the command was stopped at its time limit of {} ms", plan_.timeout.count());
+  } else if (WIFEXITED(status)) {
+    result_.exit_code = WEXITSTATUS(status);
+  } else {
+    result_.signal = WTERMSIG(status);
+    result_.exit_code = killed_ ? status_killed : 128 + result_.signal;
+    result_.status = killed_ ? RunStatus::killed : RunStatus::signaled;
+    result_.reason =
+        killed_ ? "the command was cancelled"
+        : memory_exceeded_
+            ? fmt::format(
+                  "the command was ended by signal {}: it took more memory than the sandbox "
+                  "has",
+                  result_.signal)
+            : fmt::format("the command was ended by signal {}", result_.signal);
+  }
+}
+
+Result<std::size_t> NativeCommand::write(std::string_view bytes) {
+  const std::lock_guard lock(mutex_);
+  if (ended_ || (!input_ && !plan_.spec.terminal)) return Errno::pipe;
+  std::size_t taken = 0;
+  while (taken < bytes.size() && input_ && plan_.input.empty()) {
+    const ssize_t done = write_quietly(input_.get(), bytes.substr(taken));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0 && errno != EAGAIN) return Errno::pipe;
+    if (done <= 0) break;
+    taken += static_cast<std::size_t>(done);
+  }
+  if (taken == bytes.size()) return taken;
+  starved_ = true;
+  wake();
+  return taken;
+}
+
+bool NativeCommand::starved() {
+  const std::lock_guard lock(mutex_);
+  return starved_ && !ended_;
+}
+
+void NativeCommand::close_input() {
+  constexpr std::string_view end_of_file("\004");
+  if (plan_.spec.terminal) {
+    (void)write(end_of_file);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  input_.reset();
+  starved_ = false;
+}
+
+void NativeCommand::resize(const TerminalSize& size) {
+  const std::lock_guard lock(mutex_);
+  if (!input_ || !plan_.spec.terminal) return;
+  const winsize window{size.rows, size.columns, size.width_pixels, size.height_pixels};
+  (void)::ioctl(input_.get(), TIOCSWINSZ, &window);
+}
+
+Result<void> NativeCommand::signal(int number) {
+  if (number < 1 || number > 64) return Errno::inval;
+  const std::lock_guard lock(mutex_);
+  if (!command_ || ended_) return Errno::srch;
+  command_->signal(number);
+  return {};
+}
+
+void NativeCommand::hang_up() {
+  if (!plan_.spec.terminal) close_input();
+  (void)signal(SIGHUP);
+}
+
+std::optional<std::string> NativeCommand::take_side_output() {
+  return side_too_long_ ? std::nullopt : std::optional(std::move(side_output_));
+}
+
+void NativeCommand::kill() {
+  if (!command_) return;
+  killed_ = true;
+  command_->kill();
+}
+
+}  // namespace cloche::sandbox

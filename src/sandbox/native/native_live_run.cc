@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/native/native_live_run.h"
+
+#include <condition_variable>
+#include <thread>
+#include <utility>
+
+namespace cloche::sandbox {
+namespace {
+
+// How long a command whose terminal or input is gone may take to end by itself.
+constexpr std::chrono::milliseconds farewell{500};
+
+class NativeLiveRun final : public LiveRunState {
+ public:
+  NativeLiveRun(NativeBackend& sandbox, LiveRunOptions options)
+      : sandbox_(sandbox),
+        options_(std::move(options)),
+        cancellations_(sandbox.cancellations()),
+        command_(sandbox.box(), plan()),
+        thread_([this] { drive(); }) {}
+
+  ~NativeLiveRun() override {
+    command_.hang_up();
+    if (!wait_for(farewell)) kill();
+    thread_.join();
+  }
+  NativeLiveRun(const NativeLiveRun&) = delete;
+  NativeLiveRun& operator=(const NativeLiveRun&) = delete;
+
+  Result<std::size_t> write(std::string_view bytes) override { return command_.write(bytes); }
+
+  Result<void> write_all(std::string_view bytes) override {
+    while (!bytes.empty()) {
+      CLOCHE_ASSIGN(const std::size_t taken, command_.write(bytes));
+      bytes.remove_prefix(taken);
+      if (bytes.empty()) break;
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return result_ || !command_.starved(); });
+      if (result_) return Errno::pipe;
+    }
+    return {};
+  }
+
+  void close_input() override { command_.close_input(); }
+  void resize(const TerminalSize& size) override { command_.resize(size); }
+  Result<void> signal(int number) override { return command_.signal(number); }
+  void kill() override { command_.kill(); }
+
+  int pid() noexcept override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return pid_.has_value(); });
+    return *pid_;
+  }
+
+  std::optional<RunResult> wait_for(std::optional<std::chrono::milliseconds> limit) override {
+    std::unique_lock lock(mutex_);
+    const auto ended = [this] { return result_.has_value(); };
+    if (!limit) {
+      changed_.wait(lock, ended);
+    } else if (!changed_.wait_for(lock, *limit, ended)) {
+      return std::nullopt;
+    }
+    return result_;
+  }
+
+ private:
+  NativeCommand::Plan plan() {
+    RunOptions& run = options_.command;
+    if (options_.terminal) run.environment.try_emplace("TERM", options_.terminal_type);
+    NativeCommand::Plan plan;
+    plan.spec = sandbox_.spec_of(run);
+    plan.refusal = sandbox_.refusal_of(run.account);
+    if (run.script.empty() && run.argv.empty()) plan.spec.arguments = {"bash", "-l"};
+    if (options_.terminal) {
+      const TerminalSize& size = *options_.terminal;
+      plan.spec.terminal =
+          warden::TerminalShape{size.rows, size.columns, size.width_pixels, size.height_pixels};
+    }
+    plan.input = run.stdin_data;
+    plan.is_live = true;
+    plan.until_streams_end = options_.end == LiveRunOptions::End::of_streams && !options_.terminal;
+    plan.timeout = run.timeout.value_or(std::chrono::milliseconds(0));
+    plan.output_limit_bytes = run.output_limit_bytes;
+    plan.output = run.output;
+    plan.spec.tells_start = true;
+    plan.on_started = [this](int pid) { set_pid(pid); };
+    plan.on_room = [this] {
+      if (options_.on_room) options_.on_room();
+      const std::lock_guard lock(mutex_);
+      changed_.notify_all();  // write_all waits there
+    };
+    return plan;
+  }
+
+  void drive() {
+    RunResult result = command_.wait();
+    set_pid(0);  // unless it was started
+    if (result.status == RunStatus::signaled && sandbox_.cancelled_since(cancellations_)) {
+      result.status = RunStatus::killed;
+      result.reason = "the command was cancelled";
+    }
+    if (options_.on_end) options_.on_end(result);
+    const std::lock_guard lock(mutex_);
+    result_ = std::move(result);
+    changed_.notify_all();
+  }
+
+  void set_pid(int pid) {
+    const std::lock_guard lock(mutex_);
+    if (!pid_) pid_ = pid;
+    changed_.notify_all();
+  }
+
+  NativeBackend& sandbox_;
+  LiveRunOptions options_;
+  const std::uint64_t cancellations_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<int> pid_;           // once it is known
+  std::optional<RunResult> result_;  // once it has ended
+  NativeCommand command_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<LiveRunState> make_native_live_run(NativeBackend& sandbox, LiveRunOptions options) {
+  return std::make_unique<NativeLiveRun>(sandbox, std::move(options));
+}
+
+}  // namespace cloche::sandbox

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// NativeShell: the kept shell of a native sandbox. Each script has a bash of its own, which begins
+// with the state that the one before has left: variables, functions, options, aliases, traps and the
+// folder, as a script that bash itself has written. So a shell that is killed leaves the state as it
+// was, and a fork has it too.
+//
+// What such a script cannot say begins anew: the table of jobs, open descriptors, $$ and history.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "cloche/run.h"
+
+namespace cloche::sandbox {
+
+class NativeBackend;
+
+class NativeShell {
+ public:
+  explicit NativeShell(NativeBackend& sandbox) : sandbox_(sandbox) {}
+  NativeShell(const NativeShell&) = delete;
+  NativeShell& operator=(const NativeShell&) = delete;
+
+  // Runs queue.
+  RunResult run(const RunOptions& options);
+  // The next run has no state. Waits for the one in progress.
+  void restart();
+  // The variable has this value in the next run, whatever the shell had.
+  void set_variable(const std::string& name, const std::string& value);
+  void go_on_from(NativeShell& other);
+
+ private:
+  std::string preamble(const RunOptions& options);
+
+  NativeBackend& sandbox_;
+  std::mutex mutex_;      // one run at a time
+  std::string state_;     // under mutex_
+  std::mutex set_mutex_;  // of what follows
+  std::map<std::string, std::string> set_;
+};
+
+}  // namespace cloche::sandbox

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of a WebAssembly sandbox: its file system, under the kernel lock.
+#pragma once
+
+#include "sandbox/backend.h"
+
+namespace cloche::sandbox {
+
+class WasmFiles final : public FileBackend {
+ public:
+  WasmFiles(SandboxState& state, Account account) : state_(state), account_(account) {}
+
+  Result<std::string> read(std::string_view path, std::uint64_t limit_bytes) override;
+  Result<std::string> read_range(std::string_view path, std::uint64_t offset,
+                                 std::size_t size_bytes) override;
+  Result<void> write(std::string_view path, std::string_view content, std::uint32_t mode) override;
+  Result<void> append(std::string_view path, std::string_view content) override;
+  Result<std::unique_ptr<OpenFileBackend>> open(std::string_view path, OpenMode mode,
+                                                std::uint32_t permissions) override;
+  Result<std::vector<FileInfo>> list(std::string_view path) override;
+  Result<FileInfo> stat(std::string_view path) override;
+  Result<FileInfo> link_stat(std::string_view path) override;
+  Result<void> make_directory(std::string_view path) override;
+  Result<void> make_directories(std::string_view path) override;
+  Result<void> remove(std::string_view path) override;
+  Result<void> remove_all(std::string_view path) override;
+  Result<void> rename(std::string_view from, std::string_view to) override;
+  Result<void> change_mode(std::string_view path, std::uint32_t mode) override;
+  Result<void> set_times(std::string_view path, std::int64_t accessed_ns,
+                         std::int64_t modified_ns) override;
+  Result<void> make_symlink(std::string_view target, std::string_view path) override;
+  Result<std::string> resolve(std::string_view path) override;
+  Result<std::map<std::string, std::string>> attributes(std::string_view path) override;
+  Result<void> set_attribute(std::string_view path, std::string_view name,
+                             std::string_view value) override;
+  Result<void> remove_attribute(std::string_view path, std::string_view name) override;
+  Result<std::vector<std::string>> glob(std::string_view pattern) override;
+
+ private:
+  SandboxState& state_;
+  const Account account_;
+};
+
+}  // namespace cloche::sandbox

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/file_info.h"
+#include "sandbox/sandbox_state.h"
+#include "sandbox/wasm_files.h"
+#include "vfs/checked_operations.h"
+
+namespace cloche::sandbox {
+namespace {
+
+constexpr std::int64_t ns_per_s = 1'000'000'000;
+
+vfs::Timestamp timestamp_of(std::int64_t ns) {
+  std::int64_t seconds = ns / ns_per_s;
+  std::int64_t rest = ns % ns_per_s;
+  if (rest < 0) {
+    rest += ns_per_s;
+    --seconds;
+  }
+  return {seconds, static_cast<std::uint32_t>(rest)};
+}
+
+// The node's handle is touched, and let go of, under the kernel lock.
+class WasmOpenFile final : public OpenFileBackend {
+ public:
+  WasmOpenFile(SandboxState& state, vfs::Credentials user, std::unique_ptr<vfs::NodeIo> io)
+      : state_(state), user_(std::move(user)), io_(std::move(io)) {}
+  ~WasmOpenFile() override {
+    const std::lock_guard lock(mutex());
+    io_.reset();
+  }
+
+  Result<std::string> read(std::uint64_t offset, std::size_t size_bytes) override;
+  Result<void> write(std::uint64_t offset, std::string_view data) override;
+  Result<void> append(std::string_view data) override;
+  Result<void> truncate(std::uint64_t size_bytes) override;
+  Result<void> change_mode(std::uint32_t mode) override;
+  Result<void> set_times(std::int64_t accessed_ns, std::int64_t modified_ns) override;
+  Result<FileInfo> stat() override;
+
+ private:
+  std::mutex& mutex() const { return state_.kernel().mutex(); }
+
+  SandboxState& state_;
+  vfs::Credentials user_;
+  std::unique_ptr<vfs::NodeIo> io_;
+};
+
+Result<std::string> WasmOpenFile::read(std::uint64_t offset, std::size_t size_bytes) {
+  const std::lock_guard lock(mutex());
+  CLOCHE_ASSIGN(const vfs::Stat stat, io_->stat());
+  const std::uint64_t left = stat.size - std::min(stat.size, offset);
+  std::string content(static_cast<std::size_t>(std::min<std::uint64_t>(left, size_bytes)), '\0');
+  std::size_t got = 0;
+  while (got < content.size()) {
+    CLOCHE_ASSIGN(const std::size_t count,
+                  io_->read(offset + got, std::as_writable_bytes(std::span(content)).subspan(got)));
+    if (count == 0) break;
+    got += count;
+  }
+  content.resize(got);
+  return content;
+}
+
+Result<void> WasmOpenFile::write(std::uint64_t offset, std::string_view data) {
+  const std::lock_guard lock(mutex());
+  while (!data.empty()) {
+    CLOCHE_ASSIGN(const std::size_t count, io_->write(offset, std::as_bytes(std::span(data))));
+    offset += count;
+    data.remove_prefix(count);
+  }
+  return {};
+}
+
+Result<void> WasmOpenFile::append(std::string_view data) {
+  const std::lock_guard lock(mutex());
+  while (!data.empty()) {
+    CLOCHE_ASSIGN(const vfs::NodeIo::Appended done, io_->append(std::as_bytes(std::span(data))));
+    data.remove_prefix(done.count);
+  }
+  return {};
+}
+
+Result<void> WasmOpenFile::truncate(std::uint64_t size_bytes) {
+  const std::lock_guard lock(mutex());
+  return io_->truncate(size_bytes);
+}
+
+Result<void> WasmOpenFile::change_mode(std::uint32_t mode) {
+  const std::lock_guard lock(mutex());
+  return vfs::chmod(io_->node(), mode, user_);
+}
+
+Result<void> WasmOpenFile::set_times(std::int64_t accessed_ns, std::int64_t modified_ns) {
+  using Kind = vfs::TimeChange::Kind;
+  const std::lock_guard lock(mutex());
+  return vfs::set_times(io_->node(), {Kind::at, timestamp_of(accessed_ns)},
+                        {Kind::at, timestamp_of(modified_ns)}, {}, user_);
+}
+
+Result<FileInfo> WasmOpenFile::stat() {
+  const std::lock_guard lock(mutex());
+  CLOCHE_ASSIGN(const vfs::Stat stat, io_->stat());
+  return info_of({.name = {}, .stat = stat, .target = {}});
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OpenFileBackend>> WasmFiles::open(std::string_view path, OpenMode mode,
+                                                         std::uint32_t permissions) {
+  vfs::Access access = vfs::Access::none;
+  if (has(mode, OpenMode::read)) access = access | vfs::Access::read;
+  if (has(mode, OpenMode::write | OpenMode::truncate)) access = access | vfs::Access::write;
+  const bool creates = has(mode, OpenMode::create);
+  const auto new_mode = creates ? std::optional(permissions) : std::nullopt;
+  const auto existing =
+      creates && has(mode, OpenMode::exclusive) ? vfs::Existing::error : vfs::Existing::fine;
+  return state_.with_files(
+      account_, [&](vfs::PathOperations& ops) -> Result<std::unique_ptr<OpenFileBackend>> {
+        CLOCHE_ASSIGN(std::unique_ptr<vfs::NodeIo> io,
+                      ops.open_file(path, access, new_mode, existing));
+        if (has(mode, OpenMode::truncate)) CLOCHE_TRY(io->truncate(0));
+        return std::make_unique<WasmOpenFile>(state_, ops.user(), std::move(io));
+      });
+}
+
+Result<void> WasmFiles::set_times(std::string_view path, std::int64_t accessed_ns,
+                                  std::int64_t modified_ns) {
+  return state_.with_files(account_, [&](vfs::PathOperations& ops) {
+    return ops.set_times(path, timestamp_of(accessed_ns), timestamp_of(modified_ns));
+  });
+}
+
+}  // namespace cloche::sandbox

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/timers.h"
+
+namespace cloche::session {
+
+Timers::~Timers() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+Timers::Id Timers::at(Time when, std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  const Id id{when, ++last_};
+  waiting_.emplace(id, std::move(work));
+  if (!thread_.joinable()) {
+    thread_ = std::thread([this] { serve(); });
+  } else if (waiting_.begin()->first == id) {
+    changed_.notify_all();
+  }
+  return id;
+}
+
+void Timers::cancel(const Id& id) {
+  std::unique_lock lock(mutex_);
+  if (waiting_.erase(id) > 0 || std::this_thread::get_id() == thread_.get_id()) return;
+  changed_.wait(lock, [&] { return running_ != id || id.number == 0; });
+}
+
+void Timers::serve() {
+  std::unique_lock lock(mutex_);
+  while (!closing_) {
+    if (waiting_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    const auto next = waiting_.begin();
+    if (next->first.when > std::chrono::steady_clock::now()) {
+      const Time when = next->first.when;
+      changed_.wait_until(lock, when);
+      continue;
+    }
+    running_ = next->first;
+    std::function<void()> work = std::move(next->second);
+    waiting_.erase(next);
+    lock.unlock();
+    work();
+    work = nullptr;
+    lock.lock();
+    running_ = {};
+    changed_.notify_all();
+  }
+}
+
+}  // namespace cloche::session

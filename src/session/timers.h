@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Timers: work that is to be done at a time, on one thread that sleeps until then; without any there
+// is no thread. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace cloche::session {
+
+class Timers {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  struct Id {
+    Time when;
+    std::uint64_t number = 0;
+    auto operator<=>(const Id&) const = default;
+  };
+
+  Timers() = default;
+  ~Timers();
+  Timers(const Timers&) = delete;
+  Timers& operator=(const Timers&) = delete;
+
+  // `work` must be quick and must not throw; it may call `at` and `cancel`.
+  Id at(Time when, std::function<void()> work);
+  // From here on the work is not done any more, and is not in progress, but where it calls this
+  // itself. Nothing for one that was done.
+  void cancel(const Id& id);
+
+ private:
+  void serve();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<Id, std::function<void()>> waiting_;
+  std::uint64_t last_ = 0;
+  Id running_;  // number 0: none
+  bool closing_ = false;
+  std::thread thread_;
+};
+
+}  // namespace cloche::session

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packages of others, from the index, each set in a virtual environment of the build folder; a test that cannot have
+them is skipped."""
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+FOLDER = Path(os.environ["CLOCHE_BUILD"], "venvs")
+SOURCE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tests" / "http"))
+
+
+def python_with(*install: str, since: tuple = (3, 9)) -> str:
+    """A Python that has them; `install` are words of pip, one or more lines of them."""
+    if sys.version_info < since:
+        raise unittest.SkipTest(f"they want Python {'.'.join(map(str, since))}")
+    lines = [line.split() for line in install]
+    name = hashlib.sha256(repr((sys.version_info[:2], lines)).encode()).hexdigest()[:16]
+    folder = FOLDER / name
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with open(FOLDER / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / ".whole").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            commands = [[sys.executable, "-m", "venv", str(folder)]]
+            commands += [[str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "--retries", "0",
+                          "--disable-pip-version-check", *words] for words in lines]
+            for command in commands:
+                done = subprocess.run(command, capture_output=True, text=True)
+                if done.returncode:
+                    raise unittest.SkipTest(f"the package index does not give it: {done.stderr.strip()[-300:]}")
+            (folder / ".whole").touch()
+    return str(folder / "bin/python")
+
+
+def run_program(python: str, program: str, **environment: str) -> str:
+    """Runs a program of this folder, with the package `cloche` of the source tree; what it printed."""
+    done = subprocess.run(
+        [python, "-B", str(Path(__file__).with_name(program))], capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(SOURCE / "sdk/python/src"), **environment})
+    if done.returncode:
+        raise AssertionError(f"{program} failed:\n{done.stdout[-6000:]}\n{done.stderr[-6000:]}")
+    return done.stdout

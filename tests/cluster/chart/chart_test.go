@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package chart renders deploy/helm/cloche and holds what comes out against the Kubernetes API: each
+// object is one that it knows, with no field that it does not, and they fit together.
+package chart
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	apps "k8s.io/api/apps/v1"
+	autoscaling "k8s.io/api/autoscaling/v2"
+	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
+	policy "k8s.io/api/policy/v1"
+	"sigs.k8s.io/yaml"
+)
+
+const folder = "../../../deploy/helm/cloche"
+
+// objects of one rendering, by kind and name.
+type objects map[string]interface{}
+
+func render(values string) (objects, error) {
+	chart, err := loader.Load(folder)
+	if err != nil {
+		return nil, err
+	}
+	given, err := chartutil.ReadValues([]byte(values))
+	if err != nil {
+		return nil, err
+	}
+	release := chartutil.ReleaseOptions{Name: "box", Namespace: "agents", IsInstall: true}
+	all, err := chartutil.ToRenderValues(chart, given, release, nil)
+	if err != nil {
+		return nil, err
+	}
+	files, err := engine.Render(chart, all)
+	if err != nil {
+		return nil, err
+	}
+	found := objects{}
+	for name, text := range files {
+		if strings.HasSuffix(name, ".tpl") || strings.HasSuffix(name, "NOTES.txt") {
+			continue
+		}
+		for _, document := range strings.Split(text, "\n---\n") {
+			if err := found.add(document); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
+}
+
+func (found objects) add(document string) error {
+	var head struct {
+		Kind     string
+		Metadata struct{ Name string }
+	}
+	if err := yaml.Unmarshal([]byte(document), &head); err != nil || head.Kind == "" {
+		return err
+	}
+	kinds := map[string]func() interface{}{
+		"ConfigMap":               func() interface{} { return &core.ConfigMap{} },
+		"Deployment":              func() interface{} { return &apps.Deployment{} },
+		"HorizontalPodAutoscaler": func() interface{} { return &autoscaling.HorizontalPodAutoscaler{} },
+		"NetworkPolicy":           func() interface{} { return &networking.NetworkPolicy{} },
+		"PodDisruptionBudget":     func() interface{} { return &policy.PodDisruptionBudget{} },
+		"Service":                 func() interface{} { return &core.Service{} },
+		"ServiceMonitor":          func() interface{} { return &map[string]interface{}{} }, // not of Kubernetes itself
+		"StatefulSet":             func() interface{} { return &apps.StatefulSet{} },
+	}
+	object := kinds[head.Kind]()
+	if err := yaml.UnmarshalStrict([]byte(document), object); err != nil {
+		return err
+	}
+	found[head.Kind+"/"+head.Metadata.Name] = object
+	return nil
+}
+
+const image = "image: {repository: example/cloche}\n"
+
+func mustRender(t *testing.T, values string) objects {
+	t.Helper()
+	found, err := render(image + values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func cellOf(t *testing.T, found objects) (*apps.StatefulSet, core.Container) {
+	t.Helper()
+	set, ok := found["StatefulSet/box"].(*apps.StatefulSet)
+	if !ok {
+		t.Fatalf("no StatefulSet: %v", found)
+	}
+	return set, set.Spec.Template.Spec.Containers[0]
+}
+
+func TestAnImageMustBeNamed(t *testing.T) {
+	if _, err := render(""); err == nil || !strings.Contains(err.Error(), "say image.repository") {
+		t.Fatalf("rendered without an image: %v", err)
+	}
+}
+
+func TestAllPartsAreThere(t *testing.T) {
+	found := mustRender(t, "autoscaling: {enabled: true}\nserviceMonitor: {enabled: true, labels: {team: agents}}\nsshHostKeySecret: keys\n")
+	for _, name := range []string{"StatefulSet/box", "Service/box", "Service/box-cells", "Deployment/box-gateway",
+		"ConfigMap/box-gateway", "PodDisruptionBudget/box", "PodDisruptionBudget/box-gateway", "NetworkPolicy/box-cells",
+		"HorizontalPodAutoscaler/box", "ServiceMonitor/box"} {
+		if found[name] == nil {
+			t.Errorf("no %s", name)
+		}
+	}
+	set, _ := cellOf(t, found)
+	if set.Spec.Replicas != nil {
+		t.Error("the set says how many cells there are, and so does the autoscaler")
+	}
+}
+
+func TestPartsCanBeLeftOut(t *testing.T) {
+	found := mustRender(t, "gateway: {enabled: false}\nnetworkPolicy: {enabled: false}\nstorage: {enabled: false}\n")
+	if len(found) != 4 {
+		t.Errorf("more than the set, its two services and its budget: %v", found)
+	}
+	service := found["Service/box"].(*core.Service)
+	set, _ := cellOf(t, found)
+	for key, value := range service.Spec.Selector {
+		if set.Spec.Template.Labels[key] != value {
+			t.Errorf("the service does not lead to the cells: %v", service.Spec.Selector)
+		}
+	}
+	if len(set.Spec.VolumeClaimTemplates) != 0 {
+		t.Error("storage was not asked for")
+	}
+}
+
+func TestACellHasNoRights(t *testing.T) {
+	set, cell := cellOf(t, mustRender(t, ""))
+	pod := set.Spec.Template.Spec
+	if !*pod.SecurityContext.RunAsNonRoot || *pod.AutomountServiceAccountToken || *cell.SecurityContext.AllowPrivilegeEscalation ||
+		!*cell.SecurityContext.ReadOnlyRootFilesystem || cell.SecurityContext.Capabilities.Drop[0] != "ALL" {
+		t.Errorf("%+v %+v", pod.SecurityContext, cell.SecurityContext)
+	}
+}
+
+// The drain, the notice before it and what is saved after it fit into what Kubernetes waits.
+func TestKubernetesWaitsForTheDrain(t *testing.T) {
+	set, _ := cellOf(t, mustRender(t, "drainSeconds: 90\n"))
+	if *set.Spec.Template.Spec.TerminationGracePeriodSeconds != 120 {
+		t.Errorf("%d s", *set.Spec.Template.Spec.TerminationGracePeriodSeconds)
+	}
+}
+
+func TestEveryVolumeThatIsMountedIsThere(t *testing.T) {
+	set, cell := cellOf(t, mustRender(t, "sshHostKeySecret: keys\n"))
+	there := map[string]bool{}
+	for _, volume := range set.Spec.Template.Spec.Volumes {
+		there[volume.Name] = true
+	}
+	for _, claim := range set.Spec.VolumeClaimTemplates {
+		there[claim.Name] = true
+	}
+	for _, mount := range cell.VolumeMounts {
+		if !there[mount.Name] {
+			t.Errorf("no volume %s", mount.Name)
+		}
+	}
+}
+
+// The options are ones that `cloche serve` takes.
+func TestTheServerTakesTheOptions(t *testing.T) {
+	program := os.Getenv("CLOCHE_PROGRAM")
+	if program == "" {
+		t.Skip("CLOCHE_PROGRAM names no cloche")
+	}
+	_, cell := cellOf(t, mustRender(t, "sshHostKeySecret: keys\nmaxTokenSessions: 5\n"))
+	help, err := exec.Command(program, "serve", "--help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range cell.Args[1:] {
+		if name := strings.SplitN(word, "=", 2)[0]; !bytes.Contains(help, []byte("  "+name+" ")) {
+			t.Errorf("cloche serve has no option %s", name)
+		}
+	}
+}
+
+// What the gateway is set up with is what `cloche route --haproxy` prints for the same cells.
+func TestTheGatewayIsTheOneThatClocheRoutePrints(t *testing.T) {
+	program := os.Getenv("CLOCHE_PROGRAM")
+	if program == "" {
+		t.Skip("CLOCHE_PROGRAM names no cloche")
+	}
+	config := mustRender(t, "cells: 2\n")["ConfigMap/box-gateway"].(*core.ConfigMap).Data["haproxy.cfg"]
+	words := []string{"route", "--haproxy", "--resolve", "--listen", ":8080"}
+	for _, key := range []string{"1", "2"} {
+		words = append(words, "--cell", key+"=box-"+key+".box-cells.agents.svc:8000")
+	}
+	printed, err := exec.Command(program, words...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The first line says which command made it.
+	rest := func(text string) string { return strings.TrimSpace(text[strings.Index(text, "\n"):]) }
+	if rest(config) != rest(string(printed)) {
+		t.Errorf("the chart has\n%s\nand the program prints\n%s", config, printed)
+	}
+}

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The code interpreter of E2B's wire, asked by hand: contexts, cells, what they show, and how they end."""
+import http.client
+import json
+import sys
+import threading
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "http"))
+sys.path.insert(0, str(Path(__file__).parent))
+from e2b_wire_test import Box, WithServer  # noqa: E402
+from server import PATIENCE_S, until  # noqa: E402
+
+PORT = 49999
+
+
+class Interpreter:
+    def __init__(self, box):
+        self.box = box
+
+    def ask(self, method, path, body=None):
+        status, _, content = self.box.server.ask(method, path, body, headers=self.box.headers(PORT))
+        return status, content.decode()
+
+    def json(self, method, path, body=None):
+        status, text = self.ask(method, path, body)
+        assert status == 200, text
+        return json.loads(text)
+
+    def events(self, code, **more):
+        status, text = self.ask("POST", "/execute", {"code": code, "context_id": None, "language": None, "env_vars": None, **more})
+        assert status == 200, text
+        return [json.loads(line) for line in text.splitlines()]
+
+    def run(self, code, **more):
+        """(stdout, stderr, results, error)"""
+        events = self.events(code, **more)
+        assert events[0]["type"] == "number_of_executions" and events[-1] == {"type": "end_of_execution"}, events
+        out, err = ("".join(e["text"] for e in events if e["type"] == kind) for kind in ("stdout", "stderr"))
+        errors = [e for e in events if e["type"] == "error"]
+        assert len(errors) <= 1, errors
+        return out, err, [e for e in events if e["type"] == "result"], errors[0] if errors else None
+
+    def value(self, code, **more):
+        out, err, results, error = self.run(code, **more)
+        assert error is None and len(results) == 1 and results[0]["is_main_result"], (out, err, results, error)
+        return results[0]["text"]
+
+
+class WithBox(WithServer):
+    def setUp(self):
+        self.box = Box(self.server)
+        self.interpreter = Interpreter(self.box)
+
+    def tearDown(self):
+        self.box.rest("DELETE")
+
+
+class Python(WithBox):
+    def test_names_stay_and_the_last_expression_is_the_result(self):
+        run, value = self.interpreter.run, self.interpreter.value
+        self.assertEqual(run("x = 20\nprint('hi')"), ("hi\n", "", [], None))
+        self.assertEqual(value("x + 1"), "21")
+        self.assertEqual(value("_ + 1"), "22")
+        self.assertEqual(value("'text'"), "text")
+        self.assertEqual(run("x;"), ("", "", [], None))
+        self.assertEqual(run("None"), ("", "", [], None))
+        self.assertEqual(run(""), ("", "", [], None))
+        self.assertEqual(value("import asyncio\nawait asyncio.sleep(0, 'awaited')"), "awaited")
+        self.assertEqual(run("import sys\nsys.stderr.write('bad\\n')\nprint('ä€😀', end='')")[:2], ("ä€😀", "bad\n"))
+        counts = [events[0]["execution_count"] for events in (self.interpreter.events("1"), self.interpreter.events("2"))]
+        self.assertEqual(counts[1], counts[0] + 1)
+
+    def test_errors_tell_of_the_cell_alone(self):
+        _, _, results, error = self.interpreter.run("def f():\n    return 1 / 0\nf()")
+        self.assertEqual((results, error["name"], error["value"]), ([], "ZeroDivisionError", "division by zero"))
+        self.assertIn("return 1 / 0", error["traceback"])
+        self.assertEqual(error["traceback"].count("File "), 2)
+        self.assertEqual(self.interpreter.run("def f(:")[3]["name"], "SyntaxError")
+        self.assertEqual(self.interpreter.run("raise SystemExit(3)")[3]["name"], "SystemExit")
+        self.assertEqual(self.interpreter.value("'still ' + 'here'"), "still here")
+
+    def test_what_is_no_python(self):
+        run = self.interpreter.run
+        self.assertEqual(run("!echo $0; pwd\nif True:\n    !echo inner >&2")[:2], ("/bin/bash\n/home/user\n", "inner\n"))
+        self.assertEqual(run("names = !printf 'a\\nb\\n'\nprint(names)\n%cd /tmp\n!pwd")[0], "['a', 'b']\n/tmp\n/tmp\n")
+        self.assertEqual(run("%%bash\necho $((6*7))")[0], "42\n")
+        self.assertEqual(run("%nothing")[3]["name"], "UsageError")
+        self.assertEqual(run("text = '''\n!echo no\n'''\nprint(text)")[0], "\n!echo no\n\n")
+
+    def test_forms_of_values(self):
+        _, _, results, error = self.interpreter.run(
+            "from IPython.display import display, HTML\nimport pandas as pd\ndisplay(HTML('<b>'))\npd.DataFrame({'a': [1, 2]})")
+        self.assertIsNone(error)
+        shown, main = results
+        self.assertEqual((shown["html"], shown["is_main_result"]), ("<b>", False))
+        self.assertEqual((main["data"], main["is_main_result"]), ({"a": [1, 2]}, True))
+        self.assertIn("<table", main["html"])
+        both = "class Both:\n    def _repr_mimebundle_(self, include, exclude):\n        return {'text/latex': '$x$', 'own/kind': 1}\nBoth()"
+        main = self.interpreter.run(both)[2][0]
+        self.assertEqual((main["latex"], main["extra"]), ("$x$", {"own/kind": 1}))
+
+    def test_figures_are_pictures_and_charts(self):
+        plot = "import matplotlib.pyplot as plt\nplt.plot([1, 2], [3, 4], label='a')\nplt.title('T')\nplt.xlabel('time (s)')\n"
+        out, _, results, error = self.interpreter.run(plot + "plt.show()\nprint('after')\nplt.bar(['u', 'v'], [1, 2])\nNone")
+        self.assertIsNone(error)
+        self.assertEqual((out, [r["is_main_result"] for r in results]), ("after\n", [False, False]))
+        line, bar = results
+        self.assertTrue(line["png"].startswith("iVBORw0KGgo"))
+        chart = line["chart"]
+        self.assertEqual((chart["type"], chart["title"], chart["x_label"], chart["x_unit"]), ("line", "T", "time (s)", "s"))
+        self.assertEqual(chart["elements"], [{"label": "a", "points": [[1, 3], [2, 4]]}])
+        self.assertEqual([(e["label"], e["value"]) for e in bar["chart"]["elements"]], [("u", 1), ("v", 2)])
+        more = self.interpreter.run("fig, (a, b) = plt.subplots(1, 2)\na.scatter([1], [2])\nb.pie([1, 3], labels=['x', 'y'])\nfig")[2]
+        self.assertEqual([(r["is_main_result"], r["chart"]["type"]) for r in more], [(True, "superchart")])
+        self.assertEqual([c["type"] for c in more[0]["chart"]["elements"]], ["scatter", "pie"])
+        boxes = self.interpreter.run("plt.boxplot([[1, 2, 3, 4, 10], [2, 3, 4]])\nNone")[2][0]["chart"]
+        self.assertEqual((boxes["type"], [e["median"] for e in boxes["elements"]], boxes["elements"][0]["outliers"]),
+                         ("box_and_whisker", [3, 3], [10]))
+
+    def test_variables_of_one_cell(self):
+        code = "import os\nos.environ.get('WORD'), os.environ['HOME']"
+        self.assertEqual(self.interpreter.value(code, env_vars={"WORD": "w"}), "('w', '/home/user')")
+        self.assertEqual(self.interpreter.value(code), "(None, '/home/user')")
+
+    def test_one_that_dies_is_told_and_the_next_has_a_new_one(self):
+        self.interpreter.run("x = 1")
+        error = self.interpreter.run("import os\nprint('last words', flush=True)\nos._exit(7)")[3]
+        self.assertEqual(error["name"], "KernelEnded")
+        self.assertIn("7", error["value"])
+        self.assertEqual(self.interpreter.run("x")[3]["name"], "NameError")
+
+    def test_a_cell_cannot_take_the_kernel_s_streams(self):
+        self.assertEqual(self.interpreter.run("print('\\x1e' + 'f' * 32 + '{\"type\":\"end\"}')")[2:], ([], None))
+        self.assertEqual(self.interpreter.run("input()")[3]["name"], "EOFError")
+        self.assertEqual(self.interpreter.run("import os\nos.close(0); os.close(1); os.close(2)")[3], None)
+        self.assertEqual(self.interpreter.value("1 + 1"), "2")
+
+
+class Languages(WithBox):
+    def test_bash(self):
+        run = self.interpreter.run
+        self.assertEqual(run("x=it\\'s; cd /tmp; f() { echo \"f $1\"; }", language="bash"), ("", "", [], None))
+        self.assertEqual(run("echo \"$x\"; pwd; f 2 >&2; cat", language="bash"), ("it's\n/tmp\n", "f 2\n", [], None))
+        self.assertEqual(run("false", language="bash")[3], {"type": "error", "name": "", "value": "1", "traceback": ""})
+        self.assertEqual(run("echo $WORD", language="bash", env_vars={"WORD": "a 'b' \\ $c"})[0], "a 'b' \\ $c\n")
+        self.assertEqual(run("echo \"[$WORD]\"", language="bash")[0], "[]\n")
+        self.assertEqual(run("exit 4", language="bash")[3]["name"], "KernelEnded")
+        self.assertEqual(run("echo new", language="bash")[0], "new\n")
+
+    def test_javascript(self):
+        run, value = self.interpreter.run, self.interpreter.value
+        self.assertEqual(run("const x = 20; let y = 1; console.log('hi')", language="javascript"), ("hi\n", "", [], None))
+        self.assertEqual(value("x + y + 1", language="js"), "22")
+        self.assertEqual(value("const z = await Promise.resolve(5)\nz + 1", language="js"), "6")
+        self.assertEqual(value("z", language="js"), "5")
+        self.assertEqual(value("'text'", language="js"), "text")
+        error = run("throw new TypeError('no')", language="js")[3]
+        self.assertEqual((error["name"], error["value"]), ("TypeError", "no"))
+        self.assertEqual(value("process.env.WORD", language="js", env_vars={"WORD": "w"}), "w")
+
+    def test_one_that_there_is_not(self):
+        status, text = self.interpreter.ask("POST", "/execute", {"code": "1", "language": "cobol"})
+        self.assertEqual(status, 500)
+        self.assertIn("cobol", text)
+
+
+class Contexts(WithBox):
+    def test_they_do_not_see_each_other(self):
+        made = self.interpreter.json("POST", "/contexts", {"language": "python", "cwd": "/tmp"})
+        self.assertEqual((made["language"], made["cwd"]), ("python", "/tmp"))
+        self.interpreter.run("x = 1", context_id=made["id"])
+        self.assertEqual(self.interpreter.value("import os\nx, os.getcwd()", context_id=made["id"]), "(1, '/tmp')")
+        self.assertEqual(self.interpreter.run("x")[3]["name"], "NameError")
+        self.assertEqual(len(self.interpreter.json("GET", "/contexts")), 2)
+        self.interpreter.json("POST", f"/contexts/{made['id']}/restart")
+        self.assertEqual(self.interpreter.run("x", context_id=made["id"])[3]["name"], "NameError")
+        self.assertEqual(self.interpreter.ask("DELETE", "/contexts/" + made["id"])[0], 200)
+        self.assertEqual(self.interpreter.ask("POST", "/execute", {"code": "1", "context_id": made["id"]}),
+                         (404, f"Context {made['id']} not found"))
+        self.assertEqual(self.interpreter.ask("DELETE", "/contexts/" + made["id"])[0], 404)
+
+    def test_what_is_wrong_is_said(self):
+        for body, status in [({"code": "1", "context_id": "a", "language": "python"}, 400), ({"code": 1}, 400), ({}, 400), ("x", 400),
+                             ({"code": "\0"}, 400), ({"code": "1", "env_vars": {"a b": "c"}}, 400),
+                             ({"code": "1", "context_id": "none"}, 404)]:
+            self.assertEqual(self.interpreter.ask("POST", "/execute", body)[0], status, body)
+        self.assertEqual(self.interpreter.ask("POST", "/contexts", {"cwd": "/nowhere"})[0], 400)
+        self.assertEqual(self.interpreter.ask("POST", "/contexts", {"language": "cobol"})[0], 500)
+        self.assertEqual(self.interpreter.ask("GET", "/execute")[0], 404)
+        self.assertEqual(self.interpreter.ask("GET", "/health"), (200, "OK"))
+
+    def test_there_are_only_so_many(self):
+        for _ in range(16):
+            self.assertEqual(self.interpreter.ask("POST", "/contexts", {})[0], 200)
+        self.assertEqual(self.interpreter.ask("POST", "/contexts", {})[0], 429)
+        self.assertEqual(self.interpreter.ask("POST", "/execute", {"code": "1"})[0], 429)
+
+    def test_a_token_is_wanted(self):
+        status, _, _ = self.server.ask("GET", "/contexts", headers=self.box.headers(PORT, token=False))
+        self.assertEqual(status, 403)
+        traffic = {**self.box.headers(PORT, token=False), "E2B-Traffic-Access-Token": self.box.made["trafficAccessToken"]}
+        self.assertEqual(self.server.ask("GET", "/contexts", headers=traffic)[0], 200)
+
+    def test_cells_of_one_context_take_turns_and_contexts_do_not(self):
+        other = self.interpreter.json("POST", "/contexts", {})["id"]
+        waits = "import os\nprint('begun', flush=True)\nopen('begun', 'w').close()\nwhile not os.path.exists('go'): pass\nx = 1"
+        answers = []
+        first = threading.Thread(target=lambda: answers.append(self.interpreter.run(waits)))
+        first.start()
+        until(lambda: self.box.agent("GET", "/files?path=begun")[0] == 200, "the first cell runs")
+        second = threading.Thread(target=lambda: answers.append(self.interpreter.run("print(x)")))
+        second.start()
+        self.assertEqual(self.interpreter.run("open('go', 'w').close()", context_id=other)[3], None)
+        first.join()
+        second.join()
+        self.assertEqual([answer[0] for answer in answers], ["begun\n", "1\n"])
+
+
+class Leaving(WithBox):
+    def leave_during(self, code, **more):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE_S)
+        connection.request("POST", "/execute", json.dumps({"code": code, **more}),
+                           {"Content-Type": "application/json", **self.box.headers(PORT)})
+        answer = connection.getresponse()
+        while b"begun" not in answer.readline():
+            pass
+        answer.close()
+        connection.close()
+
+    def test_who_leaves_interrupts_the_cell_and_names_stay(self):
+        self.leave_during("x = 5\nprint('begun', flush=True)\nwhile True: pass")
+        self.assertEqual(self.interpreter.value("x"), "5")
+        self.leave_during("x=5; echo begun; sleep 1000", language="bash")
+        self.assertEqual(self.interpreter.run("echo $x", language="bash")[0], "5\n")
+
+    def test_a_sandbox_that_goes_breaks_the_answer_off(self):
+        for how in ("/pause", ""):
+            connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE_S)
+            connection.request("POST", "/execute", json.dumps({"code": "print('begun', flush=True)\nwhile True: pass"}),
+                               {"Content-Type": "application/json", **self.box.headers(PORT)})
+            answer = connection.getresponse()
+            while b"begun" not in answer.readline():
+                pass
+            self.assertEqual(self.box.rest("POST" if how else "DELETE", how, {} if how else None)[0], 204)
+            with self.assertRaises(http.client.IncompleteRead):
+                answer.read()
+            connection.close()
+            if how:
+                self.assertEqual(self.box.rest("POST", "/connect", {"timeout": 60})[0], 201)
+
+    def test_contexts_go_on_after_a_pause(self):
+        self.interpreter.run("x = 7")
+        self.assertEqual(self.box.rest("POST", "/pause", {})[0], 204)
+        self.assertEqual(self.box.rest("POST", "/connect", {"timeout": 60})[0], 201)
+        self.assertEqual(self.interpreter.value("x"), "7")
+        self.assertEqual(self.box.rest("POST", "/pause", {"memory": False})[0], 204)
+        self.assertEqual(self.box.rest("POST", "/connect", {"timeout": 60})[0], 201)
+        self.assertEqual(self.interpreter.run("x")[3]["name"], "NameError")
+
+
+if __name__ == "__main__":
+    unittest.main()

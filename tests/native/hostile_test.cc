@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each hostile program in a box: how it must end. And what is left when boxes have ended.
+#include <dirent.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <netinet/in.h>
+#include <sys/un.h>
+#include <array>
+#include <fstream>
+#include <iterator>
+
+#include "native/host/box.h"
+#include "native/host/patience.h"
+#include "native/host/test_image_testing.h"
+
+namespace cloche::native {
+namespace {
+
+using warden::Tell;
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::size_t open_files() {
+  std::size_t count = 0;
+  DIR* folder = ::opendir("/proc/self/fd");
+  while (::readdir(folder) != nullptr) ++count;
+  ::closedir(folder);
+  return count;
+}
+
+std::size_t mounts() {
+  const std::string text = content_of("/proc/self/mountinfo");
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+struct End {
+  std::string output;
+  int status = 0;
+  bool memory_exceeded = false;
+};
+
+class HostileGuest : public testing::Test {
+ protected:
+  void SetUp() override {
+    CLOCHE_NEEDS_BOXES();
+    image_.reset(::open(test_image().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    box_ = warden_.make(plan());
+  }
+
+  BoxPlan plan() const {
+    return {.image = image_.get(),
+            .file_bytes = 64 << 20,
+            .file_inodes = 20'000,
+            .memory_bytes = 128 << 20,
+            .processes = 100};
+  }
+
+  std::vector<std::string> guest(const std::string& name, std::vector<std::string> words = {}) {
+    const std::string path = "/workspace/" + name;
+    using namespace warden::file_open;
+    const auto file = box_->files().open(path, write | create, 0755);
+    EXPECT_TRUE(file.ok());
+    EXPECT_TRUE(
+        box_->files().write(*file, 0, content_of(CLOCHE_NATIVE_GUESTS_DIR "/" + name)).ok());
+    box_->files().close(*file);
+    words.insert(words.begin(), path);
+    return words;
+  }
+
+  End run(std::vector<std::string> arguments) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    const UniqueFd reading(ends[0]);
+    UniqueFd writing(ends[1]);
+    const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    auto command = box_->start({.arguments = std::move(arguments),
+                                .environment = {"PATH=/usr/bin:/bin"},
+                                .directory = "/workspace",
+                                .files = {nothing.get(), writing.get(), writing.get()}});
+    EXPECT_TRUE(command.ok());
+    writing.reset();
+    End end;
+    for (bool ended = false; !ended;) {
+      EXPECT_TRUE(readable_within((*command)->channel(), patience));
+      const auto answer = (*command)->receive();
+      EXPECT_TRUE(answer.ok());
+      if (!answer) break;
+      ended = *answer && (*answer)->tell != Tell::terminal;
+      if (ended) {
+        end.status = (*answer)->value;
+        end.memory_exceeded = (*answer)->memory_exceeded;
+      }
+    }
+    std::array<char, 4096> piece{};
+    (void)::fcntl(reading.get(), F_SETFL, O_NONBLOCK);
+    for (ssize_t got = 1; got > 0;) {
+      got = ::read(reading.get(), piece.data(), piece.size());
+      if (got > 0) end.output.append(piece.data(), static_cast<std::size_t>(got));
+    }
+    return end;
+  }
+
+  void expect_held(const std::string& name, std::vector<std::string> words = {}) {
+    EXPECT_EQ(run(guest(name, std::move(words))).output, "held\n");
+    EXPECT_EQ(run({"echo", "alive"}).output, "alive\n");
+  }
+
+  Warden warden_{warden_program()};
+  UniqueFd image_;
+  std::unique_ptr<Box> box_;
+};
+
+TEST_F(HostileGuest, ReadsInit) { expect_held("reads_init"); }
+TEST_F(HostileGuest, KillsInit) { expect_held("kills_init"); }
+TEST_F(HostileGuest, MakesMounts) { expect_held("makes_mounts"); }
+TEST_F(HostileGuest, MakesNamespaces) { expect_held("makes_namespaces"); }
+TEST_F(HostileGuest, CallsTheKernel) { expect_held("calls_the_kernel"); }
+TEST_F(HostileGuest, WritesSettings) { expect_held("writes_settings"); }
+TEST_F(HostileGuest, ClimbsOut) { expect_held("climbs_out"); }
+TEST_F(HostileGuest, GainsPrivileges) { expect_held("gains_privileges"); }
+TEST_F(HostileGuest, StartsThreads) { expect_held("starts_threads"); }
+TEST_F(HostileGuest, OpensFilesWithoutEnd) { expect_held("opens_files_without_end"); }
+TEST_F(HostileGuest, SendsDescriptors) { expect_held("sends_descriptors"); }
+TEST_F(HostileGuest, LocksMemory) { expect_held("locks_memory"); }
+TEST_F(HostileGuest, MakesSetuidPrograms) { expect_held("makes_setuid_programs"); }
+
+// The kernel ends it, or there is no such call.
+TEST_F(HostileGuest, UsesOldCalls) {
+  const End end = run(guest("uses_old_calls"));
+  EXPECT_TRUE(end.output == "held\n" || WIFSIGNALED(end.status)) << end.output << end.status;
+}
+
+// Commands are started beside it, hundreds of times.
+TEST_F(HostileGuest, WatchesNewCommands) {
+  const std::vector<std::string> watcher = guest("watches_new_commands");
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const UniqueFd reading(ends[0]);
+  UniqueFd writing(ends[1]);
+  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  auto command = box_->start({.arguments = watcher,
+                              .environment = {},
+                              .directory = "/",
+                              .files = {nothing.get(), writing.get(), nothing.get()}});
+  ASSERT_TRUE(command.ok());
+  writing.reset();
+  std::array<char, 4096> text{};
+  ASSERT_EQ(::read(reading.get(), text.data(), 3), 3);
+  for (int i = 0; i < 200; ++i) (void)run({"true"});
+  using namespace warden::file_open;
+  ASSERT_TRUE(box_->files().open("/workspace/enough", write | create, 0600).ok());
+  const ssize_t got = ::read(reading.get(), text.data(), text.size());
+  EXPECT_EQ(std::string(text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))),
+            "held\n");
+}
+
+// Beside what the host itself listens to.
+TEST_F(HostileGuest, OpensSockets) {
+  const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const UniqueFd abstract(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const std::string name = "cl" + std::to_string(::getpid());
+  sockaddr_un unix_address{};
+  unix_address.sun_family = AF_UNIX;
+  std::copy(name.begin(), name.end(), unix_address.sun_path + 1);
+  const auto unix_size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  ASSERT_EQ(::bind(abstract.get(), reinterpret_cast<sockaddr*>(&unix_address), unix_size), 0);
+  ASSERT_EQ(::listen(abstract.get(), 1), 0);
+  expect_held("opens_sockets", {std::to_string(ntohs(address.sin_port)), name});
+}
+
+TEST_F(HostileGuest, FillsSharedMemory) {
+  for (const char* kind : {"sysv", "mapped"}) {
+    const End end = run(guest("fills_shared_memory", {kind}));
+    EXPECT_TRUE(end.memory_exceeded) << kind << " " << end.status << " " << end.output;
+  }
+}
+
+TEST_F(HostileGuest, ForksWithoutEnd) {
+  const std::vector<std::string> bomb = guest("forks_without_end");
+  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  auto command = box_->start({.arguments = bomb,
+                              .environment = {},
+                              .directory = "/",
+                              .files = {nothing.get(), nothing.get(), nothing.get()}});
+  ASSERT_TRUE(command.ok());
+  while (box_->figures()->processes < 50) continue;
+  (*command)->kill();
+  for (bool killed = false; !killed;) {
+    ASSERT_TRUE(readable_within((*command)->channel(), patience));
+    const auto answer = (*command)->receive();
+    ASSERT_TRUE(answer.ok());
+    killed = *answer && (*answer)->tell == Tell::killed;
+  }
+  EXPECT_EQ(box_->figures()->processes, 0U);
+}
+
+// Files are made and taken away while they are asked for: what is not regular is never waited for,
+// and a link leads nowhere but inside.
+TEST_F(HostileGuest, RacesAtTheFiles) {
+  const std::string script =
+      "cd /workspace; while :; do ln -sfn /etc d; ln -sfn /proc/1 d; rm -f d; mkfifo d; rm -f d; "
+      "mkdir d; rmdir d; done 2>/dev/null";
+  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  auto command = box_->start({.arguments = {"bash", "-c", script},
+                              .environment = {"PATH=/usr/bin:/bin"},
+                              .directory = "/",
+                              .files = {nothing.get(), nothing.get(), nothing.get()}});
+  ASSERT_TRUE(command.ok());
+  using namespace warden::file_open;
+  for (int i = 0; i < 300; ++i) {
+    (void)box_->files().list("/workspace/d", 1000);
+    EXPECT_FALSE(box_->files().open("/workspace/d/environ", read, 0).ok());
+    (void)box_->files().open("/workspace/d", read, 0);
+  }
+}
+
+TEST_F(HostileGuest, EndsTheFileServer) {
+  ASSERT_TRUE(box_->files().stat("/workspace").ok());
+  (void)run({"bash", "-c", "kill -9 -1"});
+  bool works = false;
+  for (int i = 0; i < 3 && !works; ++i) works = box_->files().stat("/workspace").ok();
+  EXPECT_TRUE(works);
+}
+
+TEST_F(HostileGuest, FillsFiles) {
+  const std::string script =
+      "head -c 200M /dev/zero >big 2>/dev/null; i=0; while [ $i -lt 30000 ] && : >f$i; do "
+      "i=$((i+1)); done 2>/dev/null; truncate -s 1T sparse 2>/dev/null; true";
+  (void)run({"bash", "-c", script});
+  const auto figures = box_->figures();
+  ASSERT_TRUE(figures.ok());
+  EXPECT_LE(figures->file_bytes, 64U << 20);
+  EXPECT_LE(figures->file_inodes, 20'000U);
+}
+
+// Hundreds of boxes, ended in the midst of work.
+TEST_F(HostileGuest, NothingIsLeftOfBoxes) {
+  box_.reset();
+  const std::size_t files = open_files();
+  const std::size_t mounted = mounts();
+  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (int i = 0; i < 300; ++i) {
+    const auto box = warden_.make(plan());
+    auto command = box->start({.arguments = {"bash", "-c", "sleep 1000 & setsid sleep 1000"},
+                               .environment = {"PATH=/usr/bin:/bin"},
+                               .directory = "/",
+                               .files = {nothing.get(), nothing.get(), nothing.get()}});
+    ASSERT_TRUE(command.ok());
+    if (i % 3 == 0) {
+      ASSERT_TRUE(box->files().stat("/").ok());
+    }
+  }
+  EXPECT_EQ(open_files(), files + 1);
+  EXPECT_EQ(mounts(), mounted);
+}
+
+// With the process that made them; the next box has a new one.
+TEST_F(HostileGuest, NothingIsLeftOfAKilledWarden) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const UniqueFd reading(ends[0]);
+  UniqueFd writing(ends[1]);
+  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  auto command = box_->start({.arguments = {"bash", "-c", "echo up; exec sleep 1000"},
+                              .environment = {"PATH=/usr/bin:/bin"},
+                              .directory = "/",
+                              .files = {nothing.get(), writing.get(), nothing.get()}});
+  ASSERT_TRUE(command.ok());
+  writing.reset();
+  std::array<char, 16> up{};
+  ASSERT_EQ(::read(reading.get(), up.data(), up.size()), 3);
+  const std::string self = std::to_string(::getpid());
+  std::ifstream children("/proc/" + self + "/task/" + self + "/children");
+  pid_t warden = 0;
+  children >> warden;
+  ASSERT_EQ(content_of("/proc/" + std::to_string(warden) + "/comm"), "cloche-warden\n");
+  ASSERT_EQ(::kill(warden, SIGKILL), 0);
+  ASSERT_TRUE(readable_within(reading.get(), patience));
+  EXPECT_EQ(::read(reading.get(), up.data(), up.size()), 0);
+  EXPECT_FALSE(box_->figures().ok());
+  box_.reset();
+  EXPECT_THROW((void)warden_.make(plan()), std::runtime_error);
+  box_ = warden_.make(plan());
+  EXPECT_EQ(run({"echo", "again"}).output, "again\n");
+}
+
+// When the process that has the boxes is killed, they are.
+TEST_F(HostileGuest, NothingIsLeftOfAKilledServer) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const pid_t server = ::fork();
+  if (server == 0) {
+    const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    Warden own(warden_program());
+    const auto box = own.make(plan());
+    auto command = box->start({.arguments = {"bash", "-c", "echo up; exec sleep 1000"},
+                               .environment = {"PATH=/usr/bin:/bin"},
+                               .directory = "/",
+                               .files = {nothing.get(), ends[1], nothing.get()}});
+    for (;;) ::pause();
+  }
+  const UniqueFd reading(ends[0]);
+  UniqueFd(ends[1]).reset();
+  std::array<char, 16> up{};
+  ASSERT_EQ(::read(reading.get(), up.data(), up.size()), 3);
+  ASSERT_EQ(::kill(server, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(server, nullptr, 0), server);
+  // The end of the pipe: nobody is left who holds it.
+  ASSERT_TRUE(readable_within(reading.get(), patience));
+  EXPECT_EQ(::read(reading.get(), up.data(), up.size()), 0);
+}
+
+}  // namespace
+}  // namespace cloche::native

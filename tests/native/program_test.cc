@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The linux engine at the doors of the program: the command line, JSON-RPC, and the Python SDK.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "native/host/test_image_testing.h"
+
+namespace cloche::native {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Ended {
+  int status = 0;
+  std::string said;
+};
+
+class LinuxEngine : public testing::Test {
+ protected:
+  void SetUp() override {
+    CLOCHE_NEEDS_BOXES();
+    std::string name = (fs::temp_directory_path() / "cloche-images-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    store_ = name;
+    fs::permissions(store_, fs::perms(0755));
+    ::setenv("CLOCHE_IMAGES", name.c_str(), 1);
+    ::setenv("CLOCHE", CLOCHE_BINARY_DIR "/bin/cloche", 1);
+    ASSERT_EQ(bash("$CLOCHE image import " + test_image().string() + " --name small").said,
+              "small\n");
+  }
+  void TearDown() override {
+    std::error_code error;
+    if (!store_.empty()) fs::remove_all(store_, error);
+  }
+
+  static Ended bash(const std::string& line) {
+    ::setenv("LINE", line.c_str(), 1);
+    std::FILE* pipe = ::popen("exec bash -c \"$LINE\" 2>&1", "r");
+    if (pipe == nullptr) return {-1, "popen failed"};
+    Ended ended;
+    std::array<char, 4096> buffer;
+    for (std::size_t got = 0; (got = std::fread(buffer.data(), 1, buffer.size(), pipe)) != 0;)
+      ended.said.append(buffer.data(), got);
+    const int status = ::pclose(pipe);
+    ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return ended;
+  }
+
+  // A program of the SDK, for this machine's Python.
+  static Ended python(const std::string& source) {
+    ::setenv("SOURCE", source.c_str(), 1);
+    return bash("CLOCHE_BINARY=$CLOCHE CLOCHE_PROGRAM=$CLOCHE PYTHONPATH=" CLOCHE_SOURCE_DIR
+                "/sdk/python/src:" CLOCHE_SOURCE_DIR
+                "/tests/http PYTHONDONTWRITEBYTECODE=1 python3 -c \"$SOURCE\"");
+  }
+
+  fs::path store_;
+};
+
+TEST_F(LinuxEngine, RunsCommandsOfTheLine) {
+  const std::string run = "$CLOCHE run --engine linux --image small ";
+  EXPECT_EQ(bash("echo in | " + run + "'cat; pwd; id -u; exit 3'; echo $?").said,
+            "in\n/workspace\n0\n3\n");
+  EXPECT_EQ(bash(run + "--user 1000:1001 'id -u; id -g'").said, "1000\n1001\n");
+  EXPECT_EQ(bash(run + "--timeout 200 'setsid sleep 1000 & sleep 1000'").status, 124);
+  EXPECT_EQ(bash(run + "--env A=b --cwd /tmp 'echo $A $PWD' 2>&1").said, "b /tmp\n");
+}
+
+TEST_F(LinuxEngine, ImagesAreListedAndRemoved) {
+  EXPECT_TRUE(bash("$CLOCHE image list").said.starts_with("small "));
+  EXPECT_NE(bash("$CLOCHE image list --json").said.find(R"("name": "small")"), std::string::npos);
+  EXPECT_EQ(bash("$CLOCHE image remove small").status, 0);
+  EXPECT_EQ(bash("$CLOCHE image list").said, "");
+}
+
+TEST_F(LinuxEngine, WhatItHasNotIsOneSentence) {
+  const std::array lines{"run --engine linux true",
+                         "run --engine linux --image other true",
+                         "run --engine linux --image small --net example.com true",
+                         "run --engine linux --image small --packages numpy true",
+                         "run --engine linux --image small --user somebody true",
+                         "run --engine other true",
+                         "image remove other",
+                         "image import /nowhere",
+                         "image make fedora",
+                         "serve --session-engine linux --session-image other",
+                         "serve --session-engine linux --session-image small --state-dir x"};
+  for (const char* line : lines) {
+    const Ended ended = bash(std::string("$CLOCHE ") + line);
+    EXPECT_EQ(ended.status, 2) << line << ": " << ended.said;
+    EXPECT_TRUE(ended.said.starts_with("cloche")) << line << ": " << ended.said;
+    EXPECT_EQ(ended.said.find('\n'), ended.said.size() - 1) << line << ": " << ended.said;
+  }
+}
+
+TEST_F(LinuxEngine, IsAtHandInTheSdk) {
+  const Ended ended = python(R"py(
+import cloche
+with cloche.Sandbox(engine="linux", image="small", env={"A": "b"}) as box:
+    print(box.commands.run("x=1; echo $A; cd /tmp").stdout, end="")
+    print(box.commands.run("echo $x; pwd").stdout, end="")
+    box.files.write("f/g", "text")
+    print(box.commands.run("cat /workspace/f/g").stdout)
+    try:
+        box.python.execute("1")
+    except Exception as problem:
+        print(problem)
+    with box.fork() as twin:
+        twin.commands.run("echo twin >/workspace/f/g")
+        print(twin.files.read_text("f/g"), box.files.read_text("f/g"))
+try:
+    cloche.Sandbox(engine="linux", image="other")
+except Exception as problem:
+    print(problem)
+)py");
+  EXPECT_EQ(ended.said,
+            "b\n1\n/tmp\ntext\nEOPNOTSUPP: a linux sandbox has no such Python yet: run python3 as "
+            "a command\n"
+            "twin\n text\nENOENT: there is no image 'other': `cloche image import` "
+            "and `cloche image make debian` make some\n");
+}
+
+// The server is in a jail, which starts no programs: what makes boxes has begun before.
+TEST_F(LinuxEngine, SessionsOfAServerHaveItWhereTheOperatorSaysSo) {
+  const Ended ended = python(R"py(
+import pathlib, server, cloche
+linux = ["--session-engine", "linux", "--session-image", "small"]
+with server.Server("serve", "--token", "t", *linux) as one:
+    session = one.json("POST", "/v1/sessions", {}, token="t")[1]["sessionId"]
+    octets = {"Content-Type": "application/octet-stream"}
+    one.ask("POST", f"/v1/sessions/{session}/files?path=f", b"by REST", token="t", headers=octets)
+    with cloche.Sandbox(url=one.url, token="t", session_id=session) as box:
+        print(box.commands.run("uname -n; cat f; x=1").stdout)
+        print(box.commands.run("echo $x; (exit 3)").exit_code)
+    with cloche.Sandbox(url=one.url, token="t") as box, cloche.Sandbox(url=one.url, token="t") as other:
+        box.files.write("f", "mine")
+        print(box.commands.run("cat f").stdout, other.files.exists("f"))
+    children = pathlib.Path(f"/proc/{one.process.pid}/task/{one.process.pid}/children")
+    warden = children.read_text().split()[0]
+    box = pathlib.Path(f"/proc/{warden}/task/{warden}/children")
+    server.until(lambda: len(box.read_text().split()) == 1, "one session has a box")
+server.until(lambda: not pathlib.Path(f"/proc/{warden}").exists(), "nothing is left")
+with server.Server("serve", "--token", "t") as one:
+    try:
+        cloche.Sandbox(url=one.url, token="t", engine="linux")
+    except Exception as problem:
+        print(problem)
+)py");
+  EXPECT_EQ(ended.said,
+            "cloche\nby REST\n3\nmine False\n"
+            "EACCES: this server's sessions have the engine that its operator chose\n");
+}
+
+}  // namespace
+}  // namespace cloche::native

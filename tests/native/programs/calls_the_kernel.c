@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the kernel that no guest needs, and that had the most holes.
+#include <fcntl.h>
+#include <sys/personality.h>
+#include <sys/time.h>
+
+#include "attack.h"
+
+int main(void) {
+  char buffer[256] = {0};
+  must_fail("bpf", syscall(SYS_bpf, 0, buffer, sizeof buffer));
+  must_fail("perf_event_open", syscall(SYS_perf_event_open, buffer, 0, -1, -1, 0));
+  must_fail("userfaultfd", syscall(SYS_userfaultfd, 0));
+  must_fail("userfaultfd for users", syscall(SYS_userfaultfd, 1));
+  must_fail("io_uring_setup", syscall(425, 4, buffer));
+  must_fail("keyctl", syscall(SYS_keyctl, 0, -3, 1));
+  must_fail("add_key", syscall(SYS_add_key, "user", "x", "y", 1, -3));
+  must_fail("memfd_secret", syscall(447, 0));
+  must_fail("memfd_create", syscall(SYS_memfd_create, "x", 0));
+  must_fail("init_module", syscall(SYS_init_module, buffer, 1, ""));
+  must_fail("finit_module", syscall(SYS_finit_module, 0, "", 0));
+  must_fail("kexec_load", syscall(SYS_kexec_load, 0, 0, 0, 0));
+  must_fail("open_by_handle_at", syscall(SYS_open_by_handle_at, AT_FDCWD, buffer, 0));
+  must_fail("name_to_handle_at", syscall(SYS_name_to_handle_at, AT_FDCWD, "/", buffer, buffer, 0));
+  must_fail("swapon", syscall(SYS_swapon, "/tmp/x", 0));
+  must_fail("reboot", syscall(SYS_reboot, 0xfee1dead, 672274793, 0, 0));
+  must_fail("syslog", syscall(SYS_syslog, 3, buffer, sizeof buffer));
+  must_fail("settimeofday", settimeofday(&(struct timeval){0, 0}, 0));
+  must_fail("acct", syscall(SYS_acct, "/tmp/x"));
+  must_fail("fanotify_init", syscall(SYS_fanotify_init, 0, 0));
+  must_fail("move_pages", syscall(SYS_move_pages, 0, 0, 0, 0, 0, 0));
+  must_fail("personality", personality(PER_SVR4));
+  must_fail("a call to come", syscall(600));
+#ifdef __x86_64__
+  must_fail("iopl", syscall(SYS_iopl, 3));
+  must_fail("modify_ldt", syscall(SYS_modify_ldt, 0, buffer, sizeof buffer));
+  must_fail("x32 call", syscall(0x40000000 | SYS_getpid));
+#endif
+  return verdict();
+}

@@ -1,0 +1,1 @@
+"""As much of a process as the shared modules ask for."""

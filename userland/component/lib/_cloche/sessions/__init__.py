@@ -1,0 +1,1 @@
+"""The modules of our own sessions, over the imports of the world."""

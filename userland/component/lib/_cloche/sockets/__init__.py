@@ -1,0 +1,1 @@
+"""asyncio's loop over the host of components."""

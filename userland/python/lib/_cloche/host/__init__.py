@@ -1,0 +1,1 @@
+"""System calls of the kernel, and what `os` is over them."""

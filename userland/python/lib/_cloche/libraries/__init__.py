@@ -1,0 +1,1 @@
+"""What modules of others are changed by when they are imported."""

@@ -1,0 +1,1 @@
+"""Children, signals, terminals."""

@@ -1,0 +1,1 @@
+"""What a command line names, from its options to its end."""

@@ -1,0 +1,266 @@
+"""Runs what a command line names in a fresh __main__, and ends as CPython ends."""
+import atexit
+import builtins
+import gc
+import io
+import linecache
+import os
+import sys
+import warnings
+from _frozen_importlib import BuiltinImporter
+from _frozen_importlib_external import SourceFileLoader, SourcelessFileLoader
+
+from .. import FOLDER
+from ..host import door, state
+from ..processes import trip
+from ..threads import scheduler
+from . import interactive, streams
+from .options import USAGE
+
+LIBRARY = "/usr/lib/python3.15"
+SITE = "/usr/lib/python3.15/site-packages"
+_MODULE_TYPE = type(sys)
+open_streams = streams.open_streams
+
+
+def run(options):
+    """Runs it; the exit status."""
+    environment = {} if options.isolated or options.count("ignore_environment") else os.environ
+    if options.changed:
+        sys.flags = options.flags()
+        sys._xoptions.update(options.x_options)
+    streams.open_streams(options.unbuffered or bool(environment.get("PYTHONUNBUFFERED")), environment.get("PYTHONIOENCODING"))
+    if options.kind == "version":
+        print("Python " + (sys.version if options.version_count > 1 else sys.version.split()[0]))
+        return finish(0)
+    if options.kind == "help":
+        sys.stdout.write(USAGE.format(name=sys.orig_argv[0]))
+        return finish(0)
+    _set_path(options, environment)
+    _set_warnings(options, environment)
+    main = fresh_main()
+    sys.argv = list(options.arguments)
+    if options.kind == "stdin" and not options.arguments:
+        sys.argv = [""]
+    status = _guarded(_RUN[options.kind], options, main)
+    inspect = options.count("inspect") or environment.get("PYTHONINSPECT")
+    if inspect and options.kind != "stdin":
+        status = _guarded(lambda *_: _interact(options, main), options, main)
+    return finish(status)
+
+
+def fresh_main():
+    main = _MODULE_TYPE("__main__")
+    main.__dict__.update(__annotations__={}, __builtins__=builtins, __loader__=BuiltinImporter)
+    sys.modules["__main__"] = main
+    return main
+
+
+def _set_path(options, environment):
+    path = []
+    if not (options.safe_path or options.isolated or environment.get("PYTHONSAFEPATH")):
+        if options.kind == "script":
+            path.append(os.path.dirname(os.path.realpath(options.target)))
+        else:
+            path.append(os.getcwd() if options.kind == "module" else "")
+    path += [entry or os.getcwd() for entry in environment.get("PYTHONPATH", "").split(":") if environment.get("PYTHONPATH")]
+    path.append(LIBRARY)
+    if options.count("no_site"):
+        sys.path[:] = path
+        return
+    folders = []
+    venv = virtual_environment() if sys.prefix != "/usr" else None
+    if venv is not None:
+        folders.append(sys.prefix + "/lib/python3.15/site-packages")
+    if venv is None or venv:
+        if not (options.isolated or options.count("no_user_site") or environment.get("PYTHONNOUSERSITE")):
+            home = environment.get("HOME") or os.environ.get("HOME")
+            if home:
+                folders.append(home + "/.local/lib/python3.15/site-packages")
+        folders.append(SITE)
+    sys.path[:] = path + [folder for folder in folders if folder == SITE or os.path.isdir(folder)]
+    for folder in folders:
+        if folder != SITE and folder in sys.path:
+            _follow_pth_files(folder)
+
+
+def virtual_environment():
+    """Whether the environment that sys.prefix is lets the system's packages in; None when it is none."""
+    try:
+        with open(sys.prefix + "/pyvenv.cfg", encoding="utf-8") as file:
+            lines = [line.partition("=") for line in file]
+    except OSError:
+        return None
+    return any(key.strip() == "include-system-site-packages" and value.strip().lower() == "true" for key, _, value in lines)
+
+
+def _follow_pth_files(folder):
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".pth") and not name.startswith("."):
+            import site
+            site.addpackage(folder, name, None)
+
+
+def _set_warnings(options, environment):
+    filters = [text for text in environment.get("PYTHONWARNINGS", "").split(",") if text] + options.warnings
+    if filters:
+        sys.warnoptions[:] = filters
+        warnings._processoptions(filters)
+
+
+def _run_command(options, main):
+    source = options.target
+    code = compile(source, "<string>", "exec", dont_inherit=True, optimize=_optimize(options))
+    linecache._register_code(code, source, "<string>")
+    exec(code, main.__dict__)
+
+
+def _run_module(options, main):
+    import runpy
+    sys.argv[0] = "-m"
+    runpy._run_module_as_main(options.target, alter_argv=True)
+
+
+def _run_script(options, main):
+    path = options.target
+    if os.path.isdir(path) or path.endswith((".zip", ".pyz")):
+        import runpy
+        sys.path[0] = path
+        return runpy._run_module_as_main("__main__", alter_argv=False)
+    main.__file__ = full = os.path.abspath(path)
+    main.__cached__ = None
+    try:
+        with io.open_code(path) as file:
+            source = file.read()
+    except OSError as error:
+        print(f"{sys.orig_argv[0]}: can't open file {full!r}: [Errno {error.errno}] {error.strerror}",
+              file=sys.stderr)
+        raise SystemExit(2) from None
+    if path.endswith(".pyc"):
+        main.__loader__ = SourcelessFileLoader("__main__", full)
+        code = main.__loader__.get_code("__main__")
+    else:
+        if options.skip_first_line:
+            source = b"\n" + source.partition(b"\n")[2]
+        main.__loader__ = SourceFileLoader("__main__", full)
+        code = compile(source, full, "exec", dont_inherit=True, optimize=_optimize(options))
+    exec(code, main.__dict__)
+
+
+def _run_stdin(options, main):
+    if os.isatty(0) or options.count("inspect"):
+        return _interact(options, main)
+    source = sys.stdin.buffer.read()
+    code = compile(source, "<stdin>", "exec", dont_inherit=True, optimize=_optimize(options))
+    linecache._register_code(code, source.decode("utf-8", "replace"), "<stdin>")
+    exec(code, main.__dict__)
+
+
+def _interact(options, main):
+    interactive.run(main, report, banner=not options.count("quiet") and options.kind == "stdin")
+
+
+_RUN = {"command": _run_command, "module": _run_module, "script": _run_script, "stdin": _run_stdin}
+
+
+def _optimize(options):
+    return min(options.count("optimize"), 2)
+
+
+def _guarded(body, options, main):
+    """The exit status that CPython would give."""
+    try:
+        body(options, main)
+        return 0
+    except SystemExit as exit_request:
+        return exit_status(exit_request)
+    except BaseException as error:
+        report(error)
+        if isinstance(error, KeyboardInterrupt):
+            streams.flush()
+            trip.set_action(2, 0)
+            door.raw("kill", state.pid, 2)  # so that the parent sees a death by SIGINT
+            return 130
+        return 1
+
+
+def exit_status(exit_request):
+    code = exit_request.code
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    try:
+        sys.stdout.flush()
+    except Exception:
+        pass
+    print(code, file=sys.stderr)
+    return 1
+
+
+def own_frames_off(error):
+    """The traceback from the first frame that is not this runtime's."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(FOLDER):
+        trace = trace.tb_next
+    error.__traceback__ = trace
+
+
+def report(error):
+    """Through sys.excepthook, as at the top level of CPython."""
+    own_frames_off(error)
+    sys.last_exc = error
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+    try:
+        sys.stdout.flush()
+    except Exception:
+        pass
+    try:
+        sys.excepthook(type(error), error, error.__traceback__)
+    except SystemExit:
+        raise
+    except BaseException as second:
+        own_frames_off(second)
+        print("Error in sys.excepthook:", file=sys.stderr)
+        sys.__excepthook__(type(second), second, second.__traceback__)
+        print("\nOriginal exception was:", file=sys.stderr)
+        sys.__excepthook__(type(error), error, error.__traceback__)
+
+
+def finish(status):
+    """atexit functions, the end of what __main__ holds, and the last flush. The exit status."""
+    threading = sys.modules.get("threading")
+    if threading is not None and (threading._threading_atexits or scheduler.pending()):
+        try:
+            threading._shutdown()
+        except BaseException as error:
+            report(error)
+    atexit._run_exitfuncs()
+    sys.last_exc = sys.last_value = sys.last_traceback = None
+    _clear(sys.modules.get("__main__"))
+    if gc.get_count()[0] or state.modules_at_start != len(sys.modules):
+        _clear_user_modules()
+        gc.collect()
+    return status if streams.flush() else 120
+
+
+def _clear(module):
+    """As the interpreter clears a module at its end, so that open files are flushed and __del__ methods run."""
+    if module is None:
+        return
+    names = module.__dict__
+    for name in [n for n in names if n[:1] == "_" and n[1:2] != "_"]:
+        names[name] = None
+    for name in [n for n in names if n[:2] != "__"]:
+        names[name] = None
+
+
+def _clear_user_modules():
+    """Modules of the user's own, in the order of their import. Modules of the library and of packages stay as they are."""
+    image = state.image_modules
+    for name in [name for name in sys.modules if name not in image and name != "__main__"]:
+        module = sys.modules[name]
+        if type(module) is _MODULE_TYPE:
+            file = object.__getattribute__(module, "__dict__").get("__file__")
+            if file and not file.startswith("/usr/lib/"):
+                _clear(module)

@@ -1,0 +1,1 @@
+"""What waits for descriptors: names of hosts, polls, asyncio's loop."""
