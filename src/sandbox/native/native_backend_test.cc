@@ -201,7 +201,9 @@ TEST_F(NativeSandbox, RootIsAtHomeElsewhere) {
 }
 
 TEST_F(NativeSandbox, FrozenProcessesStandStill) {
-  std::string pid = run("(while :; do echo x >>ticks; done) >/dev/null 2>&1 & echo $!").stdout_data;
+  std::string pid = run("(while :; do echo x >>ticks; done) >/dev/null 2>&1 & echo $!; "
+                        "until [ -s ticks ]; do :; done")
+                        .stdout_data;
   pid.pop_back();
   FileBackend& files = sandbox_->files(Account::user);
   const auto state = [&] {
