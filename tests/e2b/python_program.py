@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program for E2B does with its Python client. It knows nothing of this server."""
 import asyncio
+import os
 import urllib.request
 
 from e2b import (AsyncSandbox, CommandExitException, FileNotFoundException, PtySize, Sandbox, SandboxNotFoundException,
@@ -119,3 +120,6 @@ def main():
 
 
 main()
+print("done", flush=True)
+# A thread of pyqwest, the HTTP library of the client, now and then aborts the interpreter on its way out.
+os._exit(0)

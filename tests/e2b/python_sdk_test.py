@@ -21,10 +21,10 @@ class PythonClients(Clients):
         return done.stderr if done.returncode != 0 else ""
 
     def test_a_program_for_sandboxes_runs(self):
-        self.check([self.python, str(Path(__file__).parent / "python_program.py")])
+        self.assertEqual(self.check([self.python, str(Path(__file__).parent / "python_program.py")]), "done\n")
 
     def test_a_program_for_the_code_interpreter_runs(self):
-        self.check([self.python, str(Path(__file__).parent / "code_interpreter_program.py")])
+        self.assertEqual(self.check([self.python, str(Path(__file__).parent / "code_interpreter_program.py")]), "done\n")
 
 
 if __name__ == "__main__":
