@@ -22,16 +22,19 @@ function(cloche_precompiled target header pic)
     if(header STREQUAL "precompiled_tests")
       list(APPEND flags -DGTEST_HAS_PTHREAD=1)
     endif()
+    # A DEPFILE's paths count from the current binary folder, and ccache writes them as seen from where it runs: both are one
+    # folder, or the header is never up to date, and nothing that includes it.
+    file(RELATIVE_PATH told ${CMAKE_CURRENT_BINARY_DIR} ${made})
     set(compiler ${CMAKE_CXX_COMPILER} ${flags} -w -x c++-header ${folder}/${header}.h)
     add_custom_command(
       OUTPUT ${made}
       COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/cmake/precompiled.h ${CMAKE_SOURCE_DIR}/cmake/${header}.h ${folder}
-      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${compiler} -o ${made} -MD -MF ${made}.d -MT precompiled${pic}/${header}.h.gch
+      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${compiler} -o ${made} -MD -MF ${made}.d -MT ${told}
       COMMAND ${compiler} -E -dD -P -o ${made}.text
-      COMMAND ${CMAKE_COMMAND} -E sha256sum ${header}.h.gch.text > ${made}.sum
+      COMMAND ${CMAKE_COMMAND} -E chdir ${folder} ${CMAKE_COMMAND} -E sha256sum ${header}.h.gch.text > ${made}.sum
       DEPENDS ${CMAKE_SOURCE_DIR}/cmake/precompiled.h ${CMAKE_SOURCE_DIR}/cmake/${header}.h
       DEPFILE ${made}.d
-      WORKING_DIRECTORY ${folder}
+      WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
       COMMENT "Precompiling ${header}.h (${pic})"
       COMMAND_EXPAND_LISTS VERBATIM)
     file(MAKE_DIRECTORY ${folder})
