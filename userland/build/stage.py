@@ -75,10 +75,16 @@ def _libraries():
 
 
 def _tree(built_ports):
-    """Every path of the system and where it comes from; of two ports that bring the same the one of higher priority wins."""
-    tree = {}
-    for folder in [built for _, built in sorted(built_ports, key=lambda pair: pair[0].priority)] + [BASE]:
-        tree.update(_entries_of(folder))
+    """Every path of the system and where it comes from; of two ports that bring the same the one of higher priority wins. A
+    BuildError where both have the same priority: which of them wins must not be the order in which they were built."""
+    tree, bringer = {}, {}
+    for port, folder in sorted(built_ports, key=lambda pair: (pair[0].priority, pair[0].name)):
+        for path, source in _entries_of(folder):
+            other = bringer.get(path)
+            if other and other.priority == port.priority and not source.is_dir():
+                raise BuildError(f"{other.name} and {port.name} both bring {path}: give one of them another priority in its port.toml")
+            tree[path], bringer[path] = source, port
+    tree.update(_entries_of(BASE))
     return tree
 
 
