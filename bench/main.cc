@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lives.h"
 #include "promises.h"
 #include "python_rows.h"
 #include "rpc_rows.h"
@@ -23,7 +24,8 @@ struct Topic {
   void (*measure)();
 };
 
-constexpr Topic topics[] = {{"promises", cloche::bench::measure_promises},
+constexpr Topic topics[] = {{"lives", cloche::bench::measure_lives},
+                            {"promises", cloche::bench::measure_promises},
                             {"python", cloche::bench::measure_python},
                             {"rpc", cloche::bench::measure_rpc},
                             {"tools", cloche::bench::measure_tools}};
@@ -48,8 +50,8 @@ int main(int argc, char** argv) {
   CLI::App app{"Measures what Cloche promises against native processes of this machine."};
   app.footer("cloche_bench --micro runs the small benchmarks of the layers.");
   std::vector<std::string> wanted;
-  app.add_option("topics", wanted, "promises, python, rpc, tools; all without any")
-      ->check(CLI::IsMember({"promises", "python", "rpc", "tools"}));
+  app.add_option("topics", wanted, "lives, promises, python, rpc, tools; all without any")
+      ->check(CLI::IsMember({"lives", "promises", "python", "rpc", "tools"}));
   try {
     app.parse(argc, argv);
     return measure(wanted);

@@ -8,7 +8,6 @@
 #include "kernel/process/task.h"
 #include "python/host_door.h"
 #include "python/start_block.h"
-#include "wasm/host_failure.h"
 
 namespace cloche::python {
 namespace {
@@ -32,6 +31,7 @@ PythonRuntime::PythonRuntime(kernel::KernelServices services, Options options)
                          .progress = options_.progress}),
       own_images_(options_.cache_folder, options_.library_id) {
   kernel::Startup startup;
+  startup.memory = [this](kernel::Kernel& kernel) { return start_memory(kernel); };
   startup.run = [this](kernel::Task& task) { return run(task); };
   startup.preopens = {kernel::wasi::PreopenSet::root, root_fd};
   tag_ = services_.programs.add(options_.guest_file, std::move(startup));
@@ -67,24 +67,27 @@ Result<void, Error> PythonRuntime::prepare(const Preload& preload) {
   return {};
 }
 
+Result<kernel::StartMemory, Error> PythonRuntime::start_memory(kernel::Kernel& kernel) {
+  if (images_.is_builder(kernel)) return kernel::StartMemory{};
+  const auto found = boot_image_for(kernel);
+  if (!found)
+    return Error(ErrorKind::sandbox, found.error().code(),
+                 fmt::format("python3 cannot start: {}", found.error().sentence()));
+  return kernel::StartMemory{
+      .image = (*found)->memory,
+      .hot_pages = std::shared_ptr<wasm::HotPages>(*found, &(*found)->process_pages)};
+}
+
 wasm::Outcome PythonRuntime::run(kernel::Task& task) {
   if (images_.is_builder(task.kernel())) return images_.run(task);
-  const auto found = boot_image_for(task.kernel());
-  if (!found)
-    return wasm::host_failure(fmt::format("python3 cannot start: {}", found.error().sentence()));
-  const std::shared_ptr<BootImage>& image = *found;
-  if (const Result<void> mapped = image->memory->map_into(task.instance()); !mapped) {
-    return wasm::host_failure("python3 cannot start: its boot image cannot be mapped");
-  }
   std::string frame;
   {
     const std::lock_guard lock(task.kernel().mutex());
     task.note_memory(task.instance().memory().size());
     frame = start_block(Turn::process, task.process(), task.kernel().options().host_name);
   }
-  image->process_pages.prepare(task.instance());
   wasm::Outcome outcome = take_turn(task.instance(), frame);
-  image->process_pages.learn(task.instance());
+  task.learn_hot_pages();
   if (outcome.returned()) outcome.result = wasm::Value::i32(outcome.result.as_i32() & status_mask);
   return outcome;
 }

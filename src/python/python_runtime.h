@@ -63,6 +63,7 @@ class PythonRuntime {
   kernel::ProgramTag tag() const noexcept { return tag_; }
 
  private:
+  Result<kernel::StartMemory, Error> start_memory(kernel::Kernel& kernel);
   wasm::Outcome run(kernel::Task& task);
 
   kernel::KernelServices services_;

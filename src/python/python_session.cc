@@ -5,7 +5,6 @@
 
 #include "kernel/host/resident.h"
 #include "python/start_block.h"
-#include "wasm/host_failure.h"
 
 namespace cloche::python {
 
@@ -38,7 +37,7 @@ struct PythonSession::Shared : kernel::Resident {
   std::shared_ptr<const wasm::MemoryImage> captured;
   Errno capture_error = Errno::io;
 
-  wasm::HotPages& hot_pages() const { return *own_pages; }
+  Result<kernel::StartMemory, Error> start_memory(kernel::Kernel& kernel);
   wasm::Outcome begin(kernel::Task& task);
   std::optional<wasm::Outcome> take_requests(kernel::Task& task);
   void perform(kernel::Task& task, Request what, const std::string& text);
@@ -74,20 +73,18 @@ wasm::Outcome not_begun() {
 
 }  // namespace
 
-wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
-  std::shared_ptr<BootImage> boot;
+Result<kernel::StartMemory, Error> PythonSession::Shared::start_memory(kernel::Kernel& kernel) {
   if (!image) {
-    auto found = runtime->boot_image_for(task.kernel());
-    if (!found) return wasm::host_failure(std::string(found.error().sentence()));
-    boot = *std::move(found);
+    CLOCHE_ASSIGN(const std::shared_ptr<BootImage> boot, runtime->boot_image_for(kernel));
     image = boot->memory;
     own_pages = std::shared_ptr<wasm::HotPages>(boot, &boot->session_pages);
   }
   // A session is likely to be forked, with much state.
-  if (!image->map_into(task.instance()) || !wasm::prepare_for_capture(task.instance()))
-    return wasm::host_failure("the interpreter's image cannot be mapped");
-  image.reset();
-  hot_pages().prepare(task.instance());
+  return kernel::StartMemory{
+      .image = std::exchange(image, nullptr), .to_be_captured = true, .hot_pages = own_pages};
+}
+
+wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
   std::string frame;
   {
     const std::lock_guard lock(task.kernel().mutex());
@@ -140,7 +137,7 @@ void PythonSession::Shared::perform(kernel::Task& task, Request what, const std:
     // A turn's result is a byte: the status of a sys.exit is a second one.
     outcome = take_turn(task.instance(), code_frame(turn, text));
     task.instance().set_memory_limit(usual);
-    if (!std::exchange(has_run, true)) hot_pages().learn(task.instance());
+    if (!std::exchange(has_run, true)) task.learn_hot_pages();
     if (turn != Turn::execute || !outcome.returned() || outcome.result.as_i32() != turn_exited)
       return;
     outcome = take_turn(task.instance(), code_frame(Turn::exit_status, {}));
@@ -164,6 +161,7 @@ Result<std::unique_ptr<PythonSession>> PythonSession::spawn(PythonRuntime& runti
                 kernel.services().programs.load(runtime.tag()));
   shared->runtime = &runtime;
   auto program = std::make_shared<kernel::Program>(*python);
+  program->startup.memory = [shared](kernel::Kernel& its) { return shared->start_memory(its); };
   program->startup.run = [shared](kernel::Task& task) {
     return shared->serve(
         task, [&] { return shared->begin(task); }, [&] { return shared->take_requests(task); });

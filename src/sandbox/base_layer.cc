@@ -22,11 +22,12 @@ constexpr std::uint32_t user_id = 1000;
 // once: a fault for each is a third of what a short command costs.
 kernel::Startup with_hot_pages() {
   kernel::Startup startup;
-  startup.run = [pages = std::make_shared<wasm::HotPages>()](kernel::Task& task) {
-    wasm::Instance& instance = task.instance();
-    pages->prepare(instance);
-    wasm::Outcome outcome = instance.call(task.program().entry);
-    pages->learn(instance);
+  startup.memory = [pages = std::make_shared<wasm::HotPages>()](kernel::Kernel&) {
+    return kernel::StartMemory{.hot_pages = pages};
+  };
+  startup.run = [](kernel::Task& task) {
+    wasm::Outcome outcome = task.instance().call(task.program().entry);
+    task.learn_hot_pages();
     return outcome;
   };
   return startup;

@@ -37,12 +37,18 @@ struct ShellProcess::Shared : kernel::Resident {
   bool copying = false;                     // an image must be made, by another thread
   wasm::Outcome outcome;
 
+  kernel::StartMemory start_memory(kernel::Kernel& kernel);
   wasm::Outcome begin(kernel::Task& task);
   std::optional<wasm::Outcome> take_requests(kernel::Task& task);
   void perform(kernel::Task& task, std::unique_lock<std::mutex>& lock);
   std::optional<wasm::Outcome> run_handlers(kernel::Task& task, std::unique_lock<std::mutex>& lock);
   void copy(kernel::Task& task, std::unique_lock<std::mutex>& lock);
 };
+
+kernel::StartMemory ShellProcess::Shared::start_memory(kernel::Kernel& kernel) {
+  const std::lock_guard lock(kernel.mutex());
+  return {.image = image ? image->memory : nullptr};
+}
 
 wasm::Outcome ShellProcess::Shared::begin(kernel::Task& task) {
   std::shared_ptr<const ShellImage> from;
@@ -51,8 +57,6 @@ wasm::Outcome ShellProcess::Shared::begin(kernel::Task& task) {
     from = image;
   }
   if (!from) return task.instance().call("cloche_shell_start");
-  if (!from->memory->map_into(task.instance()))
-    return wasm::host_failure("the shell's image cannot be mapped");
   {
     const std::lock_guard lock(task.kernel().mutex());
     kernel::Process& process = task.process();
@@ -156,6 +160,7 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(kernel::Kernel& kernel
   shared->image = from;
   shared->home = home;
   auto program = std::make_shared<kernel::Program>(*bash);
+  program->startup.memory = [shared](kernel::Kernel& its) { return shared->start_memory(its); };
   program->startup.run = [shared](kernel::Task& task) {
     return shared->serve(
         task, [&] { return shared->begin(task); }, [&] { return shared->take_requests(task); });

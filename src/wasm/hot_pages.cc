@@ -31,17 +31,6 @@ std::span<std::byte> pages_of(Instance& instance) {
 
 }  // namespace
 
-std::vector<PageRun> common_pages(const std::vector<PageRun>& a, const std::vector<PageRun>& b) {
-  std::vector<PageRun> common;
-  for (auto left = a.begin(), right = b.begin(); left != a.end() && right != b.end();) {
-    const std::uint64_t start = std::max(left->start, right->start);
-    const std::uint64_t end = std::min(left->end(), right->end());
-    if (start < end) common.push_back({start, end - start});
-    left->end() < right->end() ? ++left : ++right;
-  }
-  return common;
-}
-
 void HotPages::learn(Instance& instance) {
   if (known_.load(std::memory_order_acquire)) return;
   const std::span<std::byte> memory = pages_of(instance);
@@ -57,6 +46,7 @@ void HotPages::learn(Instance& instance) {
 
 void HotPages::prepare(Instance& instance) const {
   if (!known_.load(std::memory_order_acquire)) return;
+  if (const auto* warmth = instance.warmth(); warmth != nullptr && !warmth->pages.empty()) return;
   const std::span<std::byte> memory = pages_of(instance);
   for (const PageRun& run : runs_) {
     if (run.end() > memory.size()) return;

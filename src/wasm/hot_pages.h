@@ -31,7 +31,4 @@ class HotPages {
   std::vector<PageRun> runs_;  // never changes once known_
 };
 
-// The pages that are in both; each sorted and disjoint.
-std::vector<PageRun> common_pages(const std::vector<PageRun>& a, const std::vector<PageRun>& b);
-
 }  // namespace cloche::wasm

@@ -64,6 +64,13 @@ Result<void> map_segment(std::byte* base, const MemoryImage::Segment& segment, S
   return {};
 }
 
+Result<void> map_segments(std::byte* base, const std::vector<MemoryImage::Segment>& segments) {
+  for (const MemoryImage::Segment& segment : segments) {
+    CLOCHE_TRY(map_segment(base, segment, Sharing::private_copy, Access::read_write));
+  }
+  return {};
+}
+
 Result<void> write_runs(const MemoryFile& file, std::uint64_t offset, const std::byte* base,
                         const std::vector<PageRun>& runs) {
   std::vector<iovec> parts;
@@ -90,7 +97,7 @@ Result<void> read_patches(std::byte* base, const std::vector<MemoryImage::Segmen
   });
 }
 
-Result<void> copy_runs(std::byte* to, const std::byte* from, const std::vector<PageRun>& runs) {
+Result<bool> copy_runs(std::byte* to, const std::byte* from, const std::vector<PageRun>& runs) {
   const std::uint64_t page = host_page_bytes();
   std::size_t new_mappings = 0;
   for (const PageRun& run : runs) {
@@ -107,7 +114,7 @@ Result<void> copy_runs(std::byte* to, const std::byte* from, const std::vector<P
     if (run.length > page) madvise(start, run.length, MADV_POPULATE_WRITE);
     std::memcpy(start, from + run.start, run.length);
   }
-  return {};
+  return new_mappings > 0;
 }
 
 std::vector<PageRun> join_runs(std::vector<PageRun> runs) {
@@ -122,6 +129,18 @@ std::vector<PageRun> join_runs(std::vector<PageRun> runs) {
     }
   }
   return joined;
+}
+
+std::vector<PageRun> find_growth_data(const MemoryMap& map, std::uint64_t size) {
+  std::vector<PageRun> runs = find_file_data(map.growth->fd.get(), size - map.growth_origin);
+  std::erase_if(runs, [&](PageRun& run) {
+    const std::uint64_t end = run.end() + map.growth_origin;
+    const std::uint64_t start = std::max(run.start + map.growth_origin, map.growth_start);
+    if (end <= start) return true;
+    run = {start, end - start};
+    return false;
+  });
+  return runs;
 }
 
 std::vector<PageRun> find_nonzero_pages(const std::byte* base, std::uint64_t bytes) {

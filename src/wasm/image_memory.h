@@ -22,6 +22,9 @@ enum class Access : std::uint8_t { none, read_write };
 Result<void> map_segment(std::byte* base, const MemoryImage::Segment& segment, Sharing sharing,
                          Access access);
 
+// All of them, private and accessible.
+Result<void> map_segments(std::byte* base, const std::vector<MemoryImage::Segment>& segments);
+
 // Gathers `runs` of memory into the file, one after the other from `offset` on.
 Result<void> write_runs(const MemoryFile& file, std::uint64_t offset, const std::byte* base,
                         const std::vector<PageRun>& runs);
@@ -29,11 +32,15 @@ Result<void> write_runs(const MemoryFile& file, std::uint64_t offset, const std:
 // The other way: the patches lie one after the other in their file.
 Result<void> read_patches(std::byte* base, const std::vector<MemoryImage::Segment>& patches);
 
-// Copies runs between two memories of one process.
-Result<void> copy_runs(std::byte* to, const std::byte* from, const std::vector<PageRun>& runs);
+// Copies runs between two memories of one process. True: it has mapped empty pages over parts of
+// `to` on the way.
+Result<bool> copy_runs(std::byte* to, const std::byte* from, const std::vector<PageRun>& runs);
 
 // Sorted and joined.
 std::vector<PageRun> join_runs(std::vector<PageRun> runs);
+
+// The pages of the growth file, from `growth_start` up to `size` of memory, that anyone touched.
+std::vector<PageRun> find_growth_data(const MemoryMap& map, std::uint64_t size);
 
 // Those pages among `bytes` that are not all zero.
 std::vector<PageRun> find_nonzero_pages(const std::byte* base, std::uint64_t bytes);

@@ -180,6 +180,7 @@ Outcome Instance::State::end_of_call(bool nested, wasmtime_error_t* raw_error,
 
 Instance::Instance(std::shared_ptr<const LinkedModule> module, const InstanceOptions& options)
     : module_(std::move(module)),
+      image_(options.image),
       engine_charge_(options.budget),
       owner_(options.owner),
       memory_limit_bytes_(options.memory_limit_bytes),
@@ -193,16 +194,39 @@ Instance::Instance(std::shared_ptr<const LinkedModule> module, const InstanceOpt
   wasmtime_store_epoch_deadline_callback(state_->store, State::on_epoch, this, nullptr);
 }
 
-Instance::~Instance() { CLOCHE_CHECK(depth_ == 0); }
+Instance::~Instance() {
+  CLOCHE_CHECK(depth_ == 0);
+  if (is_reusable() && content().put_back(*memory_, memory_map_)) memory_->set_home(&content());
+}
+
+const MemoryContent& Instance::content() const noexcept {
+  return image_ ? image_->content() : module().content();
+}
+
+// What lies under its memory is still what was there at first.
+bool Instance::is_reusable() const noexcept {
+  const MemoryMap& map = memory_map_;
+  return memory_ != nullptr && is_whole_ && map.base == image_ && !map.base_unknown &&
+         !map.unfinished && !map.pieced && !map.lost;
+}
 
 Result<std::unique_ptr<Instance>, Error> Instance::create(
     std::shared_ptr<const LinkedModule> module, const InstanceOptions& options) {
   std::unique_ptr<Instance> instance(new Instance(std::move(module), options));
-  CLOCHE_TRY(instance->instantiate());
+  CLOCHE_TRY(instance->instantiate(options.to_be_captured));
+  if (const Result<void> mapped = instance->map_image(options.to_be_captured); !mapped)
+    return Error(ErrorKind::sandbox, mapped.error(), "its image cannot be mapped");
+  instance->is_whole_ = true;
   return instance;
 }
 
-Result<void, Error> Instance::instantiate() {
+Result<void> Instance::map_image(bool to_be_captured) {
+  if (!image_) return {};
+  CLOCHE_TRY(image_->map_into(*this));
+  return to_be_captured ? prepare_for_capture(*this) : Result<void>();
+}
+
+Result<void, Error> Instance::instantiate(bool to_be_captured) {
   const std::uint64_t first_bytes = module().info().memory_min_pages * wasm_page_bytes;
   const auto failed = [](Errno code, const std::string& sentence) {
     return Error(ErrorKind::sandbox, code, sentence);
@@ -213,13 +237,15 @@ Result<void, Error> Instance::instantiate() {
   }
   if (!engine_charge_.add(module().info().engine_bytes))
     return failed(Errno::nomem, "its tables and functions need more memory than there is");
-  const MemoryScope scope(engine_charge_.budget(), &module().initial_memory());
+  const MemoryScope scope(engine_charge_.budget(), module().initial_memory(), first_bytes,
+                          first_bytes == 0 ? nullptr : content().take(image_ && to_be_captured));
   // A start function is guest code: it wants the stack of one.
   ++depth_;
   wasm_trap_t* trap = nullptr;
   wasmtime_error_t* error = wasmtime_instance_pre_instantiate(module_->native(), state_->context,
                                                               &state_->instance, &trap);
   --depth_;
+  memory_ = scope.linear();
   if (error != nullptr || trap != nullptr) {
     const bool start_ended = trap != nullptr || state_->unwinding || state_->epoch_unhandled;
     return failed(start_ended ? Errno::noexec : Errno::nomem,
@@ -281,7 +307,7 @@ Outcome Instance::call(std::string_view export_name, std::span<const Value> para
   CLOCHE_CHECK(item.kind == WASMTIME_EXTERN_FUNC);
   std::array<wasmtime_val_t, max_arguments> results{};
   wasm_trap_t* trap = nullptr;
-  const MemoryScope scope(engine_charge_.budget(), nullptr);
+  const MemoryScope scope(engine_charge_.budget());
   ++depth_;
   wasmtime_error_t* error =
       wasmtime_func_call(state_->context, &item.of.func, arguments.data(), parameters.size(),

@@ -27,6 +27,7 @@
 
 #include "base/result.h"
 #include "wasm/guest_memory.h"
+#include "wasm/linear_memory.h"
 #include "wasm/linker.h"
 #include "wasm/memory_budget.h"
 #include "wasm/memory_map.h"
@@ -39,6 +40,8 @@ struct wasmtime_context;
 
 namespace cloche::wasm {
 
+class MemoryImage;
+
 enum class EpochAction : std::uint8_t { proceed, unwind, rethrow };
 
 struct InstanceOptions {
@@ -48,14 +51,19 @@ struct InstanceOptions {
   // Of linear memory; exceptions that the guest holds on to may take as much again.
   std::uint64_t memory_limit_bytes = std::uint64_t{4} << 30;
   std::uint64_t table_limit_elements = max_table_elements;  // of each table, of at most max_tables
+  // What its memory begins with; null: the program's own data.
+  std::shared_ptr<const MemoryImage> image;
+  // It is likely to be forked with much state: see prepare_for_capture. For one with an image.
+  bool to_be_captured = false;
 };
 
 class Instance {
  public:
   using EpochHandler = EpochAction (*)(Instance& instance, void* owner) noexcept;
 
-  // ENOMEM when the program's first memory is beyond the limit or the budget, or the host has no
-  // address space; ENOEXEC when its start function traps.
+  // ENOMEM when the program's first memory or its image is beyond the limit or the budget, or the
+  // host has no address space; ENOEXEC when its start function traps, or the image is of another
+  // program.
   static Result<std::unique_ptr<Instance>, Error> create(std::shared_ptr<const LinkedModule> module,
                                                          const InstanceOptions& options);
   ~Instance();
@@ -107,16 +115,26 @@ class Instance {
   // answers to unwind the guest.
   MemoryMap& memory_map() noexcept { return memory_map_; }
   GuestMemory mapped_memory() const noexcept;  // without finish_mapping first
+  const MemoryImage* image() const noexcept { return image_.get(); }
+  // Where its memory is one of an instance before it, which holds what this one begins with: what is
+  // there already. Else null.
+  const LinearMemory::Warmth* warmth() const noexcept {
+    return memory_ == nullptr ? nullptr : memory_->warmth();
+  }
   void* begin_unwind() noexcept;
 
  private:
   struct State;
 
   Instance(std::shared_ptr<const LinkedModule> module, const InstanceOptions& options);
-  Result<void, Error> instantiate();
+  Result<void, Error> instantiate(bool to_be_captured);
+  Result<void> map_image(bool to_be_captured);
+  const MemoryContent& content() const noexcept;
+  bool is_reusable() const noexcept;
   void apply_limits() noexcept;
 
   std::shared_ptr<const LinkedModule> module_;
+  std::shared_ptr<const MemoryImage> image_;
   MemoryCharge engine_charge_;
   void* owner_;
   std::uint64_t memory_limit_bytes_;
@@ -124,7 +142,9 @@ class Instance {
   EpochHandler epoch_handler_ = nullptr;
   int depth_ = 0;
   MemoryMap memory_map_;
-  std::unique_ptr<State> state_;  // what wasmtime gave us; goes first
+  LinearMemory* memory_ = nullptr;  // wasmtime's; null: there is none
+  bool is_whole_ = false;           // it was made without an error
+  std::unique_ptr<State> state_;    // what wasmtime gave us; goes first
 };
 
 }  // namespace cloche::wasm

@@ -4,60 +4,22 @@
 #include <sys/mman.h>
 #include <wasmtime.h>
 
+#include <algorithm>
 #include <new>
+#include <utility>
+
+#include "wasm/memory_content.h"
 
 namespace cloche::wasm {
 namespace {
 
-thread_local const MemoryScope* current_scope = nullptr;
-
-// [ guard ][ size: accessible ][ up to reserved: not yet ][ guard ]
-struct LinearMemory {
-  explicit LinearMemory(std::shared_ptr<MemoryBudget> budget) noexcept
-      : charge(std::move(budget)) {}
-  ~LinearMemory() {
-    if (mapping != MAP_FAILED) munmap(mapping, mapped);
-  }
-  LinearMemory(const LinearMemory&) = delete;
-  LinearMemory& operator=(const LinearMemory&) = delete;
-
-  MemoryCharge charge;
-  void* mapping = MAP_FAILED;
-  std::size_t mapped = 0;
-  std::byte* base = nullptr;
-  std::size_t size = 0;
-  std::size_t reserved = 0;
-
-  bool reserve(std::size_t bytes, std::size_t guard) noexcept {
-    if (__builtin_add_overflow(bytes, guard, &mapped) ||
-        __builtin_add_overflow(mapped, guard, &mapped)) {
-      return false;
-    }
-    mapping = mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapping == MAP_FAILED) return false;
-    base = static_cast<std::byte*>(mapping) + guard;
-    reserved = bytes;
-    return true;
-  }
-
-  bool grow_to(std::size_t bytes) noexcept {
-    if (bytes < size || bytes > reserved) return false;
-    const std::size_t more = bytes - size;
-    if (!charge.add(more)) return false;
-    if (more > 0 && mprotect(base + size, more, PROT_READ | PROT_WRITE) != 0) {
-      charge.give_back(more);
-      return false;
-    }
-    size = bytes;
-    return true;
-  }
-};
+thread_local MemoryScope* current_scope = nullptr;
 
 std::uint8_t* get_memory(void* env, std::size_t* size, std::size_t* capacity) noexcept {
   const auto& memory = *static_cast<LinearMemory*>(env);
-  *size = memory.size;
-  *capacity = memory.reserved;
-  return reinterpret_cast<std::uint8_t*>(memory.base);
+  *size = memory.size();
+  *capacity = memory.reserved();
+  return reinterpret_cast<std::uint8_t*>(memory.base());
 }
 
 wasmtime_error_t* grow_memory(void* env, std::size_t new_size) noexcept {
@@ -65,20 +27,18 @@ wasmtime_error_t* grow_memory(void* env, std::size_t new_size) noexcept {
   return wasmtime_error_new("there is no more memory");
 }
 
-void delete_memory(void* env) noexcept { delete static_cast<LinearMemory*>(env); }
+void delete_memory(void* env) noexcept {
+  std::unique_ptr<LinearMemory> memory(static_cast<LinearMemory*>(env));
+  if (const MemoryContent* home = memory->home()) home->keep(std::move(memory));
+}
 
 wasmtime_error_t* new_memory(void*, const wasm_memorytype_t*, std::size_t minimum, std::size_t,
                              std::size_t reserved, std::size_t guard,
                              wasmtime_linear_memory_t* out) noexcept {
-  const MemoryScope* scope = current_scope;
+  MemoryScope* scope = MemoryScope::current();
   if (scope == nullptr) return wasmtime_error_new("memory is made outside of a guest's call");
-  std::unique_ptr<LinearMemory> memory(new (std::nothrow) LinearMemory(scope->budget()));
-  if (!memory || !memory->reserve(reserved, guard) || !memory->grow_to(minimum))
-    return wasmtime_error_new("there is no more memory");
-  // The heap of exceptions begins empty, so what has room for it is the linear memory.
-  const InitialMemory* initial = scope->initial();
-  if (initial != nullptr && initial->end() <= minimum && !initial->put(memory->base))
-    return wasmtime_error_new("the program's data cannot be mapped");
+  std::unique_ptr<LinearMemory> memory = scope->make(minimum, reserved, guard);
+  if (!memory) return wasmtime_error_new("there is no more memory");
   *out = {.env = memory.release(),
           .get_memory = get_memory,
           .grow_memory = grow_memory,
@@ -88,13 +48,88 @@ wasmtime_error_t* new_memory(void*, const wasm_memorytype_t*, std::size_t minimu
 
 }  // namespace
 
-MemoryScope::MemoryScope(const std::shared_ptr<MemoryBudget>& budget,
-                         const InitialMemory* initial) noexcept
-    : budget_(budget), initial_(initial), outer_(current_scope) {
-  current_scope = this;
+std::unique_ptr<LinearMemory> LinearMemory::reserve(std::size_t bytes, std::size_t guard) noexcept {
+  std::unique_ptr<LinearMemory> memory(new (std::nothrow) LinearMemory);
+  std::size_t all = 0;
+  if (!memory || __builtin_add_overflow(bytes, guard, &all) ||
+      __builtin_add_overflow(all, guard, &all))
+    return nullptr;
+  void* at = mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return nullptr;
+  memory->mapping_ = at;
+  memory->mapped_ = all;
+  memory->base_ = static_cast<std::byte*>(at) + guard;
+  memory->reserved_ = bytes;
+  memory->guard_ = guard;
+  return memory;
 }
 
+LinearMemory::~LinearMemory() {
+  if (mapping_ != nullptr) munmap(mapping_, mapped_);
+}
+
+bool LinearMemory::begin(const std::shared_ptr<MemoryBudget>& budget, std::size_t bytes) noexcept {
+  charge_.emplace(budget);
+  home_ = nullptr;
+  return grow_to(bytes);
+}
+
+bool LinearMemory::grow_to(std::size_t bytes) noexcept {
+  if (bytes < size_ || bytes > reserved_) return false;
+  const std::size_t more = bytes - size_;
+  if (!charge_->add(more)) return false;
+  if (bytes > ready_) {
+    if (mprotect(base_ + ready_, bytes - ready_, PROT_READ | PROT_WRITE) != 0) {
+      charge_->give_back(more);
+      return false;
+    }
+    ready_ = bytes;
+  }
+  size_ = bytes;
+  return true;
+}
+
+void LinearMemory::rest(std::size_t bytes, Warmth warmth) noexcept {
+  size_ = 0;
+  ready_ = bytes;
+  charge_.reset();
+  warmth_ = std::move(warmth);
+}
+
+MemoryScope::MemoryScope(const std::shared_ptr<MemoryBudget>& budget) noexcept
+    : budget_(budget), outer_(std::exchange(current_scope, this)) {}
+
+MemoryScope::MemoryScope(const std::shared_ptr<MemoryBudget>& budget, const InitialMemory& initial,
+                         std::uint64_t bytes, std::unique_ptr<LinearMemory> warm) noexcept
+    : budget_(budget),
+      initial_(&initial),
+      linear_bytes_(bytes),
+      warm_(std::move(warm)),
+      outer_(std::exchange(current_scope, this)) {}
+
 MemoryScope::~MemoryScope() { current_scope = outer_; }
+
+MemoryScope* MemoryScope::current() noexcept { return current_scope; }
+
+// The heap of exceptions begins empty, so what has bytes is the linear memory.
+std::unique_ptr<LinearMemory> MemoryScope::make(std::size_t minimum, std::size_t reserved,
+                                                std::size_t guard) noexcept {
+  const bool is_linear =
+      initial_ != nullptr && linear_ == nullptr && minimum > 0 && minimum == linear_bytes_;
+  std::unique_ptr<LinearMemory> memory;
+  if (is_linear && warm_ && warm_->reserved() == reserved && warm_->guard() == guard) {
+    memory = std::move(warm_);
+    if (!memory->begin(budget_, minimum)) return nullptr;
+  } else {
+    memory = LinearMemory::reserve(reserved, guard);
+    if (!memory || !memory->begin(budget_, minimum)) return nullptr;
+    // A memory that is not exported is a linear one too.
+    if (initial_ != nullptr && initial_->end() <= minimum && !initial_->put(memory->base()))
+      return nullptr;
+  }
+  if (is_linear) linear_ = memory.get();
+  return memory;
+}
 
 void make_memory_here(wasm_config_t* config) {
   wasmtime_memory_creator_t creator{.env = nullptr, .new_memory = new_memory, .finalizer = nullptr};

@@ -50,19 +50,6 @@ Result<void> grow_to(Instance& instance, std::uint64_t bytes) {
 
 std::byte* base_of(Instance& instance) { return instance.mapped_memory().base(); }
 
-// The pages of the growth file from `growth_start` up to `size` that anyone touched.
-std::vector<PageRun> find_growth_data(const MemoryMap& map, std::uint64_t size) {
-  std::vector<PageRun> runs = find_file_data(map.growth->fd.get(), size - map.growth_origin);
-  std::erase_if(runs, [&](PageRun& run) {
-    const std::uint64_t end = run.end() + map.growth_origin;
-    const std::uint64_t start = std::max(run.start + map.growth_origin, map.growth_start);
-    if (end <= start) return true;
-    run = {start, end - start};
-    return false;
-  });
-  return runs;
-}
-
 }  // namespace
 
 // What is left to do for memory to be what its base is.
@@ -259,6 +246,17 @@ struct MemoryImage::Builder {
   }
 };
 
+void MemoryImage::seal() {
+  std::vector<PageRun> patched;
+  for (const Segment& patch : patches_) patched.push_back({patch.address, patch.length});
+  content_.emplace(
+      memory_bytes_,
+      [this](std::byte* base) {
+        return map_segments(base, segments_).ok() && read_patches(base, patches_).ok();
+      },
+      std::move(patched));
+}
+
 Result<std::shared_ptr<const MemoryImage>> MemoryImage::capture(Instance& instance) {
   // Captured already, and not touched since.
   if (const MemoryMap& map = instance.memory_map();
@@ -277,6 +275,7 @@ Result<std::shared_ptr<const MemoryImage>> MemoryImage::capture(Instance& instan
   segments.insert(segments.end(), builder.own_segments.begin(), builder.own_segments.end());
   segments.insert(segments.end(), builder.growth_segments.begin(), builder.growth_segments.end());
   builder.put_off_rebase();
+  builder.image->seal();
   // Within a host call the guest goes on without another call.
   if (instance.depth() > 0) finish_mapping(instance);
   return std::shared_ptr<const MemoryImage>(std::move(builder.image));
@@ -286,12 +285,15 @@ Result<void> MemoryImage::map_into(Instance& instance) const {
   CLOCHE_CHECK(!instance.memory_map().base);
   if (instance.module().info().digest != module_digest_) return Errno::noexec;
   CLOCHE_TRY(grow_to(instance, memory_bytes_));
-  std::byte* base = base_of(instance);
-  for (const Segment& segment : segments_) {
-    CLOCHE_TRY(map_segment(base, segment, Sharing::private_copy, Access::read_write));
-  }
   CLOCHE_TRY(write_globals(instance, globals_));
   MemoryMap& map = instance.memory_map();
+  if (const LinearMemory::Warmth* warmth = instance.warmth(); warmth && instance.image() == this) {
+    map.base = shared_from_this();
+    map.growth = warmth->growth;
+    map.growth_origin = map.growth_start = warmth->growth_start;
+    return {};
+  }
+  CLOCHE_TRY(map_segments(base_of(instance), segments_));
   map.base = shared_from_this();
   if (!patches_.empty())
     map.unfinished.reset(new UnfinishedMapping{{}, {}, UnfinishedMapping::Patches::missing});
@@ -300,7 +302,6 @@ Result<void> MemoryImage::map_into(Instance& instance) const {
 
 Result<void> copy_into_clone(Instance& parent, Instance& child) {
   const MemoryMap& map = parent.memory_map();
-  CLOCHE_CHECK(!child.memory_map().base);
   if (map.lost) return Errno::nomem;
   if (map.unfinished || map.base_unknown) {  // an image that is there already, or the only way
     CLOCHE_ASSIGN(const auto image, MemoryImage::capture(parent));
@@ -312,16 +313,19 @@ Result<void> copy_into_clone(Instance& parent, Instance& child) {
   std::byte* from = base_of(parent);
   std::byte* to = base_of(child);
   if (from == nullptr) return Errno::noexec;
-  if (map.base) {
-    for (const auto& segment : map.base->segments()) {
-      CLOCHE_TRY(map_segment(to, segment, Sharing::private_copy, Access::read_write));
-    }
-    child.memory_map().base = map.base;
-  }
+  MemoryMap& own = child.memory_map();
+  CLOCHE_CHECK(!own.base || own.base == map.base);
+  if (map.base && !own.base) CLOCHE_TRY(map_segments(to, map.base->segments()));
+  own.base = map.base;
   // Patches of the base are private pages of the parent, like all else that it wrote.
-  CLOCHE_TRY(copy_runs(to, from, find_private_pages(from, map.growth ? map.growth_start : size)));
+  own.unfinished.reset();
+  CLOCHE_ASSIGN(
+      bool pieced,
+      copy_runs(to, from, find_private_pages(from, map.growth ? map.growth_start : size)));
+  own.pieced = pieced;
   if (map.growth && size > map.growth_start) {
-    CLOCHE_TRY(copy_runs(to, from, find_growth_data(map, size)));
+    CLOCHE_ASSIGN(pieced, copy_runs(to, from, find_growth_data(map, size)));
+    own.pieced = own.pieced || pieced;
   }
   return write_globals(child, read_globals(parent));
 }

@@ -21,11 +21,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "wasm/instance.h"
+#include "wasm/memory_content.h"
 #include "wasm/private_pages.h"
 
 namespace cloche::wasm {
@@ -83,11 +85,14 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
   // zero.
   std::uint64_t tail_start() const noexcept { return tail_start_; }
   const std::vector<PageRun>& tail() const noexcept { return tail_; }
+  // As what instances begin with.
+  const MemoryContent& content() const noexcept { return *content_; }
 
  private:
   struct Builder;
   MemoryImage() = default;
   void find_tail(std::uint64_t floor, std::vector<PageRun> data);
+  void seal();  // it changes no more
 
   Digest module_digest_{};
   std::uint64_t memory_bytes_ = 0;
@@ -97,6 +102,7 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
   std::vector<Global> globals_;
   std::uint64_t tail_start_ = 0;
   std::vector<PageRun> tail_;
+  std::optional<MemoryContent> content_;
 };
 
 // Does what `capture` and `map_into` put off. Instance sees to it before anyone uses the memory.

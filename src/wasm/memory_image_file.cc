@@ -40,35 +40,6 @@ struct Header {
 };
 static_assert(sizeof(Header) <= header_bytes);
 
-// All of an image in the address space of the host, to be read.
-class MappedImage {
- public:
-  explicit MappedImage(const MemoryImage& image) : size_(image.memory_bytes()) {
-    void* at = mmap(nullptr, size_, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) throw HostError::from_errno("cannot map a memory image", errno);
-    base_ = static_cast<std::byte*>(at);
-    bool good = true;
-    for (const auto& segment : image.segments()) {
-      good = good && map_segment(base_, segment, Sharing::private_copy, Access::read_write).ok();
-    }
-    good = good && read_patches(base_, image.patches()).ok();
-    if (!good) {
-      munmap(base_, size_);
-      throw HostError("cannot map a memory image");
-    }
-  }
-  ~MappedImage() { munmap(base_, size_); }
-  MappedImage(const MappedImage&) = delete;
-  MappedImage& operator=(const MappedImage&) = delete;
-
-  const std::byte* base() const noexcept { return base_; }
-
- private:
-  std::uint64_t size_;
-  std::byte* base_;
-};
-
 bool write_image(int fd, const Header& header, const std::byte* base,
                  const std::vector<PageRun>& runs) {
   if (!write_fully(fd, std::as_bytes(std::span(&header, 1)))) return false;
@@ -96,14 +67,15 @@ void MemoryImage::save(const std::filesystem::path& path) const {
     record.type = static_cast<std::uint64_t>(global.value.type);
     record.bits = global.value.bits;
   }
-  const MappedImage mapped(*this);
-  const auto runs = find_nonzero_pages(mapped.base(), memory_bytes_);
+  const std::byte* base = content_->view().data();
+  if (base == nullptr && memory_bytes_ > 0) throw HostError("cannot map a memory image");
+  const auto runs = find_nonzero_pages(base, memory_bytes_);
   if (!runs.empty()) {
     header.data_bytes =
         (runs.back().end() + wasm_page_bytes - 1) / wasm_page_bytes * wasm_page_bytes;
   }
   save_trusted(path, module_digest_, memory_bytes_,
-               [&](int fd) { return write_image(fd, header, mapped.base(), runs); });
+               [&](int fd) { return write_image(fd, header, base, runs); });
 }
 
 Result<std::shared_ptr<const MemoryImage>> MemoryImage::load(const std::filesystem::path& path,
@@ -145,6 +117,7 @@ Result<std::shared_ptr<const MemoryImage>> MemoryImage::load(const std::filesyst
   file->fd = std::move(found->fd);
   if (header.data_bytes > 0)
     image->segments_.push_back({0, header.data_bytes, header_bytes, std::move(file)});
+  image->seal();
   return std::shared_ptr<const MemoryImage>(std::move(image));
 }
 

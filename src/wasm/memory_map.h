@@ -45,6 +45,8 @@ struct MemoryMap {
   // nobody may read or write it before finish_mapping. Putting that off makes a fork as fast as it
   // can be, and is no cost at all for an instance that is never used again.
   std::unique_ptr<UnfinishedMapping, UnfinishedMappingDeleter> unfinished;
+  // Empty pages were mapped over parts of the base.
+  bool pieced = false;
   // The host refused a mapping halfway: there is no memory any more that may be used.
   bool lost = false;
 };

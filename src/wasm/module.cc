@@ -91,7 +91,11 @@ ModuleInfo describe_module(const wasmtime_module_t* module, const Digest& digest
 }
 
 Module::Module(wasmtime_module* native, ModuleInfo info, InitialMemory initial) noexcept
-    : native_(native), info_(std::move(info)), initial_memory_(std::move(initial)) {}
+    : native_(native),
+      info_(std::move(info)),
+      initial_memory_(std::move(initial)),
+      content_(info_.memory_min_pages * 65536,
+               [this](std::byte* base) { return initial_memory_.put(base); }) {}
 
 Module::~Module() { wasmtime_module_delete(native_); }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "wasm/initial_memory.h"
+#include "wasm/memory_content.h"
 #include "wasm/value.h"
 
 struct wasmtime_module;
@@ -70,11 +71,14 @@ class Module {
   const ModuleInfo& info() const noexcept { return info_; }
   wasmtime_module* native() const noexcept { return native_; }
   const InitialMemory& initial_memory() const noexcept { return initial_memory_; }
+  // What the memory of an instance begins with where no image is mapped over it.
+  const MemoryContent& content() const noexcept { return content_; }
 
  private:
   wasmtime_module* native_;
   ModuleInfo info_;
   InitialMemory initial_memory_;
+  MemoryContent content_;
 };
 
 }  // namespace cloche::wasm

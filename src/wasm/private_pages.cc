@@ -114,6 +114,32 @@ std::vector<PageRun> find_private_pages(const std::byte* base, std::uint64_t byt
   return {{0, bytes}};
 }
 
+std::vector<PageRun> common_pages(const std::vector<PageRun>& a, const std::vector<PageRun>& b) {
+  std::vector<PageRun> common;
+  for (auto left = a.begin(), right = b.begin(); left != a.end() && right != b.end();) {
+    const std::uint64_t start = std::max(left->start, right->start);
+    const std::uint64_t end = std::min(left->end(), right->end());
+    if (start < end) common.push_back({start, end - start});
+    left->end() < right->end() ? ++left : ++right;
+  }
+  return common;
+}
+
+std::vector<PageRun> pages_without(const std::vector<PageRun>& a, const std::vector<PageRun>& b) {
+  std::vector<PageRun> rest;
+  auto taken = b.begin();
+  for (PageRun run : a) {
+    while (taken != b.end() && taken->end() <= run.start) ++taken;
+    for (auto next = taken; next != b.end() && next->start < run.end(); ++next) {
+      if (next->start > run.start) rest.push_back({run.start, next->start - run.start});
+      const std::uint64_t from = std::min(next->end(), run.end());
+      run = {from, run.end() - from};
+    }
+    if (run.length > 0) rest.push_back(run);
+  }
+  return rest;
+}
+
 std::vector<PageRun> find_file_data(int fd, std::uint64_t bytes) {
   std::vector<PageRun> runs;
   const std::uint64_t page = host_page_bytes();

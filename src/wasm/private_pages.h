@@ -32,6 +32,10 @@ void open_page_table() noexcept;
 bool scan_private_pages(const std::byte* base, std::uint64_t bytes, std::vector<PageRun>& runs);
 bool read_pagemap(const std::byte* base, std::uint64_t bytes, std::vector<PageRun>& runs);
 
+// The pages that are in both, and those of `a` that are not in `b`; each sorted and disjoint.
+std::vector<PageRun> common_pages(const std::vector<PageRun>& a, const std::vector<PageRun>& b);
+std::vector<PageRun> pages_without(const std::vector<PageRun>& a, const std::vector<PageRun>& b);
+
 // The parts of a file up to `bytes` that are not holes.
 std::vector<PageRun> find_file_data(int fd, std::uint64_t bytes);
 

@@ -14,8 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/result.h"
 #include "kernel/process/preopen_plan.h"
+#include "wasm/hot_pages.h"
 #include "wasm/linker.h"
 #include "wasm/memory_image.h"
 #include "wasm/module.h"
@@ -24,10 +26,21 @@
 
 namespace cloche::kernel {
 
+class Kernel;
 class Task;
+
+// With what the instance of a program begins.
+struct StartMemory {
+  std::shared_ptr<const wasm::MemoryImage> image{};  // null: the module's own initial memory
+  bool to_be_captured = false;                       // see wasm::InstanceOptions
+  std::shared_ptr<wasm::HotPages> hot_pages{};       // of such starts; may be null
+};
 
 // How a program starts where that is more than a call of its entry.
 struct Startup {
+  // Called before the instance is made, on the task's thread, without the kernel lock; empty: the
+  // module's own. A start that fails ends the process, with the error's sentence.
+  std::function<Result<StartMemory, Error>(Kernel&)> memory;
   // Called in place of the entry, on the task's thread, without the kernel lock, with a fresh
   // instance; its outcome is that of the program. Nothing: it has called Task::park as the last
   // thing that it did, and is called again when the task goes on, with the instance as it was.
@@ -38,8 +51,6 @@ struct Startup {
 
 struct Program {
   std::shared_ptr<const wasm::LinkedModule> module;
-  // Mapped over a fresh instance before `entry` is called; null: the module's own initial memory.
-  std::shared_ptr<const wasm::MemoryImage> boot_image;
   // An export of type () -> () or () -> i32 (the exit status).
   std::string entry = "_start";
   Startup startup;
@@ -58,7 +69,7 @@ class ProgramStore {
   // Names a wasm file of the host as a program of base layers. Nothing is read before its first
   // exec.
   ProgramTag add(std::filesystem::path wasm_file, Startup startup = {});
-  // From now on what has this tag starts like this (a boot image, another entry).
+  // From now on what has this tag starts like this (other memory, another entry).
   void replace(ProgramTag tag, Program program);
 
   // The program of a tag; compiled, or taken from the cache, at the first call. ENOEXEC when the

@@ -68,7 +68,19 @@ void Task::adopt_instance() {
 }
 
 Result<void> Task::start_instance() {
+  StartMemory memory;
+  if (program_->startup.memory) {
+    Result<StartMemory, Error> found = program_->startup.memory(kernel_);
+    if (!found) {
+      owner_->end_message = found.error().sentence();
+      return found.error().code();
+    }
+    memory = *std::move(found);
+  }
+  hot_pages_ = std::move(memory.hot_pages);
   wasm::InstanceOptions options;
+  options.image = std::move(memory.image);
+  options.to_be_captured = memory.to_be_captured;
   options.owner = this;
   options.budget = kernel_.memory();
   options.memory_limit_bytes = kernel_.limits().process_memory_bytes;
@@ -78,7 +90,7 @@ Result<void> Task::start_instance() {
     return made.error().code();
   }
   instance_ = *std::move(made);
-  if (program_->boot_image) CLOCHE_TRY(program_->boot_image->map_into(*instance_));
+  if (hot_pages_) hot_pages_->prepare(*instance_);
   adopt_instance();
   const std::lock_guard lock(kernel_.mutex());
   const std::uint64_t size = instance_->memory().size();
@@ -427,6 +439,8 @@ Result<std::unique_ptr<wasm::Instance>> Task::copy_instance() {
   wasm::InstanceOptions options;
   options.budget = kernel_.memory();
   options.memory_limit_bytes = kernel_.limits().process_memory_bytes;
+  const wasm::MemoryMap& map = instance_->memory_map();
+  if (!map.unfinished && !map.base_unknown && !map.lost) options.image = map.base;
   auto child = wasm::Instance::create(program_->module, options);
   if (!child) return child.error().code();
   CLOCHE_TRY(wasm::copy_into_clone(*instance_, **child));

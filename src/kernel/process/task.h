@@ -59,6 +59,10 @@ class Task {
   Process& owner() const noexcept { return *owner_; }
   const Program& program() const noexcept { return *program_; }
   wasm::Instance& instance() noexcept { return *instance_; }
+  // What its program wrote by now is what such starts write. On the task's thread.
+  void learn_hot_pages() {
+    if (hot_pages_) hot_pages_->learn(*instance_);
+  }
 
   // --- Called with the kernel lock held, by the task's own thread ---
 
@@ -159,6 +163,7 @@ class Task {
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const Program> next_program_;  // set by exec
   std::unique_ptr<wasm::Instance> instance_;
+  std::shared_ptr<wasm::HotPages> hot_pages_;  // of its program's starts; null: nobody learns
   std::uint32_t clone_function_ = 0;
   std::uint32_t clone_argument_ = 0;
   bool is_clone_ = false;

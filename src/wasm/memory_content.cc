@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wasm/memory_content.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <list>
+#include <optional>
+
+#include "wasm/image_memory.h"
+
+namespace cloche::wasm {
+namespace {
+
+// Of the pages that lives write: what is copied at the end of each, and held by a memory that rests.
+constexpr std::uint64_t most_kept_bytes = std::uint64_t{2} << 20;
+// More pieces than this to give back, and the memory itself is given back.
+constexpr std::size_t most_given_back = 256;
+
+std::uint64_t bytes_of(const std::vector<PageRun>& runs) noexcept {
+  std::uint64_t bytes = 0;
+  for (const PageRun& run : runs) bytes += run.length;
+  return bytes;
+}
+
+// Those that rest, of all contents of this process.
+class RestingMemories {
+ public:
+  std::unique_ptr<LinearMemory> take(const MemoryContent& content, bool prepared) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find_if(all_, [&](const Entry& entry) {
+      return entry.content == &content && (entry.memory->warmth()->growth != nullptr) == prepared;
+    });
+    if (found == all_.end()) return nullptr;
+    held_bytes_ -= found->held_bytes;
+    std::unique_ptr<LinearMemory> memory = std::move(found->memory);
+    all_.erase(found);
+    return memory;
+  }
+
+  void keep(const MemoryContent& content, std::unique_ptr<LinearMemory> memory) {
+    const std::uint64_t held_bytes = memory->warmth()->held_bytes;
+    std::list<Entry> leaving;  // unmapped without the lock
+    const std::lock_guard lock(mutex_);
+    all_.push_front({&content, std::move(memory), held_bytes});
+    held_bytes_ += held_bytes;
+    while (all_.size() > most_memories || held_bytes_ > most_held_bytes) {
+      held_bytes_ -= all_.back().held_bytes;
+      leaving.splice(leaving.end(), all_, std::prev(all_.end()));
+    }
+  }
+
+  void drop(const MemoryContent& content) noexcept {
+    std::list<Entry> leaving;
+    const std::lock_guard lock(mutex_);
+    for (auto entry = all_.begin(); entry != all_.end();) {
+      const auto next = std::next(entry);
+      if (entry->content == &content) {
+        held_bytes_ -= entry->held_bytes;
+        leaving.splice(leaving.end(), all_, entry);
+      }
+      entry = next;
+    }
+  }
+
+ private:
+  static constexpr std::size_t most_memories = 64;
+  static constexpr std::uint64_t most_held_bytes = std::uint64_t{64} << 20;
+
+  struct Entry {
+    const MemoryContent* content;
+    std::unique_ptr<LinearMemory> memory;
+    std::uint64_t held_bytes;
+  };
+  std::mutex mutex_;
+  std::list<Entry> all_;  // the latest first: its pages are the likeliest to be in the CPU's cache
+  std::uint64_t held_bytes_ = 0;
+};
+
+// Never destroyed: contents may be, at the very end.
+RestingMemories& resting() {
+  static auto* const memories = new RestingMemories;
+  return *memories;
+}
+
+// Nothing where the host does not tell.
+std::optional<std::vector<PageRun>> private_pages(const std::byte* base, std::uint64_t bytes) {
+  std::vector<PageRun> runs;
+  if (bytes == 0 || scan_private_pages(base, bytes, runs) || read_pagemap(base, bytes, runs))
+    return runs;
+  return std::nullopt;
+}
+
+}  // namespace
+
+MemoryContent::MemoryContent(std::uint64_t bytes, Put put, std::vector<PageRun> patches)
+    : bytes_(bytes), put_(std::move(put)), patches_(join_runs(std::move(patches))) {}
+
+MemoryContent::~MemoryContent() {
+  if (lives_ > 0) resting().drop(*this);
+  if (const std::byte* at = view_) munmap(const_cast<std::byte*>(at), bytes_);
+}
+
+std::span<const std::byte> MemoryContent::view() const {
+  const std::byte* at = view_.load(std::memory_order_acquire);
+  if (at != nullptr) return {at, bytes_};
+  const std::lock_guard lock(mutex_);
+  if (view_ == nullptr) {
+    void* mapping = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping == MAP_FAILED) return {};
+    if (!put_(static_cast<std::byte*>(mapping)) || mprotect(mapping, bytes_, PROT_READ) != 0) {
+      munmap(mapping, bytes_);
+      return {};
+    }
+    view_.store(static_cast<const std::byte*>(mapping), std::memory_order_release);
+  }
+  return {view_.load(std::memory_order_relaxed), bytes_};
+}
+
+std::unique_ptr<LinearMemory> MemoryContent::take(bool prepared) const noexcept {
+  if (lives_.fetch_add(1, std::memory_order_relaxed) == 0) return nullptr;
+  return resting().take(*this, prepared);
+}
+
+void MemoryContent::keep(std::unique_ptr<LinearMemory> memory) const noexcept {
+  resting().keep(*this, std::move(memory));
+}
+
+bool MemoryContent::put_back(LinearMemory& memory, const MemoryMap& map) const noexcept {
+  // A content that is used once is worth no memory.
+  if (lives_.load(std::memory_order_relaxed) < 2 || memory.size() < bytes_ || view().empty())
+    return false;
+  std::byte* base = memory.base();
+  const std::uint64_t more = memory.size() - bytes_;
+  LinearMemory::Warmth warmth;
+  if (map.growth) {
+    if (map.growth_start > bytes_) return false;
+    warmth.growth = map.growth;
+    warmth.growth_start = map.growth_start;
+    if (!put_back_growth(base, map, memory.size(), warmth.held_bytes)) return false;
+    if (more > 0 && mprotect(base + bytes_, more, PROT_NONE) != 0) return false;
+  } else if (more > 0 &&
+             mmap(base + bytes_, more, PROT_NONE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
+    return false;
+  }
+  if (!put_back_private(base, map.growth ? map.growth_start : bytes_, memory.warmth(), warmth))
+    return false;
+  memory.rest(bytes_, std::move(warmth));
+  return true;
+}
+
+bool MemoryContent::put_back_private(std::byte* base, std::uint64_t end,
+                                     const LinearMemory::Warmth* before,
+                                     LinearMemory::Warmth& now) const {
+  const auto written = private_pages(base, end);
+  if (!written) return false;
+  if (before != nullptr && !before->pages.empty()) {
+    now.pages = common_pages(*written, before->pages);
+  } else if (bytes_of(*written) <= most_kept_bytes) {
+    now.pages = *written;
+  }
+  // What a mapping does not show is copied in any case.
+  if (!patches_.empty()) {
+    std::vector<PageRun> patched = common_pages(*written, patches_);
+    now.pages.insert(now.pages.end(), patched.begin(), patched.end());
+    now.pages = join_runs(std::move(now.pages));
+  }
+  const std::vector<PageRun> given_back = pages_without(*written, now.pages);
+  if (given_back.size() > most_given_back) return false;
+  for (const PageRun& run : given_back) {
+    if (madvise(base + run.start, run.length, MADV_DONTNEED) != 0) return false;
+  }
+  const std::byte* content = view().data();
+  for (const PageRun& run : now.pages)
+    std::memcpy(base + run.start, content + run.start, run.length);
+  now.held_bytes += bytes_of(now.pages);
+  return true;
+}
+
+// The pages of the growth file are not private, but the file has those that were ever written, and
+// no others.
+bool MemoryContent::put_back_growth(std::byte* base, const MemoryMap& map, std::uint64_t size,
+                                    std::uint64_t& held_bytes) const {
+  const std::byte* content = view().data();
+  std::uint64_t beyond = 0;
+  for (const PageRun& run : find_growth_data(map, size)) {
+    const std::uint64_t within = std::min(run.end(), bytes_);
+    beyond = std::max(beyond, run.end());
+    if (run.start >= within) continue;
+    held_bytes += within - run.start;
+    if (held_bytes > most_kept_bytes) return false;
+    std::memcpy(base + run.start, content + run.start, within - run.start);
+  }
+  return beyond <= bytes_ ||
+         fallocate(map.growth->fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                   static_cast<off_t>(bytes_ - map.growth_origin),
+                   static_cast<off_t>(beyond - bytes_)) == 0;
+}
+
+}  // namespace cloche::wasm
