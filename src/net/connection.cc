@@ -14,35 +14,17 @@ namespace {
 
 constexpr std::size_t piece_bytes = 64 * 1024;
 
-// What the guest sees as its own address: nothing of the host.
-kernel::InetAddress guest_address(const kernel::InetAddress& to) {
-  static std::atomic<std::uint16_t> next{0};
-  kernel::InetAddress own;
-  own.family = to.family;
-  if (to.ip.is_v4()) {
-    own.ip = kernel::IpAddress::v4({10, 0, 2, 15});
-  } else {
-    own.ip.bytes = {0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0f};
-  }
-  constexpr unsigned first = 32768, count = 28000;
-  own.port = static_cast<std::uint16_t>(first + next++ % count);
-  return own;
-}
-
 }  // namespace
 
-Connection::Connection(Network& network, UniqueFd fd, Far far,
-                       std::shared_ptr<kernel::StreamConnection> stream,
-                       std::weak_ptr<kernel::OutboundAttempt> attempt,
+Connection::Connection(Network& network, UniqueFd fd, Far far, std::shared_ptr<GuestStream> guest,
                        const NetworkOptions& options)
     : network_(network),
       fd_(std::move(fd)),
       far_(std::move(far)),
-      stream_(std::move(stream)),
-      attempt_(std::move(attempt)),
+      guest_(std::move(guest)),
       connect_timeout_(options.connect_timeout),
       idle_timeout_(options.idle_timeout) {
-  stream_->set_listener(own_end, this);
+  guest_->set_listener(this);
 }
 
 Connection::~Connection() = default;
@@ -51,7 +33,7 @@ Result<void> Connection::start_tls(TlsRequest request) {
   if (tls_asked_) return Errno::already;
   tls_asked_ = true;
   tls_request_ = std::move(request);
-  plain_left_ = stream_->incoming(own_end).size_bytes();
+  plain_left_ = guest_->waiting_bytes();
   network_.wake(*this);
   return {};
 }
@@ -99,8 +81,8 @@ bool Connection::finish_connect() {
   }
   state_ = State::open;
   touched(0);
-  const std::lock_guard lock(network_.kernel().mutex());
-  if (const auto attempt = attempt_.lock()) attempt->established(guest_address(far_.to));
+  const std::lock_guard lock(network_.mutex());
+  guest_->established(far_.to);
   return true;
 }
 
@@ -108,7 +90,7 @@ void Connection::begin_tls() {
   if (tls_ || sent_ < to_host_.size()) return;
   TlsRequest request;
   {
-    const std::lock_guard lock(network_.kernel().mutex());
+    const std::lock_guard lock(network_.mutex());
     if (!tls_request_ || plain_left_ > 0) return;
     request = *std::exchange(tls_request_, std::nullopt);
   }
@@ -123,7 +105,7 @@ void Connection::begin_tls() {
   std::string host = canonical_name(request.host);
   rewriter_ = std::make_unique<RequestRewriter>(
       network_.secrets(), std::move(host), [this](const std::string& name, bool allowed) {
-        const std::lock_guard lock(network_.kernel().mutex());
+        const std::lock_guard lock(network_.mutex());
         network_.note({NetworkEvent::Kind::secret, allowed, far_.host, far_.to.ip.text(),
                        far_.to.port, name});
       });
@@ -143,7 +125,7 @@ bool Connection::shake_hands() {
   from_host_ += info;
   const bool good = progress == TlsProgress::done;
   {
-    const std::lock_guard lock(network_.kernel().mutex());
+    const std::lock_guard lock(network_.mutex());
     network_.note({NetworkEvent::Kind::tls, good, far_.host, far_.to.ip.text(), far_.to.port,
                    good ? "the certificate is good" : tls_->problem()});
   }
@@ -161,13 +143,13 @@ bool Connection::take_from_guest() {
   std::size_t count = 0;
   bool ended = false;
   {
-    const std::lock_guard lock(network_.kernel().mutex());
+    const std::lock_guard lock(network_.mutex());
     if (tls_request_ && plain_left_ == 0) return true;  // TLS begins first
     std::span<std::byte> piece(buffer);
     if (tls_request_) piece = piece.first(std::min(piece.size(), plain_left_));
-    const Result<kernel::Received> received = stream_->receive(own_end, {&piece, 1}, 0);
-    if (!received && received.error() == Errno::again) return false;
-    if (received) count = received->count;
+    const Result<std::size_t> received = guest_->receive(piece);
+    if (!received) return false;
+    count = *received;
     ended = count == 0;
     if (tls_request_) plain_left_ -= count;
   }
@@ -176,7 +158,7 @@ bool Connection::take_from_guest() {
   if (!rewriter_) {
     rewriter_ = std::make_unique<RequestRewriter>(
         network_.secrets(), far_.host, [this](const std::string& name, bool allowed) {
-          const std::lock_guard lock(network_.kernel().mutex());
+          const std::lock_guard lock(network_.mutex());
           network_.note({NetworkEvent::Kind::secret, allowed, far_.host, far_.to.ip.text(),
                          far_.to.port, name});
         });
@@ -245,10 +227,9 @@ bool Connection::read_from_host() {
 
 bool Connection::give_to_guest() {
   if (given_ >= from_host_.size()) return false;
-  const std::lock_guard lock(network_.kernel().mutex());
+  const std::lock_guard lock(network_.mutex());
   const auto bytes = std::as_bytes(std::span(from_host_)).subspan(given_);
-  kernel::Ancillary none;
-  const Result<std::size_t> sent = stream_->send(own_end, {&bytes, 1}, 0, none);
+  const Result<std::size_t> sent = guest_->send(bytes);
   if (!sent && sent.error() == Errno::again) return false;
   if (!sent) {  // the guest reads no more
     given_ = from_host_.size();
@@ -265,25 +246,24 @@ void Connection::settle() {
     if (tls_) tls_->close();
     (void)shutdown(fd_.get(), SHUT_WR);
   }
-  const std::lock_guard lock(network_.kernel().mutex());
+  const std::lock_guard lock(network_.mutex());
   if (host_ended_ && given_ >= from_host_.size() && !std::exchange(host_end_told_, true))
-    stream_->shut_down_send(own_end);
-  const bool all_done = guest_end_told_ && (host_end_told_ || stream_->peer_closed(own_end));
+    guest_->shut_down_send();
+  const bool all_done = guest_end_told_ && (host_end_told_ || guest_->is_gone());
   if (!all_done) return;
   state_ = State::ended;
-  stream_->set_listener(own_end, nullptr);
-  stream_->close(own_end);
+  guest_->set_listener(nullptr);
+  guest_->close();
 }
 
 void Connection::end(Errno error) {
   if (state_ == State::ended) return;
-  const std::lock_guard lock(network_.kernel().mutex());
-  stream_->set_listener(own_end, nullptr);
+  const std::lock_guard lock(network_.mutex());
+  guest_->set_listener(nullptr);
   if (state_ == State::connecting) {
-    if (const auto attempt = attempt_.lock()) attempt->failed(error);
-    stream_->close(own_end);
+    guest_->failed(error);
   } else {
-    stream_->abort(own_end);
+    guest_->abort();
   }
   state_ = State::ended;
 }
@@ -297,30 +277,35 @@ void Connection::touched(std::size_t bytes) {
 }
 
 void Connection::watch() {
-  std::uint32_t events = 0;
+  std::uint32_t of_host = 0, of_guest = 0;
   if (state_ == State::connecting) {
-    events = EPOLLOUT;
+    of_host = EPOLLOUT;
   } else {
     const bool wants_bytes = given_ >= from_host_.size() && !host_ended_;
-    if (shaking_hands_ ? tls_wants_read_ : wants_bytes) events |= EPOLLIN;
-    if (shaking_hands_ ? tls_wants_write_ : sent_ < to_host_.size()) events |= EPOLLOUT;
+    if (shaking_hands_ ? tls_wants_read_ : wants_bytes) of_host |= EPOLLIN;
+    if (shaking_hands_ ? tls_wants_write_ : sent_ < to_host_.size()) of_host |= EPOLLOUT;
+    if (sent_ >= to_host_.size() && !guest_ended_ && !shaking_hands_) of_guest |= EPOLLIN;
+    if (given_ < from_host_.size()) of_guest |= EPOLLOUT;
   }
-  // Without an event that is wanted epoll would still tell of hang-ups, without end.
-  if (events == 0) {
-    if (std::exchange(in_epoll_, false))
-      (void)epoll_ctl(network_.epoll(), EPOLL_CTL_DEL, fd_.get(), nullptr);
-    watched_ = 0;
+  watch(host_watch_, fd_.get(), of_host);
+  const std::lock_guard lock(network_.mutex());
+  watch(guest_watch_, guest_->descriptor(), of_guest);
+}
+
+// Without an event that is wanted epoll would still tell of hang-ups, without end.
+void Connection::watch(Watch& watch, int fd, std::uint32_t events) {
+  if (watch.events == events) return;
+  const bool is_new = watch.fd < 0 && fd >= 0;
+  if (fd < 0) {  // closed, and so not watched
+    watch = {};
     return;
   }
-  if (in_epoll_ && watched_ == events) return;
   epoll_event wanted{};
   wanted.events = events;
   wanted.data.ptr = this;
-  if (epoll_ctl(network_.epoll(), in_epoll_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd_.get(), &wanted) ==
-      0) {
-    in_epoll_ = true;
-    watched_ = events;
-  }
+  const int change = is_new ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
+  if (epoll_ctl(network_.epoll(), change, fd, &wanted) == 0)
+    watch = events == 0 ? Watch{} : Watch{fd, events};
 }
 
 }  // namespace cloche::net

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connection: one TCP connection of a sandbox to the world outside, plain or with TLS. All but
-// stream_changed, start_tls and the constructor is for the network's thread, without the kernel
+// guest_changed, start_tls and the constructor is for the network's thread, without the network's
 // lock.
 #pragma once
 
@@ -10,35 +10,34 @@
 #include <string>
 
 #include "base/unique_fd.h"
-#include "kernel/sockets/outbound.h"
+#include "net/guest_stream.h"
 #include "net/network.h"
 #include "net/secrets.h"
 #include "net/tls.h"
 
 namespace cloche::net {
 
-class Connection final : public kernel::StreamListener {
+class Connection final : public GuestStream::Listener {
  public:
   struct Far {
     kernel::InetAddress to;
     std::string host;  // canonical; empty: none
   };
 
-  // `fd`: a non-blocking socket on its way to the far end. Kernel lock held.
-  Connection(Network& network, UniqueFd fd, Far far,
-             std::shared_ptr<kernel::StreamConnection> stream,
-             std::weak_ptr<kernel::OutboundAttempt> attempt, const NetworkOptions& options);
+  // `fd`: a non-blocking socket on its way to the far end. Network's lock held.
+  Connection(Network& network, UniqueFd fd, Far far, std::shared_ptr<GuestStream> guest,
+             const NetworkOptions& options);
   ~Connection() override;
 
-  void stream_changed() noexcept override { network_.wake(*this); }
+  void guest_changed() noexcept override { network_.wake(*this); }
 
-  // Kernel lock held.
-  const kernel::StreamConnection& stream() const noexcept { return *stream_; }
+  // Network's lock held.
+  const GuestStream& guest() const noexcept { return *guest_; }
   const Far& far() const noexcept { return far_; }  // from any thread
   Result<void> start_tls(TlsRequest request);
   std::string origin() const;
   // The last thing that happens to it.
-  void drop_stream() noexcept { stream_.reset(); }
+  void drop_guest() noexcept { guest_.reset(); }
 
   // Does what can be done now; false when the connection has ended.
   bool serve();
@@ -48,9 +47,12 @@ class Connection final : public kernel::StreamListener {
   std::optional<std::chrono::steady_clock::time_point> deadline() const;
 
  private:
-  using End = kernel::StreamConnection::End;
   enum class State : std::uint8_t { connecting, open, ended };
-  static constexpr End own_end = End::second;
+  // What epoll has been told of a descriptor.
+  struct Watch {
+    int fd = -1;  // -1: nothing
+    std::uint32_t events = 0;
+  };
 
   bool finish_connect();
   void begin_tls();
@@ -62,13 +64,13 @@ class Connection final : public kernel::StreamListener {
   void settle();
   void end(Errno error);
   void watch();
+  void watch(Watch& watch, int fd, std::uint32_t events);
   void touched(std::size_t bytes);
 
   Network& network_;
   UniqueFd fd_;
   const Far far_;
-  std::shared_ptr<kernel::StreamConnection> stream_;
-  const std::weak_ptr<kernel::OutboundAttempt> attempt_;
+  std::shared_ptr<GuestStream> guest_;
   const std::chrono::milliseconds connect_timeout_;
   const std::chrono::milliseconds idle_timeout_;
   State state_ = State::connecting;
@@ -84,17 +86,17 @@ class Connection final : public kernel::StreamListener {
   bool host_end_told_ = false;
   bool over_limit_ = false;
 
-  std::optional<TlsRequest> tls_request_;  // kernel lock held
-  std::size_t plain_left_ = 0;  // bytes that the guest wrote before TLS; kernel lock held
-  bool tls_asked_ = false;      // kernel lock held
+  std::optional<TlsRequest> tls_request_;  // lock held
+  std::size_t plain_left_ = 0;             // bytes that the guest wrote before TLS; lock held
+  bool tls_asked_ = false;                 // lock held
   std::unique_ptr<TlsSession> tls_;
   bool shaking_hands_ = false;
   bool tls_wants_read_ = false;
   bool tls_wants_write_ = false;
   std::unique_ptr<RequestRewriter> rewriter_;
 
-  std::uint32_t watched_ = 0;  // events that epoll knows
-  bool in_epoll_ = false;
+  Watch host_watch_;
+  Watch guest_watch_;
 };
 
 }  // namespace cloche::net

@@ -20,6 +20,7 @@
 #include "net/address_class.h"
 #include "net/connection.h"
 #include "net/dns.h"
+#include "net/kernel_stream.h"
 
 namespace cloche::net {
 namespace {
@@ -74,9 +75,9 @@ std::optional<TlsRequest> read_request(std::string_view text) {
 
 }  // namespace
 
-Network::Network(kernel::Kernel& kernel, const NetworkOptions& options,
+Network::Network(std::mutex& mutex, const NetworkOptions& options,
                  std::shared_ptr<const SecretStore> secrets, Resolver::Lookup lookup)
-    : kernel_(kernel),
+    : mutex_(mutex),
       options_(options),
       secrets_(std::move(secrets)),
       epoll_(must(epoll_create1(EPOLL_CLOEXEC), "the host gives no epoll")),
@@ -95,7 +96,7 @@ Network::~Network() { CLOCHE_CHECK(!thread_.joinable()); }
 
 void Network::stop() {
   {
-    const std::lock_guard lock(kernel_.mutex());
+    const std::lock_guard lock(mutex_);
     stopping_ = true;
     const std::uint64_t one = 1;
     (void)!write(wake_.get(), &one, sizeof one);
@@ -104,24 +105,24 @@ void Network::stop() {
   tell_events();
   Connections rest;
   {
-    const std::lock_guard lock(kernel_.mutex());
+    const std::lock_guard lock(mutex_);
     rest.swap(connections_);
     woken_.clear();
   }
   for (const auto& connection : rest) connection->abort(Errno::netdown);
-  const std::lock_guard lock(kernel_.mutex());
-  for (const auto& connection : rest) connection->drop_stream();
+  const std::lock_guard lock(mutex_);
+  for (const auto& connection : rest) connection->drop_guest();
 }
 
 void Network::set_policy(Policy policy) {
-  const std::lock_guard lock(kernel_.mutex());
+  const std::lock_guard lock(mutex_);
   policy_ = std::move(policy);
   policy_changed_ = true;
   const std::uint64_t one = 1;
   (void)!write(wake_.get(), &one, sizeof one);
 }
 
-// Kernel lock held.
+// Lock held.
 bool Network::is_allowed(const Connection& connection) const {
   const Connection::Far& far = connection.far();
   std::set<std::string> names = known_names_.of(far.to.ip);
@@ -134,7 +135,7 @@ const TlsContext& Network::tls() {
   return *tls_;
 }
 
-// --- What the kernel asks; its lock is held ---
+// --- What the sandbox asks; the lock is held ---
 
 void Network::note(NetworkEvent event) {
   if (!options_.audit || events_.size() >= max_events || !ensure_thread()) return;
@@ -165,7 +166,7 @@ void Network::wake(Connection& connection) noexcept {
 }
 
 bool Network::count(std::uint64_t bytes) {
-  const std::lock_guard lock(kernel_.mutex());
+  const std::lock_guard lock(mutex_);
   bytes_ += bytes;
   return options_.max_bytes == 0 || bytes_ <= options_.max_bytes;
 }
@@ -173,6 +174,10 @@ bool Network::count(std::uint64_t bytes) {
 Result<void> Network::connect(const kernel::InetAddress& to,
                               std::shared_ptr<kernel::StreamConnection> stream,
                               std::weak_ptr<kernel::OutboundAttempt> attempt) {
+  return connect(to, std::make_shared<KernelStream>(std::move(stream), std::move(attempt)));
+}
+
+Result<void> Network::connect(const kernel::InetAddress& to, std::shared_ptr<GuestStream> guest) {
   if (stopping_) return Errno::netdown;
   Verdict verdict = policy_.judge(to.ip, to.port, known_names_.of(to.ip));
   if (verdict.allowed && connections_.size() >= options_.max_connections)
@@ -195,9 +200,8 @@ Result<void> Network::connect(const kernel::InetAddress& to,
   if (::connect(fd.get(), address.get(), address.size) != 0 && errno != EINPROGRESS)
     return errno_from_host(errno);
   ++total_connections_;
-  connections_.push_back(
-      std::make_shared<Connection>(*this, std::move(fd), Connection::Far{to, verdict.host},
-                                   std::move(stream), std::move(attempt), options_));
+  connections_.push_back(std::make_shared<Connection>(
+      *this, std::move(fd), Connection::Far{to, verdict.host}, std::move(guest), options_));
   wake(*connections_.back());
   return {};
 }
@@ -219,7 +223,7 @@ void Network::query(std::vector<std::byte> packet, NameReply reply) {
   const bool asked = resolver_.ask(
       query->name,
       [this, query = *query, reply, rule = verdict.reason](const Resolver::Found& found) {
-        const std::lock_guard lock(kernel_.mutex());
+        const std::lock_guard lock(mutex_);
         if (stopping_) return;
         std::string addresses;
         for (const kernel::IpAddress& address : found.addresses) {
@@ -237,7 +241,7 @@ void Network::query(std::vector<std::byte> packet, NameReply reply) {
 
 std::shared_ptr<Connection> Network::find(const kernel::StreamConnection& stream) const {
   const auto found = std::ranges::find_if(
-      connections_, [&](const auto& connection) { return &connection->stream() == &stream; });
+      connections_, [&](const auto& connection) { return connection->guest().is(stream); });
   return found == connections_.end() ? nullptr : *found;
 }
 
@@ -274,7 +278,7 @@ void Network::run() noexcept {
   for (;;) {
     std::chrono::milliseconds timeout{};
     {
-      const std::lock_guard lock(kernel_.mutex());
+      const std::lock_guard lock(mutex_);
       if (stopping_) return;
       timeout = woken_.empty() ? next_deadline() : std::chrono::milliseconds(0);
     }
@@ -300,7 +304,7 @@ void Network::serve(const std::set<Connection*>& ready) {
   Connections overdue;
   Connections revoked;
   {
-    const std::lock_guard lock(kernel_.mutex());
+    const std::lock_guard lock(mutex_);
     const auto now = std::chrono::steady_clock::now();
     const bool judge_again = std::exchange(policy_changed_, false);
     for (const auto& connection : connections_) {
@@ -329,11 +333,11 @@ void Network::serve(const std::set<Connection*>& ready) {
   }
   if (ended.empty()) return;
   Connections gone;  // their descriptors are closed without the lock
-  const std::lock_guard lock(kernel_.mutex());
+  const std::lock_guard lock(mutex_);
   std::erase_if(connections_, [&](const auto& connection) {
     if (!ended.contains(connection.get())) return false;
     woken_.erase(connection.get());
-    connection->drop_stream();
+    connection->drop_guest();
     gone.push_back(connection);
     return true;
   });
@@ -342,7 +346,7 @@ void Network::serve(const std::set<Connection*>& ready) {
 void Network::tell_events() {
   std::vector<NetworkEvent> events;
   {
-    const std::lock_guard lock(kernel_.mutex());
+    const std::lock_guard lock(mutex_);
     events.swap(events_);
   }
   if (!options_.audit) return;

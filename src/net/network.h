@@ -3,11 +3,14 @@
 // answers its queries for names. One thread of the host moves the bytes of all connections; it
 // starts with the first of them.
 //
-// Lifetime: stop() is called, without the kernel lock, before the kernel ends.
+// A sandbox of the kernel gives it the kernel's lock; one of native programs has one for it alone.
+//
+// Lifetime: stop() is called, without the lock, before what the lock belongs to ends.
 #pragma once
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -15,8 +18,8 @@
 
 #include "base/network.h"
 #include "base/unique_fd.h"
-#include "kernel/kernel.h"
 #include "kernel/sockets/outbound.h"
+#include "net/guest_stream.h"
 #include "net/known_names.h"
 #include "net/policy.h"
 #include "net/resolver.h"
@@ -31,17 +34,17 @@ class Network final : public kernel::Outbound {
  public:
   // Throws Error with one sentence for options that make no sense, HostError when
   // the host gives no descriptor.
-  Network(kernel::Kernel& kernel, const NetworkOptions& options,
+  Network(std::mutex& mutex, const NetworkOptions& options,
           std::shared_ptr<const SecretStore> secrets,
           Resolver::Lookup lookup = Resolver::look_up_on_host);
   ~Network() override;
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  // Ends all connections; nothing works any more. No kernel lock held.
+  // Ends all connections; nothing works any more. Lock not held.
   void stop();
 
-  // From now on this one judges, and connections that it does not allow end. No kernel lock held.
+  // From now on this one judges, and connections that it does not allow end. Lock not held.
   void set_policy(Policy policy);
 
   const SecretStore& secrets() const noexcept { return *secrets_; }
@@ -49,18 +52,20 @@ class Network final : public kernel::Outbound {
   Result<void> connect(const kernel::InetAddress& to,
                        std::shared_ptr<kernel::StreamConnection> stream,
                        std::weak_ptr<kernel::OutboundAttempt> attempt) override;
+  // The same for whoever's stream this is.
+  Result<void> connect(const kernel::InetAddress& to, std::shared_ptr<GuestStream> guest);
   bool has_loopback(const kernel::InetAddress& to) const override;
   void query(std::vector<std::byte> packet, NameReply reply) override;
   Result<void> start_tls(const kernel::StreamConnection& stream, std::string_view request) override;
   std::string origin(const kernel::StreamConnection& stream) const override;
 
   // For Connection.
-  kernel::Kernel& kernel() noexcept { return kernel_; }
+  std::mutex& mutex() noexcept { return mutex_; }
   int epoll() const noexcept { return epoll_.get(); }
   const TlsContext& tls();
   // Counts bytes; false when there may be no more.
   bool count(std::uint64_t bytes);
-  // Kernel lock held.
+  // Lock held.
   void wake(Connection& connection) noexcept;
   void note(NetworkEvent event);
 
@@ -76,7 +81,7 @@ class Network final : public kernel::Outbound {
   void tell_events();
   bool is_allowed(const Connection& connection) const;
 
-  kernel::Kernel& kernel_;
+  std::mutex& mutex_;
   const NetworkOptions options_;
   const std::shared_ptr<const SecretStore> secrets_;
   UniqueFd epoll_;
@@ -84,7 +89,7 @@ class Network final : public kernel::Outbound {
   Resolver resolver_;
   std::unique_ptr<TlsContext> tls_;  // made when it is first wanted; the thread's own
 
-  // Under the kernel lock.
+  // Under the lock.
   Policy policy_;
   bool policy_changed_ = false;  // connections are to be judged again
   Connections connections_;

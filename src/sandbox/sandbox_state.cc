@@ -226,7 +226,7 @@ void SandboxState::start_network() {
     kernel_->sockets().set_outbound(std::make_shared<net::NoNetwork>());
     return;
   }
-  network_ = std::make_shared<net::Network>(*kernel_, watched(options_.network), secrets_);
+  network_ = std::make_shared<net::Network>(kernel_->mutex(), watched(options_.network), secrets_);
   const std::lock_guard lock(kernel_->mutex());
   kernel_->sockets().set_outbound(network_);
 }
@@ -249,7 +249,7 @@ void SandboxState::set_network_rules(std::vector<std::string> allow) {
   if (network_) {
     network_->set_policy(std::move(policy));
   } else if (!allow.empty()) {
-    auto network = std::make_shared<net::Network>(*kernel_, options, secrets_);
+    auto network = std::make_shared<net::Network>(kernel_->mutex(), options, secrets_);
     const std::lock_guard lock(kernel_->mutex());
     network_ = network;
     kernel_->sockets().set_outbound(std::move(network));

@@ -82,7 +82,7 @@ TEST_F(LinuxEngine, ImagesAreListedAndRemoved) {
 TEST_F(LinuxEngine, WhatItHasNotIsOneSentence) {
   const std::array lines{"run --engine linux true",
                          "run --engine linux --image other true",
-                         "run --engine linux --image small --net example.com true",
+                         "run --engine linux --image small --net 'no rule' true",
                          "run --engine linux --image small --packages numpy true",
                          "run --engine linux --image small --user somebody true",
                          "run --engine other true",
@@ -155,6 +155,46 @@ with server.Server("serve", "--token", "t") as one:
   EXPECT_EQ(ended.said,
             "cloche\nby REST\n3\nmine False\n"
             "EACCES: this server's sessions have the engine that its operator chose\n");
+}
+
+TEST_F(LinuxEngine, HasANetworkByRulesAtEveryDoor) {
+  const Ended ended = python(R"py(
+import http.server, os, subprocess, threading, server, cloche
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"page\n")
+    def log_message(self, *_):
+        pass
+pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+threading.Thread(target=pages.serve_forever, daemon=True).start()
+rule = f"localhost:{pages.server_address[1]}"
+host, port = rule.split(":")
+get = f"exec 3<>/dev/tcp/{host}/{port} && printf 'GET / HTTP/1.0\r\n\r\n' >&3 && tail -n 1 <&3"
+image = ["--engine", "linux", "--image", "small"]
+def line(*words):
+    done = subprocess.run([os.environ["CLOCHE"], "run", *image, *words, get], capture_output=True, text=True)
+    print(done.stdout.strip(), done.returncode)
+line("--net", rule)
+line("--net", rule, "--net-deny", "*")
+line()
+for rules in [rule], {"allow": [rule], "maxTotalConnections": 0}:
+    with cloche.Sandbox(engine="linux", image="small", network=rules) as box:
+        print(box.commands.run(get).stdout.strip())
+try:
+    cloche.Sandbox(engine="linux", image="small", network={"allow": [rule], "secrets": {"KEY": {"value": "v", "hosts": ["a.b"]}}})
+except Exception as problem:
+    print(problem)
+linux = ["--session-engine", "linux", "--session-image", "small", "--session-net", rule]
+with server.Server("serve", "--token", "t", *linux) as one:
+    with cloche.Sandbox(url=one.url, token="t") as box:
+        print(box.commands.run(get).stdout.strip())
+)py");
+  EXPECT_EQ(
+      ended.said,
+      "page 0\n 1\n 1\npage\n\nEOPNOTSUPP: the linux engine has no secrets yet: leave them out, "
+      "or use the wasm engine\npage\n");
 }
 
 }  // namespace

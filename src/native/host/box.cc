@@ -131,8 +131,8 @@ Result<std::unique_ptr<Command>> Box::start(const CommandSpec& spec) {
 }
 
 // A box whose pid 1 does not answer is of no use to anybody.
-Result<Answer> Box::ask(Ask what, UniqueFd* beside) {
-  CLOCHE_ASSIGN(const UniqueFd channel, open_channel(Request{.ask = what}, {}));
+Result<Answer> Box::ask(Ask what, std::vector<UniqueFd>* beside, std::span<const int> given) {
+  CLOCHE_ASSIGN(const UniqueFd channel, open_channel(Request{.ask = what}, given));
   Packet packet;
   Answer answer;
   if (!readable_within(channel.get(), patience)) {
@@ -141,7 +141,8 @@ Result<Answer> Box::ask(Ask what, UniqueFd* beside) {
   }
   if (!warden::receive_record(channel.get(), answer, packet)) return Errno::pipe;
   if (answer.value != 0) return errno_from_host(answer.value);
-  if (beside != nullptr) beside->reset(packet.take_fd(0));
+  for (std::size_t i = 0; beside != nullptr && i < packet.fd_count(); ++i)
+    beside->emplace_back(packet.take_fd(i));
   return answer;
 }
 
@@ -160,11 +161,19 @@ Result<BoxFigures> Box::figures() {
 }
 
 Result<std::unique_ptr<Box::Pause>> Box::pause() {
-  UniqueFd changes;
+  std::vector<UniqueFd> changes;
   CLOCHE_TRY(ask(Ask::upper, &changes));
-  if (!changes) return Errno::io;
+  if (changes.empty()) return Errno::io;
   CLOCHE_TRY(ask(Ask::pause));
-  return std::make_unique<Pause>(*this, std::move(changes));
+  return std::make_unique<Pause>(*this, std::move(changes.front()));
+}
+
+Result<Box::Network> Box::open_network() {
+  CLOCHE_ASSIGN(Sockets sockets, make_sockets());
+  Network network{.dials = std::move(sockets.ours), .names = {}};
+  const int theirs = sockets.theirs.get();
+  CLOCHE_TRY(ask(Ask::network, &network.names, std::span(&theirs, 1)));
+  return network;
 }
 
 Box::Pause::~Pause() { (void)box_.ask(Ask::resume); }

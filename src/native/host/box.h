@@ -82,6 +82,14 @@ class Box {
   void drain(std::span<const int> pipes);
   Result<BoxFigures> figures();
 
+  // A network, from now on: `dials` has warden::Dial records, `names` are sockets at port 53 of the
+  // box's loopback, as many as were to be had. Once. The box ends when `dials` is closed.
+  struct Network {
+    UniqueFd dials;
+    std::vector<UniqueFd> names;
+  };
+  Result<Network> open_network();
+
   // The folder of changes, with all processes stopped until the object is gone.
   class Pause {
    public:
@@ -101,7 +109,8 @@ class Box {
   void end() noexcept;
 
  private:
-  Result<warden::Answer> ask(warden::Ask what, UniqueFd* beside = nullptr);
+  Result<warden::Answer> ask(warden::Ask what, std::vector<UniqueFd>* beside = nullptr,
+                             std::span<const int> given = {});
   Result<UniqueFd> open_channel(const warden::Request& request, std::span<const int> more);
 
   UniqueFd socket_;

@@ -50,6 +50,10 @@ StepText text_of(Step step, int error) {
     case Step::devices:
     case Step::pivot: return {"mounting its files", container_remedy};
     case Step::loopback: return {"raising its loopback", container_remedy};
+    case Step::network:
+      return {"giving it a network",
+              "Linux 5.14 or later, no other filter of system calls that asks a program "
+              "(SECCOMP_RET_USER_NOTIF), or leave the network rules out"};
     case Step::limits: return {"setting its limits", "raise the limits of this process"};
     case Step::landlock:
     case Step::privileges:

@@ -2,7 +2,6 @@
 #include "native/warden/filter.h"
 
 #include <asm/ioctls.h>
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/personality.h>
@@ -19,14 +18,6 @@
 
 namespace cloche::warden {
 namespace {
-
-#if defined(__x86_64__)
-constexpr std::uint32_t own_architecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr std::uint32_t own_architecture = AUDIT_ARCH_AARCH64;
-#else
-#error "the filter knows x86-64 and aarch64"
-#endif
 
 constexpr std::uint32_t call_numbers = 512;  // further ones there are none
 constexpr std::uint32_t new_namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |

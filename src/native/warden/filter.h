@@ -3,6 +3,7 @@
 // what is not in it does not exist (ENOSYS), so that a new kernel brings nothing new in.
 #pragma once
 
+#include <linux/audit.h>
 #include <linux/filter.h>
 
 #include <array>
@@ -11,6 +12,14 @@
 #include <span>
 
 namespace cloche::warden {
+
+#if defined(__x86_64__)
+inline constexpr std::uint32_t own_architecture = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+inline constexpr std::uint32_t own_architecture = AUDIT_ARCH_AARCH64;
+#else
+#error "the filter knows x86-64 and aarch64"
+#endif
 
 enum class Rule : std::uint8_t {
   absent,  // ENOSYS

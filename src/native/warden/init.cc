@@ -76,6 +76,8 @@ Init::Init(Plan plan) noexcept : plan_(std::move(plan)), events_(::epoll_create1
   signals_.reset(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!watch(plan_.socket.get(), Source::socket, 0) || !watch(signals_.get(), Source::signals, 0))
     std::abort();
+  dialer_.begin();
+  if (dialer_.questions() >= 0 && !watch(dialer_.questions(), Source::question, 0)) std::abort();
 }
 
 bool Init::watch(int fd, Source source, std::uint32_t index) noexcept {
@@ -109,6 +111,10 @@ void Init::serve() noexcept {
           break;
         case Source::start: tell_start(runs_[index]); break;
         case Source::drain: read_drain(index); break;
+        case Source::question: dialer_.take_question(); break;
+        case Source::dial:
+          if (!dialer_.take_answer()) return;
+          break;
       }
     }
     if (busy()) watch_memory();
@@ -144,17 +150,34 @@ bool Init::take_request() noexcept {
       processes_.resume();
       answer(channel, {});
       break;
-    case Ask::upper: answer(channel, {}, plan_.changes.get()); break;
+    case Ask::upper: {
+      const int changes = plan_.changes.get();
+      answer(channel, {}, std::span(&changes, 1));
+      break;
+    }
     case Ask::figures: answer_figures(channel); break;
+    case Ask::network: open_network(channel, packet); break;
     case Ask::run:
     case Ask::drain: break;
   }
   return true;
 }
 
-void Init::answer(const Fd& channel, const Answer& what, int fd) noexcept {
+void Init::answer(const Fd& channel, const Answer& what, std::span<const int> fds) noexcept {
   if (!channel) return;
-  (void)send_record(channel.get(), what, std::span(&fd, fd >= 0 ? 1 : 0), MSG_DONTWAIT);
+  (void)send_record(channel.get(), what, fds, MSG_DONTWAIT);
+}
+
+void Init::open_network(const Fd& channel, Packet& packet) noexcept {
+  std::array<Fd, 2> names;
+  Outcome opened = dialer_.open(Fd(packet.take_fd(1)), names);
+  if (opened && !watch(dialer_.socket(), Source::dial, 0)) opened = {Step::network, errno};
+  std::array<int, 2> fds{};
+  std::size_t count = 0;
+  for (const Fd& name : names) {
+    if (name) fds[count++] = name.get();
+  }
+  answer(channel, {.step = opened.failed, .value = opened.error}, std::span(fds).first(count));
 }
 
 // The mark is made before the command is, so that there is no moment without it.
@@ -191,7 +214,10 @@ void Init::start_run(const Request& request, Packet& packet) noexcept {
   const pid_t pid = ::fork();
   if (pid < 0) return refuse(Step::program, errno);
   if (pid == 0) become_command(plan, plan_.wall, filter_);
-  if (terminal) answer(channel, {.tell = Tell::terminal}, terminal.get());
+  if (terminal) {
+    const int master = terminal.get();
+    answer(channel, {.tell = Tell::terminal}, std::span(&master, 1));
+  }
   const auto index = static_cast<std::uint32_t>(slot - runs_.begin());
   if (!watch(channel.get(), Source::run, index) ||
       (begins && !watch(begins.get(), Source::start, index))) {

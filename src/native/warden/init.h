@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Init: pid 1 of a box. It starts commands, hands out terminals, ends runs, watches memory, reaps,
-// and reads for nobody what is left of an output. One thread, one loop; it waits for nothing that a
+// joins connections to the world outside where the box has a network, and reads for nobody what is left of an output. One thread, one loop; it waits for nothing that a
 // guest can hold up. When Cloche's end of its socket is closed it ends, and the kernel ends the box.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 
+#include "native/warden/dialer.h"
 #include "native/warden/fd.h"
 #include "native/warden/filter.h"
 #include "native/warden/processes.h"
@@ -43,14 +45,15 @@ class Init {
     bool ended = false;
     bool memory_exceeded = false;
   };
-  enum class Source : std::uint32_t { socket, signals, run, start, drain };
+  enum class Source : std::uint32_t { socket, signals, run, start, drain, question, dial };
 
   bool watch(int fd, Source source, std::uint32_t index) noexcept;
   bool take_request() noexcept;
   void start_run(const Request& request, Packet& packet) noexcept;
   void start_files(Fd channel) noexcept;
-  void answer(const Fd& channel, const Answer& what, int fd = -1) noexcept;
+  void answer(const Fd& channel, const Answer& what, std::span<const int> fds = {}) noexcept;
   void answer_figures(const Fd& channel) noexcept;
+  void open_network(const Fd& channel, Packet& packet) noexcept;
   void take_order(Run& run) noexcept;
   void tell_start(Run& run) noexcept;
   void signal_run(const Run& run, int number) noexcept;
@@ -65,6 +68,7 @@ class Init {
   Plan plan_;
   Filter filter_;
   Processes processes_;
+  Dialer dialer_;
   Fd events_;
   Fd signals_;
   pid_t file_server_ = 0;

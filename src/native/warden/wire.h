@@ -12,7 +12,7 @@
 
 namespace cloche::warden {
 
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 inline constexpr int socket_fd = 3;            // of the warden, at its start
 inline constexpr std::size_t most_fds = 8;     // beside a record
 inline constexpr std::size_t most_runs = 256;  // of a box, at the same time
@@ -30,6 +30,7 @@ enum class Step : std::uint8_t {
   devices,
   pivot,
   loopback,
+  network,
   limits,
   landlock,
   privileges,
@@ -80,6 +81,7 @@ enum class Ask : std::uint8_t {
   resume,   // channel
   upper,    // channel; its Answer has the folder of changes beside it
   figures,  // channel
+  network,  // channel, the socket of its dials; the Answer has the sockets for names beside it
   drain,    // a descriptor that is read to its end for nobody; no channel
 };
 
@@ -127,6 +129,38 @@ enum class Order : std::uint8_t {
 struct RunOrder {
   Order order = Order::kill;
   std::int32_t signal = 0;
+};
+
+// --- The network
+
+inline constexpr std::size_t most_dials = 256;  // of a box, at the same time
+
+// From pid 1: a program asks for a connection to anywhere but the box's own loopback, or to a port
+// of that where nobody listens; and later, how it went on.
+struct Dial {
+  enum class Tell : std::uint8_t {
+    asked,    // is it to be?
+    joined,   // the program has it: our end is beside this
+    dropped,  // nobody wants it any more
+  };
+  Tell tell = Tell::asked;
+  bool is_loopback = false;
+  bool is_patient = false;  // the program waits for as long as it takes
+  std::uint16_t port = 0;
+  std::uint32_t id = 0;
+  std::uint8_t address[16] = {};  // an IPv4 one in its mapped form
+};
+
+// Cloche to pid 1.
+struct DialAnswer {
+  enum class Say : std::uint8_t {
+    join,    // to a socket of ours
+    stay,    // it is the box's own affair
+    refuse,  // with `error`, an errno
+  };
+  Say say = Say::refuse;
+  std::uint32_t id = 0;
+  std::int32_t error = 0;
 };
 
 // --- The file server

@@ -33,9 +33,7 @@ void refuse_what_is_not_there(const SandboxOptions& options) {
     throw request_error(std::string("the linux engine has no ") + what + " yet: " + instead,
                         Errno::notsup);
   };
-  if (!options.network.allow.empty() || !options.network.deny.empty() ||
-      !options.network.secrets.empty())
-    refuse("network", "leave its rules and secrets out, or use the wasm engine");
+  if (!options.network.secrets.empty()) refuse("secrets", "leave them out, or use the wasm engine");
   if (!options.mounts.empty())
     refuse("mounts", "write the files into the sandbox, or use the wasm engine");
   if (!options.packages.empty())
@@ -85,6 +83,8 @@ NativeBackend::NativeBackend(NativeParts& parts, SandboxOptions options)
   for (const auto& [name, value] : options_.environment) environment_[name] = value;
   box_ = make_box(-1);
   begin();
+  if (!options_.network.allow.empty()) start_network(options_.network);
+  network_rules_ = options_.network.allow;
 }
 
 NativeBackend::NativeBackend(NativeParts& parts, NativeBackend& parent)
@@ -100,10 +100,14 @@ NativeBackend::NativeBackend(NativeParts& parts, NativeBackend& parent)
   if (!pause) throw Error(pause.error(), "the sandbox cannot be forked");
   box_ = make_box((*pause)->changes());
   begin();
+  options_.network.allow = parent.network_rules();
+  if (!options_.network.allow.empty()) start_network(options_.network);
+  network_rules_ = options_.network.allow;
 }
 
 NativeBackend::~NativeBackend() {
   box_->end();
+  network_.reset();
   pause_.reset();
 }
 
@@ -232,9 +236,46 @@ bool NativeBackend::cancelled_since(std::uint64_t number) const {
   return cancellations_ != number;
 }
 
+NetworkOptions NativeBackend::watched(NetworkOptions options) {
+  options.audit = [given = options.audit, this](const NetworkEvent& event) {
+    if (given) given(event);
+    observer_.tell(event);
+  };
+  return options;
+}
+
+// Programs find the name server by a file, whatever the image has there, and themselves by another.
+void NativeBackend::start_network(const NetworkOptions& options) {
+  auto network = std::make_unique<NativeNetwork>(
+      *box_, watched(options), std::make_shared<net::SecretStore>(options.secrets));
+  const auto write = [this](const char* path, std::string_view text) {
+    (void)root_files_->remove(path);  // it may be a link to anywhere
+    if (const Result<void> written = root_files_->write(path, text, 0644); !written)
+      throw Error(written.error(), path);
+  };
+  write("/etc/resolv.conf", "nameserver 127.0.0.1\n");
+  if (!root_files_->stat("/etc/hosts")) write("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n");
+  network_ = std::move(network);
+}
+
+// A network that has been there stays, without rules too: what it has counted counts on.
 void NativeBackend::set_network_rules(std::vector<std::string> allow) {
-  if (!allow.empty())
-    throw request_error("the linux engine has no network yet: it takes no rules", Errno::notsup);
+  const std::lock_guard changing(network_mutex_);
+  NetworkOptions options = options_.network;
+  options.allow = allow;
+  net::Policy policy(options);
+  if (network_) {
+    network_->set_policy(std::move(policy));
+  } else if (!allow.empty()) {
+    start_network(options);
+  }
+  const std::lock_guard lock(mutex_);
+  network_rules_ = std::move(allow);
+}
+
+std::vector<std::string> NativeBackend::network_rules() const {
+  const std::lock_guard lock(mutex_);
+  return network_rules_;
 }
 
 void NativeBackend::set_environment(const std::string& name, const std::string& value) {

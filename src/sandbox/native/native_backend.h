@@ -13,6 +13,7 @@
 #include "sandbox/backend.h"
 #include "sandbox/native/native_command.h"
 #include "sandbox/native/native_files.h"
+#include "sandbox/native/native_network.h"
 #include "sandbox/native/native_python.h"
 #include "sandbox/native/native_shell.h"
 #include "sandbox/run_observer.h"
@@ -46,7 +47,7 @@ class NativeBackend final : public Backend {
   void thaw() override;
   void restart_shell() override { shell_.restart(); }
   void set_network_rules(std::vector<std::string> allow) override;
-  std::vector<std::string> network_rules() const override { return {}; }
+  std::vector<std::string> network_rules() const override;
   // One user is inside, so that the accounts differ in where they are at home.
   FileBackend& files(Account account) noexcept override {
     return account == Account::root ? *root_files_ : *files_;
@@ -80,6 +81,9 @@ class NativeBackend final : public Backend {
   NativeBackend(NativeParts& parts, NativeBackend& parent);
   std::unique_ptr<native::Box> make_box(int begin_with);
   void begin();
+  // Whose decisions the observer hears of too.
+  NetworkOptions watched(NetworkOptions options);
+  void start_network(const NetworkOptions& options);
 
   NativeParts& parts_;
   SandboxOptions options_;
@@ -88,11 +92,14 @@ class NativeBackend final : public Backend {
   Identity who_;
   mutable std::mutex mutex_;  // of what follows, up to the next blank line
   std::map<std::string, std::string> environment_;
+  std::vector<std::string> network_rules_;
   std::uint64_t cancellations_ = 0;
   std::unique_ptr<native::Box::Pause> pause_;  // while frozen
 
   RunObserver observer_;
   std::unique_ptr<native::Box> box_;
+  std::mutex network_mutex_;                // one change at a time
+  std::unique_ptr<NativeNetwork> network_;  // null: there is none
   std::unique_ptr<NativeFiles> files_;
   std::unique_ptr<NativeFiles> root_files_;
   NativeShell shell_;

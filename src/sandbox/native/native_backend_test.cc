@@ -327,14 +327,17 @@ TEST_F(NativeSandbox, ALiveRunMayLastAsLongAsItsStreams) {
 }
 
 TEST_F(NativeSandbox, RefusesWhatItHasNot) {
-  SandboxOptions network;
-  network.network.allow = {"example.com"};
-  EXPECT_THROW((void)make(network), Error);
+  SandboxOptions secrets;
+  secrets.network.secrets = {{"KEY", {.value = "value", .hosts = {"example.com"}}}};
+  EXPECT_THROW((void)make(secrets), Error);
+  SandboxOptions no_rule;
+  no_rule.network.allow = {"no rule"};
+  EXPECT_THROW((void)make(no_rule), Error);
   SandboxOptions packages;
   packages.packages = {"numpy"};
   EXPECT_THROW((void)make(packages), Error);
   EXPECT_THROW((void)sandbox_->wasm(), Error);
-  EXPECT_THROW(sandbox_->set_network_rules({"example.com"}), Error);
+  EXPECT_THROW(sandbox_->set_network_rules({"no rule"}), Error);
   SandboxOptions none;
   none.engine = EngineKind::native_linux;
   none.image = "not-there";

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions: calls of connect that guests make and that wait for an answer, by seccomp's user
+// notification. Whoever begins it, and all that it starts, is asked about. What is copied of a guest
+// is looked at here; it may be something else by then in the guest, so that nothing but the copy is
+// acted upon.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+
+#include "native/warden/fd.h"
+
+namespace cloche::warden {
+
+// An address of any kind, as a program has given it.
+struct SocketName {
+  sockaddr_storage bytes{};
+  socklen_t size = 0;
+
+  sockaddr* get() noexcept { return reinterpret_cast<sockaddr*>(&bytes); }
+  const sockaddr* get() const noexcept { return reinterpret_cast<const sockaddr*>(&bytes); }
+};
+
+struct Question {
+  std::uint64_t id = 0;
+  SocketName to;
+  Fd socket;  // the guest's own; none: it is none, or is not to be had
+};
+
+class Questions {
+ public:
+  // A connect whose address has this length is not asked about: it is pid 1's own. No program has a
+  // reason to take it, and one that does gets no further than the loopback: nothing else is there.
+  static constexpr socklen_t own_length = 127;
+
+  // False with errno: this kernel has it not, or somebody else asks already.
+  bool begin() noexcept;
+
+  int fd() const noexcept { return listener_.get(); }
+  // False: there is none, or nobody waits for its answer any more.
+  bool take(Question& question) const noexcept;
+  // Whether the call still waits.
+  bool is_open(std::uint64_t id) const noexcept;
+  // The call returns 0, or fails with this errno.
+  void answer(std::uint64_t id, int error) const noexcept;
+  // The call is made by the kernel.
+  void let_go(std::uint64_t id) const noexcept;
+
+ private:
+  Fd listener_;
+};
+
+}  // namespace cloche::warden

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// KernelStream: the guest's side of a connection that a guest of the sandbox's kernel has made. The
+// network's lock is the kernel's.
+#pragma once
+
+#include <memory>
+
+#include "kernel/sockets/outbound.h"
+#include "net/guest_stream.h"
+
+namespace cloche::net {
+
+class KernelStream final : public GuestStream, private kernel::StreamListener {
+ public:
+  // The far end of `stream` is this one.
+  KernelStream(std::shared_ptr<kernel::StreamConnection> stream,
+               std::weak_ptr<kernel::OutboundAttempt> attempt)
+      : stream_(std::move(stream)), attempt_(std::move(attempt)) {}
+
+  void set_listener(Listener* listener) override;
+  void established(const kernel::InetAddress& far) override;
+  void failed(Errno error) override;
+  Result<std::size_t> receive(std::span<std::byte> to) override;
+  Result<std::size_t> send(std::span<const std::byte> from) override;
+  void shut_down_send() override { stream_->shut_down_send(own_end); }
+  bool is_gone() const override { return stream_->peer_closed(own_end); }
+  void close() override { stream_->close(own_end); }
+  void abort() override { stream_->abort(own_end); }
+  std::size_t waiting_bytes() const override { return stream_->incoming(own_end).size_bytes(); }
+  bool is(const kernel::StreamConnection& stream) const override {
+    return &stream == stream_.get();
+  }
+
+ private:
+  static constexpr auto own_end = kernel::StreamConnection::End::second;
+
+  void stream_changed() noexcept override;
+
+  const std::shared_ptr<kernel::StreamConnection> stream_;
+  const std::weak_ptr<kernel::OutboundAttempt> attempt_;
+  Listener* listener_ = nullptr;
+};
+
+}  // namespace cloche::net
