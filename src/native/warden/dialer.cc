@@ -139,6 +139,15 @@ bool Dialer::take_answer() noexcept {
   return true;
 }
 
+std::span<const pid_t> Dialer::waiting(Threads& to) const noexcept {
+  std::size_t count = 0;
+  if (!waiting_) return {};
+  for (const Waiting& waiting : *waiting_) {
+    if (waiting.id != 0) to[count++] = waiting.question.thread;
+  }
+  return std::span(to).first(count);
+}
+
 void Dialer::finish(const Waiting& waiting, const DialAnswer& answer) noexcept {
   const std::uint64_t id = waiting.question.id;
   switch (answer.say) {

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 
 #include "native/warden/fd.h"
 #include "native/warden/outcome.h"
@@ -31,6 +32,10 @@ class Dialer {
   // The same for take_answer. False: Cloche wants no more.
   int socket() const noexcept { return socket_.get(); }
   bool take_answer() noexcept;
+
+  // The threads that wait for an answer: no signal but a deadly one moves them.
+  using Threads = std::array<pid_t, most_dials>;
+  std::span<const pid_t> waiting(Threads& to) const noexcept;
 
  private:
   struct Waiting {

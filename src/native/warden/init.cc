@@ -142,10 +142,12 @@ bool Init::take_request() noexcept {
       reap();
       answer(channel, {});
       break;
-    case Ask::pause:
-      processes_.pause();
+    case Ask::pause: {
+      Dialer::Threads threads{};
+      processes_.pause(dialer_.waiting(threads));
       answer(channel, {});
       break;
+    }
     case Ask::resume:
       processes_.resume();
       answer(channel, {});

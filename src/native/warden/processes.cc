@@ -99,7 +99,7 @@ void Processes::end(Mark mark) noexcept {
   }
 }
 
-void Processes::pause() noexcept {
+void Processes::pause(std::span<const pid_t> waiting) noexcept {
   constexpr int most_looks = 5000;  // one that waits for a disk stops later
   paused_count_ = 0;
   bool found = true;
@@ -114,7 +114,8 @@ void Processes::pause() noexcept {
         if (!signal_marked(pid, 0, SIGSTOP)) return;
         paused_[paused_count_++] = pid;
       }
-      found = true;  // stops at its next step
+      // It stops at its next step.
+      found |= std::find(waiting.begin(), waiting.end(), pid) == waiting.end();
     });
     if (found) ::sched_yield();
   }

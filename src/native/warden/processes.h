@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace cloche::warden {
 
@@ -24,8 +25,9 @@ class Processes {
 
   // Ends what has this mark, in whatever session, also what is being started meanwhile. Mark 0: all.
   void end(Mark mark) noexcept;
-  // Stops all that runs, and lets go on what was stopped by this.
-  void pause() noexcept;
+  // Stops all that runs, and lets go on what was stopped by this. `waiting` wait for pid 1, and stop
+  // when that lets them go on.
+  void pause(std::span<const pid_t> waiting) noexcept;
   void resume() noexcept;
 
   struct Use {

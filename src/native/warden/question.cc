@@ -90,11 +90,11 @@ bool Questions::take(Question& question) const noexcept {
   seccomp_notif asked{};
   if (::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) return false;
   question.id = asked.id;
-  const auto thread = static_cast<pid_t>(asked.pid);
+  question.thread = static_cast<pid_t>(asked.pid);
   const std::uint64_t size = asked.data.args[2] & 0xffffffff;
   // What cannot be read is the kernel's to refuse.
-  if (copy_name(thread, asked.data.args[1], size, question.to))
-    question.socket = socket_of(thread, static_cast<int>(asked.data.args[0]));
+  if (copy_name(question.thread, asked.data.args[1], size, question.to))
+    question.socket = socket_of(question.thread, static_cast<int>(asked.data.args[0]));
   // Only now is it sure that the thread was that one.
   return is_open(question.id);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include <cstdint>
 
@@ -24,6 +25,7 @@ struct SocketName {
 
 struct Question {
   std::uint64_t id = 0;
+  pid_t thread = 0;
   SocketName to;
   Fd socket;  // the guest's own; none: it is none, or is not to be had
 };
