@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "cloche/files.h"
+#include "cloche/host_command.h"
 #include "cloche/live_run.h"
 #include "cloche/loopback.h"
 #include "cloche/network.h"
@@ -75,6 +76,8 @@ struct SandboxOptions {
   // Guest programs of the host: NAME.wasm in this folder is the command NAME, before one of the
   // system of that name. Empty: none.
   std::filesystem::path program_folder;
+  // Functions of the host that are programs in it, 256 at most. Not with the linux engine.
+  std::vector<HostCommand> commands;
   // One line per system call of the guests, as strace writes it. Called on threads of the sandbox;
   // must be quick.
   std::function<void(std::string_view line)> trace;
@@ -136,6 +139,12 @@ class Sandbox {
   // Error with one sentence for a rule that is none: then nothing has changed.
   void set_network_rules(std::vector<std::string> allow);
   std::vector<std::string> network_rules() const;
+
+  // What it has instead of SandboxOptions::commands from now on; calls in progress go on, and forks
+  // that are made later have these too. A state that is saved has none. Throws Error with one
+  // sentence; then nothing has changed.
+  void set_commands(std::vector<HostCommand> commands);
+  std::vector<HostCommand> commands() const;
 
   Files& files() noexcept;
   Files& files(Account account) noexcept;

@@ -35,6 +35,7 @@ namespace cloche::kernel {
 namespace process_files {
 class Acting;
 }
+class HostProcess;
 class Task;
 class TimerThread;
 class TerminalTable;
@@ -78,6 +79,9 @@ struct KernelOptions {
   // Told of a figure that a program has shown: the file that it is in. Called with the kernel lock
   // held. Empty: nobody wants to know.
   std::function<void(JobId job, std::string_view path)> figure_shown;
+  // What a process does that executes host_program(): its exit status. Called on the thread of the
+  // process, without the kernel lock; it must not throw. See HostProcess.
+  std::function<int(HostProcess& process)> host_program;
 };
 
 // What a new process is, when the host starts it.

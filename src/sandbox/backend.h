@@ -99,6 +99,8 @@ class Backend {
   virtual void restart_shell() = 0;
   virtual void set_network_rules(std::vector<std::string> allow) = 0;
   virtual std::vector<std::string> network_rules() const = 0;
+  virtual void set_commands(std::vector<HostCommand> commands) = 0;
+  virtual std::vector<HostCommand> commands() const = 0;
   virtual FileBackend& files(Account account) noexcept = 0;
   virtual void set_environment(const std::string& name, const std::string& value) = 0;
   virtual std::map<std::string, std::string> environment() const = 0;

@@ -7,7 +7,9 @@
 #include "base/check.h"
 #include "base/host_error.h"
 #include "kernel/files/dev_layout.h"
+#include "kernel/host/host_process.h"
 #include "kernel/process/task.h"
+#include "sandbox/host_commands.h"
 #include "sandbox/system_folder.h"
 #include "vfs/shared_bytes.h"
 #include "wasm/hot_pages.h"
@@ -91,6 +93,9 @@ void add_system(vfs::BaseBuilder& builder, kernel::ProgramStore& programs,
       pack = vfs::SharedBytes::map_file((folder / pack_name).string());
     must(add_entry(builder, programs, folder, pack, entry), entry.path);
   });
+  must(builder.add_program(host_command_program, programs.add(kernel::host_program()),
+                           vfs::SharedBytes::from_string(std::string(host_command_program_text))),
+       host_command_program);
   kernel::add_devices(builder);
 }
 

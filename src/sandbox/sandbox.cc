@@ -108,6 +108,10 @@ void Sandbox::set_network_rules(std::vector<std::string> allow) {
   backend_->set_network_rules(std::move(allow));
 }
 std::vector<std::string> Sandbox::network_rules() const { return backend_->network_rules(); }
+void Sandbox::set_commands(std::vector<HostCommand> commands) {
+  backend_->set_commands(std::move(commands));
+}
+std::vector<HostCommand> Sandbox::commands() const { return backend_->commands(); }
 Files& Sandbox::files() noexcept { return files_; }
 Files& Sandbox::files(Account account) noexcept {
   return account == Account::root ? root_files_ : files_;

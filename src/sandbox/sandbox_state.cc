@@ -90,7 +90,8 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
       environment_(usual_environment(options_)),
       network_rules_(options_.network.allow),
       root_(vfs::make_fs<vfs::MemFs>(engine.base(), quota_of(options_), vfs::host_clock())),
-      secrets_(std::make_shared<net::SecretStore>(options_.network.secrets)) {
+      secrets_(std::make_shared<net::SecretStore>(options_.network.secrets)),
+      commands_(std::make_unique<HostCommands>(std::vector<HostCommand>())) {
   for (const auto& secret : secrets_->entries()) environment_[secret.name] = secret.placeholder;
   for (const auto& [name, value] : options_.environment) environment_[name] = value;
   add_wheels(options_.mounts);
@@ -104,6 +105,7 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
   mount_host_folders(*space);
   kernel_ = make_kernel(std::move(space));
   make_home();
+  if (!options_.commands.empty()) set_commands(options_.commands);
   use_image();
   start_network();
   python_ = std::make_unique<KeptPython>(*this);
@@ -176,6 +178,7 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options,
       root_(std::move(root)),
       secrets_(std::move(secrets)),
       image_(std::move(image)),
+      commands_(std::make_unique<HostCommands>(options_.commands)),
       kernel_(make_kernel(std::move(space))),
       python_(std::make_unique<KeptPython>(*this)),
       shell_(std::make_unique<KeptShell>(*this)) {
@@ -263,6 +266,11 @@ std::vector<std::string> SandboxState::network_rules() const {
   return network_rules_;
 }
 
+void SandboxState::set_commands(std::vector<HostCommand> commands) {
+  with_files(Account::root,
+             [&](vfs::PathOperations& files) { commands_->set(std::move(commands), files); });
+}
+
 std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
     std::unique_ptr<vfs::Namespace> space) const {
   kernel::KernelOptions options;
@@ -278,6 +286,9 @@ std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
     return engine.python().change_package(kernel.files(), change, name);
   };
   options.wheels = wheels_of(engine_.wheels());
+  options.host_program = [commands = commands_.get()](kernel::HostProcess& process) {
+    return commands->run(process);
+  };
   options.figure_shown = [figures = shown_figures_.get()](
                              kernel::JobId job, std::string_view path) { figures->add(job, path); };
   return std::make_unique<kernel::Kernel>(engine_.services(), std::move(space), std::move(options));
@@ -311,6 +322,7 @@ std::unique_ptr<SandboxState> SandboxState::fork() {
     environment = environment_;
     options.network.allow = network_rules_;
   }
+  options.commands = commands();
   std::unique_ptr<SandboxState> twin;
   {
     const std::lock_guard lock(kernel_->mutex());

@@ -13,6 +13,7 @@
 #include "net/network.h"
 #include "sandbox/clean_output.h"
 #include "sandbox/engine_state.h"
+#include "sandbox/host_commands.h"
 #include "sandbox/kept_shell.h"
 #include "sandbox/python/kept_python.h"
 #include "sandbox/run_observer.h"
@@ -103,6 +104,8 @@ class SandboxState {
   // See Sandbox.
   void set_network_rules(std::vector<std::string> allow);
   std::vector<std::string> network_rules() const;
+  void set_commands(std::vector<HostCommand> commands);
+  std::vector<HostCommand> commands() const { return commands_->list(); }
 
   // Runs that begin note the number, and ask at their end. A cancel that is in progress kills what
   // begins meanwhile too.
@@ -145,6 +148,7 @@ class SandboxState {
   std::shared_ptr<python::OwnImage> image_;          // the same in forks
   const std::shared_ptr<RunObserver> observer_ = std::make_shared<RunObserver>();
   const std::unique_ptr<ShownFigures> shown_figures_ = std::make_unique<ShownFigures>();
+  const std::unique_ptr<HostCommands> commands_;
   std::unique_ptr<kernel::Kernel> kernel_;
   std::mutex network_mutex_;               // one change at a time
   std::shared_ptr<net::Network> network_;  // null: there is none

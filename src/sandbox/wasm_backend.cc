@@ -58,6 +58,10 @@ class WasmBackend final : public Backend {
     state_->set_network_rules(std::move(allow));
   }
   std::vector<std::string> network_rules() const override { return state_->network_rules(); }
+  void set_commands(std::vector<HostCommand> commands) override {
+    state_->set_commands(std::move(commands));
+  }
+  std::vector<HostCommand> commands() const override { return state_->commands(); }
   FileBackend& files(Account account) noexcept override {
     return account == Account::root ? root_files_ : files_;
   }

@@ -21,6 +21,12 @@ ProgramTag ProgramStore::add(std::filesystem::path wasm_file, Startup startup) {
   return entries_.size();
 }
 
+ProgramTag ProgramStore::add(Program program) {
+  const std::lock_guard lock(mutex_);
+  entries_.push_back({{}, {}, std::make_shared<const Program>(std::move(program))});
+  return entries_.size();
+}
+
 std::size_t ProgramStore::size() const {
   const std::lock_guard lock(mutex_);
   return entries_.size();

@@ -50,6 +50,7 @@ struct Startup {
 };
 
 struct Program {
+  // Null: a program of the host's own, of which `startup.run` is all; its task has no instance.
   std::shared_ptr<const wasm::LinkedModule> module;
   // An export of type () -> () or () -> i32 (the exit status).
   std::string entry = "_start";
@@ -69,6 +70,8 @@ class ProgramStore {
   // Names a wasm file of the host as a program of base layers. Nothing is read before its first
   // exec.
   ProgramTag add(std::filesystem::path wasm_file, Startup startup = {});
+  // The same for one that is there.
+  ProgramTag add(Program program);
   // From now on what has this tag starts like this (other memory, another entry).
   void replace(ProgramTag tag, Program program);
 

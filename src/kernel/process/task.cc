@@ -103,6 +103,13 @@ Result<void> Task::start_instance() {
   return {};
 }
 
+// A program of the host's has no memory in the sandbox, and no handlers of signals.
+void Task::start_without_instance() {
+  const std::lock_guard lock(kernel_.mutex());
+  owner_->memory.reset(0, 0);
+  note_memory(0);
+}
+
 void Task::note_memory(std::uint64_t size) noexcept {
   memory_bytes_ = size;
   owner_->usage.max_memory_bytes = std::max(owner_->usage.max_memory_bytes, size);
@@ -169,7 +176,9 @@ Task::LeftProgram Task::run_program() noexcept {
   // Looked at twice: what is to die at once needs no instance, and nothing interrupts the making of
   // one.
   if (!is_to_leave()) {
-    if (!instance_ && !start_instance()) {
+    if (!program_->module) {
+      start_without_instance();
+    } else if (!instance_ && !start_instance()) {
       instance_.reset();
       status_ = WaitStatus::signaled(sigkill);
       return LeftProgram::ended;
@@ -190,6 +199,7 @@ Task::LeftProgram Task::run_program() noexcept {
   const std::lock_guard lock(kernel_.mutex());
   if (next_program_) {
     program_ = std::exchange(next_program_, nullptr);
+    pending_word_.reset();
     interpreter_signals_.reset();
     unwinding_ = false;
     return LeftProgram::replaced;

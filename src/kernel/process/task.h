@@ -58,6 +58,7 @@ class Task {
   Process& process() const noexcept { return vfork_child_ ? *vfork_child_ : *owner_; }
   Process& owner() const noexcept { return *owner_; }
   const Program& program() const noexcept { return *program_; }
+  // Of a program that has a module.
   wasm::Instance& instance() noexcept { return *instance_; }
   // What its program wrote by now is what such starts write. On the task's thread.
   void learn_hot_pages() {
@@ -143,6 +144,7 @@ class Task {
   Left run_programs() noexcept;
   enum class LeftProgram : std::uint8_t { ended, replaced, parked };
   Result<void> start_instance();
+  void start_without_instance();
   void adopt_instance();
   bool is_to_leave();
   Result<std::unique_ptr<wasm::Instance>> copy_instance();

@@ -40,6 +40,8 @@ void refuse_what_is_not_there(const SandboxOptions& options) {
     refuse("packages of its own", "take an image that has them, or install them there");
   if (!options.program_folder.empty())
     refuse("folder of WebAssembly programs", "use the wasm engine");
+  if (!options.commands.empty())
+    refuse("commands of the host", "leave them out, or use the wasm engine");
   if (options.trace) refuse("trace of system calls", "run strace in the sandbox");
 }
 
@@ -276,6 +278,12 @@ void NativeBackend::set_network_rules(std::vector<std::string> allow) {
 std::vector<std::string> NativeBackend::network_rules() const {
   const std::lock_guard lock(mutex_);
   return network_rules_;
+}
+
+void NativeBackend::set_commands(std::vector<HostCommand> commands) {
+  if (!commands.empty())
+    throw request_error("the linux engine has no commands of the host yet: use the wasm engine",
+                        Errno::notsup);
 }
 
 void NativeBackend::set_environment(const std::string& name, const std::string& value) {

@@ -48,6 +48,8 @@ class NativeBackend final : public Backend {
   void restart_shell() override { shell_.restart(); }
   void set_network_rules(std::vector<std::string> allow) override;
   std::vector<std::string> network_rules() const override;
+  void set_commands(std::vector<HostCommand> commands) override;
+  std::vector<HostCommand> commands() const override { return {}; }
   // One user is inside, so that the accounts differ in where they are at home.
   FileBackend& files(Account account) noexcept override {
     return account == Account::root ? *root_files_ : *files_;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// HostCommands: the commands of the host that a sandbox has, and the files by which it finds them.
+//
+// /usr/local/bin/NAME is a script whose interpreter is the one program of the host that all of them
+// share: it executes what this says. The files are in forks of the sandbox, and not in what is saved
+// of it. What names a command that nobody serves is told so, with status 126.
+//
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "cloche/host_command.h"
+#include "kernel/host/host_process.h"
+#include "vfs/path_operations.h"
+
+namespace cloche::sandbox {
+
+// The interpreter of the files, which the base layer has.
+inline constexpr std::string_view host_command_program = "/usr/lib/cloche/host-command";
+// What is in it, for who looks.
+extern const std::string_view host_command_program_text;
+
+class HostCommands {
+ public:
+  static constexpr std::size_t limit = 256;
+  static constexpr std::size_t calls_limit = 256;  // at once
+
+  // Those of a sandbox whose files are there already.
+  explicit HostCommands(std::vector<HostCommand> commands);
+
+  // From now on it is these; calls in progress go on. `files` acts as root, under the kernel lock.
+  // Throws Error: names that are none or are taken, too many, no room for the files. Then nothing
+  // has changed.
+  void set(std::vector<HostCommand> commands, vfs::PathOperations& files);
+  std::vector<HostCommand> list() const;
+
+  // KernelOptions::host_program.
+  int run(kernel::HostProcess& process) noexcept;
+
+ private:
+  using List = std::vector<HostCommand>;
+  std::shared_ptr<const List> current() const;
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<const List> commands_;  // in the order of their names
+  std::atomic<std::size_t> calls_ = 0;
+};
+
+}  // namespace cloche::sandbox
