@@ -36,13 +36,20 @@ std::optional<std::string> fault_of(const Json& message) {
 }  // namespace
 
 Connection::Connection(Sink& sink, Backend& backend)
-    : sink_(sink), backend_(backend), pool_(thread_limit), commands_(sink, pool_) {
+    : sink_(sink),
+      backend_(backend),
+      client_commands_(std::make_shared<ClientCommands>(*this)),
+      pool_(thread_limit),
+      commands_(sink, pool_) {
   main_ = std::make_shared<SandboxQueue>(main_name, pool_);
   queues_.emplace(main_name, main_);
   order_.emplace_back(main_name);
 }
 
-Connection::~Connection() { (void)stop(std::chrono::steady_clock::time_point::max()); }
+Connection::~Connection() {
+  (void)stop(std::chrono::steady_clock::time_point::max());
+  client_commands_->detach();
+}
 
 void Connection::tell_progress(std::string_view line) noexcept {
   if (progress_) sink_.send(Sink::Kind::notice, server_message("progress", {{"message", line}}));

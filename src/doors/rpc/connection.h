@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "doors/rpc/client_commands.h"
 #include "doors/rpc/live_commands.h"
 #include "doors/rpc/place.h"
 #include "doors/rpc/protocol.h"
@@ -48,6 +49,7 @@ class Connection {
   Backend& backend() noexcept { return backend_; }
   Engine& engine() { return backend_.engine(*this); }
   LiveCommands& commands() noexcept { return commands_; }
+  ClientCommands& client_commands() noexcept { return *client_commands_; }
   void finish() noexcept { over_ = true; }
   // From now on the client is told what takes long, as notifications.
   void want_progress() noexcept { progress_ = true; }
@@ -88,6 +90,7 @@ class Connection {
   std::uint64_t last_question_ = 0;
   bool stopping_ = false;
 
+  const std::shared_ptr<ClientCommands> client_commands_;  // handlers hold it, too
   std::shared_ptr<SandboxQueue> main_;
   session::WorkerPool pool_;  // what runs in it uses the rest, and
   LiveCommands commands_;     // is posted by these

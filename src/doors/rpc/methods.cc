@@ -20,7 +20,8 @@ constexpr std::array table{
         "of `persistence.export`, or of `cloche image build`], [`engine` wasm, or linux: then "
         "`image` is a name of `cloche image list`], [`user`: its name, or ID[:ID] with the linux "
         "engine], [`limits`: `{memoryBytes, cpus, "
-        "processes, fileCount, openFiles}`], [`progress`: tell what takes long]; "
+        "processes, fileCount, openFiles}`], [`commands` that the client serves: list of `{name, "
+        "[description]}`], [`progress`: tell what takes long]; "
         "[options.md](options.md) has units and defaults",
         "ok", Order::queued, Needs::nothing},
     Method{"run", commands::run,
@@ -51,6 +52,15 @@ constexpr std::array table{
            "unset counts"},
     Method{"kill", sandboxes::kill, "", "ok, and then the server ends", Order::overtakes},
 
+    Method{
+        "call.read", client_commands::read, "`call`, [`bytes` 65536 more of its input]",
+        "ok; they come as `call.input`. `EAGAIN` where more than 1 MiB is asked for and not there "
+        "yet, `ECANCELED` where the call has ended",
+        Order::overtakes, Needs::nothing},
+    Method{"call.write", client_commands::write, "`call`, `data`, [`stream` `stdout` or `stderr`]",
+           "ok; `EAGAIN` where more than 1 MiB would not be taken yet, `ECANCELED` where the call "
+           "has ended, what a write before has failed with (`EPIPE`, `ENOSPC`, ...)",
+           Order::overtakes, Needs::nothing},
     Method{"cancel", commands::cancel, "[`id` of a request; absent: all of the sandbox]",
            "`{ok, [cancelled]}`; a command that runs ends with 137, Python code gets an exception "
            "and keeps its names, a request that waits is answered with `ECANCELED`",
@@ -65,6 +75,8 @@ constexpr std::array table{
         "told of by notifications"},
     Method{"command.write", commands::write, "`command`, `data` for its standard input",
            "ok; `EAGAIN` where it leaves 16 MiB unread", Order::overtakes},
+    Method{"commands.set", client_commands::set, "`commands`, as in `create`",
+           "ok; these instead of those that the sandbox had from the host"},
     Method{"env.list", sandboxes::list_environment, "", "`{env}`, the same for all variables"},
     Method{"figures", sandboxes::figures, "", "`{fileBytes, fileInodes, memoryBytes, processes}`"},
     Method{"files.chmod", files::chmod, "`path`, `mode` number", "ok"},

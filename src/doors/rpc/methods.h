@@ -78,6 +78,15 @@ Reply clear_history(Call& call);
 Reply python_execute(Call& call);
 }  // namespace commands
 
+namespace client_commands {
+// From now on the client serves these, as `commands` of a request says them, in the sandbox of
+// `place`, which it knows by the queue. Throws RpcError and Error.
+void give(Connection& connection, SandboxQueue& queue, Place& place, const Json& commands);
+Reply set(Call& call);
+Reply read(Call& call);
+Reply write(Call& call);
+}  // namespace client_commands
+
 namespace python_states {
 Reply snapshot(Call& call);
 Reply restore(Call& call);

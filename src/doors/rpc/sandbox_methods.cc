@@ -61,12 +61,26 @@ void stop_commands(Connection& connection, Place& place) {
   }
 }
 
+// The place of a sandbox that was just made, with the commands that the client is to serve there.
+void take_place(Connection& connection, SandboxQueue& queue, std::shared_ptr<Place> place,
+                const Json* commands) {
+  if (commands != nullptr) {
+    try {
+      client_commands::give(connection, queue, *place, *commands);
+    } catch (...) {
+      place->destroy();
+      throw;
+    }
+  }
+  queue.set_place(std::move(place));
+}
+
 }  // namespace
 
 Reply create(Call& call) {
   if (call.queue->place()) throw exists();
   Backend::Made made = call.connection.backend().create(call.connection, call.params);
-  call.queue->set_place(std::move(made.place));
+  take_place(call.connection, *call.queue, std::move(made.place), call.params.find("commands"));
   Reply reply = ok();
   reply.update(made.facts);
   return reply;
@@ -76,7 +90,7 @@ Reply create_another(Call& call) {
   Reply reply{{"sandboxId", call.queue->name()}};
   try {
     Backend::Made made = call.connection.backend().create(call.connection, call.params);
-    call.queue->set_place(std::move(made.place));
+    take_place(call.connection, *call.queue, std::move(made.place), call.params.find("commands"));
     reply.update(made.facts);
   } catch (...) {
     call.connection.remove_seat(call.queue->name());
@@ -88,7 +102,14 @@ Reply create_another(Call& call) {
 Reply fork(Call& call) {
   Backend::Made made = call.connection.backend().fork(*call.place());
   const std::shared_ptr<SandboxQueue> queue = call.connection.add_queue();
-  queue->set_place(std::move(made.place));
+  const Json& commands = call.queue->commands();
+  try {
+    take_place(call.connection, *queue, std::move(made.place),
+               commands.is_null() ? nullptr : &commands);
+  } catch (...) {
+    call.connection.remove_seat(queue->name());
+    throw;
+  }
   Reply reply{{"sandboxId", queue->name()}};
   reply.update(made.facts);
   return reply;
@@ -193,6 +214,8 @@ Reply create_snapshot(Call& call) {
 
 Reply restore_snapshot(Call& call) {
   LiveSandbox then = fork_live_sandbox(snapshot(call));
+  // Who serves commands now goes on.
+  then.sandbox->set_commands(call.sandbox()->commands());
   stop_commands(call.connection, *call.place());
   call.place()->replace(std::move(then));
   return ok();
@@ -220,7 +243,8 @@ Reply export_state(Call& call) {
 }
 
 Reply import_state(Call& call) {
-  const SandboxOptions& options = call.sandbox()->options();
+  SandboxOptions options = call.sandbox()->options();
+  options.commands = call.sandbox()->commands();
   std::unique_ptr<Sandbox> sandbox;
   if (const std::optional<std::string> path = host_path(call, "path")) {
     sandbox = read_state_file(*path, call.connection.engine(), options);

@@ -69,6 +69,9 @@ class SandboxQueue : public std::enable_shared_from_this<SandboxQueue> {
   std::uint64_t next_snapshot() noexcept { return ++last_snapshot_; }
   std::deque<HistoryEntry>& history() noexcept { return history_; }
   void remember(HistoryEntry entry);
+  // Those that the client serves in it, as it gave them; null: none.
+  const Json& commands() const noexcept { return commands_; }
+  void set_commands(Json commands) { commands_ = std::move(commands); }
   // What is served now was asked to stop.
   bool is_cancelled() const;
   std::stop_token stop_token() const;
@@ -98,6 +101,7 @@ class SandboxQueue : public std::enable_shared_from_this<SandboxQueue> {
   std::uint64_t last_snapshot_ = 0;
   std::deque<HistoryEntry> history_;
   std::uint64_t last_command_ = 0;
+  Json commands_;
 };
 
 }  // namespace cloche::rpc
