@@ -134,6 +134,29 @@ class Remote(unittest.TestCase):
             lost.wait()
         self.assertEqual(other.commands.start("echo again").wait().stdout, "again\n")
 
+    def test_commands_of_this_process(self):
+        def serve(text):
+            return {"name": lambda call: text, "upper": lambda call: call.stdin.read().upper()}
+
+        wire = Wire(self.server.port)
+        sbx = Sandbox(url=f"http://127.0.0.1:{wire.port}", token=TOKEN, commands=serve("first"))
+        self.addCleanup(sbx.kill)
+        self.assertEqual(sbx.commands.run("name | upper; head -c 3000000 /dev/zero | upper | wc -c").stdout, "FIRST\n3000000\n")
+        with sbx.fork() as twin:
+            self.assertEqual(twin.commands.run("name").stdout, "first\n")
+        wire.cut()
+        try:
+            sbx.commands.run("true")  # what is on its way may be lost
+        except ConnectionLostError:
+            pass
+        self.assertEqual(sbx.commands.run("name").stdout, "first\n")
+        other = Sandbox(url=self.server.url, token=TOKEN, session_id=sbx.session_id, commands=serve("other"))
+        self.assertEqual(sbx.commands.run("name").stdout, "other\n")
+        other.kill()  # lets go of the session
+        self.assertIn(sbx.commands.run("name").exit_code, (1, 126))
+        sbx.commands.serve(serve("again"))
+        self.assertEqual(sbx.commands.run("name").stdout, "again\n")
+
     def test_what_is_refused(self):
         for options in ({"token": "wrong"}, {"token": None}):
             with self.assertRaises(ServerError):

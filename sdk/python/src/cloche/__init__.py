@@ -21,12 +21,13 @@ from ._live import OutputChunk
 from ._types import (CommandResult, Figure, FileDetails, FileInfo, HistoryEntry, Mount, Packages,
                      PythonResult, TraceEvent, Usage)
 from ._version import __version__
+from .command_call import CommandCall, CommandOutput
 from .command_handle import CommandHandle
 from .python_session import PythonSession
 from .sandbox import Commands, Environment, Files, PackageSet, Python, Sandbox, Snapshot
 
 __all__ = [
-    "CancelledError", "CommandHandle", "CommandError", "CommandResult", "Commands", "ConnectionLostError", "Environment",
+    "CancelledError", "CommandCall", "CommandHandle", "CommandError", "CommandOutput", "CommandResult", "Commands", "ConnectionLostError", "Environment",
     "ExecutionCancelledError", "ExecutionError", "ExecutionLimitError", "ExecutionResult",
     "ExecutionTimeoutError", "Figure", "FileDetails", "FileInfo", "Files", "HistoryEntry",
     "InterpreterEndedError", "Mount", "OutputChunk", "PackageSet", "Packages", "Python", "PythonResult", "PythonSession",

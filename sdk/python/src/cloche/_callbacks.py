@@ -24,6 +24,11 @@ def refuse_if_waiting(sandbox_id: str) -> None:
                            "return first, or use another sandbox")
 
 
+def mark_as_waiting(sandbox_id: str) -> None:
+    """In this context: the sandbox waits for it."""
+    _waiting.set(_waiting.get() | {sandbox_id})
+
+
 def named_functions(functions: CallbackSet) -> dict[str, Callable[..., Any]]:
     """Functions by the names that they are called by."""
     named: dict[str, Callable[..., Any]] = {}

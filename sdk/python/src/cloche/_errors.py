@@ -38,7 +38,8 @@ class SandboxArgumentError(SandboxError, TypeError, ValueError):
 
 
 class CancelledError(SandboxError):
-    """The request was cancelled before its turn came."""
+    """The request was cancelled before its turn came; or, in a function that is a command, the process
+    whose program it is has ended."""
 
 
 class CommandError(SandboxError):
@@ -131,6 +132,11 @@ _CLASSES: dict[str, type[SandboxError]] = {
 
 _SANDBOX_CODE = 1
 _INVALID_PARAMS = -32602
+
+
+def error_of_name(name: str, about: str) -> SandboxError:
+    """The exception for an error of the system by its name."""
+    return _CLASSES.get(name, SandboxError)(f"{name}: {about}", name)
 
 
 def error_of(code: int, message: str) -> SandboxError:

@@ -19,7 +19,7 @@ _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", list:
 _ARRAYS = (list, set, frozenset, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Set,
            collections.abc.MutableSequence, collections.abc.Collection)
 _OBJECTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
-_UNIONS = (Union, getattr(types, "UnionType", Union))
+UNIONS = (Union, getattr(types, "UnionType", Union))
 
 
 def hints_of(thing: Any) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def schema_of_type(hint: Any, schemas: _Schemas) -> dict[str, Any]:
         return {"type": "null"}
     if hint in _PLAIN if isinstance(hint, type) else False:
         return {"type": _PLAIN[hint]}
-    if origin in _UNIONS:
+    if origin in UNIONS:
         return {"anyOf": [schema_of_type(one, schemas) for one in arguments]}
     if origin is typing.Literal:
         return {"enum": [one.value if isinstance(one, enum.Enum) else one for one in arguments]}
@@ -166,7 +166,7 @@ def made(hint: Any, value: Any) -> Any:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return made(arguments[0], value)
-    if origin in _UNIONS:
+    if origin in UNIONS:
         fitting = [one for one in arguments if one is not type(None)]
         return made(fitting[0], value) if len(fitting) == 1 and value is not None else value
     if isinstance(value, list):

@@ -13,9 +13,10 @@ import time
 from concurrent.futures import Future
 from typing import Any, Dict, Optional
 
+from ._calls import Call
 from ._errors import ConnectionLostError, SandboxError, ServerError
 from ._progress import Progress
-from ._server import CommandListener, OutputHandler, QuestionHandler, Request, Server, _line, _Pending
+from ._server import CallAnswerer, CommandListener, OutputHandler, QuestionHandler, Request, Server, _line, _Pending
 from ._websocket import WebSocket, WebSocketEnded
 
 _READS = frozenset({"files.read", "files.list", "files.stat", "files.glob", "files.tarOut", "python.snapshotState", "env.get", "env.list",
@@ -32,6 +33,8 @@ class RemoteServer(Server):
         self._connect_lock = threading.RLock()
         self._pending: Dict[int, _Pending] = {}
         self._commands: Dict[int, CommandListener] = {}
+        self._answerers: Dict[str, CallAnswerer] = {}
+        self._calls: Dict[int, Call] = {}
         self._last = 0
         self._ended: Optional[str] = None
         self._users = 0
@@ -154,6 +157,10 @@ class RemoteServer(Server):
                 seat = "gone"  # it has ended meanwhile: what is asked of it says so
             with self._lock:
                 self._seats[name] = seat
+            if (answerer := self.answerer_of(name)) is not None:
+                # Its answer is nobody's: where it fails the commands say that nobody serves them.
+                self._send_request("commands.set", {"sandboxId": name, "commands": answerer.descriptions},
+                                   _Pending(), lambda done: done.exception())
 
     def _receive(self, socket: WebSocket) -> None:
         try:
@@ -185,6 +192,7 @@ class RemoteServer(Server):
         if socket is not None:
             socket.abort()
         self.progress.end()
+        self._end_calls()
         lost = ServerError(ended) if ended else ConnectionLostError(
             f"the connection to {self._url} was lost before the answer came: {why}")
         for one in pending:

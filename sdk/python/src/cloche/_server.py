@@ -19,6 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import IO, Any, Callable, Dict, Optional, Protocol, Union
 
 from ._binary import find_binary
+from ._calls import Call
 from ._errors import SandboxError, ServerError, error_of
 from ._hints import plain
 from ._progress import Progress
@@ -30,6 +31,18 @@ QuestionHandler = Callable[[str, Dict[str, Any], "Callable[[Any], None]", "Calla
 """Told (method, params, reply, fail) on the thread that reads; answers by one of both, later."""
 
 _END_SECONDS = 5
+
+
+class CallAnswerer(Protocol):
+    """Who begins calls of the commands that this process serves in a sandbox."""
+
+    @property
+    def descriptions(self) -> "list[dict[str, str]]":
+        """The commands, as the server is told of them."""
+
+    def invoke(self, call: Call, sandbox_id: str, reply: "Callable[[Any], None]",
+               fail: "Callable[[str, str], None]") -> None:
+        """On the thread that reads: returns at once."""
 
 
 class CommandListener(Protocol):
@@ -90,6 +103,8 @@ class Server:
         self._write_lock = threading.Lock()
         self._pending: dict[int, _Pending] = {}
         self._commands: dict[int, CommandListener] = {}
+        self._answerers: dict[str, CallAnswerer] = {}
+        self._calls: dict[int, Call] = {}
         self._last = 0
         self._ended: Optional[str] = None
         self._users = 0
@@ -200,10 +215,67 @@ class Server:
                 listener = self._commands.pop(params["command"], None)
             if listener is not None:
                 listener.finish(params)
+        elif method in ("call.input", "call.taken", "call.end"):
+            self._tell_call(method, message["params"])
+        elif method == "command.invoke":
+            self._invoke(message)
         elif method == "progress":
             self.progress.begin(message["params"]["message"])
         elif "id" in message:
             self._ask(message)
+
+    def serve_commands(self, sandbox_id: str, answerer: Optional[CallAnswerer]) -> None:
+        """Who answers from now on when a command of this process is called in a sandbox."""
+        with self._lock:
+            if answerer is None:
+                self._answerers.pop(sandbox_id, None)
+            else:
+                self._answerers[sandbox_id] = answerer
+
+    def answerer_of(self, sandbox_id: str) -> Optional[CallAnswerer]:
+        """None: there is none."""
+        with self._lock:
+            return self._answerers.get(sandbox_id)
+
+    def _invoke(self, message: dict[str, Any]) -> None:
+        params = message["params"]
+        call = Call(self, params)
+        to_server, to_server_failed = self._answers_to(message["id"])
+
+        def reply(result: Any) -> None:
+            self._drop_call(call.number)
+            to_server(result)
+
+        def fail(text: str, kind: str) -> None:
+            self._drop_call(call.number)
+            to_server_failed(text, kind)
+
+        with self._lock:
+            answerer = self._answerers.get(params["sandboxId"])
+            self._calls[call.number] = call
+        if answerer is None:
+            fail("nobody serves this command any more", "LookupError")
+        else:
+            answerer.invoke(call, params["sandboxId"], reply, fail)
+
+    def _tell_call(self, method: str, params: dict[str, Any]) -> None:
+        with self._lock:
+            call = self._calls.get(params["call"])
+        if method == "call.end":
+            self._drop_call(params["call"])
+        if call is not None:
+            call.take(method, params)
+
+    def _drop_call(self, number: int) -> None:
+        with self._lock:
+            self._calls.pop(number, None)
+
+    def _end_calls(self) -> None:
+        with self._lock:
+            calls = list(self._calls.values())
+            self._calls.clear()
+        for call in calls:
+            call.finish()
 
     def _tell(self, number: int, stream: str, data: Any) -> None:
         with self._lock:
@@ -228,8 +300,16 @@ class Server:
             pending.future.set_exception(error_of(error["code"], error["message"]))
 
     def _ask(self, message: dict[str, Any]) -> None:
-        number, params = message["id"], message.get("params", {})
+        params = message.get("params", {})
+        reply, fail = self._answers_to(message["id"])
+        with self._lock:
+            pending = self._pending.get(params.get("requestId") or 0)
+        if pending is None or pending.on_question is None:
+            fail("nobody answers", "LookupError")
+        else:
+            pending.on_question(message["method"], params, reply, fail)
 
+    def _answers_to(self, number: Any) -> "tuple[Callable[[Any], None], Callable[[str, str], None]]":
         def reply(result: Any) -> None:
             """Raises TypeError or ValueError for what JSON has not."""
             self._try_write(_line({"jsonrpc": "2.0", "id": number, "result": result}, allow_nan=False))
@@ -238,12 +318,7 @@ class Server:
             self._try_write(_line({"jsonrpc": "2.0", "id": number,
                                    "error": {"code": 1, "message": text.encode("utf-8", "replace").decode(), "data": {"type": kind}}}))
 
-        with self._lock:
-            pending = self._pending.get(params.get("requestId") or 0)
-        if pending is None or pending.on_question is None:
-            fail("nobody answers", "LookupError")
-        else:
-            pending.on_question(message["method"], params, reply, fail)
+        return reply, fail
 
     def _try_write(self, line: bytes) -> None:
         try:
@@ -278,6 +353,7 @@ class Server:
             commands = list(self._commands.values())
             self._commands.clear()
         self.progress.end()
+        self._end_calls()
         for listener in commands:
             listener.finish(ServerError(why))
         for one in pending:

@@ -12,6 +12,7 @@ from . import _operations as ops
 from . import _server
 from ._callbacks import Callbacks, CallbackSet, refuse_if_waiting
 from ._errors import SandboxError, ServerError
+from ._host_commands import HostCommands
 from ._types import (CommandResult, FileDetails, FileInfo, HistoryEntry, Mount, Packages, PythonResult,
                      TraceEvent, Usage, command_result, python_result)
 from .command_handle import CommandHandle
@@ -137,6 +138,13 @@ class Commands(_Part):
         params = _live.start_params(command, cwd, env, timeout_ms, account)
         reply = self._link.submit("command.start", params, command=output).result()
         return CommandHandle(self._link, reply["command"], output)
+
+    def serve(self, functions: CallbackSet) -> None:
+        """From now on these functions of this process are programs of the sandbox, instead of those that
+        it was given before; see `commands` of `Sandbox`."""
+        answerer = HostCommands(functions)
+        self._link.submit("commands.set", {"commands": answerer.descriptions}).result()
+        self._link.server.serve_commands(self._link.sandbox_id, answerer)
 
     def history(self) -> list[HistoryEntry]:
         """The commands that were run, the oldest first."""
@@ -322,6 +330,7 @@ def _drop(link: _Link) -> None:
         link.server.submit("sandbox.destroy", {"sandboxId": link.sandbox_id})
     except SandboxError:
         pass
+    link.server.serve_commands(link.sandbox_id, None)
     _server.release(link.server, wait=False)
 
 
@@ -345,6 +354,11 @@ class Sandbox:
         limits: `memory_bytes`, `cpus`, `processes`, `files`, `open_files`.
         engine: "wasm", or "linux": any Linux program, behind namespaces of this machine's kernel.
         user: what its user is called; with `engine="linux"` a number, ID or ID:ID.
+        commands: functions of this process that are programs in it, by name, or an iterable of functions.
+            One with a single parameter that has no type is given a `CommandCall`, with arguments and
+            streams; of any other the arguments are read as its signature names them. Text and bytes that
+            it returns or yields are printed, an int is the exit code, anything else is printed as JSON;
+            what it raises goes to standard error. Its docstring is `--help`.
         url: of a server (`cloche serve`): the sandbox is a session there. A connection that is lost is
             made anew; what was on its way raises `ConnectionLostError`, unless it only reads.
         token: of that server.
@@ -364,9 +378,13 @@ class Sandbox:
                  limits: Optional[Mapping[str, ops.Amount]] = None, engine: Optional[str] = None,
                  user: Optional[str] = None, url: Optional[str] = None,
                  token: Optional[str] = None, session_id: Optional[str] = None, ttl: Optional[int] = None,
-                 metadata: Optional[Mapping[str, Any]] = None) -> None:
+                 metadata: Optional[Mapping[str, Any]] = None,
+                 commands: Optional[CallbackSet] = None) -> None:
+        answerer = HostCommands(commands) if commands is not None else None
         params = ops.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network, image,
                                    wasm_dir, limits, engine, user)
+        if answerer is not None:
+            params["commands"] = answerer.descriptions
         if url is None:
             ops.refuse_remote(token=token, session_id=session_id, ttl=ttl, metadata=metadata)
             server = _server.acquire()
@@ -378,6 +396,7 @@ class Sandbox:
         except BaseException:
             _server.release(server)
             raise
+        server.serve_commands(sandbox_id, answerer)
         self._attach(_Link(server, sandbox_id))
 
     def _attach(self, link: _Link) -> None:
@@ -407,10 +426,12 @@ class Sandbox:
     def fork(self) -> "Sandbox":
         """An independent sandbox that goes on from here: files, environment, packages, the shell and
         a live Python. Costs about a millisecond."""
+        server = self._link.server
         reply = self._link.submit("sandbox.fork", {}).result()
-        _server.retain(self._link.server)
+        server.serve_commands(reply["sandboxId"], server.answerer_of(self._link.sandbox_id))
+        _server.retain(server)
         twin = object.__new__(Sandbox)
-        twin._attach(_Link(self._link.server, reply["sandboxId"]))
+        twin._attach(_Link(server, reply["sandboxId"]))
         return twin
 
     def snapshot(self) -> Snapshot:
@@ -451,6 +472,7 @@ class Sandbox:
         except SandboxError:
             pass  # the server has ended, and the sandbox with it
         finally:
+            self._link.server.serve_commands(self._link.sandbox_id, None)
             _server.release(self._link.server)
 
     close = kill

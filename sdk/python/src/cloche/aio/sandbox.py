@@ -13,6 +13,7 @@ from .. import _operations as ops
 from .. import _server
 from .._callbacks import Callbacks, CallbackSet
 from .._errors import SandboxError, ServerError
+from .._host_commands import HostCommands
 from .._types import (CommandResult, FileDetails, FileInfo, HistoryEntry, Mount, Packages, PythonResult,
                      TraceEvent, Usage, command_result, python_result)
 from ..sandbox import Data, _drop, _Link
@@ -145,6 +146,13 @@ class Commands(_Part):
         request = await self._link.submit_async("command.start", params, command=output)
         reply = await asyncio.wrap_future(request.future)
         return CommandHandle(self._link, reply["command"], output, changed)
+
+    async def serve(self, functions: CallbackSet) -> None:
+        """Functions of this process are programs of the sandbox; see `cloche.Commands.serve`. Coroutine
+        functions run in this loop."""
+        answerer = HostCommands(functions, asyncio.get_running_loop())
+        await self._link.ask("commands.set", {"commands": answerer.descriptions})
+        self._link.server.serve_commands(self._link.sandbox_id, answerer)
 
     async def history(self) -> List[HistoryEntry]:
         """The commands that were run, the oldest first."""
@@ -308,7 +316,9 @@ class Sandbox:
                  limits: Optional[Mapping[str, ops.Amount]] = None, engine: Optional[str] = None,
                  user: Optional[str] = None, url: Optional[str] = None,
                  token: Optional[str] = None, session_id: Optional[str] = None, ttl: Optional[int] = None,
-                 metadata: Optional[Mapping[str, Any]] = None) -> None:
+                 metadata: Optional[Mapping[str, Any]] = None,
+                 commands: Optional[CallbackSet] = None) -> None:
+        self._commands = commands
         self._params = ops.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network,
                                          image, wasm_dir, limits, engine, user)
         if url is None:
@@ -329,13 +339,16 @@ class Sandbox:
         if self._link is not None:
             return
         loop = asyncio.get_running_loop()
+        answerer = HostCommands(self._commands, loop) if self._commands is not None else None
+        params = {**self._params, "commands": answerer.descriptions} if answerer is not None else self._params
         server = await loop.run_in_executor(None, self._acquire)
         try:
-            request = server.submit("sandbox.create", self._params)
+            request = server.submit("sandbox.create", params)
             reply = await asyncio.shield(asyncio.wrap_future(request.future))
         except BaseException:
             await loop.run_in_executor(None, _server.release, server)
             raise
+        server.serve_commands(reply["sandboxId"], answerer)
         self._attach(_AsyncLink(server, reply["sandboxId"]))
 
     def _acquire(self) -> _server.Server:
@@ -375,9 +388,11 @@ class Sandbox:
         """An independent sandbox that goes on from here."""
         link = self._there()
         reply = await link.ask("sandbox.fork", {})
+        link.server.serve_commands(reply["sandboxId"], link.server.answerer_of(link.sandbox_id))
         _server.retain(link.server)
         twin = object.__new__(Sandbox)
         twin._params, twin._url, twin._token = self._params, self._url, self._token
+        twin._commands = self._commands
         twin._attach(_AsyncLink(link.server, reply["sandboxId"]))
         return twin
 
@@ -421,6 +436,7 @@ class Sandbox:
         except SandboxError:
             pass  # the server has ended, and the sandbox with it
         finally:
+            link.server.serve_commands(link.sandbox_id, None)
             await asyncio.get_running_loop().run_in_executor(None, _server.release, link.server)
 
     close = kill
