@@ -185,6 +185,7 @@ Instance::Instance(std::shared_ptr<const LinkedModule> module, const InstanceOpt
       owner_(options.owner),
       memory_limit_bytes_(options.memory_limit_bytes),
       table_limit_elements_(options.table_limit_elements),
+      memory_(options.memory_of == nullptr ? nullptr : options.memory_of->memory_),
       state_(std::make_unique<State>()) {
   wasmtime_exnref_set_null(&state_->thrown);
   state_->store = wasmtime_store_new(module_->engine().native(), this, nullptr);
@@ -206,8 +207,8 @@ const MemoryContent& Instance::content() const noexcept {
 // What lies under its memory is still what was there at first.
 bool Instance::is_reusable() const noexcept {
   const MemoryMap& map = memory_map_;
-  return memory_ != nullptr && is_whole_ && map.base == image_ && !map.base_unknown &&
-         !map.unfinished && !map.pieced && !map.lost;
+  return memory_ != nullptr && is_whole_ && !memory_->is_shared() && map.base == image_ &&
+         !map.base_unknown && !map.unfinished && !map.pieced && !map.lost;
 }
 
 Result<std::unique_ptr<Instance>, Error> Instance::create(
@@ -216,7 +217,7 @@ Result<std::unique_ptr<Instance>, Error> Instance::create(
   CLOCHE_TRY(instance->instantiate(options.to_be_captured));
   if (const Result<void> mapped = instance->map_image(options.to_be_captured); !mapped)
     return Error(ErrorKind::sandbox, mapped.error(), "its image cannot be mapped");
-  instance->is_whole_ = true;
+  instance->is_whole_ = options.memory_of == nullptr;
   return instance;
 }
 
@@ -237,8 +238,13 @@ Result<void, Error> Instance::instantiate(bool to_be_captured) {
   }
   if (!engine_charge_.add(module().info().engine_bytes))
     return failed(Errno::nomem, "its tables and functions need more memory than there is");
-  const MemoryScope scope(engine_charge_.budget(), module().initial_memory(), first_bytes,
-                          first_bytes == 0 ? nullptr : content().take(image_ && to_be_captured));
+  LinearMemory* const shared = std::exchange(memory_, nullptr);
+  const MemoryScope scope(
+      engine_charge_.budget(),
+      {.bytes = first_bytes,
+       .initial = &module().initial_memory(),
+       .warm = shared || first_bytes == 0 ? nullptr : content().take(image_ && to_be_captured),
+       .shared = shared});
   // A start function is guest code: it wants the stack of one.
   ++depth_;
   wasm_trap_t* trap = nullptr;
@@ -334,6 +340,15 @@ GuestMemory Instance::mapped_memory() const noexcept {
 }
 
 GuestMemory HostCall::memory() const noexcept { return instance_.memory(); }
+
+void Instance::follow_memory() noexcept {
+  // Growing by nothing reads the size anew.
+  if (memory_ != nullptr && mapped_memory().size() < memory_->size()) {
+    std::uint64_t before = 0;
+    const Native<wasmtime_error_t> error(
+        wasmtime_memory_grow(state_->context, &state_->memory, 0, &before));
+  }
+}
 
 Result<std::uint64_t> Instance::grow(std::uint64_t pages) {
   if (memory().base() == nullptr) return Errno::nomem;

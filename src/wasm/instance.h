@@ -55,6 +55,10 @@ struct InstanceOptions {
   std::shared_ptr<const MemoryImage> image;
   // It is likely to be forked with much state: see prepare_for_capture. For one with an image.
   bool to_be_captured = false;
+  // Another instance of the same program, whose linear memory this one shares: it has no data of its
+  // own, and no image; its globals and its stack alone. Only one of the two may run at a time, and the one
+  // that goes on calls follow_memory first. Null: a memory of its own.
+  const Instance* memory_of = nullptr;
 };
 
 class Instance {
@@ -85,6 +89,9 @@ class Instance {
 
   // Empty for a program that exports no "memory".
   GuestMemory memory() noexcept;
+
+  // Sees what an instance that shares this one's memory has grown.
+  void follow_memory() noexcept;
 
   // Grows memory; the new size in bytes. ENOMEM beyond the program's maximum, the limit or the
   // budget.
@@ -142,9 +149,10 @@ class Instance {
   EpochHandler epoch_handler_ = nullptr;
   int depth_ = 0;
   MemoryMap memory_map_;
-  LinearMemory* memory_ = nullptr;  // wasmtime's; null: there is none
-  bool is_whole_ = false;           // it was made without an error
-  std::unique_ptr<State> state_;    // what wasmtime gave us; goes first
+  LinearMemory* memory_ =
+      nullptr;             // wasmtime's; null: there is none. Before it is made, the one to share
+  bool is_whole_ = false;  // it was made without an error
+  std::unique_ptr<State> state_;  // what wasmtime gave us; goes first
 };
 
 }  // namespace cloche::wasm

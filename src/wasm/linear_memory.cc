@@ -27,19 +27,16 @@ wasmtime_error_t* grow_memory(void* env, std::size_t new_size) noexcept {
   return wasmtime_error_new("there is no more memory");
 }
 
-void delete_memory(void* env) noexcept {
-  std::unique_ptr<LinearMemory> memory(static_cast<LinearMemory*>(env));
-  if (const MemoryContent* home = memory->home()) home->keep(std::move(memory));
-}
+void delete_memory(void* env) noexcept { static_cast<LinearMemory*>(env)->let_go(); }
 
 wasmtime_error_t* new_memory(void*, const wasm_memorytype_t*, std::size_t minimum, std::size_t,
                              std::size_t reserved, std::size_t guard,
                              wasmtime_linear_memory_t* out) noexcept {
   MemoryScope* scope = MemoryScope::current();
   if (scope == nullptr) return wasmtime_error_new("memory is made outside of a guest's call");
-  std::unique_ptr<LinearMemory> memory = scope->make(minimum, reserved, guard);
-  if (!memory) return wasmtime_error_new("there is no more memory");
-  *out = {.env = memory.release(),
+  LinearMemory* memory = scope->make(minimum, reserved, guard);
+  if (memory == nullptr) return wasmtime_error_new("there is no more memory");
+  *out = {.env = memory,
           .get_memory = get_memory,
           .grow_memory = grow_memory,
           .finalizer = delete_memory};
@@ -71,11 +68,19 @@ LinearMemory::~LinearMemory() {
 bool LinearMemory::begin(const std::shared_ptr<MemoryBudget>& budget, std::size_t bytes) noexcept {
   charge_.emplace(budget);
   home_ = nullptr;
+  holders_ = 1;
   return grow_to(bytes);
 }
 
+void LinearMemory::let_go() noexcept {
+  if (--holders_ > 0) return;
+  std::unique_ptr<LinearMemory> memory(this);
+  if (home_ != nullptr) home_->keep(std::move(memory));
+}
+
 bool LinearMemory::grow_to(std::size_t bytes) noexcept {
-  if (bytes < size_ || bytes > reserved_) return false;
+  if (bytes <= size_) return true;
+  if (bytes > reserved_) return false;
   const std::size_t more = bytes - size_;
   if (!charge_->add(more)) return false;
   if (bytes > ready_) {
@@ -99,36 +104,40 @@ void LinearMemory::rest(std::size_t bytes, Warmth warmth) noexcept {
 MemoryScope::MemoryScope(const std::shared_ptr<MemoryBudget>& budget) noexcept
     : budget_(budget), outer_(std::exchange(current_scope, this)) {}
 
-MemoryScope::MemoryScope(const std::shared_ptr<MemoryBudget>& budget, const InitialMemory& initial,
-                         std::uint64_t bytes, std::unique_ptr<LinearMemory> warm) noexcept
-    : budget_(budget),
-      initial_(&initial),
-      linear_bytes_(bytes),
-      warm_(std::move(warm)),
-      outer_(std::exchange(current_scope, this)) {}
+MemoryScope::MemoryScope(const std::shared_ptr<MemoryBudget>& budget, Linear about) noexcept
+    : budget_(budget), about_(std::move(about)), outer_(std::exchange(current_scope, this)) {}
 
 MemoryScope::~MemoryScope() { current_scope = outer_; }
 
 MemoryScope* MemoryScope::current() noexcept { return current_scope; }
 
 // The heap of exceptions begins empty, so what has bytes is the linear memory.
-std::unique_ptr<LinearMemory> MemoryScope::make(std::size_t minimum, std::size_t reserved,
-                                                std::size_t guard) noexcept {
-  const bool is_linear =
-      initial_ != nullptr && linear_ == nullptr && minimum > 0 && minimum == linear_bytes_;
+LinearMemory* MemoryScope::make(std::size_t minimum, std::size_t reserved,
+                                std::size_t guard) noexcept {
+  const bool is_linear = linear_ == nullptr && minimum > 0 && minimum == about_.bytes;
+  const auto fits = [&](const LinearMemory* memory) {
+    return is_linear && memory != nullptr && memory->reserved() == reserved &&
+           memory->guard() == guard;
+  };
+  if (is_linear && about_.shared != nullptr) {
+    if (!fits(about_.shared) || about_.shared->size() < minimum) return nullptr;
+    about_.shared->share();
+    return linear_ = about_.shared;
+  }
   std::unique_ptr<LinearMemory> memory;
-  if (is_linear && warm_ && warm_->reserved() == reserved && warm_->guard() == guard) {
-    memory = std::move(warm_);
+  if (fits(about_.warm.get())) {
+    memory = std::move(about_.warm);
     if (!memory->begin(budget_, minimum)) return nullptr;
   } else {
     memory = LinearMemory::reserve(reserved, guard);
     if (!memory || !memory->begin(budget_, minimum)) return nullptr;
     // A memory that is not exported is a linear one too.
-    if (initial_ != nullptr && initial_->end() <= minimum && !initial_->put(memory->base()))
+    const InitialMemory* initial = about_.initial;
+    if (initial != nullptr && initial->end() <= minimum && !initial->put(memory->base()))
       return nullptr;
   }
   if (is_linear) linear_ = memory.get();
-  return memory;
+  return memory.release();
 }
 
 void make_memory_here(wasm_config_t* config) {

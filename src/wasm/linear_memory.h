@@ -4,6 +4,7 @@
 // it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -32,14 +33,20 @@ class LinearMemory {
   // Begins a life: `bytes` of it, charged to `budget`. False, and it is of no use, where that or the
   // host refuses.
   bool begin(const std::shared_ptr<MemoryBudget>& budget, std::size_t bytes) noexcept;
+  // To at least so many bytes: another instance that shares it may have grown it already.
   bool grow_to(std::size_t bytes) noexcept;
+
+  // One more instance has it; each lets go of it once. With the last it goes home, or to the host.
+  void share() noexcept { ++holders_; }
+  void let_go() noexcept;
+  bool is_shared() const noexcept { return holders_ > 1; }
 
   std::byte* base() const noexcept { return base_; }
   std::size_t size() const noexcept { return size_; }
   std::size_t reserved() const noexcept { return reserved_; }
   std::size_t guard() const noexcept { return guard_; }
 
-  // --- Between two lives: see WarmMemories ---
+  // --- Between two lives: see MemoryContent ---
 
   // What it holds now, from the first byte on: all that its next life begins with.
   struct Warmth {
@@ -53,9 +60,8 @@ class LinearMemory {
   void rest(std::size_t bytes, Warmth warmth) noexcept;
   // Of a memory that rested before this life; null: it is new.
   const Warmth* warmth() const noexcept { return warmth_ ? &*warmth_ : nullptr; }
-  // Where it goes when its instance lets go of it; null: back to the host.
+  // Where it goes when its instance lets go of it, which is the only one; null: back to the host.
   void set_home(const MemoryContent* home) noexcept { home_ = home; }
-  const MemoryContent* home() const noexcept { return home_; }
 
  private:
   LinearMemory() = default;
@@ -70,6 +76,7 @@ class LinearMemory {
   std::size_t ready_ = 0;  // accessible already, for this life to grow into
   std::optional<Warmth> warmth_;
   const MemoryContent* home_ = nullptr;
+  std::atomic<int> holders_{1};
 };
 
 // For whom this thread makes memory, while it is in a call to wasmtime that may make some. Without
@@ -78,17 +85,23 @@ class MemoryScope {
  public:
   // For what a running guest grows: nothing linear. `budget` outlives the scope.
   explicit MemoryScope(const std::shared_ptr<MemoryBudget>& budget) noexcept;
-  // For a new instance: its linear memory has `bytes` and holds `initial`, or is `warm` where that
-  // is not null. All outlive the scope.
-  MemoryScope(const std::shared_ptr<MemoryBudget>& budget, const InitialMemory& initial,
-              std::uint64_t bytes, std::unique_ptr<LinearMemory> warm) noexcept;
+  // The linear memory of a new instance: it has `bytes` and holds `initial`, or is `warm` or `shared`
+  // where one of these is not null.
+  struct Linear {
+    std::uint64_t bytes = 0;
+    const InitialMemory* initial = nullptr;
+    std::unique_ptr<LinearMemory> warm;
+    LinearMemory* shared = nullptr;
+  };
+  // For a new instance. What is named outlives the scope.
+  MemoryScope(const std::shared_ptr<MemoryBudget>& budget, Linear about) noexcept;
   ~MemoryScope();
   MemoryScope(const MemoryScope&) = delete;
   MemoryScope& operator=(const MemoryScope&) = delete;
 
-  // Null where the host or the budget refuses. For wasmtime's callbacks.
-  std::unique_ptr<LinearMemory> make(std::size_t minimum, std::size_t reserved,
-                                     std::size_t guard) noexcept;
+  // For wasmtime's callbacks: a memory that is to be let go of; null where the host or the budget
+  // refuses.
+  LinearMemory* make(std::size_t minimum, std::size_t reserved, std::size_t guard) noexcept;
   // The linear memory that was made, which is the instance's; null: none.
   LinearMemory* linear() const noexcept { return linear_; }
 
@@ -96,9 +109,7 @@ class MemoryScope {
 
  private:
   const std::shared_ptr<MemoryBudget>& budget_;
-  const InitialMemory* initial_ = nullptr;
-  std::uint64_t linear_bytes_ = 0;
-  std::unique_ptr<LinearMemory> warm_;
+  Linear about_;
   LinearMemory* linear_ = nullptr;
   MemoryScope* outer_;
 };
