@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The network of native programs: what a policy allows them is what it allows a guest of the other
 // engine. Against servers on the loopback of this machine.
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -36,25 +39,94 @@ std::size_t entries_of(const char* folder) {
   return count;
 }
 
+// Says "bye" to all who come, and ends.
+class Greeter {
+ public:
+  explicit Greeter(in_addr_t address)
+      : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in here{};
+    here.sin_family = AF_INET;
+    here.sin_addr.s_addr = htonl(address);
+    socklen_t size = sizeof here;
+    EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&here), size), 0);
+    EXPECT_EQ(::listen(listener_, 64), 0);
+    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&here), &size);
+    port_ = ntohs(here.sin_port);
+    serving_ = std::thread([this] {
+      for (int fd = 0; (fd = ::accept(listener_, nullptr, nullptr)) >= 0; ::close(fd))
+        (void)::send(fd, "bye", 3, MSG_NOSIGNAL);
+    });
+  }
+  ~Greeter() {
+    ::shutdown(listener_, SHUT_RDWR);
+    serving_.join();
+    ::close(listener_);
+  }
+  Greeter(const Greeter&) = delete;
+  Greeter& operator=(const Greeter&) = delete;
+
+  std::uint16_t port() const { return port_; }
+
+ private:
+  const int listener_;
+  std::uint16_t port_ = 0;
+  std::thread serving_;
+};
+
+// Takes no connection: an attempt waits until somebody's patience ends.
+class Silent {
+ public:
+  Silent() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    here_.sin_family = AF_INET;
+    here_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof here_;
+    EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&here_), size), 0);
+    EXPECT_EQ(::listen(listener_, 0), 0);
+    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&here_), &size);
+    for (int& fd : waiting_) {  // the room that there is
+      fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+      (void)::connect(fd, reinterpret_cast<sockaddr*>(&here_), size);
+    }
+  }
+  ~Silent() {
+    for (const int fd : waiting_) ::close(fd);
+    ::close(listener_);
+  }
+  Silent(const Silent&) = delete;
+  Silent& operator=(const Silent&) = delete;
+
+  std::uint16_t port() const { return ntohs(here_.sin_port); }
+  std::string rule() const { return fmt::format("localhost:{}", port()); }
+
+ private:
+  const int listener_;
+  sockaddr_in here_{};
+  std::array<int, 4> waiting_{};
+};
+
 class NativeNetwork : public ::testing::Test {
  protected:
+  static void SetUpTestSuite() {
+    if (!native::no_boxes_here().empty()) return;
+    std::string name = (fs::temp_directory_path() / "cloche-images-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    store = name;
+    fs::permissions(store, fs::perms(0755));
+    ::setenv("CLOCHE_IMAGES", name.c_str(), 1);
+    (void)images::ImageStore({.folder = store, .unpacker = {}})
+        .import(native::test_image(), "test");
+  }
+  static void TearDownTestSuite() {
+    std::error_code error;
+    if (!store.empty()) fs::remove_all(store, error);
+  }
+
   void SetUp() override {
     CLOCHE_NEEDS_BOXES();
     if (!native::test_image_has_python()) GTEST_SKIP() << "this machine has no python3";
-    std::string name = (fs::temp_directory_path() / "cloche-images-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    store_ = name;
-    fs::permissions(store_, fs::perms(0755));
-    ::setenv("CLOCHE_IMAGES", name.c_str(), 1);
-    (void)images::ImageStore({.folder = store_, .unpacker = {}})
-        .import(native::test_image(), "test");
     engine_ = std::make_unique<Engine>(EngineOptions{.system_folder = CLOCHE_ROOTFS_DIR});
   }
-  void TearDown() override {
-    engine_.reset();
-    std::error_code error;
-    if (!store_.empty()) fs::remove_all(store_, error);
-  }
+  void TearDown() override { engine_.reset(); }
 
   std::unique_ptr<Sandbox> make(NetworkOptions network,
                                 EngineKind kind = EngineKind::native_linux) {
@@ -84,11 +156,13 @@ class NativeNetwork : public ::testing::Test {
     });
   }
 
-  fs::path store_;
+  static fs::path store;
   std::unique_ptr<Engine> engine_;
   std::mutex mutex_;
   std::vector<NetworkEvent> events_;
 };
+
+fs::path NativeNetwork::store;
 
 // What a program finds at each of some addresses, and at names.
 constexpr const char* look_around = R"(
@@ -136,7 +210,7 @@ TEST_F(NativeNetwork, RulesMeanWhatTheyMeanInTheOtherEngine) {
   for (const Rules& rules : {Rules{{server.rule()}, {}},
                              {{"127.0.0.1" + port}, {}},
                              {{"127.0.0.0/8"}, {"127.0.0.2"}},
-                             {{"localhost"}, {"localhost" + port}},
+                             {{server.rule()}, {"localhost" + port}},
                              {{"*"}, {}},
                              {{"0.0.0.0/0:1-70", "[::1]"}, {"*.org"}},
                              {{"localhost", "10.9.9.9"}, {"*"}}}) {
@@ -315,20 +389,8 @@ print(len(done), set(done))
 
 // The server's word and its end are there before the program has its connection.
 TEST_F(NativeNetwork, AServerThatEndsAtOnceHasEnded) {
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
-  ASSERT_EQ(::listen(listener, 64), 0);
-  ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
-  std::thread serving([&] {
-    for (int fd = 0; (fd = ::accept(listener, nullptr, nullptr)) >= 0; ::close(fd))
-      EXPECT_EQ(::send(fd, "bye", 3, MSG_NOSIGNAL), 3);
-  });
-  const std::uint16_t port = ntohs(address.sin_port);
-  const auto sandbox = make({.allow = {fmt::format("localhost:{}", port)}});
+  const Greeter greeter(INADDR_LOOPBACK);
+  const auto sandbox = make({.allow = {fmt::format("localhost:{}", greeter.port())}});
   const RunResult result = python(*sandbox, R"(
 import os, socket
 heard = set()
@@ -337,10 +399,7 @@ for _ in range(200):
     heard.add(s.recv(10) + s.recv(10))
 print(heard)
 )",
-                                  port);
-  ::shutdown(listener, SHUT_RDWR);
-  serving.join();
-  ::close(listener);
+                                  greeter.port());
   EXPECT_EQ(result.stdout_data, "{b'bye'}\n") << result.stderr_data;
 }
 
@@ -383,6 +442,48 @@ print("local")
   EXPECT_EQ(server.connections(), 1);
 }
 
+// An address of this machine in a network; empty: it has none.
+std::string own_address() {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return {};
+  std::string found;
+  for (const ifaddrs* one = all; one != nullptr && found.empty(); one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET ||
+        (one->ifa_flags & IFF_LOOPBACK) != 0 || (one->ifa_flags & IFF_UP) == 0)
+      continue;
+    std::array<char, INET_ADDRSTRLEN> text{};
+    const auto* in = reinterpret_cast<const sockaddr_in*>(one->ifa_addr);
+    found = ::inet_ntop(AF_INET, &in->sin_addr, text.data(), text.size());
+  }
+  ::freeifaddrs(all);
+  return found;
+}
+
+TEST_F(NativeNetwork, ThePeerIsWhomAProgramHasAskedFor) {
+  const std::string own = own_address();
+  if (own.empty()) GTEST_SKIP() << "this machine is in no network";
+  const Greeter greeter(INADDR_ANY);
+  const auto sandbox = make({.allow = {fmt::format("{}:{}", own, greeter.port())}});
+  const RunResult result = python(*sandbox,
+                                  fmt::format(R"(
+import os, socket
+own, port = "{}", int(os.environ["PORT"])
+def peer(address, family):
+    with socket.socket(family) as s:
+        s.connect((address, port))
+        return s.recv(10), s.getpeername()[0]
+print(peer(own, socket.AF_INET) == (b"bye", own))
+print(peer("::ffff:" + own, socket.AF_INET6) == (b"bye", "::ffff:" + own))
+# The port is a server's of the box: only the peer's address differs.
+taken = socket.create_server(("0.0.0.0", port))
+print(peer(own, socket.AF_INET) == (b"bye", "127.0.0.1"))
+print(peer("::ffff:" + own, socket.AF_INET6) == (b"bye", "::ffff:127.0.0.1"))
+)",
+                                              own),
+                                  greeter.port());
+  EXPECT_EQ(result.stdout_data, "True\nTrue\nTrue\nTrue\n") << result.stderr_data;
+}
+
 TEST_F(NativeNetwork, RulesChangeWhileTheSandboxRuns) {
   const LoopbackServer server(Speaks::http);
   const auto sandbox = make({});
@@ -399,8 +500,15 @@ except OSError as error:
     return python(from, fetch, server.port()).stdout_data;
   };
   EXPECT_EQ(fetched(*sandbox), "ConnectionRefusedError\n");
+  const std::string kept = fmt::format(
+      "import urllib.request\ntry:\n  "
+      "print(urllib.request.urlopen('http://127.0.0.1:{}/').status)\n"
+      "except OSError as error:\n  print('none')",
+      server.port());
+  EXPECT_EQ(sandbox->run_python(kept).stdout_data, "none\n");
   sandbox->set_network_rules({server.rule()});
   EXPECT_EQ(fetched(*sandbox), "200\n");
+  EXPECT_EQ(sandbox->run_python(kept).stdout_data, "200\n");
   EXPECT_EQ(sandbox->network_rules(), std::vector<std::string>{server.rule()});
   EXPECT_THROW(sandbox->set_network_rules({"no rule"}), Error);
   const auto fork = sandbox->fork();
@@ -429,6 +537,68 @@ except OSError as error:
   EXPECT_EQ(held.status, RunStatus::exited);
   EXPECT_EQ(fetched(*sandbox), "ConnectionRefusedError\n");
   EXPECT_EQ(fetched(*fork), "200\n");
+}
+
+TEST_F(NativeNetwork, APatientProgramLearnsThatNobodyAnswers) {
+  const Silent silent;
+  const auto sandbox =
+      make({.allow = {silent.rule()}, .connect_timeout = std::chrono::milliseconds(300)});
+  const RunResult result = python(*sandbox, R"(
+import os, socket
+try:
+    socket.socket().connect(("127.0.0.1", int(os.environ["PORT"])))
+except OSError as error:
+    print(type(error).__name__)
+)",
+                                  silent.port());
+  EXPECT_EQ(result.stdout_data, "TimeoutError\n") << result.stderr_data;
+}
+
+// It goes on after a while, as with a connection; and then there is none.
+TEST_F(NativeNetwork, AProgramThatDoesNotWaitLearnsItLater) {
+  auto silent = std::make_unique<Silent>();
+  const auto sandbox =
+      make({.allow = {silent->rule()}, .connect_timeout = std::chrono::milliseconds(60'000)});
+  std::string said;
+  (void)sandbox->run({.argv = {"python3", "-c",
+                               fmt::format(R"(
+import socket
+s = socket.socket()
+s.settimeout(60)
+s.connect(("127.0.0.1", {}))
+print("goes on", flush=True)
+try:
+    print(s.recv(1))
+except OSError as error:
+    print(type(error).__name__)
+)",
+                                           silent->port())},
+                      .timeout = std::chrono::milliseconds(120'000),
+                      .output = [&](Stream, std::string_view text) {
+                        said += text;
+                        silent.reset();
+                      }});
+  EXPECT_EQ(said, "goes on\nConnectionResetError\n");
+}
+
+TEST_F(NativeNetwork, AForkDoesNotWaitForConnections) {
+  const Silent silent;
+  const auto sandbox =
+      make({.allow = {silent.rule()}, .connect_timeout = std::chrono::milliseconds(60'000)});
+  EXPECT_EQ(python(*sandbox, R"(
+import os, socket
+if os.fork() == 0:
+    for fd in 0, 1, 2:
+        os.close(fd)
+    socket.socket().connect(("127.0.0.1", int(os.environ["PORT"])))
+    open("connected", "w").close()
+)",
+                   silent.port())
+                .exit_code,
+            0);
+  const auto twin = sandbox->fork();
+  EXPECT_EQ(twin->run({.script = "ls; echo twin"}).stdout_data, "twin\n");
+  EXPECT_EQ(sandbox->run({.script = "ls; echo here"}).stdout_data, "here\n");
 }
 
 TEST_F(NativeNetwork, RubbishAtTheNameServerIsSurvived) {
@@ -476,7 +646,8 @@ TEST_F(NativeNetwork, NothingIsLeftOfConnectionsWhoseProgramsEnd) {
   const std::size_t files = entries_of("/proc/self/fd"), threads = entries_of("/proc/self/task");
   {
     const LoopbackServer server(Speaks::http);
-    const auto sandbox = make({.allow = {server.rule(), "10.9.9.9"},
+    const Silent silent;
+    const auto sandbox = make({.allow = {server.rule(), silent.rule()},
                                .connect_timeout = std::chrono::milliseconds(60'000)});
     const RunResult result = sandbox->run({.argv = {"python3", "-c",
                                                     fmt::format(R"(
@@ -487,7 +658,7 @@ for i in range(30):
     if child == 0:
         if i % 2:
             s = socket.socket()
-            s.connect(("10.9.9.9", 9))
+            s.connect(("127.0.0.1", {}))
         s = socket.create_connection(("127.0.0.1", {}))
         signal.pause()
     children.append(child)
@@ -498,7 +669,7 @@ for child in children:
     os.waitpid(child, 0)
 print(len(children))
 )",
-                                                                server.port())},
+                                                                silent.port(), server.port())},
                                            .timeout = std::chrono::milliseconds(60'000)});
     EXPECT_EQ(result.stdout_data, "30\n") << result.stderr_data;
   }
