@@ -98,6 +98,21 @@ echo 'import sys; print(sys.argv)' | python3 - b; echo 'x + 1' | python3 -q -i -
             "__main__ ['a']\n/workspace/s.py\n1\n['-', 'b']\n6\n");
 }
 
+TEST(PythonImports, SayWhatThisInterpreterLacks) {
+  EXPECT_EQ(python(R"(
+import importlib.util
+for name in ('curses', 'readline', 'compression.zstd'):
+    try: __import__(name)
+    except ImportError as error: print(error)
+print(importlib.util.find_spec('readline')))"),
+            "No module named '_curses' (this Python has no curses: write escape sequences to the "
+            "terminal)\n"
+            "No module named 'readline' (this Python has no readline: input() takes lines as they "
+            "come)\n"
+            "No module named '_zstd' (this Python has no zstd: use gzip, bz2 or lzma)\n"
+            "None\n");
+}
+
 TEST(PythonThreads, AtTheLatestRunWhenSomebodyWaits) {
   EXPECT_EQ(python(R"(
 import threading, queue, time

@@ -3,6 +3,12 @@ import os
 import sys
 
 CATALOGUE = "/usr/lib/python/.catalogue"  # lines: import name, distribution
+# Modules of C that CPython has on Linux and this interpreter has not.
+ABSENT = {
+    "_curses": "this Python has no curses: write escape sequences to the terminal",
+    "_zstd": "this Python has no zstd: use gzip, bz2 or lzma",
+    "readline": "this Python has no readline: input() takes lines as they come",
+}
 _names = None
 
 
@@ -26,14 +32,15 @@ class Hint:
         if "." in name:
             return None
         distribution = catalogue().get(name)
-        if distribution is None:
+        if distribution is None and name not in ABSENT:
             return None
         caller = sys._getframe(1)
         while caller is not None and caller.f_code.co_name == "_find_spec":
             caller = caller.f_back
         if caller is None or caller.f_code.co_name != "_find_and_load_unlocked":
             return None  # importlib.util.find_spec and the like only ask
-        raise ModuleNotFoundError(f"No module named {name!r} (it is available: pip install {distribution})", name=name)
+        hint = ABSENT.get(name) or f"it is available: pip install {distribution}"
+        raise ModuleNotFoundError(f"No module named {name!r} ({hint})", name=name)
 
 
 class _Loader:
