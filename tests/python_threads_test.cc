@@ -53,7 +53,7 @@ TEST(PythonThreadsEnd, WithATrapInOneOfThem) {
   const RunResult result = run(*sandbox,
                                "def deep():\n"
                                "    x = []\n"
-                               "    for _ in range(1000000): x = [x]\n"
+                               "    for _ in range(200000): x = [x]\n"
                                "threading.Thread(target=deep).start()\n"
                                "compute()");
   EXPECT_EQ(result.exit_code, 128 + 11);
