@@ -470,6 +470,31 @@ TEST_F(EpochTest, InterruptSelfNeedsNoFurtherTick) {
   });
 }
 
+TEST_F(InstanceTest, TwoMayShareOneMemory) {
+  on_guest_thread([&] {
+    const auto module = guests.link(R"((module (memory (export "memory") 1 8)
+      (data (i32.const 0) "\\07")
+      (global (export "own") (mut i32) (i32.const 5))
+      (func (export "grow") (result i32) (memory.grow (i32.const 1)))
+      (func (export "size") (result i32) (memory.size))
+      (func (export "put") (param i32) (i32.store (i32.const 0) (local.get 0)))
+      (func (export "get") (result i32) (i32.load (i32.const 0)))
+      (func (export "fill") (memory.fill (i32.const 0x10000) (i32.const 1) (i32.const 0x10000)))))");
+    const auto first = guests.make(module);
+    ASSERT_TRUE(first->call("put", {Value::i32(40)}).returned());
+    const auto second = guests.make(module, {.memory_of = first.get()});
+    EXPECT_EQ(second->call("get").result, Value::i32(40));  // its data is not put there anew
+    ASSERT_TRUE(second->set_global("own", Value::i32(6)));
+    EXPECT_EQ(first->global("own"), Value::i32(5));
+    EXPECT_EQ(second->call("grow").result, Value::i32(1));
+    first->follow_memory();
+    EXPECT_EQ(first->call("size").result, Value::i32(2));
+    EXPECT_TRUE(first->call("fill").returned());
+    EXPECT_EQ(first->call("grow").result, Value::i32(2));
+    EXPECT_EQ(first->memory().size(), 3U << 16);
+  });
+}
+
 TEST_F(InstanceTest, AProgramWithUnknownImportsIsRefused) {
   const auto module =
       guests.store.load(from_wat(R"((module (import "env" "magic" (func (param i32)))))"), "odd");
