@@ -40,9 +40,11 @@ void Peer::serve(Message message, std::shared_ptr<Channel> stream) {
           fmt::format("{} requests are in progress: wait for some of them", running_limit)};
     }
     if (asker.era == Era::legacy) asker.capabilities = capabilities_;
-    request = std::make_shared<Request>(std::move(message), std::move(asker), stream,
-                                        [self = shared_from_this(), key] { self->ended(key); });
+    request =
+        std::make_shared<Request>(std::move(message), std::move(asker), stream,
+                                  [self = shared_from_this(), key] { return self->end(key); });
     running_.emplace(key, request);
+    ++open_;
   } catch (const ProtocolError& error) {
     return stream->finish(error_response(id, error), error.code);
   }
@@ -53,7 +55,8 @@ void Peer::serve(Message message, std::shared_ptr<Channel> stream) {
   }
 }
 
-void Peer::ended(const std::string& key) {
+// What it gives keeps the request until it was called.
+std::function<void()> Peer::end(const std::string& key) {
   Held held;
   {
     const std::lock_guard lock(mutex_);
@@ -62,9 +65,15 @@ void Peer::ended(const std::string& key) {
       held = std::move(found->second);
       held_.erase(found);
     }
-    changed_.notify_all();
   }
-  if (held.ended) held.ended();
+  return [self = shared_from_this(), held = std::move(held)] {
+    {
+      const std::lock_guard lock(self->mutex_);
+      --self->open_;
+      self->changed_.notify_all();
+    }
+    if (held.ended) held.ended();
+  };
 }
 
 void Peer::hold(const std::shared_ptr<Request>& request, std::function<void()> ended) {
@@ -181,12 +190,12 @@ void Peer::cancel_all() {
 
 bool Peer::is_idle() const {
   const std::lock_guard lock(mutex_);
-  return running_.empty();
+  return open_ == 0;
 }
 
 bool Peer::wait_idle(std::chrono::steady_clock::time_point deadline) const {
   std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, deadline, [this] { return running_.empty(); });
+  return changed_.wait_until(lock, deadline, [this] { return open_ == 0; });
 }
 
 }  // namespace cloche::mcp

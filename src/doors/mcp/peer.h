@@ -64,7 +64,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
  private:
   void serve(Message message, std::shared_ptr<Channel> stream);
-  void ended(const std::string& key);
+  std::function<void()> end(const std::string& key);
   void take_notification(const Message& message);
   void take_answer(Message message);
 
@@ -74,6 +74,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   mutable std::mutex mutex_;  // of what follows
   mutable std::condition_variable_any changed_;
   std::map<std::string, std::weak_ptr<Request>> running_;  // by the id as JSON text
+  std::size_t open_ = 0;                                   // requests whose answer is not out
   struct Held {
     std::shared_ptr<Request> request;
     std::function<void()> ended;

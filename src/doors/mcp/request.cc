@@ -3,13 +3,12 @@
 
 namespace cloche::mcp {
 
-Request::Request(Message message, Asker asker, std::shared_ptr<Channel> stream,
-                 std::function<void()> ended)
+Request::Request(Message message, Asker asker, std::shared_ptr<Channel> stream, Ending ending)
     : message_(std::move(message)),
       asker_(std::move(asker)),
       id_(message_.id),
       stream_(std::move(stream)),
-      ended_(std::move(ended)) {}
+      ending_(std::move(ending)) {}
 
 bool Request::end() {
   const std::lock_guard lock(mutex_);
@@ -22,21 +21,26 @@ void Request::finish(Reply result) {
     if (!result.contains("resultType")) result["resultType"] = "complete";
     result["_meta"][meta::server] = server_info();
   }
-  stream_->finish(response(id_, std::move(result)), 0);
-  ended_();
+  answer(response(id_, std::move(result)), 0);
 }
 
 void Request::fail(const ProtocolError& error) {
   if (!end()) return;
-  stream_->finish(error_response(id_, error), error.code);
-  ended_();
+  answer(error_response(id_, error), error.code);
+}
+
+void Request::answer(std::string text, int error_code) {
+  const std::function<void()> after = ending_();
+  stream_->finish(std::move(text), error_code);
+  after();
 }
 
 void Request::cancel() {
   if (!end()) return;
   stop_.request_stop();
+  const std::function<void()> after = ending_();
   stream_->abandon();
-  ended_();
+  after();
 }
 
 void Request::notify(std::string_view method, Reply params) {

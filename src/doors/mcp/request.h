@@ -27,9 +27,11 @@ class Channel {
 
 class Request {
  public:
-  // `ended` is called once, when it is answered or cancelled.
-  Request(Message message, Asker asker, std::shared_ptr<Channel> stream,
-          std::function<void()> ended);
+  // Called once, before the answer goes out or the request is cancelled: from then on its id is free,
+  // for a client that has the answer may take it again. What it gives is called after that.
+  using Ending = std::function<std::function<void()>()>;
+
+  Request(Message message, Asker asker, std::shared_ptr<Channel> stream, Ending ending);
   ~Request() { fail({code::internal_error, "the request was not answered"}); }
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
@@ -55,12 +57,13 @@ class Request {
 
  private:
   bool end();
+  void answer(std::string text, int error_code);
 
   const Message message_;
   const Asker asker_;
   const Reply id_;
   const std::shared_ptr<Channel> stream_;
-  const std::function<void()> ended_;
+  const Ending ending_;
   std::stop_source stop_;
   std::mutex mutex_;
   bool is_over_ = false;
