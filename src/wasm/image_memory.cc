@@ -48,6 +48,10 @@ Result<void> move_all(std::vector<iovec>& parts, std::uint64_t offset, Move move
 Result<std::shared_ptr<const MemoryFile>> create_memory_file(std::uint64_t bytes) {
   auto file = std::make_shared<MemoryFile>();
   file->fd.reset(memfd_create("cloche-memory", MFD_CLOEXEC));
+  if (!file->fd && (errno == EMFILE || errno == ENFILE)) {
+    MemoryContent::give_back_all();  // some of them have files
+    file->fd.reset(memfd_create("cloche-memory", MFD_CLOEXEC));
+  }
   if (!file->fd) return errno_from_host(errno);
   if (ftruncate(file->fd.get(), static_cast<off_t>(bytes)) != 0) return errno_from_host(errno);
   return std::shared_ptr<const MemoryFile>(std::move(file));

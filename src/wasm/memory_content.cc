@@ -3,12 +3,14 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <list>
 #include <optional>
+#include <ranges>
 
 #include "wasm/image_memory.h"
 
@@ -26,31 +28,47 @@ std::uint64_t bytes_of(const std::vector<PageRun>& runs) noexcept {
   return bytes;
 }
 
+// Memories that were prepared for a capture have a file each: a few of the descriptors of the process.
+std::size_t most_files() noexcept {
+  constexpr rlim_t share = 16;
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<std::size_t>(limit.rlim_cur / share)
+                                               : 0;
+}
+
 // Those that rest, of all contents of this process.
 class RestingMemories {
  public:
   std::unique_ptr<LinearMemory> take(const MemoryContent& content, bool prepared) noexcept {
     const std::lock_guard lock(mutex_);
     const auto found = std::ranges::find_if(all_, [&](const Entry& entry) {
-      return entry.content == &content && (entry.memory->warmth()->growth != nullptr) == prepared;
+      return entry.content == &content && has_file(entry) == prepared;
     });
     if (found == all_.end()) return nullptr;
-    held_bytes_ -= found->held_bytes;
+    forget(*found);
     std::unique_ptr<LinearMemory> memory = std::move(found->memory);
     all_.erase(found);
     return memory;
   }
 
   void keep(const MemoryContent& content, std::unique_ptr<LinearMemory> memory) {
-    const std::uint64_t held_bytes = memory->warmth()->held_bytes;
     std::list<Entry> leaving;  // unmapped without the lock
     const std::lock_guard lock(mutex_);
-    all_.push_front({&content, std::move(memory), held_bytes});
-    held_bytes_ += held_bytes;
-    while (all_.size() > most_memories || held_bytes_ > most_held_bytes) {
-      held_bytes_ -= all_.back().held_bytes;
-      leaving.splice(leaving.end(), all_, std::prev(all_.end()));
+    all_.push_front({&content, std::move(memory)});
+    held_bytes_ += all_.front().memory->warmth()->held_bytes;
+    file_count_ += has_file(all_.front()) ? 1U : 0U;
+    while (all_.size() > most_memories || held_bytes_ > most_held_bytes)
+      leave(std::prev(all_.end()), leaving);
+    while (file_count_ > most_files_) {
+      const auto last = std::ranges::find_if(all_ | std::views::reverse, has_file);
+      leave(std::prev(last.base()), leaving);
     }
+  }
+
+  void drop_all() noexcept {
+    std::list<Entry> leaving;
+    const std::lock_guard lock(mutex_);
+    while (!all_.empty()) leave(all_.begin(), leaving);
   }
 
   void drop(const MemoryContent& content) noexcept {
@@ -58,10 +76,7 @@ class RestingMemories {
     const std::lock_guard lock(mutex_);
     for (auto entry = all_.begin(); entry != all_.end();) {
       const auto next = std::next(entry);
-      if (entry->content == &content) {
-        held_bytes_ -= entry->held_bytes;
-        leaving.splice(leaving.end(), all_, entry);
-      }
+      if (entry->content == &content) leave(entry, leaving);
       entry = next;
     }
   }
@@ -73,11 +88,24 @@ class RestingMemories {
   struct Entry {
     const MemoryContent* content;
     std::unique_ptr<LinearMemory> memory;
-    std::uint64_t held_bytes;
   };
+  static bool has_file(const Entry& entry) noexcept {
+    return entry.memory->warmth()->growth != nullptr;
+  }
+  void forget(const Entry& entry) noexcept {
+    held_bytes_ -= entry.memory->warmth()->held_bytes;
+    file_count_ -= has_file(entry) ? 1U : 0U;
+  }
+  void leave(std::list<Entry>::iterator entry, std::list<Entry>& leaving) noexcept {
+    forget(*entry);
+    leaving.splice(leaving.end(), all_, entry);
+  }
+
+  const std::size_t most_files_ = std::min(most_memories, most_files());
   std::mutex mutex_;
   std::list<Entry> all_;  // the latest first: its pages are the likeliest to be in the CPU's cache
   std::uint64_t held_bytes_ = 0;
+  std::size_t file_count_ = 0;
 };
 
 // Never destroyed: contents may be, at the very end.
@@ -125,6 +153,8 @@ std::unique_ptr<LinearMemory> MemoryContent::take(bool prepared) const noexcept 
   if (lives_.fetch_add(1, std::memory_order_relaxed) == 0) return nullptr;
   return resting().take(*this, prepared);
 }
+
+void MemoryContent::give_back_all() noexcept { resting().drop_all(); }
 
 void MemoryContent::keep(std::unique_ptr<LinearMemory> memory) const noexcept {
   resting().keep(*this, std::move(memory));

@@ -46,6 +46,8 @@ class MemoryContent {
   // Makes `memory`, which nobody uses any more, hold the content again; then it may rest and be
   // kept. `map` is what lies under it. False: it must go.
   bool put_back(LinearMemory& memory, const MemoryMap& map) const noexcept;
+  // Gives all that rest back to the host, of any content: where it refuses something else.
+  static void give_back_all() noexcept;
   // Takes what rests. Where enough is kept the one that has waited longest goes, of any content.
   void keep(std::unique_ptr<LinearMemory> memory) const noexcept;
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -164,6 +165,28 @@ TEST_F(MemoryContentTest, AClonesMemoryIsKeptToo) {
     ASSERT_EQ(content(*child), content(*parent)) << i;
     fill(*child, i + 100);
   }
+}
+
+TEST_F(MemoryContentTest, RestingMemoriesMakeRoomForFiles) {
+  const auto image = image_of_some();
+  const auto other = image_of_some();
+  life(image, true).reset();
+  life(image, true).reset();
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int lowest_free = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(lowest_free, 0);
+  close(lowest_free);
+  const rlimit none_left{static_cast<rlim_t>(lowest_free), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  InstanceOptions options;
+  options.image = other;
+  options.to_be_captured = true;
+  const auto first = Instance::create(module, options);
+  const auto second = Instance::create(module, options);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(first.ok());
+  EXPECT_FALSE(second.ok());
 }
 
 // Whatever guests do, in whatever order they end: each begins with its content.
