@@ -116,7 +116,7 @@ b = threading.Barrier(3); ts = [threading.Thread(target=b.wait) for _ in range(3
 for t in ts: t.start()
 for t in ts: t.join()
 lock = threading.Lock(); print(lock.acquire(), lock.acquire(timeout=0.01))
-threading.Thread(target=print, args=('last',)).start(); print('main ends'))"),
+threading.Thread(target=lambda: (time.sleep(0.05), print('last'))).start(); print('main ends'))"),
             "[0, 1, 2, 3] False\nTrue False\nmain ends\nlast\n");
 }
 

@@ -78,6 +78,17 @@ std::optional<FrameInfo> frame_info(Magic magic) noexcept {
                      "opens a file of the host's cache of wheels, or one to keep there"};
   if (magic == request::show_figure)
     return FrameInfo{"path with zeros up to the end", "a figure was shown, and is in that file"};
+  if (magic == request::begin_thread)
+    return FrameInfo{"argument (4 bytes)",
+                     "a thread with a stack of its own: its number, or 0, is put in place"};
+  if (magic == request::run_thread)
+    return FrameInfo{"number (4 bytes)", "that thread goes on, 0 the main one; this one waits"};
+  if (magic == request::yield_thread) return FrameInfo{"", "the next thread goes on"};
+  if (magic == request::end_thread)
+    return FrameInfo{"", "this thread is about to end: nothing more is told to it"};
+  if (magic == request::tick)
+    return FrameInfo{"milliseconds, signal (4 bytes each)",
+                     "the interpreter is told of that signal once, so much later; 0: never"};
   return std::nullopt;
 }
 

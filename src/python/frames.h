@@ -52,8 +52,14 @@ inline constexpr Magic signal_words{'s', 'g', 'n', '0'};
 inline constexpr Magic change_package{'p', 'k', 'g', '0'};
 inline constexpr Magic open_wheel{'w', 'h', 'l', '0'};
 inline constexpr Magic show_figure{'f', 'i', 'g', '0'};
-inline constexpr std::array all{system_call,    make_immortal, peek,       signal_words,
-                                change_package, open_wheel,    show_figure};
+inline constexpr Magic begin_thread{'t', 'h', 'r', '0'};
+inline constexpr Magic run_thread{'s', 'w', 't', '0'};
+inline constexpr Magic yield_thread{'y', 'l', 'd', '0'};
+inline constexpr Magic end_thread{'e', 'n', 'd', '0'};
+inline constexpr Magic tick{'t', 'c', 'k', '0'};
+inline constexpr std::array all{system_call,    make_immortal, peek,        signal_words,
+                                change_package, open_wheel,    show_figure, begin_thread,
+                                run_thread,     yield_thread,  end_thread,  tick};
 }  // namespace request
 
 // A frame in words. Nothing for a mark that is none.

@@ -70,7 +70,7 @@ TEST(FramesPage, SaysWhatTheTableSays) {
 TEST(FramesPage, TheInterpretersModulesKnowEachMark) {
   std::string modules;
   for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(source / "userland/python/lib")) {
+       std::filesystem::recursive_directory_iterator(source / "userland/python")) {
     if (entry.path().extension() == ".py") modules += content_of(entry.path());
   }
   const auto is_known = [&](std::string_view mark) {

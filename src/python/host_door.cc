@@ -9,6 +9,7 @@
 #include "kernel/linux/call.h"
 #include "kernel/linux/trace.h"
 #include "python/frames.h"
+#include "python/interpreter_threads.h"
 #include "python/own_requests.h"
 
 namespace cloche::python {
@@ -168,6 +169,11 @@ std::optional<Result<void>> perform_own(wasm::HostCall& host, std::uint32_t requ
   if (*magic == request::change_package) return change_package(host, request, length);
   if (*magic == request::open_wheel) return open_wheel(host, request, length);
   if (*magic == request::show_figure) return show_figure(host, request, length);
+  if (*magic == request::begin_thread) return begin_thread(host, request);
+  if (*magic == request::run_thread) return run_thread(host, request);
+  if (*magic == request::yield_thread) return yield_thread(host);
+  if (*magic == request::end_thread) return end_thread(host);
+  if (*magic == request::tick) return tick(host, request);
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "kernel/host/resident.h"
+#include "python/interpreter_threads.h"
 #include "python/start_block.h"
 #include "wasm/host_failure.h"
 
@@ -139,6 +140,7 @@ void PythonSession::Shared::perform(kernel::Task& task, Request what, const std:
                                                              : std::min(memory_limit_bytes, usual));
     // A turn's result is a byte: the status of a sys.exit is a second one.
     outcome = take_turn(task.instance(), code_frame(turn, text));
+    rest(task);
     task.instance().set_memory_limit(usual);
     if (!std::exchange(has_run, true)) hot_pages().learn(task.instance());
     if (turn != Turn::execute || !outcome.returned() || outcome.result.as_i32() != turn_exited)

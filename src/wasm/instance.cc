@@ -184,6 +184,7 @@ Instance::Instance(std::shared_ptr<const LinkedModule> module, const InstanceOpt
       owner_(options.owner),
       memory_limit_bytes_(options.memory_limit_bytes),
       table_limit_elements_(options.table_limit_elements),
+      memory_block_(options.memory_of == nullptr ? nullptr : options.memory_of->memory_block_),
       state_(std::make_unique<State>()) {
   wasmtime_exnref_set_null(&state_->thrown);
   state_->store = wasmtime_store_new(module_->engine().native(), this, nullptr);
@@ -213,7 +214,7 @@ Result<void, Error> Instance::instantiate() {
   }
   if (!engine_charge_.add(module().info().engine_bytes))
     return failed(Errno::nomem, "its tables and functions need more memory than there is");
-  const MemoryScope scope(engine_charge_.budget(), &module().initial_memory());
+  const MemoryScope scope(engine_charge_.budget(), &module().initial_memory(), &memory_block_);
   // A start function is guest code: it wants the stack of one.
   ++depth_;
   wasm_trap_t* trap = nullptr;
@@ -308,6 +309,15 @@ GuestMemory Instance::mapped_memory() const noexcept {
 }
 
 GuestMemory HostCall::memory() const noexcept { return instance_.memory(); }
+
+void Instance::follow_memory() noexcept {
+  // Growing by nothing reads the size anew.
+  if (memory_block_ && mapped_memory().size() < size_of(*memory_block_)) {
+    std::uint64_t before = 0;
+    const Native<wasmtime_error_t> error(
+        wasmtime_memory_grow(state_->context, &state_->memory, 0, &before));
+  }
+}
 
 Result<std::uint64_t> Instance::grow(std::uint64_t pages) {
   if (memory().base() == nullptr) return Errno::nomem;

@@ -48,7 +48,13 @@ struct InstanceOptions {
   // Of linear memory; exceptions that the guest holds on to may take as much again.
   std::uint64_t memory_limit_bytes = std::uint64_t{4} << 30;
   std::uint64_t table_limit_elements = max_table_elements;  // of each table, of at most max_tables
+  // Another instance of the same program, whose linear memory this one shares: it has no data of its
+  // own, and its globals and its stack alone. Only one of the two may run at a time, and the one
+  // that goes on calls follow_memory first. Null: a memory of its own.
+  const Instance* memory_of = nullptr;
 };
+
+class MemoryBlock;
 
 class Instance {
  public:
@@ -77,6 +83,9 @@ class Instance {
 
   // Empty for a program that exports no "memory".
   GuestMemory memory() noexcept;
+
+  // Sees what an instance that shares this one's memory has grown.
+  void follow_memory() noexcept;
 
   // Grows memory; the new size in bytes. ENOMEM beyond the program's maximum, the limit or the
   // budget.
@@ -121,6 +130,7 @@ class Instance {
   void* owner_;
   std::uint64_t memory_limit_bytes_;
   std::uint64_t table_limit_elements_;
+  std::shared_ptr<MemoryBlock> memory_block_;  // its linear memory
   EpochHandler epoch_handler_ = nullptr;
   int depth_ = 0;
   MemoryMap memory_map_;

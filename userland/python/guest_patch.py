@@ -1,4 +1,5 @@
-"""Changes the interpreter's WebAssembly where no Python code can: the numbers and texts of errors, and numpy's integers (numpy_patch.py).
+"""Changes the interpreter's WebAssembly where no Python code can: the numbers and texts of errors, threads (threads_patch.py), and
+numpy's integers (numpy_patch.py).
 
 wasi-libc has WASI's error numbers and musl's texts. Agents compare with Linux's ("[Errno 2]"), so the two functions of CPython that
 make exceptions of `errno` translate it by a table, and strerror's texts become glibc's. Functions are found by the names that the
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy_patch
+import threads_patch
 from wasm_module import CALL, CONST, GET, LEB, LOAD, LOAD16_U, LOAD8_U, Module, PatchError, encode, once, uleb
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib" / "_cloche" / "host"))
@@ -81,5 +83,6 @@ def patch(source):
     name = "PyErr_SetFromErrnoWithFilenameObjects"
     module.change(name, patch_set_from_errno(module.body(name), module.index("strerror"), table))
     module.change("_set_BlockingIOError", patch_blocking(module.body("_set_BlockingIOError"), table))
+    threads_patch.patch(module)
     numpy_patch.patch(module)
     return module.written()

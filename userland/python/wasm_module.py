@@ -53,6 +53,7 @@ class Module:
     def __init__(self, data):
         self.data = data
         self.changed = {}  # index of a function: its new body
+        self.exported = []  # more exports: (name, kind, index)
         self.sections = {}  # id or name: (start of the header, start, end)
         at = 8
         while at < len(data):
@@ -127,6 +128,18 @@ class Module:
     def change(self, name, body):
         self.changed[self.index(name)] = body
 
+    def export(self, name, kind, index):
+        """One more export: a function is of kind 0, a global of kind 3."""
+        self.exported.append((name.encode(), kind, index))
+
+    def _export_section(self):
+        _, at, end = self.sections[7]
+        count, at = uleb(self.data, at)
+        content = encode(count + len(self.exported)) + bytes(self.data[at:end])
+        for name, kind, index in self.exported:
+            content += encode(len(name)) + name + bytes([kind]) + encode(index)
+        return b"\7" + encode(len(content)) + content
+
     def call(self, name):
         """The instruction that calls this function."""
         return CALL + encode(self.index(name))
@@ -182,4 +195,6 @@ class Module:
             at = body_end
         pieces.append(self.data[at:end])
         size = sum(map(len, pieces))
-        return b"".join([self.data[:header + 1], encode(size), *pieces, self.data[end:]])
+        exports, _, exports_end = self.sections[7]
+        return b"".join([self.data[:exports], self._export_section(), self.data[exports_end:header + 1], encode(size), *pieces,
+                         self.data[end:]])

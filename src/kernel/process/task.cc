@@ -114,14 +114,23 @@ std::unique_ptr<Task> Task::run(std::unique_ptr<Task> task) noexcept {
   return std::move(running.own_);
 }
 
-Task::Left Task::run_programs() noexcept {
+void Task::enter_thread() noexcept {
   clockid_t clock{};
-  if (pthread_getcpuclockid(pthread_self(), &clock) == 0) {
-    const std::lock_guard lock(kernel_.mutex());
-    thread_clock_ = clock;
-    // What was used before counts on.
-    cpu_base_ = clock_now(clock) - owner_->usage.cpu;
-  }
+  if (pthread_getcpuclockid(pthread_self(), &clock) != 0) return;
+  const std::lock_guard lock(kernel_.mutex());
+  thread_clock_ = clock;
+  // What was used before counts on.
+  cpu_base_ = clock_now(clock) - owner_->usage.cpu;
+}
+
+void Task::leave_thread() noexcept {
+  const std::lock_guard lock(kernel_.mutex());
+  owner_->usage.cpu = cpu_time();
+  thread_clock_.reset();
+}
+
+Task::Left Task::run_programs() noexcept {
+  enter_thread();
   {
     const std::lock_guard lock(kernel_.mutex());
     begin_computing();
@@ -168,6 +177,10 @@ Task::LeftProgram Task::run_program() noexcept {
       outcome = *std::move(end);
     }
   }
+  if (companion_) {
+    if (std::optional<wasm::Outcome> failure = companion_->failure()) outcome = *std::move(failure);
+    companion_.reset();
+  }
   is_clone_ = false;
   if (instance_) {
     const std::lock_guard lock(kernel_.mutex());
@@ -179,6 +192,7 @@ Task::LeftProgram Task::run_program() noexcept {
   if (next_program_) {
     program_ = std::exchange(next_program_, nullptr);
     interpreter_signals_.reset();
+    stand_in_.reset();
     unwinding_ = false;
     return LeftProgram::replaced;
   }
@@ -288,13 +302,22 @@ bool Task::attend() {
   }
 }
 
+void Task::set_stand_in(const std::optional<InterpreterSignals>& words) {
+  stand_in_ = words;
+  (void)attend();
+}
+
 void Task::tell_interpreter(SignalSet handled) {
   if (handled.empty()) return;
   wasm::GuestMemory memory = instance_->memory();
-  const InterpreterSignals& words = *interpreter_signals_;
-  while (const auto signal = owner_->signals.dequeue(handled)) {
-    const auto signo = static_cast<std::uint32_t>(signal->signo);
-    (void)memory.write<std::uint32_t>(words.first + signo * words.stride, 1);
+  const InterpreterSignals& words = stand_in_ ? *stand_in_ : *interpreter_signals_;
+  if (stand_in_) {
+    (void)memory.write<std::uint32_t>(words.first, 1);
+  } else {
+    while (const auto signal = owner_->signals.dequeue(handled)) {
+      const auto signo = static_cast<std::uint32_t>(signal->signo);
+      (void)memory.write<std::uint32_t>(words.first + signo * words.stride, 1);
+    }
   }
   (void)memory.write<std::uint32_t>(words.any, 1);
   if (const auto bits = memory.read<std::uint32_t>(words.breaker))

@@ -34,6 +34,19 @@ struct InterpreterSignals {
   std::uint32_t stride = 0;
 };
 
+// What a program of the host's keeps beside a task's instance. It goes before that does, without the
+// kernel lock.
+class Companion {
+ public:
+  Companion() = default;
+  virtual ~Companion() = default;
+  Companion(const Companion&) = delete;
+  Companion& operator=(const Companion&) = delete;
+
+  // How the guest ended, where that was in another call than the task's own.
+  virtual std::optional<wasm::Outcome> failure() = 0;
+};
+
 class Task {
  public:
   // What a new task executes: a program from its start, or a clone's instance with its entry.
@@ -107,6 +120,13 @@ class Task {
   // that it interrupts is EINTR. Addresses that are none are passed over.
   void set_interpreter_signals(const InterpreterSignals& words) { interpreter_signals_ = words; }
   bool has_interpreter_signals() const noexcept { return interpreter_signals_.has_value(); }
+  const std::optional<InterpreterSignals>& interpreter_signals() const noexcept {
+    return interpreter_signals_;
+  }
+  // Another thread of the interpreter than its main one runs from now on, and signals wait for the
+  // main one: of each that comes this thread is told, in words of its own (of which `first` is the
+  // one to set), so that it lets the main one run. Nothing: the main one runs, and is told.
+  void set_stand_in(const std::optional<InterpreterSignals>& words);
   // A system call begins: what was told before does not interrupt it.
   void begin_call() noexcept { told_ = false; }
 
@@ -123,6 +143,17 @@ class Task {
 
   // Signals of the process changed: wakes a sleeper, interrupts a guest that computes.
   void notice() noexcept;
+
+  // --- Called without the lock, by the thread on which the task's guest runs ---
+
+  // The guest goes on on another thread of the host: this one leaves, then that one enters. CPU time
+  // is counted where it runs.
+  void leave_thread() noexcept;
+  void enter_thread() noexcept;
+
+  // Null until it has one.
+  Companion* companion() const noexcept { return companion_.get(); }
+  void keep(std::unique_ptr<Companion> companion) { companion_ = std::move(companion); }
 
   // --- Called without the lock, by wasm callbacks on the task's thread ---
 
@@ -159,6 +190,7 @@ class Task {
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const Program> next_program_;  // set by exec
   std::unique_ptr<wasm::Instance> instance_;
+  std::unique_ptr<Companion> companion_;
   std::uint32_t clone_function_ = 0;
   std::uint32_t clone_argument_ = 0;
   bool is_clone_ = false;
@@ -168,6 +200,7 @@ class Task {
   WaitStatus status_ = WaitStatus::signaled(sigkill);  // once the program has ended
   std::optional<std::uint32_t> pending_word_;          // address of __cloche_sigpending
   std::optional<InterpreterSignals> interpreter_signals_;
+  std::optional<InterpreterSignals> stand_in_;
   bool told_ = false;  // the interpreter, in this call
   std::uint64_t memory_bytes_ = 0;
   Waiter waiter_;

@@ -21,7 +21,7 @@ def _busy():
     return False
 
 
-def _wait_ready(poll, seconds):
+def _wait_ready(poll, seconds, fds):
     return poll(seconds)
 
 
@@ -261,7 +261,7 @@ class socket:
                 raise _door.error(-result)
 
     def _wait(self, events, seconds):
-        return _wait_ready(lambda some: self._poll(events, some), seconds)
+        return _wait_ready(lambda some: self._poll(events, some), seconds, {self._fd: events})
 
     def _poll(self, events, seconds):
         end = None if seconds is None else _time.monotonic() + seconds

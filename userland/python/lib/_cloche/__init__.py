@@ -2,7 +2,7 @@
 
 host        system calls, through the one import that the interpreter has, and what `os` is over them
 libraries   what modules of others are changed by when they are imported
-threads     threads of an interpreter with one stack
+threads     threads, of which one runs at a time
 sockets     names, polls, and asyncio's loop
 processes   children, signals, terminals
 programs    the command line: runs what it names, and ends as CPython ends

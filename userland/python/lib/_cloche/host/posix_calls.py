@@ -461,7 +461,7 @@ def linux_open_flags(flags):
 # Imports go by `posix`, whose own functions are quicker and tell all that they need.
 _OF_OS_ONLY = {"stat", "lstat", "fstat", "open", "mkdir", "scandir"}
 _OUR_OWN = {"install", "sleep", "publish", "kernel_cwd", "linux_open_flags", "start_child", "find_program", "set_signal", "libc_cwd",
-            "set_libc_cwd", "own_set_handler"}
+            "set_libc_cwd", "own_set_handler", "own_raise_signal"}
 
 
 def publish(module, constants=()):

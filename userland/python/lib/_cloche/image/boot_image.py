@@ -35,7 +35,7 @@ def build(modules=""):
     from ..processes import pseudo_terminals, signal_calls, trip
     from ..programs import streams
     from ..sockets import loop, loop_signals, polling
-    from ..threads import library as threads, server_threads
+    from ..threads import library as threads
     trip.learn()
     from ..sessions import interrupts
     from . import start
@@ -54,7 +54,6 @@ def build(modules=""):
         __import__(name)
     figures.install()
     pseudo_terminals.install()
-    server_threads.install()
     integers.install()
     _import_packages(modules.split())
     loop.install()

@@ -16,6 +16,7 @@ from ..libraries import figures
 from ..processes import signal_calls, trip
 from ..programs import options, program
 from ..sessions import execution, port, session, snapshot
+from ..threads import scheduler
 
 _chdir = posix.chdir
 _SESSION_TURNS = {b"N": snapshot.take, b"R": snapshot.restore, b"C": snapshot.clear, b"Z": lambda _: execution.settle()}
@@ -26,6 +27,8 @@ def enter(frame):
     kind = frame[:1]
     if kind == b"P":
         return process(frame)
+    if scheduler.busy():
+        scheduler.begin_turn()
     if kind == b"X":
         return session.execute(frame[1:])
     if kind == b"Q":
@@ -115,6 +118,7 @@ def reseed():
 def resume(frame):
     """A live session, now in another process: all that it was stays, but who it is and what it draws."""
     _place(frame)
+    scheduler.forget_others()
     trip.register()
     signal_calls.start_process()
     port.start_over()

@@ -4,6 +4,7 @@ calls between `vfork_begin` and `execve` (or `exit_group`) act on it.
 import os
 import struct
 import sys
+import time
 
 import _signal
 import posix
@@ -11,6 +12,7 @@ import posix
 from ..host import door, state
 from ..host.door import Frame, call, call_data, raw
 from ..host.posix_calls import AT_FDCWD, linux_open_flags, publish
+from ..threads import scheduler
 from . import trip
 
 _F_SETFD = 2
@@ -21,8 +23,9 @@ CLD_EXITED, CLD_KILLED, CLD_DUMPED, CLD_TRAPPED, CLD_STOPPED, CLD_CONTINUED = ra
 
 
 def kill(pid, signal, /):
-    if pid == state.pid and callable(_signal.getsignal(signal) if signal else None) and not _is_blocked(signal):
-        _signal.raise_signal(signal)  # the handler has run when this returns
+    if pid == state.pid and callable(_signal.getsignal(signal) if signal else None) and not _is_blocked(signal) \
+            and scheduler.is_main():
+        own_raise_signal(signal)  # the handler has run when this returns
     else:
         call("kill", pid, signal)
 
@@ -34,6 +37,7 @@ def _is_blocked(signal):
     return int.from_bytes(data[int(room):int(room) + 8], "little") >> signal - 1 & 1
 
 
+own_raise_signal = _signal.raise_signal
 own_set_handler = _set_handler = _signal.signal  # the interpreter's own, of which the kernel hears nothing
 
 
@@ -59,7 +63,18 @@ def _status(code, status):
     return status & 0x7F
 
 
+_PAUSE = 0.02  # seconds at most between two looks at a child while other threads run
+
+
 def _wait(id_type, id_number, options):
+    if scheduler.busy() and not options & WNOHANG:
+        pause = 0.0005
+        while True:
+            found = _wait(id_type, id_number, options | WNOHANG)
+            if found[3]:
+                return found
+            scheduler.wait(None, time.monotonic() + pause)
+            pause = min(2 * pause, _PAUSE)
     frame = Frame()
     room = frame.space(128)
     _, data = call_data("waitid", id_type, id_number, room, options, 0, frame=frame)
@@ -133,7 +148,16 @@ def execv(path, argv):
 
 def start_child(paths, argv, env, prepare=None):
     """A child: (pid, 0), or (0, Linux errno). `prepare` runs for the child between its making and its exec, with calls of this module
-    only. Several `paths` are tried in order, as execvp does."""
+    only. Several `paths` are tried in order, as execvp does. No other thread runs meanwhile."""
+    with scheduler.alone():
+        child, failed = _start_child(paths, argv, env, prepare)
+        if child and failed:
+            waitpid(child, 0)
+            child = 0
+        return child, failed
+
+
+def _start_child(paths, argv, env, prepare):
     call("vfork_begin")
     failed = 2
     try:
@@ -156,9 +180,7 @@ def start_child(paths, argv, env, prepare=None):
     except BaseException:
         waitpid(raw("exit_group", 127)[0], 0)
         raise
-    child, _ = raw("exit_group", 127)
-    waitpid(child, 0)
-    return 0, failed
+    return raw("exit_group", 127)[0], failed
 
 
 def find_program(file, env=None):

@@ -1,12 +1,15 @@
 """What the interpreter's `signal` lacks: timers, masks, waiting."""
 import _signal
+import _thread
 import enum
 import os
 import signal
 import struct
 import time
 
+from ..host import state
 from ..host.door import HEADER_SIZE, Frame, call, call_data, error as os_error, raw
+from ..threads import scheduler
 from . import trip
 
 ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF = 0, 1, 2
@@ -153,6 +156,26 @@ def siginterrupt(signalnum, flag, /):
     """Calls are made again after a handler in any case (PEP 475)."""
 
 
+_raise = _signal.raise_signal
+_interrupt = _thread.interrupt_main
+
+
+def raise_signal(signalnum, /):
+    """Handlers run in the main thread, whoever raises."""
+    if scheduler.is_main():
+        _raise(signalnum)
+    else:
+        call("kill", state.pid, signalnum)
+
+
+def interrupt_main(signum=_signal.SIGINT, /):
+    """_thread.interrupt_main"""
+    if scheduler.is_main():
+        _interrupt(signum)
+    elif callable(_signal.getsignal(signum)):
+        call("kill", state.pid, signum)
+
+
 _TEXTS = {
     1: "Hangup", 2: "Interrupt", 3: "Quit", 4: "Illegal instruction", 5: "Trace/breakpoint trap", 6: "Aborted", 7: "Bus error",
     8: "Floating point exception", 9: "Killed", 10: "User defined signal 1", 11: "Segmentation fault", 12: "User defined signal 2",
@@ -222,5 +245,7 @@ def install():
         if name not in getattr(signal, "__all__", [name]):
             signal.__all__.append(name)
     os.abort = abort
+    signal.raise_signal = _signal.raise_signal = raise_signal
+    _thread.interrupt_main = interrupt_main
     for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
         _signal.signal(number, _signal.SIG_IGN)

@@ -1,11 +1,10 @@
-"""asyncio's event loop, fitted to an interpreter of one thread: its selector waits in the kernel's poll, and nothing has to wake it
-from another thread, so there is no pair of sockets for that. What asyncio gives to a thread pool runs in the loop itself.
+"""asyncio's event loop: its selector waits in the kernel's poll, and another thread or a signal's handler wakes it by a count that it
+looks at, so there is no pair of sockets for that.
 """
 import asyncio
 import selectors
-from asyncio import base_events, futures, selector_events, transports
+from asyncio import base_events, selector_events, transports
 
-from ..threads import scheduler
 from . import polling
 
 
@@ -18,32 +17,8 @@ def _nothing(self, *_):
 
 
 def _wake(self):
-    """call_soon_threadsafe, from a signal's handler or another thread: a loop that has left the stack comes back."""
+    """call_soon_threadsafe, from a signal's handler or another thread."""
     polling.wake()
-    scheduler.changed()
-
-
-def _run_here(self, executor, function, *args):
-    """loop.run_in_executor: without threads the function runs at the loop's next turn, and the loop waits for it."""
-    self._check_closed()
-    if executor is not None and type(executor).__module__ != "concurrent.futures.thread":
-        return futures.wrap_future(executor.submit(function, *args), loop=self)
-    future = self.create_future()
-
-    def run():
-        if future.cancelled():
-            return
-        try:
-            result = function(*args)
-        except (SystemExit, KeyboardInterrupt):
-            raise
-        except BaseException as error:
-            future.set_exception(error)
-        else:
-            future.set_result(result)
-
-    self.call_soon(run)
-    return future
 
 
 def _make_tls_transport(self, rawsock, protocol, sslcontext, waiter=None, *, server_side=False, server_hostname=None, extra=None,
@@ -120,7 +95,6 @@ def install():
     loop._close_self_pipe = _nothing
     loop._write_to_self = _wake
     loop._make_ssl_transport = _make_tls_transport
-    base_events.BaseEventLoop.run_in_executor = _run_here
     base_events.BaseEventLoop.getaddrinfo = _getaddrinfo
     selectors.DefaultSelector = getattr(selectors, "PollSelector", selectors.SelectSelector)
 

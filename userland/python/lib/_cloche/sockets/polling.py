@@ -15,7 +15,7 @@ POLLIN, POLLPRI, POLLOUT, POLLERR, POLLHUP, POLLNVAL, POLLRDNORM, POLLRDBAND, PO
 _EINTR = 4
 _ENTRY = struct.Struct("<ihh")
 _ALL_SIGNALS = b"\xff" * 8
-_woken = False
+_wakes = 0  # how often handlers and other threads have given a loop something to do
 
 
 def _number(fd):
@@ -25,20 +25,34 @@ def _number(fd):
     return number
 
 
-def _wait(wanted, seconds, once=False):
-    """{descriptor: events} of those that are ready. With `once` a signal ends the wait. Other threads run meanwhile."""
-    entries = b"".join(_ENTRY.pack(fd, events, 0) for fd, events in wanted.items())
-    return scheduler.wait_ready(lambda some: _poll(entries, some, once), seconds) or {}
+def _entries(wanted):
+    return b"".join(_ENTRY.pack(fd, events, 0) for fd, events in wanted.items())
+
+
+def _wait(wanted, seconds, selector=None):
+    """{descriptor: events} of those that are ready. For a selector a signal ends the wait, and a wake. Other threads run meanwhile."""
+    entries = _entries(wanted)
+    if selector is None:
+        return scheduler.wait_ready(lambda some: _poll(entries, some, None), seconds, wanted) or {}
+    seen = selector.seen
+    selector.seen = _wakes
+    return scheduler.wait_ready(lambda some: _poll(entries, some, seen), seconds, wanted, lambda: _wakes != seen) or {}
+
+
+def _wait_for_all(wanted, seconds):
+    """For the scheduler, whose threads wait for these: a signal ends it."""
+    return _poll(_entries(wanted), seconds, _wakes)
 
 
 def wake():
-    """A handler of a signal has given a loop something to do."""
-    global _woken
-    _woken = True
+    """A handler of a signal, or another thread, has given a loop something to do."""
+    global _wakes
+    _wakes += 1
 
 
-def _poll(entries, seconds, once):
-    """The same, and only that; None where a signal has ended it."""
+def _poll(entries, seconds, seen):
+    """The same, and only that. With `seen`, how many wakes were seen, it is None where a signal or a wake has ended it."""
+    once = seen is not None
     end = None if seconds is None else time.monotonic() + seconds
     while True:
         frame = Frame()
@@ -48,7 +62,7 @@ def _poll(entries, seconds, once):
             left = max(0.0, end - time.monotonic())
             limit = frame.data(struct.pack("<qq", int(left), int(left % 1 * 1e9)))
         if once and seconds != 0:
-            result, buffer = _asleep(frame, table, len(entries) // _ENTRY.size, limit)
+            result, buffer = _asleep(frame, table, len(entries) // _ENTRY.size, limit, seen)
         else:
             result, buffer = raw("ppoll", table, len(entries) // _ENTRY.size, limit, 0, 8, frame=frame)
         if result >= 0:
@@ -65,19 +79,16 @@ def _poll(entries, seconds, once):
             return None
 
 
-def _asleep(frame, table, count, limit):
+def _asleep(frame, table, count, limit, seen):
     """ppoll for a loop. Signals are held back until it sleeps: one that comes after the loop has seen that it has nothing to do would
     otherwise give it something, and nobody would wake it."""
-    global _woken
     before = _mask(_ALL_SIGNALS)
     try:
-        if _woken:
-            _woken = False
+        if _wakes != seen:
             return -_EINTR, b""
         return raw("ppoll", table, count, limit, frame.data(before), 8, frame=frame)
     finally:
         _mask(before)
-        _woken = False
 
 
 def _mask(signals):
@@ -91,8 +102,6 @@ def _mask(signals):
 
 class poll:
     """select.poll()"""
-
-    _once = False
 
     def __init__(self):
         self._wanted = {}
@@ -111,13 +120,19 @@ class poll:
 
     def poll(self, timeout=None, /):
         seconds = None if timeout is None or timeout < 0 else timeout / 1000
-        return list(_wait(self._wanted, seconds, self._once).items())
+        return list(_wait(self._wanted, seconds).items())
 
 
 class _SelectorPoll(poll):
     """A selector gives its loop a turn after each signal: a handler may have given it work."""
 
-    _once = True
+    def __init__(self):
+        super().__init__()
+        self.seen = _wakes
+
+    def poll(self, timeout=None, /):
+        seconds = None if timeout is None or timeout < 0 else timeout / 1000
+        return list(_wait(self._wanted, seconds, self).items())
 
 
 def select(rlist, wlist, xlist, timeout=None, /):
@@ -208,7 +223,7 @@ class epoll:
             raise ValueError(f"maxevents must be greater than 0, got {maxevents}")
         seconds = None if timeout is None or timeout < 0 else timeout
         most = _MOST_EVENTS if maxevents == -1 else min(maxevents, _MOST_EVENTS)
-        return scheduler.wait_ready(lambda some: self._wait(some, most), seconds) or []
+        return scheduler.wait_ready(lambda some: self._wait(some, most), seconds, {self._fd: POLLIN}) or []
 
     def _wait(self, seconds, most):
         end = None if seconds is None else time.monotonic() + seconds
@@ -252,6 +267,7 @@ EpollSelector.__module__ = "selectors"
 
 
 def install():
+    scheduler.poll_all = _wait_for_all
     for name, value in list(globals().items()):
         if name.startswith("EPOLL"):
             setattr(_select, name, value)

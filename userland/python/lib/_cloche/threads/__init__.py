@@ -1,1 +1,1 @@
-"""Threads of an interpreter with one stack: scheduler.py runs them, library.py is what the library sees of it."""
+"""Threads, of which one runs at a time: scheduler.py says which, library.py is what the library sees of it."""

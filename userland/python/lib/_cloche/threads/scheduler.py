@@ -1,52 +1,64 @@
-"""Threads of an interpreter that has one stack: each runs on that of whoever waits for it, from its start to its end.
+"""Threads of the interpreter: each has a stack of its own, and one of them runs at a time.
 
-A thread that was started is a job. What happens to it:
+The host makes the stacks and hands over from one to another when it is asked to (src/python/interpreter_threads.h); who goes on is
+decided here. A thread lets others run wherever it waits: for a lock, a condition, a queue, another thread's end, a descriptor, a child,
+the time; and at a tick, a few times each hundredth of a second, while it computes. What it waits for is said by a predicate, a moment
+and descriptors, which whoever else waits looks at. Where nobody can go on the process sleeps in the kernel, for all of them.
 
-             add()            _next(), run_all(): another thread waits or polls
-    (none) --------> queued -----------------------------------------------> running on top of that
-                     _jobs                                                   _stack
-                                                                              |   ^   |
-                    _leave(): it cannot go on, and what is below it can       |   |   |  its function returns
-                                   +------------------------------------------+   |   v
-                                   v                                              |  ended (its Handle says so)
-                                parked ------------------------------------------+
-                                _parked   _next(): something has happened since, or its own wait is over;
-                                          it begins anew, from its first line
+    start() ------> running <------------------+
+      | no stack       | wait()                 | what it waits for is there: _next() finds it
+      v is free        v                        |
+    queued          waiting --------------------+          its function returns: ended
 
-Jobs run when another thread waits (for a join, lock, condition, event, queue, future), asks whether one is still alive, waits for
-descriptors, or sleeps time and again. A job that has to wait itself runs further jobs on top. One that can get no further, while a
-thread below it could go on, leaves the stack by SystemExit; so a worker that takes items from a queue without end lets
-`queue.join()` return. While a job sleeps, jobs of the same function run on top of it, so calls that sleep in a pool sleep at the
-same time. What of the library stands on this is library.py.
+Signals are the main thread's: one that comes while another runs lets the main one look.
 """
+import _signal
 import _thread
-import asyncio.events
-import contextvars
 import itertools
+import struct
 import time
 from collections import deque
 
-from ..host import posix_calls
+import _host
+
+from .. import FOLDER
+from ..host import posix_calls, state
+
+TICK = 33  # a signal that Linux keeps for its own threads
+_INTERVAL = 5  # milliseconds between two ticks
+_LOOK = 0.001  # seconds between looks at descriptors while others can run
+MOST = 128  # threads beside the main one that have a stack at the same time
 
 _real_sleep = posix_calls.sleep
-_SLICE = 0.05  # seconds between looks at what a signal's handler may have changed
-_PATIENCE = 3  # sleeps of one thread after which it is taken to poll for what a job would do
-_DEPTH = 32  # jobs that may sleep on top of each other: each takes some of the machine's stack
-
-_jobs = deque()
-_parked = []
-_stack = []  # what runs now, the innermost last
-_waits = []  # for each thread on the stack but the innermost: whether it could go on
-_changes = 0  # grows whenever something happens that a thread may wait for
-_sleeps = 0
+_start_stack = _thread.start_new_thread
 _idents = itertools.count(2)
-_main_ident = _thread.get_ident()
+
+
+class Strand:
+    """A thread before its end."""
+
+    __slots__ = ("number", "ident", "body", "daemon", "handle", "waits", "ready", "end", "fds", "found", "ended")
+
+    def __init__(self, ident, body=None, daemon=False, handle=None):
+        self.number = 0  # of its stack
+        self.ident, self.body, self.daemon, self.handle = ident, body, daemon, handle
+        self.waits = self.found = self.ended = False
+        self.ready = self.end = self.fds = None
+
+
+_main = Strand(_thread.get_ident())
+_current = _main
+_strands = [_main]  # those that have a stack, in turn
+_queued = deque()
+_inside = False  # the scheduler decides: no tick changes the thread
+_looked = 0.0
+poll_all = None  # sockets/polling.py: {descriptor: events} of those that are ready, None where a signal came
 
 
 class Handle:
     """What a Thread knows its thread by."""
 
-    def __init__(self, ident):
+    def __init__(self, ident=None):
         self.ident = ident
         self._ended = False
 
@@ -57,243 +69,257 @@ class Handle:
         self._ended = True
 
     def join(self, timeout=None, /):
-        wait_until(self.is_done, None if timeout is None or timeout < 0 else timeout)
-
-
-class Job:
-    """A thread before its end. `again` prepares another beginning; without it the job stays on the stack up to its end.
-
-    `function` is what it calls, and `pool` the (key, size) of the pool whose worker it would be.
-    """
-
-    def __init__(self, body, ident, again=None, handle=None, daemon=False, function=None, pool=None):
-        self.body, self.ident, self.again, self.handle, self.daemon = body, ident, again, handle, daemon
-        self.function, self.pool = function, pool
-        self.seen = 0
-        self.left = False  # it was taken off the stack
-        # Of one that left while it waited: tells whether its descriptors are ready; till when it waits at most.
-        self.poll = self.end = None
-
-    def is_due(self):
-        """Whether its own wait is over."""
-        return (self.poll is not None and bool(self.poll(0))) or (self.end is not None and time.monotonic() >= self.end)
-
-    def waits(self):
-        """Whether its own wait will end by itself, or may."""
-        return self.poll is not None or self.end is not None
-
-    def run(self):
-        loop = asyncio.events._get_running_loop()
-        asyncio.events._set_running_loop(None)
-        _stack.append(self)
-        self.left, self.poll, self.end = False, None, None
-        try:
-            contextvars.Context().run(self.body)
-        except SystemExit:
-            pass
-        finally:
-            _stack.pop()
-            asyncio.events._set_running_loop(loop)
-        if self.left:
-            self.seen = _changes
-            _parked.append(self)
-        else:
-            changed()
-            if self.handle is not None:
-                self.handle._set_done()
-
-
-def changed():
-    global _changes
-    _changes += 1
-
-
-def _next():
-    """A job that may get further now."""
-    if _jobs:
-        return _jobs.popleft()
-    for job in _parked:
-        if job.seen != _changes or job.is_due():
-            _parked.remove(job)
-            job.again()
-            return job
-    return None
-
-
-def wait_until(ready, timeout=None):
-    """Runs jobs until `ready()`, at most for `timeout` seconds; whether it came true."""
-    end = None if timeout is None else time.monotonic() + timeout
-    while not ready():
-        if _may_leave() and any(below() for below in _waits):
-            _leave(end=end)
-        job = _next() if end is None or time.monotonic() < end else None
-        if job is not None:
-            _waits.append(lambda: ready() or (end is not None and time.monotonic() >= end))
-            try:
-                job.run()
-            finally:
-                _waits.pop()
-            continue
-        if end is None:
-            if _may_leave():
-                _leave()
-            if any(job.waits() for job in _parked):
-                _real_sleep(_SLICE)
-            else:
-                _nobody_comes(ready)
-        elif (left := end - time.monotonic()) <= 0:
-            return False
-        else:
-            _real_sleep(min(left, _SLICE))
-    return True
-
-
-def _may_leave():
-    return bool(_stack) and _stack[-1].again is not None
-
-
-def _leave(poll=None, end=None):
-    job = _stack[-1]
-    job.left, job.poll, job.end = True, poll, end
-    raise SystemExit
-
-
-def current_job():
-    """The thread that runs now; None for the main one."""
-    return _stack[-1] if _stack else None
+        if self.ident is None:
+            raise RuntimeError("thread not started")
+        if self.ident == _current.ident:
+            raise RuntimeError("Cannot join current thread")
+        if not self._ended:
+            wait_until(self.is_done, None if timeout is None or timeout < 0 else timeout)
 
 
 def busy():
     """Whether there is any thread but the main one."""
-    return bool(_jobs or _parked or _stack)
+    return len(_strands) > 1
 
 
-def wait_ready(poll, timeout=None):
-    """Waits for descriptors: `poll(seconds)` tells what is ready after so long, something false for nothing, None where a signal has
-    ended the wait. Jobs run meanwhile; one that waits here itself leaves the stack where a thread below it could go on, and begins
-    anew when its descriptors are ready: so a server in a thread answers the client in the main one."""
+def is_main():
+    return _current is _main
+
+
+def get_ident():
+    return _current.ident
+
+
+def start(body, handle=None, daemon=True):
+    """Begins a thread; it has its first turn when this one waits or a tick comes. Its ident."""
+    strand = Strand(next(_idents), body, daemon, handle)
+    if handle is not None:
+        handle.ident = strand.ident
+    if len(_strands) > MOST:
+        _queued.append(strand)
+    else:
+        _launch(strand)
+    if state.signal_words is not None:
+        _tick_again()
+    return strand.ident
+
+
+def _launch(strand):
+    strand.number = _start_stack(_enter, (strand,))
+    _strands.append(strand)
+
+
+def _enter(strand):
+    """The first function on a stack."""
+    global _current, _inside
+    _current = strand
+    _hand(strand.number)  # the host learns which of CPython's threads this is
+    _inside = False
+    try:
+        strand.body()
+    except SystemExit:
+        pass
+    finally:
+        _inside = True
+        strand.ended, strand.body = True, None
+        _strands.remove(strand)
+        if strand.handle is not None:
+            strand.handle._set_done()
+        _host.call(bytearray(b"end0"))
+        _current = _main  # whom the host lets go on
+
+
+def _hand(number):
+    _host.call(bytearray(b"swt0" + number.to_bytes(4, "little")))
+
+
+def _switch(strand):
+    global _current
+    own = _current
+    _current = strand  # before it goes on: a signal's handler may be the first that it runs
+    _hand(strand.number)
+    _current = own
+
+
+def _tick_again():
+    _host.call(bytearray(b"tck0") + struct.pack("<II", _INTERVAL, TICK))
+
+
+def _tick(number, frame):
+    """A tick's handler, in the thread that computes."""
+    global _inside
+    if len(_strands) > 1:
+        _tick_again()
+    if _inside or frame is None or frame.f_code.co_filename.startswith(("<frozen importlib", FOLDER)):
+        return
+    own = _current
+    _inside = True
+    try:
+        other = _next(own)
+        if other is None and own is not _main:
+            other = _main  # a signal may have come
+        if other is not None and not own.ended:
+            _switch(other)
+    finally:
+        _inside = False
+
+
+def _next(own):
+    """Another thread that can go on."""
+    global _looked
+    while _queued and len(_strands) <= MOST:
+        _launch(_queued.popleft())
+    count = len(_strands)
+    if count == 1:
+        return None if own is _main else _main
+    at = _strands.index(own) if not own.ended else 0
+    now = time.monotonic()
+    if now - _looked > _LOOK:
+        _looked = now
+        _look(0)
+    for strand in itertools.chain(itertools.islice(_strands, at + 1, None), itertools.islice(_strands, at)):
+        if strand is not own and (not strand.waits or strand.found or (strand.end is not None and now >= strand.end)
+                                  or (strand.ready is not None and strand.ready())):
+            return strand
+    return None
+
+
+def _look(seconds):
+    """Asks the kernel for the descriptors that threads wait for, so long at most; False where a signal has ended that."""
+    wanted = {}
+    for strand in _strands:
+        if strand.waits and strand.fds:
+            for fd, events in strand.fds.items():
+                wanted[fd] = wanted.get(fd, 0) | events
+    if not wanted and seconds == 0:
+        return True
+    found = poll_all(wanted, seconds)
+    if found is None:
+        return False
+    if found:
+        for strand in _strands:
+            if strand.waits and strand.fds and not found.keys().isdisjoint(strand.fds):
+                strand.found = True
+    return True
+
+
+def _sleep_for_all(own):
+    """Nobody can go on."""
+    ends = [strand.end for strand in _strands if strand.end is not None]
+    if not ends and not any(strand.fds for strand in _strands) and not _handled():
+        if own is not _main:
+            return _switch(_main)  # who tells
+        raise RuntimeError("deadlock: every thread waits for another one")
+    undisturbed = _look(max(0.0, min(ends) - time.monotonic()) if ends else None)
+    if not undisturbed and own is not _main:
+        _switch(_main)
+
+
+def _handled():
+    """Whether a signal's handler may end a wait."""
+    return any(callable(_signal.getsignal(number)) for number in (_signal.SIGALRM, _signal.SIGTERM, _signal.SIGUSR1, _signal.SIGUSR2))
+
+
+def wait(ready=None, end=None, fds=None):
+    """Lets others run until `ready()`, the moment `end` or an event of `fds`; whether it was not the moment."""
+    global _inside
+    own, before = _current, _inside
+    kept = own.waits, own.ready, own.end, own.fds, own.found
+    _inside = True
+    own.waits, own.ready, own.end, own.fds, own.found = True, ready, end, fds, False
+    try:
+        while True:
+            if own.found or (ready is not None and ready()):
+                return True
+            if end is not None and time.monotonic() >= end:
+                return False
+            other = _next(own)
+            if other is not None:
+                _switch(other)
+            elif not own.found:
+                _sleep_for_all(own)
+    finally:
+        own.waits, own.ready, own.end, own.fds, own.found = kept
+        _inside = before
+
+
+def wait_until(ready, timeout=None):
+    """Waits until `ready()`, at most for `timeout` seconds; whether it came true."""
+    return ready() or wait(ready, None if timeout is None else time.monotonic() + timeout)
+
+
+def wait_ready(poll, timeout=None, fds=None, ready=None):
+    """Waits for descriptors: `poll(seconds)` tells what of `fds` is ready after so long, something false for nothing, None where a
+    signal has ended the wait. `ready()` ends it too."""
     if not busy():
         return poll(timeout)
     end = None if timeout is None else time.monotonic() + timeout
     while True:
         found = poll(0)
-        left = None if end is None else end - time.monotonic()
-        if found or found is None or (left is not None and left <= 0):
+        if found or found is None or (end is not None and time.monotonic() >= end) or (ready is not None and ready()):
             return found
-        if _may_leave() and any(below() for below in _waits):
-            _leave(poll, end)
-        if (job := _next()) is not None:
-            _waits.append(lambda: bool(poll(0)) or (end is not None and time.monotonic() >= end))
-            try:
-                job.run()
-            finally:
-                _waits.pop()
-            continue
-        looks = (_waits and _may_leave()) or any(job.waits() for job in _parked)
-        found = poll(left if not looks else _SLICE if left is None else min(left, _SLICE))
-        if found or found is None or not looks:
-            return found
-
-
-def _nobody_comes(ready):
-    """A thread waits, and nothing runs that could end that: only a signal's handler may."""
-    import signal
-    handled = any(callable(signal.getsignal(number)) for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2))
-    if not handled:
-        raise RuntimeError("deadlock: this waits for another thread, and every one has ended or waits itself "
-                           "(threads here run one after the other, see threading in docs/python.md)")
-    while not ready():
-        _real_sleep(_SLICE)
-
-
-def run_all():
-    """Somebody polls: what has not begun begins."""
-    while _jobs:
-        job = _jobs.popleft()
-        _waits.append(lambda: False)
-        try:
-            job.run()
-        finally:
-            _waits.pop()
-
-
-def _next_alike():
-    """A job that calls what the innermost thread calls, if its pool has a worker for it."""
-    innermost = _stack[-1]
-    if innermost.function is None or len(_stack) >= _DEPTH:
-        return None
-    for job in _jobs:
-        if job.function == innermost.function:
-            if job.pool is not None and sum(other.pool is not None and other.pool[0] is job.pool[0] for other in _stack) >= job.pool[1]:
-                return None
-            _jobs.remove(job)
-            return job
-    return None
-
-
-def _sleep_together(end):
-    """Sleeps till `end`, while jobs like the innermost thread run and sleep on top of it."""
-    while (left := end - time.monotonic()) > 0:
-        job = _next_alike()
-        if job is None:
-            return _real_sleep(left)
-        _waits.append(lambda: False)  # the sleeper is patient: none of its like leaves the stack for it
-        try:
-            job.run()
-        finally:
-            _waits.pop()
+        wait(ready, end, fds)
 
 
 def sleep(seconds, /):
-    global _sleeps
-    if not (_jobs or _stack or _parked) or not seconds > 0:
+    if len(_strands) == 1:
         return _real_sleep(seconds)
-    _sleeps += 1
-    end = time.monotonic() + seconds
-    if _may_leave() and any(below() for below in _waits):
-        _real_sleep(min(seconds, _SLICE))
-        _leave(end=end)
-    if _stack and _jobs and _stack[-1].function is not None:
-        _sleep_together(end)
-    elif _jobs and _sleeps >= _PATIENCE:
-        _sleeps = 0
-        wait_until(lambda: False, seconds)
-    else:
+    _real_sleep(0 if seconds >= 0 else seconds)  # what it says of what is no number of seconds
+    if seconds != seconds:
         _real_sleep(seconds)
+    wait(None, time.monotonic() + seconds) if seconds > 0 else pause()
 
 
-def add(job):
-    _jobs.append(job)
+def pause():
+    """Others have a turn."""
+    global _inside
+    own, before = _current, _inside
+    _inside = True
+    try:
+        if (other := _next(own)) is not None:
+            _switch(other)
+    finally:
+        _inside = before
 
 
-def next_ident():
-    return next(_idents)
+class alone:
+    """No tick changes the thread within."""
 
+    def __enter__(self):
+        global _inside
+        self._before, _inside = _inside, True
 
-def get_ident():
-    return _stack[-1].ident if _stack else _main_ident
-
-
-def count_sleeps_anew():
-    """A thread has just been started: how often another one slept before says nothing of what it waits for."""
-    global _sleeps
-    _sleeps = 0
-
-
-def asked():
-    """The main thread asks whether something is done: what has not begun begins."""
-    if _jobs and not _stack:
-        run_all()
+    def __exit__(self, *_):
+        global _inside
+        _inside = self._before
 
 
 def pending():
     """Whether something is left that has to run before the process ends."""
-    return any(not job.daemon for job in _jobs)
+    return any(not strand.daemon for strand in (*_strands, *_queued) if strand is not _main)
 
 
 def run_pending():
     """At the end of the process: threads that are no daemons run to their end."""
-    while pending():
-        job = _jobs.popleft()
-        if not job.daemon:
-            job.run()
+    wait_until(lambda: not pending())
+
+
+def forget_others():
+    """In a fork: only the thread that was forked goes on."""
+    global _current
+    for strand in (*_strands, *_queued):
+        if strand is not _main and strand.handle is not None:
+            strand.handle._set_done()
+    _strands[:] = [_main]
+    _queued.clear()
+    _current = _main
+
+
+def begin_turn():
+    """A turn of a session begins, with threads of those before it."""
+    if len(_strands) > 1:
+        _tick_again()
+
+
+def install():
+    _signal.signal(TICK, _tick)

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/interpreter_threads.h"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "kernel/host/host_entry.h"
+#include "kernel/kernel.h"
+#include "kernel/time/timer_thread.h"
+#include "wasm/guest_threads.h"
+
+namespace cloche::python {
+namespace {
+
+using kernel::InterpreterSignals;
+using kernel::Task;
+using wasm::Value;
+
+constexpr std::uint32_t magic_bytes = 4;
+// userland/python/threads_patch.py knows how large a stack is.
+constexpr std::uint32_t stack_bytes = 1U << 20;
+constexpr std::uint32_t stack_alignment = 16;
+constexpr std::size_t max_threads = 128;  // beside the main one
+constexpr std::uint32_t max_tick_ms = 10'000;
+constexpr std::string_view start_export = "cloche_thread_start";
+constexpr std::string_view swap_export = "cloche_thread_swap";
+constexpr std::string_view stack_pointer = "__stack_pointer";
+
+class InterpreterThreads final : public kernel::Companion {
+ public:
+  explicit InterpreterThreads(Task& task) : task_(task) {
+    stacks_.push_back(std::make_unique<Stack>());
+    Stack& main = *stacks_.front();
+    main.instance = &task.instance();
+    main.state = Stack::State::live;
+    current_ = &main;
+  }
+  ~InterpreterThreads() override;
+
+  static InterpreterThreads& of(Task& task) {
+    if (task.companion() == nullptr) task.keep(std::make_unique<InterpreterThreads>(task));
+    return static_cast<InterpreterThreads&>(*task.companion());
+  }
+
+  std::optional<wasm::Outcome> failure() override {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
+
+  // The number of a thread that has not begun; 0 where there is no room for one.
+  std::uint32_t begin(wasm::HostCall& host, std::uint32_t argument);
+  void run(wasm::HostCall& host, std::uint32_t number);
+  void yield(wasm::HostCall& host);
+  void end();
+  void tick(const wasm::GuestMemory& memory, std::uint32_t milliseconds, std::uint32_t signal);
+  void rest();
+
+ private:
+  struct Stack {
+    enum class State : std::uint8_t { idle, live };
+
+    std::uint32_t number = 0;
+    std::unique_ptr<wasm::Instance> own;  // null: the main one
+    wasm::Instance* instance = nullptr;
+    std::uint32_t top = 0;  // of its stack, in the guest's memory
+    std::uint32_t argument = 0;
+    std::uint32_t thread_state = 0;  // CPython's, once it is known
+    State state = State::idle;
+    bool ends = false;  // its thread_state goes: nothing is told to it any more
+    bool go = false;
+    std::condition_variable wake;
+  };
+
+  Stack* free_stack(wasm::Instance& instance);
+  Stack* make_stack(wasm::Instance& instance);
+  void serve(Stack& stack) noexcept;
+  bool hand_over(Stack& from, Stack& to);
+  bool come_back(Stack& stack);
+  bool swap(Stack& stack, std::uint32_t thread_state);
+  void hand_to_main();
+  std::optional<InterpreterSignals> words_of(const Stack& stack) const;
+  void told(std::uint64_t arming) noexcept;
+
+  Task& task_;
+  // Guards what follows. Never held while a guest runs or the kernel's lock is taken.
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Stack>> stacks_;  // by number
+  Stack* current_;
+  bool ending_ = false;
+  std::size_t serving_ = 0;
+  std::condition_variable served_;
+  std::optional<wasm::Outcome> failure_;
+
+  std::uint64_t arming_ = 0;  // of the tick that is awaited
+  std::uint32_t tick_signal_ = 0;
+  std::optional<InterpreterSignals> signals_;  // the main thread's
+  std::byte* memory_ = nullptr;
+  std::uint64_t memory_bytes_ = 0;
+};
+
+InterpreterThreads::~InterpreterThreads() {
+  {
+    std::unique_lock lock(mutex_);
+    ending_ = true;
+    ++arming_;
+    for (const auto& stack : stacks_) stack->wake.notify_all();
+    served_.wait(lock, [&] { return serving_ == 0; });
+  }
+  task_.kernel().services().timers.drain(this);
+}
+
+InterpreterThreads::Stack* InterpreterThreads::make_stack(wasm::Instance& instance) {
+  if (stacks_.size() > max_threads || !instance.has_export(stack_pointer)) return nullptr;
+  const wasm::Outcome room = instance.call("host_alloc", {Value::i32(stack_bytes)});
+  if (!room.returned() || room.result.as_u32() == 0) return nullptr;
+  auto stack = std::make_unique<Stack>();
+  stack->number = static_cast<std::uint32_t>(stacks_.size());
+  stack->top = (room.result.as_u32() + stack_bytes) / stack_alignment * stack_alignment;
+  wasm::InstanceOptions options;
+  options.owner = &task_;
+  options.budget = task_.kernel().memory();
+  options.memory_limit_bytes = instance.memory_limit();
+  options.memory_of = &instance;
+  auto made = wasm::Instance::create(instance.linked_module(), options);
+  if (!made) return nullptr;
+  stack->own = *std::move(made);
+  stack->instance = stack->own.get();
+  stack->own->set_epoch_handler(
+      [](wasm::Instance&, void* owner) noexcept { return Task::of(owner).on_epoch(); });
+  Stack* const added = stack.get();
+  {
+    const std::lock_guard lock(mutex_);
+    stacks_.push_back(std::move(stack));
+    ++serving_;
+  }
+  if (task_.kernel().services().threads.run([this, added] { serve(*added); })) return added;
+  const std::lock_guard lock(mutex_);
+  --serving_;
+  stacks_.pop_back();
+  return nullptr;
+}
+
+InterpreterThreads::Stack* InterpreterThreads::free_stack(wasm::Instance& instance) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& stack : stacks_)
+      if (stack->state == Stack::State::idle) return stack.get();
+  }
+  return make_stack(instance);
+}
+
+std::uint32_t InterpreterThreads::begin(wasm::HostCall& host, std::uint32_t argument) {
+  Stack* const stack = free_stack(host.instance());
+  if (stack == nullptr) return 0;
+  const std::lock_guard lock(mutex_);
+  stack->argument = argument;
+  stack->thread_state = 0;
+  stack->ends = false;
+  stack->state = Stack::State::live;
+  return stack->number;
+}
+
+// The body of a host's thread: one thread of the interpreter after the other.
+void InterpreterThreads::serve(Stack& stack) noexcept {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    stack.wake.wait(lock, [&] { return stack.go || ending_; });
+    if (ending_) break;
+    stack.go = false;
+    lock.unlock();
+    wasm::Outcome outcome;
+    outcome.ending = wasm::Ending::exited;
+    if (come_back(stack) && stack.instance->set_global(stack_pointer, Value::i32(stack.top)).ok())
+      outcome = stack.instance->call(start_export, {Value::i32(stack.argument)});
+    lock.lock();
+    if (ending_) break;
+    if (!outcome.returned()) {
+      ending_ = true;
+      if (outcome.ending == wasm::Ending::trapped) failure_ = outcome;
+    }
+    stack.state = Stack::State::idle;
+    lock.unlock();
+    task_.leave_thread();
+    lock.lock();
+    hand_to_main();
+    if (ending_) break;
+  }
+  --serving_;
+  served_.notify_all();
+}
+
+// With the mutex held.
+void InterpreterThreads::hand_to_main() {
+  current_ = stacks_.front().get();
+  current_->go = true;
+  current_->wake.notify_all();
+}
+
+// Makes that thread of CPython's the one that runs, on this stack; 0: none is.
+bool InterpreterThreads::swap(Stack& stack, std::uint32_t thread_state) {
+  const wasm::Outcome outcome = stack.instance->call(swap_export, {Value::i32(thread_state)});
+  if (!outcome.returned()) return false;
+  if (thread_state == 0) {
+    const std::lock_guard lock(mutex_);
+    stack.thread_state = outcome.result.as_u32();
+  }
+  return true;
+}
+
+// `stack` goes on, on this thread of the host. False: the process is to end.
+bool InterpreterThreads::come_back(Stack& stack) {
+  task_.enter_thread();
+  task_.instance().follow_memory();
+  stack.instance->follow_memory();
+  if (stack.own) stack.own->set_memory_limit(task_.instance().memory_limit());
+  std::optional<InterpreterSignals> words;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stack.own) words = words_of(stack);
+  }
+  const std::lock_guard lock(task_.kernel().mutex());
+  if (task_.has_interpreter_signals()) task_.set_stand_in(words);
+  return !task_.unwinding();
+}
+
+// False: the process is to end, and the caller's guest with it.
+bool InterpreterThreads::hand_over(Stack& from, Stack& to) {
+  if (!swap(from, 0)) return false;
+  if (&from != &to) {
+    task_.leave_thread();
+    std::unique_lock lock(mutex_);
+    current_ = &to;
+    to.go = true;
+    to.wake.notify_all();
+    from.wake.wait(lock, [&] { return from.go || ending_; });
+    from.go = false;
+    if (ending_) {
+      lock.unlock();
+      if (!from.own) task_.enter_thread();
+      return false;
+    }
+  }
+  return come_back(from) && (from.thread_state == 0 || swap(from, from.thread_state));
+}
+
+void InterpreterThreads::run(wasm::HostCall& host, std::uint32_t number) {
+  Stack* to = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool there = number < stacks_.size() && stacks_[number]->state == Stack::State::live;
+    to = stacks_[there ? number : 0].get();
+  }
+  if (!hand_over(*current_, *to)) host.unwind();
+}
+
+void InterpreterThreads::yield(wasm::HostCall& host) {
+  Stack* to = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 1; to == nullptr; ++i) {
+      Stack& next = *stacks_[(current_->number + i) % stacks_.size()];
+      if (next.state == Stack::State::live) to = &next;
+    }
+  }
+  if (to != current_) {
+    if (!hand_over(*current_, *to)) host.unwind();
+    return;
+  }
+  // Nobody else is there to end what is waited for; a signal may be.
+  constexpr std::chrono::milliseconds pause{1};
+  (void)kernel::enter_kernel(host, [&](Task& task, const wasm::GuestMemory&) -> Result<void> {
+    return task.block({}, std::chrono::steady_clock::now() + pause);
+  });
+}
+
+void InterpreterThreads::end() {
+  std::optional<InterpreterSignals> words;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!current_->own) return;
+    current_->ends = true;
+    words = words_of(*current_);
+  }
+  const std::lock_guard lock(task_.kernel().mutex());
+  if (task_.has_interpreter_signals()) task_.set_stand_in(words);
+}
+
+// Where a thread is told of a tick; the main one in place of one that ends. With the mutex held.
+std::optional<InterpreterSignals> InterpreterThreads::words_of(const Stack& stack) const {
+  const Stack& main = *stacks_.front();
+  if (!signals_) return std::nullopt;
+  InterpreterSignals own = *signals_;
+  if (stack.thread_state != 0 && main.thread_state != 0 && !stack.ends)
+    own.breaker += stack.thread_state - main.thread_state;
+  own.first += tick_signal_ * own.stride;
+  return own;
+}
+
+void InterpreterThreads::tick(const wasm::GuestMemory& memory, std::uint32_t milliseconds,
+                              std::uint32_t signal) {
+  kernel::TimerThread& timers = task_.kernel().services().timers;
+  std::uint64_t arming = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    arming = ++arming_;
+    tick_signal_ = signal;
+    signals_ = task_.interpreter_signals();
+    memory_ = memory.base();
+    memory_bytes_ = memory.size();
+  }
+  if (milliseconds == 0 || milliseconds > max_tick_ms) return;
+  try {
+    timers.add(std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds), this,
+               [this, arming] { told(arming); });
+  } catch (const std::exception&) {
+    // No thread or no memory for it: the interpreter's threads go on where they wait.
+  }
+}
+
+// On the timers' thread, while the guest runs: it may lose what is set here, but not the other way
+// around.
+void InterpreterThreads::told(std::uint64_t arming) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (arming != arming_) return;
+  const auto words = words_of(*current_);
+  if (!words) return;
+  for (const std::uint32_t at : {words->any, words->first, words->breaker}) {
+    if (at % sizeof(std::uint32_t) != 0 ||
+        at + std::uint64_t{sizeof(std::uint32_t)} > memory_bytes_)
+      return;
+  }
+  const auto word = [&](std::uint32_t at) {
+    return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(memory_ + at));
+  };
+  word(words->first).store(1);
+  word(words->any).store(1);
+  word(words->breaker).fetch_or(words->breaker_bits);
+}
+
+void InterpreterThreads::rest() {
+  const std::lock_guard lock(mutex_);
+  ++arming_;
+}
+
+}  // namespace
+
+Result<void> begin_thread(wasm::HostCall& host, std::uint32_t request) {
+  const std::uint32_t place = request + magic_bytes;
+  CLOCHE_ASSIGN(const auto argument, host.memory().read<std::uint32_t>(place));
+  const std::uint32_t number = InterpreterThreads::of(host.owner<Task>()).begin(host, argument);
+  return host.memory().write(place, number);
+}
+
+Result<void> run_thread(wasm::HostCall& host, std::uint32_t request) {
+  CLOCHE_ASSIGN(const auto number, host.memory().read<std::uint32_t>(request + magic_bytes));
+  InterpreterThreads::of(host.owner<Task>()).run(host, number);
+  return {};
+}
+
+Result<void> yield_thread(wasm::HostCall& host) {
+  InterpreterThreads::of(host.owner<Task>()).yield(host);
+  return {};
+}
+
+Result<void> end_thread(wasm::HostCall& host) {
+  InterpreterThreads::of(host.owner<Task>()).end();
+  return {};
+}
+
+Result<void> tick(wasm::HostCall& host, std::uint32_t request) {
+  using Words = std::array<std::uint32_t, 2>;
+  CLOCHE_ASSIGN(const auto words, host.memory().read<Words>(request + magic_bytes));
+  constexpr std::uint32_t highest_signal = 64;
+  if (words[1] > highest_signal) return Errno::inval;
+  InterpreterThreads::of(host.owner<Task>()).tick(host.memory(), words[0], words[1]);
+  return {};
+}
+
+void rest(kernel::Task& task) {
+  if (task.companion() != nullptr) InterpreterThreads::of(task).rest();
+}
+
+}  // namespace cloche::python

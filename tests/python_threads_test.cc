@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads of python3, each with a stack of its own: what ends them, and what a session keeps of them.
+#include <gmock/gmock.h>
+
+#include "python_session_testing.h"
+
+namespace cloche::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Threads that never end by themselves: one computes, one sleeps, one waits for a lock.
+constexpr std::string_view busy_threads = R"(
+import os, sys, threading, time
+def compute():
+    while True: pass
+def sleep():
+    while True: time.sleep(0.01)
+lock = threading.Lock(); lock.acquire()
+for f in (compute, sleep, lock.acquire): threading.Thread(target=f).start()
+)";
+
+RunResult run(Sandbox& sandbox, std::string_view program) {
+  return sandbox.run({.argv = {"python3", "-c", std::string(busy_threads) + std::string(program)}});
+}
+
+TEST(PythonThreadsEnd, WithTheirProcess) {
+  const auto sandbox = make_sandbox();
+  EXPECT_EQ(run(*sandbox, "os._exit(7)").exit_code, 7);
+  EXPECT_EQ(
+      run(*sandbox, "threading.Thread(target=os._exit, args=(8,)).start(); compute()").exit_code,
+      8);
+  const RunResult replaced =
+      run(*sandbox,
+          "threading.Thread(target=os.execv, args=('/bin/sh', ['sh', '-c', 'echo $0; exit 9'"
+          "])).start(); lock.acquire()");
+  EXPECT_EQ(replaced.stdout_data, "sh\n") << replaced.stderr_data;
+  EXPECT_EQ(replaced.exit_code, 9);
+  EXPECT_EQ(run(*sandbox, "os.kill(os.getpid(), 9)").exit_code, 128 + 9);
+}
+
+TEST(PythonThreadsEnd, AtATimeLimit) {
+  const auto sandbox = make_sandbox();
+  RunOptions options{.argv = {"python3", "-c", std::string(busy_threads) + "compute()"}};
+  options.timeout = std::chrono::seconds(2);
+  EXPECT_EQ(sandbox->run(options).status, RunStatus::timed_out);
+  EXPECT_EQ(sandbox->run({.argv = {"python3", "-c", "print(1)"}}).stdout_data, "1\n");
+}
+
+TEST(PythonThreadsEnd, WithATrapInOneOfThem) {
+  const auto sandbox = make_sandbox();
+  // Freeing it takes the machine's stack.
+  const RunResult result = run(*sandbox,
+                               "def deep():\n"
+                               "    x = []\n"
+                               "    for _ in range(1000000): x = [x]\n"
+                               "threading.Thread(target=deep).start()\n"
+                               "compute()");
+  EXPECT_EQ(result.exit_code, 128 + 11);
+  EXPECT_THAT(result.reason, HasSubstr("stack"));
+}
+
+TEST(PythonThreads, GoOnInALaterTurnOfASession) {
+  PythonSession session = new_session();
+  (void)printed(session,
+                "import threading, time\n"
+                "ticks, stop = [], threading.Event()\n"
+                "def tick():\n    while not stop.wait(0.001): ticks.append(1)\n"
+                "thread = threading.Thread(target=tick); thread.start()");
+  EXPECT_EQ(value_of(session,
+                     "n = len(ticks)\n"
+                     "while len(ticks) < n + 5: pass\n"
+                     "stop.set(); thread.join(); thread.is_alive()"),
+            "False");
+}
+
+TEST(PythonThreads, AForkOfASessionHasTheMainOneOnly) {
+  PythonSession session = new_session();
+  (void)printed(session,
+                "import threading\n"
+                "stop = threading.Event()\n"
+                "thread = threading.Thread(target=stop.wait); thread.start()");
+  auto fork = session.fork();
+  ASSERT_TRUE(fork);
+  EXPECT_EQ(value_of(*fork, "thread.is_alive()"), "False");
+  EXPECT_EQ(value_of(*fork, "t = threading.Thread(target=len, args=([],)); t.start(); t.join(); 1"),
+            "1");
+  EXPECT_EQ(value_of(session, "thread.is_alive()"), "True");
+  EXPECT_EQ(value_of(session, "stop.set(); thread.join(); thread.is_alive()"), "False");
+}
+
+}  // namespace
+}  // namespace cloche::testing
