@@ -84,7 +84,9 @@ class InterpreterThreads final : public kernel::Companion {
   bool swap(Stack& stack, std::uint32_t thread_state);
   void hand_to_main();
   std::optional<InterpreterSignals> words_of(const Stack& stack) const;
-  void told(std::uint64_t arming) noexcept;
+  void tell_later(std::uint64_t arming, std::chrono::milliseconds delay);
+  void told(std::uint64_t arming, std::chrono::milliseconds delay) noexcept;
+  void tell(const Stack& stack) noexcept;
 
   Task& task_;
   // Guards what follows. Never held while a guest runs or the kernel's lock is taken.
@@ -97,6 +99,7 @@ class InterpreterThreads final : public kernel::Companion {
   std::optional<wasm::Outcome> failure_;
 
   std::uint64_t arming_ = 0;  // of the tick that is awaited
+  bool told_ = false;         // that tick, and the next one is not asked for yet
   std::uint32_t tick_signal_ = 0;
   std::optional<InterpreterSignals> signals_;  // the main thread's
   std::byte* memory_ = nullptr;
@@ -222,6 +225,7 @@ bool InterpreterThreads::come_back(Stack& stack) {
   {
     const std::lock_guard lock(mutex_);
     if (stack.own) words = words_of(stack);
+    if (told_) tell(stack);  // the one that was told may not go on soon
   }
   const std::lock_guard lock(task_.kernel().mutex());
   if (task_.has_interpreter_signals()) task_.set_stand_in(words);
@@ -303,31 +307,44 @@ std::optional<InterpreterSignals> InterpreterThreads::words_of(const Stack& stac
 
 void InterpreterThreads::tick(const wasm::GuestMemory& memory, std::uint32_t milliseconds,
                               std::uint32_t signal) {
-  kernel::TimerThread& timers = task_.kernel().services().timers;
   std::uint64_t arming = 0;
   {
     const std::lock_guard lock(mutex_);
     arming = ++arming_;
+    told_ = false;
     tick_signal_ = signal;
     signals_ = task_.interpreter_signals();
     memory_ = memory.base();
     memory_bytes_ = memory.size();
   }
   if (milliseconds == 0 || milliseconds > max_tick_ms) return;
+  tell_later(arming, std::chrono::milliseconds(milliseconds));
+}
+
+void InterpreterThreads::tell_later(std::uint64_t arming, std::chrono::milliseconds delay) {
   try {
-    timers.add(std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds), this,
-               [this, arming] { told(arming); });
+    task_.kernel().services().timers.add(std::chrono::steady_clock::now() + delay, this,
+                                         [this, arming, delay] { told(arming, delay); });
   } catch (const std::exception&) {
     // No thread or no memory for it: the interpreter's threads go on where they wait.
   }
 }
 
-// On the timers' thread, while the guest runs: it may lose what is set here, but not the other way
-// around.
-void InterpreterThreads::told(std::uint64_t arming) noexcept {
+// On the timers' thread. What is told may be lost, so it is told again until the interpreter has
+// asked for the next tick; ever later, for it may sleep.
+void InterpreterThreads::told(std::uint64_t arming, std::chrono::milliseconds delay) noexcept {
+  constexpr std::chrono::milliseconds longest_delay{5'000};
   const std::lock_guard lock(mutex_);
   if (arming != arming_) return;
-  const auto words = words_of(*current_);
+  told_ = true;
+  tell(*current_);
+  if (delay < longest_delay) tell_later(arming, 2 * delay);
+}
+
+// While the guest runs: it may lose what is set here, but not the other way around. With the mutex
+// held.
+void InterpreterThreads::tell(const Stack& stack) noexcept {
+  const auto words = words_of(stack);
   if (!words) return;
   for (const std::uint32_t at : {words->any, words->first, words->breaker}) {
     if (at % sizeof(std::uint32_t) != 0 ||
@@ -345,6 +362,7 @@ void InterpreterThreads::told(std::uint64_t arming) noexcept {
 void InterpreterThreads::rest() {
   const std::lock_guard lock(mutex_);
   ++arming_;
+  told_ = false;
 }
 
 }  // namespace
