@@ -2,6 +2,10 @@
 #include "python/boot_images.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <system_error>
 
 #include "base/host_error.h"
 #include "base/result.h"
@@ -37,25 +41,89 @@ std::string Preload::key() const {
   return key;
 }
 
+BootImages::~BootImages() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    wanted_.clear();
+    if (stoppable_ != nullptr) stoppable_->kill_job(0);
+  }
+  if (maker_.joinable()) maker_.join();
+}
+
 Result<std::shared_ptr<BootImage>, Error> BootImages::get(kernel::ProgramTag tag,
                                                           const Preload& preload, Making making) {
-  const std::lock_guard lock(mutex_);
   const std::string key = preload.key();
-  if (const auto it = images_.find(key); it != images_.end()) return it->second;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const auto [it, is_new] = images_.try_emplace(key);
+    if (is_new) break;
+    if (it->second.image) return it->second.image;
+    if (making == Making::only_the_common_one && !preload.empty())
+      return std::shared_ptr<BootImage>();
+    changed_.wait(lock);
+  }
+  lock.unlock();
+  Result<Memory, Error> memory = load_or_build(tag, preload, making);
+  lock.lock();
+  std::shared_ptr<BootImage> image;
+  if (memory && *memory) {
+    image = std::make_shared<BootImage>();
+    image->memory = *std::move(memory);
+    images_[key].image = image;
+  } else {
+    images_.erase(key);
+  }
+  changed_.notify_all();
+  if (!memory) return memory.error();
+  return image;
+}
+
+Result<BootImages::Memory, Error> BootImages::load_or_build(kernel::ProgramTag tag,
+                                                            const Preload& preload, Making making) {
   const auto program = services_.programs.load(tag);
   if (!program) return HostError("its WebAssembly file is absent or damaged", program.error());
   const wasm::Module& module = (*program)->module->module();
   Memory memory = load(module, preload);
-  if (!memory) {
-    if (making == Making::only_the_common_one && !preload.empty())
-      return std::shared_ptr<BootImage>();
-    CLOCHE_ASSIGN(memory, build(preload));
-    keep(module, preload, memory);
+  if (memory || (making == Making::only_the_common_one && !preload.empty())) return memory;
+  CLOCHE_ASSIGN(memory, build(preload));
+  keep(module, preload, memory);
+  return memory;
+}
+
+void BootImages::make_behind(kernel::ProgramTag tag, const Preload& preload) {
+  const std::string key = preload.key();
+  const std::lock_guard lock(mutex_);
+  const bool known = images_.contains(key) || std::ranges::any_of(wanted_, [&](const Wanted& one) {
+                       return one.preload.key() == key;
+                     });
+  if (known || stopping_ || wanted_.size() >= max_wanted) return;
+  wanted_.push_back({tag, preload});
+  if (maker_runs_) return;
+  if (maker_.joinable()) maker_.join();  // it is past its last use of the lock
+  try {
+    maker_ = std::thread([this] { make_wanted(); });
+    maker_runs_ = true;
+  } catch (const std::system_error&) {
+    wanted_.clear();  // a matter of speed only
   }
-  auto image = std::make_shared<BootImage>();
-  image->memory = std::move(memory);
-  images_[key] = image;
-  return image;
+}
+
+// The maker's thread: it ends when nothing more is wanted.
+void BootImages::make_wanted() noexcept {
+  constexpr int low = 15;
+  (void)setpriority(PRIO_PROCESS, 0, low);
+  std::unique_lock lock(mutex_);
+  while (!wanted_.empty()) {
+    const Wanted wanted = std::move(wanted_.front());
+    wanted_.pop_front();
+    lock.unlock();
+    // Programs that start meanwhile want the common one first.
+    (void)get(wanted.tag, {}, Making::all);
+    (void)get(wanted.tag, wanted.preload, Making::all);
+    lock.lock();
+  }
+  maker_runs_ = false;
 }
 
 std::filesystem::path BootImages::file(const wasm::Module& module, const Preload& preload) const {
@@ -105,6 +173,7 @@ Result<BootImages::Memory, Error> BootImages::build(const Preload& preload) {
     if (!options_.install) return HostError("its packages cannot be installed", Errno::nosys);
     CLOCHE_TRY(options_.install(*root, preload.packages));
   }
+  const std::lock_guard one_at_a_time(building_);
   kernel::Kernel builder(services_, std::make_unique<vfs::Namespace>(root), {});
   builder_ = &builder;
   build_code_ = fmt::format(image_code, preload.modules);
@@ -113,9 +182,18 @@ Result<BootImages::Memory, Error> BootImages::build(const Preload& preload) {
   request.argv = {"python3"};
   const auto words = std::make_shared<MessageFile>();
   for (const std::int32_t fd : {0, 1, 2}) request.files[fd] = words;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return HostError("this is the end", Errno::intr);
+    stoppable_ = &builder;
+  }
   const auto process = builder.spawn(request);
   std::optional<kernel::WaitStatus> status;
   if (process) status = builder.wait_for(*process, std::nullopt);
+  {
+    const std::lock_guard lock(mutex_);
+    stoppable_ = nullptr;
+  }
   builder_ = nullptr;
   Memory memory = std::move(built_);
   built_ = nullptr;

@@ -6,16 +6,21 @@
 // sandbox can touch it. It is kept in the cache folder under a name made of the module's digest,
 // the library's and what else was imported.
 //
-// Thread-safe. Lives as long as the kernels that run Python.
+// One image is made at a time, and each set of packages by one maker, whoever asks meanwhile.
+//
+// Thread-safe. Lives as long as the kernels that run Python; its end stops what is being made.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kernel/kernel.h"
@@ -56,6 +61,9 @@ class BootImages {
 
   BootImages(kernel::KernelServices services, Options options)
       : services_(services), options_(std::move(options)) {}
+  ~BootImages();
+  BootImages(const BootImages&) = delete;
+  BootImages& operator=(const BootImages&) = delete;
 
   // The finished base layer, in which images are made. Before the first process starts.
   void set_base(vfs::Frozen base) { base_ = std::move(base); }
@@ -65,9 +73,13 @@ class BootImages {
     all,
   };
   // From memory, from disk, or made now (some tenths of a second and more, after the compiler's
-  // minute). Null where it is not there and was not to be made. Not with a kernel's lock held.
+  // minute). Null where it is not there yet and was not to be made. Not with a kernel's lock held.
   Result<std::shared_ptr<BootImage>, Error> get(kernel::ProgramTag tag, const Preload& preload,
                                                 Making making);
+  // Has it made behind the caller's back, at a low priority, where it is not there yet. Of more than
+  // max_wanted sets that wait for that, later ones are left out; their programs import from files.
+  static constexpr std::size_t max_wanted = 32;
+  void make_behind(kernel::ProgramTag tag, const Preload& preload);
 
   // Whether this is the kernel in which an image is being made; then run() makes it.
   bool is_builder(const kernel::Kernel& kernel) const noexcept { return &kernel == builder_; }
@@ -75,6 +87,16 @@ class BootImages {
 
  private:
   using Memory = std::shared_ptr<const wasm::MemoryImage>;
+  struct Entry {
+    std::shared_ptr<BootImage> image;  // null: it is being made
+  };
+  struct Wanted {
+    kernel::ProgramTag tag;
+    Preload preload;
+  };
+  Result<Memory, Error> load_or_build(kernel::ProgramTag tag, const Preload& preload,
+                                      Making making);
+  void make_wanted() noexcept;
   Memory load(const wasm::Module& module, const Preload& preload) const;
   Result<Memory, Error> build(const Preload& preload);
   void keep(const wasm::Module& module, const Preload& preload, Memory& memory) const;
@@ -84,8 +106,16 @@ class BootImages {
   Options options_;
   vfs::Frozen base_;
 
-  std::mutex mutex_;  // held while an image is made, so that concurrent first starts wait for one
-  std::map<std::string, std::shared_ptr<BootImage>> images_;  // by Preload::key
+  std::mutex mutex_;  // of the maps and the maker; never held while an image is made
+  std::condition_variable changed_;
+  std::map<std::string, Entry> images_;  // by Preload::key
+  std::deque<Wanted> wanted_;
+  std::thread maker_;
+  bool maker_runs_ = false;
+  bool stopping_ = false;
+  kernel::Kernel* stoppable_ = nullptr;  // the builder, while it may be stopped
+
+  std::mutex building_;  // held while an image is made; guards what follows
   std::atomic<const kernel::Kernel*> builder_{nullptr};
   std::string build_code_;  // what the builder runs
   Memory built_;            // by its task, for who waits for its end

@@ -55,6 +55,8 @@ class PythonRuntime {
   Result<std::shared_ptr<BootImage>, Error> boot_image_for(kernel::Kernel& kernel);
   // Makes the image that is not there yet; takes its time once per machine. No kernel's lock held.
   Result<void, Error> prepare(const Preload& preload);
+  // The same behind the caller's back. See BootImages::make_behind.
+  void prepare_behind(const Preload& preload) { images_.make_behind(tag_, preload); }
 
   // Images of the user's. `open_image` throws as OwnImages::open does.
   OwnImages& own_images() noexcept { return own_images_; }
