@@ -98,6 +98,10 @@ wheel: all ## build the Python wheels: build/dist/cloche*.whl, which need nothin
 	@[ "$(CODE)" = none ] || packaging/machine_code $(build)
 	@CLOCHE_BUILD=$(build) CLOCHE_CODE=$(CODE) python3 sdk/python/wheel_backend.py $(build)/dist
 
+.PHONY: sdk-docs
+sdk-docs: ## make the pages of the Python package from its docstrings: build/sdk-docs
+	@scripts/sdk_docs $(build)
+
 # Into $(build)/aarch64, with Debian's compiler and libraries for it; what was made is tried under qemu.
 .PHONY: aarch64
 aarch64: all ## compile the program for aarch64, and try it under an emulator

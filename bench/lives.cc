@@ -5,11 +5,11 @@
 #include <sys/resource.h>
 
 #include <atomic>
-#include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "cloche/engine.h"
+#include "must.h"
 #include "table.h"
 
 namespace cloche::bench {
@@ -25,13 +25,6 @@ double cpu_ms() {
     return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3;
   };
   return ms(usage.ru_utime) + ms(usage.ru_stime);
-}
-
-void must(const RunResult& result, std::string_view output) {
-  if (result.stdout_data != output) {
-    throw std::runtime_error(
-        fmt::format("a measured command went wrong: {} {}", result.reason, result.stderr_data));
-  }
 }
 
 // Per second, and the CPU time of each, which a busy machine disturbs less.

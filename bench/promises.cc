@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "cloche/engine.h"
+#include "must.h"
 #include "session_rows.h"
 #include "shell_rows.h"
 #include "table.h"
@@ -19,13 +20,6 @@ namespace cloche::bench {
 namespace {
 
 using std::chrono::milliseconds;
-
-void must(const RunResult& result, std::string_view output) {
-  if (result.stdout_data != output) {
-    throw std::runtime_error(
-        fmt::format("a measured command went wrong: {} {}", result.reason, result.stderr_data));
-  }
-}
 
 // Private memory of this process, KiB: what is not shared with any other mapping.
 std::uint64_t private_kib() {

@@ -26,10 +26,12 @@
 #include "kernel/host/host_entry.h"
 #include "kernel/kernel.h"
 #include "kernel/linux/dispatch.h"
+#include "kernel/process/spawn_request.h"
 #include "kernel/time/timer_thread.h"
 #include "kernel/wasi/register.h"
 #include "vfs/base_builder.h"
 #include "vfs/memfs.h"
+#include "wasm/guest_threads.h"
 #include "wasm/native.h"
 
 namespace cloche::fuzz {

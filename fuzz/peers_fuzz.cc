@@ -14,8 +14,8 @@
 #include "base/units.h"
 #include "cluster/address.h"
 #include "cluster/ask.h"
-#include "cluster/figures_sum.h"
 #include "cluster/hop.h"
+#include "cluster/metrics_sum.h"
 #include "cluster/peer_table.h"
 #include "cluster/router.h"
 #include "cluster/session_pages.h"
@@ -56,12 +56,12 @@ void read_page(std::string_view input) {
   CLOCHE_CHECK(again && again->sessions.size() <= 10);
 }
 
-void add_figures(std::string_view input) {
-  cluster::FiguresSum sum;
+void add_metrics(std::string_view input) {
+  cluster::MetricsSum sum;
   const std::string page = sum.page(input, {{1, std::string(input)}});
   sum.worker_ended(1);
-  const std::string alone = cluster::FiguresSum().page(page, {});
-  CLOCHE_CHECK(cluster::FiguresSum().page(alone, {}) == alone);
+  const std::string alone = cluster::MetricsSum().page(page, {});
+  CLOCHE_CHECK(cluster::MetricsSum().page(alone, {}) == alone);
 }
 
 // A request as it is passed on has one head, whatever a client's fields say.
@@ -95,7 +95,7 @@ void read_frames(std::string_view input) {
 }
 
 constexpr std::array readers{read_answer, read_places, read_report, read_page,
-                             add_figures, pass_on,     read_frames};
+                             add_metrics, pass_on,     read_frames};
 
 }  // namespace
 

@@ -22,14 +22,30 @@ namespace {
 
 using namespace cloche;
 
-const std::filesystem::path& folder() {
-  static const std::filesystem::path path = [] {
+class Folder {
+ public:
+  Folder() {
     std::string name = std::filesystem::temp_directory_path() / "cloche-fuzz-XXXXXX";
     CLOCHE_CHECK(::mkdtemp(name.data()) != nullptr);
-    (void)std::atexit([] { std::filesystem::remove_all(folder()); });
-    return std::filesystem::path(name);
-  }();
-  return path;
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Goes when the process ends.
+const std::filesystem::path& folder() {
+  static const Folder folder;
+  return folder.path();
 }
 
 std::filesystem::path put(const char* name, std::string_view content) {

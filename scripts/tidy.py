@@ -5,7 +5,7 @@
     scripts/tidy.py [--fix] [--jobs N] [--build FOLDER] [RULE...]
 
 Without RULE all of them run. Each prints FILE:LINE: what is wrong; the exit status is 1 when any did.
---fix lets the rule `format` rewrite files. The rule `clang-tidy` wants a configured build FOLDER
+--fix lets the rules `format` and `columns` rewrite files. The rule `clang-tidy` wants a configured build FOLDER
 (build) and remembers there which files were found clean.
 """
 import argparse
@@ -71,6 +71,68 @@ def rule_format(options):
     yield from (f"{name}:1: is not laid out by .clang-format (make format)" for name in wrong)
     if done.returncode and not wrong:
         yield done.stderr.strip()
+
+
+COLUMNS = 100
+PROSE_BEGINS = re.compile(r"(\s*)((?:[-*+]|\d+\.)\s+)?(?=\S)")
+WORD = re.compile(r"(?:`[^`]*`|\S)+")  # what `stands so` is not broken
+COMMENT_BEGINS = re.compile(r"(\s*// )(?!SPDX-|[-*] |\d+\. )(?=\S)")
+
+
+def wrapped(first: str, rest: str, words: list[str]) -> list[str]:
+    """The words in lines that fit; none begins with what markdown takes for a mark."""
+    made = [first + words[0]]
+    for word in words[1:]:
+        fits = len(made[-1]) + 1 + len(word) <= COLUMNS
+        if fits or re.match(r"[-*+#>|]|\d+\.$", word):
+            made[-1] += " " + word
+        else:
+            made.append(rest + word)
+    return made
+
+
+def laid_out(name: str) -> list[str]:
+    """The lines of a page or a header, paragraphs with a line that is too long laid out anew."""
+    old = text(name).split("\n")
+    is_page = name.endswith(".md")
+    made: list[str] = []
+    fenced = False
+    at = 0
+    while at < len(old):
+        line = old[at]
+        at += 1
+        if is_page and line.lstrip().startswith("```"):
+            fenced = not fenced
+        begins = (PROSE_BEGINS if is_page else COMMENT_BEGINS).match(line)
+        if fenced or not begins or (is_page and re.match(r"\s*([|#<>]|```)", line)):
+            made.append(line)
+            continue
+        first = begins[0]
+        rest = " " * len(first) if is_page else first
+        block = [line[len(first):]]
+        while at < len(old) and old[at].startswith(rest) and re.match(
+                r"(?![-*+|#<>]\s?|\d+\.\s|```)\S", old[at][len(rest):]):
+            block.append(old[at][len(rest):])
+            at += 1
+        lines_before = old[at - len(block):at]
+        if all(len(one) <= COLUMNS for one in lines_before):
+            made += lines_before
+        else:
+            made += wrapped(first, rest, WORD.findall(" ".join(block)))
+    return made
+
+
+def rule_columns(options):
+    """Pages, and the comments of headers, have lines of at most 100 columns where a word does not need more."""
+    pages = [f for f in with_suffix(".md") if "/" not in f or f.startswith("docs/")]
+    for name in pages + [f for f in with_suffix(".h") if not f.startswith("userland/")]:
+        made = laid_out(name)
+        if made == text(name).split("\n") or "CLOCHE_WRITE_DOCS" in text(name):
+            continue
+        if options.fix:
+            (ROOT / name).write_text("\n".join(made), encoding="utf-8")
+        else:
+            yield f"{name}:1: has lines of more than {COLUMNS} columns (scripts/tidy.py --fix columns)"
 
 
 def rule_sizes(_):

@@ -1,43 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program itself: what it does with what it is given that is wrong, and where its output cannot
 // go.
+#include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 
-#include "sandbox_testing.h"
+#include "program_testing.h"
 
 namespace cloche::testing {
 namespace {
-
-constexpr const char* program = CLOCHE_BINARY_DIR "/bin/cloche";
-
-struct Ended {
-  int status = 0;
-  std::string said;  // on both streams, but what the command line sends elsewhere
-};
-
-// A command line of this machine's bash, in which $CLOCHE is the program.
-Ended bash(const std::string& line) {
-  ::setenv("CLOCHE", program, 1);
-  ::setenv("LINE", line.c_str(), 1);
-  std::FILE* pipe = ::popen("exec bash -c \"$LINE\" 2>&1", "r");
-  if (pipe == nullptr) return {-1, "popen failed"};
-  Ended ended;
-  std::array<char, 4096> buffer;
-  for (std::size_t got = 0; (got = std::fread(buffer.data(), 1, buffer.size(), pipe)) != 0;)
-    ended.said.append(buffer.data(), got);
-  const int status = ::pclose(pipe);
-  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ended;
-}
 
 Ended cloche(const std::string& line) { return bash("$CLOCHE " + line); }
 

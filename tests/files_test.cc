@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of a sandbox from the host's side, mounts, and forks.
+#include <array>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 
+#include "cloche/folder_watch.h"
 #include "sandbox_testing.h"
 
 namespace cloche::testing {
@@ -52,6 +55,58 @@ TEST(Files, PartsOfAFileAndSingleFolders) {
   EXPECT_EQ(files.make_directory("d").error(), Errno::exist);
   EXPECT_EQ(files.make_directory("f").error(), Errno::exist);
   EXPECT_EQ(files.make_directory("x/y").error(), Errno::noent);
+}
+
+// What has changed, one line each.
+std::string changes_of(FolderWatch& watch) {
+  static constexpr std::array words{"created", "written", "removed", "renamed", "attributes"};
+  const std::vector<FileChange> changes = *watch.take();
+  std::string text;
+  for (const FileChange& change : changes)
+    text += words[static_cast<std::size_t>(change.kind)] + (" " + change.path) + "\n";
+  return text;
+}
+
+TEST(Files, AWatchSeesWhatProgramsAndTheHostDo) {
+  const auto sandbox = make_sandbox();
+  Files& files = sandbox->files();
+  ASSERT_TRUE(files.make_directories("dir/sub"));
+  std::atomic<int> told = 0;
+  const auto tree = *files.watch("dir", WatchDepth::tree, [&] { ++told; });
+  const auto folder = *files.watch("dir", WatchDepth::folder, nullptr);
+  EXPECT_EQ(sandbox
+                ->run({.script = "cd dir; echo a > f; chmod 600 f; mv f g; rm g; echo b > sub/h; "
+                                 "mkdir new; touch new/i; mv new/i sub"})
+                .exit_code,
+            0);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(changes_of(*folder),
+            "created f\nwritten f\nattributes f\nrenamed f\ncreated g\nremoved g\ncreated new\n");
+  EXPECT_EQ(changes_of(*tree),
+            "created f\nwritten f\nattributes f\nrenamed f\ncreated g\nremoved g\n"
+            "created sub/h\nwritten sub/h\ncreated new\ncreated new/i\nattributes new/i\n"
+            "renamed new/i\ncreated sub/i\n");
+  ASSERT_TRUE(files.remove_all("dir"));
+  EXPECT_EQ(told, 2);
+  EXPECT_TRUE(tree->is_over());
+  EXPECT_TRUE(changes_of(*tree).ends_with("removed .\n"));
+}
+
+TEST(Files, WhatMayNotBeReadOrDoesNotTellIsNotWatched) {
+  const HostFolder host;
+  SandboxOptions options;
+  options.mounts.push_back({host.path(), "/host", Mount::Access::read_write});
+  const auto sandbox = make_sandbox(options);
+  const auto error_of = [&](const char* path) {
+    return sandbox->files().watch(path, WatchDepth::tree, nullptr).error();
+  };
+  EXPECT_EQ(error_of("nonesuch"), Errno::noent);
+  EXPECT_EQ(error_of("/etc/passwd"), Errno::notdir);
+  ASSERT_TRUE(sandbox->files().make_directory("shut"));
+  ASSERT_TRUE(sandbox->files().change_mode("shut", 0));
+  EXPECT_EQ(error_of("shut"), Errno::acces);
+  EXPECT_EQ(error_of("/proc"), Errno::notsup);
+  EXPECT_EQ(error_of("/host"), Errno::notsup);
 }
 
 TEST(Files, ListGlobAndRemove) {

@@ -51,7 +51,7 @@ TEST(Pip, SaysWhatThereIs) {
   const auto sandbox = make_sandbox({.packages = {"six"}});
   const RunResult unknown = run(*sandbox, "pip install nonesuch");
   EXPECT_EQ(unknown.exit_code, 1);
-  EXPECT_THAT(unknown.stderr_data, HasSubstr("\nPackage not found. Available: attrs, "));
+  EXPECT_THAT(unknown.stderr_data, HasSubstr("\nPackage not found. Available: altair, "));
   const std::string list = run(*sandbox, "pip list").stdout_data;
   EXPECT_THAT(list, StartsWith("Package Version\n"));
   EXPECT_THAT(list, HasSubstr("\nsix     1."));
@@ -163,7 +163,7 @@ TEST(Packages, AreGivenAtCreation) {
     (void)make_sandbox({.packages = {"nonesuch"}});
     FAIL() << "an unknown package was accepted";
   } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), StartsWith("Package not found. Available: attrs, "));
+    EXPECT_THAT(error.what(), StartsWith("Package not found. Available: altair, "));
   }
 }
 

@@ -29,7 +29,7 @@ Result<void, Error> unpack(Sandbox& sandbox, std::string_view folder, std::strin
 Result<std::string, Error> export_state(Sandbox& sandbox, std::uint64_t limit_bytes);
 // A new sandbox with that state, under `options`. EINVAL for bytes that are none or that have
 // changed since (they are covered by a SHA-256); ENOSPC for more files than the options allow.
-// ENOENT for a package that this engine has not. States of the release before are read too.
+// ENOENT for a package that this engine lacks. States of the release before are read too.
 Result<std::unique_ptr<Sandbox>, Error> import_state(Engine& engine, const SandboxOptions& options,
                                                      std::string_view state);
 Result<std::unique_ptr<Sandbox>, Error> import_state(Engine& engine, const SandboxOptions& options,

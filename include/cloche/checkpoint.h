@@ -64,7 +64,7 @@ class StateReader {
   // the source's error. After an error the reader is of no more use.
   Result<void, Error> read(const ByteSource& source);
 
-  // A sandbox as it was, under the reader's options. Packages that this engine has not any more are
+  // A sandbox as it was, under the reader's options. Packages that this engine no longer has are
   // left out.
   Result<std::unique_ptr<Sandbox>, Error> make(Engine& engine);
   const std::vector<std::string>& missing_packages() const;

@@ -24,6 +24,13 @@ class EngineState;
 class NativeParts;
 }  // namespace sandbox
 
+// When the interpreter is made ready for a set of packages that this machine has not seen: some
+// seconds of work, once. Until then its programs import them from files.
+enum class PackageImages : std::uint8_t {
+  behind,  // after `create` has answered, at a low priority; the engine's end stops it
+  first,   // before `create` answers: for a process that makes one sandbox and ends
+};
+
 struct EngineOptions {
   // The guests' system (a folder with manifest.json). Empty: $CLOCHE_ROOTFS, the one beside the
   // program, or the installed one.
@@ -41,6 +48,7 @@ struct EngineOptions {
   // next sandbox finds them; 0: they are not kept. Absent: $CLOCHE_WHEEL_CACHE, a number of MiB, or
   // 1 GiB.
   std::optional<std::uint64_t> wheel_cache_bytes;
+  PackageImages package_images = PackageImages::behind;
   // What makes the boxes of the linux engine, where it was begun before this: in a jail it cannot
   // begin. Null: it begins when the first one is made.
   std::shared_ptr<sandbox::NativeParts> natives;
@@ -56,8 +64,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Throws Error: a mount that cannot be made, an unknown package (the sentence lists what there is),
-  // network rules that are none.
+  // Throws Error: a mount that cannot be made, an unknown package (the sentence lists what there
+  // is), network rules that are none.
   std::unique_ptr<Sandbox> create(const SandboxOptions& options);
 
   // Compiles all programs of the system that are not in the cache yet.

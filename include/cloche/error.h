@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error: why something that was asked of Cloche was not done: whose it is to change that, the errno,
-// and one sentence that says what is wrong and, where that is known, what to do.
+// Error: why something that was asked of Cloche was not done: whose it is to change that, the
+// errno, and one sentence that says what is wrong and, where that is known, what to do.
 //
 // One class for both ways in which it is told: functions that may fail return it in a
 // Result<T, Error>, constructors throw it. What a program in a sandbox does is no Error but part of

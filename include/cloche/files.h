@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,8 +23,10 @@ namespace sandbox {
 class FileBackend;
 }
 
+class FolderWatch;
 class OpenFile;
 enum class OpenMode : std::uint8_t;
+enum class WatchDepth : std::uint8_t;
 
 enum class FileKind : std::uint8_t { file, directory, symlink, other };
 
@@ -77,6 +80,12 @@ class Files {
   Result<void> remove_attribute(std::string_view path, std::string_view name);
   // '*', '?', '[...]', and '**' for any number of folders; sorted.
   Result<std::vector<std::string>> glob(std::string_view pattern) const;
+  // See cloche/folder_watch.h. Follows symbolic links. `changed` is called when there is something
+  // to take, once until it is taken, from any thread: it must be quick, and call nothing of the
+  // sandbox. ENOTSUP where changes are not told: folders of the host, what the kernel shows, and
+  // the linux engine.
+  Result<std::unique_ptr<FolderWatch>> watch(std::string_view path, WatchDepth depth,
+                                             std::function<void()> changed) const;
 
  private:
   friend class Sandbox;

@@ -34,7 +34,7 @@ namespace cloche {
 // One call in progress. It lives until the handler returns.
 //
 // `read`, `write` and `wait` are for the thread of the handler; they wait as any program does, and
-// are ECANCELED once the process is to end (killed, its time over, nobody reads its output): the
+// are ECANCELED once the process must end (killed, its time over, nobody reads its output): the
 // handler returns then, soon, for who kills waits for it. What it returns then is not used.
 class CommandCall {
  public:
@@ -60,16 +60,16 @@ class CommandCall {
     bool out = false;
     bool err = false;
   };
-  // Until something of what is wanted can go on without waiting, or wake() was called since the last
-  // wait. What has ended or failed can: its call says so.
+  // Until something of what is wanted can go on without waiting, or wake() was called since the
+  // last wait. What has ended or failed can: its call says so.
   virtual Result<Ready> wait(const Ready& wanted) = 0;
   // From any thread, while the handler runs.
   virtual void wake() = 0;
 };
 
 struct HostCommand {
-  // Letters, digits, `_`, `.`, `+` and `-`, 64 at most, the first a letter, digit or `_`. EEXIST for
-  // that of a program of the system or of a word of the shell: it is not shadowed.
+  // Letters, digits, `_`, `.`, `+` and `-`, 64 at most, the first a letter, digit or `_`. EEXIST
+  // for that of a program of the system or of a word of the shell: it is not shadowed.
   std::string name;
   std::string description;  // 64 KiB at most
   // Gives the exit code, of which 8 bits count. The what() of an exception is printed to standard

@@ -12,7 +12,7 @@
 //
 // Flow control. Output: the command waits while its callback runs, so a callback that waits for a
 // slow reader slows the writer; input goes on meanwhile. It must return, or fail to pass its bytes
-// on, once the LiveRun is to be destroyed or killed. Input: `write` takes what there is room for
+// on, when the LiveRun is destroyed or killed. Input: `write` takes what there is room for
 // (1 MiB without a terminal, a line discipline's 4 KiB with one) and never waits; after a short
 // write `on_room` says when there is room again.
 #pragma once

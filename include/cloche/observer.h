@@ -21,7 +21,7 @@ struct RunEvent {
   std::uint64_t number = 0;  // of the run; its two events have the same
   std::string_view text;     // its first text_limit_bytes at most; may end within a character
   int exit_code = 0;         // of one that has ended
-  std::string_view reason;   // one sentence for what did not end by itself; else empty
+  std::string_view reason;   // one sentence for what did not end by itself; otherwise empty
   std::chrono::nanoseconds duration{0};
 
   static constexpr std::size_t text_limit_bytes = 1024;

@@ -105,7 +105,7 @@ struct ExecuteResult {
   int exit_code = 0;  // of exited; of ended: as a shell says it, 128 + signal for a signal
   Limit limit = Limit::none;
   std::string reason;         // one sentence for anything but ok, error and exited
-  bool session_alive = true;  // names are still there; else the next execution starts afresh
+  bool session_alive = true;  // names are still there; if not, the next execution starts afresh
   std::uint64_t callback_count = 0;
   std::uint64_t trace_events_dropped = 0;
   std::chrono::nanoseconds duration{0};

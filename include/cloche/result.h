@@ -21,7 +21,8 @@ namespace base {
 // A bug of the caller: the process ends.
 [[noreturn]] void result_misread(const char* what) noexcept;
 
-// What becomes the E of a Result where it is returned: an Errno, or an error of a more special type.
+// What becomes the E of a Result where it is returned: an Errno, or an error of a more special
+// type.
 template <typename Given, typename E>
 inline constexpr bool becomes_error =
     std::is_convertible_v<Given, E> && (std::is_same_v<std::remove_cvref_t<Given>, Errno> ||

@@ -89,7 +89,8 @@ struct SandboxUsage {
   std::uint64_t memory_bytes = 0;  // linear memory in use
   std::size_t processes = 0;
   std::chrono::nanoseconds cpu{0};  // of all processes that there have been
-  // System calls that guests made and that this kernel does not have: number (WASI: never) to count.
+  // System calls that guests made and that this kernel does not have: number (WASI: never) to
+  // count.
   std::map<std::uint32_t, std::uint64_t> unknown_syscalls;
 };
 
@@ -126,7 +127,7 @@ class Sandbox {
   // Ends every run in progress and every process, from another thread; the sandbox stays usable.
   void cancel();
 
-  // Stops every process where it is, until it is to go on; nothing else may be begun meanwhile.
+  // Stops every process where it is, until thaw(); nothing else may be begun meanwhile.
   void freeze();
   void thaw();
 

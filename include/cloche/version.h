@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version of these headers, "MAJOR.MINOR.PATCH": what `cloche --version` of the same build says.
+// The version of these headers, "MAJOR.MINOR.PATCH": what `cloche --version` of the same build
+// says.
 #pragma once
 
 #include <string_view>

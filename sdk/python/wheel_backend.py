@@ -42,7 +42,8 @@ SUMMARY = "Private computers for agents: a shell, tools, Python and files in a s
 EXTRAS = {"sessions": ["requests>=2.28", "paramiko>=3.0"], "inspect": ["inspect_ai>=0.3.285"],
           "mini-swe-agent": ["mini-swe-agent>=2.4"], "swe-rex": ["swe-rex>=1.4"],
           "deepagents": ["deepagents>=0.7"], "smolagents": ["smolagents>=1.26"],
-          "google-adk": ["google-adk>=2.13"], "tinker-cookbook": ["tinker-cookbook>=0.6"]}
+          "google-adk": ["google-adk>=2.13"], "tinker-cookbook": ["tinker-cookbook>=0.6"],
+          "openai-agents": ["openai-agents>=0.24"], "nemo-gym": ["nemo-gym>=0.4"]}
 EPOCH = (2020, 1, 1, 0, 0, 0)  # the same input gives the same wheel
 MOST_BYTES = 95_000_000  # of a wheel for an index, which takes 100 MB
 
@@ -107,7 +108,8 @@ class Wheel:
             self.add(f"{self.info}/entry_points.txt",
                      b"[console_scripts]\ncloche = cloche._scripts:cloche\nsbs = cloche._scripts:sbs\n"
                      b"session-based-sandbox = cloche._scripts:session_based_sandbox\n"
-                     b"[inspect_ai]\ncloche = cloche.adapters.inspect_ai\n")
+                     b"[inspect_ai]\ncloche = cloche.adapters.inspect_ai\n"
+                     b"[nemo_gym.sandbox_providers]\ncloche = cloche.adapters.nemo_gym:ClocheProvider\n")
         self.add(f"{self.info}/METADATA", ("\n".join(lines) + "\n").encode())
         tags = "".join(f"Tag: py3-none-{one}\n" for one in tag.split("."))
         self.add(f"{self.info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: cloche\nRoot-Is-Purelib: false\n{tags}".encode())

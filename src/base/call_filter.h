@@ -24,8 +24,8 @@ class CallFilter {
   void allow(long call);
   void add(std::initializer_list<Step> steps) { steps_.insert(steps_.end(), steps); }
 
-  // The number of the call is what is loaded at first. An argument's low half: what is looked at has
-  // no other.
+  // The number of the call is what is loaded at first. An argument's low half: what is looked at
+  // has no other.
   static Step load_argument(unsigned index) noexcept;
   static Step skip_unless(std::uint32_t value, std::uint8_t skipped) noexcept;
   static Step answer(std::uint32_t action) noexcept;

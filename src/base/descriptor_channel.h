@@ -19,7 +19,8 @@ inline constexpr std::size_t channel_message_max_bytes = 4096;
 std::pair<UniqueFd, UniqueFd> make_channel();
 
 // Sends a message of 1 byte to channel_message_max_bytes, with a copy of `descriptor` where that is
-// not -1; does not wait. 0, or the errno: EPIPE, the other end has gone; EAGAIN, it reads too slowly.
+// not -1; does not wait. 0, or the errno: EPIPE, the other end has gone; EAGAIN, it reads too
+// slowly.
 int send_message(int channel, std::string_view text, int descriptor = -1) noexcept;
 
 struct ChannelMessage {

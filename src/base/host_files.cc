@@ -70,6 +70,14 @@ Result<void> HostFiles::sync_folder(const std::string& folder) {
   return sync(handle.get());
 }
 
+Result<void> HostFiles::write_all(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    CLOCHE_ASSIGN(const std::size_t count, write(fd, bytes));
+    bytes = bytes.subspan(count);
+  }
+  return {};
+}
+
 HostFiles& host_files() {
   static HostFiles& files = *new HostFiles;
   return files;
@@ -90,11 +98,7 @@ DurableFile::~DurableFile() {
 }
 
 Result<void> DurableFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    CLOCHE_ASSIGN(const std::size_t count, files_->write(fd_.get(), bytes));
-    bytes = bytes.subspan(count);
-  }
-  return {};
+  return files_->write_all(fd_.get(), bytes);
 }
 
 // A sync that has failed is never tried again on the same file: what it lost is not told twice.

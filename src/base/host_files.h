@@ -36,6 +36,7 @@ class HostFiles {
   virtual Result<void> unlink(const std::string& path);
 
   Result<void> sync_folder(const std::string& folder);
+  Result<void> write_all(int fd, std::span<const std::byte> bytes);
 };
 
 // The host's own. Thread-safe, never destroyed.

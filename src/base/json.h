@@ -40,8 +40,8 @@ struct JsonProblem {
 // included), or beyond_bounds. An integer outside of 64 bits becomes the nearest double.
 //
 // `member`, where it is asked for: of an object that is beyond the bounds the value of its member
-// `member_name` all the same, when that is no array or object; else null. Never throws but for want
-// of memory.
+// `member_name` all the same, when that is no array or object; otherwise null. Never throws but for
+// want of memory.
 //
 // For Value = Json and OrderedJson.
 template <typename Value>

@@ -12,8 +12,8 @@
 namespace cloche {
 
 struct JailRules {
-  // Files, and folders with all below them; what is not there is left out. What may be written may be
-  // read too.
+  // Files, and folders with all below them; what is not there is left out. What may be written may
+  // be read too.
   std::vector<std::filesystem::path> readable;
   std::vector<std::filesystem::path> writable;
   // Programs that may be started. A dynamic program's loader is one as well.
@@ -30,12 +30,12 @@ std::vector<std::filesystem::path> system_files();
 std::vector<std::filesystem::path> program_files(const std::filesystem::path& program);
 
 // Enters the jail, for the calling thread and all that it starts: call it while it is the only one.
-// There is no way back. Returns a sentence for each wall that this kernel lacks, or that cannot stand
-// here; the others stand.
+// There is no way back. Returns a sentence for each wall that this kernel lacks, or that cannot
+// stand here; the others stand.
 std::vector<std::string> enter_jail(const JailRules& rules);
 
-// From now on no other process of the user looks into this one's memory, and it leaves no core file.
-// Nothing in /proc/self that only its owner may open can be opened any more.
+// From now on no other process of the user looks into this one's memory, and it leaves no core
+// file. Nothing in /proc/self that only its owner may open can be opened any more.
 void hide_memory() noexcept;
 
 }  // namespace cloche

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system calls that a process in its jail makes: those of the host program, of its libraries (the
-// C library, the engine, TLS, SSH), and of the compiler that it starts. What is not here is refused
-// with ENOSYS, which libraries take for an older kernel. Not here on purpose: other processes' memory
-// (ptrace, process_vm_readv, pidfd_getfd, kcmp), mounts and namespaces, users and capabilities, bpf,
-// io_uring, perf, userfaultfd, keys, modules, clocks that are set, files by handle.
+// The system calls that a process in its jail makes: those of the host program, of its libraries
+// (the C library, the engine, TLS, SSH), and of the compiler that it starts. What is not here is
+// refused with ENOSYS, which libraries take for an older kernel. Not here on purpose: other
+// processes' memory (ptrace, process_vm_readv, pidfd_getfd, kcmp), mounts and namespaces, users and
+// capabilities, bpf, io_uring, perf, userfaultfd, keys, modules, clocks that are set, files by
+// handle.
 #pragma once
 
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// UTF-8 of anybody: what of it is text, and how the rest is replaced.
+// UTF-8 of anybody: which part of it is text, and how the rest is replaced.
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ class PeerSource {
   // Nothing for a text that is none of these.
   static std::optional<PeerSource> parse(std::string_view text);
 
-  // Of file:PATH; else empty.
+  // Of file:PATH; otherwise empty.
   std::string file() const { return kind_ == Kind::file ? places_[0] : std::string(); }
 
   // The addresses now; those that cannot be resolved are left out. Waits for the host's resolver.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration of an HAProxy in front of the cells: it sends a request to the cell whose key is
-// in the session's id, and new sessions to one of those that are ready. It has no state.
+// The configuration of an HAProxy in front of the cells: it sends a request to the cell whose key
+// is in the session's id, and new sessions to one of those that are ready. It has no state.
 #pragma once
 
 #include <string>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spawner: a small process that starts the workers of a server, and ends them.
 //
-// The server itself starts nothing: its jail does not let it. The spawner is forked off before that,
-// while there is one thread, and knows nothing of clients and guests: it is told keys and owners over
-// a channel, forks, and says which worker has ended. When the server goes, however, it ends them all
-// and then itself; when it goes, so do they. It kills a worker that has more memory than a worker may.
+// The server itself starts nothing: its jail does not let it. The spawner is forked off before
+// that, while there is one thread, and knows nothing of clients and guests: it is told keys and
+// owners over a channel, forks, and says which worker has ended. When the server goes, however, it
+// ends them all and then itself; when it goes, so do they. It kills a worker that has more memory
+// than a worker may.
 #pragma once
 
 #include <sys/types.h>
@@ -45,7 +46,7 @@ class Spawner {
  public:
   struct Options {
     std::uint64_t memory_limit_bytes = 0;   // that a worker may have resident; 0: any
-    std::chrono::milliseconds grace{5000};  // for workers, when all are to end
+    std::chrono::milliseconds grace{5000};  // for workers, when all must end
     sigset_t signals{};                     // the mask that workers begin with
   };
   // What a worker does, in a process of its own; returns its exit status.

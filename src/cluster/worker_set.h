@@ -4,8 +4,8 @@
 //
 // A worker is reached by connections that have no name: a pair of sockets, of which it is given one
 // over the channel that it was started with. So nobody else reaches it, and there is no file and no
-// secret. A worker has a key, which is in the ids of its sessions and names its folder of states; an
-// owner keeps its key, for good where there is a state folder. Thread-safe.
+// secret. A worker has a key, which is in the ids of its sessions and names its folder of states;
+// an owner keeps its key, for good where there is a state folder. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -28,8 +28,8 @@
 
 namespace cloche::cluster {
 
-// What is said over a worker's channel: a connection, with its descriptor; and whether it has nothing
-// to do, with a number that its answer has too.
+// What is said over a worker's channel: a connection, with its descriptor; and whether it has
+// nothing to do, with a number that its answer has too.
 inline constexpr std::string_view connection_message = "connection";
 inline constexpr std::string_view question_message = "idle? ";
 inline constexpr std::string_view idle_message = "idle ";

@@ -11,12 +11,14 @@
 #include "kernel/files/fifo.h"
 #include "kernel/process/exec.h"
 #include "kernel/process/process_timers.h"
+#include "kernel/process/spawn_request.h"
 #include "kernel/process/task.h"
 #include "kernel/sockets/socket_table.h"
 #include "kernel/statistics.h"
 #include "kernel/terminals/terminal.h"
 #include "kernel/terminals/terminal_table.h"
 #include "kernel/time/timer_thread.h"
+#include "wasm/guest_threads.h"
 #include "wasm/run_here.h"
 
 namespace cloche::kernel {
@@ -54,8 +56,15 @@ Kernel::~Kernel() {
   sockets_->drop_in_flight();
 }
 
-Result<ProcessPtr> Kernel::spawn(const SpawnRequest& request) {
+Result<ProcessPtr> Kernel::spawn(SpawnRequest request, wasm::RunHere* here) {
   const std::lock_guard lock(mutex_);
+  Result<ProcessPtr> process = spawn_locked(request, here);
+  request.files.clear();
+  request.terminal.reset();
+  return process;
+}
+
+Result<ProcessPtr> Kernel::spawn_locked(const SpawnRequest& request, wasm::RunHere* here) {
   if (processes_.size() >= options_.limits.max_processes) return Errno::again;
   const auto process = std::make_shared<Process>(*this, ++last_pid_);
   process->ppid = init_pid;
@@ -77,7 +86,7 @@ Result<ProcessPtr> Kernel::spawn(const SpawnRequest& request) {
   CLOCHE_ASSIGN(LoadedProgram loaded,
                 load_program(*this, *process, exec, nullptr, request.deadline));
   if (request.program) loaded.program = request.program;
-  apply_exec(*process, std::move(loaded.image));
+  apply_exec(*process, std::move(loaded.identity));
   if (request.terminal) {
     process->session->terminal = request.terminal;
     process->session->foreground = process->pgid;
@@ -90,7 +99,7 @@ Result<ProcessPtr> Kernel::spawn(const SpawnRequest& request) {
     process->task = task.get();
     ++live_tasks_;
     Task::park(std::move(task));
-  } else if (const Result<void> started = start(process, std::move(task)); !started) {
+  } else if (const Result<void> started = start(process, std::move(task), here); !started) {
     forget(*process);
     return started.error();
   }
@@ -137,7 +146,7 @@ void Kernel::kill_job(JobId job) {
         continue;
       }
       alive = true;
-      (void)post(*process, SignalInfo{.signo = sigkill, .code = si_kernel});
+      (void)post(*process, SignalInfo{.signo = sigkill, .code = si_kernel}, &here);
     }
     // The last thing that a task does is to leave the count: nothing of the kernel is touched after
     // that.
@@ -221,10 +230,11 @@ Result<ProcessPtr> Kernel::create_child(Process& parent, int exit_signal) {
   return child;
 }
 
-Result<void> Kernel::start(const ProcessPtr& process, std::unique_ptr<Task> task) {
+Result<void> Kernel::start(const ProcessPtr& process, std::unique_ptr<Task> task,
+                           wasm::RunHere* here) {
   process->task = task.get();
   ++live_tasks_;
-  const Result<void> started = execute(task);
+  const Result<void> started = execute(task, here);
   if (!started) {
     process->task = nullptr;
     --live_tasks_;
@@ -233,18 +243,20 @@ Result<void> Kernel::start(const ProcessPtr& process, std::unique_ptr<Task> task
 }
 
 // Takes the task, unless it fails.
-Result<void> Kernel::execute(std::unique_ptr<Task>& task) {
+Result<void> Kernel::execute(std::unique_ptr<Task>& task, wasm::RunHere* here) {
   // The thread's; what it is given is a function, which may be copied.
   const auto given = std::make_shared<std::unique_ptr<Task>>(std::move(task));
-  const Result<void> begun = services_.threads.run([this, given] {
-    std::unique_ptr<Task> ended = Task::run(std::move(*given));
-    if (!ended) return;
-    // Instance and files are gone before the kernel may be.
-    ended.reset();
-    const std::lock_guard lock(mutex_);
-    --live_tasks_;
-    task_ended_.wake_all();
-  });
+  const Result<void> begun = services_.threads.run(
+      [this, given] {
+        std::unique_ptr<Task> ended = Task::run(std::move(*given));
+        if (!ended) return;
+        // Instance and files are gone before the kernel may be.
+        ended.reset();
+        const std::lock_guard lock(mutex_);
+        --live_tasks_;
+        task_ended_.wake_all();
+      },
+      here);
   if (!begun) task = std::move(*given);
   return begun;
 }
@@ -254,13 +266,13 @@ void Kernel::park(std::unique_ptr<Task> task) {
   parked_.emplace(pid, std::move(task));
 }
 
-Result<void> Kernel::resume(Process& process) {
+Result<void> Kernel::resume(Process& process, wasm::RunHere* here) {
   const auto it = parked_.find(process.pid());
   if (it == parked_.end()) return {};
   std::unique_ptr<Task> task = std::move(it->second);
   parked_.erase(it);
   task->parked_ = false;
-  if (const Result<void> going = execute(task); !going) {
+  if (const Result<void> going = execute(task, here); !going) {
     task->parked_ = true;
     park(std::move(task));
     return going.error();
@@ -356,7 +368,7 @@ void Kernel::reap(Process& process) {
   processes_.erase(process.pid());
 }
 
-Result<void> Kernel::post(Process& target, const SignalInfo& info) {
+Result<void> Kernel::post(Process& target, const SignalInfo& info, wasm::RunHere* here) {
   const int signo = info.signo;
   if (target.state == ProcessState::zombie || target.state == ProcessState::reaped) return {};
   if (signo == sigcont) {
@@ -365,7 +377,7 @@ Result<void> Kernel::post(Process& target, const SignalInfo& info) {
       target.state = ProcessState::running;
       target.pending_report = WaitStatus::continued();
       report_to_parent(target, cld_continued, sigcont);
-      if (target.task) target.task->notice();
+      if (target.task) target.task->notice(here);
     }
   } else if (stop_signals.has(signo)) {
     target.signals.discard(SignalSet::of(sigcont));
@@ -376,7 +388,7 @@ Result<void> Kernel::post(Process& target, const SignalInfo& info) {
     return {};
   if (!target.signals.enqueue(info)) return Errno::again;
   target.signals_changed.wake_all();
-  if (target.task && target.signals.deliverable().has(signo)) target.task->notice();
+  if (target.task && target.signals.deliverable().has(signo)) target.task->notice(here);
   return {};
 }
 

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <atomic>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,86 +20,27 @@
 #include "kernel/files/byte_ring.h"
 #include "kernel/files/file.h"
 #include "kernel/files/file_locks.h"
-#include "kernel/limits.h"
+#include "kernel/kernel_options.h"
 #include "kernel/process/process.h"
-#include "kernel/process/program.h"
 #include "kernel/time/wait_queue.h"
 #include "vfs/namespace.h"
-#include "wasm/engine.h"
-#include "wasm/guest_threads.h"
 #include "wasm/memory_budget.h"
+
+namespace cloche::wasm {
+class RunHere;
+}
 
 namespace cloche::kernel {
 
 namespace process_files {
 class Acting;
 }
-class HostProcess;
 class Task;
-class TimerThread;
+struct SpawnRequest;
 class TerminalTable;
 class FifoTable;
 class SocketTable;
 struct SyscallStatistics;
-
-// What all kernels of a host process share.
-struct KernelServices {
-  wasm::Engine& engine;
-  wasm::GuestThreads& threads;
-  ProgramStore& programs;
-  TimerThread& timers;
-};
-
-class Kernel;
-
-enum class PackageChange : std::uint8_t { install, uninstall };
-
-// A file of a package index, which the host's cache is asked for, or is to keep.
-struct CachedWheel {
-  std::string origin;   // whom it comes from: Outbound::origin of an open connection
-  std::string address;  // its own there, as the guest says
-  std::array<std::uint8_t, 32> sha256{};
-  std::uint64_t bytes_to_keep = 0;  // 0: it is asked for
-};
-
-struct KernelOptions {
-  KernelLimits limits;
-  std::string host_name = "cloche";
-  bool trace_syscalls = false;
-  // Receives one line per traced call; called without order guarantees between processes, lock
-  // held.
-  std::function<void(std::string_view line)> trace_sink;
-  // Links a package of the build into the kernel's files, or takes it away; ENOENT when there is
-  // none of that name. Called with the kernel lock held. Empty: there are no packages.
-  std::function<Result<void>(Kernel& kernel, PackageChange change, std::string_view name)> packages;
-  // Opens a file of the host's cache of wheels: to read one that is there (else ENOENT), or to
-  // write one. Called with the kernel lock held. Empty: there is no cache.
-  std::function<Result<FilePtr>(const CachedWheel& wheel)> wheels;
-  // Told of a figure that a program has shown: the file that it is in. Called with the kernel lock
-  // held. Empty: nobody wants to know.
-  std::function<void(JobId job, std::string_view path)> figure_shown;
-  // What a process does that executes host_program(): its exit status. Called on the thread of the
-  // process, without the kernel lock; it must not throw. See HostProcess.
-  std::function<int(HostProcess& process)> host_program;
-};
-
-// What a new process is, when the host starts it.
-struct SpawnRequest {
-  std::string path;  // looked up as a path, not in PATH
-  // Executed in place of the program at `path`, which is looked up and checked all the same. May be
-  // null.
-  std::shared_ptr<const Program> program;
-  std::vector<std::string> argv;
-  std::vector<std::string> environment;
-  std::string cwd = "/";
-  vfs::Credentials credentials;
-  std::map<std::int32_t, FilePtr> files;  // descriptor -> file
-  std::shared_ptr<Terminal> terminal;     // becomes the controlling terminal
-  // Parked: nothing runs before the first Kernel::resume, or a signal.
-  enum class Begin : std::uint8_t { at_once, parked } begin = Begin::at_once;
-  // Until when a program that the user brought may be compiled: ETIMEDOUT then.
-  Deadline deadline;
-};
 
 // Programs that users of a sandbox brought and that are being loaded.
 struct UserLoads {
@@ -122,9 +62,10 @@ class Kernel {
   // How often all processes were killed: who waits outside of a process sees that it is to stop.
   std::uint64_t kills() const noexcept { return kills_; }
 
-  // Starts a process as leader of a new session and job. Errors are those of execve; EINTR when all
-  // processes were killed meanwhile.
-  Result<ProcessPtr> spawn(const SpawnRequest& request);
+  // Starts a process as leader of a new session and job, on a thread of its own or that of `here`.
+  // The request's files are the process's alone afterwards: what they do at their end is done under
+  // the kernel lock. Errors are those of execve; EINTR when all processes were killed meanwhile.
+  Result<ProcessPtr> spawn(SpawnRequest request, wasm::RunHere* here = nullptr);
   // Waits for the end of `process`; its status, or nothing when the deadline passed. Reaps it.
   std::optional<WaitStatus> wait_for(const ProcessPtr& process, Deadline deadline);
   // SIGKILL to all processes of a job (0: of the kernel); returns when none of them is left.
@@ -149,10 +90,11 @@ class Kernel {
   // A new process in the table, a copy of `parent` as clone makes it; EAGAIN at the limit.
   Result<ProcessPtr> create_child(Process& parent, int exit_signal);
   // Starts the thread that executes it; EAGAIN when the host gives none.
-  Result<void> start(const ProcessPtr& process, std::unique_ptr<Task> task);
-  // A parked task goes on, on a thread of its own (or that of a RunHere); one that is not parked
-  // looks for itself before it parks. EAGAIN when the host gives no thread: it stays parked.
-  Result<void> resume(Process& process);
+  Result<void> start(const ProcessPtr& process, std::unique_ptr<Task> task,
+                     wasm::RunHere* here = nullptr);
+  // A parked task goes on, on a thread of its own or that of `here`; one that is not parked looks
+  // for itself before it parks. EAGAIN when the host gives no thread: it stays parked.
+  Result<void> resume(Process& process, wasm::RunHere* here = nullptr);
   // Takes back a create_child whose start failed: as if it had never been.
   void forget(Process& process);
   // A process has ended: closes its files, tells its parent, gives its children to init.
@@ -161,9 +103,9 @@ class Kernel {
   // SIGCHLD with this si_code, and whoever waits; for a stop or a continue too.
   void report_to_parent(Process& process, int code, int status);
 
-  // Queues a signal (default actions happen in the target). EPERM and ESRCH are the callers' to
-  // check.
-  Result<void> post(Process& target, const SignalInfo& info);
+  // Queues a signal (default actions happen in the target, which a parked one is resumed for).
+  // EPERM and ESRCH are the callers' to check.
+  Result<void> post(Process& target, const SignalInfo& info, wasm::RunHere* here = nullptr);
   // kill(2)'s target rules: pid > 0, 0, -1, < -1.
   Result<void> kill(Process& sender, Pid target, const SignalInfo& info);
   void post_to_group(Pid pgid, const SignalInfo& info);
@@ -202,7 +144,8 @@ class Kernel {
   friend class Task;
   friend class process_files::Acting;
 
-  Result<void> execute(std::unique_ptr<Task>& task);
+  Result<ProcessPtr> spawn_locked(const SpawnRequest& request, wasm::RunHere* here);
+  Result<void> execute(std::unique_ptr<Task>& task, wasm::RunHere* here);
   // From Task::park.
   void park(std::unique_ptr<Task> task);
   std::array<ResourceLimit, rlimit_count> initial_limits() const;

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "kernel/host/host_entry.h"
+#include "kernel/kernel.h"
 #include "kernel/linux/dispatch.h"
 #include "kernel/wasi/register.h"
 #include "vfs/checked_operations.h"
@@ -87,6 +88,10 @@ TestKernel::TestKernel(KernelOptions options)
     : kernel_(std::make_unique<Kernel>(KernelServices{wasm::test_engine(), services().threads,
                                                       services().programs, services().timers},
                                        tree(), std::move(options))) {}
+
+TestKernel::~TestKernel() = default;
+
+vfs::Namespace& TestKernel::files() noexcept { return kernel_->files(); }
 
 void TestKernel::with_files(const std::function<void(vfs::PathOperations&)>& body) {
   const std::lock_guard lock(kernel_->mutex());

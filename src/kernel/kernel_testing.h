@@ -12,7 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernel/kernel.h"
+#include "kernel/kernel_options.h"
+#include "kernel/process/spawn_request.h"
 #include "kernel/time/timer_thread.h"
 #include "vfs/memfs.h"
 #include "vfs/path_operations.h"
@@ -49,11 +50,12 @@ using GuestBody = std::function<void(wasm::HostCall& host)>;
 class TestKernel {
  public:
   explicit TestKernel(KernelOptions options = {});
+  ~TestKernel();
   TestKernel(const TestKernel&) = delete;
   TestKernel& operator=(const TestKernel&) = delete;
 
   Kernel& kernel() noexcept { return *kernel_; }
-  vfs::Namespace& files() noexcept { return kernel_->files(); }
+  vfs::Namespace& files() noexcept;
 
   // Acts as root; the lock is held for the time of `body`.
   void with_files(const std::function<void(vfs::PathOperations&)>& body);

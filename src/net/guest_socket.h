@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GuestSocket: the guest's side of a connection that a native program has made. The program's socket
-// is connected to one of ours within the box, by the box's pid 1, once the far end is reached or the
-// program does not wait for that; until then there is nothing to receive, and no room.
+// GuestSocket: the guest's side of a connection that a native program has made. The program's
+// socket is connected to one of ours within the box, by the box's pid 1, once the far end is
+// reached or the program does not wait for that; until then there is nothing to receive, and no
+// room.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,8 @@ class GuestSocket final : public GuestStream {
   using Answer = std::function<void(Result<void> how)>;
   explicit GuestSocket(Answer answer) : answer_(std::move(answer)) {}
 
-  // The network's lock is held: our end, non-blocking; or that the program does not want it any more.
+  // The network's lock is held: our end, non-blocking; or that the program does not want it any
+  // more.
   void attach(UniqueFd socket);
   void give_up();
 

@@ -45,7 +45,7 @@ class GuestStream {
 
   // How much there is to receive.
   virtual std::size_t waiting_bytes() const = 0;
-  // What is to be watched for readiness; -1: the listener is told.
+  // What to watch for readiness; -1: the listener is told.
   virtual int descriptor() const { return -1; }
   virtual bool is(const kernel::StreamConnection&) const { return false; }
 };

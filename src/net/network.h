@@ -91,7 +91,7 @@ class Network final : public kernel::Outbound {
 
   // Under the lock.
   Policy policy_;
-  bool policy_changed_ = false;  // connections are to be judged again
+  bool policy_changed_ = false;  // connections must be judged again
   Connections connections_;
   std::set<Connection*> woken_;
   KnownNames known_names_;

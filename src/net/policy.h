@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policy: what of the network a sandbox may reach. Immutable; thread-safe.
+// Policy: which part of the network a sandbox may reach. Immutable; thread-safe.
 //
 // Denials are judged first, and read as widely as they can be (Rule::denies_address), so that no
 // rule that allows opens what one denies. A denial of a name holds for connections that the name

@@ -55,7 +55,7 @@ class PackageRegistry {
   // By its name or an import name ("PIL", "sklearn"); null when there is none.
   const BundledPackage* find(std::string_view name) const;
 
-  // `wishes` and all that they require, dependencies first. ENOENT for what there is not, EINVAL for
+  // `wishes` and all that they require, dependencies first. ENOENT for an unknown one, EINVAL for
   // a wish that is none.
   Result<std::vector<const BundledPackage*>, Error> resolve(
       std::span<const std::string> wishes) const;

@@ -12,7 +12,6 @@
 
 #include "base/hex.h"
 #include "base/random.h"
-#include "base/write_fully.h"
 
 namespace cloche::packages {
 namespace {
@@ -57,7 +56,7 @@ struct WheelCache::Deposit::State {
   Sha256 digest;
 
   ~State() {
-    if (fd) unlink(partial.c_str());
+    if (fd) (void)cache.files_.unlink(partial.string());
     cache.being_written_ -= size;
   }
 };
@@ -67,7 +66,8 @@ WheelCache::Deposit::~Deposit() = default;
 
 bool WheelCache::Deposit::write(std::span<const std::byte> bytes) {
   if (!state_) return false;
-  if (bytes.size() > state_->size - state_->written || !write_fully(state_->fd.get(), bytes)) {
+  if (bytes.size() > state_->size - state_->written ||
+      !state_->cache.files_.write_all(state_->fd.get(), bytes)) {
     state_.reset();
     return false;
   }
@@ -79,14 +79,14 @@ bool WheelCache::Deposit::write(std::span<const std::byte> bytes) {
 bool WheelCache::Deposit::finish() {
   const std::unique_ptr<State> state = std::move(state_);
   if (state->digest.end() != state->sha256) return false;
-  if (rename(state->partial.c_str(), state->target.c_str()) != 0) return false;
+  if (!state->cache.files_.rename(state->partial.string(), state->target.string())) return false;
   state->fd = UniqueFd();
   state->cache.prune();
   return true;
 }
 
-WheelCache::WheelCache(std::filesystem::path folder, std::uint64_t limit_bytes)
-    : folder_(std::move(folder)), limit_bytes_(limit_bytes) {}
+WheelCache::WheelCache(std::filesystem::path folder, std::uint64_t limit_bytes, HostFiles& files)
+    : folder_(std::move(folder)), limit_bytes_(limit_bytes), files_(files) {}
 
 std::filesystem::path WheelCache::path_of(const WheelName& name) const {
   Sha256 digest;
@@ -99,11 +99,12 @@ std::filesystem::path WheelCache::path_of(const WheelName& name) const {
 }
 
 std::optional<WheelCache::Found> WheelCache::find(const WheelName& name) const {
-  Found found{UniqueFd(open(path_of(name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)),
-              0};
+  Result<UniqueFd> opened =
+      files_.open(path_of(name).string(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+  if (!opened) return std::nullopt;
+  Found found{*std::move(opened), 0};
   struct stat status{};
-  if (!found.fd || fstat(found.fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
-    return std::nullopt;
+  if (fstat(found.fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   found.size = static_cast<std::uint64_t>(status.st_size);
   (void)futimens(found.fd.get(), nullptr);  // it was used now
   return found;
@@ -120,9 +121,10 @@ std::unique_ptr<WheelCache::Deposit> WheelCache::begin(const WheelName& name, st
       folder_ / (target.stem().string() + "-" + random_hex(8) + partial_extension);
   auto state = std::unique_ptr<Deposit::State>(new Deposit::State{
       *this, name.sha256, std::move(target), std::move(partial), UniqueFd(), size, 0, {}});
-  state->fd = UniqueFd(
-      open(state->partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!state->fd) return nullptr;
+  Result<UniqueFd> opened =
+      files_.open(state->partial.string(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  if (!opened) return nullptr;
+  state->fd = *std::move(opened);
   return std::unique_ptr<Deposit>(new Deposit(std::move(state)));
 }
 

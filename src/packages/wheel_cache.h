@@ -23,6 +23,7 @@
 #include <span>
 #include <string>
 
+#include "base/host_files.h"
 #include "base/unique_fd.h"
 
 namespace cloche::packages {
@@ -54,8 +55,9 @@ class WheelCache {
     std::unique_ptr<State> state_;  // null: it has ended
   };
 
-  // `folder` is there, and private (wasm::prepare_cache_folder).
-  WheelCache(std::filesystem::path folder, std::uint64_t limit_bytes);
+  // `folder` is there, and private (wasm::prepare_cache_folder). `files` outlives it.
+  WheelCache(std::filesystem::path folder, std::uint64_t limit_bytes,
+             HostFiles& files = host_files());
 
   struct Found {
     UniqueFd fd;  // read only
@@ -77,6 +79,7 @@ class WheelCache {
 
   const std::filesystem::path folder_;
   const std::uint64_t limit_bytes_;
+  HostFiles& files_;
   std::atomic<std::uint64_t> being_written_ = 0;
 };
 

@@ -9,6 +9,7 @@
 
 #include <fstream>
 
+#include "base/faulty_files_testing.h"
 #include "vfs/temp_dir_testing.h"
 
 namespace cloche::packages {
@@ -124,6 +125,45 @@ TEST_F(WheelCacheTest, WhatWasNotUsedForTheLongestTimeGoes) {
   EXPECT_EQ(get(cache_, name_of(a)), a);
   EXPECT_EQ(files_in(folder_.path().string()), 4U);
 }
+
+TEST_F(WheelCacheTest, ShortWritesMakeAWholeFile) {
+  FaultyFiles files;
+  files.write_max = 3;
+  WheelCache cache(folder_.path(), 400, files);
+  const std::string content = "in pieces of three bytes";
+  ASSERT_TRUE(put(cache, name_of(content), content));
+  EXPECT_EQ(get(cache, name_of(content)), content);
+}
+
+// Each call that changes something fails once, or is the last one before the host is cut off.
+class WheelCacheFaults : public ::testing::TestWithParam<std::pair<FaultyFiles::Fault, Errno>> {};
+
+TEST_P(WheelCacheFaults, WhateverFailsNothingHalfIsFoundAndTheNextOneIsKept) {
+  const auto [fault, error] = GetParam();
+  const std::string content(90, 'w');
+  bool failed = true;
+  for (std::size_t call = 0; failed; ++call) {
+    ASSERT_LT(call, 100U);
+    const vfs::TempDir folder;
+    FaultyFiles files;
+    files.write_max = 20;
+    WheelCache cache(folder.path(), 400, files);
+    files.fail_at(call, fault, error);
+    failed = !put(cache, name_of(content), content);
+    EXPECT_EQ(get(cache, name_of(content)), failed ? "-" : content) << call;
+    files.heal();
+    if (failed && fault == FaultyFiles::Fault::error) {
+      EXPECT_EQ(files_in(folder.path().string()), 0U);
+    }
+    // What was being written counts no more: all that one file may have is free for the next.
+    EXPECT_TRUE(put(cache, name_of(content), content)) << call;
+    EXPECT_EQ(get(cache, name_of(content)), content) << call;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Faults, WheelCacheFaults,
+                         ::testing::Values(std::pair(FaultyFiles::Fault::error, Errno::io),
+                                           std::pair(FaultyFiles::Fault::error, Errno::nospc),
+                                           std::pair(FaultyFiles::Fault::crash, Errno::io)));
 
 TEST_F(WheelCacheTest, TakesNoMoreAtATimeThanItMayHold) {
   EXPECT_FALSE(cache_.begin(name_of("x"), 101));

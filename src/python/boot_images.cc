@@ -3,12 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <system_error>
+
+#include "base/background_thread.h"
 #include "base/host_error.h"
 #include "base/result.h"
+#include "kernel/kernel.h"
+#include "kernel/process/spawn_request.h"
 #include "kernel/process/task.h"
 #include "python/message_file.h"
 #include "python/take_turn.h"
 #include "vfs/namespace.h"
+#include "wasm/guest_threads.h"
 
 namespace cloche::python {
 namespace {
@@ -19,14 +26,11 @@ constexpr std::string_view image_code =
     "import _cloche.image\n"
     "_cloche.image.build('{}')\n";
 
-// Of a text that is part of a file's name.
-std::uint64_t hash_of(std::string_view text) {
-  constexpr std::uint64_t offset = 14695981039346656037U;
-  constexpr std::uint64_t prime = 1099511628211U;
-  std::uint64_t hash = offset;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * prime;
-  return hash;
-}
+// Of images with packages: what more sets are asked for is found on the disk again.
+constexpr std::size_t images_max = 32;
+// Of making an image that nobody waits for: programs that import meanwhile go first, but on a busy
+// machine it must come to its end, for they take longer without it.
+constexpr int behind_nice_steps = 5;
 
 }  // namespace
 
@@ -37,47 +41,127 @@ std::string Preload::key() const {
   return key;
 }
 
-Result<std::shared_ptr<BootImage>, Error> BootImages::get(kernel::ProgramTag tag,
-                                                          const Preload& preload, Making making) {
-  const std::lock_guard lock(mutex_);
-  const std::string key = preload.key();
-  if (const auto it = images_.find(key); it != images_.end()) return it->second;
+BootImages::BootImages(kernel::KernelServices services, Options options)
+    : services_(services),
+      options_(std::move(options)),
+      cache_(options_.cache_folder, options_.library_id) {}
+
+BootImages::~BootImages() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    wanted_.clear();
+    if (stoppable_ != nullptr) stoppable_->kill_job(0);
+  }
+  if (maker_.joinable()) maker_.join();
+}
+
+Result<const wasm::Module*, Error> BootImages::module_of(kernel::ProgramTag tag) {
   const auto program = services_.programs.load(tag);
   if (!program) return HostError("its WebAssembly file is absent or damaged", program.error());
-  const wasm::Module& module = (*program)->module->module();
-  Memory memory = load(module, preload);
-  if (!memory) {
-    if (making == Making::only_the_common_one && !preload.empty())
-      return std::shared_ptr<BootImage>();
-    CLOCHE_ASSIGN(memory, build(preload));
-    keep(module, preload, memory);
+  return &(*program)->module->module();
+}
+
+Result<std::shared_ptr<BootImage>, Error> BootImages::get(kernel::ProgramTag tag,
+                                                          const Preload& preload, Making making) {
+  std::unique_lock lock(mutex_);
+  return find_or_make(lock, tag, preload, making, 0);
+}
+
+Result<BootImages::ImagePtr, Error> BootImages::find_or_make(std::unique_lock<std::mutex>& lock,
+                                                             kernel::ProgramTag tag,
+                                                             const Preload& preload, Making making,
+                                                             int nice_steps) {
+  const std::string key = preload.key();
+  const wasm::Module* module = nullptr;
+  for (;;) {
+    if (const auto it = images_.find(key); it != images_.end()) {
+      it->second.last_use = ++uses_;
+      return it->second.image;
+    }
+    if (module == nullptr) {
+      CLOCHE_ASSIGN(module, module_of(tag));
+    }
+    if (Memory memory = cache_.load(*module, key)) return add(key, std::move(memory));
+    if (making == Making::only_the_common_one && !preload.empty()) return ImagePtr();
+    if (!in_making_.contains(key)) break;
+    changed_.wait(lock);
   }
-  auto image = std::make_shared<BootImage>();
+  in_making_.insert(key);
+  lock.unlock();
+  Result<Memory, Error> memory = build(preload, nice_steps);
+  if (memory) keep(*module, key, *memory);
+  lock.lock();
+  in_making_.erase(key);
+  changed_.notify_all();
+  if (!memory) return memory.error();
+  return add(key, *std::move(memory));
+}
+
+BootImages::ImagePtr BootImages::add(const std::string& key, Memory memory) {
+  if (images_.size() >= images_max) {
+    auto oldest = images_.end();
+    for (auto it = images_.begin(); it != images_.end(); ++it) {
+      if (it->first.empty()) continue;  // the common one
+      if (oldest == images_.end() || it->second.last_use < oldest->second.last_use) oldest = it;
+    }
+    if (oldest != images_.end()) images_.erase(oldest);
+  }
+  const auto image = std::make_shared<BootImage>();
   image->memory = std::move(memory);
-  images_[key] = image;
+  images_[key] = {image, ++uses_};
   return image;
 }
 
-std::filesystem::path BootImages::file(const wasm::Module& module, const Preload& preload) const {
-  const std::string more = preload.empty() ? "" : fmt::format("-{:016x}", hash_of(preload.key()));
-  return options_.cache_folder / fmt::format("python-{:.16}-{:.16}{}.image",
-                                             wasm::to_hex(module.info().digest),
-                                             options_.library_id, more);
-}
-
-BootImages::Memory BootImages::load(const wasm::Module& module, const Preload& preload) const {
-  if (options_.cache_folder.empty()) return nullptr;
-  auto image = wasm::MemoryImage::load(file(module, preload), module);
-  return image ? *image : nullptr;
-}
-
-void BootImages::keep(const wasm::Module& module, const Preload& preload, Memory& memory) const {
-  if (options_.cache_folder.empty()) return;
+Result<void, Error> BootImages::prepare_behind(kernel::ProgramTag tag, const Preload& preload) {
+  const std::string key = preload.key();
+  std::unique_lock lock(mutex_);
+  CLOCHE_ASSIGN(const ImagePtr image,
+                find_or_make(lock, tag, preload, Making::only_the_common_one, 0));
+  if (image != nullptr || stopping_ || wanted_.size() >= waiting_max) return {};
+  CLOCHE_ASSIGN(const wasm::Module* module, module_of(tag));
+  std::optional<ImageClaim> claim = cache_.claim(*module, key);
+  if (!claim) return {};
+  if (claim->is_second_try()) {
+    const auto made = find_or_make(lock, tag, preload, Making::all, 0);
+    claim->settle();
+    if (!made) return made.error();
+    return {};
+  }
+  const auto is_this = [&](const Wanted& wanted) { return wanted.preload.key() == key; };
+  if (in_making_.contains(key) || std::ranges::any_of(wanted_, is_this)) return {};
+  wanted_.push_back({tag, preload, *std::move(claim)});
+  if (maker_runs_) return {};
+  if (maker_.joinable()) maker_.join();  // it has given the lock back for the last time
   try {
-    std::filesystem::create_directories(options_.cache_folder);
-    memory->save(file(module, preload));
+    maker_ = background_thread([this] { make_wanted(); });
+    maker_runs_ = true;
+  } catch (const std::system_error&) {
+    wanted_.clear();  // a matter of speed only
+  }
+  return {};
+}
+
+// The maker's thread: it ends when nothing more is wanted.
+void BootImages::make_wanted() noexcept {
+  std::unique_lock lock(mutex_);
+  while (!wanted_.empty()) {
+    Wanted wanted = std::move(wanted_.front());
+    wanted_.pop_front();
+    // Programs that start meanwhile want the common one first.
+    (void)find_or_make(lock, wanted.tag, {}, Making::all, 0);
+    (void)find_or_make(lock, wanted.tag, wanted.preload, Making::all, behind_nice_steps);
+    if (!stopping_) wanted.claim.settle();
+  }
+  maker_runs_ = false;
+}
+
+void BootImages::keep(const wasm::Module& module, const std::string& key, Memory& memory) const {
+  if (!cache_.keeps()) return;
+  try {
+    cache_.save(module, key, *memory);
     // The file's pages are shared by all processes of the machine.
-    if (auto saved = load(module, preload)) memory = std::move(saved);
+    if (auto saved = cache_.load(module, key)) memory = std::move(saved);
   } catch (const std::exception& problem) {
     if (options_.progress)
       options_.progress(fmt::format("the boot image of python3 is not kept: {}", problem.what()));
@@ -86,6 +170,7 @@ void BootImages::keep(const wasm::Module& module, const Preload& preload, Memory
 
 // Runs in the builder's kernel, on its task's thread.
 wasm::Outcome BootImages::run(kernel::Task& task) {
+  if (nice_steps_ > 0) wasm::GuestThreads::lower_priority(nice_steps_);
   wasm::Outcome outcome = take_turn(task.instance(), build_code_);
   if (outcome.returned() && outcome.result.as_i32() == 0) {
     auto image = wasm::MemoryImage::capture(task.instance());
@@ -94,20 +179,29 @@ wasm::Outcome BootImages::run(kernel::Task& task) {
   return outcome;
 }
 
-Result<BootImages::Memory, Error> BootImages::build(const Preload& preload) {
-  if (options_.progress) {
-    options_.progress(preload.empty()
-                          ? "preparing python3, once ..."
-                          : fmt::format("preparing python3 with {}, once ...", preload.modules));
-  }
+// `builder` may be killed for the end of all this; null: not any more.
+void BootImages::may_stop(kernel::Kernel* builder) {
+  const std::lock_guard lock(mutex_);
+  stoppable_ = builder;
+  if (builder != nullptr && stopping_) builder->kill_job(0);
+}
+
+Result<BootImages::Memory, Error> BootImages::build(const Preload& preload, int nice_steps) {
   const auto root = vfs::make_fs<vfs::MemFs>(base_, vfs::Quota{}, vfs::host_clock());
   if (!preload.empty()) {
     if (!options_.install) return HostError("its packages cannot be installed", Errno::nosys);
     CLOCHE_TRY(options_.install(*root, preload.packages));
   }
+  const std::lock_guard one_at_a_time(building_);
+  if (options_.progress && nice_steps == 0) {
+    options_.progress(preload.empty()
+                          ? "preparing python3, once ..."
+                          : fmt::format("preparing python3 with {}, once ...", preload.modules));
+  }
   kernel::Kernel builder(services_, std::make_unique<vfs::Namespace>(root), {});
   builder_ = &builder;
   build_code_ = fmt::format(image_code, preload.modules);
+  nice_steps_ = nice_steps;
   kernel::SpawnRequest request;
   request.path = options_.program_path;
   request.argv = {"python3"};
@@ -115,7 +209,11 @@ Result<BootImages::Memory, Error> BootImages::build(const Preload& preload) {
   for (const std::int32_t fd : {0, 1, 2}) request.files[fd] = words;
   const auto process = builder.spawn(request);
   std::optional<kernel::WaitStatus> status;
-  if (process) status = builder.wait_for(*process, std::nullopt);
+  if (process) {
+    may_stop(&builder);
+    status = builder.wait_for(*process, std::nullopt);
+    may_stop(nullptr);
+  }
   builder_ = nullptr;
   Memory memory = std::move(built_);
   built_ = nullptr;

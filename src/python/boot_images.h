@@ -3,22 +3,28 @@
 // modules imported, and with those of a sandbox's packages.
 //
 // An image is made once per machine: in a private kernel over the pristine base layer, where no
-// sandbox can touch it. It is kept in the cache folder under a name made of the module's digest,
-// the library's and what else was imported.
+// sandbox can touch it. It is kept in an ImageCache. One image is made at a time, and each set of
+// packages once, whoever asks meanwhile.
 //
-// Thread-safe. Lives as long as the kernels that run Python.
+// Thread-safe. Lives as long as the kernels that run Python; its end stops what is being made.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
-#include "kernel/kernel.h"
+#include "kernel/kernel_options.h"
+#include "kernel/process/program.h"
+#include "python/image_cache.h"
 #include "vfs/memfs.h"
 #include "wasm/hot_pages.h"
 #include "wasm/memory_image.h"
@@ -54,8 +60,10 @@ class BootImages {
     std::function<void(std::string_view line)> progress;
   };
 
-  BootImages(kernel::KernelServices services, Options options)
-      : services_(services), options_(std::move(options)) {}
+  BootImages(kernel::KernelServices services, Options options);
+  ~BootImages();
+  BootImages(const BootImages&) = delete;
+  BootImages& operator=(const BootImages&) = delete;
 
   // The finished base layer, in which images are made. Before the first process starts.
   void set_base(vfs::Frozen base) { base_ = std::move(base); }
@@ -65,9 +73,14 @@ class BootImages {
     all,
   };
   // From memory, from disk, or made now (some tenths of a second and more, after the compiler's
-  // minute). Null where it is not there and was not to be made. Not with a kernel's lock held.
+  // minute). Null where it is not there yet and was not to be made. Not with a kernel's lock held.
   Result<std::shared_ptr<BootImage>, Error> get(kernel::ProgramTag tag, const Preload& preload,
                                                 Making making);
+  // Has it made behind the caller's back, at a low priority, where it is not there. Where a process
+  // of this machine has begun that before, and ended too early, it is made now. Of sets that wait
+  // to be made there are `waiting_max`: others are left out, and their programs import from files.
+  static constexpr std::size_t waiting_max = 32;
+  Result<void, Error> prepare_behind(kernel::ProgramTag tag, const Preload& preload);
 
   // Whether this is the kernel in which an image is being made; then run() makes it.
   bool is_builder(const kernel::Kernel& kernel) const noexcept { return &kernel == builder_; }
@@ -75,19 +88,47 @@ class BootImages {
 
  private:
   using Memory = std::shared_ptr<const wasm::MemoryImage>;
-  Memory load(const wasm::Module& module, const Preload& preload) const;
-  Result<Memory, Error> build(const Preload& preload);
-  void keep(const wasm::Module& module, const Preload& preload, Memory& memory) const;
-  std::filesystem::path file(const wasm::Module& module, const Preload& preload) const;
+  using ImagePtr = std::shared_ptr<BootImage>;
+  struct Kept {
+    ImagePtr image;
+    std::uint64_t last_use;
+  };
+  struct Wanted {
+    kernel::ProgramTag tag;
+    Preload preload;
+    ImageClaim claim;
+  };
+  Result<const wasm::Module*, Error> module_of(kernel::ProgramTag tag);
+  // Lock held, which is released while another thread makes that image, or this one.
+  Result<ImagePtr, Error> find_or_make(std::unique_lock<std::mutex>& lock, kernel::ProgramTag tag,
+                                       const Preload& preload, Making making, int nice_steps);
+  ImagePtr add(const std::string& key, Memory memory);
+  void make_wanted() noexcept;
+  void may_stop(kernel::Kernel* builder);
+
+  Result<Memory, Error> build(const Preload& preload, int nice_steps);
+  void keep(const wasm::Module& module, const std::string& key, Memory& memory) const;
 
   kernel::KernelServices services_;
   Options options_;
+  ImageCache cache_;
   vfs::Frozen base_;
 
-  std::mutex mutex_;  // held while an image is made, so that concurrent first starts wait for one
-  std::map<std::string, std::shared_ptr<BootImage>> images_;  // by Preload::key
+  std::mutex mutex_;  // of the members up to the next blank line; not held while an image is made
+  std::condition_variable changed_;
+  std::map<std::string, Kept> images_;  // by Preload::key
+  std::uint64_t uses_ = 0;
+  std::set<std::string> in_making_;
+  std::deque<Wanted> wanted_;
+  std::thread maker_;
+  bool maker_runs_ = false;
+  bool stopping_ = false;
+  kernel::Kernel* stoppable_ = nullptr;  // the builder, while it may be stopped
+
+  std::mutex building_;  // held while an image is made; of what follows
   std::atomic<const kernel::Kernel*> builder_{nullptr};
   std::string build_code_;  // what the builder runs
+  int nice_steps_ = 0;      // of its priority
   Memory built_;            // by its task, for who waits for its end
 };
 

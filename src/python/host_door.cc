@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernel/host/host_entry.h"
+#include "kernel/kernel.h"
 #include "kernel/linux/call.h"
 #include "kernel/linux/trace.h"
 #include "python/frames.h"

@@ -7,14 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <functional>
 
 #include "base/host_error.h"
 #include "base/unique_fd.h"
-#include "base/write_fully.h"
+#include "python/image_cache.h"
 #include "python/json_text.h"
 #include "wasm/trusted_file.h"
 
@@ -24,7 +23,7 @@ namespace {
 constexpr std::uint64_t header_bytes = 65536;
 constexpr std::string_view magic = "cloche-image ";
 constexpr std::string_view format = "1";
-constexpr std::size_t copies_kept = 8;  // in the cache
+constexpr std::uint64_t copies_bytes_max = std::uint64_t{1} << 30;  // in the cache
 constexpr std::string_view copy_prefix = "own-";
 
 HostError damaged(const std::filesystem::path& file, std::string_view how) {
@@ -57,41 +56,45 @@ std::string hash_of(int fd, std::uint64_t offset, std::uint64_t bytes) {
   return wasm::to_hex(digest);
 }
 
-bool copy_range(int from, std::uint64_t from_at, int to, std::uint64_t to_at, std::uint64_t bytes) {
+Result<void> copy_range(HostFiles& files, int from, std::uint64_t from_at, int to,
+                        std::uint64_t to_at, std::uint64_t bytes) {
   std::vector<std::byte> buffer(std::size_t{1} << 20);
   while (bytes > 0) {
-    const ssize_t got = pread(from, buffer.data(), std::min<std::uint64_t>(buffer.size(), bytes),
-                              static_cast<off_t>(from_at));
-    if (got <= 0) return false;
-    const auto count = static_cast<std::size_t>(got);
-    if (lseek(to, static_cast<off_t>(to_at), SEEK_SET) < 0 ||
-        !write_fully(to, std::span(buffer).first(count)))
-      return false;
+    const std::size_t most = std::min<std::uint64_t>(buffer.size(), bytes);
+    CLOCHE_ASSIGN(const std::size_t count,
+                  files.read_at(from, from_at, std::span(buffer).first(most)));
+    if (count == 0) {
+      errno = EIO;  // the file has been cut
+      return Errno::io;
+    }
+    if (lseek(to, static_cast<off_t>(to_at), SEEK_SET) < 0) return errno_from_host(errno);
+    CLOCHE_TRY(files.write_all(to, std::span(buffer).first(count)));
     from_at += count;
     to_at += count;
     bytes -= count;
   }
-  return true;
+  return {};
 }
 
 // With its holes.
-bool copy_content(int from, std::uint64_t from_at, int to, std::uint64_t to_at,
-                  std::uint64_t bytes) {
+Result<void> copy_content(HostFiles& files, int from, std::uint64_t from_at, int to,
+                          std::uint64_t to_at, std::uint64_t bytes) {
   for (std::uint64_t at = 0; at < bytes;) {
     const off_t data = lseek(from, static_cast<off_t>(from_at + at), SEEK_DATA);
     if (data < 0) {
       if (errno == ENXIO) break;  // the rest is a hole
-      return false;
+      return errno_from_host(errno);
     }
     const off_t hole = lseek(from, data, SEEK_HOLE);
-    if (hole < 0) return false;
+    if (hole < 0) return errno_from_host(errno);
     const std::uint64_t begin = static_cast<std::uint64_t>(data) - from_at;
     const std::uint64_t end = std::min(static_cast<std::uint64_t>(hole) - from_at, bytes);
     if (begin >= end) break;
-    if (!copy_range(from, from_at + begin, to, to_at + begin, end - begin)) return false;
+    CLOCHE_TRY(copy_range(files, from, from_at + begin, to, to_at + begin, end - begin));
     at = end;
   }
-  return ftruncate(to, static_cast<off_t>(to_at + bytes)) == 0;
+  if (ftruncate(to, static_cast<off_t>(to_at + bytes)) != 0) return errno_from_host(errno);
+  return {};
 }
 
 std::string text_of(const ImageHeader& header) {
@@ -160,33 +163,15 @@ std::string state_of(int fd) {
   return fmt::format("{} {} {} {} {}", id.device, id.inode, id.size, id.modified_ns, id.changed_ns);
 }
 
-void prune_copies(const std::filesystem::path& folder, const std::filesystem::path& kept) noexcept
-    try {
-  std::vector<std::pair<std::filesystem::file_time_type, std::filesystem::path>> copies;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::filesystem::path& path = entry.path();
-    if (path.filename().string().starts_with(copy_prefix) && path.extension() == ".image" &&
-        path != kept)
-      copies.emplace_back(entry.last_write_time(), path);
-  }
-  std::ranges::sort(copies, std::ranges::greater());
-  for (std::size_t i = copies_kept - 1; i < copies.size(); ++i) {
-    for (const char* part : {"", ".record", ".seen"})
-      std::filesystem::remove(copies[i].second.string() + part);
-  }
-} catch (const std::exception&) {
-  return;  // the next one tries again
-}
-
 }  // namespace
 
 void write_image_file(const std::filesystem::path& file, const wasm::MemoryImage& image,
-                      ImageHeader header) {
+                      ImageHeader header, HostFiles& files) {
   const std::filesystem::path memory = file.string() + fmt::format(".{}.memory", getpid());
   const std::filesystem::path part = file.string() + fmt::format(".{}.part", getpid());
   const auto clean = [&](const std::filesystem::path*) {
     for (const auto& name : {memory.string(), memory.string() + ".record", part.string()})
-      ::unlink(name.c_str());
+      (void)files.unlink(name);
   };
   const std::unique_ptr<const std::filesystem::path, decltype(clean)> cleaner(&file, clean);
   image.save(memory);
@@ -194,12 +179,18 @@ void write_image_file(const std::filesystem::path& file, const wasm::MemoryImage
   header.content_bytes = static_cast<std::uint64_t>(stat_of(from.get()).st_size);
   header.content_hash = hash_of(from.get(), 0, header.content_bytes);
   const std::string text = text_of(header);
-  const UniqueFd to(
-      ::open(part.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
-  if (!to || !write_fully(to.get(), std::as_bytes(std::span(text))) ||
-      !copy_content(from.get(), 0, to.get(), header_bytes, header.content_bytes) ||
-      ::rename(part.c_str(), file.c_str()) != 0)
-    throw HostError::from_errno("cannot write the image " + file.string(), errno);
+  const auto write = [&]() -> Result<void> {
+    CLOCHE_ASSIGN(const UniqueFd to,
+                  files.open(part.string(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644));
+    CLOCHE_TRY(files.write_all(to.get(), std::as_bytes(std::span(text))));
+    CLOCHE_TRY(copy_content(files, from.get(), 0, to.get(), header_bytes, header.content_bytes));
+    return files.rename(part.string(), file.string());
+  };
+  if (const Result<void> written = write(); !written) {
+    throw HostError(fmt::format("cannot write the image {}: {}", file.string(),
+                                errno_info(written.error()).message),
+                    written.error());
+  }
 }
 
 ImageHeader read_image_header(const std::filesystem::path& file) {
@@ -239,13 +230,18 @@ std::shared_ptr<const wasm::MemoryImage> load_image_file(
   const std::filesystem::path seen = copy.string() + ".seen";
   const std::string state = state_of(fd.get());
   if (wasm::read_small_file(seen, state.size()) == state) {
-    if (auto image = wasm::MemoryImage::load(copy, module)) return *std::move(image);
+    if (auto image = wasm::MemoryImage::load(copy, module)) {
+      mark_used(copy);
+      return *std::move(image);
+    }
   }
   // The copy is what is checked: nobody else changes that.
   bool is_whole = true;
   try {
     wasm::save_trusted(copy, module.info().digest, header.content_bytes, [&](int to) {
-      if (!copy_content(fd.get(), header_bytes, to, 0, header.content_bytes)) return false;
+      // Where it fails the host's errno stays, which is told.
+      if (!copy_content(host_files(), fd.get(), header_bytes, to, 0, header.content_bytes))
+        return false;
       is_whole = hash_of(to, 0, header.content_bytes) == header.content_hash;
       return is_whole;
     });
@@ -257,7 +253,7 @@ std::shared_ptr<const wasm::MemoryImage> load_image_file(
   if (!image) throw damaged(file, "it holds no memory of this Python");
   if (scratch.empty()) {
     (void)wasm::replace_file(seen, std::as_bytes(std::span(state)));
-    prune_copies(folder, copy);
+    prune_images(folder, copy_prefix, copies_bytes_max, copy);
   }
   return *std::move(image);
 }

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/host_files.h"
 #include "wasm/memory_image.h"
 
 namespace cloche::python {
@@ -34,9 +35,9 @@ struct ImageHeader {
   std::string content_hash;  // SHA-256 of what follows the header
 };
 
-// Complete or not at all. `header` without size and hash.
+// Complete, or as it was before. `header` without size and hash.
 void write_image_file(const std::filesystem::path& file, const wasm::MemoryImage& image,
-                      ImageHeader header);
+                      ImageHeader header, HostFiles& files = host_files());
 
 ImageHeader read_image_header(const std::filesystem::path& file);
 

@@ -23,7 +23,7 @@ class JsonSchema {
 
   const Json& json() const noexcept { return schema_; }
 
-  // Empty when `value` satisfies the schema; else one clause that says what does not:
+  // Empty when `value` satisfies the schema; otherwise one clause that says what does not:
   // "count: 'three' is not of type integer". `limit`ed in work: a schema that sends the check in
   // circles is answered with a clause that says so.
   std::string problem(const Json& value) const;

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "kernel/kernel.h"
 #include "python/boot_images.h"
 #include "python/image_file.h"
 #include "wasm/trusted_file.h"

@@ -5,6 +5,7 @@
 
 #include "base/host_error.h"
 #include "base/result.h"
+#include "kernel/kernel.h"
 #include "kernel/process/task.h"
 #include "python/host_door.h"
 #include "python/start_block.h"

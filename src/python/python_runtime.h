@@ -11,13 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "kernel/kernel.h"
+#include "kernel/kernel_options.h"
 #include "kernel/process/program.h"
 #include "python/boot_images.h"
 #include "python/own_images.h"
 #include "python/take_turn.h"
 #include "vfs/base_builder.h"
 #include "vfs/memfs.h"
+#include "vfs/namespace.h"
 #include "wasm/memory_image.h"
 
 namespace cloche::python {
@@ -51,10 +52,12 @@ class PythonRuntime {
   void set_base(vfs::Frozen base) { images_.set_base(std::move(base)); }
 
   // For a process of this kernel: the user's own, or the one with its packages imported where that
-  // is there, else the common one, which is made when it is not there. Kernel lock not held.
+  // is there, or the common one, which is made when it is not there. Kernel lock not held.
   Result<std::shared_ptr<BootImage>, Error> boot_image_for(kernel::Kernel& kernel);
   // Makes the image that is not there yet; takes its time once per machine. No kernel's lock held.
   Result<void, Error> prepare(const Preload& preload);
+  // The same behind the caller's back. See BootImages::prepare_behind.
+  void prepare_behind(const Preload& preload) { (void)images_.prepare_behind(tag_, preload); }
 
   // Images of the user's. `open_image` throws as OwnImages::open does.
   OwnImages& own_images() noexcept { return own_images_; }

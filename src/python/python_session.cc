@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "kernel/host/resident.h"
+#include "kernel/kernel.h"
+#include "kernel/process/spawn_request.h"
 #include "python/interpreter_threads.h"
 #include "python/start_block.h"
 
@@ -40,7 +42,7 @@ struct PythonSession::Shared : kernel::Resident {
 
   Result<kernel::StartMemory, Error> start_memory(kernel::Kernel& kernel);
   wasm::Outcome begin(kernel::Task& task);
-  std::optional<wasm::Outcome> take_requests(kernel::Task& task);
+  kernel::StartupEnd take_requests(kernel::Task& task);
   void perform(kernel::Task& task, Request what, const std::string& text);
 };
 
@@ -95,8 +97,7 @@ wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
   return take_turn(task.instance(), frame);
 }
 
-// Nothing: nothing more is asked, and the task is parked.
-std::optional<wasm::Outcome> PythonSession::Shared::take_requests(kernel::Task& task) {
+kernel::StartupEnd PythonSession::Shared::take_requests(kernel::Task& task) {
   kernel::Kernel& kernel = task.kernel();
   std::unique_lock lock(kernel.mutex());
   for (;;) {
@@ -107,8 +108,7 @@ std::optional<wasm::Outcome> PythonSession::Shared::take_requests(kernel::Task& 
       return ended;
     }
     if (request == Request::none) {
-      task.park();
-      return std::nullopt;
+      return kernel::AtRest{std::move(lock)};
     }
     const Request what = std::exchange(request, Request::none);
     const std::string text = std::move(source);
@@ -157,7 +157,7 @@ void PythonSession::Shared::perform(kernel::Task& task, Request what, const std:
 
 Result<std::unique_ptr<PythonSession>> PythonSession::spawn(PythonRuntime& runtime,
                                                             kernel::Kernel& kernel,
-                                                            const SessionOptions& options,
+                                                            SessionOptions options,
                                                             std::shared_ptr<Shared> shared) {
   CLOCHE_ASSIGN(const std::shared_ptr<const kernel::Program> python,
                 kernel.services().programs.load(runtime.tag()));
@@ -172,15 +172,11 @@ Result<std::unique_ptr<PythonSession>> PythonSession::spawn(PythonRuntime& runti
   request.path = "/usr/bin/python3";
   request.program = std::move(program);
   request.argv = {"python3"};
-  request.environment = options.environment;
-  request.cwd = options.cwd;
-  request.files = options.files;
+  request.environment = std::move(options.environment);
+  request.cwd = std::move(options.cwd);
+  request.files = std::move(options.files);
   request.begin = kernel::SpawnRequest::Begin::parked;
-  Result<kernel::ProcessPtr> process = kernel.spawn(request);
-  {
-    const std::lock_guard lock(kernel.mutex());
-    request.files.clear();
-  }
+  Result<kernel::ProcessPtr> process = kernel.spawn(std::move(request));
   if (!process) return process.error();
   return std::unique_ptr<PythonSession>(
       new PythonSession(runtime, kernel, std::move(shared), *std::move(process)));
@@ -188,19 +184,19 @@ Result<std::unique_ptr<PythonSession>> PythonSession::spawn(PythonRuntime& runti
 
 Result<std::unique_ptr<PythonSession>> PythonSession::start(PythonRuntime& runtime,
                                                             kernel::Kernel& kernel,
-                                                            const SessionOptions& options) {
-  return spawn(runtime, kernel, options, std::make_shared<Shared>());
+                                                            SessionOptions options) {
+  return spawn(runtime, kernel, std::move(options), std::make_shared<Shared>());
 }
 
 Result<std::unique_ptr<PythonSession>> PythonSession::start_from(
-    PythonRuntime& runtime, kernel::Kernel& kernel, const SessionOptions& options,
+    PythonRuntime& runtime, kernel::Kernel& kernel, SessionOptions options,
     std::shared_ptr<const wasm::MemoryImage> image, Turn first,
     std::shared_ptr<wasm::HotPages> hot_pages) {
   auto shared = std::make_shared<Shared>();
   shared->image = std::move(image);
   shared->first_turn = first;
   if (hot_pages) shared->own_pages = std::move(hot_pages);
-  return spawn(runtime, kernel, options, std::move(shared));
+  return spawn(runtime, kernel, std::move(options), std::move(shared));
 }
 
 PythonSession::PythonSession(PythonRuntime& runtime, kernel::Kernel& kernel,
@@ -397,9 +393,10 @@ Result<std::shared_ptr<const wasm::MemoryImage>> PythonSession::capture() {
 }
 
 Result<std::unique_ptr<PythonSession>> PythonSession::fork(kernel::Kernel& kernel,
-                                                           const SessionOptions& options) {
+                                                           SessionOptions options) {
   CLOCHE_ASSIGN(std::shared_ptr<const wasm::MemoryImage> image, capture());
-  return start_from(runtime_, kernel, options, std::move(image), Turn::resume, shared_->fork_pages);
+  return start_from(runtime_, kernel, std::move(options), std::move(image), Turn::resume,
+                    shared_->fork_pages);
 }
 
 }  // namespace cloche::python

@@ -17,7 +17,6 @@
 #include <string_view>
 #include <vector>
 
-#include "kernel/kernel.h"
 #include "python/python_runtime.h"
 #include "python/start_block.h"
 
@@ -57,10 +56,10 @@ struct SessionOptions {
 
 class PythonSession {
  public:
-  // Errors are those of Kernel::spawn.
+  // Errors are those of Kernel::spawn, which takes the files.
   static Result<std::unique_ptr<PythonSession>> start(PythonRuntime& runtime,
                                                       kernel::Kernel& kernel,
-                                                      const SessionOptions& options);
+                                                      SessionOptions options);
   // Kills the process and waits for its end.
   ~PythonSession();
   PythonSession(const PythonSession&) = delete;
@@ -83,13 +82,12 @@ class PythonSession {
   Result<std::shared_ptr<const wasm::MemoryImage>> capture();
   // A session in `kernel` (this one or another) that goes on from here: memory is shared until
   // written. Descriptors beyond those of `options` are not open in it.
-  Result<std::unique_ptr<PythonSession>> fork(kernel::Kernel& kernel,
-                                              const SessionOptions& options);
+  Result<std::unique_ptr<PythonSession>> fork(kernel::Kernel& kernel, SessionOptions options);
   // The same from an image that was captured before; `first` is Turn::resume, or Turn::join for one
   // of another sandbox. Sessions from one image may share `hot_pages`, which makes the later ones
   // start faster; null: those of a fresh session.
   static Result<std::unique_ptr<PythonSession>> start_from(
-      PythonRuntime& runtime, kernel::Kernel& kernel, const SessionOptions& options,
+      PythonRuntime& runtime, kernel::Kernel& kernel, SessionOptions options,
       std::shared_ptr<const wasm::MemoryImage> image, Turn first,
       std::shared_ptr<wasm::HotPages> hot_pages);
 
@@ -101,7 +99,7 @@ class PythonSession {
                 kernel::ProcessPtr process);
   static Result<std::unique_ptr<PythonSession>> spawn(PythonRuntime& runtime,
                                                       kernel::Kernel& kernel,
-                                                      const SessionOptions& options,
+                                                      SessionOptions options,
                                                       std::shared_ptr<Shared> shared);
   // The same under limits: stops the turn where they say so. Lock held. False when it does not
   // stop: the process must be killed.

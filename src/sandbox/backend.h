@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "cloche/folder_watch.h"
 #include "cloche/open_file.h"
 #include "cloche/sandbox.h"
 
@@ -52,6 +53,14 @@ class OpenFileBackend {
   virtual Result<FileInfo> stat() = 0;
 };
 
+// See FolderWatch.
+class WatchBackend {
+ public:
+  virtual ~WatchBackend() = default;
+  virtual Result<std::vector<FileChange>> take() = 0;
+  virtual bool is_over() = 0;
+};
+
 // See Files.
 class FileBackend {
  public:
@@ -82,6 +91,8 @@ class FileBackend {
                                      std::string_view value) = 0;
   virtual Result<void> remove_attribute(std::string_view path, std::string_view name) = 0;
   virtual Result<std::vector<std::string>> glob(std::string_view pattern) = 0;
+  virtual Result<std::unique_ptr<WatchBackend>> watch(std::string_view path, WatchDepth depth,
+                                                      std::function<void()> changed) = 0;
 };
 
 // See Sandbox.

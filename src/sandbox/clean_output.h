@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CleanOutput: one stream of what a command writes, as its owner is to see it: without secrets.
+// CleanOutput: one stream of what a command writes, as its owner may see it: without secrets.
 //
 // A secret may be divided between two pieces, so what could be the beginning of one waits for what
 // follows. Copies are the same stream. One thread at a time.
@@ -29,8 +29,8 @@ class CleanOutput {
   // The end of the stream: what waited.
   void end(const Reader& reader) const;
 
-  // The same for a stream that was kept. Of one that was cut off, an end that could be the beginning
-  // of a secret is left out.
+  // The same for a stream that was kept. Of one that was cut off, an end that could be the
+  // beginning of a secret is left out.
   std::string clean(std::string kept, Text text) const;
 
  private:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "kernel/kernel.h"
 #include "kernel/process/task.h"
 #include "sandbox/sandbox_state.h"
 
@@ -93,14 +94,6 @@ Result<kernel::SpawnRequest> live_command_request(SandboxState& state, const Run
     request.argv = {"-bash"};
   }
   return request;
-}
-
-Result<kernel::ProcessPtr> spawn(kernel::Kernel& kernel, kernel::SpawnRequest request) {
-  Result<kernel::ProcessPtr> process = kernel.spawn(request);
-  const std::lock_guard lock(kernel.mutex());
-  request.files.clear();
-  request.terminal.reset();
-  return process;
 }
 
 CleanOutput::Reader reader_of(OutputCallback output, Stream stream) {

@@ -13,7 +13,8 @@
 
 #include "cloche/run.h"
 #include "kernel/host/host_ports.h"
-#include "kernel/kernel.h"
+#include "kernel/process/process.h"
+#include "kernel/process/spawn_request.h"
 #include "sandbox/clean_output.h"
 
 namespace cloche::sandbox {
@@ -33,9 +34,6 @@ Result<kernel::SpawnRequest> live_command_request(SandboxState& state, const Run
 std::string directory_of(const SandboxState& state, const RunOptions& options);
 // ENOENT, ENOTDIR and the like, when there is no such directory.
 Result<void> check_directory(SandboxState& state, const RunOptions& options);
-
-// Starts the request, and drops its files: they are referred to by the process and the ports alone.
-Result<kernel::ProcessPtr> spawn(kernel::Kernel& kernel, kernel::SpawnRequest request);
 
 // What gives a stream to the callback of a run.
 CleanOutput::Reader reader_of(OutputCallback output, Stream stream);

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "cloche/engine.h"
-#include "kernel/kernel.h"
+#include "kernel/kernel_options.h"
 #include "kernel/process/program.h"
 #include "kernel/time/timer_thread.h"
 #include "packages/wheel_cache.h"

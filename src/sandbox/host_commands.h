@@ -2,8 +2,8 @@
 // HostCommands: the commands of the host that a sandbox has, and the files by which it finds them.
 //
 // /usr/local/bin/NAME is a script whose interpreter is the one program of the host that all of them
-// share: it executes what this says. The files are in forks of the sandbox, and not in what is saved
-// of it. What names a command that nobody serves is told so, with status 126.
+// share: it executes what this says. The files are in forks of the sandbox, and not in what is
+// saved of it. What names a command that nobody serves is told so, with status 126.
 //
 // Thread-safe.
 #pragma once

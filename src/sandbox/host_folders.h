@@ -15,7 +15,7 @@ namespace cloche::sandbox {
 // Where pip in a sandbox looks for the operator's wheels (userland/python/lib/pip/_sources.py).
 inline constexpr std::string_view wheels_path = "/usr/share/wheels";
 
-// $CLOCHE_CACHE; else $XDG_CACHE_HOME/cloche or ~/.cache/cloche. Empty when none of these variables
+// $CLOCHE_CACHE, or $XDG_CACHE_HOME/cloche or ~/.cache/cloche. Empty when none of these variables
 // is set.
 std::filesystem::path default_cache_folder();
 

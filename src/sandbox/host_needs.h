@@ -8,8 +8,8 @@
 
 namespace cloche::sandbox {
 
-// Finds the folders that the options leave open, and makes the cache folder where it can be made, so
-// that there is something to name. Throws HostError as Engine does.
+// Finds the folders that the options leave open, and makes the cache folder where it can be made,
+// so that there is something to name. Throws HostError as Engine does.
 void add_needs(JailRules& rules, EngineOptions& options);
 
 // Begins what makes sandboxes of the linux engine, which cannot begin in a jail. Throws HostError.

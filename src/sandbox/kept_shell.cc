@@ -123,18 +123,18 @@ Result<void> KeptShell::check_start(const RunOptions& options) const {
 
 Result<void> KeptShell::ensure_process() {
   if (process_ && !process_->gone()) return {};
-  if (process_) image_ = process_->image();
+  if (process_) resting_ = process_->resting();
   process_.reset();
-  if (!image_) applied_.clear();
-  CLOCHE_ASSIGN(process_, ShellProcess::start(state_.kernel(), state_.home(), image_));
-  image_.reset();
+  if (!resting_) applied_.clear();
+  CLOCHE_ASSIGN(process_, ShellProcess::start(state_.kernel(), state_.home(), resting_));
+  resting_.reset();
   return {};
 }
 
 void KeptShell::restart() {
   const TurnHolder place(*this);
   process_.reset();
-  image_.reset();
+  resting_.reset();
   applied_.clear();
 }
 
@@ -194,9 +194,9 @@ RunResult KeptShell::run_now(const RunOptions& options, std::uint64_t cancellati
 
 void KeptShell::go_on_from(KeptShell& other) {
   const TurnHolder place(other);
-  image_ = other.process_ ? other.process_->image() : other.image_;
+  resting_ = other.process_ ? other.process_->resting() : other.resting_;
   other.drop_forgotten();
-  if (image_) applied_ = other.applied_;
+  if (resting_) applied_ = other.applied_;
 }
 
 }  // namespace cloche::sandbox

@@ -60,8 +60,8 @@ class KeptShell {
 
   // For who has the place.
   std::unique_ptr<ShellProcess> process_;
-  std::shared_ptr<const ShellImage> image_;     // when there is no process
-  std::map<std::string, std::string> applied_;  // of the sandbox's environment
+  std::shared_ptr<const RestingShell> resting_;  // when there is no process
+  std::map<std::string, std::string> applied_;   // of the sandbox's environment
 
   std::mutex forgotten_mutex_;
   std::set<std::string> forgotten_;  // of what is applied

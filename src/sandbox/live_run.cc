@@ -5,6 +5,7 @@
 #include <array>
 
 #include "kernel/files/pipe.h"
+#include "kernel/kernel.h"
 #include "kernel/process/signal.h"
 #include "kernel/terminals/terminal.h"
 #include "kernel/time/time_limit.h"
@@ -70,7 +71,7 @@ Result<kernel::ProcessPtr> WasmLiveRun::start() {
   if (options_.terminal) options_.command.environment.try_emplace("TERM", options_.terminal_type);
   CLOCHE_ASSIGN(kernel::SpawnRequest request, live_command_request(state_, options_.command));
   CLOCHE_TRY(make_ports(request));
-  return spawn(kernel_, std::move(request));
+  return kernel_.spawn(std::move(request));
 }
 
 Result<void> WasmLiveRun::make_ports(kernel::SpawnRequest& request) {

@@ -10,7 +10,8 @@
 
 #include "cloche/live_run.h"
 #include "kernel/host/host_ports.h"
-#include "kernel/kernel.h"
+#include "kernel/process/process.h"
+#include "kernel/process/spawn_request.h"
 #include "sandbox/backend.h"
 #include "sandbox/command.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/processes.h"
 
+#include "kernel/kernel.h"
 #include "kernel/proc/proc_text.h"
 #include "kernel/process/signal.h"
 #include "sandbox/sandbox_state.h"
@@ -29,13 +30,13 @@ std::vector<ProcessInfo> processes_of(SandboxState& state) {
     const std::lock_guard lock(kernel.mutex());
     const auto now = std::chrono::steady_clock::now();
     for (const auto& [pid, process] : kernel.processes()) {
-      const kernel::proc::Figures figures = kernel::proc::process_figures(*process);
+      const kernel::proc::ProcessSummary summary = kernel::proc::process_summary(*process);
       all.push_back({.pid = pid,
                      .ppid = process->ppid,
                      .command = command_of(*process),
-                     .state = figures.state,
-                     .cpu = figures.cpu,
-                     .memory_bytes = figures.memory_bytes,
+                     .state = summary.state,
+                     .cpu = summary.cpu,
+                     .memory_bytes = summary.memory_bytes,
                      .age = now - process->started});
     }
   }

@@ -27,7 +27,7 @@ class Run {
     const auto start = std::chrono::steady_clock::now();
     RunResult result;
     wasm::RunHere here;
-    const Result<kernel::ProcessPtr> process = start_process();
+    const Result<kernel::ProcessPtr> process = start_process(here);
     if (!process) {
       set_not_started(process.error(), result);
     } else {
@@ -49,7 +49,7 @@ class Run {
   }
 
  private:
-  Result<kernel::ProcessPtr> start_process() {
+  Result<kernel::ProcessPtr> start_process(wasm::RunHere& here) {
     CLOCHE_ASSIGN(kernel::SpawnRequest request, command_request(state_, options_));
     outputs_.out = make_output(state_, options_, Stream::out);
     outputs_.err = make_output(state_, options_, Stream::err);
@@ -62,7 +62,7 @@ class Run {
     request.files[1] = outputs_.out.port->guest_end();
     request.files[2] = outputs_.err.port->guest_end();
     request.deadline = kernel::deadline_after(time_limit());
-    Result<kernel::ProcessPtr> process = spawn(kernel_, std::move(request));
+    Result<kernel::ProcessPtr> process = kernel_.spawn(std::move(request), &here);
     if (input_) input_->release_guest_end();
     outputs_.release_guest_ends();
     if (process && input_) pump_ = std::make_unique<InputPump>(options_.stdin_fd, *input_);

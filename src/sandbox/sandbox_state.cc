@@ -7,9 +7,11 @@
 #include <cstdlib>
 
 #include "base/host_error.h"
+#include "kernel/kernel.h"
 #include "kernel/sockets/socket_table.h"
 #include "kernel/statistics.h"
 #include "net/no_network.h"
+#include "sandbox/default_environment.h"
 #include "sandbox/host_folders.h"
 #include "sandbox/python/cached_wheels.h"
 #include "sandbox/run.h"
@@ -17,19 +19,6 @@
 
 namespace cloche::sandbox {
 namespace {
-
-// What a login would have. TERM is the door's.
-std::map<std::string, std::string> usual_environment(const SandboxOptions& options) {
-  return {{"HOME", options.home},
-          {"USER", options.user},
-          {"LOGNAME", options.user},
-          {"SHELL", "/bin/bash"},
-          {"PATH", "/usr/local/bin:/usr/bin:/bin:" + options.home + "/.local/bin"},
-          {"LANG", "C.UTF-8"},
-          {"TZ", "UTC"},
-          {"TERM", "dumb"},
-          {"HOSTNAME", "cloche"}};
-}
 
 vfs::Quota quota_of(const SandboxOptions& options) {
   return {options.file_limit_bytes, options.file_limit_inodes};
@@ -87,7 +76,7 @@ void add_wheels(std::vector<Mount>& mounts) {
 SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
     : engine_(engine),
       options_(std::move(options)),
-      environment_(usual_environment(options_)),
+      environment_(default_environment(options_)),
       network_rules_(options_.network.allow),
       root_(vfs::make_fs<vfs::MemFs>(engine.base(), quota_of(options_), vfs::host_clock())),
       secrets_(std::make_shared<net::SecretStore>(options_.network.secrets)),
@@ -218,8 +207,20 @@ std::vector<std::string> SandboxState::packages() {
   return engine_.python().installed(*root_);
 }
 
+std::unique_lock<std::mutex> SandboxState::lock_kernel() const {
+  return std::unique_lock(kernel_->mutex());
+}
+
+vfs::PathOperations SandboxState::path_operations(Account account) {
+  vfs::Namespace& space = kernel_->files();
+  const vfs::Credentials& who = credentials(account);
+  const std::string_view folder = account == Account::root ? root_home : options_.home;
+  Result<vfs::Node> start = space.lookup(space.root(), folder, vfs::Follow::yes, who);
+  return {space, start ? *std::move(start) : space.root(), who};
+}
+
 vfs::Frozen SandboxState::freeze_files() {
-  const std::lock_guard lock(kernel_->mutex());
+  const auto lock = lock_kernel();
   return root_->freeze();
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "cloche/sandbox.h"
-#include "kernel/kernel.h"
 #include "net/network.h"
 #include "sandbox/clean_output.h"
 #include "sandbox/engine_state.h"
@@ -64,12 +63,8 @@ class SandboxState {
   // lock.
   template <typename Body>
   auto with_files(Account account, Body&& body) {
-    const std::lock_guard lock(kernel_->mutex());
-    vfs::Namespace& space = kernel_->files();
-    const vfs::Credentials& who = credentials(account);
-    const std::string_view folder = account == Account::root ? root_home : options_.home;
-    Result<vfs::Node> start = space.lookup(space.root(), folder, vfs::Follow::yes, who);
-    vfs::PathOperations ops(space, start ? *std::move(start) : space.root(), who);
+    const auto lock = lock_kernel();
+    vfs::PathOperations ops = path_operations(account);
     return std::forward<Body>(body)(ops);
   }
   template <typename Body>
@@ -82,11 +77,11 @@ class SandboxState {
   // Calls `body(MemFs&)` with them, under the kernel lock.
   template <typename Body>
   auto with_root(Body&& body) {
-    const std::lock_guard lock(kernel_->mutex());
+    const auto lock = lock_kernel();
     return std::forward<Body>(body)(*root_);
   }
 
-  // Output of the sandbox as its owner is to see it: without secrets.
+  // Output of the sandbox as its owner may see it: without secrets.
   std::string scrub(std::string text) const {
     return secrets_->empty() ? std::move(text) : secrets_->scrub(std::move(text));
   }
@@ -121,6 +116,9 @@ class SandboxState {
                std::unique_ptr<vfs::Namespace> space, vfs::TypedFsRef<vfs::MemFs> root,
                std::shared_ptr<const net::SecretStore> secrets,
                std::shared_ptr<python::OwnImage> image);
+  std::unique_lock<std::mutex> lock_kernel() const;
+  // From that account's home folder. Kernel lock held.
+  vfs::PathOperations path_operations(Account account);
   void make_home();
   void open_image();
   // For processes of the kernel.

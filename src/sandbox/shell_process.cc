@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "kernel/host/resident.h"
+#include "kernel/kernel.h"
+#include "kernel/process/spawn_request.h"
 #include "sandbox/sandbox_state.h"
 #include "wasm/host_failure.h"
 #include "wasm/run_here.h"
@@ -31,15 +33,15 @@ wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame) {
 
 // What the two sides say to each other; members are guarded by the kernel lock.
 struct ShellProcess::Shared : kernel::Resident {
-  std::shared_ptr<const ShellImage> image;  // to start from; then the latest
-  std::string home;                         // where a shell without a directory is
-  std::optional<std::string> request;       // a frame
-  bool copying = false;                     // an image must be made, by another thread
+  std::shared_ptr<const RestingShell> resting;  // to start from; then the latest
+  std::string home;                             // where a shell without a directory is
+  std::optional<std::string> request;           // a frame
+  bool copying = false;                         // the resting shell must be made, by another thread
   wasm::Outcome outcome;
 
   kernel::StartMemory start_memory(kernel::Kernel& kernel);
   wasm::Outcome begin(kernel::Task& task);
-  std::optional<wasm::Outcome> take_requests(kernel::Task& task);
+  kernel::StartupEnd take_requests(kernel::Task& task);
   void perform(kernel::Task& task, std::unique_lock<std::mutex>& lock);
   std::optional<wasm::Outcome> run_handlers(kernel::Task& task, std::unique_lock<std::mutex>& lock);
   void copy(kernel::Task& task, std::unique_lock<std::mutex>& lock);
@@ -47,14 +49,14 @@ struct ShellProcess::Shared : kernel::Resident {
 
 kernel::StartMemory ShellProcess::Shared::start_memory(kernel::Kernel& kernel) {
   const std::lock_guard lock(kernel.mutex());
-  return {.image = image ? image->memory : nullptr};
+  return {.image = resting ? resting->memory : nullptr};
 }
 
 wasm::Outcome ShellProcess::Shared::begin(kernel::Task& task) {
-  std::shared_ptr<const ShellImage> from;
+  std::shared_ptr<const RestingShell> from;
   {
     const std::lock_guard lock(task.kernel().mutex());
-    from = image;
+    from = resting;
   }
   if (!from) return task.instance().call("cloche_shell_start");
   {
@@ -70,8 +72,7 @@ wasm::Outcome ShellProcess::Shared::begin(kernel::Task& task) {
   return task.instance().call("cloche_shell_resume");
 }
 
-// Nothing: there is nothing more to do here, and the task is parked.
-std::optional<wasm::Outcome> ShellProcess::Shared::take_requests(kernel::Task& task) {
+kernel::StartupEnd ShellProcess::Shared::take_requests(kernel::Task& task) {
   std::unique_lock lock(task.kernel().mutex());
   for (;;) {
     if (copying && (request || !hosted)) {
@@ -80,11 +81,10 @@ std::optional<wasm::Outcome> ShellProcess::Shared::take_requests(kernel::Task& t
       perform(task, lock);
       if (!outcome.returned() || task.unwinding()) return outcome;
     } else {
-      if (std::optional<wasm::Outcome> end = run_handlers(task, lock)) return end;
+      if (const std::optional<wasm::Outcome> end = run_handlers(task, lock)) return *end;
       // The lock was free while handlers ran: a turn that was asked for then finds no other taker.
       if (request || (copying && !hosted)) continue;
-      task.park();
-      return std::nullopt;
+      return kernel::AtRest{std::move(lock)};
     }
   }
 }
@@ -119,7 +119,7 @@ std::optional<wasm::Outcome> ShellProcess::Shared::run_handlers(
 
 void ShellProcess::Shared::copy(kernel::Task& task, std::unique_lock<std::mutex>& lock) {
   kernel::Process& process = task.process();
-  auto next = std::make_shared<ShellImage>();
+  auto next = std::make_shared<RestingShell>();
   next->map = process.memory;
   next->map.forget_shared();
   next->signals = process.signals.for_child();
@@ -135,15 +135,14 @@ void ShellProcess::Shared::copy(kernel::Task& task, std::unique_lock<std::mutex>
   // Without memory for it the one before stays.
   if (memory) {
     next->memory = *std::move(memory);
-    image = std::move(next);
+    resting = std::move(next);
   }
   copying = false;
   answer.wake_all();
 }
 
-Result<std::unique_ptr<ShellProcess>> ShellProcess::start(kernel::Kernel& kernel,
-                                                          const std::string& home,
-                                                          std::shared_ptr<const ShellImage> from) {
+Result<std::unique_ptr<ShellProcess>> ShellProcess::start(
+    kernel::Kernel& kernel, const std::string& home, std::shared_ptr<const RestingShell> from) {
   kernel::ProgramTag tag = 0;
   {
     const std::lock_guard lock(kernel.mutex());
@@ -157,7 +156,7 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(kernel::Kernel& kernel
   // A bash of the user's own, mounted over ours, is none that can be kept.
   if (!bash->module->module().info().has_export("cloche_shell_turn")) return Errno::noexec;
   auto shared = std::make_shared<Shared>();
-  shared->image = from;
+  shared->resting = from;
   shared->home = home;
   auto program = std::make_shared<kernel::Program>(*bash);
   program->startup.memory = [shared](kernel::Kernel& its) { return shared->start_memory(its); };
@@ -176,7 +175,7 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(kernel::Kernel& kernel
   if (!process && from) {
     // Its directory is gone.
     request.cwd = home;
-    process = kernel.spawn(request);
+    process = kernel.spawn(std::move(request));
   }
   if (!process) return process.error();
   return std::unique_ptr<ShellProcess>(
@@ -266,13 +265,13 @@ bool ShellProcess::gone() {
   return is_gone();
 }
 
-std::shared_ptr<const ShellImage> ShellProcess::image() {
+std::shared_ptr<const RestingShell> ShellProcess::resting() {
   std::unique_lock lock(kernel_.mutex());
   kernel::Waiter waiter;
   kernel::WaitQueue* const queues[] = {&shared_->answer, &process_->ended};
   while (shared_->copying && !is_gone()) {
     wasm::RunHere here;
-    (void)kernel_.resume(*process_);
+    (void)kernel_.resume(*process_, &here);
     if (here.caught()) {
       lock.unlock();
       here.run();
@@ -281,7 +280,7 @@ std::shared_ptr<const ShellImage> ShellProcess::image() {
       (void)waiter.sleep(kernel_.mutex(), queues, std::nullopt);
     }
   }
-  return shared_->image;
+  return shared_->resting;
 }
 
 }  // namespace cloche::sandbox

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ShellProcess: a bash that stays. It runs one script after the other, each as a turn, and its
-// state between two turns can be kept as an image that another one goes on from.
+// state between two turns can be kept, and another one goes on from there (RestingShell).
 //
 // It is an ordinary process of its kernel: signals, limits and kill_job act on it. It has no thread
 // between turns, and takes a turn on the thread of whoever asks for it. Each turn is a job of its
@@ -18,14 +18,14 @@
 #include <string>
 
 #include "kernel/host/host_ports.h"
-#include "kernel/kernel.h"
+#include "kernel/process/process.h"
 #include "wasm/memory_image.h"
 
 namespace cloche::sandbox {
 
-// A shell between two turns: its memory, and what its process had that a new one has not. Files
+// A shell between two turns: its memory, and what its process had that a new one lacks. Files
 // beyond descriptors 0 to 2 are not in it.
-struct ShellImage {
+struct RestingShell {
   std::shared_ptr<const wasm::MemoryImage> memory;
   kernel::MemoryMap map;
   kernel::SignalState signals;
@@ -57,7 +57,7 @@ class ShellProcess {
   // Null: a new shell, without variables, in `home`. Errors are those of Kernel::spawn.
   static Result<std::unique_ptr<ShellProcess>> start(kernel::Kernel& kernel,
                                                      const std::string& home,
-                                                     std::shared_ptr<const ShellImage> from);
+                                                     std::shared_ptr<const RestingShell> from);
   // Kills the process and waits for its end.
   ~ShellProcess();
   ShellProcess(const ShellProcess&) = delete;
@@ -68,7 +68,7 @@ class ShellProcess {
   // It can run no more: it was killed, between turns too.
   bool gone();
   // The shell after the last turn that changed it; null when there is none. Waits for the copy.
-  std::shared_ptr<const ShellImage> image();
+  std::shared_ptr<const RestingShell> resting();
 
   const kernel::ProcessPtr& process() const noexcept { return process_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions to the shell that a sandbox keeps, which leave no trace in it: what scripts have set and
-// exported is known to that shell alone.
+// Questions to the shell that a sandbox keeps, which leave no trace in it: what scripts have set
+// and exported is known to that shell alone.
 #pragma once
 
 #include <map>

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernel/host/host_connection.h"
+#include "kernel/kernel.h"
 #include "sandbox/live_run.h"
 #include "sandbox/processes.h"
 #include "sandbox/run.h"

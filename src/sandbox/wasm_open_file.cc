@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernel/kernel.h"
 #include "sandbox/file_info.h"
 #include "sandbox/sandbox_state.h"
 #include "sandbox/wasm_files.h"

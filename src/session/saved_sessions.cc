@@ -36,7 +36,8 @@ void SessionManager::find_saved() {
   for (const std::string& sentence : listing.trouble) complain(sentence);
   unread_.insert(listing.unread.begin(), listing.unread.end());
   for (StateStore::Found& found : listing.sessions) {
-    const auto left = found.facts.expires - std::chrono::system_clock::now();
+    const Moment now = clock_.now();
+    const auto left = found.facts.expires - now.wall;
     const bool for_ever = found.facts.expires == WallTime::max();
     if (!for_ever && left.count() <= 0) {
       if (!saver_->store().remove(found.facts.id, StateStore::Removal::saved))
@@ -45,11 +46,10 @@ void SessionManager::find_saved() {
     }
     const SteadyTime deadline =
         for_ever ? SteadyTime::max()
-                 : std::chrono::steady_clock::now() +
-                       std::chrono::duration_cast<std::chrono::nanoseconds>(left);
+                 : now.steady + std::chrono::duration_cast<std::chrono::nanoseconds>(left);
     found.facts.sequence = ++last_sequence_;
     const auto session = std::make_shared<Session>(
-        std::move(found), [this](Session& one) { return load(one); }, deadline);
+        std::move(found), [this](Session& one) { return load(one); }, deadline, clock_);
     log_what_happens_in(*session);
     const std::lock_guard lock(mutex_);
     add(session);

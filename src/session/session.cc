@@ -5,22 +5,22 @@
 
 namespace cloche::session {
 
-Session::Session(Facts facts, Twin state, SteadyTime deadline)
-    : facts_(std::move(facts)),
+Session::Session(Facts facts, Twin state, SteadyTime deadline, Clock& clock)
+    : clock_(clock),
+      facts_(std::move(facts)),
       deadline_(deadline),
       expires_(facts_.expires),
       sandbox_(std::move(state.sandbox)),
       python_(std::move(state.python)),
-      last_activity_(facts_.created),
-      last_activity_steady_(std::chrono::steady_clock::now()) {}
+      last_activity_{facts_.created, clock.now().steady} {}
 
-Session::Session(StateStore::Found found, Loader loader, SteadyTime deadline)
-    : facts_(std::move(found.facts)),
+Session::Session(StateStore::Found found, Loader loader, SteadyTime deadline, Clock& clock)
+    : clock_(clock),
+      facts_(std::move(found.facts)),
       deadline_(deadline),
       expires_(facts_.expires),
       status_(found.chain.status),
-      last_activity_(std::chrono::system_clock::now()),
-      last_activity_steady_(std::chrono::steady_clock::now()),
+      last_activity_(clock.now()),
       loader_(std::move(loader)),
       chain_(std::move(found.chain)) {}
 
@@ -31,7 +31,7 @@ Status Session::status() const {
 
 WallTime Session::last_activity() const {
   const std::lock_guard lock(mutex_);
-  return last_activity_;
+  return last_activity_.wall;
 }
 
 WallTime Session::expires() const {
@@ -43,8 +43,7 @@ void Session::extend(WallTime expires, SteadyTime deadline) {
   const std::lock_guard lock(mutex_);
   expires_ = expires;
   deadline_ = deadline;
-  last_activity_ = std::chrono::system_clock::now();
-  last_activity_steady_ = std::chrono::steady_clock::now();
+  last_activity_ = clock_.now();
 }
 
 void Session::watch_by(std::function<void(Sandbox& sandbox)> watcher) {
@@ -113,8 +112,7 @@ Session::Use Session::use(const std::shared_ptr<Session>& session) {
   std::unique_lock lock(session->mutex_);
   if (session->status_ != Status::running) return {};
   ++session->uses_;
-  session->last_activity_ = std::chrono::system_clock::now();
-  session->last_activity_steady_ = std::chrono::steady_clock::now();
+  session->last_activity_ = session->clock_.now();
   if (!session->sandbox_) {
     lock.unlock();
     session->load();
@@ -158,8 +156,7 @@ std::string Session::trouble() const {
 void Session::release() {
   const std::lock_guard lock(mutex_);
   --uses_;
-  last_activity_ = std::chrono::system_clock::now();
-  last_activity_steady_ = std::chrono::steady_clock::now();
+  last_activity_ = clock_.now();
 }
 
 std::shared_ptr<Sandbox> Session::sandbox() const {
@@ -169,8 +166,7 @@ std::shared_ptr<Sandbox> Session::sandbox() const {
 
 void Session::touch() {
   const std::lock_guard lock(mutex_);
-  last_activity_ = std::chrono::system_clock::now();
-  last_activity_steady_ = std::chrono::steady_clock::now();
+  last_activity_ = clock_.now();
 }
 
 bool Session::pause(const std::function<void()>& stopping) {
@@ -197,8 +193,7 @@ bool Session::pause(const std::function<void()>& stopping) {
       sandbox_ = std::move(rest.sandbox);
       python_ = std::move(rest.python);
     }
-    last_activity_ = std::chrono::system_clock::now();
-    last_activity_steady_ = std::chrono::steady_clock::now();
+    last_activity_ = clock_.now();
   }
   old->cancel();
   return true;
@@ -224,8 +219,7 @@ bool Session::resume() {
   if (status_ != Status::paused) return false;
   if (std::exchange(frozen_, false) && sandbox_) sandbox_->thaw();
   status_ = Status::running;
-  last_activity_ = std::chrono::system_clock::now();
-  last_activity_steady_ = std::chrono::steady_clock::now();
+  last_activity_ = clock_.now();
   return true;
 }
 
@@ -234,7 +228,7 @@ SteadyTime Session::due(std::chrono::milliseconds idle_timeout) const {
   if (idle_timeout.count() == 0 || status_ == Status::paused ||
       facts_.lifetime == Lifetime::of_time)
     return deadline_;
-  const SteadyTime active = uses_ > 0 ? std::chrono::steady_clock::now() : last_activity_steady_;
+  const SteadyTime active = uses_ > 0 ? clock_.now().steady : last_activity_.steady;
   return std::min(deadline_, active + idle_timeout);
 }
 

@@ -18,6 +18,7 @@
 
 #include "cloche/python_session.h"
 #include "cloche/sandbox.h"
+#include "session/clock.h"
 #include "session/session_facts.h"
 #include "session/state_store.h"
 
@@ -31,7 +32,8 @@ struct Twin {
 
 class Session {
  public:
-  Session(Facts facts, Twin state, SteadyTime deadline);
+  // `clock` outlives it.
+  Session(Facts facts, Twin state, SteadyTime deadline, Clock& clock);
   // One that is saved. The loader is called at the first use, and again after a failure that may
   // pass; one call at a time.
   struct LoadProblem {
@@ -40,7 +42,7 @@ class Session {
   };
   using Loader =
       std::function<std::variant<std::unique_ptr<Sandbox>, LoadProblem>(Session& session)>;
-  Session(StateStore::Found found, Loader loader, SteadyTime deadline);
+  Session(StateStore::Found found, Loader loader, SteadyTime deadline, Clock& clock);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -77,7 +79,7 @@ class Session {
     std::shared_ptr<Sandbox> sandbox_;
   };
   static Use use(const std::shared_ptr<Session>& session);
-  // The Python of Use::python, where somebody has asked for it; else null.
+  // The Python of Use::python, where somebody has asked for it; otherwise null.
   std::shared_ptr<PythonSession> made_python() const;
   // Executions of that one go one after the other: who executes holds this.
   std::timed_mutex& python_turn() noexcept { return python_turn_; }
@@ -113,6 +115,7 @@ class Session {
   void release();
   void load();
 
+  Clock& clock_;
   const Facts facts_;
   mutable std::mutex mutex_;
   SteadyTime deadline_;
@@ -122,8 +125,7 @@ class Session {
   std::shared_ptr<PythonSession> python_;  // of sandbox_; null: nobody has asked for it yet
   Status status_ = Status::running;
   std::size_t uses_ = 0;
-  WallTime last_activity_;
-  SteadyTime last_activity_steady_;
+  Moment last_activity_;
 
   std::function<void(Sandbox& sandbox)> watcher_;  // never changes once somebody uses the session
 

@@ -13,7 +13,7 @@ std::variant<std::vector<std::shared_ptr<Session>>, Refusal> SessionManager::for
   if (!use) return Refusal{RefusalReason::failed, "the session is not running: resume it first"};
   std::chrono::seconds ttl{0};
   if (const WallTime expires = session->expires(); expires != WallTime::max()) {
-    ttl = std::chrono::ceil<std::chrono::seconds>(expires - std::chrono::system_clock::now());
+    ttl = std::chrono::ceil<std::chrono::seconds>(expires - clock_.now().wall);
     ttl = std::max(ttl, std::chrono::seconds(1));
   }
   const std::shared_ptr<PythonSession> python = session->made_python();
@@ -49,7 +49,8 @@ Change SessionManager::extend(const std::shared_ptr<Session>& session, std::chro
   if (ttl.count() == 0) {
     session->extend(WallTime::max(), SteadyTime::max());
   } else {
-    session->extend(std::chrono::system_clock::now() + ttl, std::chrono::steady_clock::now() + ttl);
+    const Moment now = clock_.now();
+    session->extend(now.wall + ttl, now.steady + ttl);
   }
   {
     const std::lock_guard lock(mutex_);

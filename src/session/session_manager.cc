@@ -40,11 +40,13 @@ std::string own_state_folder(const ManagerOptions& options) {
 }
 
 SessionManager::SessionManager(Engine& engine, ManagerOptions options)
-    : engine_(engine), options_(std::move(options)) {
+    : engine_(engine),
+      options_(std::move(options)),
+      clock_(options_.clock ? *options_.clock : host_clock()) {
   if (!options_.state_folder.empty()) {
     saver_ = std::make_unique<SessionSaver>(
         SaverOptions{own_state_folder(options_), options_.save_policy, options_.save_interval,
-                     options_.state_files, options_.trouble, options_.saved});
+                     options_.state_files, &clock_, options_.trouble, options_.saved});
     find_saved();
   }
   reaper_ = std::thread([this] { reap(); });
@@ -148,19 +150,20 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::adopt(Facts fact
                                                                       std::chrono::seconds ttl,
                                                                       Twin state, Event event) {
   if (facts.id.empty()) facts.id = new_session_id(options_.cell);
-  facts.created = std::chrono::system_clock::now();
+  const Moment now = clock_.now();
+  facts.created = now.wall;
   facts.expires = WallTime::max();
   SteadyTime deadline = SteadyTime::max();
   if (ttl.count() > 0) {
-    facts.expires = facts.created + ttl;
-    deadline = std::chrono::steady_clock::now() + ttl;
+    facts.expires = now.wall + ttl;
+    deadline = now.steady + ttl;
   }
   std::shared_ptr<Session> session;
   {
     const std::lock_guard lock(mutex_);
     give_place_back(facts.owner);
     facts.sequence = ++last_sequence_;
-    session = std::make_shared<Session>(std::move(facts), std::move(state), deadline);
+    session = std::make_shared<Session>(std::move(facts), std::move(state), deadline, clock_);
     log_what_happens_in(*session);
     add(session);
   }
@@ -205,7 +208,7 @@ std::shared_ptr<Session> SessionManager::find_any(std::string_view id) {
   const std::lock_guard lock(mutex_);
   const auto it = sessions_.find(std::string(id));
   // Taken first: one that is in use is due later than whenever that is.
-  const SteadyTime now = std::chrono::steady_clock::now();
+  const SteadyTime now = clock_.now().steady;
   if (it == sessions_.end() || it->second->due(options_.idle_timeout) <= now) return nullptr;
   return it->second;
 }
@@ -372,7 +375,7 @@ void SessionManager::tell(Event event, const Session& session) const {
 void SessionManager::look_at_memory() {
   const std::lock_guard lock(mutex_);
   if (memory_due_ != SteadyTime::max()) return;
-  memory_due_ = std::max(std::chrono::steady_clock::now(), memory_looked_at_ + memory_interval);
+  memory_due_ = std::max(clock_.now().steady, memory_looked_at_ + memory_interval);
   due_changed_.notify_one();
 }
 
@@ -393,7 +396,7 @@ void SessionManager::trim_memory() {
 void SessionManager::reap() {
   std::unique_lock lock(mutex_);
   while (!closing_) {
-    const SteadyTime now = std::chrono::steady_clock::now();
+    const SteadyTime now = clock_.now().steady;
     if (memory_due_ <= now) {
       memory_due_ = SteadyTime::max();
       memory_looked_at_ = now;
@@ -404,12 +407,7 @@ void SessionManager::reap() {
     }
     const SteadyTime next = due_.empty() ? SteadyTime::max() : due_.top().when;
     if (now < next) {
-      const SteadyTime until = std::min(next, memory_due_);
-      if (until == SteadyTime::max()) {
-        due_changed_.wait(lock);
-      } else {
-        due_changed_.wait_until(lock, until);
-      }
+      clock_.sleep(due_changed_, lock, std::min(next, memory_due_));
       continue;
     }
     const std::shared_ptr<Session> session = due_.top().session.lock();
@@ -430,8 +428,7 @@ void SessionManager::reap() {
     if (take_out(session->facts().id, nullptr)) {
       stop(*session);
       (void)forget(*session, StateStore::Removal::saved);
-      tell(std::chrono::system_clock::now() >= session->expires() ? Event::expired : Event::idled,
-           *session);
+      tell(clock_.now().wall >= session->expires() ? Event::expired : Event::idled, *session);
     }
     look_at_memory();
     lock.lock();

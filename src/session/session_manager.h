@@ -67,6 +67,7 @@ struct ManagerOptions {
   SavePolicy save_policy = SavePolicy::always;
   std::chrono::seconds save_interval{0};  // of SavePolicy::interval
   HostFiles* state_files = nullptr;       // how they are written; null: by the host's own calls
+  Clock* clock = nullptr;                 // null: the host's
   SandboxOptions sandbox;                 // of every session
   // Asked for a session of Lifetime::of_time whose deadline has come: true where that has been seen
   // to, and it lives on. Any thread.
@@ -136,7 +137,8 @@ class SessionManager {
   SessionManager(const SessionManager&) = delete;
   SessionManager& operator=(const SessionManager&) = delete;
 
-  // `make_sandbox` gives its sandbox, or throws with one sentence; empty: a new one as the options say.
+  // `make_sandbox` gives its sandbox, or throws with one sentence; empty: a new one as the options
+  // say.
   using MakeSandbox = std::function<std::unique_ptr<Sandbox>()>;
   std::variant<std::shared_ptr<Session>, Refusal> create(const SessionRequest& request,
                                                          const MakeSandbox& make_sandbox = {});
@@ -228,6 +230,7 @@ class SessionManager {
 
   Engine& engine_;
   const ManagerOptions options_;
+  Clock& clock_;
   mutable EventLog events_;                 // sandboxes tell it, and go before it
   std::unique_ptr<SessionSaver> saver_;     // null: nothing is saved
   std::unordered_set<std::string> unread_;  // ids; never changes once this is made

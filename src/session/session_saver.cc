@@ -15,6 +15,7 @@ constexpr std::chrono::seconds delay_max{30};
 
 SessionSaver::SessionSaver(SaverOptions options)
     : options_(std::move(options)),
+      clock_(options_.clock ? *options_.clock : host_clock()),
       store_(options_.folder, options_.files ? *options_.files : host_files()),
       worker_([this] { work(); }) {}
 
@@ -33,7 +34,7 @@ Result<void> SessionSaver::save(const std::shared_ptr<Session>& session) {
     const std::lock_guard lock(mutex_);
     waiting_.emplace(session->facts().id, session);
     if (interval_due_ == SteadyTime::max()) {
-      interval_due_ = std::chrono::steady_clock::now() + options_.interval;
+      interval_due_ = clock_.now().steady + options_.interval;
       changed_.notify_all();
     }
   }
@@ -105,7 +106,7 @@ void SessionSaver::note_failure(const std::string& id, Unsaved what, Errno error
       is_new = it->second.why != what.why;
       what.delay = std::min(it->second.delay * 2, delay_max);
     }
-    what.due = std::chrono::steady_clock::now() + what.delay;
+    what.due = clock_.now().steady + what.delay;
     unsaved_.insert_or_assign(id, what);
     changed_.notify_all();
   }
@@ -137,7 +138,7 @@ std::size_t SessionSaver::unsaved() const {
 void SessionSaver::work() {
   std::unique_lock lock(mutex_);
   while (!closing_) {
-    const SteadyTime now = std::chrono::steady_clock::now();
+    const SteadyTime now = clock_.now().steady;
     if (interval_due_ <= now) {
       interval_due_ = SteadyTime::max();
       const auto waiting = std::exchange(waiting_, {});
@@ -158,13 +159,8 @@ void SessionSaver::work() {
       lock.lock();
       continue;
     }
-    const SteadyTime due =
-        std::min(interval_due_, next == unsaved_.end() ? SteadyTime::max() : next->second.due);
-    if (due == SteadyTime::max()) {
-      changed_.wait(lock);
-    } else {
-      changed_.wait_until(lock, due);
-    }
+    const SteadyTime due = next == unsaved_.end() ? SteadyTime::max() : next->second.due;
+    clock_.sleep(changed_, lock, std::min(interval_due_, due));
   }
 }
 

@@ -38,6 +38,7 @@ struct SaverOptions {
   SavePolicy policy = SavePolicy::always;
   std::chrono::seconds interval{0};  // of SavePolicy::interval
   HostFiles* files = nullptr;        // null: the host's own
+  Clock* clock = nullptr;            // the same
   // Told one sentence where something cannot be saved or read. Any thread.
   std::function<void(const std::string& sentence)> trouble;
   std::function<void(const SaveEvent& event)> saved;  // after each save
@@ -68,7 +69,7 @@ class SessionSaver {
   // Retried after a second, then after twice as long each time.
   struct Unsaved {
     std::weak_ptr<Session> session = {};
-    std::optional<StateStore::Removal> removal = {};  // instead: its files are to be removed
+    std::optional<StateStore::Removal> removal = {};  // instead: its files must be removed
     std::string why = {};
     std::chrono::seconds delay{1};
     SteadyTime due = {};
@@ -81,6 +82,7 @@ class SessionSaver {
   void retry(const std::string& id, const Unsaved& what);
 
   const SaverOptions options_;
+  Clock& clock_;
   StateStore store_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The beginning of a session's file: what is to be known of it before its state is read.
+// The beginning of a session's file: what must be known of it before its state is read.
 //
 //   cloche session 2
 //   {"id": ..., "name": ..., "after": ..., "part": true, ...}    a line of JSON

@@ -32,7 +32,7 @@ struct SavedChain {
   struct Level {
     std::string name;  // that the next one follows
     std::uint64_t bytes = 0;
-    bool has_part = false;            // of the state; else only facts
+    bool has_part = false;            // of the state; otherwise only facts
     std::optional<Checkpoint> state;  // that it leads to; absent: it has been read from the file
   };
   std::vector<Level> levels;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timers: work that is to be done at a time, on one thread that sleeps until then; without any there
+// Timers: work to be done at a time, on one thread that sleeps until then; without any there
 // is no thread. Thread-safe.
 #pragma once
 

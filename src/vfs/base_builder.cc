@@ -51,7 +51,7 @@ struct BaseBuilder::Impl {
     }
   }
 
-  struct Place {
+  struct Slot {
     Ino dir = 0;
     std::string_view name;
     Timestamp dir_mtime;  // to be kept: what is added does not change it
@@ -59,7 +59,7 @@ struct BaseBuilder::Impl {
 
   // The directory for the last component of `path`, made with what leads there. EINVAL for a path
   // without one.
-  Result<Place> place(std::string_view path) {
+  Result<Slot> place(std::string_view path) {
     Ino dir = root_ino;
     while (path.starts_with('/')) path.remove_prefix(1);
     while (path.ends_with('/')) path.remove_suffix(1);
@@ -67,7 +67,7 @@ struct BaseBuilder::Impl {
     for (;;) {
       const std::size_t slash = path.find('/');
       const std::string_view name = path.substr(0, slash);
-      if (slash == path.npos) return Place{dir, name, tree().find(dir)->mtime};
+      if (slash == path.npos) return Slot{dir, name, tree().find(dir)->mtime};
       CLOCHE_ASSIGN(dir, make_dir(dir, name));
       path.remove_prefix(slash);
       while (path.starts_with('/')) path.remove_prefix(1);
@@ -93,7 +93,7 @@ struct BaseBuilder::Impl {
   }
 
   // Makes room for a file at `place`: what is there must not be a directory.
-  Result<void> clear(const Place& place) {
+  Result<void> clear(const Slot& place) {
     const auto there = fs->lookup(place.dir, place.name);
     if (!there) return {};
     return fs->unlink(place.dir, place.name);
@@ -101,7 +101,7 @@ struct BaseBuilder::Impl {
 
   // A regular file with that content.
   Result<Ino> file(std::string_view path, SharedBytes content, const BaseAttr& attr) {
-    CLOCHE_ASSIGN(const Place at, place(path));
+    CLOCHE_ASSIGN(const Slot at, place(path));
     CLOCHE_TRY(clear(at));
     CLOCHE_ASSIGN(const Ino ino, fs->create(at.dir, at.name, {}));
     tree().mut(ino).content = Content(std::move(content));
@@ -123,7 +123,7 @@ Result<void> BaseBuilder::add_dir(std::string_view path, const BaseAttr& attr) {
     impl_->set_attr(root_ino, attr);
     return {};
   }
-  CLOCHE_ASSIGN(const Impl::Place at, impl_->place(path));
+  CLOCHE_ASSIGN(const Impl::Slot at, impl_->place(path));
   CLOCHE_ASSIGN(const Ino ino, impl_->make_dir(at.dir, at.name));
   impl_->set_attr(ino, attr);
   return {};
@@ -145,7 +145,7 @@ Result<void> BaseBuilder::add_program(std::string_view path, std::uint64_t tag, 
 
 Result<void> BaseBuilder::add_symlink(std::string_view path, std::string_view target,
                                       const BaseAttr& attr) {
-  CLOCHE_ASSIGN(const Impl::Place at, impl_->place(path));
+  CLOCHE_ASSIGN(const Impl::Slot at, impl_->place(path));
   CLOCHE_TRY(impl_->clear(at));
   CLOCHE_ASSIGN(const Ino ino, impl_->fs->symlink(at.dir, at.name, target, {}));
   impl_->set_attr(ino, attr);
@@ -154,9 +154,9 @@ Result<void> BaseBuilder::add_symlink(std::string_view path, std::string_view ta
 }
 
 Result<void> BaseBuilder::add_link(std::string_view path, std::string_view existing) {
-  CLOCHE_ASSIGN(const Impl::Place from, impl_->place(existing));
+  CLOCHE_ASSIGN(const Impl::Slot from, impl_->place(existing));
   CLOCHE_ASSIGN(const Ino ino, impl_->fs->lookup(from.dir, from.name));
-  CLOCHE_ASSIGN(const Impl::Place at, impl_->place(path));
+  CLOCHE_ASSIGN(const Impl::Slot at, impl_->place(path));
   if (at.dir == from.dir && at.name == from.name) return Errno::exist;
   CLOCHE_TRY(impl_->clear(at));
   const Timestamp kept = impl_->tree().find(ino)->ctime;
@@ -169,7 +169,7 @@ Result<void> BaseBuilder::add_link(std::string_view path, std::string_view exist
 Result<void> BaseBuilder::add_device(std::string_view path, FileType type, std::uint64_t rdev,
                                      const BaseAttr& attr) {
   if (type != FileType::character && type != FileType::block) return Errno::inval;
-  CLOCHE_ASSIGN(const Impl::Place at, impl_->place(path));
+  CLOCHE_ASSIGN(const Impl::Slot at, impl_->place(path));
   CLOCHE_TRY(impl_->clear(at));
   CLOCHE_ASSIGN(const Ino ino, impl_->fs->create(at.dir, at.name, {.type = type, .rdev = rdev}));
   impl_->set_attr(ino, attr);
@@ -178,7 +178,7 @@ Result<void> BaseBuilder::add_device(std::string_view path, FileType type, std::
 }
 
 Result<void> BaseBuilder::add_tree(std::string_view path, const Frozen& tree) {
-  CLOCHE_ASSIGN(const Impl::Place at, impl_->place(path));
+  CLOCHE_ASSIGN(const Impl::Slot at, impl_->place(path));
   CLOCHE_TRY(impl_->fs->graft(at.dir, at.name, tree));
   impl_->restore(at.dir, at.dir_mtime);
   return {};

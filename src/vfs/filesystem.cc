@@ -2,6 +2,7 @@
 #include "vfs/filesystem.h"
 
 #include "base/check.h"
+#include "vfs/tree_watch.h"
 
 namespace cloche::vfs {
 
@@ -79,6 +80,16 @@ Result<void> FileSystem::remove_xattr(Ino, std::string_view) { return Errno::not
 Result<std::vector<std::string>> FileSystem::list_xattrs(Ino) { return std::vector<std::string>{}; }
 
 FsRef FileSystem::fork_for(std::optional<std::uint64_t>) { return {}; }
+
+void FileSystem::tell_watches(const Change& change) {
+  for (TreeWatch* watch : watches_) watch->hear(change);
+}
+
+void FileSystem::tell_watches(ChangeKind kind, Ino ino) {
+  const Result<Location> at = locate(ino);
+  if (at) return tell_watches({kind, at->parent, at->name, ino});
+  if (ino == root()) tell_watches({kind, 0, {}, ino});
+}
 
 Result<void> check_name(std::string_view name) {
   if (name.size() > name_max) return Errno::nametoolong;

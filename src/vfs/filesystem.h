@@ -30,6 +30,7 @@ namespace cloche::vfs {
 
 class FileSystem;
 class NodeIo;
+class TreeWatch;
 
 // An owner's reference to a file system. Not atomic: under the kernel's lock like everything else
 // here.
@@ -140,6 +141,16 @@ struct NewNode {
   std::uint64_t rdev = 0;
 };
 
+// Something that has changed, for those that watch (tree_watch.h). A file that is moved is
+// `renamed` where it was, then `created` where it is.
+enum class ChangeKind : std::uint8_t { created, written, removed, renamed, attributes };
+struct Change {
+  ChangeKind kind;
+  Ino dir;  // where the name is, or was; 0: nowhere that could be watched
+  std::string_view name;
+  Ino ino;
+};
+
 class FileSystem {
  public:
   FileSystem(const FileSystem&) = delete;
@@ -207,6 +218,9 @@ class FileSystem {
   // refers to.
   virtual void drop_orphans() {}
 
+  // Whether it tells those that watch it what changes.
+  virtual bool tells_changes() const { return false; }
+
   // Number of the file system in Stat::dev; the Namespace sets it when it mounts.
   std::uint64_t device() const { return device_; }
   void set_device(std::uint64_t device) { device_ = device; }
@@ -219,11 +233,24 @@ class FileSystem {
   virtual void acquire(Ino ino) = 0;
   virtual void release(Ino ino) noexcept = 0;
 
+  // For a kind that tells_changes(), once the change is done; the second is of an inode by itself.
+  void tell(const Change& change) {
+    if (!watches_.empty()) tell_watches(change);
+  }
+  void tell(ChangeKind kind, Ino ino) {
+    if (!watches_.empty()) tell_watches(kind, ino);
+  }
+
  private:
   friend class FsRef;
   friend class Node;
+  friend class TreeWatch;
+  void tell_watches(const Change& change);
+  void tell_watches(ChangeKind kind, Ino ino);
+
   std::uint64_t refs_ = 0;
   std::uint64_t device_ = 0;
+  std::vector<TreeWatch*> watches_;  // each takes itself out
 };
 
 // ENAMETOOLONG or EINVAL for a name that no directory can hold.

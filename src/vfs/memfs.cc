@@ -209,6 +209,9 @@ Result<void> MemFs::set_attr(Ino ino, const SetAttr& attr) {
   if (attr.atime) inode.atime = *attr.atime;
   if (attr.mtime) inode.mtime = *attr.mtime;
   inode.ctime = now;
+  if (attr.size) tell(ChangeKind::written, ino);
+  if (attr.mode || attr.uid || attr.gid || attr.atime || attr.mtime)
+    tell(ChangeKind::attributes, ino);
   return {};
 }
 

@@ -108,6 +108,7 @@ class MemFs final : public FileSystem {
   Result<std::vector<std::string>> list_xattrs(Ino ino) override;
   StatFs statfs() override;
   std::string_view type_name() const override { return "tmpfs"; }
+  bool tells_changes() const override { return true; }
   FsRef fork_for(std::optional<std::uint64_t> quota_bytes) override;
   void drop_orphans() override;
 

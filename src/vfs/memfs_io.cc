@@ -100,6 +100,7 @@ class MemFs::Io final : public NodeIo {
     inode.program = 0;
     // Set-id bits do not survive a write.
     if ((inode.mode & 0111) != 0) inode.mode &= ~(mode::set_uid | mode::set_gid);
+    this->fs().tell(ChangeKind::written, ino());
     return result;
   }
 
@@ -170,6 +171,7 @@ Result<void> MemFs::set_xattr(Ino ino, std::string_view name, std::string_view v
   changed.extra.mut().xattrs.insert_or_assign(std::string(name), std::string(value));
   changed.ctime = impl_->clock.now();
   impl_->state.usage.bytes += cost - freed;
+  tell(ChangeKind::attributes, ino);
   return {};
 }
 
@@ -181,6 +183,7 @@ Result<void> MemFs::remove_xattr(Ino ino, std::string_view name) {
   xattrs.erase(xattrs.find(name));
   changed.ctime = impl_->clock.now();
   impl_->state.usage.bytes -= old.size() + name.size() + xattr_overhead;
+  tell(ChangeKind::attributes, ino);
   return {};
 }
 

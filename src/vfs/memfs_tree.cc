@@ -85,7 +85,9 @@ Result<Ino> MemFs::create(Ino dir, std::string_view name, const NewNode& node) {
     fresh.nlink = 2;
     fresh.dir = Ref<Directory>::adopt(new Directory);
   }
-  return impl_->add_inode(dir, name, std::move(inode));
+  const Ino ino = impl_->add_inode(dir, name, std::move(inode));
+  tell({ChangeKind::created, dir, name, ino});
+  return ino;
 }
 
 Result<Ino> MemFs::symlink(Ino dir, std::string_view name, std::string_view target,
@@ -105,7 +107,9 @@ Result<Ino> MemFs::symlink(Ino dir, std::string_view name, std::string_view targ
   fresh.base = impl_->building_base;
   fresh.extra = Ref<Extra>::adopt(new Extra);
   fresh.extra.mut().target = target;
-  return impl_->add_inode(dir, name, std::move(inode));
+  const Ino ino = impl_->add_inode(dir, name, std::move(inode));
+  tell({ChangeKind::created, dir, name, ino});
+  return ino;
 }
 
 Result<void> MemFs::link(Ino ino, Ino dir, std::string_view name) {
@@ -129,6 +133,7 @@ Result<void> MemFs::link(Ino ino, Ino dir, std::string_view name) {
   impl_->state.usage.inodes += charged ? 1 : 0;
   ++impl_->mut(ino).nlink;
   impl_->add_entry(dir, name, {.ino = ino, .type = type, .charged = charged});
+  tell({ChangeKind::created, dir, name, ino});
   return {};
 }
 
@@ -141,6 +146,7 @@ Result<void> MemFs::unlink(Ino dir, std::string_view name) {
   if (entry->graft) return Errno::busy;
   const Entry gone = impl_->remove_entry(dir, name);
   impl_->drop_link(gone.ino, gone.charged);
+  tell({ChangeKind::removed, dir, name, gone.ino});
   return {};
 }
 
@@ -154,6 +160,7 @@ Result<void> MemFs::rmdir(Ino dir, std::string_view name) {
   if (impl_->find(entry->ino)->dir->size() != 0) return Errno::notempty;
   const Entry gone = impl_->remove_entry(dir, name);
   impl_->drop_link(gone.ino, gone.charged);
+  tell({ChangeKind::removed, dir, name, gone.ino});
   return {};
 }
 
@@ -208,6 +215,10 @@ Result<void> MemFs::rename(Ino old_dir, std::string_view old_name, Ino new_dir,
     };
     place(old_dir, old_name, a, b);
     place(new_dir, new_name, b, a);
+    tell({ChangeKind::renamed, old_dir, old_name, a.ino});
+    tell({ChangeKind::created, new_dir, new_name, a.ino});
+    tell({ChangeKind::renamed, new_dir, new_name, b.ino});
+    tell({ChangeKind::created, old_dir, old_name, b.ino});
     return {};
   }
 
@@ -224,10 +235,14 @@ Result<void> MemFs::rename(Ino old_dir, std::string_view old_name, Ino new_dir,
   if (new_entry) {
     const Entry gone = impl_->remove_entry(new_dir, new_name);
     impl_->drop_link(gone.ino, gone.charged);
+    // Only who watches that very one hears of its end: for others the name goes on.
+    tell({ChangeKind::removed, 0, new_name, gone.ino});
   }
   const Entry moved = impl_->remove_entry(old_dir, old_name);
   impl_->add_entry(new_dir, new_name,
                    {.ino = moved.ino, .type = moved.type, .charged = moved.charged});
+  tell({ChangeKind::renamed, old_dir, old_name, moved.ino});
+  tell({ChangeKind::created, new_dir, new_name, moved.ino});
   return {};
 }
 

@@ -54,7 +54,7 @@ Result<std::string> Namespace::path_of(const Node& node) const {
   constexpr std::size_t shown_max = 1 << 20;
   std::vector<std::string> names;
   std::size_t size = 0;
-  Place at{&node.fs(), node.ino()};
+  InodeAt at{&node.fs(), node.ino()};
   for (;;) {
     while (at.ino == at.fs->root()) {
       const Mount* mount = find_mount_of(impl_->mounts, at.fs);

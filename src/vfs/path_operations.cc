@@ -402,4 +402,12 @@ Result<std::vector<std::string>> PathOperations::glob(std::string_view pattern,
   return matches;
 }
 
+Result<std::unique_ptr<TreeWatch>> PathOperations::watch(std::string_view path,
+                                                         TreeWatch::Depth depth,
+                                                         std::function<void()> changed) {
+  CLOCHE_ASSIGN(Node node, space_.lookup(start_, path, Follow::yes, cred_));
+  CLOCHE_TRY(check_access(node, cred_, Access::read));
+  return TreeWatch::make(std::move(node), depth, std::move(changed));
+}
+
 }  // namespace cloche::vfs

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "vfs/namespace.h"
+#include "vfs/tree_watch.h"
 
 namespace cloche::vfs {
 
@@ -67,6 +68,9 @@ class PathOperations {
   // Paths that match: '*', '?', '[...]', and '**' for any number of directories; sorted. EFBIG over
   // `matches_max`.
   Result<std::vector<std::string>> glob(std::string_view pattern, std::size_t matches_max);
+  // Of a directory that may be read; see TreeWatch::make.
+  Result<std::unique_ptr<TreeWatch>> watch(std::string_view path, TreeWatch::Depth depth,
+                                           std::function<void()> changed);
 
  private:
   Result<Node> make_parents(std::string_view path, std::uint32_t mode);

@@ -5,7 +5,7 @@
 
 namespace cloche::vfs {
 
-const Mount* find_mount_on(const std::vector<Mount>& mounts, const Place& place) {
+const Mount* find_mount_on(const std::vector<Mount>& mounts, const InodeAt& place) {
   for (const Mount& mount : mounts) {
     const Node& point = mount.mount_point;
     if (point && point.ino() == place.ino && &point.fs() == place.fs) return &mount;
@@ -28,7 +28,7 @@ PathWalk::PathWalk(const std::vector<Mount>& mounts, const Node& start, const Cr
       start_{&start.fs(), start.ino()},
       root_((restrictions & Resolve::in_root) != 0
                 ? start_
-                : Place{mounts.front().fs.get(), mounts.front().fs->root()}) {}
+                : InodeAt{mounts.front().fs.get(), mounts.front().fs->root()}) {}
 
 // Where the text in path_ starts, and without its leading slashes.
 Result<void> PathWalk::begin(std::string_view path) {
@@ -57,7 +57,7 @@ Result<void> PathWalk::step_up() {
 }
 
 // Makes `place`, or what is mounted on it, the current one.
-Result<void> PathWalk::enter(Place place) {
+Result<void> PathWalk::enter(InodeAt place) {
   CLOCHE_ASSIGN(stat_, place.fs->stat(place.ino));
   if (stat_.type == FileType::directory) {
     while (const Mount* mount = find_mount_on(mounts_, place)) {
@@ -70,7 +70,7 @@ Result<void> PathWalk::enter(Place place) {
   return {};
 }
 
-Result<void> PathWalk::follow_link(const Place& link, std::string_view rest) {
+Result<void> PathWalk::follow_link(const InodeAt& link, std::string_view rest) {
   if (restricted(Resolve::no_symlinks) || ++links_ > symlinks_max) return Errno::loop;
   const auto magic = link.fs->magic_target(link.ino);
   if (magic) {
@@ -89,7 +89,7 @@ Result<void> PathWalk::follow_link(const Place& link, std::string_view rest) {
   return begin(text_);
 }
 
-Result<Resolved> PathWalk::finish(const Place& parent, std::string_view name, LastKind last) {
+Result<Resolved> PathWalk::finish(const InodeAt& parent, std::string_view name, LastKind last) {
   Resolved found;
   found.parent = Node(*parent.fs, parent.ino);
   found.name = name;
@@ -120,7 +120,7 @@ Result<Resolved> PathWalk::run(std::string_view path, Follow follow) {
     const bool last = next == rest.size();
     const bool slash = !rest.empty();
 
-    const Place parent = at_;
+    const InodeAt parent = at_;
     LastKind kind = LastKind::name;
     if (name == ".") {
       kind = LastKind::dot;
@@ -139,7 +139,7 @@ Result<Resolved> PathWalk::run(std::string_view path, Follow follow) {
       }
       CLOCHE_TRY(enter({at_.fs, *found}));
       if (stat_.type == FileType::symlink && (!last || slash || follow == Follow::yes)) {
-        const Place link = at_;
+        const InodeAt link = at_;
         at_ = parent;
         const std::string kept(name);
         CLOCHE_TRY(follow_link(link, rest));

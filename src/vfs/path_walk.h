@@ -11,15 +11,15 @@
 namespace cloche::vfs {
 
 // An inode on the way. No reference: nothing changes while a path is walked.
-struct Place {
+struct InodeAt {
   FileSystem* fs = nullptr;
   Ino ino = 0;
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const InodeAt&, const InodeAt&) = default;
 };
 
 // The mount over that directory, and the mount that shows that file system; nullptr when there is
 // none.
-const Mount* find_mount_on(const std::vector<Mount>& mounts, const Place& place);
+const Mount* find_mount_on(const std::vector<Mount>& mounts, const InodeAt& place);
 const Mount* find_mount_of(const std::vector<Mount>& mounts, const FileSystem* fs);
 
 class PathWalk {
@@ -34,18 +34,18 @@ class PathWalk {
   bool restricted(std::uint32_t bit) const { return (restrictions_ & bit) != 0; }
   Result<void> begin(std::string_view path);
   Result<void> step_up();
-  Result<void> enter(Place place);
+  Result<void> enter(InodeAt place);
   // Goes on with a link's text, or jumps where a magic link leads.
-  Result<void> follow_link(const Place& link, std::string_view rest);
-  Result<Resolved> finish(const Place& parent, std::string_view name, LastKind last);
+  Result<void> follow_link(const InodeAt& link, std::string_view rest);
+  Result<Resolved> finish(const InodeAt& parent, std::string_view name, LastKind last);
 
   const std::vector<Mount>& mounts_;
   const Credentials& cred_;
   const std::uint32_t restrictions_;
-  const Place start_;
-  const Place root_;
+  const InodeAt start_;
+  const InodeAt root_;
 
-  Place at_;          // where the walk is
+  InodeAt at_;        // where the walk is
   Stat stat_;         // of at_
   Node held_;         // keeps what a magic link led to
   std::string text_;  // what is left to walk, once a link has been followed

@@ -55,7 +55,7 @@ class Ref {
   const T* operator->() const { return node_; }
   T* release() noexcept { return std::exchange(node_, nullptr); }
 
-  // The node for changing: itself when it is ours alone, else a clone of it, which replaces it
+  // The node for changing: itself when it is ours alone, or a clone of it, which replaces it
   // here.
   T& mut() {
     if (!ref_unique(node_)) {

@@ -28,7 +28,7 @@ using ByteSink = std::function<Result<void>(std::span<const std::byte>)>;
 // Gives the next bytes, 1 at least; 0: there are no more.
 using ByteSource = std::function<Result<std::size_t>(std::span<std::byte>)>;
 
-// What is to be written: the files of `now` that are not the base's, where they are not what they
+// What must be written: the files of `now` that are not the base's, where they are not what they
 // are in `before`. Without `before`: all of them.
 struct TreePart {
   Frozen base;

@@ -25,8 +25,8 @@ void prune_cache_folder(const std::filesystem::path& folder, std::uint64_t limit
 void note_use(const std::filesystem::path& code) noexcept;
 
 // One process at a time holds the lock of a file. Waits, until `give_up` says true. False then, and
-// when the folder cannot be written; then go on without. The lock's file goes with it: who waited for it looks again whether the work
-// is done, and so does who comes later.
+// when the folder cannot be written; then go on without. The lock's file goes with it: who waited
+// for it looks again whether the work is done, and so does who comes later.
 class CachedFileLock {
  public:
   explicit CachedFileLock(const std::filesystem::path& path,

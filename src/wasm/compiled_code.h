@@ -27,7 +27,8 @@ struct OpenedCode {
   InitialMemory initial;
 };
 
-// Nothing when the file is not whole, or for another engine. The content is trusted: it is executed.
+// Nothing when the file is not whole, or for another engine. The content is trusted: it is
+// executed.
 std::optional<OpenedCode> open_code_file(const Engine& engine, int fd);
 
 }  // namespace cloche::wasm

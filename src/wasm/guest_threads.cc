@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/background_thread.h"
 #include "base/check.h"
 #include "wasm/engine.h"
 #include "wasm/run_here.h"
@@ -56,8 +57,8 @@ GuestThreads::~GuestThreads() {
   if (starter_.joinable()) starter_.join();
 }
 
-Result<void> GuestThreads::run(std::function<void()> work) {
-  if (RunHere::take(work)) return {};
+Result<void> GuestThreads::run(std::function<void()> work, RunHere* here) {
+  if (here != nullptr && here->take(work)) return {};
   std::unique_lock lock(mutex_);
   CLOCHE_CHECK(!stopping_ || !workers_.empty());
   reap(lock);
@@ -96,15 +97,11 @@ Result<void> GuestThreads::create(Worker& worker, std::unique_lock<std::mutex>& 
 }
 
 void GuestThreads::begin_starter() {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    starter_ = std::thread([this] { serve_starts(); });
+    starter_ = background_thread([this] { serve_starts(); });
   } catch (const std::system_error&) {
     // Then threads are made by whoever wants them, at whatever priority.
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void GuestThreads::serve_starts() noexcept {

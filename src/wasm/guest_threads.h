@@ -21,6 +21,8 @@
 
 namespace cloche::wasm {
 
+class RunHere;
+
 class GuestThreads {
  public:
   // `max_idle`: how many threads wait for work; one more than that ends.
@@ -31,12 +33,13 @@ class GuestThreads {
   GuestThreads(const GuestThreads&) = delete;
   GuestThreads& operator=(const GuestThreads&) = delete;
 
-  // Runs `work` on a thread of its own, at once. EAGAIN when the host gives no more threads. `work`
-  // must not throw. Any thread, also from within work.
-  Result<void> run(std::function<void()> work);
+  // Runs `work` on a thread of its own, at once; or leaves it to `here`, where that takes it.
+  // EAGAIN when the host gives no more threads. `work` must not throw. Any thread, also from within
+  // work.
+  Result<void> run(std::function<void()> work, RunHere* here = nullptr);
 
-  // Lowers the priority of the calling thread to `steps` of nice(2) below that of the pool, if it is
-  // one of a pool and has a higher one. For good, since a process may not raise priorities: the
+  // Lowers the priority of the calling thread to `steps` of nice(2) below that of the pool, if it
+  // is one of a pool and has a higher one. For good, since a process may not raise priorities: the
   // thread ends with its work, and the next work gets one of full priority.
   static void lower_priority(int steps) noexcept;
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "base/refused_threads_testing.h"
 #include "wasm/engine.h"
 
 namespace cloche::wasm {
@@ -110,6 +111,25 @@ TEST(GuestThreads, TakeNoSignalsOfTheProcess) {
   });
   EXPECT_TRUE(blocked);
 }
+
+#if !defined(CLOCHE_SANITIZED)
+
+TEST(GuestThreads, WorkThatTheHostHasNoThreadForIsRefusedAndNotDone) {
+  GuestThreads threads;
+  std::atomic<bool> done = false;
+  {
+    const RefusedThreads refused;
+    EXPECT_EQ(threads.run([&] { done = true; }).error(), Errno::again);
+  }
+  EXPECT_EQ(threads.thread_count(), 0U);
+  EXPECT_TRUE(run_and_wait(threads, [] { return true; }));
+  EXPECT_FALSE(done);
+  wait_for_idle(threads, 1);
+  const RefusedThreads refused;  // the one that is idle serves
+  EXPECT_TRUE(run_and_wait(threads, [] { return true; }));
+}
+
+#endif
 
 }  // namespace
 }  // namespace cloche::wasm

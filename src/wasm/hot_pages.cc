@@ -16,12 +16,6 @@ constexpr int populate_write = 23;  // Linux 5.14; older kernels answer EINVAL
 // A start writes some hundreds of pages; more would be a program that left its memory full.
 constexpr std::uint64_t max_hot_bytes = std::uint64_t{4} << 20;
 
-std::uint64_t bytes_of(const std::vector<PageRun>& runs) {
-  std::uint64_t bytes = 0;
-  for (const PageRun& run : runs) bytes += run.length;
-  return bytes;
-}
-
 // Linear memory up to whole host pages.
 std::span<std::byte> pages_of(Instance& instance) {
   const GuestMemory memory = instance.memory();

@@ -2,8 +2,8 @@
 // What a program's linear memory holds before its first instruction.
 //
 // wasmtime writes data segments into each new instance, one copy each. Ours lie in the file of the
-// machine code instead, and are mapped: an instance has its data at once, and a page of its own only
-// where it writes.
+// machine code instead, and are mapped: an instance has its data at once, and a page of its own
+// only where it writes.
 #pragma once
 
 #include <cstddef>

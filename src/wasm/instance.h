@@ -55,9 +55,9 @@ struct InstanceOptions {
   std::shared_ptr<const MemoryImage> image;
   // It is likely to be forked with much state: see prepare_for_capture. For one with an image.
   bool to_be_captured = false;
-  // Another instance of the same program, whose linear memory this one shares: it has no data of its
-  // own, and no image; its globals and its stack alone. Only one of the two may run at a time, and the one
-  // that goes on calls follow_memory first. Null: a memory of its own.
+  // Another instance of the same program, whose linear memory this one shares: it has no data of
+  // its own, and no image; its globals and its stack alone. Only one of the two may run at a time,
+  // and the one that goes on calls follow_memory first. Null: a memory of its own.
   const Instance* memory_of = nullptr;
 };
 
@@ -123,8 +123,8 @@ class Instance {
   MemoryMap& memory_map() noexcept { return memory_map_; }
   GuestMemory mapped_memory() const noexcept;  // without finish_mapping first
   const MemoryImage* image() const noexcept { return image_.get(); }
-  // Where its memory is one of an instance before it, which holds what this one begins with: what is
-  // there already. Else null.
+  // Where its memory is one of an instance before it, which holds what this one begins with: what
+  // is there already. Else null.
   const LinearMemory::Warmth* warmth() const noexcept {
     return memory_ == nullptr ? nullptr : memory_->warmth();
   }
@@ -149,9 +149,9 @@ class Instance {
   EpochHandler epoch_handler_ = nullptr;
   int depth_ = 0;
   MemoryMap memory_map_;
-  LinearMemory* memory_ =
-      nullptr;             // wasmtime's; null: there is none. Before it is made, the one to share
-  bool is_whole_ = false;  // it was made without an error
+  // Wasmtime's; null: there is none. Before it is made, the one to share.
+  LinearMemory* memory_ = nullptr;
+  bool is_whole_ = false;         // it was made without an error, with a memory of its own
   std::unique_ptr<State> state_;  // what wasmtime gave us; goes first
 };
 

@@ -30,8 +30,8 @@ class LinearMemory {
   LinearMemory(const LinearMemory&) = delete;
   LinearMemory& operator=(const LinearMemory&) = delete;
 
-  // Begins a life: `bytes` of it, charged to `budget`. False, and it is of no use, where that or the
-  // host refuses.
+  // Begins a life: `bytes` of it, charged to `budget`. False, and it is of no use, where that or
+  // the host refuses.
   bool begin(const std::shared_ptr<MemoryBudget>& budget, std::size_t bytes) noexcept;
   // To at least so many bytes: another instance that shares it may have grown it already.
   bool grow_to(std::size_t bytes) noexcept;
@@ -85,8 +85,8 @@ class MemoryScope {
  public:
   // For what a running guest grows: nothing linear. `budget` outlives the scope.
   explicit MemoryScope(const std::shared_ptr<MemoryBudget>& budget) noexcept;
-  // The linear memory of a new instance: it has `bytes` and holds `initial`, or is `warm` or `shared`
-  // where one of these is not null.
+  // The linear memory of a new instance: it has `bytes` and holds `initial`, or is `warm` or
+  // `shared` where one of these is not null.
   struct Linear {
     std::uint64_t bytes = 0;
     const InitialMemory* initial = nullptr;
@@ -99,7 +99,7 @@ class MemoryScope {
   MemoryScope(const MemoryScope&) = delete;
   MemoryScope& operator=(const MemoryScope&) = delete;
 
-  // For wasmtime's callbacks: a memory that is to be let go of; null where the host or the budget
+  // For wasmtime's callbacks: a memory to let go of; null where the host or the budget
   // refuses.
   LinearMemory* make(std::size_t minimum, std::size_t reserved, std::size_t guard) noexcept;
   // The linear memory that was made, which is the instance's; null: none.

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <iterator>
 #include <list>
-#include <optional>
 #include <ranges>
 
 #include "wasm/image_memory.h"
@@ -21,12 +20,6 @@ namespace {
 constexpr std::uint64_t most_kept_bytes = std::uint64_t{2} << 20;
 // More pieces than this to give back, and the memory itself is given back.
 constexpr std::size_t most_given_back = 256;
-
-std::uint64_t bytes_of(const std::vector<PageRun>& runs) noexcept {
-  std::uint64_t bytes = 0;
-  for (const PageRun& run : runs) bytes += run.length;
-  return bytes;
-}
 
 // Memories that were prepared for a capture have a file each: a few of the descriptors of the process.
 std::size_t most_files() noexcept {
@@ -114,14 +107,6 @@ RestingMemories& resting() {
   return *memories;
 }
 
-// Nothing where the host does not tell.
-std::optional<std::vector<PageRun>> private_pages(const std::byte* base, std::uint64_t bytes) {
-  std::vector<PageRun> runs;
-  if (bytes == 0 || scan_private_pages(base, bytes, runs) || read_pagemap(base, bytes, runs))
-    return runs;
-  return std::nullopt;
-}
-
 }  // namespace
 
 MemoryContent::MemoryContent(std::uint64_t bytes, Put put, std::vector<PageRun> patches)
@@ -187,7 +172,7 @@ bool MemoryContent::put_back(LinearMemory& memory, const MemoryMap& map) const n
 bool MemoryContent::put_back_private(std::byte* base, std::uint64_t end,
                                      const LinearMemory::Warmth* before,
                                      LinearMemory::Warmth& now) const {
-  const auto written = private_pages(base, end);
+  const auto written = known_private_pages(base, end);
   if (!written) return false;
   if (before != nullptr && !before->pages.empty()) {
     now.pages = common_pages(*written, before->pages);

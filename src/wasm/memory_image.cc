@@ -175,8 +175,7 @@ struct MemoryImage::Builder {
 
     std::vector<PageRun> large, small;
     split_runs(large, small);
-    std::uint64_t bytes = 0;
-    for (const PageRun& run : copied) bytes += run.length;
+    const std::uint64_t bytes = bytes_of(copied);
     auto file = create_memory_file(bytes);
     if (!file) return file.error();
     std::uint64_t offset = 0;
@@ -339,9 +338,7 @@ Result<void> prepare_for_capture(Instance& instance) {
   std::uint64_t start = map.base ? map.base->tail_start() : size;
   std::vector<PageRun> moved = find_private_pages(base + start, size - start);
   for (PageRun& run : moved) run.start += start;
-  std::uint64_t moved_bytes = 0;
-  for (const PageRun& run : moved) moved_bytes += run.length;
-  if (moved_bytes > max_moved_pages * host_page_bytes()) {
+  if (bytes_of(moved) > max_moved_pages * host_page_bytes()) {
     start = size;
     moved.clear();
   } else if (start < size) {

@@ -41,7 +41,7 @@ struct MemoryMap {
   std::shared_ptr<const MemoryFile> growth;
   std::uint64_t growth_origin = 0;
   std::uint64_t growth_start = 0;
-  // The memory is to be what `base` is, but some of the mapping and copying for it is not done yet:
+  // The memory will be what `base` is, but some of the mapping and copying for it is not done yet:
   // nobody may read or write it before finish_mapping. Putting that off makes a fork as fast as it
   // can be, and is no cost at all for an instance that is never used again.
   std::unique_ptr<UnfinishedMapping, UnfinishedMappingDeleter> unfinished;

@@ -2,13 +2,13 @@
 // ModuleStore: wasm bytes in, compiled Module out; each program is compiled once per machine.
 //
 // Found in this order: in memory (by digest), in the cache folder on disk (machine code, mapped and
-// not read), else compiled and written there. Several threads and processes that want the same
-// program do the work once: the others wait for it.
+// not read); otherwise it is compiled and written there. Several threads and processes that want
+// the same program do the work once: the others wait for it.
 //
 // The cache folder belongs to this user alone (0700, files 0600; a folder of another owner or open
 // to others is refused). Machine code is trusted as this program's own text is, so a file is used
 // only when its record says that it is complete and unchanged: same inode, size and times as when
-// it was written, or else the same content hash. A file that is damaged, of another version, engine
+// it was written, or the same content hash. A file that is damaged, of another version, engine
 // configuration or CPU is rebuilt, silently.
 //
 // Bytes may come from a guest. What is not a valid program is ENOEXEC with a sentence that says

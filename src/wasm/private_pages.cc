@@ -107,11 +107,23 @@ bool read_pagemap(const std::byte* base, std::uint64_t bytes, std::vector<PageRu
   return true;
 }
 
-std::vector<PageRun> find_private_pages(const std::byte* base, std::uint64_t bytes) {
+std::optional<std::vector<PageRun>> known_private_pages(const std::byte* base,
+                                                        std::uint64_t bytes) {
   std::vector<PageRun> runs;
-  if (bytes == 0) return runs;
-  if (scan_private_pages(base, bytes, runs) || read_pagemap(base, bytes, runs)) return runs;
+  if (bytes == 0 || scan_private_pages(base, bytes, runs) || read_pagemap(base, bytes, runs))
+    return runs;
+  return std::nullopt;
+}
+
+std::vector<PageRun> find_private_pages(const std::byte* base, std::uint64_t bytes) {
+  if (auto runs = known_private_pages(base, bytes)) return *std::move(runs);
   return {{0, bytes}};
+}
+
+std::uint64_t bytes_of(const std::vector<PageRun>& runs) noexcept {
+  std::uint64_t bytes = 0;
+  for (const PageRun& run : runs) bytes += run.length;
+  return bytes;
 }
 
 std::vector<PageRun> common_pages(const std::vector<PageRun>& a, const std::vector<PageRun>& b) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace cloche::wasm {
@@ -24,13 +25,18 @@ std::uint64_t host_page_bytes() noexcept;
 // and mapped; nobody may write meanwhile.
 std::vector<PageRun> find_private_pages(const std::byte* base, std::uint64_t bytes);
 
-// Opens what the kernel is asked by. It happens by itself at the first question; a process that then
-// hides its memory cannot do it later.
+// The same, exactly those that may have been written; nothing where the kernel does not tell.
+std::optional<std::vector<PageRun>> known_private_pages(const std::byte* base, std::uint64_t bytes);
+
+// Opens what the kernel is asked by. It happens by itself at the first question; a process that
+// then hides its memory cannot do it later.
 void open_page_table() noexcept;
 
 // The two ways to ask the kernel, for tests; false when this kernel does not offer it.
 bool scan_private_pages(const std::byte* base, std::uint64_t bytes, std::vector<PageRun>& runs);
 bool read_pagemap(const std::byte* base, std::uint64_t bytes, std::vector<PageRun>& runs);
+
+std::uint64_t bytes_of(const std::vector<PageRun>& runs) noexcept;
 
 // The pages that are in both, and those of `a` that are not in `b`; each sorted and disjoint.
 std::vector<PageRun> common_pages(const std::vector<PageRun>& a, const std::vector<PageRun>& b);

@@ -9,32 +9,26 @@
 namespace cloche::wasm {
 namespace {
 
-thread_local RunHere* waiting = nullptr;
+// This thread does such work now: its stack is a guest's.
+thread_local bool is_running = false;
 
 }  // namespace
 
-RunHere::RunHere() noexcept {
-  if (waiting != nullptr || !has_guest_stack()) return;
-  waiting = this;
-  armed_ = true;
-}
+RunHere::RunHere() noexcept : is_free_(!is_running && has_guest_stack()) {}
 
-RunHere::~RunHere() {
-  CLOCHE_CHECK(!work_);
-  if (waiting == this) waiting = nullptr;
-}
+RunHere::~RunHere() { CLOCHE_CHECK(!work_); }
 
 bool RunHere::take(std::function<void()>& work) noexcept {
-  if (waiting == nullptr || !waiting->armed_) return false;
-  waiting->armed_ = false;
-  waiting->work_ = std::move(work);
+  if (!std::exchange(is_free_, false)) return false;
+  work_ = std::move(work);
   return true;
 }
 
 void RunHere::run() {
-  // It stays the one that waits meanwhile, unarmed: nothing else is caught within.
   const std::function<void()> work = std::exchange(work_, nullptr);
+  is_running = true;
   on_guest_stack(work);
+  is_running = false;
 }
 
 }  // namespace cloche::wasm

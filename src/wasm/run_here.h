@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunHere: executes on the calling thread what it would otherwise hand to a thread of GuestThreads
-// and wait for: two switches between threads fewer.
+// RunHere: who asks for work of guests offers the own thread for it, in place of a thread of
+// GuestThreads that it would wait for: two switches between threads fewer.
 //
-//   wasm::RunHere here;                      // from now on the next GuestThreads::run is caught
-//   start_something();                       // calls GuestThreads::run
+//   wasm::RunHere here;
+//   start_something(&here);                  // calls GuestThreads::run(work, &here)
 //   if (here.caught()) here.run();           // does the work, and returns when it is done
 //
 // The work gets a guest's stack (guest_stack.h). Nothing is caught within work that is run like
@@ -25,11 +25,11 @@ class RunHere {
   bool caught() const noexcept { return static_cast<bool>(work_); }
   void run();
 
-  // For GuestThreads: true when somebody on this thread waits for `work`, which is taken then.
-  static bool take(std::function<void()>& work) noexcept;
+  // For GuestThreads: true where `work` is taken, which only one ever is.
+  bool take(std::function<void()>& work) noexcept;
 
  private:
-  bool armed_ = false;
+  bool is_free_;
   std::function<void()> work_;
 };
 

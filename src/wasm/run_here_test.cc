@@ -31,10 +31,12 @@ Found run_here(GuestThreads& guests) {
   Found found;
   std::thread::id ran;
   RunHere here;
-  EXPECT_TRUE(guests.run([&] {
-    ran = std::this_thread::get_id();
-    found.stack_bytes = stack_left_bytes();
-  }));
+  EXPECT_TRUE(guests.run(
+      [&] {
+        ran = std::this_thread::get_id();
+        found.stack_bytes = stack_left_bytes();
+      },
+      &here));
   EXPECT_TRUE(here.caught());
   EXPECT_EQ(ran, std::thread::id());
   here.run();
@@ -67,11 +69,13 @@ TEST(RunHere, EveryThreadHasAStackOfItsOwn) {
     threads.emplace_back([&] {
       volatile int mine = 0;
       RunHere here;
-      EXPECT_TRUE(guests.run([&] {
-        ++inside;
-        while (inside < count) std::this_thread::yield();
-        mine = 1;
-      }));
+      EXPECT_TRUE(guests.run(
+          [&] {
+            ++inside;
+            while (inside < count) std::this_thread::yield();
+            mine = 1;
+          },
+          &here));
       here.run();
       EXPECT_EQ(mine, 1);
     });
@@ -88,7 +92,7 @@ TEST(RunHere, RunsNothingWhereTheThreadHasGivenItsStackBack) {
     bool& caught;
     ~Late() {
       RunHere here;
-      EXPECT_TRUE(guests.run([] {}));
+      EXPECT_TRUE(guests.run([] {}, &here));
       caught = here.caught();
     }
   };
@@ -121,12 +125,14 @@ TEST(RunHere, CatchesOneWorkAndNothingWithinIt) {
     std::promise<std::thread::id> second;
     std::promise<std::thread::id> nested;
     RunHere here;
-    EXPECT_TRUE(guests.run([&] {
-      RunHere within;
-      EXPECT_TRUE(guests.run([&] { nested.set_value(std::this_thread::get_id()); }));
-      EXPECT_FALSE(within.caught());
-    }));
-    EXPECT_TRUE(guests.run([&] { second.set_value(std::this_thread::get_id()); }));
+    EXPECT_TRUE(guests.run(
+        [&] {
+          RunHere within;
+          EXPECT_TRUE(guests.run([&] { nested.set_value(std::this_thread::get_id()); }, &within));
+          EXPECT_FALSE(within.caught());
+        },
+        &here));
+    EXPECT_TRUE(guests.run([&] { second.set_value(std::this_thread::get_id()); }, &here));
     here.run();
     return int{second.get_future().get() != self} + int{nested.get_future().get() != self};
   });
@@ -135,13 +141,11 @@ TEST(RunHere, CatchesOneWorkAndNothingWithinIt) {
 
 #endif
 
-TEST(RunHere, OtherThreadsAreLeftAlone) {
+TEST(RunHere, WorkThatIsNotOfferedToItIsNotCaught) {
   GuestThreads guests;
   RunHere here;
   std::promise<std::thread::id> ran;
-  std::thread([&] {
-    EXPECT_TRUE(guests.run([&] { ran.set_value(std::this_thread::get_id()); }));
-  }).join();
+  EXPECT_TRUE(guests.run([&] { ran.set_value(std::this_thread::get_id()); }));
   EXPECT_FALSE(here.caught());
   EXPECT_NE(ran.get_future().get(), std::this_thread::get_id());
 }

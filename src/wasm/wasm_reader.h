@@ -83,8 +83,8 @@ struct WasmSection {
   std::span<const std::byte> content;  // without
 };
 
-// Calls `use` for each section in turn, until one of them answers false or cannot be read. True when
-// all were read and used.
+// Calls `use` for each section in turn, until one of them answers false or cannot be read. True
+// when all were read and used.
 template <typename Use>
 bool for_each_section(std::span<const std::byte> wasm, Use&& use) {
   if (wasm.size() < wasm_header_bytes) return false;

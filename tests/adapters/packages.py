@@ -13,21 +13,35 @@ from pathlib import Path
 FOLDER = Path(os.environ["CLOCHE_BUILD"], "venvs")
 SOURCE = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests" / "http"))
+from server import PATIENCE_S, Server  # noqa: E402
+
+
+def newer_python(since: tuple) -> str:
+    """This Python, or where it is older than that, another one of this machine."""
+    if sys.version_info >= since:
+        return sys.executable
+    for name in ("python3.12", "python3.13", "python3.14"):
+        found = shutil.which(name)
+        asked = found and subprocess.run([found, "-c", f"import sys; sys.exit(sys.version_info < {since})"],
+                                         capture_output=True)
+        if asked and asked.returncode == 0:
+            return found
+    raise unittest.SkipTest(f"they want Python {'.'.join(map(str, since))}")
 
 
 def python_with(*install: str, since: tuple = (3, 9)) -> str:
     """A Python that has them; `install` are words of pip, one or more lines of them."""
-    if sys.version_info < since:
-        raise unittest.SkipTest(f"they want Python {'.'.join(map(str, since))}")
+    base = newer_python(since)
     lines = [line.split() for line in install]
-    name = hashlib.sha256(repr((sys.version_info[:2], lines)).encode()).hexdigest()[:16]
+    version = sys.version_info[:2] if base == sys.executable else base
+    name = hashlib.sha256(repr((version, lines)).encode()).hexdigest()[:16]
     folder = FOLDER / name
     FOLDER.mkdir(parents=True, exist_ok=True)
     with open(FOLDER / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / ".whole").exists():
             shutil.rmtree(folder, ignore_errors=True)
-            commands = [[sys.executable, "-m", "venv", str(folder)]]
+            commands = [[base, "-m", "venv", str(folder)]]
             commands += [[str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "--retries", "0",
                           "--disable-pip-version-check", *words] for words in lines]
             for command in commands:
@@ -38,6 +52,18 @@ def python_with(*install: str, since: tuple = (3, 9)) -> str:
     return str(folder / "bin/python")
 
 
+def run_checks(python: str, checks: str, **environment: str) -> str:
+    """Runs checks of this folder with the virtual environment's pytest, as `run_program` does; what it printed."""
+    done = subprocess.run(
+        [python, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "-rfEX",
+         str(Path(__file__).with_name(checks))],
+        capture_output=True, text=True, timeout=PATIENCE_S * 2,
+        env={**os.environ, "PYTHONPATH": str(SOURCE / "sdk/python/src"), **environment})
+    if done.returncode:
+        raise AssertionError(done.stdout[-8000:] + done.stderr[-2000:])
+    return done.stdout
+
+
 def run_program(python: str, program: str, **environment: str) -> str:
     """Runs a program of this folder, with the package `cloche` of the source tree; what it printed."""
     done = subprocess.run(
@@ -46,3 +72,10 @@ def run_program(python: str, program: str, **environment: str) -> str:
     if done.returncode:
         raise AssertionError(f"{program} failed:\n{done.stdout[-6000:]}\n{done.stderr[-6000:]}")
     return done.stdout
+
+
+def run_here_and_remotely(python: str, program: str, **environment: str) -> None:
+    """The same program with sandboxes of its own, and with sessions of a server (SERVER_URL, SERVER_TOKEN)."""
+    run_program(python, program, **environment)
+    with Server("serve", "--token", "secret") as server:
+        run_program(python, program, SERVER_URL=server.url, SERVER_TOKEN="secret", **environment)

@@ -33,6 +33,18 @@ await sandbox.pty.sendInput(terminal.pid, new TextEncoder().encode('stty size; e
 await terminal.wait()
 assert.match(shown, /20 90/)
 
+await sandbox.files.makeDir('watched')
+const changes = []
+let ended
+const watch = await sandbox.files.watchDir('watched', (event) => { changes.push([event.name, event.type, event.entry?.size]) },
+  { recursive: true, includeEntry: true, onExit: (problem) => { ended = [problem] } })
+await sandbox.commands.run('mkdir watched/new && echo a > watched/new/f')
+while (!changes.some(([name, type, size]) => name === 'new/f' && type === 'write' && size === 2))
+  await new Promise((resolve) => setTimeout(resolve, 10))
+assert.deepEqual(changes.slice(0, 2).map(([name, type]) => [name, type]), [['new', 'create'], ['new/f', 'create']])
+await watch.stop()
+while (!ended) await new Promise((resolve) => setTimeout(resolve, 10))
+
 const found = await Sandbox.list({ query: { metadata: { of: 'a test' } } }).nextItems()
 assert.deepEqual(found.map((each) => each.sandboxId), [sandbox.sandboxId])
 await sandbox.pause()

@@ -2,6 +2,8 @@
 """What a program for E2B does with its Python client. It knows nothing of this server."""
 import asyncio
 import os
+import time
+import urllib.error
 import urllib.request
 
 from e2b import (AsyncSandbox, CommandExitException, FileNotFoundException, PtySize, Sandbox, SandboxNotFoundException,
@@ -81,6 +83,50 @@ def files(sandbox):
     assert urllib.request.urlopen(sandbox.download_url("deep/er/f.txt")).read() == b"text"
 
 
+def until(condition):
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline, "it does not come"
+        time.sleep(0.01)
+
+
+def watching(sandbox):
+    sandbox.files.make_dir("watched/sub")
+    flat = sandbox.files.watch_dir("watched")
+    deep = sandbox.files.watch_dir("watched", recursive=True, include_entry=True)
+    sandbox.commands.run("cd watched; echo a > f; chmod 600 f; mv f g; rm g; echo b > sub/h")
+    told = [(each.name, each.type.name) for each in flat.get_new_events()]
+    assert told == [("f", "CREATE"), ("f", "WRITE"), ("f", "CHMOD"), ("f", "RENAME"), ("g", "CREATE"),
+                    ("g", "REMOVE")], told
+    below = [each for each in deep.get_new_events() if each.name == "sub/h"]
+    assert [each.type.name for each in below] == ["CREATE", "WRITE"], below
+    assert below[1].entry.path == "/home/user/watched/sub/h" and below[1].entry.size == 2, below
+    assert flat.get_new_events() == []
+    flat.stop()
+    deep.stop()
+    try:
+        sandbox.files.watch_dir("nonesuch")
+        raise AssertionError("no exception")
+    except FileNotFoundException:
+        pass
+
+
+def servers(sandbox):
+    sandbox.files.write("site/page", "from inside")
+    sandbox.commands.run("cd site && python3 -m http.server 8123", background=True)
+    # Names below the domain are not this machine's here.
+    page = urllib.request.Request(os.environ["E2B_SANDBOX_URL"] + "/page", headers={"Host": sandbox.get_host(8123)})
+
+    def is_there():
+        try:
+            with urllib.request.urlopen(page) as answer:
+                return answer.read() == b"from inside"
+        except urllib.error.HTTPError as problem:
+            assert problem.code == 502 and b"port is not open" in problem.read()
+            return False
+    until(is_there)
+
+
 def lives(sandbox):
     assert sandbox.is_running()
     assert sandbox.get_info().metadata == {"of": "a test"}
@@ -107,7 +153,19 @@ async def asynchronous():
     sandbox = await AsyncSandbox.create()
     results = await asyncio.gather(*(sandbox.commands.run(f"echo {i}") for i in range(5)))
     assert [each.stdout for each in results] == [f"{i}\n" for i in range(5)]
+    seen, ended = [], []
+    await sandbox.files.make_dir("watched")
+    watch = await sandbox.files.watch_dir("watched", seen.append, ended.append, recursive=True)
+    await sandbox.commands.run("mkdir watched/new && echo a > watched/new/f")
+    while ("new/f", "WRITE") not in [(each.name, each.type.name) for each in seen]:
+        await asyncio.sleep(0.01)
+    await watch.stop()
+    until(lambda: ended == [None])
+    again = await sandbox.files.watch_dir("watched", seen.append, ended.append)
     await sandbox.kill()
+    while len(ended) < 2:
+        await asyncio.sleep(0.01)
+    assert ended[1] is not None and again is not None, ended
 
 
 def main():
@@ -115,6 +173,8 @@ def main():
     commands(sandbox)
     terminal(sandbox)
     files(sandbox)
+    watching(sandbox)
+    servers(sandbox)
     lives(sandbox)
     asyncio.run(asynchronous())
 

@@ -7,12 +7,14 @@ import signal
 import socket
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
 from server import Server, until
 
 TOKEN = "test-token-one"
+LAST_CALL_S = 1.5  # less than a server that drains waits for a request
 
 
 def cell(key: int, *words: str) -> Server:
@@ -142,14 +144,26 @@ class Draining(unittest.TestCase):
             self.assertEqual(server.process.wait(), -signal.SIGTERM)
 
     def test_who_has_connected_is_answered_once(self):
+        self.assertTrue(any(self.is_answered_once() for _ in range(20)), "this machine is too slow for its last call")
+
+    def is_answered_once(self) -> bool:
+        """False where the request came later than the server waits for it."""
         with cell(1, "--drain", "600") as server, socket.create_connection(("127.0.0.1", server.port)) as early:
+            told = time.monotonic()
             self.end(server)
             until(lambda: not listens(server), "it takes no connection any more")
-            early.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            answer = early.makefile("rb").read()
+            try:
+                early.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                in_time = time.monotonic() - told < LAST_CALL_S
+                answer = early.makefile("rb").read()
+            except ConnectionError:
+                in_time, answer = time.monotonic() - told < LAST_CALL_S, b""
+            if not answer and not in_time:
+                return False
             self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer)
             self.assertIn(b"\r\nConnection: close\r\n", answer)
             self.assertEqual(server.process.wait(), 0)
+            return True
 
     def test_who_has_connected_and_says_nothing_does_not_hold_it_up(self):
         with cell(1, "--drain", "600") as server, socket.create_connection(("127.0.0.1", server.port)):

@@ -199,7 +199,7 @@ TEST_F(HostileGuest, ForksWithoutEnd) {
                               .directory = "/",
                               .files = {nothing.get(), nothing.get(), nothing.get()}});
   ASSERT_TRUE(command.ok());
-  while (box_->figures()->processes < 50) continue;
+  while (box_->usage()->processes < 50) continue;
   (*command)->kill();
   for (bool killed = false; !killed;) {
     ASSERT_TRUE(readable_within((*command)->channel(), patience));
@@ -207,7 +207,7 @@ TEST_F(HostileGuest, ForksWithoutEnd) {
     ASSERT_TRUE(answer.ok());
     killed = *answer && (*answer)->tell == Tell::killed;
   }
-  EXPECT_EQ(box_->figures()->processes, 0U);
+  EXPECT_EQ(box_->usage()->processes, 0U);
 }
 
 // Files are made and taken away while they are asked for: what is not regular is never waited for,
@@ -243,10 +243,10 @@ TEST_F(HostileGuest, FillsFiles) {
       "head -c 200M /dev/zero >big 2>/dev/null; i=0; while [ $i -lt 30000 ] && : >f$i; do "
       "i=$((i+1)); done 2>/dev/null; truncate -s 1T sparse 2>/dev/null; true";
   (void)run({"bash", "-c", script});
-  const auto figures = box_->figures();
-  ASSERT_TRUE(figures.ok());
-  EXPECT_LE(figures->file_bytes, 64U << 20);
-  EXPECT_LE(figures->file_inodes, 20'000U);
+  const auto usage = box_->usage();
+  ASSERT_TRUE(usage.ok());
+  EXPECT_LE(usage->file_bytes, 64U << 20);
+  EXPECT_LE(usage->file_inodes, 20'000U);
 }
 
 // Hundreds of boxes, ended in the midst of work.
@@ -293,7 +293,7 @@ TEST_F(HostileGuest, NothingIsLeftOfAKilledWarden) {
   ASSERT_EQ(::kill(warden, SIGKILL), 0);
   ASSERT_TRUE(readable_within(reading.get(), patience));
   EXPECT_EQ(::read(reading.get(), up.data(), up.size()), 0);
-  EXPECT_FALSE(box_->figures().ok());
+  EXPECT_FALSE(box_->usage().ok());
   box_.reset();
   EXPECT_THROW((void)warden_.make(plan()), std::runtime_error);
   box_ = warden_.make(plan());

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The linux engine at the doors of the program: the command line, JSON-RPC, and the Python SDK.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
+#include "../program_testing.h"
 #include "native/host/test_image_testing.h"
 
 namespace cloche::native {
@@ -16,12 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Ended {
-  int status = 0;
-  std::string said;
-};
+using cloche::testing::bash;
+using cloche::testing::Ended;
 
-class LinuxEngine : public testing::Test {
+class LinuxEngine : public ::testing::Test {
  protected:
   void SetUp() override {
     CLOCHE_NEEDS_BOXES();
@@ -30,26 +27,12 @@ class LinuxEngine : public testing::Test {
     store_ = name;
     fs::permissions(store_, fs::perms(0755));
     ::setenv("CLOCHE_IMAGES", name.c_str(), 1);
-    ::setenv("CLOCHE", CLOCHE_BINARY_DIR "/bin/cloche", 1);
     ASSERT_EQ(bash("$CLOCHE image import " + test_image().string() + " --name small").said,
               "small\n");
   }
   void TearDown() override {
     std::error_code error;
     if (!store_.empty()) fs::remove_all(store_, error);
-  }
-
-  static Ended bash(const std::string& line) {
-    ::setenv("LINE", line.c_str(), 1);
-    std::FILE* pipe = ::popen("exec bash -c \"$LINE\" 2>&1", "r");
-    if (pipe == nullptr) return {-1, "popen failed"};
-    Ended ended;
-    std::array<char, 4096> buffer;
-    for (std::size_t got = 0; (got = std::fread(buffer.data(), 1, buffer.size(), pipe)) != 0;)
-      ended.said.append(buffer.data(), got);
-    const int status = ::pclose(pipe);
-    ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return ended;
   }
 
   // A program of the SDK, for this machine's Python.

@@ -26,7 +26,7 @@ def promises():
 
 def named(text):
     """(C++ tests, {file: tests} of Python, guests)"""
-    quoted = re.findall(r"`([^`]+)`", text.partition("Held by")[2].replace("\n", " "))
+    quoted = re.findall(r"`([^`]+)`", " ".join(text.split()).partition("Held by")[2])
     python = [name.split(": ") for name in quoted if ".py: " in name]
     return ([name for name in quoted if re.fullmatch(r"[A-Z]\w+\.(\w+|\*)", name)], python,
             [name for name in quoted if name.endswith(".c")])

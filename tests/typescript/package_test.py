@@ -57,7 +57,9 @@ def main() -> None:
     for code, printed in re.findall(r"^```js\n(.*?)^```\n```text\n(.*?)^```\n", page, re.M | re.S):
         done = subprocess.run(["node", "--input-type=module", "-e", code], cwd=user, capture_output=True, text=True)
         assert (done.stdout, done.returncode) == (printed, 0), done
-    sys.exit(subprocess.run(["node", "--test", "test/"], cwd=user, env={**os.environ, "NODE_NO_WARNINGS": "1"}).returncode)
+    # By name: a folder is searched by Node 20 and loaded as a module by Node 22.
+    tests = sorted(str(path.relative_to(user)) for path in (user / "test").glob("*.test.js"))
+    sys.exit(subprocess.run(["node", "--test", *tests], cwd=user, env={**os.environ, "NODE_NO_WARNINGS": "1"}).returncode)
 
 
 if __name__ == "__main__":

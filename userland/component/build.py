@@ -67,6 +67,7 @@ def stage(out: Path) -> Path:
     shutil.copytree(HERE / "lib", folder / "lib", ignore=shutil.ignore_patterns("__pycache__"))
     for name in SHARED:
         shutil.copy(ROOT / f"userland/python/lib/_cloche/sessions/{name}.py", folder / "lib/_cloche/sessions")
+    shutil.copy(ROOT / "userland/python/lib/ssl.py", folder / "lib/_cloche/sockets/tls.py")  # it asks the socket for TLS, here too
     shutil.copytree(HERE / "wit", folder / "wit")
     shutil.copytree(ROOT / "wit/deps", folder / "wit/deps", dirs_exist_ok=True)
     (folder / "wit/deps/sandbox").mkdir()
@@ -102,7 +103,7 @@ def build_host(out: Path) -> None:
         print("There is no Rust compiler (rustc, cargo): the component is made, its test is not.")
         return
     folder = out / "host"
-    shutil.copytree(ROOT / "tests/component", folder, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "tests/component", folder, dirs_exist_ok=True, copy_function=shutil.copyfile)  # newer than what was made of others
     lock = (folder / "crates.lock").read_text().replace('"registry"', f'"{REGISTRY}"')
     (folder / "Cargo.lock").write_text(lock)
     # wasmtime's crate names a later compiler than it needs.

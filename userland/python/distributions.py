@@ -58,13 +58,14 @@ TOP_LEVEL = {
 
 # What the boot image of a sandbox with the package has imported: what programs start with, and what takes long to import.
 PRELOAD = {
-    "beautifulsoup4": "bs4", "matplotlib": "matplotlib.pyplot", "numpy": "numpy", "openpyxl": "openpyxl", "pandas": "pandas",
-    "pillow": "PIL.Image", "pytest": "pytest", "requests": "requests", "scikit-learn": "sklearn.linear_model sklearn.model_selection", "scipy": "scipy.stats",
-    "seaborn": "seaborn", "sympy": "sympy", "networkx": "networkx", "statsmodels": "statsmodels.api",
+    "altair": "altair", "beautifulsoup4": "bs4", "faker": "faker", "flask": "flask", "httpx": "httpx", "matplotlib": "matplotlib.pyplot", "numpy": "numpy", "nltk": "nltk", "openpyxl": "openpyxl", "pandas": "pandas",
+    "pillow": "PIL.Image", "plotly": "plotly.express", "pytest": "pytest", "requests": "requests", "scikit-learn": "sklearn.linear_model sklearn.model_selection", "scipy": "scipy.stats",
+    "seaborn": "seaborn", "sympy": "sympy", "networkx": "networkx", "sqlalchemy": "sqlalchemy.orm",
+    "statsmodels": "statsmodels.api",
 }
 
-# What comes with a package beside its own requirements: read_excel and to_excel are to work once pandas is there.
-COMPANIONS = {"pandas": ["openpyxl"]}
+# What comes with a package beside its own requirements, so that what people use first works: read_excel and to_excel, plotly.express.
+COMPANIONS = {"pandas": ["openpyxl"], "plotly": ["numpy"]}
 
 # Packages by name that the standard library has: installing them is allowed and does nothing.
 BUILTIN = [{"name": "sqlite3", "version": "3.54.1", "summary": "SQL database, a part of the standard library", "provides": ["sqlite3"]}]

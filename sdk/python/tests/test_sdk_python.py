@@ -144,6 +144,7 @@ class Python(unittest.TestCase):
     def test_figures_are_pictures(self) -> None:
         with cloche.Sandbox(packages=["matplotlib"], timeout_ms=600_000) as sbx:
             result = sbx.python.execute("import matplotlib.pyplot as plt\nplt.plot([1, 4, 2]);", check=True)
+            self.assertEqual(result.stderr, "")
             self.assertEqual(len(result.figures), 1)
             self.assertTrue(result.figures[0].data.startswith(b"\x89PNG"))
             self.assertIn("image/png", result.figures[0]._repr_mimebundle_())

@@ -6,6 +6,8 @@ import type { RemoteOptions } from './types.js'
 
 export * from './errors.js'
 export * from './types.js'
+export { CommandCall } from './command_call.js'
+export type { CommandInput, CommandOutput } from './command_call.js'
 export { Command, Commands, Environment, Files, Packages, Python, Snapshot, Terminal } from './sandbox.js'
 
 /** A private computer on a server. */

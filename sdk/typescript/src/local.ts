@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { ServerError } from './errors.js'
 import { Rpc, type Connect } from './rpc.js'
-import { createParams, type Link } from './sandbox.js'
+import { createSandbox, type Link } from './sandbox.js'
 import type { LocalOptions } from './types.js'
 
 const lastWordsBytes = 2000
@@ -121,8 +121,7 @@ export async function openLocal(options: LocalOptions): Promise<Link> {
   const held = await acquire()
   const rpc = await held.rpc
   try {
-    const reply = await rpc.call<{ sandboxId: string }>('sandbox.create', { ...createParams(options) },
-      { signal: options.signal })
+    const reply = await createSandbox<{ sandboxId: string }>(rpc, options)
     return { rpc, ...reply, retain: () => void held.users++, release: () => release(held) }
   } catch (error) {
     await release(held)

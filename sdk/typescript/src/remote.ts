@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connections to servers.
 import { Rpc } from './rpc.js'
-import { createParams, type Link } from './sandbox.js'
+import { createSandbox, type Link } from './sandbox.js'
 import type { RemoteOptions } from './types.js'
 import { webSocket } from './websocket.js'
 
@@ -10,8 +10,7 @@ export async function openRemote(options: RemoteOptions): Promise<Link> {
   const rpc = await Rpc.open(webSocket(options.url, options.token))
   let users = 1
   try {
-    const reply = await rpc.call<{ sandboxId: string; sessionId: string }>(
-      'sandbox.create', { ...createParams(options) }, { signal: options.signal })
+    const reply = await createSandbox<{ sandboxId: string; sessionId: string }>(rpc, options)
     return {
       rpc,
       ...reply,

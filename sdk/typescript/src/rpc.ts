@@ -54,6 +54,7 @@ export class Rpc implements Receiver {
   #transport: Transport | undefined
   #pending = new Map<number, Pending>()
   #questions = new Map<string, Question>()
+  #served = new Map<string, (params: Record<string, Json>) => Promise<Json>>()
   #notices = new Map<string, Set<(params: Record<string, Json>) => void>>()
   #terminals = new Map<number, (data: Uint8Array) => void>()
   #last = 0
@@ -102,6 +103,11 @@ export class Rpc implements Receiver {
   answer(sandboxId: string, question: Question | undefined): void {
     if (question) this.#questions.set(sandboxId, question)
     else this.#questions.delete(sandboxId)
+  }
+
+  /** Answers all requests of that method, whatever sandbox they are of. */
+  serve(method: string, answer: (params: Record<string, Json>) => Promise<Json>): void {
+    this.#served.set(method, answer)
   }
 
   /** Told of a notification until the returned function is called. */
@@ -192,9 +198,11 @@ export class Rpc implements Receiver {
   async #ask(id: number | string, method: string, params: Record<string, Json>): Promise<void> {
     let text: string
     try {
+      const served = this.#served.get(method)
       const question = this.#questions.get(String(params['sandboxId'] ?? 'main'))
-      if (!question) throw new Error('nobody answers')
-      text = JSON.stringify({ jsonrpc: '2.0', id, result: (await question(method, params)) ?? null })
+      if (!served && !question) throw new Error('nobody answers')
+      const result = served ? await served(params) : await question!(method, params)
+      text = JSON.stringify({ jsonrpc: '2.0', id, result: result ?? null })
     } catch (error) {
       const kind = error instanceof Error ? error.name : 'Error'
       const words = error instanceof Error ? error.message : String(error)

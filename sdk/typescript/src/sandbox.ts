@@ -2,10 +2,11 @@
 // Sandbox: a private computer for an agent, over any connection.
 import { fromBase64, toBase64, toBytes, toText } from './encoding.js'
 import { CancelledError, ClocheError, CommandError } from './errors.js'
+import { describeCommands, serveCommands, servedCommands } from './host_commands.js'
 import type { CallDetails, Rpc } from './rpc.js'
 import type {
   CallOptions, CallbackDescription, CallbackFunction, CommandResult, ExecuteOptions, Figure, FileDetails,
-  FileInfo, HistoryEntry, Json, PythonResult, RunOptions, SandboxOptions, StandardSchema, Usage,
+  FileInfo, HistoryEntry, HostCommands, Json, PythonResult, RunOptions, SandboxOptions, StandardSchema, Usage,
 } from './types.js'
 
 const chunkBytes = 8 << 20
@@ -182,6 +183,13 @@ export class Commands {
     const running = started as unknown as Command
     signal?.addEventListener('abort', () => void running.kill().catch(ignore), { once: true })
     return running
+  }
+
+  /** Functions of this process are programs of the sandbox from now on, instead of those that it had. */
+  async serve(commands: HostCommands): Promise<void> {
+    await call(this.#link, 'commands.set', { commands: describeCommands(commands) }, {
+      answered: () => serveCommands(this.#link.rpc, this.#link.sandboxId, commands),
+    })
   }
 
   /** The last commands. */
@@ -498,7 +506,10 @@ export class SandboxBase {
   async fork(count?: number): Promise<this | this[]> {
     const twins: this[] = []
     for (let made = 0; made < (count ?? 1); made++) {
-      const reply = await call<{ sandboxId: string; sessionId?: string }>(this.#link, 'sandbox.fork')
+      const { rpc, sandboxId } = this.#link
+      const reply = await call<{ sandboxId: string; sessionId?: string }>(this.#link, 'sandbox.fork', {}, {
+        answered: (result) => serveCommands(rpc, (result as { sandboxId: string }).sandboxId, servedCommands(rpc, sandboxId)),
+      })
       this.#link.retain()
       twins.push(new (this.constructor as new (link: Link) => this)({ ...this.#link, ...reply }))
     }
@@ -540,6 +551,7 @@ export class SandboxBase {
     } catch (error) {
       if (this.#link.rpc.isOpen && !(error instanceof ClocheError)) throw error
     } finally {
+      serveCommands(this.#link.rpc, this.#link.sandboxId, undefined)
       await this.#link.release()
     }
   }
@@ -549,8 +561,12 @@ export class SandboxBase {
   }
 }
 
-/** What `sandbox.create` is asked for. */
-export function createParams(options: SandboxOptions & { url?: unknown; token?: unknown }): object {
-  const { signal: _signal, url: _url, token: _token, ...params } = options
-  return given(params)
+/** Makes the sandbox that the options ask for; its names at the server. */
+export function createSandbox<Reply extends { sandboxId: string }>(
+  rpc: Rpc, options: SandboxOptions & { url?: unknown; token?: unknown }): Promise<Reply> {
+  const { signal, url: _url, token: _token, commands, ...params } = options
+  return rpc.call<Reply>('sandbox.create', given({ ...params, commands: commands && describeCommands(commands) }), {
+    signal,
+    answered: (result) => commands && serveCommands(rpc, (result as Reply).sandboxId, commands),
+  })
 }

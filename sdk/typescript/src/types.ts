@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The values that sandboxes take and answer with. Times are in milliseconds, sizes in bytes.
 
+import type { CommandCall } from './command_call.js'
+
 /** Values that JSON has. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 
@@ -71,6 +73,23 @@ export interface CallbackDescription {
   timeoutMs?: number
 }
 
+/** A function of yours that is a program in the sandbox: `search foo | head` in any script. It returns what it
+ * prints (text gets its end of line, pieces are printed as they come, what is neither text nor bytes is JSON), its
+ * exit code as a number, or nothing for 0. An error is a line on standard error and exit code 1. The sandbox waits
+ * for it: it must not ask that same sandbox for anything. */
+export type CommandFunction = (call: CommandCall) => CommandReply | Promise<CommandReply>
+export type CommandReply =
+  | string | Uint8Array | number | void | Json | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>
+
+export interface CommandDescription {
+  run: CommandFunction
+  /** What `NAME --help` prints; without it the function is called. */
+  description?: string
+}
+
+/** By the names of the commands: letters, digits and `_ . + -`. */
+export type HostCommands = Record<string, CommandFunction | CommandDescription>
+
 export interface ExecuteOptions extends CallOptions {
   timeoutMs?: number
   onStdout?: (text: string) => void
@@ -127,6 +146,8 @@ export interface SandboxOptions extends CallOptions {
   env?: Record<string, string>
   /** Rules of what it may reach; absent: nothing. */
   network?: string[] | { [name: string]: Json }
+  /** Functions of yours that are programs in it. */
+  commands?: HostCommands
   limits?: { memoryBytes?: number; cpus?: number; processes?: number; fileCount?: number; openFiles?: number }
 }
 

@@ -114,6 +114,64 @@ for (const [kind, options] of Object.entries(kinds)) {
       assert.equal((await sbx.python.execute('1/0')).error.type, 'ZeroDivisionError')
     })
 
+    test('commands that are functions of ours', async () => {
+      const told = []
+      const box = await Sandbox.create({
+        ...options(),
+        commands: {
+          search: { description: 'Searches the archive.', run: ({ args }) => args.join('\n') },
+          upper: async ({ stdin, stdout }) => {
+            for await (const line of stdin.lines()) await stdout.write(line.toUpperCase() + '\n')
+            return 3
+          },
+          letters: async ({ stdin }) => ({ letters: (await stdin.text()).length }),
+          pieces: async function* () {
+            yield 'one '
+            yield new Uint8Array([116, 119, 111, 10])
+          },
+          broken: () => { throw new RangeError('too far') },
+          endless: async ({ stdout }) => {
+            try {
+              for (;;) await stdout.write('x'.repeat(100_000))
+            } catch (error) {
+              told.push(error.name)
+              throw error
+            }
+          },
+          patient: ({ signal }) => new Promise((_, reject) => {
+            signal.addEventListener('abort', () => {
+              told.push('gone')
+              reject(signal.reason)
+            })
+          }),
+        },
+      })
+      const printed = async (command, more) => {
+        const { stdout, stderr, exitCode } = await box.commands.run(command, more)
+        return [stdout, stderr, exitCode]
+      }
+      assert.deepEqual(await printed('search b a | sort | head -1'), ['a\n', '', 0])
+      assert.deepEqual(await printed('search --help'), ['Searches the archive.\n', '', 0])
+      assert.deepEqual(await printed('seq 30000 | sed s/^/a/ | upper | tail -1; echo ${PIPESTATUS[2]}'), ['A30000\n3\n', '', 0])
+      assert.deepEqual(await printed('head -c 3000000 /dev/zero | letters'), ['{"letters":3000000}\n', '', 0])
+      assert.deepEqual(await printed('pieces'), ['one two\n', '', 0])
+      assert.deepEqual(await printed('while read x; do search $x; done', { stdin: 'a\nb\n' }), ['a\nb\n', '', 0])
+      assert.deepEqual(await printed('broken'), ['', 'broken: too far\n', 1])
+      assert.deepEqual(await printed('seq 20 | xargs -P 5 -I N search N | wc -l'), ['20\n', '', 0])
+      assert.deepEqual(await printed('endless | head -c 200000 | wc -c'), ['200000\n', '', 0])
+      assert.deepEqual(await printed('timeout 0.1 patient; echo $?'), ['124\n', '', 0])
+      while (told.length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
+      assert.deepEqual(told, ['CancelledError', 'gone'])
+
+      const twin = await box.fork()
+      assert.equal((await twin.commands.run('search twin')).stdout, 'twin\n')
+      await box.commands.serve({ other: () => 'other' })
+      assert.deepEqual(await printed('other; search x 2> /tmp/err; echo $?'), ['other\n127\n', '', 0])
+      assert.equal((await twin.commands.run('search twin')).stdout, 'twin\n')
+      await assert.rejects(box.commands.serve({ ls: () => 0 }), (error) => error instanceof ClocheError && error.code === 'EEXIST')
+      await Promise.all([box.kill(), twin.kill()])
+    })
+
     test('snapshots, forks, state', async () => {
       await sbx.files.write('/tmp/file', 'one')
       const snapshot = await sbx.snapshot()
@@ -167,6 +225,38 @@ test('a terminal of a server', async () => {
   const again = await Sandbox.create({ url: server.url, token, sessionId: sbx.sessionId })
   assert.equal((await again.commands.run('echo there')).stdout, 'there\n')
   await again.kill()
+  await sbx.kill()
+})
+
+test('the flags of a command of ours are completed', async () => {
+  const sbx = await Sandbox.create({
+    url: server.url, token,
+    commands: {
+      search: { description: 'Usage: search --limit N --exact', run: ({ args }) => `given ${args.join('|')}` },
+      quiet: ({ args }) => `given ${args.join('|')}`,
+    },
+  })
+  let text = ''
+  let shown = () => undefined
+  const decoder = new TextDecoder()
+  const terminal = await sbx.terminal({
+    cols: 90, rows: 20,
+    onData: (data) => {
+      text += decoder.decode(data, { stream: true })
+      shown()
+    },
+  })
+  const until = (words) => new Promise((resolve) => {
+    shown = () => text.includes(words) && resolve()
+    shown()
+  })
+  terminal.write('search --li\t5\r')
+  await until('given --limit|5\r\n')
+  terminal.write('search --ex\t\r')
+  await until('given --exact\r\n')
+  terminal.write('quiet --li\t5\r') // it has no --help, and is not called for one
+  await until('given --li5\r\n')
+  assert.equal(text.match(/given/g).length, 3)
   await sbx.kill()
 })
 

@@ -125,11 +125,13 @@ What is given here holds for each sandbox:
   --image FILE              its Python starts from an image; see cloche image --help
   --packages A,B            Python packages it can import; may be repeated (numpy,pandas,matplotlib,scikit-learn)
   --mount HOST:GUEST[:ro]   a folder of this machine in it, writable unless :ro; may be repeated (none)
-  --network RULE            what of the network it may reach from the start; may be repeated (none; docs/network.md)
+  --network RULE            where it may connect from the start; may be repeated (none; docs/network.md)
   --allow RULE              what the agent may open without the user being asked; may be repeated (none)
   --limits NAME=VALUE,...   memory=1G, files=256M, inodes=200000, processes=64, open-files=1024, cpus=3
   --tools all|minimal|anthropic
                             all 13; bash, Python and files; the two that Claude was trained on (all)
+  --mount-tools FILE        tools of other MCP servers, which it starts, are commands in each sandbox (none): the
+                            {"mcpServers": {...}} of other hosts; NAME --help says what one takes
 
   claude mcp add cloche -- cloche mcp
   cloche mcp --mount ~/project:/workspace/project --allow api.github.com:443

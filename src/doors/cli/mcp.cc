@@ -11,6 +11,8 @@ int mcp_command(const Options& options) {
   server.hub.sandbox = options.sandbox;
   server.hub.allow = options.allowed_rules;
   server.hub.tools = *mcp::tool_set_of(options.tool_set);
+  if (!options.mounted_tools.empty())
+    server.tool_servers = mcp::mount::load_tool_config(options.mounted_tools);
   mcp::serve_stdio(server);
 }
 

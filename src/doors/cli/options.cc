@@ -278,6 +278,7 @@ Options parse_mcp(std::vector<std::string> words) {
   app.add_option("--allow", options.allowed_rules)->expected(1)->take_all();
   app.add_option("--limits", limits)->expected(1)->take_all();
   app.add_option("--tools", options.tool_set);
+  app.add_option("--mount-tools", options.mounted_tools);
   app.add_flag("-h,--help", given.help);
   std::ranges::reverse(words);  // as CLI11 wants a vector
   try {

@@ -65,6 +65,7 @@ struct Options {
   std::vector<std::string> setup_scripts;   // of `image build`, in their order
   std::vector<std::string> allowed_rules;   // of `mcp`: of the network, without asking
   std::string tool_set = "all";             // of `mcp`
+  std::string mounted_tools;                // of `mcp`: a file of tool servers; empty: none
   int parent_pid = 0;                       // of `rpc`: the process with which it ends; 0: none
 };
 

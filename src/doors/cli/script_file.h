@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A script of this machine that is to run in a sandbox.
+// A script of this machine that runs in a sandbox.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace cloche::cli {
 std::string read_script(const std::string& path);
 
 // Puts the script into a folder of the sandbox that is no folder of this machine, and returns the
-// words that run it: by itself where it begins with #! or is WebAssembly, else with bash. `path` is
-// where it came from, of which it keeps the last part. Throws HostError with one sentence.
+// words that run it: by itself where it begins with #! or is WebAssembly, otherwise by bash. `path`
+// is where it came from, of which it keeps the last part. Throws HostError with one sentence.
 std::vector<std::string> place_script(Sandbox& sandbox, const std::vector<Mount>& mounts,
                                       const std::string& path, const std::string& content);
 

@@ -62,6 +62,7 @@ void complain(std::string_view sentence) noexcept try {
 EngineOptions engine_options() {
   EngineOptions options;
   options.progress = complain;
+  options.package_images = PackageImages::first;
   return options;
 }
 

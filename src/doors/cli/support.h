@@ -20,7 +20,7 @@ EngineOptions engine_options();
 // Where the options ask for it the trace of system calls goes there too.
 SandboxOptions sandbox_options(const Options& options);
 
-// The files that are to be copied out of the sandbox; false, and a sentence on standard error, when
+// The files to copy out of the sandbox; false, and a sentence on standard error, when
 // one of them cannot be.
 bool copy_out_all(Sandbox& sandbox, const Options& options);
 

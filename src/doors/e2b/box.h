@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "doors/e2b/code_interpreter.h"
 #include "doors/e2b/processes.h"
+#include "doors/e2b/watches.h"
 #include "session/session_manager.h"
 
 namespace cloche::e2b {
@@ -44,12 +45,14 @@ struct BoxLimits {
 
 struct Box {
   Box(BoxWish its_wish, std::string its_id, std::string its_owner, BoxLimits its_limits,
-      session::WorkerPool& workers, const std::shared_ptr<ProcessCount>& count)
+      session::WorkerPool& workers, session::Timers& timers,
+      const std::shared_ptr<ProcessCount>& count)
       : id(std::move(its_id)),
         owner(std::move(its_owner)),
         wish(std::move(its_wish)),
         limits(its_limits),
         processes(std::make_shared<Processes>(workers, count)),
+        watches(std::make_shared<Watches>(workers, timers)),
         interpreter(workers, count) {}
 
   const std::string id;
@@ -62,6 +65,7 @@ struct Box {
   std::shared_ptr<session::Session> session;  // set before anybody else knows of it
 
   const std::shared_ptr<Processes> processes;
+  const std::shared_ptr<Watches> watches;
   CodeInterpreter interpreter;
 
   mutable std::mutex mutex;  // of what follows

@@ -114,7 +114,7 @@ std::variant<BoxPtr, Denial> Boxes::make(const std::string& owner, BoxWish wish,
   auto box = std::make_shared<Box>(
       std::move(wish), id, owner,
       BoxLimits{options_.cpus, options_.memory_limit_bytes, options_.file_limit_bytes}, workers_,
-      process_count_);
+      timers_, process_count_);
   box->alias = without_tag(box->wish.template_id);
   if (box->wish.is_secure) {
     box->agent_token = random_hex(token_bytes);
@@ -219,6 +219,7 @@ bool Boxes::pause(const BoxPtr& box, session::SessionManager::Processes processe
   if (!sessions_.pause(box->session, processes)) return false;
   if (processes == session::SessionManager::Processes::end) {
     box->processes->stop(gone);
+    box->watches->stop(gone);
     box->interpreter.restart();
   }
   sessions_.set_deadline(box->session, session::SteadyTime::max());
@@ -295,6 +296,8 @@ void Boxes::stopping(const session::Session& session) {
   const BoxPtr box = find_any(session.facts().id);
   if (!box) return;
   box->processes->end_streams(gone);
+  box->watches->end_streams(gone);
+  relays_.drop(box->id);
   box->interpreter.break_off();
 }
 
@@ -308,6 +311,7 @@ void Boxes::forget(const std::string& id) {
     boxes_.erase(found);
   }
   box->processes->stop(gone);
+  box->watches->stop(gone);
 }
 
 }  // namespace cloche::e2b

@@ -18,6 +18,7 @@
 
 #include "cloche/engine.h"
 #include "doors/e2b/box.h"
+#include "doors/e2b/port_relays.h"
 #include "session/session_manager.h"
 #include "session/worker_pool.h"
 
@@ -77,6 +78,8 @@ class Boxes {
   void stopping(const session::Session& session);
   // A session has gone.
   void forget(const std::string& id);
+  // Connections to servers inside.
+  PortRelays& relays() noexcept { return relays_; }
   // After the sessions' end: what they ran has ended too, and has told so.
   void wait_for_end() { process_count_->wait_for_none(); }
 
@@ -90,6 +93,7 @@ class Boxes {
   session::WorkerPool& workers_;
   const SandboxOptions options_;
 
+  session::Timers timers_;  // of the boxes
   const std::shared_ptr<ProcessCount> process_count_ = std::make_shared<ProcessCount>();
   std::mutex base_mutex_;
   std::shared_ptr<Sandbox> base_;  // made at the first use
@@ -98,6 +102,7 @@ class Boxes {
   std::map<std::string, BoxPtr> boxes_;
   std::deque<Snapshot> snapshots_;  // the oldest first
   std::uint64_t last_snapshot_ = 0;
+  PortRelays relays_;
 };
 
 // 20 letters and digits.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CodeContext: cells of one language that see each other's names, one after the other. Its kernel is
-// a process of the sandbox: it starts with the first cell, and anew after one that has ended.
+// CodeContext: cells of one language that see each other's names, one after the other. Its kernel
+// is a process of the sandbox: it starts with the first cell, and anew after one that has ended.
 //
 // Thread-safe. Its work is done by the pool; what it starts holds the sandbox until it has ended.
 #pragma once

@@ -19,8 +19,8 @@ std::string_view name_of(CodeLanguage language);
 // What starts a kernel.
 std::vector<std::string> kernel_command(CodeLanguage language);
 
-// What a kernel reads: runs `code` with these variables. Neither has a NUL, and names are those that
-// a shell knows.
+// What a kernel reads: runs `code` with these variables. Neither has a NUL, and names are those
+// that a shell knows.
 std::string kernel_request(CodeLanguage language, const std::string& mark, const std::string& code,
                            const std::map<std::string, std::string>& environment);
 

@@ -10,6 +10,7 @@
 #include "base/json_string.h"
 #include "doors/e2b/file_transfer.h"
 #include "doors/e2b/rest_wire.h"
+#include "doors/http/response_head.h"
 
 namespace cloche::e2b {
 namespace {
@@ -150,9 +151,29 @@ void E2bDoor::handle_port(const Target& target, http::Request request,
           return agent_.handle(box, std::move(use), std::move(request), exchange);
         if (target.port == code_port)
           return box->interpreter.handle(std::move(use), request, exchange);
-        exchange->send(
-            gateway_error(box->id, "The sandbox is running but port is not open", target.port));
+        relay(box->id, target.port, std::move(use), request, *exchange);
       });
+}
+
+void E2bDoor::relay(const std::string& id, std::uint16_t port, session::Session::Use use,
+                    const http::Request& request, http::Exchange& exchange) {
+  http::Response closed = gateway_error(id, "The sandbox is running but port is not open", port);
+  const std::string last_words = http::response_head(closed, {},
+                                                     {.persistence = http::Persistence::close,
+                                                      .content_length = closed.body.size(),
+                                                      .chunked = false}) +
+                                 closed.body;
+  auto asked = request_for_server(request);
+  if (!asked) return exchange.send(rest_error(400, "what is asked for must be a path"));
+  const Result<void> started = parts_.boxes.relays().start({.id = id,
+                                                            .use = std::move(use),
+                                                            .port = port,
+                                                            .request = *std::move(asked),
+                                                            .last_words = last_words},
+                                                           exchange);
+  if (started) return;
+  if (started.error() != Errno::mfile) return exchange.send(std::move(closed));
+  exchange.send(rest_error(503, "too many connections to servers in sandboxes"));
 }
 
 }  // namespace cloche::e2b

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// E2bDoor: the wire of E2B, so that programs written for its SDKs run against this server: sandboxes
-// by REST, and of each sandbox the agent (port 49983), the code interpreter (port 49999) and the
-// servers inside (any other port).
+// E2bDoor: the wire of E2B, so that programs written for its SDKs run against this server:
+// sandboxes by REST, and of each sandbox the agent (port 49983), the code interpreter (port 49999)
+// and the servers inside (any other port).
 //
 // It translates requests to a SessionManager's sessions and back. Thread-safe.
 #pragma once
@@ -56,6 +56,9 @@ class E2bDoor {
   std::optional<http::Response> access_fault(const Target& target, const Box& box,
                                              const http::Request& request) const;
   void handle_port(const Target& target, http::Request request, const ExchangePtr& exchange);
+  // To a server inside.
+  void relay(const std::string& id, std::uint16_t port, session::Session::Use use,
+             const http::Request& request, http::Exchange& exchange);
   http::Response rest(const std::string& owner, const http::Request& request);
   http::Response create(const std::string& owner, const http::Request& request, Seconds timeout);
   http::Response list(const std::string& owner, const http::Request& request);

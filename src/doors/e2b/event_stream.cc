@@ -11,8 +11,14 @@ constexpr std::chrono::seconds patience{5};  // in which something must be read
 
 }  // namespace
 
+StreamForm process_form() {
+  StreamForm form = connect_form();
+  form.pulse = frame_of(R"({"event":{"keepalive":{}}})");
+  return form;
+}
+
 StreamForm connect_form() {
-  return {std::string(stream_type), frame_of(R"({"event":{"keepalive":{}}})"),
+  return {std::string(stream_type), frame_of(R"({"keepalive":{}})"),
           end_frame({"resource_exhausted", "the client reads too slowly"})};
 }
 
@@ -32,15 +38,31 @@ std::shared_ptr<EventStream> EventStream::begin(http::Exchange& exchange,
 }
 
 void EventStream::changed() {
-  std::function<void()> leave;
+  std::function<void()> leave, woken;
   {
     const std::lock_guard lock(mutex_);
     changed_.notify_all();
-    if (!answer_ || !answer_->gone()) return;
-    answer_.reset();
-    leave = std::exchange(leave_, {});
+    if (!answer_) return;
+    if (answer_->gone()) {
+      answer_.reset();
+      leave = std::exchange(leave_, {});
+    } else if (std::exchange(is_awake_, false)) {
+      woken = woken_;
+    }
   }
   if (leave) leave();
+  if (woken) woken();
+}
+
+void EventStream::wake() {
+  const std::lock_guard lock(mutex_);
+  if (!answer_ || std::exchange(is_awake_, true)) return;
+  answer_->call_changed();
+}
+
+void EventStream::on_wake(std::function<void()> woken) {
+  const std::lock_guard lock(mutex_);
+  woken_ = std::move(woken);
 }
 
 void EventStream::on_leave(std::function<void()> leave) {

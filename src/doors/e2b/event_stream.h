@@ -23,14 +23,15 @@ struct StreamForm {
   std::string pulse;     // goes out when nothing else does
   std::string too_slow;  // the last one for who reads too slowly; empty: the answer is broken off
 };
-// Of calls of the agent.
+// Of calls of the agent: of those that tell of a process, and of others.
+StreamForm process_form();
 StreamForm connect_form();
 
 class EventStream {
  public:
   // Begins the answer. `silence`: how often a pulse goes out when nothing else does.
   static std::shared_ptr<EventStream> begin(http::Exchange& exchange, std::chrono::seconds silence,
-                                            StreamForm form = connect_form());
+                                            StreamForm form);
 
   // False when nobody gets it any more.
   bool send(const std::string& frame);
@@ -42,6 +43,11 @@ class EventStream {
   // Called once when the client leaves; at once where it has left. It must not wait.
   void on_leave(std::function<void()> leave);
 
+  // Has `woken` called soon, while it is not over, on a thread of the server; several calls may
+  // become one. For who may neither wait nor send where it is.
+  void wake();
+  void on_wake(std::function<void()> woken);
+
  private:
   explicit EventStream(StreamForm form) : form_(std::move(form)) {}
   void changed();
@@ -51,6 +57,8 @@ class EventStream {
   std::condition_variable changed_;
   std::shared_ptr<http::AnswerStream> answer_;  // null: it is over
   std::function<void()> leave_;
+  std::function<void()> woken_;
+  bool is_awake_ = false;
 };
 
 }  // namespace cloche::e2b

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "base/result.h"
-#include "doors/e2b/agent.h"
 #include "doors/e2b/file_entry.h"
+#include "doors/e2b/stream_call.h"
 
 namespace cloche::e2b {
 namespace {
@@ -110,10 +110,58 @@ CallResult<OrderedJson> remove(const Call& call, const Json& message) {
   return OrderedJson(OrderedJson::object());
 }
 
+CallResult<WatchWish> read_watch(const Call& call, const Json& message) {
+  WatchWish wish;
+  CLOCHE_CALL(wish.path, path_at(call, message, "path"));
+  CLOCHE_CALL(const bool is_recursive, truth_at(message, "recursive", false));
+  CLOCHE_CALL(const bool has_entries, truth_at(message, "includeEntry", false));
+  if (is_recursive) wish.depth = WatchDepth::tree;
+  if (has_entries) wish.detail = WatchWish::Detail::entries;
+  wish.account = call.actor.account;
+  return wish;
+}
+
+CallResult<bool> watch_dir(const Call& call) {
+  CLOCHE_CALL(const Json message, only_message(call.request));
+  CLOCHE_CALL(WatchWish wish, read_watch(call, message));
+  call.box->watches->start(
+      call.use.sandbox(), std::move(wish),
+      EventStream::begin(*call.exchange, silence_of(call.request), connect_form()),
+      time_limit_of(call.request));
+  return true;
+}
+
+CallResult<OrderedJson> create_watcher(const Call& call, const Json& message) {
+  CLOCHE_CALL(WatchWish wish, read_watch(call, message));
+  CLOCHE_CALL(std::string name, call.box->watches->create(call.use.sandbox(), std::move(wish)));
+  return OrderedJson{{"watcherId", std::move(name)}};
+}
+
+CallResult<OrderedJson> watcher_events(const Call& call, const Json& message) {
+  CLOCHE_CALL(const std::string name, text_at(message, "watcherId"));
+  CLOCHE_CALL(std::vector<OrderedJson> events, call.box->watches->events(name));
+  OrderedJson answer = OrderedJson::object();
+  if (!events.empty()) answer["events"] = std::move(events);
+  return answer;
+}
+
+CallResult<OrderedJson> remove_watcher(const Call& call, const Json& message) {
+  CLOCHE_CALL(const std::string name, text_at(message, "watcherId"));
+  CLOCHE_CALL(const bool done, call.box->watches->remove(name));
+  (void)done;
+  return OrderedJson(OrderedJson::object());
+}
+
 const std::map<std::string_view, Unary>& unary_methods() {
   static const std::map<std::string_view, Unary> methods{
-      {"Stat", stat}, {"ListDir", list_dir}, {"MakeDir", make_dir},
-      {"Move", move}, {"Remove", remove},
+      {"Stat", stat},
+      {"ListDir", list_dir},
+      {"MakeDir", make_dir},
+      {"Move", move},
+      {"Remove", remove},
+      {"CreateWatcher", create_watcher},
+      {"GetWatcherEvents", watcher_events},
+      {"RemoveWatcher", remove_watcher},
   };
   return methods;
 }
@@ -121,6 +169,11 @@ const std::map<std::string_view, Unary>& unary_methods() {
 }  // namespace
 
 void call_file_service(std::string_view method, Call call) {
+  if (method == "WatchDir") {
+    const auto watched = watch_dir(call);
+    if (const auto* error = std::get_if<CallError>(&watched)) refuse_stream(call, *error);
+    return;
+  }
   const auto found = unary_methods().find(method);
   if (found == unary_methods().end()) {
     return call.exchange->send(

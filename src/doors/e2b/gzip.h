@@ -9,8 +9,8 @@
 
 namespace cloche::e2b {
 
-// Nothing where it is none, is cut short, does not have the checksum that it says, or is larger than
-// the limit unpacked.
+// Nothing where it is none, is cut short, does not have the checksum that it says, or is larger
+// than the limit unpacked.
 std::optional<std::string> unpack_gzip(std::string_view packed, std::uint64_t limit_bytes);
 
 }  // namespace cloche::e2b

@@ -2,34 +2,17 @@
 // process.Process of the agent.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <csignal>
 #include <functional>
 #include <map>
 
-#include "doors/e2b/agent.h"
+#include "doors/e2b/stream_call.h"
 
 namespace cloche::e2b {
 namespace {
 
-constexpr std::chrono::seconds usual_silence{90};
 constexpr std::size_t arguments_max = 4096;
 constexpr std::uint16_t size_max = 4096;
-
-std::optional<std::int64_t> number_field(const http::Request& request, std::string_view name) {
-  const std::string_view text = request.field(name);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0)
-    return std::nullopt;
-  return value;
-}
-
-std::chrono::seconds silence_of(const http::Request& request) {
-  const auto seconds = number_field(request, "Keepalive-Ping-Interval");
-  if (!seconds || *seconds == 0 || *seconds > 3600) return usual_silence;
-  return std::chrono::seconds(*seconds);
-}
 
 CallResult<TerminalSize> read_size(const Json& pty) {
   TerminalSize size;
@@ -95,23 +78,10 @@ CallResult<StartWish> read_start(const Json& message, const Actor& actor, Sandbo
   return wish;
 }
 
-void end_stream(const Call& call, const CallError& error) {
-  call.exchange->send({200, {{"Content-Type", std::string(stream_type)}}, end_frame(error)});
-}
-
-// The one message of a stream that the server answers with many.
-CallResult<Json> only_message(const http::Request& request) {
-  CLOCHE_CALL(const auto messages, read_frames(request.body));
-  if (messages.size() != 1)
-    return CallError{"invalid_argument", "the stream must have one message"};
-  return read_message(messages.front());
-}
-
 CallResult<bool> start(Call& call) {
   CLOCHE_CALL(const Json message, only_message(call.request));
   CLOCHE_CALL(StartWish wish, read_start(message, call.actor, *call.use));
-  if (const auto ms = number_field(call.request, "Connect-Timeout-Ms"); ms && *ms > 0)
-    wish.run.command.timeout = std::chrono::milliseconds(*ms);
+  if (const auto limit = time_limit_of(call.request)) wish.run.command.timeout = limit;
   CLOCHE_CALL(const auto process,
               call.box->processes->start(std::move(call.use), std::move(wish), *call.exchange,
                                          silence_of(call.request)));
@@ -134,7 +104,8 @@ CallResult<bool> connect(Call& call) {
          event({{"start", {{"pid", ended->first}}}}) + event(ended->second) + end_frame()});
     return true;
   }
-  std::get<0>(found)->add(EventStream::begin(*call.exchange, silence_of(call.request)));
+  std::get<0>(found)->add(
+      EventStream::begin(*call.exchange, silence_of(call.request), process_form()));
   return true;
 }
 
@@ -237,7 +208,7 @@ void call_process_service(std::string_view method, Call call) {
                       : method == "StreamInput"
                           ? stream_input(call)
                           : CallError{"unimplemented", "there is no such method"};
-  if (const auto* error = std::get_if<CallError>(&result)) end_stream(call, *error);
+  if (const auto* error = std::get_if<CallError>(&result)) refuse_stream(call, *error);
 }
 
 }  // namespace cloche::e2b

@@ -217,7 +217,7 @@ CallResult<std::shared_ptr<Process>> Processes::start(session::Session::Use use,
     const std::lock_guard table_lock(mutex_);
     processes_[process->pid_] = process;
   }
-  process->starter_ = EventStream::begin(exchange, silence);
+  process->starter_ = EventStream::begin(exchange, silence, process_form());
   (void)process->starter_->send(process->start_frame());
   process->listeners_.push_back(process->starter_);
   return process;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes: those of one sandbox that its agent has started: whoever asks may listen to them, write
-// to them and signal them, by their number or their tag. They go on when their client leaves.
+// Processes: those of one sandbox that its agent has started: whoever asks may listen to them,
+// write to them and signal them, by their number or their tag. They go on when their client leaves.
 //
 // Thread-safe. What is made of a sandbox holds it; stop() lets go of everything.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestMemory: answers to requests that a client may say twice (Idempotency-Key), so that they are
-// done once. Thread-safe. It keeps the latest of each owner, and none longer than a day.
+// RequestMemory: answers to requests that a client may say twice (Idempotency-Key), so that they
+// are done once. Thread-safe. It keeps the latest of each owner, and none longer than a day.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom a request of E2B's clients is for: a port of a sandbox, by the host's name or by headers; the
-// files of whoever has signed the address; or the sandboxes of a key, by REST.
+// Whom a request of E2B's clients is for: a port of a sandbox, by the host's name or by headers;
+// the files of whoever has signed the address; or the sandboxes of a key, by REST.
 #pragma once
 
 #include <cstdint>

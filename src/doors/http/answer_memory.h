@@ -43,7 +43,7 @@ class AnswerMemory {
   AnswerMemory(const AnswerMemory&) = delete;
   AnswerMemory& operator=(const AnswerMemory&) = delete;
 
-  // The exchange by which the request is to be handled; null: it is answered, or will be.
+  // The exchange by which to handle the request; null: it is answered, or will be.
   // `scope` names asker and address. A request without a key is passed through.
   std::shared_ptr<Exchange> admit(const Request& request, std::string_view scope,
                                   std::shared_ptr<Exchange> exchange, const Reject& reject);

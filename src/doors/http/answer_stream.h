@@ -17,8 +17,9 @@
 namespace cloche::http {
 
 struct StreamOptions {
-  // Some of what was written has been sent, or the client has gone. Called on a thread of the
-  // server: it must not wait. It may still be called when the stream has ended.
+  // Some of what was written has been sent, the client has gone, or somebody asked for the call.
+  // Called on a thread of the server: it must not wait. It may still be called when the stream has
+  // ended.
   std::function<void()> changed;
   // Sent by the server after each such time in which nothing was; 0: never.
   std::chrono::milliseconds silence{0};
@@ -35,6 +36,8 @@ class AnswerStream {
   virtual void end() = 0;
   // The client sees that the body is not whole.
   virtual void break_off() = 0;
+  // Has `changed` called soon. For who may neither wait nor write now.
+  virtual void call_changed() = 0;
   virtual std::size_t unsent_bytes() const = 0;
   virtual bool gone() const = 0;
 };

@@ -22,7 +22,7 @@ class BodySource {
   // What it keeps in memory for it.
   virtual std::uint64_t kept_bytes() const = 0;
   // Appends the next piece, some hundred KiB at most; nothing at the end. May wait for a moment.
-  // False where the body cannot be gone on with: the client is to see that it is not whole.
+  // False where the body cannot go on: the client must see that it is not whole.
   virtual bool next(std::string& to) = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace cloche::http {
 
 // The answer to one request. Within the request's turn, and on its thread, it is kept for the
-// connection, which is there; else it is posted to the connection's thread.
+// connection, which is there; otherwise it is posted to the connection's thread.
 // The body of an answer, as the application writes it.
 template <typename Stream>
 class ConnectionOf<Stream>::Streamed final : public AnswerStream {
@@ -32,6 +32,11 @@ class ConnectionOf<Stream>::Streamed final : public AnswerStream {
   void break_off() override {
     if (ended_.exchange(true)) return;
     post([state = state_](ConnectionOf& connection) { connection.break_off(state); });
+  }
+  void call_changed() override {
+    post([state = state_](ConnectionOf&) {
+      if (state->options.changed) state->options.changed();
+    });
   }
   std::size_t unsent_bytes() const override { return state_->unsent_bytes; }
   bool gone() const override { return state_->gone; }

@@ -181,8 +181,8 @@ void ConnectionOf<Stream>::keep_pulse() {
   });
 }
 
-// Reads ahead, so that the client's end is seen. A request that comes early waits in the buffer, and
-// nothing is seen any more.
+// Reads ahead, so that the client's end is seen. A request that comes early waits in the buffer,
+// and nothing is seen any more.
 template <typename Stream>
 void ConnectionOf<Stream>::watch_client() {
   if (watching_ || buffer_.size() > 0) return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConnectionTable: the connections of a server: how many there may be, and who leaves when there are
-// too many, so that silent ones shut nobody out.
+// ConnectionTable: the connections of a server: how many there may be, and who leaves when there
+// are too many, so that silent ones shut nobody out.
 //
-// Thread-safe. To add a connection costs no search, but where the table, or a peer's share of it, is
-// full: then the connections are looked through once for many that leave together.
+// Thread-safe. To add a connection costs no search, but where the table, or a peer's share of it,
+// is full: then the connections are looked through once for many that leave together.
 #pragma once
 
 #include <atomic>

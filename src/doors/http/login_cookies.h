@@ -26,7 +26,7 @@ class LoginCookies {
 
   // The value of the field Set-Cookie. Where there are too many the one that ends first goes.
   std::string log_in(std::string owner, bool is_secure);
-  // The same, for a cookie that is to be forgotten.
+  // The same, for a cookie that the browser must forget.
   std::string log_out(const Request& head);
   // Nothing where the request has no cookie of ours, or one whose time is over.
   std::optional<std::string> owner_of(const Request& head) const;

@@ -17,8 +17,8 @@ struct FilePart {
 // The boundary of a Content-Type; nothing when it is no multipart/form-data.
 std::optional<std::string> multipart_boundary(std::string_view content_type);
 
-// The parts called `name`, `most` of them. Nothing where there is none, there are more, or the body is
-// malformed.
+// The parts called `name`, `most` of them. Nothing where there is none, there are more, or the body
+// is malformed.
 std::optional<std::vector<FilePart>> find_parts(std::string_view body, std::string_view boundary,
                                                 std::string_view name, std::size_t most);
 

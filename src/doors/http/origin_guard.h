@@ -41,7 +41,8 @@ class OriginGuard {
   // The same as far as it is about which page asks, and not about names.
   std::optional<Fault> page_fault(const Request& head) const;
 
-  // The request's origin where that is an allowed one; else empty. Its page may read the answers.
+  // The request's origin where that is an allowed one; otherwise empty. Its page may read the
+  // answers.
   std::string_view allowed_origin(const Request& head) const;
 
   // SCHEME://NAME or SCHEME://NAME:PORT, in lower case.

@@ -13,8 +13,8 @@ struct InputRequired {
   Reply result;
 };
 
-// Asks whether these rules of the network may be opened, in `sandbox`. Returns when the user agrees;
-// throws ToolError when not, or nobody can be asked; InputRequired.
+// Asks whether these rules of the network may be opened, in `sandbox`. Returns when the user
+// agrees; throws ToolError when not, or nobody can be asked; InputRequired.
 void ask_consent(Call& call, const std::vector<std::string>& rules, const std::string& sandbox,
                  const std::string& reason);
 

@@ -25,6 +25,23 @@ constexpr std::string_view ending =
     "A command that runs long gives what it has written when its time is over; start servers and "
     "the like with 'background'.";
 
+// As many as there is room for.
+std::string commands_line(const std::vector<HostCommand>& commands) {
+  constexpr std::size_t most = 250;
+  if (commands.empty()) return {};
+  std::string names;
+  for (const HostCommand& command : commands) {
+    if (names.size() + command.name.size() > most) {
+      names += ", ... (/usr/lib/cloche/host-command lists all)";
+      break;
+    }
+    names += (names.empty() ? "" : ", ") + command.name;
+  }
+  return fmt::format(
+      "Tools of the user's that are commands in the shell and its pipes: {}; NAME --help.\n",
+      names);
+}
+
 }  // namespace
 
 std::string instructions(const HubOptions& options) {
@@ -34,6 +51,7 @@ std::string instructions(const HubOptions& options) {
   for (const std::string& package : packages | std::views::take(most_packages))
     text += ", " + package.substr(0, 40);
   text += packages.size() > most_packages ? " and others.\n" : ".\n";
+  text += commands_line(options.sandbox.commands);
   const std::vector<std::string>& rules = options.sandbox.network.allow;
   // As many as there is room for.
   std::string names = fmt::format("{}", fmt::join(rules, ", "));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vocabulary of the Model Context Protocol: revisions, errors, and messages as they are written.
+// The vocabulary of the Model Context Protocol: revisions, errors, and messages as they are
+// written.
 //
 // There are two eras. Since 2026-07-28 each request says of itself, in params._meta, which revision
 // and what kind of client it is of; nothing is kept from one to the next, and the server asks

@@ -27,8 +27,8 @@ class Channel {
 
 class Request {
  public:
-  // Called once, before the answer goes out or the request is cancelled: from then on its id is free,
-  // for a client that has the answer may take it again. What it gives is called after that.
+  // Called once, before the answer goes out or the request is cancelled: from then on its id is
+  // free, for a client that has the answer may take it again. What it gives is called after that.
   using Ending = std::function<std::function<void()>()>;
 
   Request(Message message, Asker asker, std::shared_ptr<Channel> stream, Ending ending);

@@ -5,9 +5,12 @@
 
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 
 #include "doors/lines/input.h"
 #include "doors/lines/output.h"
+#include "doors/mcp/mount/end_signals.h"
+#include "doors/mcp/mount/mounted_tools.h"
 #include "doors/mcp/peer.h"
 #include "doors/mcp/subscriptions.h"
 
@@ -54,6 +57,20 @@ void drain(const Peer& peer, const Input& input) {
   }
 }
 
+// Whether a sandbox can have the commands: names that it has already are told of before anybody asks
+// for it. Throws Error.
+void try_names(Engine& engine, const SandboxOptions& options) {
+  try {
+    (void)engine.create(options);
+  } catch (const Error& problem) {
+    if (problem != Errno::exist) throw;
+    throw request_error(
+        fmt::format("{}: a \"prefix\" of its tool server begins the names of all its commands",
+                    problem.sentence()),
+        problem.code());
+  }
+}
+
 }  // namespace
 
 void serve_stdio(const StdioOptions& options) {
@@ -62,14 +79,19 @@ void serve_stdio(const StdioOptions& options) {
   const auto lines = std::make_shared<Lines>(output);
   std::once_flag engine_once;
   std::unique_ptr<Engine> engine;
+  const auto make_engine = [&]() -> Engine& {
+    std::call_once(engine_once, [&] { engine = std::make_unique<Engine>(options.engine); });
+    return *engine;
+  };
+  std::optional<mount::EndSignals> signals;
+  if (!options.tool_servers.empty()) signals.emplace();
+  mount::MountedTools tools(options.tool_servers);
+  HubOptions hub_options = options.hub;
+  hub_options.sandbox.commands = tools.commands();
+  if (!tools.commands().empty()) try_names(make_engine(), hub_options.sandbox);
   session::WorkerPool pool(thread_limit);
-  Hub hub(
-      options.hub,
-      [&]() -> Engine& {
-        std::call_once(engine_once, [&] { engine = std::make_unique<Engine>(options.engine); });
-        return *engine;
-      },
-      pool);
+  Hub hub(std::move(hub_options), make_engine, pool);
+  if (signals) signals->set([&] { tools.end(); });
   const std::shared_ptr<Space> space = hub.make_space();
   const auto peer =
       std::make_shared<Peer>(hub, Scope{space, space, std::make_shared<Subscriptions>(), {}});
@@ -91,6 +113,7 @@ void serve_stdio(const StdioOptions& options) {
       case Input::Event::lost: more = false; break;
     }
   }
+  tools.end();
   // Sandboxes are of this process and end with it, whatever they do.
   std::_Exit(0);
 }

@@ -4,6 +4,7 @@
 
 #include "cloche/engine.h"
 #include "doors/mcp/hub.h"
+#include "doors/mcp/mount/tool_config.h"
 
 namespace cloche::mcp {
 
@@ -12,12 +13,14 @@ struct StdioOptions {
   int out = 1;
   HubOptions hub;
   EngineOptions engine;
+  // Their tools are commands of each sandbox.
+  std::vector<mount::ToolServerConfig> tool_servers;
 };
 
 // Until the end of input, or until nobody reads the output any more. What was asked before the end
-// is answered if it can be within a moment; then, within a second of the end, the process exits with
-// status 0, and all sandboxes with it. Throws Error, also for a rule of the
-// network that is none.
+// is answered if it can be within a moment; then, within a second of the end, the process exits
+// with status 0, and all sandboxes and tool servers with it. Throws Error, also for a rule of the
+// network that is none, and for tools that cannot be commands.
 [[noreturn]] void serve_stdio(const StdioOptions& options);
 
 }  // namespace cloche::mcp

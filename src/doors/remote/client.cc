@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "doors/http/date.h"
-#include "doors/remote/server_figures.h"
+#include "doors/remote/server_usage.h"
 #include "doors/remote/terminals.h"
 #include "doors/remote/ticker.h"
 
@@ -121,7 +121,7 @@ void Client::tell_stats(std::chrono::milliseconds interval) {
 }
 
 void Client::send_stats() {
-  rpc::Reply server = server_figures(uses_.parts);
+  rpc::Reply server = server_usage(uses_.parts);
   {
     const std::lock_guard lock(watch_mutex_);
     const std::uint64_t requests = uses_.parts.requests();

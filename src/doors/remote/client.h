@@ -9,7 +9,7 @@
 
 #include "doors/http/web_socket.h"
 #include "doors/remote/parts.h"
-#include "doors/remote/session_place.h"
+#include "doors/remote/session_subject.h"
 #include "doors/rpc/connection.h"
 #include "doors/rpc/sink.h"
 #include "session/event_log.h"

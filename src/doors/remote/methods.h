@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "doors/remote/client.h"
-#include "doors/remote/session_place.h"
+#include "doors/remote/session_subject.h"
 #include "doors/rpc/methods.h"
 
 namespace cloche::remote {
@@ -22,7 +22,7 @@ inline SessionBackend& backend_of(rpc::Call& call) {
   return static_cast<SessionBackend&>(call.connection.backend());
 }
 inline Client& client_of(rpc::Call& call) { return backend_of(call).client(); }
-// Of the parameter `sessionId`, or else the sandbox that is meant. Throws RpcError.
+// Of the parameter `sessionId`; without it the sandbox that is meant. Throws RpcError.
 std::shared_ptr<session::Session> session_of(rpc::Call& call);
 
 namespace sessions {

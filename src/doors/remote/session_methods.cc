@@ -33,7 +33,7 @@ void check(const session::Change& change, const Session& session) {
 std::shared_ptr<Session> session_of(Call& call) {
   if (const auto id = call.params.optional_word("sessionId"))
     return find_session(backend_of(call), *id);
-  return static_cast<SessionPlace&>(*call.place()).session();
+  return static_cast<SessionSubject&>(*call.subject()).session();
 }
 
 namespace sessions {

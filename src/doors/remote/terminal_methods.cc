@@ -50,7 +50,7 @@ namespace terminals {
 
 Reply open(Call& call) {
   const std::shared_ptr<session::Session> session =
-      static_cast<SessionPlace&>(*call.place()).session();
+      static_cast<SessionSubject&>(*call.subject()).session();
   Client& client = client_of(call);
   const TerminalSize size = size_of(call.params);
   if (call.params.find("attach") != nullptr) {

@@ -80,7 +80,7 @@ class Terminals {
   explicit Terminals(session::WorkerPool& workers) : workers_(workers) {}
 
   // Throws RpcError: too many.
-  // It is to be started.
+  // It has yet to be started.
   std::shared_ptr<Terminal> open(std::string owner, std::shared_ptr<session::Session> session,
                                  session::Session::Use sandbox,
                                  std::shared_ptr<http::WebSocket> socket);

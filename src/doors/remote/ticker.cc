@@ -1,58 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/remote/ticker.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace cloche::remote {
 
-Ticker::~Ticker() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    changed_.notify_all();
-  }
-  if (thread_.joinable()) thread_.join();
-}
-
 Ticker::Id Ticker::add(std::chrono::milliseconds interval, std::function<void()> call) {
   const std::lock_guard lock(mutex_);
   const Id id = ++last_;
-  entries_.emplace(id, Entry{Clock::now(), interval, std::move(call)});
-  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-  changed_.notify_all();
+  const auto entry = entries_.emplace(id, Entry{interval, std::move(call), {}}).first;
+  arm(id, entry->second, std::chrono::steady_clock::now());
   return id;
 }
 
 void Ticker::remove(Id id) {
-  std::unique_lock lock(mutex_);
-  entries_.erase(id);
-  changed_.wait(lock, [&] { return calling_ != id; });
+  session::Timers::Id timer;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto entry = entries_.find(id);
+    if (entry == entries_.end()) return;
+    timer = entry->second.timer;
+    entries_.erase(entry);
+  }
+  timers_.cancel(timer);
 }
 
-void Ticker::work() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    const auto next =
-        std::ranges::min_element(entries_, {}, [](const auto& entry) { return entry.second.due; });
-    if (next == entries_.end()) {
-      changed_.wait(lock);
-      continue;
-    }
-    const auto now = Clock::now();
-    if (next->second.due > now) {
-      changed_.wait_until(lock, Clock::time_point(next->second.due));
-      continue;
-    }
-    next->second.due = now + next->second.interval;
-    calling_ = next->first;
-    const std::function<void()> call = next->second.call;
-    lock.unlock();
-    call();
-    lock.lock();
-    calling_ = 0;
-    changed_.notify_all();
+// Under the lock.
+void Ticker::arm(Id id, Entry& entry, session::Timers::Time when) {
+  entry.timer = timers_.at(when, [this, id] { tick(id); });
+}
+
+void Ticker::tick(Id id) {
+  std::function<void()> call;
+  session::Timers::Time next;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto entry = entries_.find(id);
+    if (entry == entries_.end()) return;
+    call = entry->second.call;
+    next = std::chrono::steady_clock::now() + entry->second.interval;
   }
+  call();
+  const std::lock_guard lock(mutex_);
+  if (const auto entry = entries_.find(id); entry != entries_.end()) arm(id, entry->second, next);
 }
 
 }  // namespace cloche::remote

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
-#include <thread>
+
+#include "session/timers.h"
 
 namespace cloche::remote {
 
@@ -18,7 +18,6 @@ class Ticker {
   using Id = std::uint64_t;
 
   Ticker() = default;
-  ~Ticker();
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
 
@@ -28,21 +27,18 @@ class Ticker {
   void remove(Id id);
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Entry {
-    Clock::time_point due;
     std::chrono::milliseconds interval;
     std::function<void()> call;
+    session::Timers::Id timer;
   };
-  void work();
+  void arm(Id id, Entry& entry, session::Timers::Time when);
+  void tick(Id id);
 
   std::mutex mutex_;
-  std::condition_variable changed_;
   std::map<Id, Entry> entries_;
   Id last_ = 0;
-  Id calling_ = 0;  // 0: none
-  bool stopping_ = false;
-  std::thread thread_;
+  session::Timers timers_;  // goes first: nothing is called after it
 };
 
 }  // namespace cloche::remote

@@ -50,9 +50,9 @@ class ClientCall : public std::enable_shared_from_this<ClientCall> {
     std::size_t taken = 0;
   };
   class Process;
-  // Until it is answered and all is written: nothing where the process is to end before.
+  // Until it is answered and all is written: nothing where the process must end before.
   std::optional<int> pump(CommandCall& process);
-  // The exit code, where there is nothing left to do; else what there is to wait for.
+  // The exit code, where there is nothing left to do; otherwise what it waits for.
   std::optional<int> next(CommandCall& process, CommandCall::Ready& wanted);
   int end(CommandCall& process, const Connection::Answer& answer,
           const Result<void>& written) const;

@@ -25,15 +25,15 @@ Stream stream_of(const Params& params) {
 
 }  // namespace
 
-void give(Connection& connection, SandboxQueue& queue, Place& place, const Json& commands) {
-  place.live().sandbox->set_commands(connection.client_commands().make(commands, queue.name()));
+void give(Connection& connection, SandboxQueue& queue, Subject& subject, const Json& commands) {
+  subject.live().sandbox->set_commands(connection.client_commands().make(commands, queue.name()));
   queue.set_commands(commands);
 }
 
 Reply set(Call& call) {
   const Json* commands = call.params.find("commands");
   if (commands == nullptr) throw RpcError{code::invalid_params, "'commands' is missing"};
-  give(call.connection, *call.queue, *call.place(), *commands);
+  give(call.connection, *call.queue, *call.subject(), *commands);
   return ok();
 }
 

@@ -3,7 +3,7 @@
 // calls that are in progress: command.invoke, call.*.
 //
 // A call is a process of the sandbox, on whose thread it is served. Both directions are bounded by
-// who is to take the bytes: input is sent when the client asks for some, and of output so much waits
+// who takes the bytes: input is sent when the client asks for some, and of output so much waits
 // for its reader and no more.
 //
 // Thread-safe. The handlers that it makes belong to sandboxes, which may outlive the connection:

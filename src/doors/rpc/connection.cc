@@ -128,7 +128,7 @@ void Connection::serve(const Method& method, const std::shared_ptr<SandboxQueue>
     Call call{*this, queue, id, Params(params)};
     if (method.needs == Needs::sandbox) (void)call.live();
     Reply result = method.serve(call);
-    if (method.needs == Needs::sandbox && method.order == Order::queued) call.place()->settle();
+    if (method.needs == Needs::sandbox && method.order == Order::queued) call.subject()->settle();
     line = response(id, std::move(result));
     after = std::move(call.after);
   } catch (const RpcError& error) {

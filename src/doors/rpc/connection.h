@@ -16,10 +16,10 @@
 
 #include "doors/rpc/client_commands.h"
 #include "doors/rpc/live_commands.h"
-#include "doors/rpc/place.h"
 #include "doors/rpc/protocol.h"
 #include "doors/rpc/sandbox_queue.h"
 #include "doors/rpc/sink.h"
+#include "doors/rpc/subject.h"
 #include "session/worker_pool.h"
 
 namespace cloche::rpc {

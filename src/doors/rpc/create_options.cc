@@ -119,11 +119,11 @@ void take_options(const Params& params, SandboxOptions& options) {
   if (params.find("network") != nullptr) options.network = {};
   for (const sandbox::SandboxOption& option : sandbox::sandbox_options()) {
     if (option.json.empty() || option.json == image_name) continue;
-    const Params& place = option.json.starts_with("limits.")    ? of_limits
-                          : option.json.starts_with("network.") ? of_network
-                                                                : params;
+    const Params& from = option.json.starts_with("limits.")    ? of_limits
+                         : option.json.starts_with("network.") ? of_network
+                                                               : params;
     const std::string name(option.json.substr(option.json.find('.') + 1));
-    std::visit(Reader{options, place, name.c_str()}, option.kind);
+    std::visit(Reader{options, from, name.c_str()}, option.kind);
   }
 }
 

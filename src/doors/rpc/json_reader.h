@@ -12,7 +12,7 @@ namespace cloche::rpc {
 
 // The value in `text`, or parse_error for what is not JSON, invalid_request for JSON beyond the
 // bounds. `id` is set to the member of that name of an object beyond the bounds, which has to be
-// answered; else to null. Never throws but for want of memory.
+// answered; otherwise to null. Never throws but for want of memory.
 std::variant<Json, RpcError> read_json(std::string_view text, Json* id = nullptr);
 
 }  // namespace cloche::rpc

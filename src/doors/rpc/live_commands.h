@@ -11,8 +11,8 @@
 #include <string>
 
 #include "cloche/live_run.h"
-#include "doors/rpc/place.h"
 #include "doors/rpc/sink.h"
+#include "doors/rpc/subject.h"
 #include "session/worker_pool.h"
 
 namespace cloche::rpc {
@@ -29,7 +29,7 @@ class LiveCommands {
   LiveCommands(const LiveCommands&) = delete;
   LiveCommands& operator=(const LiveCommands&) = delete;
 
-  // One that is to be started; what is written to it before waits. Throws RpcError: too many.
+  // One that has yet to be started; what is written to it before waits. Throws RpcError: too many.
   std::shared_ptr<LiveCommand> add(LiveSandbox live);
   // Null: there is none, or it has ended.
   std::shared_ptr<LiveCommand> find(std::uint64_t number) const;

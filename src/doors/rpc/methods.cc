@@ -156,13 +156,13 @@ const Method* find_method(std::string_view name) {
   return found == table.end() ? nullptr : found;
 }
 
-std::shared_ptr<Place> Call::place() const {
-  if (std::shared_ptr<Place> there = queue->place()) return there;
+std::shared_ptr<Subject> Call::subject() const {
+  if (std::shared_ptr<Subject> there = queue->subject()) return there;
   throw request_error("there is no sandbox: call create first");
 }
 
 LiveSandbox Call::live() const {
-  if (LiveSandbox there = place()->live()) return there;
+  if (LiveSandbox there = subject()->live()) return there;
   throw request_error("there is no sandbox: call create first");
 }
 

@@ -20,7 +20,7 @@ struct Call {
 
   // Throws Error when there is none (yet, or any more).
   LiveSandbox live() const;
-  std::shared_ptr<Place> place() const;
+  std::shared_ptr<Subject> subject() const;
   std::shared_ptr<Sandbox> sandbox() const { return live().sandbox; }
 };
 
@@ -80,8 +80,8 @@ Reply python_execute(Call& call);
 
 namespace client_commands {
 // From now on the client serves these, as `commands` of a request says them, in the sandbox of
-// `place`, which it knows by the queue. Throws RpcError and Error.
-void give(Connection& connection, SandboxQueue& queue, Place& place, const Json& commands);
+// `subject`, which it knows by the queue. Throws RpcError and Error.
+void give(Connection& connection, SandboxQueue& queue, Subject& subject, const Json& commands);
 Reply set(Call& call);
 Reply read(Call& call);
 Reply write(Call& call);

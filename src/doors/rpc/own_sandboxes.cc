@@ -10,9 +10,9 @@
 namespace cloche::rpc {
 namespace {
 
-class OwnPlace final : public Place {
+class OwnSubject final : public Subject {
  public:
-  explicit OwnPlace(LiveSandbox live) : live_(std::move(live)) {}
+  explicit OwnSubject(LiveSandbox live) : live_(std::move(live)) {}
 
   LiveSandbox live() override {
     const std::lock_guard lock(mutex_);
@@ -67,11 +67,11 @@ LiveSandbox fork_live_sandbox(const LiveSandbox& live) {
 }
 
 Backend::Made OwnSandboxes::create(Connection& connection, const Params& params) {
-  return {std::make_shared<OwnPlace>(make_live_sandbox(create_sandbox(connection, params)))};
+  return {std::make_shared<OwnSubject>(make_live_sandbox(create_sandbox(connection, params)))};
 }
 
-Backend::Made OwnSandboxes::fork(Place& place) {
-  return {std::make_shared<OwnPlace>(fork_live_sandbox(place.live()))};
+Backend::Made OwnSandboxes::fork(Subject& subject) {
+  return {std::make_shared<OwnSubject>(fork_live_sandbox(subject.live()))};
 }
 
 Engine& OwnSandboxes::engine(Connection& connection) {

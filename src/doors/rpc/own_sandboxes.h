@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "doors/rpc/place.h"
+#include "doors/rpc/subject.h"
 
 namespace cloche::rpc {
 
@@ -17,7 +17,7 @@ class OwnSandboxes final : public Backend {
   explicit OwnSandboxes(EngineMaker make_engine) : make_engine_(std::move(make_engine)) {}
 
   Made create(Connection& connection, const Params& params) override;
-  Made fork(Place& place) override;
+  Made fork(Subject& subject) override;
   Engine& engine(Connection& connection) override;
   void admit_host_path(std::string_view) const override {}
   const Method* find_method(std::string_view) const override { return nullptr; }

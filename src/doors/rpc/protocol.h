@@ -66,7 +66,7 @@ T must(Result<T, Error> result) {
 // One line, without its end. Bytes that are not UTF-8 become replacement characters.
 std::string response(const Reply& id, Reply result);
 std::string error_response(const Reply& id, const RpcError& error);
-// From the server: with an id a request, else a notification.
+// From the server: with an id a request, without one a notification.
 std::string server_message(std::string_view method, Reply params, std::string_view id = {});
 
 }  // namespace cloche::rpc

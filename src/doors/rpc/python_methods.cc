@@ -254,7 +254,7 @@ Reply python_execute(Call& call) {
   const bool base64 = wants_base64(call.params);
   const bool figures = call.params.flag("figures");
   const bool stream = call.params.flag("stream");
-  const LiveSandbox place = call.live();
+  const LiveSandbox live = call.live();
   const PythonTurn turn(call);
 
   Streamer streamer(call, base64 ? Streamer::Encoding::base64 : Streamer::Encoding::utf8);
@@ -263,13 +263,13 @@ Reply python_execute(Call& call) {
       streamer.put(which, data);
     };
   }
-  const Callbacks callbacks(call, place.interpreter());
-  const ExecuteResult result = place.interpreter().execute(source, options);
+  const Callbacks callbacks(call, live.interpreter());
+  const ExecuteResult result = live.interpreter().execute(source, options);
   if (stream) streamer.finish();
   Reply reply = reply_of(result, call.params);
   if (figures) {
     reply["figures"] = result.session_alive && !call.queue->is_cancelled()
-                           ? figures_of(place.interpreter())
+                           ? figures_of(live.interpreter())
                            : Reply::array();
   }
   return reply;

@@ -30,9 +30,9 @@ std::filesystem::path host_path(Call& call) {
 template <typename Work>
 Reply with_image(Call& call, Work work) {
   const std::filesystem::path path = host_path(call);
-  const LiveSandbox place = call.live();
+  const LiveSandbox live = call.live();
   const PythonTurn turn(call);
-  work(place.interpreter(), path);
+  work(live.interpreter(), path);
   return ok();
 }
 
@@ -40,9 +40,9 @@ Reply with_image(Call& call, Work work) {
 
 Reply snapshot(Call& call) {
   const SnapshotOptions options = snapshot_options_of(call.params);
-  const LiveSandbox place = call.live();
+  const LiveSandbox live = call.live();
   const PythonTurn turn(call);
-  const PythonState state = must(place.interpreter().snapshot_state(options));
+  const PythonState state = must(live.interpreter().snapshot_state(options));
   Reply left_out = Reply::array();
   for (const LeftOut& one : state.left_out)
     left_out.push_back({{"name", one.name}, {"reason", one.reason}});
@@ -51,16 +51,16 @@ Reply snapshot(Call& call) {
 
 Reply restore(Call& call) {
   const std::string bytes = call.params.bytes("data");
-  const LiveSandbox place = call.live();
+  const LiveSandbox live = call.live();
   const PythonTurn turn(call);
-  must(place.interpreter().restore_state(bytes));
+  must(live.interpreter().restore_state(bytes));
   return ok();
 }
 
 Reply clear(Call& call) {
-  const LiveSandbox place = call.live();
+  const LiveSandbox live = call.live();
   const PythonTurn turn(call);
-  must(place.interpreter().clear_state());
+  must(live.interpreter().clear_state());
   return ok();
 }
 

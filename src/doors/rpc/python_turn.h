@@ -13,7 +13,9 @@ class PythonTurn {
  public:
   // Waits for the turn. Throws RpcError where the request is cancelled first.
   explicit PythonTurn(Call& call)
-      : place_(call.place()), queue_(*call.queue), lock_(place_->python_turn(), std::defer_lock) {
+      : subject_(call.subject()),
+        queue_(*call.queue),
+        lock_(subject_->python_turn(), std::defer_lock) {
     constexpr std::chrono::milliseconds look_again{20};
     while (!lock_.try_lock_for(look_again)) {
       if (queue_.is_cancelled())
@@ -26,7 +28,7 @@ class PythonTurn {
   PythonTurn& operator=(const PythonTurn&) = delete;
 
  private:
-  const std::shared_ptr<Place> place_;
+  const std::shared_ptr<Subject> subject_;
   SandboxQueue& queue_;
   std::unique_lock<std::timed_mutex> lock_;
 };

@@ -53,34 +53,34 @@ const LiveSandbox& snapshot(Call& call) {
 }
 
 // Those that the client talks with, which keep their sandbox while they run.
-void stop_commands(Connection& connection, Place& place) {
+void stop_commands(Connection& connection, Subject& subject) {
   try {
-    connection.commands().stop_in(*place.live().sandbox);
+    connection.commands().stop_in(*subject.live().sandbox);
   } catch (const RpcError&) {  // one that cannot be had now, such as a paused session, runs nothing
   } catch (const Error&) {
   }
 }
 
-// The place of a sandbox that was just made, with the commands that the client is to serve there.
-void take_place(Connection& connection, SandboxQueue& queue, std::shared_ptr<Place> place,
-                const Json* commands) {
+// What was just made is the subject of the queue, with the commands that the client serves there.
+void take_subject(Connection& connection, SandboxQueue& queue, std::shared_ptr<Subject> subject,
+                  const Json* commands) {
   if (commands != nullptr) {
     try {
-      client_commands::give(connection, queue, *place, *commands);
+      client_commands::give(connection, queue, *subject, *commands);
     } catch (...) {
-      place->destroy();
+      subject->destroy();
       throw;
     }
   }
-  queue.set_place(std::move(place));
+  queue.set_subject(std::move(subject));
 }
 
 }  // namespace
 
 Reply create(Call& call) {
-  if (call.queue->place()) throw exists();
+  if (call.queue->subject()) throw exists();
   Backend::Made made = call.connection.backend().create(call.connection, call.params);
-  take_place(call.connection, *call.queue, std::move(made.place), call.params.find("commands"));
+  take_subject(call.connection, *call.queue, std::move(made.subject), call.params.find("commands"));
   Reply reply = ok();
   reply.update(made.facts);
   return reply;
@@ -90,7 +90,8 @@ Reply create_another(Call& call) {
   Reply reply{{"sandboxId", call.queue->name()}};
   try {
     Backend::Made made = call.connection.backend().create(call.connection, call.params);
-    take_place(call.connection, *call.queue, std::move(made.place), call.params.find("commands"));
+    take_subject(call.connection, *call.queue, std::move(made.subject),
+                 call.params.find("commands"));
     reply.update(made.facts);
   } catch (...) {
     call.connection.remove_seat(call.queue->name());
@@ -100,12 +101,12 @@ Reply create_another(Call& call) {
 }
 
 Reply fork(Call& call) {
-  Backend::Made made = call.connection.backend().fork(*call.place());
+  Backend::Made made = call.connection.backend().fork(*call.subject());
   const std::shared_ptr<SandboxQueue> queue = call.connection.add_queue();
   const Json& commands = call.queue->commands();
   try {
-    take_place(call.connection, *queue, std::move(made.place),
-               commands.is_null() ? nullptr : &commands);
+    take_subject(call.connection, *queue, std::move(made.subject),
+                 commands.is_null() ? nullptr : &commands);
   } catch (...) {
     call.connection.remove_seat(queue->name());
     throw;
@@ -118,7 +119,7 @@ Reply fork(Call& call) {
 Reply list(Call& call) {
   Reply entries = Reply::array();
   for (const std::shared_ptr<SandboxQueue>& queue : call.connection.queues()) {
-    if (!queue->place()) continue;
+    if (!queue->subject()) continue;
     entries.push_back({{"sandboxId", queue->name()}, {"busy", queue->is_busy()}});
   }
   return {{"sandboxes", std::move(entries)}};
@@ -129,10 +130,10 @@ Reply destroy(Call& call) {
   if (call.queue == call.connection.main_queue()) {
     throw request_error("the connection's own sandbox ends with the connection: call kill");
   }
-  const std::shared_ptr<Place> place = call.queue->place();
-  if (place) stop_commands(call.connection, *place);
+  const std::shared_ptr<Subject> subject = call.queue->subject();
+  if (subject) stop_commands(call.connection, *subject);
   call.connection.remove_seat(call.queue->name());
-  if (place) place->destroy();
+  if (subject) subject->destroy();
   return ok();
 }
 
@@ -216,14 +217,14 @@ Reply restore_snapshot(Call& call) {
   LiveSandbox then = fork_live_sandbox(snapshot(call));
   // Who serves commands now goes on.
   then.sandbox->set_commands(call.sandbox()->commands());
-  stop_commands(call.connection, *call.place());
-  call.place()->replace(std::move(then));
+  stop_commands(call.connection, *call.subject());
+  call.subject()->replace(std::move(then));
   return ok();
 }
 
 Reply list_snapshots(Call& call) {
   std::vector<std::uint64_t> numbers;
-  for (const auto& [id, place] : call.queue->snapshots()) numbers.push_back(std::stoull(id));
+  for (const auto& [id, live] : call.queue->snapshots()) numbers.push_back(std::stoull(id));
   std::ranges::sort(numbers);
   Reply entries = Reply::array();
   for (const std::uint64_t number : numbers) entries.push_back({{"id", std::to_string(number)}});
@@ -252,8 +253,8 @@ Reply import_state(Call& call) {
     sandbox =
         must(cloche::import_state(call.connection.engine(), options, call.params.bytes("data")));
   }
-  stop_commands(call.connection, *call.place());
-  call.place()->replace(make_live_sandbox(std::move(sandbox)));
+  stop_commands(call.connection, *call.subject());
+  call.subject()->replace(make_live_sandbox(std::move(sandbox)));
   return ok();
 }
 

@@ -41,10 +41,10 @@ void SandboxQueue::serve() {
     cancelling_ = false;
     changed_.notify_all();
   }
-  std::shared_ptr<Place> dropped;
+  std::shared_ptr<Subject> dropped;
   std::map<std::string, LiveSandbox> snapshots;
   if (closed_) {
-    dropped = std::exchange(place_, nullptr);
+    dropped = std::exchange(subject_, nullptr);
     snapshots = std::move(snapshots_);
   }
   lock.unlock();
@@ -83,8 +83,8 @@ void SandboxQueue::stop_running(std::uint64_t serial) {
     std::unique_lock lock(self->mutex_);
     while (self->running_ && self->serial_ == serial) {
       // Under the lock, so that the next request has not begun.
-      if (self->place_ && (runs != Runs::python || self->has_python_turn_))
-        self->place_->cancel(runs);
+      if (self->subject_ && (runs != Runs::python || self->has_python_turn_))
+        self->subject_->cancel(runs);
       self->changed_.wait_for(lock, cancel_again,
                               [&] { return !self->running_ || self->serial_ != serial; });
     }
@@ -123,14 +123,14 @@ bool SandboxQueue::is_busy() const {
   return active_;
 }
 
-std::shared_ptr<Place> SandboxQueue::place() const {
+std::shared_ptr<Subject> SandboxQueue::subject() const {
   const std::lock_guard lock(mutex_);
-  return place_;
+  return subject_;
 }
 
-void SandboxQueue::set_place(std::shared_ptr<Place> place) {
+void SandboxQueue::set_subject(std::shared_ptr<Subject> subject) {
   const std::lock_guard lock(mutex_);
-  place_ = std::move(place);
+  subject_ = std::move(subject);
 }
 
 std::stop_token SandboxQueue::stop_token() const {

@@ -18,8 +18,8 @@
 #include <stop_token>
 #include <string>
 
-#include "doors/rpc/place.h"
 #include "doors/rpc/protocol.h"
+#include "doors/rpc/subject.h"
 #include "session/worker_pool.h"
 
 namespace cloche::rpc {
@@ -61,8 +61,8 @@ class SandboxQueue : public std::enable_shared_from_this<SandboxQueue> {
   bool is_busy() const;
 
   // Null until it is created, and after close.
-  std::shared_ptr<Place> place() const;
-  void set_place(std::shared_ptr<Place> place);
+  std::shared_ptr<Subject> subject() const;
+  void set_subject(std::shared_ptr<Subject> subject);
 
   // For the request that is served only.
   std::map<std::string, LiveSandbox>& snapshots() noexcept { return snapshots_; }
@@ -94,7 +94,7 @@ class SandboxQueue : public std::enable_shared_from_this<SandboxQueue> {
   bool active_ = false;
   bool closed_ = false;
   std::stop_source stop_;  // of the request that is served
-  std::shared_ptr<Place> place_;
+  std::shared_ptr<Subject> subject_;
   std::atomic<bool> has_python_turn_ = false;
 
   std::map<std::string, LiveSandbox> snapshots_;

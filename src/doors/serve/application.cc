@@ -178,6 +178,19 @@ http::Admission Application::admit_remote(const http::Request& head) {
   return {0, std::move(refusal)};
 }
 
+http::Admission Application::admit_e2b(const http::Request& head) {
+  if (parts_.workers) {
+    return {
+        0, e2b::E2bDoor::reject(501, "a server with --isolate does not speak to programs for E2B")};
+  }
+  // Who says the id of a sandbox could not have guessed it.
+  if (!e2b::E2bDoor::is_of_sandbox(head) && parts_.tokens.empty()) {
+    if (const auto fault = parts_.guard.fault(head, http::OriginGuard::Body::json))
+      return {0, e2b::E2bDoor::reject(fault->status, fault->sentence)};
+  }
+  return parts_.e2b.admit(head);
+}
+
 bool Application::is_public(const http::Request& head) const {
   std::string path;
   return (head.method == "GET" || head.method == "HEAD") &&
@@ -186,22 +199,12 @@ bool Application::is_public(const http::Request& head) const {
 }
 
 http::Admission Application::admit_known(const http::Request& head) {
+  // A server inside a sandbox has paths of its own.
+  if (e2b::E2bDoor::is_of_sandbox(head)) return admit_e2b(head);
   if (mcp::HttpDoor::is_mine(head)) return parts_.mcp.admit(head);
   if (is_remote(head.path)) return admit_remote(head);
   if (is_console(head.path)) return parts_.console->admit(head);
-  if (e2b::E2bDoor::is_mine(head)) {
-    if (parts_.workers) {
-      return {0, e2b::E2bDoor::reject(
-                     501, "a server with --isolate does not speak to programs for E2B")};
-    }
-    // Who says the id of a sandbox could not have guessed it.
-    if (!e2b::E2bDoor::is_of_sandbox(head) && parts_.tokens.empty()) {
-      if (const auto fault = parts_.guard.fault(head, http::OriginGuard::Body::json)) {
-        return {0, e2b::E2bDoor::reject(fault->status, fault->sentence)};
-      }
-    }
-    return parts_.e2b.admit(head);
-  }
+  if (e2b::E2bDoor::is_mine(head)) return admit_e2b(head);
   if (is_grading(head.path)) {
     if (parts_.tokens.empty()) {
       if (const auto fault = parts_.guard.fault(head, http::OriginGuard::Body::json))
@@ -229,14 +232,16 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
   auto counted =
       std::make_shared<Counted>(std::move(exchange), parts_.metrics, method_label(request.method));
   if (parts_.workers && is_for_worker(request)) return to_worker(std::move(request), counted);
+  if (e2b::E2bDoor::is_of_sandbox(request))
+    return parts_.e2b.handle(std::move(request), std::move(counted));
   if (mcp::HttpDoor::is_mine(request)) return parts_.mcp.handle(std::move(request), counted);
   if (e2b::E2bDoor::is_mine(request))
     return parts_.e2b.handle(std::move(request), std::move(counted));
   if (request.path == "/metrics" && request.method == "GET") {
-    return counted->send(
-        {200,
-         {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-         parts_.workers ? parts_.workers->figures(parts_.metrics.page()) : parts_.metrics.page()});
+    return counted->send({200,
+                          {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
+                          parts_.workers ? parts_.workers->metrics_page(parts_.metrics.page())
+                                         : parts_.metrics.page()});
   }
   if (request.path == "/cell" && parts_.router && parts_.router->is_from_peer(request))
     return counted->send(http::json_response(200, parts_.report()));
@@ -271,8 +276,8 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
 }
 
 bool Application::is_for_worker(const http::Request& request) const {
-  const bool is_figures = request.path == "/metrics" && request.method == "GET";
-  return !is_figures && !is_public(request) && !find_api_page(request, api_) &&
+  const bool is_metrics = request.path == "/metrics" && request.method == "GET";
+  return !is_metrics && !is_public(request) && !find_api_page(request, api_) &&
          !is_console(request.path);
 }
 

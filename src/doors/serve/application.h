@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Application: which door a request belongs to, and what all doors share: figures and the log of
+// Application: which door a request belongs to, and what all doors share: metrics and the log of
 // requests.
 #pragma once
 
@@ -60,6 +60,7 @@ class Application final : public http::Application {
   }
   http::Admission admit_known(const http::Request& head);
   http::Admission admit_remote(const http::Request& head);
+  http::Admission admit_e2b(const http::Request& head);
   // Whether everybody gets the same answer, which tells of no session.
   bool is_public(const http::Request& head) const;
   bool is_for_worker(const http::Request& request) const;

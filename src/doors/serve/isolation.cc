@@ -26,7 +26,7 @@ constexpr std::uint64_t page_max_bytes = 1 << 20;
 std::string name_of(const std::string& owner) { return owner.empty() ? "everybody" : owner; }
 
 cluster::WorkerSet::Options set_options(const Options& options, http::Log& log,
-                                        http::Metrics& metrics, cluster::FiguresSum& figures) {
+                                        http::Metrics& metrics, cluster::MetricsSum& sum) {
   cluster::WorkerSet::Options set;
   set.limit = options.isolation.worker_limit;
   set.idle = options.isolation.idle;
@@ -36,8 +36,8 @@ cluster::WorkerSet::Options set_options(const Options& options, http::Log& log,
     log.event(http::LogLevel::info, "worker_started",
               {{"worker", std::to_string(key)}, {"owner", name_of(owner)}});
   };
-  set.ended = [&log, &metrics, &figures](const cluster::WorkerEnd& end, const std::string& owner) {
-    figures.worker_ended(end.key);
+  set.ended = [&log, &metrics, &sum](const cluster::WorkerEnd& end, const std::string& owner) {
+    sum.worker_ended(end.key);
     metrics.count("cloche_workers_ended_total",
                   end.is_crash() ? R"(how="crashed")" : R"(how="idle")");
     log.event(
@@ -79,7 +79,7 @@ Options worker_options(Options options, const cluster::WorkerTask& task) {
 
 Workers::Workers(cluster::Spawner& spawner, const Options& options, http::Log& log,
                  http::Metrics& metrics)
-    : workers_(spawner, set_options(options, log, metrics, figures_)) {
+    : workers_(spawner, set_options(options, log, metrics, metrics_)) {
   metrics.describe("cloche_workers_started_total", "Worker processes that were started.");
   metrics.describe("cloche_workers_ended_total", "Worker processes that have ended, and how.");
   metrics.gauge("cloche_workers", "Worker processes there are.",
@@ -143,12 +143,12 @@ std::string Workers::not_ready() {
   return {};
 }
 
-std::string Workers::figures(std::string_view own) {
+std::string Workers::metrics_page(std::string_view own) {
   std::vector<std::pair<session::CellKey, std::string>> pages;
   for (auto& [key, answer] : ask("/metrics")) {
     if (answer && answer->status == 200) pages.emplace_back(key, std::move(answer->body));
   }
-  return figures_.page(own, pages);
+  return metrics_.page(own, pages);
 }
 
 WorkerLink::WorkerLink(UniqueFd channel, http::Server& server, std::function<bool()> is_idle)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--isolate owner`: each owner's sandboxes are in a process of their own. The server lets clients in,
-// and passes what they ask on to their worker; a worker is a server too, in a jail of its own, whose
-// connections are those that it is given.
+// `--isolate owner`: each owner's sandboxes are in a process of their own. The server lets clients
+// in, and passes what they ask on to their worker; a worker is a server too, in a jail of its own,
+// whose connections are those that it is given.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/figures_sum.h"
+#include "cluster/metrics_sum.h"
 #include "cluster/worker_set.h"
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
@@ -47,8 +47,8 @@ class Workers {
 
   // What is wrong with one of them, a sentence; empty: nothing. Waits for those that run.
   std::string not_ready();
-  // The server's page of figures with theirs added. Waits.
-  std::string figures(std::string_view own);
+  // The server's page of metrics with theirs added. Waits.
+  std::string metrics_page(std::string_view own);
 
   void begin_to_end() { workers_.begin_to_end(); }
   void stop() { workers_.stop(); }
@@ -58,7 +58,7 @@ class Workers {
   std::vector<std::pair<session::CellKey, std::optional<http::Response>>> ask(
       std::string_view path);
 
-  cluster::FiguresSum figures_;
+  cluster::MetricsSum metrics_;
   cluster::WorkerSet workers_;
 };
 

@@ -82,7 +82,7 @@ Each session is given a sandbox with:
 constexpr const char* last_page = R"page(  --image FILE              the same as --session-image
   --session-files BYTES     the same as --session-fs-limit
 
-BYTES may end in K, M, G or T; SECONDS and MS in s, m, h or d: 512M, 30m. GET /metrics has figures
+BYTES may end in K, M, G or T; SECONDS and MS in s, m, h or d: 512M, 30m. GET /metrics has metrics
 for Prometheus; /openapi.json describes the API, and /docs shows it; with --api steps /skill.md is
 for an agent.
 

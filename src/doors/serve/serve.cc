@@ -21,7 +21,7 @@
 #include "doors/http/token_store.h"
 #include "doors/mcp/http_door.h"
 #include "doors/serve/application.h"
-#include "doors/serve/figures.h"
+#include "doors/serve/gauges.h"
 #include "doors/serve/isolation.h"
 #include "doors/serve/jail.h"
 #include "doors/ssh/ssh_door.h"
@@ -125,7 +125,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   }
   std::atomic<ssh::SshDoor*> tunnels = nullptr;
   std::atomic<e2b::Boxes*> boxes_of_e2b = nullptr;
-  tell_figures(options.sessions, metrics);
+  count_events(options.sessions, metrics);
   options.sessions.audit = [&](session::Event event, const session::Session& session) {
     const bool is_gone = event == session::Event::closed || event == session::Event::expired ||
                          event == session::Event::idled;
@@ -169,7 +169,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   std::optional<cluster::Router> router;
   std::optional<Workers> isolated;
   session::WorkerPool workers(worker_limit);
-  define_figures(metrics, sessions, workers);
+  define_gauges(metrics, sessions, workers);
   steps.emplace(steps::StepDoor::Parts{sessions, workers, log, metrics},
                 steps::step_timeout_s(std::getenv("SBS_STEP_TIMEOUT_SEC")));
   std::atomic<bool> ending = false;

@@ -16,6 +16,7 @@ CLOCHE_EMBED(cloche_skill_rpc, CLOCHE_SKILLS_DIR "/rpc.md")
 CLOCHE_EMBED(cloche_skill_mcp, CLOCHE_SKILLS_DIR "/mcp.md")
 CLOCHE_EMBED(cloche_skill_ssh, CLOCHE_SKILLS_DIR "/ssh.md")
 CLOCHE_EMBED(cloche_skill_e2b, CLOCHE_SKILLS_DIR "/e2b.md")
+CLOCHE_EMBED(cloche_skill_websocket, CLOCHE_SKILLS_DIR "/websocket.md")
 CLOCHE_EMBED(cloche_skill_typescript, CLOCHE_SKILLS_DIR "/typescript.md")
 
 namespace cloche::skills {
@@ -25,6 +26,8 @@ std::span<const Skill> all() {
       Skill{"python", "sandboxes from Python, also on a server", cloche_skill_python()},
       Skill{"typescript", "sandboxes from TypeScript and JavaScript", cloche_skill_typescript()},
       Skill{"serve", "sessions over HTTP: commands, code, files", cloche_skill_serve()},
+      Skill{"websocket", "a server's sessions by JSON-RPC, with terminals",
+            cloche_skill_websocket()},
       Skill{"run-code", "grading code over HTTP, each in a sandbox of its own",
             cloche_skill_run_code()},
       Skill{"ssh", "a session by ssh, sftp and scp", cloche_skill_ssh()},

@@ -27,7 +27,7 @@ class Channel {
   bool pump() { return !done() && move(); }
   // The client has closed it, or everything has been said.
   bool done() const noexcept { return client_closed_ || closed_; }
-  // The client has sent what no client sends: its connection is to end.
+  // The client has sent what no client sends: its connection must end.
   bool misused() const noexcept { return misused_; }
 
  protected:

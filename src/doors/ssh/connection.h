@@ -30,7 +30,7 @@ class Connection {
     const http::TokenStore& tokens;
     const std::string& password;
     std::function<void(const std::string& session_id)> chosen;  // told when somebody logs in
-    // Told when the number of channels has changed; false: the connection is to end.
+    // Told when the number of channels has changed; false: the connection must end.
     std::function<bool(std::size_t channels)> stays;
   };
   // `handle` has been accepted on a copy of `socket`; both stay the caller's.

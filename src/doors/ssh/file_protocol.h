@@ -10,10 +10,10 @@ namespace cloche::ssh {
 class FileProtocol {
  public:
   virtual ~FileProtocol() = default;
-  // Takes what the client sent, and appends what it is to get. With nothing it goes on with what it
+  // Takes what the client sent, and appends what it gets. With nothing it goes on with what it
   // has to send.
   virtual void feed(std::string_view bytes, std::string& out) = 0;
-  // It has more of the client's than it could answer: it is to be given none until that is done.
+  // It has more of the client's than it could answer: give it none until that is done.
   virtual bool stalled() const { return false; }
   // The client sends no more.
   virtual void end_input() = 0;

@@ -36,7 +36,7 @@ class SftpServer final : public FileProtocol {
   SftpServer(const SftpServer&) = delete;
   SftpServer& operator=(const SftpServer&) = delete;
 
-  // In pieces of any size; `out` grows to some MiB at most, and what is to come after that comes
+  // In pieces of any size; `out` grows to some MiB at most, and what follows comes
   // when it is called with nothing.
   void feed(std::string_view bytes, std::string& out) override;
   bool stalled() const override { return stalled_; }

@@ -154,20 +154,20 @@ bool SshDoor::make_room() {
   std::size_t staying = 0;
   std::size_t logins = 0;
   std::map<std::string_view, std::size_t> peers;
-  for (const auto& [fd, place] : sockets_) {
-    staying += place.leaving ? 0 : 1;
-    if (place.logged_in || place.leaving) continue;
+  for (const auto& [fd, caller] : sockets_) {
+    staying += caller.leaving ? 0 : 1;
+    if (caller.logged_in || caller.leaving) continue;
     ++logins;
-    ++peers[place.peer];
+    ++peers[caller.peer];
   }
   if (staying < connections_max && logins < logins_max) return true;
   auto longest = sockets_.end();
   std::size_t its_peers = 0;
   for (auto each = sockets_.begin(); each != sockets_.end(); ++each) {
-    const Place& place = each->second;
-    if (place.logged_in || place.leaving) continue;
-    const std::size_t count = peers[place.peer];
-    if (count < its_peers || (count == its_peers && place.number > longest->second.number))
+    const Caller& caller = each->second;
+    if (caller.logged_in || caller.leaving) continue;
+    const std::size_t count = peers[caller.peer];
+    if (count < its_peers || (count == its_peers && caller.number > longest->second.number))
       continue;
     longest = each;
     its_peers = count;
@@ -189,9 +189,9 @@ void SshDoor::serve(UniqueFd fd, std::shared_ptr<session::Session> session, std:
   // Those that leave are still there for a moment.
   if (stopping_ || ending_idle_ || sockets_.size() >= connections_max + logins_max || !make_room())
     return;
-  sockets_.emplace(number, Place{.session_id = session ? session->facts().id : std::string(),
-                                 .peer = std::move(peer),
-                                 .number = ++last_number_});
+  sockets_.emplace(number, Caller{.session_id = session ? session->facts().id : std::string(),
+                                  .peer = std::move(peer),
+                                  .number = ++last_number_});
   try {
     std::thread([this, number, session = std::move(session)] { run(number, session); }).detach();
     (void)fd.release();
@@ -215,9 +215,9 @@ void SshDoor::run(int fd, std::shared_ptr<session::Session> session) {
     if (accepted) {
       const auto chosen = [&](const std::string& id) {
         const std::lock_guard chosen_lock(mutex_);
-        Place& place = sockets_[fd];
-        place.session_id = id;
-        place.logged_in = true;
+        Caller& caller = sockets_[fd];
+        caller.session_id = id;
+        caller.logged_in = true;
       };
       const auto stays = [&](std::size_t channels) { return this->stays(fd, channels); };
       Connection connection(
@@ -237,8 +237,8 @@ void SshDoor::run(int fd, std::shared_ptr<session::Session> session) {
 
 void SshDoor::drop(const std::string& session_id) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [fd, place] : sockets_) {
-    if (place.session_id == session_id) ::shutdown(fd, SHUT_RDWR);
+  for (const auto& [fd, caller] : sockets_) {
+    if (caller.session_id == session_id) ::shutdown(fd, SHUT_RDWR);
   }
 }
 
@@ -262,8 +262,8 @@ void SshDoor::end_idle() {
   stop_listening();
   const std::lock_guard lock(mutex_);
   ending_idle_ = true;
-  for (const auto& [fd, place] : sockets_) {
-    if (place.channels == 0) ::shutdown(fd, SHUT_RDWR);
+  for (const auto& [fd, caller] : sockets_) {
+    if (caller.channels == 0) ::shutdown(fd, SHUT_RDWR);
   }
 }
 

@@ -30,8 +30,8 @@ struct SshOptions {
   std::string password;  // opens every session; empty: none
 };
 
-// The file with the host key: `file`, or the usual one where that is empty. It is made when it is not
-// there. Throws HostError when there is no key, and none can be made.
+// The file with the host key: `file`, or the usual one where that is empty. It is made when it is
+// not there. Throws HostError when there is no key, and none can be made.
 std::string prepare_host_key(const std::string& file);
 
 class SshDoor {
@@ -80,7 +80,7 @@ class SshDoor {
   std::mutex bind_mutex_;
   mutable std::mutex mutex_;
   std::condition_variable ended_;
-  struct Place {
+  struct Caller {
     std::string session_id;  // once it is known
     std::string peer;
     std::uint64_t number = 0;  // in the order in which they came
@@ -88,7 +88,7 @@ class SshDoor {
     bool logged_in = false;
     bool leaving = false;
   };
-  std::map<int, Place> sockets_;  // of the connections that there are
+  std::map<int, Caller> sockets_;  // of the connections that there are
   std::uint64_t last_number_ = 0;
   bool stopping_ = false;
   bool ending_idle_ = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StepDoor: the HTTP server of `session-based-sandbox`: sessions in which each step is a fresh process.
+// StepDoor: the HTTP server of `session-based-sandbox`: sessions in which each step is a fresh
+// process.
 //
 // It translates requests to a SessionManager's sessions and back. Thread-safe.
 #pragma once

@@ -3,15 +3,16 @@
 // both interfaces.
 //
 //   std::int32_t fd_close(wasm::HostCall& host, std::uint32_t fd) noexcept {
-//     auto result = enter_kernel(host, [&](Task& task, const wasm::GuestMemory& memory) ->
-//     Result<void> { ... });
+//     auto result = enter_kernel(host,
+//         [&](Task& task, const wasm::GuestMemory& memory) -> Result<void> { ... });
 //     ...
 //   }
 //
-// It takes the kernel lock, runs `body`, looks at the signals when there is something to look at (default actions and stops happen here, the guest's
-// pending word is set here), and unwinds the guest when its task is to end: then the result is not
-// used. What the body throws never reaches wasmtime: no memory is ENOMEM, anything else EIO.
-// Errno::restart comes out as it is: what it means to the guest is for the interface to say.
+// It takes the kernel lock, runs `body`, looks at the signals when there is something to look at
+// (default actions and stops happen here, the guest's pending word is set here), and unwinds the
+// guest when its task must end: then the result is not used. What the body throws never reaches
+// wasmtime: no memory is ENOMEM, anything else EIO. Errno::restart comes out as it is: what it
+// means to the guest is for the interface to say.
 #pragma once
 
 #include <mutex>
@@ -21,7 +22,6 @@
 #include <utility>
 
 #include "base/result.h"
-#include "kernel/kernel.h"
 #include "kernel/process/task.h"
 #include "wasm/guest_memory.h"
 #include "wasm/host_function.h"
@@ -43,26 +43,33 @@ R without_exceptions(F&& f) noexcept {
   }
 }
 
+// What every call does before its body and after it. Holds the kernel lock as long as it lives.
+class KernelEntry {
+ public:
+  explicit KernelEntry(wasm::HostCall& host);
+  ~KernelEntry();
+  KernelEntry(const KernelEntry&) = delete;
+  KernelEntry& operator=(const KernelEntry&) = delete;
+
+  Task& task() noexcept { return task_; }
+
+ private:
+  wasm::HostCall& host_;
+  Task& task_;
+  std::lock_guard<std::mutex> lock_;
+};
+
 }  // namespace detail
 
 template <typename Body>
 auto enter_kernel(wasm::HostCall& host, Body&& body) noexcept {
   using R = std::invoke_result_t<Body, Task&, const wasm::GuestMemory&>;
-  Task& task = host.owner<Task>();
-  const std::lock_guard lock(task.kernel().mutex());
-  task.begin_call();
-  R result = detail::without_exceptions<R>([&]() -> R {
+  detail::KernelEntry entry(host);
+  return detail::without_exceptions<R>([&]() -> R {
     const wasm::GuestMemory memory = host.memory();
-    task.note_memory(memory.size());
-    return body(task, memory);
+    entry.task().note_memory(memory.size());
+    return body(entry.task(), memory);
   });
-  // A task that failed to attend for want of memory still has its attention flag, so the next call
-  // tries again.
-  if (task.attention()) {
-    (void)detail::without_exceptions<Result<bool>>([&]() -> Result<bool> { return task.attend(); });
-  }
-  if (task.unwinding()) host.unwind();
-  return result;
 }
 
 }  // namespace cloche::kernel

@@ -3,8 +3,9 @@
 // string, and the host's ends of pipes and terminals.
 //
 // Threads: HostCapture, HostPipe and HostTerminal take the kernel lock themselves, so none of their
-// functions is called with it held, but where that is said; each may be used by several threads of the host. All
-// of them must be gone before their Kernel, except that a File lives on while guests have it open.
+// functions is called with it held, but where that is said; each may be used by several threads of
+// the host. All of them must be gone before their Kernel, except that a File lives on while guests
+// have it open.
 //
 // A File that was given to a guest must not lose its last reference on the host's side without the
 // kernel lock. So a port keeps a reference of its own until release_guest_end(): call that when the

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "kernel/files/devices.h"
+#include "kernel/kernel.h"
 #include "kernel/linux/linux_puppet_testing.h"
 
 namespace cloche::kernel {

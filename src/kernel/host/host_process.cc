@@ -117,7 +117,7 @@ void HostProcess::wake() {
 Program host_program() {
   constexpr int cannot_execute = 126;
   Program program;
-  program.startup.run = [](Task& task) -> std::optional<wasm::Outcome> {
+  program.startup.run = [](Task& task) {
     wasm::Outcome outcome;
     outcome.result = wasm::Value::i32(cannot_execute);
     try {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // HostProcess: a process whose program is a function of the host's, KernelOptions::host_program. To
-// everybody else in the sandbox it is a process as any other: it has a place in pipes and jobs, gets
-// signals, is stopped, killed and waited for.
+// everybody else in the sandbox it is a process as any other: it has a place in pipes and jobs,
+// gets signals, is stopped, killed and waited for.
 //
 // Its functions wait as system calls do, and take the kernel lock themselves. Each of them is
-// ECANCELED once the process is to end (a signal, a kill, a time limit): the function returns then,
+// ECANCELED once the process must end (a signal, a kill, a time limit): the function returns then,
 // and what it returns is not used. One that computes without calling any of them is not stopped.
 #pragma once
 
@@ -38,8 +38,8 @@ class HostProcess {
   // As read(2) and write(2): short counts, 0 is the end of file; EPIPE where SIGPIPE is ignored.
   Result<std::size_t> read(std::int32_t fd, std::span<std::byte> to);
   Result<std::size_t> write(std::int32_t fd, std::span<const std::byte> from);
-  // What of descriptors 0, 1 and 2 can go on without waiting: a write of PIPE_BUF bytes at most. One
-  // that has failed, or is not open, can: the call says so.
+  // What of descriptors 0, 1 and 2 can go on without waiting: a write of PIPE_BUF bytes at most.
+  // One that has failed, or is not open, can: the call says so.
   struct Ready {
     bool input = false;
     bool output = false;

@@ -9,6 +9,7 @@
 
 #include "kernel/files/pipe.h"
 #include "kernel/host/host_ports.h"
+#include "kernel/kernel.h"
 #include "kernel/kernel_testing.h"
 
 namespace cloche::kernel {

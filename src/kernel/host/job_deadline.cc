@@ -2,6 +2,7 @@
 #include "kernel/host/job_deadline.h"
 
 #include "base/host_error.h"
+#include "kernel/kernel.h"
 #include "kernel/process/signal.h"
 
 namespace cloche::kernel {

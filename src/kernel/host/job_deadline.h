@@ -6,10 +6,12 @@
 #include <atomic>
 #include <memory>
 
-#include "kernel/kernel.h"
+#include "kernel/process/process.h"
 #include "kernel/time/timer_thread.h"
 
 namespace cloche::kernel {
+
+class Kernel;
 
 class JobDeadline {
  public:

@@ -2,6 +2,7 @@
 #include "kernel/host/resident.h"
 
 #include "kernel/host/job_deadline.h"
+#include "kernel/kernel.h"
 #include "wasm/run_here.h"
 
 namespace cloche::kernel {
@@ -9,7 +10,7 @@ namespace cloche::kernel {
 Result<bool> Resident::run_turn(Process& process, std::unique_lock<std::mutex>& lock,
                                 Deadline deadline) {
   wasm::RunHere here;
-  CLOCHE_TRY(process.kernel().resume(process));
+  CLOCHE_TRY(process.kernel().resume(process, &here));
   if (!here.caught()) return wait_for_answer(process, deadline);
   hosted = true;
   const JobId job = process.job;
@@ -31,10 +32,12 @@ bool Resident::wait_for_answer(Process& process, Deadline deadline) {
   return true;
 }
 
-void Resident::leave(Task& task) {
+wasm::Outcome Resident::ended(Task& task, const wasm::Outcome& outcome) {
+  const std::lock_guard lock(task.kernel().mutex());
   gone = true;
   replaced = task.replacing();
   answer.wake_all();
+  return outcome;
 }
 
 }  // namespace cloche::kernel

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resident: a program of the host's that stays, between two turns without a thread (Startup::run
-// that parks), and its host: what the two sides say to each other about a turn.
+// that comes to rest), and its host: what the two sides say to each other about a turn.
 //
 // Members are guarded by the kernel lock, which is held by all calls but serve().
 #pragma once
@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 
-#include "kernel/kernel.h"
 #include "kernel/process/task.h"
 
 namespace cloche::kernel {
@@ -22,19 +21,17 @@ class Resident {
   WaitQueue answer;       // the host sleeps here
 
   // For Startup::run, on the task's thread, without the lock: `begin()` once, whose outcome ends
-  // the program unless it returned, and then `take_requests()`, which parks and answers nothing
-  // when there is nothing more to do.
+  // the program unless it returned, and then `take_requests()`, a StartupEnd.
   template <typename Begin, typename TakeRequests>
-  std::optional<wasm::Outcome> serve(Task& task, Begin&& begin, TakeRequests&& take_requests) {
-    std::optional<wasm::Outcome> end;
-    if (!begun_) end = begin();
-    if (!end || end->returned()) {
+  StartupEnd serve(Task& task, Begin&& begin, TakeRequests&& take_requests) {
+    if (!begun_) {
+      const wasm::Outcome begun = begin();
+      if (!begun.returned()) return ended(task, begun);
       begun_ = true;
-      end = take_requests();
-      if (!end) return end;
     }
-    const std::lock_guard lock(task.kernel().mutex());
-    leave(task);
+    StartupEnd end = take_requests();
+    if (const wasm::Outcome* outcome = std::get_if<wasm::Outcome>(&end))
+      return ended(task, *outcome);
     return end;
   }
 
@@ -49,7 +46,8 @@ class Resident {
   bool wait_for_answer(Process& process, Deadline deadline);
 
  private:
-  void leave(Task& task);
+  // Takes the lock.
+  wasm::Outcome ended(Task& task, const wasm::Outcome& outcome);
 
   bool begun_ = false;
 };

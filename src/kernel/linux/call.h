@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kernel/kernel.h"
 #include "kernel/process/task.h"
 #include "wasm/guest_memory.h"
 

@@ -2,6 +2,7 @@
 #include "kernel/linux/dispatch.h"
 
 #include "kernel/host/host_entry.h"
+#include "kernel/kernel.h"
 #include "kernel/linux/call.h"
 #include "kernel/linux/trace.h"
 #include "kernel/statistics.h"

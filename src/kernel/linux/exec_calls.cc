@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kernel/kernel.h"
 #include "kernel/linux/call.h"
 #include "kernel/process/exec.h"
 
@@ -40,7 +41,7 @@ SysResult exec_program(Call& call, ExecRequest request, std::uint32_t argv, std:
   if (call.task.attend() && call.task.unwinding()) return Errno::intr;
   const ProcessPtr process = call.process.shared_from_this();
   CLOCHE_ASSIGN(const Pid child, call.task.exec(std::move(loaded.program)));
-  apply_exec(*process, std::move(loaded.image));
+  apply_exec(*process, std::move(loaded.identity));
   return child;
 }
 

@@ -5,6 +5,7 @@
 
 #include "kernel/files/node_file.h"
 #include "kernel/files/pipe.h"
+#include "kernel/kernel.h"
 #include "kernel/linux/call.h"
 #include "kernel/linux/lock_argument.h"
 #include "kernel/process/process_files.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernel/kernel.h"
 #include "kernel/process/process_timers.h"
 
 namespace cloche::kernel::lnx {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "kernel/kernel.h"
 #include "kernel/linux/linux_puppet_testing.h"
 #include "kernel/process/task.h"
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "kernel/files/pipe.h"
+#include "kernel/kernel.h"
 #include "kernel/linux/linux_puppet_testing.h"
 #include "kernel/process/task.h"
 

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "kernel/files/pipe.h"
+#include "kernel/kernel.h"
 #include "kernel/linux/linux_puppet_testing.h"
 
 namespace cloche::kernel::lnx {

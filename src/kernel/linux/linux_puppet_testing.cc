@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel/files/devices.h"
+#include "kernel/kernel.h"
 #include "kernel/process/task.h"
 #include "vfs/checked_operations.h"
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "kernel/kernel.h"
 #include "kernel/linux/linux_puppet_testing.h"
 #include "kernel/sockets/socket_table.h"
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "kernel/kernel.h"
 #include "kernel/linux/linux_puppet_testing.h"
 
 namespace cloche::kernel::lnx {
@@ -15,7 +16,8 @@ constexpr std::uint32_t nr_timerfd_create = 85, nr_nanosleep = 101, nr_getitimer
                         nr_timer_delete = 111, nr_rt_sigprocmask = 135, nr_times = 153,
                         nr_rt_sigtimedwait = 421, nr_clock_gettime = 403, nr_clock_settime = 404,
                         nr_clock_getres = 406, nr_clock_nanosleep = 407, nr_timer_gettime = 408,
-                        nr_timer_settime = 409, nr_timerfd_gettime = 410, nr_timerfd_settime = 411;
+                        nr_timer_settime = 409, nr_timerfd_gettime = 410, nr_timerfd_settime = 411,
+                        nr_futex = 422;
 
 struct Timespec {
   std::int64_t s, ns;
@@ -94,6 +96,38 @@ TEST(linux_time, sleeps) {
     EXPECT_EQ(guest.call(nr_clock_nanosleep, 1, 0, guest.put(Timespec{-1, 0}), 0), -EINVAL);
     EXPECT_EQ(guest.call(nr_clock_nanosleep, 3, 0, guest.put(Timespec{0, 0}), 0), -EINVAL);
     EXPECT_EQ(guest.call(nr_nanosleep, Guest::memory_bytes, 0), -EFAULT);
+  });
+}
+
+TEST(linux_time, a_futex_waits_for_so_long_or_until_a_clock_shows_that) {
+  TestKernel machine;
+  run_guest(machine, [](Guest& guest) {
+    constexpr std::uint32_t wait = 0, wake = 1, wait_bitset = 9, realtime = 0x100;
+    const std::uint32_t word = guest.put(std::uint32_t{5});
+    const auto futex = [&](std::uint32_t operation, std::uint32_t value, std::uint32_t time) {
+      return guest.call(nr_futex, word, operation, value, time, 0, ~0U);
+    };
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(futex(wait, 5, guest.put(Timespec{0, 1'000'000})), -ETIMEDOUT);
+    const std::int64_t until = clock_ns(guest, 1) + 1'000'000;
+    EXPECT_EQ(
+        futex(wait_bitset, 5, guest.put(Timespec{until / 1'000'000'000, until % 1'000'000'000})),
+        -ETIMEDOUT);
+    EXPECT_GE(std::chrono::steady_clock::now() - start, 2ms);
+    EXPECT_EQ(futex(wait_bitset | realtime, 5, guest.put(Timespec{1, 0})), -ETIMEDOUT)
+        << "long past";
+    // The upper half of the nanoseconds is padding for a guest of 32 bits.
+    constexpr std::int64_t padding = std::int64_t{7} << 32;
+    EXPECT_EQ(futex(wait, 5, guest.put(Timespec{0, padding})), -ETIMEDOUT);
+    EXPECT_EQ(guest.call(nr_rt_sigtimedwait, guest.put(SignalSet::of(sigusr1).bits()), 0,
+                         guest.put(Timespec{0, padding}), 8),
+              -EAGAIN);
+    EXPECT_EQ(futex(wait, 5, guest.put(Timespec{0, 1'000'000'000})), -EINVAL);
+    EXPECT_EQ(futex(wait, 5, guest.put(Timespec{-1, 0})), -EINVAL);
+    EXPECT_EQ(futex(wait, 5, Guest::memory_bytes), -EFAULT);
+    EXPECT_EQ(futex(wait, 4, 0), -EAGAIN) << "another value";
+    EXPECT_EQ(futex(wake, 5, 0), 0);
+    EXPECT_EQ(futex(99, 5, 0), -ENOSYS);
   });
 }
 

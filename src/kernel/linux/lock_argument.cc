@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernel/files/node_file.h"
+#include "kernel/kernel.h"
 
 namespace cloche::kernel::lnx {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "kernel/files/event_file.h"
 #include "kernel/files/pipe.h"
+#include "kernel/kernel.h"
 #include "kernel/linux/call.h"
 #include "kernel/process/signal_file.h"
 #include "kernel/process/vectored_io.h"

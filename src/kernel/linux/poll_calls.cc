@@ -7,6 +7,7 @@
 
 #include "kernel/files/epoll.h"
 #include "kernel/files/poll_set.h"
+#include "kernel/kernel.h"
 #include "kernel/linux/guest_time.h"
 #include "kernel/linux/temporary_mask.h"
 

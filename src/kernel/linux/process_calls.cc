@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernel/kernel.h"
 #include "kernel/linux/call.h"
 #include "kernel/linux/usage.h"
 

@@ -5,7 +5,9 @@
 #include <array>
 #include <chrono>
 
+#include "kernel/kernel.h"
 #include "kernel/linux/call.h"
+#include "kernel/linux/guest_time.h"
 
 namespace cloche::kernel::lnx {
 namespace {
@@ -125,18 +127,7 @@ SysResult rt_sigtimedwait(Call& call) {
   if (call.u32(3) != sigset_bytes) return Errno::inval;
   CLOCHE_ASSIGN(const std::uint64_t bits, call.memory.read<std::uint64_t>(call.u32(0)));
   const SignalSet wanted = SignalSet(bits) & ~unblockable;
-  Deadline deadline;
-  if (call.u32(2) != 0) {
-    struct GuestTime {
-      std::int64_t s, ns;
-    };
-    CLOCHE_ASSIGN(const GuestTime time, call.memory.read<GuestTime>(call.u32(2)));
-    if (time.s < 0 || time.ns < 0 || time.ns >= 1'000'000'000) return Errno::inval;
-    constexpr std::int64_t longest_s = 100LL * 365 * 86400;
-    deadline = std::chrono::steady_clock::now() +
-               std::chrono::seconds(std::min(time.s, longest_s)) +
-               std::chrono::nanoseconds(time.ns);
-  }
+  CLOCHE_ASSIGN(const Deadline deadline, read_timeout(call, call.u32(2)));
   SignalState& signals = call.process.signals;
   for (;;) {
     if (const auto info = signals.dequeue(wanted)) {

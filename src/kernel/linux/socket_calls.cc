@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "kernel/kernel.h"
 #include "kernel/linux/guest_time.h"
 #include "kernel/linux/socket_messages.h"
 #include "kernel/linux/socket_options.h"

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "kernel/kernel.h"
 #include "kernel/process/vectored_io.h"
 #include "kernel/sockets/socket_table.h"
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kernel/files/node_file.h"
+#include "kernel/kernel.h"
 #include "kernel/linux/call.h"
 #include "kernel/process/process_files.h"
 

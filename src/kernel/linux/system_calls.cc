@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "base/unlocked.h"
+#include "kernel/kernel.h"
 #include "kernel/linux/call.h"
+#include "kernel/linux/guest_time.h"
 #include "kernel/process/process_timers.h"
 #include "kernel/process/turns.h"
 
@@ -128,39 +131,32 @@ SysResult prctl(Call& call) {
   }
 }
 
+// FUTEX_WAIT_BITSET waits until this clock shows the time; FUTEX_WAIT, without one, for so long.
+Result<Deadline> futex_deadline(const Call& call, std::optional<std::int32_t> clock) {
+  if (!clock || call.u32(3) == 0) return read_timeout(call, call.u32(3));
+  CLOCHE_ASSIGN(const Nanoseconds time, read_time(call, call.u32(3)));
+  CLOCHE_ASSIGN(const SteadyTime moment, clock_moment(call, *clock, time));
+  return Deadline(moment);
+}
+
 // Guests have one thread: whoever waits on a futex waits for its time or a signal.
 SysResult futex(Call& call) {
   constexpr std::uint32_t command_mask = 0x7f, wait = 0, wake = 1, wait_bitset = 9,
                           wake_bitset = 10;
   constexpr std::uint32_t clock_realtime_flag = 0x100;
+  std::optional<std::int32_t> clock;
   switch (call.u32(1) & command_mask) {
     case wake:
     case wake_bitset: return 0;
-    case wait:
-    case wait_bitset: break;
+    case wait: break;
+    case wait_bitset:
+      clock = (call.u32(1) & clock_realtime_flag) != 0 ? clock_id::realtime : clock_id::monotonic;
+      break;
     default: return Errno::nosys;
   }
   CLOCHE_ASSIGN(const std::uint32_t value, call.memory.read<std::uint32_t>(call.u32(0)));
   if (value != call.u32(2)) return Errno::again;
-  Deadline deadline;
-  if (call.u32(3) != 0) {
-    struct GuestTime {
-      std::int64_t s, ns;
-    };
-    CLOCHE_ASSIGN(const GuestTime time, call.memory.read<GuestTime>(call.u32(3)));
-    if (time.s < 0 || time.ns < 0 || time.ns >= 1'000'000'000) return Errno::inval;
-    constexpr std::int64_t longest_s = 100LL * 365 * 86400;
-    std::chrono::nanoseconds relative =
-        std::chrono::seconds(std::min(time.s, longest_s)) + std::chrono::nanoseconds(time.ns);
-    if ((call.u32(1) & command_mask) == wait_bitset) {
-      const auto now = (call.u32(1) & clock_realtime_flag) != 0
-                           ? std::chrono::system_clock::now().time_since_epoch()
-                           : std::chrono::duration_cast<std::chrono::system_clock::duration>(
-                                 std::chrono::steady_clock::now() - call.kernel.booted());
-      relative = std::max<std::chrono::nanoseconds>(relative - now, std::chrono::nanoseconds(0));
-    }
-    deadline = std::chrono::steady_clock::now() + relative;
-  }
+  CLOCHE_ASSIGN(const Deadline deadline, futex_deadline(call, clock));
   for (;;) CLOCHE_TRY(call.task.block({}, deadline));
 }
 

@@ -2,6 +2,7 @@
 // Clocks and sleeps; the calls on timers are in timer_calls.cc.
 #include <array>
 
+#include "kernel/kernel.h"
 #include "kernel/linux/guest_time.h"
 #include "kernel/linux/timer_calls.h"
 #include "kernel/process/process_timers.h"

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernel/files/timer_file.h"
+#include "kernel/kernel.h"
 #include "kernel/linux/guest_time.h"
 #include "kernel/process/process_timers.h"
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "kernel/kernel.h"
+
 namespace cloche::kernel::lnx {
 namespace {
 

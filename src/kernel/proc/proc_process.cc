@@ -200,7 +200,7 @@ std::string process_net_dev(const Process&) {
          "carrier compressed\n";
 }
 
-Figures process_figures(const Process& process) {
+ProcessSummary process_summary(const Process& process) {
   return {state_of(process).letter, memory_of(process), cpu_of(process)};
 }
 

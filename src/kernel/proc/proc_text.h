@@ -39,12 +39,12 @@ std::string threads_max(const Kernel& kernel);
 
 // --- A process ----------------------------------------------------------------------------------
 
-struct Figures {
+struct ProcessSummary {
   char state = 'R';  // R, S, T or Z
   std::uint64_t memory_bytes = 0;
   std::chrono::nanoseconds cpu{0};
 };
-Figures process_figures(const Process& process);
+ProcessSummary process_summary(const Process& process);
 
 std::string process_cgroup(const Process& process);
 std::string process_cmdline(const Process& process);

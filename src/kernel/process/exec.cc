@@ -173,10 +173,10 @@ Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecR
   const std::string name = base_name(request.path);
   for (int depth = 0; depth <= max_interpreters; ++depth) {
     CLOCHE_ASSIGN(Found found, find_executable(kernel, process, request));
-    ExecImage image{name, found.path, request.argv, request.environment};
+    ExecIdentity identity{name, found.path, request.argv, request.environment};
     if (const ProgramTag tag = found.node.fs().program(found.node.ino()); tag != 0) {
       CLOCHE_ASSIGN(std::shared_ptr<const Program> program, load_tagged(kernel, tag));
-      return LoadedProgram{std::move(program), std::move(image)};
+      return LoadedProgram{std::move(program), std::move(identity)};
     }
     CLOCHE_ASSIGN(const std::unique_ptr<vfs::NodeIo> io,
                   vfs::open(found.node, vfs::Access::execute, process.credentials));
@@ -187,7 +187,7 @@ Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecR
         std::equal(wasm_magic.begin(), wasm_magic.end(), head.begin())) {
       CLOCHE_ASSIGN(std::shared_ptr<const Program> program,
                     load_user_program(kernel, *io, Wanted(kernel, task, deadline)));
-      return LoadedProgram{std::move(program), std::move(image)};
+      return LoadedProgram{std::move(program), std::move(identity)};
     }
     if (!text.starts_with("#!")) return Errno::noexec;
     std::vector<std::string> argv = shebang(text);
@@ -203,11 +203,11 @@ Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecR
   return Errno::loop;
 }
 
-void apply_exec(Process& process, ExecImage image) {
-  process.name = std::move(image.name);
-  process.exe = std::move(image.exe);
-  process.argv = std::move(image.argv);
-  process.environment = std::move(image.environment);
+void apply_exec(Process& process, ExecIdentity identity) {
+  process.name = std::move(identity.name);
+  process.exe = std::move(identity.exe);
+  process.argv = std::move(identity.argv);
+  process.environment = std::move(identity.environment);
   process_files::close_for_exec(process);
   process.signals.reset_for_exec();
   if (process.timers) process.timers->program_changed();

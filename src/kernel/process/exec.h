@@ -25,7 +25,7 @@ struct ExecRequest {
 };
 
 // What exec changes in the process that it happens to.
-struct ExecImage {
+struct ExecIdentity {
   std::string name;  // comm
   std::string exe;   // absolute path of the program (of the interpreter, for a script)
   std::vector<std::string> argv;
@@ -34,18 +34,18 @@ struct ExecImage {
 
 struct LoadedProgram {
   std::shared_ptr<const Program> program;
-  ExecImage image;
+  ExecIdentity identity;
 };
 
 // Finds, checks and loads; nothing of `process` changes. Errors are those of execve(2). Kernel lock
-// held; it is released while a program is compiled, so `process` may have been killed in between.
-// A program that the user brought is compiled for as long as somebody wants it: until `task`, which
-// is the caller's, is told to end (EINTR), or, where there is none, until the kernel's processes are
-// killed (EINTR) or `deadline` (ETIMEDOUT).
+// held; it is released while a program is compiled, so `process` may have been killed in between. A
+// program that the user brought is compiled for as long as somebody wants it: until `task`, which
+// is the caller's, is told to end (EINTR), or, where there is none, until the kernel's processes
+// are killed (EINTR) or `deadline` (ETIMEDOUT).
 Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecRequest request,
                                    Task* task, Deadline deadline = std::nullopt);
 
 // The point of no return: names, close-on-exec, signal dispositions, memory map.
-void apply_exec(Process& process, ExecImage image);
+void apply_exec(Process& process, ExecIdentity identity);
 
 }  // namespace cloche::kernel

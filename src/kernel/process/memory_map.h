@@ -37,7 +37,7 @@ class MemoryMap {
   // the new break, and in `grow_to` the size the memory must have. ENOMEM otherwise.
   Result<void> set_brk(std::uint64_t brk);
 
-  // Finds `length` bytes (a multiple of the page): in the free list, else at the end of memory. The
+  // Finds `length` bytes (a multiple of the page): in the free list, or at the end of memory. The
   // region may end beyond memory_end(): then the caller grows the memory to memory_needed() first,
   // and calls release on failure.
   std::uint64_t allocate(std::uint64_t length, std::optional<SharedMapping> shared);

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/error.h"
@@ -36,15 +37,22 @@ struct StartMemory {
   std::shared_ptr<wasm::HotPages> hot_pages{};       // of such starts; may be null
 };
 
+// A program of the host's has nothing to do. It has held the kernel lock since it found that, so
+// that nobody could ask it for something meanwhile.
+struct AtRest {
+  std::unique_lock<std::mutex> lock;
+};
+using StartupEnd = std::variant<wasm::Outcome, AtRest>;
+
 // How a program starts where that is more than a call of its entry.
 struct Startup {
   // Called before the instance is made, on the task's thread, without the kernel lock; empty: the
   // module's own. A start that fails ends the process, with the error's sentence.
   std::function<Result<StartMemory, Error>(Kernel&)> memory;
   // Called in place of the entry, on the task's thread, without the kernel lock, with a fresh
-  // instance; its outcome is that of the program. Nothing: it has called Task::park as the last
-  // thing that it did, and is called again when the task goes on, with the instance as it was.
-  std::function<std::optional<wasm::Outcome>(Task&)> run;
+  // instance; its outcome is that of the program. One that is at rest gives its thread back, and is
+  // called again when the task goes on, with the instance as it was.
+  std::function<StartupEnd(Task&)> run;
   // Of a WASI program.
   wasi::PreopenPlan preopens;
 };
@@ -79,8 +87,8 @@ class ProgramStore {
   // file is damaged or absent.
   Result<std::shared_ptr<const Program>> load(ProgramTag tag);
   std::size_t size() const;
-  // The program in bytes that a user brought, compiled for `whom` where it is not known yet. ENOEXEC
-  // when they are not a program that can run here; else see wasm::ModuleStore::load.
+  // The program in bytes that a user brought, compiled for `whom` where it is not known yet.
+  // ENOEXEC when they are not a program that can run here; otherwise see wasm::ModuleStore::load.
   Result<std::shared_ptr<const Program>> load_bytes(std::span<const std::byte> bytes,
                                                     const wasm::CompileFor& whom);
 

@@ -127,10 +127,10 @@ Result<void> Task::grow_memory(std::uint64_t size) {
 }
 
 std::unique_ptr<Task> Task::run(std::unique_ptr<Task> task) noexcept {
-  Task& running = *task;
-  running.own_ = std::move(task);
-  if (running.run_programs() == Left::parked) return nullptr;
-  return std::move(running.own_);
+  const std::optional<AtRest> rest = task->run_programs();
+  if (!rest) return task;
+  park(std::move(task));
+  return nullptr;
 }
 
 void Task::enter_thread() noexcept {
@@ -148,17 +148,15 @@ void Task::leave_thread() noexcept {
   thread_clock_.reset();
 }
 
-Task::Left Task::run_programs() noexcept {
+std::optional<AtRest> Task::run_programs() noexcept {
   enter_thread();
   {
     const std::lock_guard lock(kernel_.mutex());
     begin_computing();
   }
-  LeftProgram left;
-  do {
-    left = run_program();
-  } while (left == LeftProgram::replaced);
-  if (left == LeftProgram::parked) return Left::parked;
+  LeftProgram left = run_program();
+  while (std::holds_alternative<Replaced>(left)) left = run_program();
+  if (AtRest* rest = std::get_if<AtRest>(&left)) return std::move(*rest);
 
   const std::lock_guard lock(kernel_.mutex());
   end_computing();
@@ -170,7 +168,7 @@ Task::Left Task::run_programs() noexcept {
   }
   owner_->task = nullptr;
   kernel_.ended(*owner_, status_);
-  return Left::ended;
+  return std::nullopt;
 }
 
 bool Task::is_to_leave() {
@@ -190,12 +188,12 @@ Task::LeftProgram Task::run_program() noexcept {
     } else if (!instance_ && !start_instance()) {
       instance_.reset();
       status_ = WaitStatus::signaled(sigkill);
-      return LeftProgram::ended;
+      return Ended{};
     }
     if (!is_to_leave()) {
-      std::optional<wasm::Outcome> end = call_program();
-      if (!end) return LeftProgram::parked;
-      outcome = *std::move(end);
+      StartupEnd end = call_program();
+      if (AtRest* rest = std::get_if<AtRest>(&end)) return std::move(*rest);
+      outcome = std::get<wasm::Outcome>(std::move(end));
     }
   }
   if (companion_) {
@@ -216,14 +214,14 @@ Task::LeftProgram Task::run_program() noexcept {
     interpreter_signals_.reset();
     stand_in_.reset();
     unwinding_ = false;
-    return LeftProgram::replaced;
+    return Replaced{};
   }
   if (!end_) owner_->end_message = outcome.message;
   status_ = end_ ? *end_ : status_of(outcome);
-  return LeftProgram::ended;
+  return Ended{};
 }
 
-std::optional<wasm::Outcome> Task::call_program() {
+StartupEnd Task::call_program() {
   if (is_clone_) {
     return instance_->call("__clone_entry",
                            {wasm::Value::i32(clone_function_), wasm::Value::i32(clone_argument_)});
@@ -372,11 +370,11 @@ void Task::stop_here(int signo) {
   process.state = ProcessState::running;
 }
 
-void Task::notice() noexcept {
+void Task::notice(wasm::RunHere* here) noexcept {
   attention_.store(true, std::memory_order_release);
   if (parked_) {
     // Refused for want of a thread, it is seen when the task goes on.
-    (void)kernel_.resume(*owner_);
+    (void)kernel_.resume(*owner_, here);
   } else if (sleeping_) {
     waiter_.wake();
   } else {

@@ -4,8 +4,9 @@
 //
 // The thread runs guest code without the kernel lock; a system call takes the lock, and sleeps
 // through block(), which releases it. Signals, kill and deadlines wake every block(). A program of
-// the host's (Startup::run) may give the thread back while no code of the guest is on its stack:
-// the task is parked, and goes on, on any thread, with Kernel::resume or for a signal.
+// the host's (Startup::run) may come to rest while no code of the guest is on its stack: the thread
+// is given back, the task is parked, and goes on, on any thread, with Kernel::resume or for a
+// signal.
 #pragma once
 
 #include <atomic>
@@ -14,11 +15,16 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "base/result.h"
 #include "kernel/process/process.h"
 #include "kernel/process/program.h"
 #include "wasm/instance.h"
+
+namespace cloche::wasm {
+class RunHere;
+}
 
 namespace cloche::kernel {
 
@@ -28,14 +34,14 @@ class Kernel;
 // addresses in its memory. Told of a signal, it runs the handler by itself, soon.
 struct InterpreterSignals {
   std::uint32_t any = 0;      // 1: some signal has come
-  std::uint32_t breaker = 0;  // has `breaker_bits` set when the interpreter is to look
+  std::uint32_t breaker = 0;  // has `breaker_bits` set when the interpreter must look
   std::uint32_t breaker_bits = 0;
   std::uint32_t first = 0;  // + signo * stride: 1, this one has come
   std::uint32_t stride = 0;
 };
 
-// What a program of the host's keeps beside a task's instance. It goes before that does, without the
-// kernel lock.
+// What a program of the host's keeps beside a task's instance. It goes before that does, without
+// the kernel lock.
 class Companion {
  public:
   Companion() = default;
@@ -62,9 +68,12 @@ class Task {
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
 
-  // The thread's body. Gives a task that has ended back; one that was parked is the kernel's, and
-  // may run elsewhere or be gone by then. No lock held.
+  // The thread's body. Gives a task that has ended back; one that is at rest is parked, and may run
+  // elsewhere or be gone by then. No lock held.
   static std::unique_ptr<Task> run(std::unique_ptr<Task> task) noexcept;
+  // Gives the task to the kernel until that resumes it. From the moment that the lock is released
+  // it may go on elsewhere. Lock held.
+  static void park(std::unique_ptr<Task> task);
 
   Kernel& kernel() const noexcept { return kernel_; }
   // The process on which system calls act: the owner, or its vfork child until that execs or exits.
@@ -90,14 +99,8 @@ class Task {
   Result<void> block(std::span<WaitQueue* const> queues, Deadline deadline);
 
   // Looks at the pending signals: default actions happen here (a stop sleeps here). True when a
-  // handler is to run, or the task is to unwind.
+  // handler must run, or the task must unwind.
   bool attend();
-  // Gives the thread back; see Startup::run. From the moment that the lock is released the task
-  // may go on elsewhere: nothing of it, or of what it owns, is touched until it is called again.
-  void park() { park(std::move(own_)); }
-  // The same for one that has not begun.
-  static void park(std::unique_ptr<Task> task);
-
   // The guest is to leave its code: exit, a fatal signal, a kill, or an exec that succeeded.
   bool unwinding() const noexcept { return unwinding_; }
   // An exec has succeeded: the next program starts when this one's code is left.
@@ -108,8 +111,8 @@ class Task {
   // exit_group: ends the acting process; for a vfork child the caller goes on as the parent, and
   // this returns the child's pid.
   std::optional<Pid> exit(WaitStatus status);
-  // execve after the program is loaded. Pid of the child in the vfork state, else 0 (and the task
-  // unwinds).
+  // execve after the program is loaded. Pid of the child in the vfork state; otherwise 0 (and the
+  // task unwinds).
   Result<Pid> exec(std::shared_ptr<const Program> program);
   Result<void> vfork_begin();
   // linux.clone. Releases the lock while memory is copied.
@@ -146,13 +149,14 @@ class Task {
 
   // --- Called with the kernel lock held, by any thread ---
 
-  // Signals of the process changed: wakes a sleeper, interrupts a guest that computes.
-  void notice() noexcept;
+  // Signals of the process changed: wakes a sleeper, interrupts a guest that computes, has a parked
+  // one go on (see Kernel::resume).
+  void notice(wasm::RunHere* here = nullptr) noexcept;
 
   // --- Called without the lock, by the thread on which the task's guest runs ---
 
-  // The guest goes on on another thread of the host: this one leaves, then that one enters. CPU time
-  // is counted where it runs.
+  // The guest goes on on another thread of the host: this one leaves, then that one enters. CPU
+  // time is counted where it runs.
   void leave_thread() noexcept;
   void enter_thread() noexcept;
 
@@ -171,9 +175,11 @@ class Task {
 
  private:
   friend class Kernel;
-  enum class Left : std::uint8_t { ended, parked };
-  Left run_programs() noexcept;
-  enum class LeftProgram : std::uint8_t { ended, replaced, parked };
+  // Nothing: it has ended.
+  std::optional<AtRest> run_programs() noexcept;
+  struct Ended {};
+  struct Replaced {};
+  using LeftProgram = std::variant<Ended, Replaced, AtRest>;
   Result<void> start_instance();
   void start_without_instance();
   void adopt_instance();
@@ -181,7 +187,7 @@ class Task {
   Result<std::unique_ptr<wasm::Instance>> copy_instance();
   // Runs what is loaded until it ends, or an exec put the next program in place.
   LeftProgram run_program() noexcept;
-  std::optional<wasm::Outcome> call_program();
+  StartupEnd call_program();
   void stop_here(int signo);
   // Between two sleeps. Each that begins while others of the sandbox compute has its place after
   // them, and the priority of that place.
@@ -190,7 +196,6 @@ class Task {
   void tell_interpreter(SignalSet handled);
 
   Kernel& kernel_;
-  std::unique_ptr<Task> own_;  // itself, while it runs: what park() gives to the kernel
   ProcessPtr owner_;
   ProcessPtr vfork_child_;
   std::shared_ptr<const Program> program_;

@@ -69,7 +69,7 @@ class MessageQueue {
   std::size_t size_bytes() const noexcept { return bytes_; }
   // How many bytes one more message may have now. An empty queue always takes one small message.
   std::size_t room() const noexcept;
-  // True when a sender that sleeps is to be woken: half of it is free.
+  // True when a sender that sleeps must be woken: half of it is free.
   bool has_room() const noexcept { return charged_ <= limit_ / 2; }
 
   // A message as a whole; false when there is no room.

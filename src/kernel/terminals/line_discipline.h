@@ -51,7 +51,7 @@ class LineDiscipline {
     bool end_of_file = false;
   };
   Taken take(std::span<std::byte> to);
-  // In canonical mode a line (or an end of file) is there, else at least `minimum` bytes.
+  // In canonical mode a line (or an end of file) is there; otherwise at least `minimum` bytes.
   bool readable(std::size_t minimum = 1) const noexcept;
   // FIONREAD.
   std::size_t readable_bytes() const noexcept;

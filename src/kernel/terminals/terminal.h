@@ -54,7 +54,7 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   Result<std::size_t> write(Task& task, std::span<const std::byte> from, const File& file);
   PollEvents poll_slave() const;
   // Job control: a process of a background group that touches its terminal is stopped by `signo`
-  // here. EIO when it cannot be. Errno::restart when a handler is to run.
+  // here. EIO when it cannot be. Errno::restart when a handler must run.
   Result<void> check_foreground(Task& task, int signo);
   // Grows when it hangs up; files opened before are dead then.
   std::uint64_t hangups() const noexcept { return hangups_; }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/time/timer_thread.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <system_error>
 #include <utility>
 
+#include "base/background_thread.h"
 #include "base/host_error.h"
 
 namespace cloche::kernel {
@@ -23,18 +21,11 @@ TimerThread::~TimerThread() {
 TimerThread::Id TimerThread::add(Time when, const void* owner, std::function<void()> callback) {
   const std::lock_guard lock(mutex_);
   if (!thread_.joinable()) {
-    // Signals of the host's program are for its own threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-      thread_ = std::thread([this] { run(); });
+      thread_ = background_thread([this] { run(); });
     } catch (const std::system_error& error) {
-      pthread_sigmask(SIG_SETMASK, &before, nullptr);
       throw HostError::from_errno("starting the timer thread", error.code().value());
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   const Id id = ++last_id_;
   timers_.emplace(id, Timer{owner, std::move(callback), when});

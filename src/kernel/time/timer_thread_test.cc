@@ -8,6 +8,9 @@
 #include <mutex>
 #include <vector>
 
+#include "base/host_error.h"
+#include "base/refused_threads_testing.h"
+
 namespace cloche::kernel {
 namespace {
 
@@ -132,6 +135,22 @@ TEST(TimerThread, EndsWithTimersStillSet) {
   }
   EXPECT_EQ(held.use_count(), 1);
 }
+
+#if !defined(CLOCHE_SANITIZED)
+
+TEST(TimerThread, AHostWithoutThreadsIsAnErrorAndNoTimer) {
+  TimerThread timers;
+  Log log;
+  {
+    const RefusedThreads refused;
+    EXPECT_THROW((void)timers.add(now(), nullptr, [&] { log.add(1); }), HostError);
+  }
+  EXPECT_EQ(timers.size(), 0U);
+  (void)timers.add(now(), nullptr, [&] { log.add(2); });
+  EXPECT_EQ(log.wait_for(1), std::vector{2});
+}
+
+#endif
 
 }  // namespace
 }  // namespace cloche::kernel

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // clock_res_get, clock_time_get.
+#include "kernel/kernel.h"
 #include "kernel/wasi/wasi_call.h"
 #include "kernel/wasi/wasi_clock.h"
 

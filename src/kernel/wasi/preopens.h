@@ -10,7 +10,7 @@
 // wasi-libc drops the leading "/" of a path and the "./" of a preopen, so it cannot tell "/etc"
 // from "etc", and sends both to the preopen that came last. Therefore a path below "." that leads
 // nowhere from the working directory, but does from the root, is the root's (see `path_target`). A
-// program that calls chdir("/some/dir") itself sends absolute paths only; where such a one is to be
+// program that calls chdir("/some/dir") itself sends absolute paths only; where such a one must be
 // exact whatever names the working directory holds, it is given "/" alone.
 #pragma once
 

@@ -2,6 +2,7 @@
 // proc_exit, proc_raise, sched_yield.
 #include <thread>
 
+#include "kernel/kernel.h"
 #include "kernel/wasi/wasi_call.h"
 
 namespace cloche::kernel::wasi {

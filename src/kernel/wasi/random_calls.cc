@@ -2,6 +2,7 @@
 // random_get.
 #include <algorithm>
 
+#include "kernel/kernel.h"
 #include "kernel/wasi/wasi_call.h"
 
 namespace cloche::kernel::wasi {

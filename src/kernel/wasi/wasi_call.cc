@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "kernel/kernel.h"
 #include "kernel/process/vectored_io.h"
 
 namespace cloche::kernel::wasi {
@@ -19,6 +20,8 @@ Result<std::string> Call::path(std::uint32_t address, std::uint32_t length) cons
 Result<Call::Buffers> Call::buffers(std::uint32_t address, std::uint32_t count) const {
   return read_iovecs(memory, address, count);
 }
+
+bool traces(const Task& task) noexcept { return task.kernel().options().trace_syscalls; }
 
 void trace(const Task& task, std::string_view name, std::span<const std::uint64_t> arguments,
            const Result<void>& result) {

@@ -77,6 +77,7 @@ struct Name {
   constexpr Name(const char (&literal)[n]) { std::copy_n(literal, n, text); }
 };
 
+bool traces(const Task& task) noexcept;
 // One line of --trace-syscalls. Kernel lock held.
 void trace(const Task& task, std::string_view name, std::span<const std::uint64_t> arguments,
            const Result<void>& result);
@@ -97,7 +98,7 @@ std::int32_t enter(wasm::HostCall& host, A... arguments) noexcept {
       enter_kernel(host, [&](Task& task, const wasm::GuestMemory& memory) -> Result<void> {
         Call call{task, task.kernel(), task.process(), memory};
         const Result<void> outcome = perform(task, [&] { return handler(call, arguments...); });
-        if (call.kernel.options().trace_syscalls) {
+        if (traces(task)) {
           const std::array<std::uint64_t, sizeof...(A)> words{
               static_cast<std::uint64_t>(arguments)...};
           trace(task, name.text, words, outcome);

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "kernel/files/pipe.h"
+#include "kernel/kernel.h"
 #include "kernel/wasi/puppet_testing.h"
 
 namespace cloche::kernel::wasi {

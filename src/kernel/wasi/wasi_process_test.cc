@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernel/files/pipe.h"
+#include "kernel/kernel.h"
 #include "kernel/wasi/puppet_testing.h"
 
 namespace cloche::kernel::wasi {

@@ -2,6 +2,7 @@
 // sock_*: on sockets that the guest inherits.
 #include <gtest/gtest.h>
 
+#include "kernel/kernel.h"
 #include "kernel/sockets/socket_table.h"
 #include "kernel/wasi/puppet_testing.h"
 

@@ -152,12 +152,12 @@ void Box::drain(std::span<const int> pipes) {
   if (!pipes.empty()) (void)warden::send_record(socket_.get(), Request{.ask = Ask::drain}, pipes);
 }
 
-Result<BoxFigures> Box::figures() {
-  CLOCHE_ASSIGN(const Answer answer, ask(Ask::figures));
-  return BoxFigures{.file_bytes = answer.file_bytes,
-                    .file_inodes = answer.file_inodes,
-                    .memory_bytes = answer.memory_bytes,
-                    .processes = static_cast<std::size_t>(answer.processes)};
+Result<BoxUsage> Box::usage() {
+  CLOCHE_ASSIGN(const Answer answer, ask(Ask::usage));
+  return BoxUsage{.file_bytes = answer.file_bytes,
+                  .file_inodes = answer.file_inodes,
+                  .memory_bytes = answer.memory_bytes,
+                  .processes = static_cast<std::size_t>(answer.processes)};
 }
 
 Result<std::unique_ptr<Box::Pause>> Box::pause() {

@@ -57,7 +57,7 @@ class Command {
   UniqueFd terminal_;
 };
 
-struct BoxFigures {
+struct BoxUsage {
   std::uint64_t file_bytes = 0;
   std::uint64_t file_inodes = 0;
   std::uint64_t memory_bytes = 0;
@@ -80,7 +80,7 @@ class Box {
   void kill_all();
   // Nobody wants what is still written to these pipes: the box reads them itself. At most six.
   void drain(std::span<const int> pipes);
-  Result<BoxFigures> figures();
+  Result<BoxUsage> usage();
 
   // A network, from now on: `dials` has warden::Dial records, `names` are sockets at port 53 of the
   // box's loopback, as many as were to be had. Once. The box ends when `dials` is closed.

@@ -12,7 +12,7 @@
 
 namespace cloche::native {
 
-// The folder; empty: the machine has not what it takes.
+// The folder; empty: the machine lacks what it takes.
 const std::filesystem::path& test_image();
 bool test_image_has_python();
 

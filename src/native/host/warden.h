@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warden: makes boxes, through a process of its own (`cloche-warden`), which is started at the first
-// one and ends with this object, and all boxes with it. See native/warden.
+// Warden: makes boxes, through a process of its own (`cloche-warden`), which is started at the
+// first one and ends with this object, and all boxes with it. See native/warden.
 //
 // Thread-safe.
 #pragma once

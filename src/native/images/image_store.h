@@ -2,9 +2,9 @@
 // ImageStore: the images that native sandboxes are made of, each a folder with its files and its
 // configuration. An image is there whole or not at all; several processes may use a store.
 //
-// Sources are OCI layouts (a folder, or an archive of one), archives of `docker save`, archives of a
-// file system, and folders of one. Blobs are checked by their digests; what is in archives is read
-// by a process in a jail (see unpacker.h).
+// Sources are OCI layouts (a folder, or an archive of one), archives of `docker save`, archives of
+// a file system, and folders of one. Blobs are checked by their digests; what is in archives is
+// read by a process in a jail (see unpacker.h).
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ class ImageStore {
 // Error for another text.
 void check_image_name(const std::string& name);
 
-// $CLOCHE_IMAGES; else $XDG_DATA_HOME/cloche/images or ~/.local/share/cloche/images. Empty when none
+// $CLOCHE_IMAGES, or $XDG_DATA_HOME/cloche/images or ~/.local/share/cloche/images. Empty when none
 // of these variables is set.
 std::filesystem::path default_image_folder();
 

@@ -157,7 +157,7 @@ bool Init::take_request() noexcept {
       answer(channel, {}, std::span(&changes, 1));
       break;
     }
-    case Ask::figures: answer_figures(channel); break;
+    case Ask::usage: answer_usage(channel); break;
     case Ask::network: open_network(channel, packet); break;
     case Ask::run:
     case Ask::drain: break;
@@ -356,7 +356,7 @@ void Init::watch_memory() noexcept {
   (void)::kill(use.largest, SIGKILL);
 }
 
-void Init::answer_figures(const Fd& channel) noexcept {
+void Init::answer_usage(const Fd& channel) noexcept {
   struct statfs use{};
   (void)::fstatfs(plan_.changes.get(), &use);
   const Processes::Use processes = processes_.exact_use();

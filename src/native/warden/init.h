@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Init: pid 1 of a box. It starts commands, hands out terminals, ends runs, watches memory, reaps,
-// joins connections to the world outside where the box has a network, and reads for nobody what is left of an output. One thread, one loop; it waits for nothing that a
-// guest can hold up. When Cloche's end of its socket is closed it ends, and the kernel ends the box.
+// joins connections to the world outside where the box has a network, and reads for nobody what is
+// left of an output. One thread, one loop; it waits for nothing that a guest can hold up. When
+// Cloche's end of its socket is closed it ends, and the kernel ends the box.
 #pragma once
 
 #include <array>
@@ -52,7 +53,7 @@ class Init {
   void start_run(const Request& request, Packet& packet) noexcept;
   void start_files(Fd channel) noexcept;
   void answer(const Fd& channel, const Answer& what, std::span<const int> fds = {}) noexcept;
-  void answer_figures(const Fd& channel) noexcept;
+  void answer_usage(const Fd& channel) noexcept;
   void open_network(const Fd& channel, Packet& packet) noexcept;
   void take_order(Run& run) noexcept;
   void tell_start(Run& run) noexcept;

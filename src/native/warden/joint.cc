@@ -78,57 +78,57 @@ SocketName name_of(int fd, decltype(::getsockname)* which) noexcept {
 }
 
 // The address and port alone, an IPv4 one in its mapped form.
-struct Place {
+struct Endpoint {
   std::array<std::uint8_t, 16> address{};
   in_port_t port = 0;
-  bool operator==(const Place&) const = default;
+  bool operator==(const Endpoint&) const = default;
 };
 
-Place place_of(const SocketName& name) noexcept {
-  Place place;
+Endpoint endpoint_of(const SocketName& name) noexcept {
+  Endpoint endpoint;
   if (name.bytes.ss_family == AF_INET) {
     sockaddr_in in{};
     std::memcpy(&in, &name.bytes, sizeof in);
-    place.address[10] = place.address[11] = 0xff;
-    std::memcpy(place.address.data() + 12, &in.sin_addr, 4);
-    place.port = in.sin_port;
+    endpoint.address[10] = endpoint.address[11] = 0xff;
+    std::memcpy(endpoint.address.data() + 12, &in.sin_addr, 4);
+    endpoint.port = in.sin_port;
   } else if (name.bytes.ss_family == AF_INET6) {
     sockaddr_in6 in{};
     std::memcpy(&in, &name.bytes, sizeof in);
-    std::memcpy(place.address.data(), &in.sin6_addr, 16);
-    place.port = in.sin6_port;
+    std::memcpy(endpoint.address.data(), &in.sin6_addr, 16);
+    endpoint.port = in.sin6_port;
   }
-  return place;
+  return endpoint;
 }
 
-bool is_v4(const Place& place) noexcept {
+bool is_v4(const Endpoint& endpoint) noexcept {
   constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::equal(mapped.begin(), mapped.end(), place.address.begin());
+  return std::equal(mapped.begin(), mapped.end(), endpoint.address.begin());
 }
 
 // As a socket of this family has it. A family of IPv6 reaches what is of IPv4, too.
-SocketName name_at(const Place& place, sa_family_t family) noexcept {
+SocketName name_at(const Endpoint& endpoint, sa_family_t family) noexcept {
   SocketName name;
   if (family == AF_INET) {
     sockaddr_in in{};
     in.sin_family = AF_INET;
-    in.sin_port = place.port;
-    std::memcpy(&in.sin_addr, place.address.data() + 12, 4);
+    in.sin_port = endpoint.port;
+    std::memcpy(&in.sin_addr, endpoint.address.data() + 12, 4);
     std::memcpy(&name.bytes, &in, sizeof in);
     name.size = sizeof in;
   } else {
     sockaddr_in6 in{};
     in.sin6_family = AF_INET6;
-    in.sin6_port = place.port;
-    std::memcpy(&in.sin6_addr, place.address.data(), 16);
+    in.sin6_port = endpoint.port;
+    std::memcpy(&in.sin6_addr, endpoint.address.data(), 16);
     std::memcpy(&name.bytes, &in, sizeof in);
     name.size = sizeof in;
   }
   return name;
 }
 
-Fd listen_at(const Place& place) noexcept {
-  const sa_family_t family = is_v4(place) ? AF_INET : AF_INET6;
+Fd listen_at(const Endpoint& endpoint) noexcept {
+  const sa_family_t family = is_v4(endpoint) ? AF_INET : AF_INET6;
   Fd socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return {};
   set_option(socket, SOL_SOCKET, SO_REUSEADDR);
@@ -139,7 +139,7 @@ Fd listen_at(const Place& place) noexcept {
     set_option(socket, IPPROTO_IPV6, IPV6_V6ONLY);
     set_option(socket, IPPROTO_IPV6, IPV6_TRANSPARENT);
   }
-  const SocketName name = name_at(place, family);
+  const SocketName name = name_at(endpoint, family);
   if (::bind(socket.get(), name.get(), name.size) != 0 || ::listen(socket.get(), backlog) != 0)
     return {};
   return socket;
@@ -179,28 +179,28 @@ bool is_nonblocking(const Fd& socket) noexcept {
   return flags >= 0 && (flags & O_NONBLOCK) != 0;
 }
 
-Fd listen_at(const SocketName& at) noexcept { return listen_at(place_of(at)); }
+Fd listen_at(const SocketName& at) noexcept { return listen_at(endpoint_of(at)); }
 
 Fd join(const Fd& guest, const SocketName& to) noexcept {
-  Place place = place_of(to);
-  Fd listener = listen_at(place);
+  Endpoint endpoint = endpoint_of(to);
+  Fd listener = listen_at(endpoint);
   if (!listener && errno == EADDRINUSE) {
-    const bool v4 = is_v4(place);
-    place = {};
-    place.address[15] = 1;
-    if (v4) place.address = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
-    listener = listen_at(place);
-    if (listener) place = place_of(name_of(listener.get(), ::getsockname));
+    const bool v4 = is_v4(endpoint);
+    endpoint = {};
+    endpoint.address[15] = 1;
+    if (v4) endpoint.address = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+    listener = listen_at(endpoint);
+    if (listener) endpoint = endpoint_of(name_of(listener.get(), ::getsockname));
   }
   if (!listener) return {};
   const int family = option_of(guest, SOL_SOCKET, SO_DOMAIN);
-  if (!connect_to(guest, name_at(place, static_cast<sa_family_t>(family)))) return {};
-  const Place own = place_of(name_of(guest.get(), ::getsockname));
+  if (!connect_to(guest, name_at(endpoint, static_cast<sa_family_t>(family)))) return {};
+  const Endpoint own = endpoint_of(name_of(guest.get(), ::getsockname));
   // Somebody else may have found the way here in the meantime.
   for (int i = 0; i <= backlog; ++i) {
     Fd ours(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!ours) return {};
-    if (place_of(name_of(ours.get(), ::getpeername)) == own) return ours;
+    if (endpoint_of(name_of(ours.get(), ::getpeername)) == own) return ours;
   }
   errno = EAGAIN;
   return {};

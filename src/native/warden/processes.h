@@ -23,10 +23,11 @@ class Processes {
   // Spared by what follows: the file server; 0: there is none.
   void spare(pid_t pid) noexcept { spared_ = pid; }
 
-  // Ends what has this mark, in whatever session, also what is being started meanwhile. Mark 0: all.
+  // Ends what has this mark, in whatever session, also what is being started meanwhile. Mark 0:
+  // all.
   void end(Mark mark) noexcept;
-  // Stops all that runs, and lets go on what was stopped by this. `waiting` wait for pid 1, and stop
-  // when that lets them go on.
+  // Stops all that runs, and lets go on what was stopped by this. `waiting` wait for pid 1, and
+  // stop when that lets them go on.
   void pause(std::span<const pid_t> waiting) noexcept;
   void resume() noexcept;
 

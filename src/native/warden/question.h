@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions: calls of connect that guests make and that wait for an answer, by seccomp's user
-// notification. Whoever begins it, and all that it starts, is asked about. What is copied of a guest
-// is looked at here; it may be something else by then in the guest, so that nothing but the copy is
-// acted upon.
+// notification. Whoever begins it, and all that it starts, is asked about. What is copied of a
+// guest is looked at here; it may be something else by then in the guest, so that nothing but the
+// copy is acted upon.
 #pragma once
 
 #include <sys/socket.h>

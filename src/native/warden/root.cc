@@ -166,12 +166,12 @@ void set_kernel() {
 
 // The places for /proc and /dev, and the usual ones for a while.
 Outcome make_places(const Fd& root) {
-  struct Place {
+  struct Folder {
     const char* name;
     mode_t mode;
   };
-  for (const auto& [name, mode] : {Place{"proc", 0755}, Place{"dev", 0755}, Place{"sys", 0755},
-                                   Place{"tmp", 01777}, Place{"workspace", 0755}}) {
+  for (const auto& [name, mode] : {Folder{"proc", 0755}, Folder{"dev", 0755}, Folder{"sys", 0755},
+                                   Folder{"tmp", 01777}, Folder{"workspace", 0755}}) {
     if (::mkdirat(root.get(), name, 0) != 0) {
       if (errno == EEXIST) continue;
       return {Step::storage, errno};

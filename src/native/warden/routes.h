@@ -8,7 +8,7 @@
 
 namespace cloche::warden {
 
-// SO_MARK of a guest's socket that pid 1 connects. A guest has not the privilege to set it.
+// SO_MARK of a guest's socket that pid 1 connects. A guest lacks the privilege to set it.
 inline constexpr std::uint32_t own_mark = 1;
 
 // In this network namespace. May be done again.

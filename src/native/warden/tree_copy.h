@@ -6,9 +6,9 @@
 
 namespace cloche::warden {
 
-// All that is in the folder `from` into the folder `to`: modes, times, links, holes, whiteouts of an
-// overlay and its marks. Sockets and devices of other kinds are left out. What is there already is
-// an error.
+// All that is in the folder `from` into the folder `to`: modes, times, links, holes, whiteouts of
+// an overlay and its marks. Sockets and devices of other kinds are left out. What is there already
+// is an error.
 Outcome copy_tree(int from, int to);
 
 }  // namespace cloche::warden

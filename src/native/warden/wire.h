@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Cloche, the warden and pid 1 of a box say to each other: records over SOCK_SEQPACKET sockets,
-// with descriptors beside them. Both ends are of one build, so a record is the struct itself.
+// What Cloche, the warden and pid 1 of a box say to each other: records over SOCK_SEQPACKET
+// sockets, with descriptors beside them. Both ends are of one build, so a record is the struct
+// itself.
 //
 // Cloche asks the warden for a box (MakeBox), and from then on talks with the box's pid 1 over the
 // box's own socket: each Request brings a channel, a socket of its own for the answers. The channel
@@ -80,7 +81,7 @@ enum class Ask : std::uint8_t {
   pause,    // channel: all processes stop
   resume,   // channel
   upper,    // channel; its Answer has the folder of changes beside it
-  figures,  // channel
+  usage,    // channel
   network,  // channel, the socket of its dials; the Answer has the sockets for names beside it
   drain,    // a descriptor that is read to its end for nobody; no channel
 };
@@ -113,7 +114,7 @@ struct Answer {
   Step step = Step::none;
   bool memory_exceeded = false;  // of ended: a process was killed because of the memory limit
   std::int32_t value = 0;
-  // Of figures.
+  // Of usage.
   std::uint64_t file_bytes = 0;
   std::uint64_t file_inodes = 0;
   std::uint64_t memory_bytes = 0;

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "sandbox/default_environment.h"
 #include "sandbox/native/native_live_run.h"
 #include "sandbox/native/native_parts.h"
 
@@ -15,19 +16,7 @@ constexpr const char* root_home = "/root";
 // of several threads run.
 constexpr std::uint32_t threads_per_process = 8;
 
-std::map<std::string, std::string> usual_environment() {
-  return {{"HOME", "/root"},
-          {"USER", "root"},
-          {"LOGNAME", "root"},
-          {"SHELL", "/bin/bash"},
-          {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
-          {"LANG", "C.UTF-8"},
-          {"TZ", "UTC"},
-          {"TERM", "dumb"},
-          {"HOSTNAME", "cloche"}};
-}
-
-// What there is not, in the sentence of a refusal.
+// What this engine lacks, in the sentence of a refusal.
 void refuse_what_is_not_there(const SandboxOptions& options) {
   const auto refuse = [](const char* what, const char* instead) {
     throw request_error(std::string("the linux engine has no ") + what + " yet: " + instead,
@@ -76,7 +65,7 @@ NativeBackend::NativeBackend(NativeParts& parts, SandboxOptions options)
   home_ = options_.home;
   if (home_ == usual.home && folder.starts_with('/') && folder != "/") home_ = folder;
   who_ = identity_of(options_.user == usual.user ? image_->config.user : options_.user);
-  environment_ = usual_environment();
+  environment_ = default_native_environment();
   for (const std::string& line : image_->config.environment) {
     const std::size_t end = line.find('=');
     if (end != std::string::npos && end > 0)
@@ -314,12 +303,12 @@ std::unique_ptr<Backend> NativeBackend::fork() {
 }
 
 SandboxUsage NativeBackend::usage() {
-  const Result<native::BoxFigures> figures = box_->figures();
-  if (!figures) return {};
-  return {.file_bytes = figures->file_bytes,
-          .file_inodes = figures->file_inodes,
-          .memory_bytes = figures->memory_bytes,
-          .processes = static_cast<std::size_t>(figures->processes),
+  const Result<native::BoxUsage> usage = box_->usage();
+  if (!usage) return {};
+  return {.file_bytes = usage->file_bytes,
+          .file_inodes = usage->file_inodes,
+          .memory_bytes = usage->memory_bytes,
+          .processes = static_cast<std::size_t>(usage->processes),
           .cpu = {},
           .unknown_syscalls = {}};
 }

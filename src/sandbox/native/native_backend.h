@@ -30,7 +30,7 @@ struct Identity {
 
 class NativeBackend final : public Backend {
  public:
-  // Throws Error with one sentence: what this engine has not, an image that is not there, a
+  // Throws Error with one sentence: what this engine lacks, an image that is not there, a
   // machine that cannot.
   NativeBackend(NativeParts& parts, SandboxOptions options);
   ~NativeBackend() override;

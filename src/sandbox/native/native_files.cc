@@ -288,4 +288,9 @@ Result<std::vector<std::string>> NativeFiles::glob(std::string_view pattern) {
   return matches;
 }
 
+Result<std::unique_ptr<WatchBackend>> NativeFiles::watch(std::string_view, WatchDepth,
+                                                         std::function<void()>) {
+  return Errno::notsup;
+}
+
 }  // namespace cloche::sandbox

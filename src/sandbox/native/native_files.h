@@ -37,6 +37,8 @@ class NativeFiles final : public FileBackend {
                              std::string_view value) override;
   Result<void> remove_attribute(std::string_view path, std::string_view name) override;
   Result<std::vector<std::string>> glob(std::string_view pattern) override;
+  Result<std::unique_ptr<WatchBackend>> watch(std::string_view path, WatchDepth depth,
+                                              std::function<void()> changed) override;
 
  private:
   std::string absolute(std::string_view path) const;

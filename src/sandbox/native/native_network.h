@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// NativeNetwork: the network of a box: net::Network, asked by the box's pid 1 for the connections that
-// programs make, and by sockets at port 53 of the box's loopback for names.
+// NativeNetwork: the network of a box: net::Network, asked by the box's pid 1 for the connections
+// that programs make, and by sockets at port 53 of the box's loopback for names.
 //
-// Threads: set_policy is called from any. One thread of its own takes what is asked; net::Network has
-// another while there are connections. Destroyed after the box has ended.
+// Threads: set_policy is called from any. One thread of its own takes what is asked; net::Network
+// has another while there are connections. Destroyed after the box has ended.
 #pragma once
 
 #include <chrono>

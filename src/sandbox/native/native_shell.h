@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // NativeShell: the kept shell of a native sandbox. Each script has a bash of its own, which begins
-// with the state that the one before has left: variables, functions, options, aliases, traps and the
-// folder, as a script that bash itself has written. So a shell that is killed leaves the state as it
-// was, and a fork has it too.
+// with the state that the one before has left: variables, functions, options, aliases, traps and
+// the folder, as a script that bash itself has written. So a shell that is killed leaves the state
+// as it was, and a fork has it too.
 //
 // What such a script cannot say begins anew: the table of jobs, open descriptors, $$ and history.
 #pragma once

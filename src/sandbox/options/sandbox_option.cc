@@ -53,7 +53,7 @@ constexpr std::array table{
                   "name of the image that it is made of"},
     SandboxOption{"user", "user", "user", "user", "", "NAME",
                   Name{[](SandboxOptions& o) -> auto& { return o.user; }},
-                  "what its user is called; with the linux engine ID or ID:ID, and else the "
+                  "what its user is called; with the linux engine ID or ID:ID, by default the "
                   "image's"},
     SandboxOption{"mounts", "mount", "mounts", "mounts", "", "HOST:GUEST[:ro]", Mounts{},
                   "a folder of this machine in the sandbox, writable unless :ro"},
@@ -63,11 +63,11 @@ constexpr std::array table{
                   "in the sandbox"},
     SandboxOption{"network.allow", "net", "network.allow", "network", "", "RULE",
                   Words{[](SandboxOptions& o) -> auto& { return o.network.allow; }},
-                  "what of the network it may reach: HOST, HOST:PORT, *.example.com, 10.0.0.0/8, "
+                  "where it may connect: HOST, HOST:PORT, *.example.com, 10.0.0.0/8, "
                   "localhost:8080 (docs/network.md)"},
     SandboxOption{"network.deny", "net-deny", "network.deny", "network.deny", "", "RULE",
                   Words{[](SandboxOptions& o) -> auto& { return o.network.deny; }},
-                  "what of the network it may not reach, whatever is allowed"},
+                  "where it may not connect, whatever is allowed"},
     SandboxOption{"network.max_connections", "net-connections", "network.maxConnections",
                   "network.maxConnections", "", "N",
                   Count{[](SandboxOptions& o) -> auto& { return o.network.max_connections; },

@@ -2,9 +2,9 @@
 // SandboxOption: one thing that can be said of a sandbox, under the name that it has at each door.
 //
 // The table is the one place that knows them all. `cloche run`, `shell`, `image build` and `serve`
-// read their flags and print their help from it, `cloche rpc` reads `create` from it, and docs/options.md
-// is made from it; a test holds the SDK and the pages to it. Units and defaults are SandboxOptions'
-// own.
+// read their flags and print their help from it, `cloche rpc` reads `create` from it, and
+// docs/options.md is made from it; a test holds the SDK and the pages to it. Units and defaults are
+// SandboxOptions' own.
 #pragma once
 
 #include <chrono>

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "kernel/kernel.h"
+#include "kernel/kernel_options.h"
 #include "packages/wheel_cache.h"
 
 namespace cloche::sandbox {

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "kernel/kernel.h"
+
 namespace cloche::sandbox {
 
 python::SessionOptions interpreter_options(SandboxState& state, kernel::FilePtr out,
@@ -21,14 +23,10 @@ python::SessionOptions interpreter_options(SandboxState& state, kernel::FilePtr 
 Result<std::unique_ptr<python::PythonSession>> start_interpreter(
     SandboxState& state, python::PythonRuntime& runtime, python::SessionOptions options,
     const std::shared_ptr<python::OwnImage>& image) {
-  auto session = image ? python::PythonSession::start_from(
-                             runtime, state.kernel(), options, image->memory, python::Turn::join,
-                             std::shared_ptr<wasm::HotPages>(image, &image->session_pages))
-                       : python::PythonSession::start(runtime, state.kernel(), options);
-  // What a file of the kernel does at its end is done under its lock.
-  const std::lock_guard lock(state.kernel().mutex());
-  options.files.clear();
-  return session;
+  if (!image) return python::PythonSession::start(runtime, state.kernel(), std::move(options));
+  return python::PythonSession::start_from(
+      runtime, state.kernel(), std::move(options), image->memory, python::Turn::join,
+      std::shared_ptr<wasm::HotPages>(image, &image->session_pages));
 }
 
 }  // namespace cloche::sandbox

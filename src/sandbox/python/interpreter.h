@@ -15,8 +15,8 @@ namespace cloche::sandbox {
 python::SessionOptions interpreter_options(SandboxState& state, kernel::FilePtr out,
                                            kernel::FilePtr err);
 
-// Starts an interpreter from this image, or from the boot image where it is null. Drops the files
-// of `options`. Errors are those of Kernel::spawn.
+// Starts an interpreter from this image, or from the boot image where it is null. Errors are those
+// of Kernel::spawn.
 Result<std::unique_ptr<python::PythonSession>> start_interpreter(
     SandboxState& state, python::PythonRuntime& runtime, python::SessionOptions options,
     const std::shared_ptr<python::OwnImage>& image);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "kernel/kernel.h"
 #include "kernel/time/time_limit.h"
 #include "sandbox/python/interpreter.h"
 #include "sandbox/sandbox_state.h"
@@ -93,12 +94,7 @@ RunResult KeptPython::run(std::string_view source, const PythonOptions& options)
 void KeptPython::go_on_from(KeptPython& other) {
   const std::scoped_lock lock(mutex_, other.mutex_);
   if (!other.session_) return;
-  python::SessionOptions options = session_options();
-  auto session = other.session_->fork(state_.kernel(), options);
-  {
-    const std::lock_guard kernel_lock(state_.kernel().mutex());
-    options.files.clear();
-  }
+  auto session = other.session_->fork(state_.kernel(), session_options());
   if (session) {
     session_ = *std::move(session);
   } else {

@@ -6,7 +6,8 @@
 namespace cloche::sandbox {
 
 PythonParts::PythonParts(kernel::KernelServices services, const EngineOptions& options,
-                         vfs::BaseBuilder& builder) {
+                         vfs::BaseBuilder& builder)
+    : package_images_(options.package_images) {
   const std::filesystem::path bundle = options.system_folder / "python.bundle";
   const std::filesystem::path guest = options.system_folder / "python.wasm";
   if (!std::filesystem::exists(bundle) || !std::filesystem::exists(guest)) return;
@@ -38,7 +39,9 @@ void PythonParts::prepare() {
 void PythonParts::prepare(vfs::MemFs& files) {
   if (!runtime_) return;
   const python::Preload preload = preload_of(files);
-  if (!preload.empty()) (void)runtime_->prepare(preload);
+  if (preload.empty()) return;
+  if (package_images_ == PackageImages::behind) return runtime_->prepare_behind(preload);
+  (void)runtime_->prepare(preload);
 }
 
 python::Preload PythonParts::preload_of(vfs::MemFs& files) const {

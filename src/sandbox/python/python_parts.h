@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "cloche/engine.h"
-#include "kernel/kernel.h"
+#include "kernel/kernel_options.h"
 #include "packages/package_registry.h"
 #include "python/python_runtime.h"
 #include "vfs/base_builder.h"
+#include "vfs/namespace.h"
 
 namespace cloche::sandbox {
 
@@ -29,7 +30,7 @@ class PythonParts {
   // The boot image, made when it is not there yet.
   void prepare();
   // The same with the modules of the packages that are installed there, before a kernel has the
-  // files.
+  // files; now or behind the caller's back, as EngineOptions::package_images says.
   void prepare(vfs::MemFs& files);
 
   // Packages with what they depend on, into a sandbox's files. Kernel lock held.
@@ -49,6 +50,7 @@ class PythonParts {
  private:
   python::Preload preload_of(vfs::MemFs& files) const;
 
+  const PackageImages package_images_;
   std::unique_ptr<packages::PackageRegistry> registry_;
   std::unique_ptr<python::PythonRuntime> runtime_;
 };

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/host_error.h"
+#include "kernel/kernel.h"
 #include "kernel/time/time_limit.h"
 #include "python/json_text.h"
 #include "sandbox/command.h"
@@ -406,12 +407,7 @@ std::unique_ptr<PythonSessionState> PythonSessionState::fork(std::unique_ptr<San
   Sandbox& sandbox = *twin;
   auto state = std::make_unique<PythonSessionState>(std::move(twin), sandbox, twin_state, options);
   if (!interpreter_) return state;
-  python::SessionOptions session = state->session_options();
-  auto fork = interpreter_->fork(twin_state.kernel(), session);
-  {
-    const std::lock_guard lock(twin_state.kernel().mutex());
-    session.files.clear();
-  }
+  auto fork = interpreter_->fork(twin_state.kernel(), state->session_options());
   state->connect();
   if (!fork) throw failed("the session cannot be forked", fork.error());
   state->interpreter_ = *std::move(fork);

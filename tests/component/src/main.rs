@@ -5,6 +5,7 @@
 //!     component_host sandbox.cwasm CODE... runs each in one session, prints what they print
 #![deny(warnings)]
 
+mod network;
 mod session;
 
 use session::Session;
@@ -58,6 +59,86 @@ class Point:
     def __init__(self, x): self.x = x
     def far(self): return math.sqrt(self.x) + offset
 offset, nothing, p, twice = 1, None, Point(9), lambda v: v * 2";
+
+const NETWORK: [(&str, &str, &str); 8] = [
+    (
+        "sockets",
+        "import socket
+with socket.create_connection(('echo.test', 7), timeout=5) as s:
+    s.sendall(b'hello')
+    print(s.recv(3), s.recv(9), s.recv(9), s.getpeername(), s.type.name)",
+        "b'HEL' b'LO' b'' ('echo.test', 7) SOCK_STREAM\n",
+    ),
+    (
+        "a large write, read as a file",
+        "with socket.create_connection(('echo.test', 7)) as s, s.makefile('rwb') as f:
+    f.write(b'x' * 1_000_000 + b'\\n')
+    f.flush()
+    print(len(f.readline()))",
+        "1000001\n",
+    ),
+    (
+        "a page",
+        "import urllib.request
+with urllib.request.urlopen('http://web.test/', timeout=5) as page:
+    print(page.status, page.read())
+with urllib.request.urlopen('https://web.test/') as page:
+    print(page.status, page.read())",
+        "200 b'a page'\n200 b'a page'\n",
+    ),
+    (
+        "TLS",
+        "import ssl
+with socket.create_connection(('echo.test', 443)) as raw:
+    with ssl.create_default_context().wrap_socket(raw, server_hostname='echo.test') as s:
+        s.sendall(b'inside')
+        print(s.recv(9), s.getpeername())",
+        "b'INSIDE' ('echo.test', 443)\n",
+    ),
+    (
+        "a certificate that is no good",
+        "def tls(host, name):
+    try:
+        with socket.create_connection((host, 443)) as raw:
+            ssl.create_default_context().wrap_socket(raw, server_hostname=name)
+    except ssl.SSLError as e:
+        print(type(e).__name__, e, e.reason)
+tls('expired.test', 'expired.test')
+tls('echo.test', 'other.test')",
+        "SSLCertVerificationError [SSL: CERTIFICATE_VERIFY_FAILED] certificate has expired CERTIFICATE_VERIFY_FAILED\nSSLError [SSL] no such name here HANDSHAKE_FAILURE\n",
+    ),
+    (
+        "what the network refuses",
+        "for address in [('web.test', 81), ('none.test', 80), ('private.test', 80), ('slow.test', 80), ('broken.test', 80)]:
+    try:
+        socket.create_connection(address)
+    except OSError as e:
+        print(type(e).__name__, e.strerror)",
+        "ConnectionRefusedError Connection refused\ngaierror Name or service not known\nPermissionError private.test is not allowed\nTimeoutError Connection timed out\nOSError the cable is out\n",
+    ),
+    (
+        "what a component has not",
+        "def tell(f):
+    try:
+        f()
+    except OSError as e:
+        print(e.strerror)
+tell(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+tell(lambda: socket.create_server(('', 80)))
+tell(lambda: socket.socket().setblocking(False))
+tell(lambda: socket.socket().recv(1))
+s = socket.socket(); s.close()
+tell(lambda: s.connect(('echo.test', 7)))",
+        "there are TCP connections only in a component\nthere are no servers in a component (while attempting to bind on address ('', 80))\nsockets of a component wait: there is no non-blocking mode\nTransport endpoint is not connected\nBad file descriptor\n",
+    ),
+    (
+        "a dropped socket closes its connection",
+        "s = socket.create_connection(('echo.test', 7))
+del s
+print(1)",
+        "1\n",
+    ),
+];
 
 fn load(path: &str) -> Result<(Engine, Component)> {
     let mut config = Config::new();
@@ -167,6 +248,12 @@ async fn run(path: &str) -> Result<Checks> {
         session.stdout("await t").await?,
         "went on\n",
     );
+
+    for (what, code, wanted) in NETWORK {
+        checks.same(what, session.stdout(code).await?, wanted);
+    }
+    let open = (session.connections)();
+    checks.check("no connection is left open", open, open == 0);
 
     let library = "import json, email.mime.text, xml.etree.ElementTree, decimal\nprint(json.dumps(decimal.__name__))";
     checks.same(

@@ -7,6 +7,8 @@ use wasmtime::component::{Component, Func, Instance, Linker, ResourceTable, Val}
 use wasmtime::{Engine, Result, Store, bail, format_err};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
+use crate::network::{self, Open};
+
 pub struct Host {
     wasi: WasiCtx,
     table: ResourceTable,
@@ -128,20 +130,6 @@ fn add_world(linker: &mut Linker<Host>) -> Result<()> {
             .push((*stream, data.clone()));
         Ok(())
     })?;
-    for (interface, functions) in [
-        ("eryx:net/tcp@0.1.0", &["connect", "read", "write"][..]),
-        ("eryx:net/tls@0.1.0", &["upgrade", "read", "write"][..]),
-    ] {
-        let mut instance = linker.instance(interface)?;
-        for name in functions {
-            instance.func_new(name, |_, _, _, results| {
-                let error = Val::Variant("not-permitted".into(), None);
-                results[0] = Val::Result(Err(Some(Box::new(error))));
-                Ok(())
-            })?;
-        }
-        instance.func_new("close", |_, _, _, _| Ok(()))?;
-    }
     Ok(())
 }
 
@@ -149,6 +137,7 @@ pub struct Session {
     store: Store<Host>,
     instance: Instance,
     pub seen: Arc<Mutex<Seen>>,
+    pub connections: Open,
 }
 
 impl Session {
@@ -157,6 +146,7 @@ impl Session {
         wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
         wasmtime_wasi::p3::add_to_linker(&mut linker)?;
         add_world(&mut linker)?;
+        let connections = network::add(&mut linker)?;
         let seen = Arc::new(Mutex::new(Seen::default()));
         let host = Host {
             wasi: WasiCtx::builder().inherit_stderr().build(),
@@ -169,6 +159,7 @@ impl Session {
             store,
             instance,
             seen,
+            connections,
         })
     }
 

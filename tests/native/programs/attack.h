@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hostile guests say: one line for each way out that was open, and at the end "held" when there
-// was none.
+// What hostile guests say: one line for each way out that was open, and at the end "held" when
+// there was none.
 #pragma once
 
 #include <errno.h>

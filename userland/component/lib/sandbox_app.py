@@ -15,7 +15,7 @@ import wit_world
 from componentize_py_types import Err
 
 from _cloche.host import state
-from _cloche.sockets import loop
+from _cloche.sockets import install, loop
 from _cloche.programs import program, streams
 from _cloche.sessions import callbacks, execution, port, snapshot, tracing, tracing_switch
 
@@ -125,6 +125,7 @@ def _import_library():
 
 
 def _set_up():
+    install.install()
     _import_library()
     streams.open_streams()
     loop.install()

@@ -1,4 +1,5 @@
 # GNU bash with job control and readline. The answers are those that its configure finds by running programs on Linux with musl.
+cp "$PORT/kept.c" .
 export CC_FOR_BUILD=cc
 export CFLAGS="-O2 -std=gnu17 -Wno-everything -Werror=incompatible-function-pointer-types"
 export CPPFLAGS='-DSYS_BASHRC=\"/etc/bash.bashrc\" -DTERMCAP_FILE=\"/usr/share/termcap\"'

@@ -1,5 +1,7 @@
 # GNU grep, with -P by PCRE2 (8 bit, Unicode, no machine code of its own).
 export CFLAGS="-O2 -Wno-everything"
+# What would handle a stack overflow: patches/01 has no use for it.
+for file in sigsegv stackvma; do echo "typedef int nothing_here;" > lib/$file.c; done
 pcre=$EXTRA/pcre2/src
 cp "$pcre/config.h.generic" "$pcre/config.h"
 cp "$pcre/pcre2.h.generic" "$pcre/pcre2.h"

@@ -23,6 +23,7 @@ from ._types import (CommandResult, Figure, FileDetails, FileInfo, HistoryEntry,
 from ._version import __version__
 from .command_call import CommandCall, CommandOutput
 from .command_handle import CommandHandle
+from .parallel import map_sandboxes
 from .python_session import PythonSession
 from .sandbox import Commands, Environment, Files, PackageSet, Python, Sandbox, Snapshot
 
@@ -34,5 +35,5 @@ __all__ = [
     "PythonState", "Sandbox", "SandboxArgumentError", "SandboxBrokenPipeError", "SandboxError", "SandboxFileExistsError",
     "SandboxFileNotFoundError", "SandboxFullError", "SandboxIsADirectoryError", "SandboxNotADirectoryError",
     "SandboxPermissionError", "SandboxValueError", "ServerError", "Snapshot", "TraceEvent", "Usage",
-    "__version__",
+    "__version__", "map_sandboxes",
 ]

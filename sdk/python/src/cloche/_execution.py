@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterable, Optional, Type, Union
@@ -12,7 +13,8 @@ from ._errors import (ExecutionCancelledError, ExecutionError, ExecutionLimitErr
                       InterpreterEndedError, SandboxArgumentError)
 from ._operations import Operation, StrPath, host_path
 from ._server import from_base64, to_base64
-from ._types import Figure, TraceEvent
+from ._table import records_table
+from ._types import Figure, TraceEvent, printed_html
 
 OnTrace = Callable[[TraceEvent], object]
 
@@ -37,6 +39,12 @@ class ExecutionResult:
     session_alive: bool = True
     """Whether names are still there; else the next execution starts afresh."""
     figures: list[Figure] = field(default_factory=list, repr=False)
+
+    def _repr_html_(self) -> str:
+        parts = printed_html(self.stdout, self.stderr) + [figure._html() for figure in self.figures]
+        if self.result is not None:
+            parts.append(records_table(self.value) or f"<pre>{html.escape(self.result)}</pre>")
+        return "".join(parts) or f"<small>done in {self.execution_time_ms:.0f} ms</small>"
 
 
 @dataclass

@@ -91,6 +91,10 @@ def _is_status(result: Any) -> bool:
     return isinstance(result, int) and not isinstance(result, bool)
 
 
+def _status_of(result: Any) -> int:
+    return int(result) if _is_status(result) else 0
+
+
 def _status_of_exit(error: SystemExit, say: Callable[[str], None]) -> int:
     if error.code is None or isinstance(error.code, int):
         return int(error.code or 0)
@@ -108,7 +112,7 @@ def _run(program: _Program, call: Call, sandbox_id: str, reply: Reply, fail: Fai
                 shown.stdout.writelines(result)
             elif result is not None and not _is_status(result):
                 shown.stdout.write(_text_of(result))
-            status = result if _is_status(result) else 0
+            status = _status_of(result)
         except SystemExit as error:
             status = _status_of_exit(error, lambda text: _drop_result(shown.stderr.write(text)))
         except ArgumentError as error:
@@ -147,7 +151,7 @@ async def _run_async(program: _Program, call: Call, sandbox_id: str, reply: Repl
                     await shown.stdout.write(piece)
             elif result is not None and not _is_status(result):
                 await shown.stdout.write(_text_of(result))
-            status = result if _is_status(result) else 0
+            status = _status_of(result)
         except SystemExit as error:
             words: Dict[str, str] = {}
             status = _status_of_exit(error, lambda text: words.update(text=text))

@@ -14,6 +14,7 @@ from typing import Any, Dict, Generator, Iterable, Mapping, Optional, Sequence, 
 
 from ._errors import SandboxError
 from ._server import from_base64, to_base64
+from ._table import Table
 from ._types import FileDetails, FileInfo, HistoryEntry, Mount, Packages, Usage
 
 T = TypeVar("T")
@@ -148,7 +149,7 @@ def read(path: StrPath, offset: int, length: Optional[int]) -> Operation[bytes]:
 
 def list_folder(path: StrPath) -> Operation[list[FileInfo]]:
     reply = yield "files.list", {"path": path}
-    return [FileInfo(**entry) for entry in reply["entries"]]
+    return Table(FileInfo(**entry) for entry in reply["entries"])
 
 
 def _details(entry: dict[str, Any]) -> FileDetails:
@@ -158,7 +159,7 @@ def _details(entry: dict[str, Any]) -> FileDetails:
 
 def list_details(path: StrPath) -> Operation[list[FileDetails]]:
     reply = yield "files.list", {"path": path, "detail": True}
-    return [_details(entry) for entry in reply["entries"]]
+    return Table(_details(entry) for entry in reply["entries"])
 
 
 def stat(path: StrPath) -> Operation[FileInfo]:
@@ -307,8 +308,8 @@ def install(names: Sequence[str]) -> Operation[None]:
 
 def history() -> Operation[list[HistoryEntry]]:
     reply = yield "history.list", {}
-    return [HistoryEntry(e["index"], e["command"], e["exitCode"], e["timestamp"], e["executionTimeMs"])
-            for e in reply["entries"]]
+    return Table(HistoryEntry(e["index"], e["command"], e["exitCode"], e["timestamp"], e["executionTimeMs"])
+                 for e in reply["entries"])
 
 
 def usage() -> Operation[Usage]:

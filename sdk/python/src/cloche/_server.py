@@ -39,6 +39,7 @@ class CallAnswerer(Protocol):
     @property
     def descriptions(self) -> "list[dict[str, str]]":
         """The commands, as the server is told of them."""
+        ...
 
     def invoke(self, call: Call, sandbox_id: str, reply: "Callable[[Any], None]",
                fail: "Callable[[str, str], None]") -> None:

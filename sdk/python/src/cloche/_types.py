@@ -23,6 +23,9 @@ class Figure:
         return {self.mime_type: base64.b64encode(self.data).decode(),
                 "text/plain": f"<{self.mime_type}, {len(self.data)} bytes>"}
 
+    def _repr_png_(self) -> Optional[bytes]:
+        return self.data if self.mime_type == "image/png" else None
+
     def _html(self) -> str:
         return f'<img src="data:{self.mime_type};base64,{base64.b64encode(self.data).decode()}">'
 
@@ -62,11 +65,7 @@ class CommandResult:
         return self
 
     def _repr_html_(self) -> str:
-        parts = []
-        if self.stdout:
-            parts.append(f"<pre>{html.escape(self.stdout)}</pre>")
-        if self.stderr:
-            parts.append(f'<pre style="color:#b00020">{html.escape(self.stderr)}</pre>')
+        parts = printed_html(self.stdout, self.stderr)
         if self.exit_code:
             note = html.escape(self.reason) or f"exit code {self.exit_code}"
             parts.append(f"<small>{note}</small>")
@@ -159,6 +158,16 @@ class Packages:
 
     installed: list[str]
     available: list[str]
+
+
+def printed_html(stdout: str, stderr: str) -> list[str]:
+    """What was printed, as a notebook shows it."""
+    parts = []
+    if stdout:
+        parts.append(f"<pre>{html.escape(stdout)}</pre>")
+    if stderr:
+        parts.append(f'<pre style="color:#b00020">{html.escape(stderr)}</pre>')
+    return parts
 
 
 def command_result(reply: dict[str, Any], stdout: str | None = None,

@@ -32,8 +32,8 @@ struct Edit {
 };
 
 // `old_text` replaced by `new_text`, once or wherever it is. In a file whose lines end in CR LF a
-// text with other line ends is found too, and those of the file are kept. Throws ToolError: where it
-// is not, or there more often than once.
+// text with other line ends is found too, and those of the file are kept. Throws ToolError: where
+// it is not, or there more often than once.
 enum class Replace : std::uint8_t { one, all };
 Edit edit_text(const std::string& path, std::string_view text, std::string_view old_text,
                std::string_view new_text, Replace replace);

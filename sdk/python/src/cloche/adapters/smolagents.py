@@ -11,10 +11,10 @@ from __future__ import annotations
 import io
 from typing import Any, List, Optional, Sequence, Union
 
-from smolagents import AgentError
 from smolagents.local_python_executor import CodeOutput
 from smolagents.monitoring import AgentLogger, LogLevel
 from smolagents.remote_executors import RemotePythonExecutor
+from smolagents.utils import AgentError
 
 from .._callbacks import CallbackSet
 from .._errors import ExecutionError

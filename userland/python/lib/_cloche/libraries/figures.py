@@ -53,10 +53,10 @@ def forget():
     matplotlib = sys.modules.get("matplotlib")
     for name in ("get_configdir", "get_cachedir"):
         function = getattr(matplotlib, name, None)
-        while function is not None and not hasattr(function, "cache_clear"):
-            function = getattr(function, "__wrapped__", None)
-        if function is not None:
-            function.cache_clear()
+        # matplotlib._logged_cached keeps in its closure whether it has asked.
+        code = getattr(function, "__code__", None)
+        if code is not None and "called" in code.co_freevars:
+            function.__closure__[code.co_freevars.index("called")].cell_contents = False
 
 
 def install():

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One coroutine function in many sandboxes."""
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any, Awaitable, Callable, Iterable, List, Optional, TypeVar, cast
+
+from .._bar import ProgressOption, make_bar
+from .sandbox import Sandbox
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+
+
+async def map_sandboxes(function: Callable[[Sandbox, Item], Awaitable[Value]], items: Iterable[Item], *,
+                        base: Optional[Sandbox] = None, workers: Optional[int] = None,
+                        progress: ProgressOption = None, label: str = "sandboxes", return_exceptions: bool = False,
+                        **options: Any) -> List[Value]:
+    """As `cloche.map_sandboxes`: awaits `function(sandbox, item)` for each item, several at a time. When one
+    raises, or this is cancelled, the others are cancelled too."""
+    if base is not None and options:
+        raise TypeError(f"{', '.join(options)}: a fork is as its base is; give base, or options")
+    given = list(items)
+    count = workers if workers is not None else min(32, (os.cpu_count() or 1) + 4)
+    if count < 1:
+        raise ValueError("workers is 1 at least")
+    seats = asyncio.Semaphore(count)
+    bar = make_bar(progress, len(given), label)
+
+    async def call(item: Item) -> Value:
+        async with seats:
+            try:
+                async with (await base.fork() if base is not None else Sandbox(**options)) as sandbox:
+                    value = await function(sandbox, item)
+            except Exception as problem:
+                if not return_exceptions:
+                    raise
+                value = cast(Value, problem)
+            bar.step()
+            return value
+
+    tasks = [asyncio.ensure_future(call(item)) for item in given]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        bar.close()

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/metrics_sum.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace cloche::cluster {
+namespace {
+
+// Labels are from small sets; a worker may be in somebody else's hands.
+constexpr std::size_t samples_max = 1000;
+constexpr std::size_t metrics_max = 1000;
+
+bool is_own_matter(std::string_view metric) {
+  return metric.starts_with("cloche_http_") || metric.ends_with("_limit") ||
+         metric.ends_with("_limit_bytes") || metric == "cloche_headroom" ||
+         metric.starts_with("cloche_workers");
+}
+
+}  // namespace
+
+void MetricsSum::Metric::add(const std::string& name, double value) {
+  const auto found = std::ranges::find(samples, name, &std::pair<std::string, double>::first);
+  if (found == samples.end()) {
+    if (samples.size() < samples_max) samples.emplace_back(name, value);
+  } else {
+    found->second += value;
+  }
+}
+
+// A page as Metrics writes it: "# HELP NAME ...", "# TYPE NAME KIND", then the samples of NAME.
+MetricsSum::Metrics MetricsSum::parse(std::string_view page) {
+  static constexpr std::string_view help = "# HELP ";
+  static constexpr std::string_view type = "# TYPE ";
+  Metrics metrics;
+  Metric* metric = nullptr;
+  while (!page.empty()) {
+    const std::size_t end = std::min(page.find('\n'), page.size());
+    const std::string_view line = page.substr(0, end);
+    page.remove_prefix(std::min(end + 1, page.size()));
+    if (line.starts_with(help) || line.starts_with(type)) {
+      const std::string_view rest = line.substr(help.size());
+      const std::string_view name = rest.substr(0, rest.find(' '));
+      if (metrics.size() >= metrics_max && !metrics.contains(name)) break;
+      metric = &metrics[std::string(name)];
+      metric->head += fmt::format("{}\n", line);
+      if (line.starts_with(type)) metric->counts = !rest.ends_with(" gauge");
+      continue;
+    }
+    const std::size_t space = line.rfind(' ');
+    double value = 0;
+    if (!metric || space == line.npos ||
+        std::from_chars(line.data() + space + 1, line.data() + line.size(), value).ec !=
+            std::errc())
+      continue;
+    metric->add(std::string(line.substr(0, space)), value);
+  }
+  return metrics;
+}
+
+void MetricsSum::add(Metrics& sum, const Metrics& more, bool only_counts) {
+  for (const auto& [name, metric] : more) {
+    if (is_own_matter(name) || (only_counts && !metric.counts)) continue;
+    Metric& its = sum[name];
+    if (its.head.empty()) {
+      its.head = metric.head;
+      its.counts = metric.counts;
+    }
+    for (const auto& [sample, value] : metric.samples) its.add(sample, value);
+  }
+}
+
+std::string MetricsSum::page(std::string_view own,
+                             const std::vector<std::pair<session::CellKey, std::string>>& workers) {
+  Metrics sum = parse(own);
+  std::string text;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, page] : workers) last_[key] = parse(page);
+  // One that did not answer now counts as it did when it last has.
+  for (const auto& [key, metrics] : last_) add(sum, metrics, false);
+  add(sum, ended_, true);
+  for (const auto& [name, metric] : sum) {
+    text += metric.head;
+    for (const auto& [sample, value] : metric.samples)
+      text += fmt::format("{} {}\n", sample, value);
+  }
+  return text;
+}
+
+void MetricsSum::worker_ended(session::CellKey key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = last_.find(key);
+  if (found == last_.end()) return;
+  add(ended_, found->second, true);
+  last_.erase(found);
+}
+
+}  // namespace cloche::cluster

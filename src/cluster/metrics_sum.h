@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// MetricsSum: the pages of metrics of a server and its workers as one page, for Prometheus. What
+// counts never falls when a worker ends: what its last page had stays in the sum. Thread-safe.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "session/cell_key.h"
+
+namespace cloche::cluster {
+
+class MetricsSum {
+ public:
+  // `own` with the metrics of the workers that run added to it, but for those that are the server's
+  // own matter: what it answers, limits, and how much room is left.
+  std::string page(std::string_view own,
+                   const std::vector<std::pair<session::CellKey, std::string>>& workers);
+  void worker_ended(session::CellKey key);
+
+ private:
+  struct Metric {
+    std::string head;  // its lines "# HELP" and "# TYPE"
+    bool counts = false;
+    std::vector<std::pair<std::string, double>> samples;  // NAME{LABELS}, in their order
+    void add(const std::string& name, double value);
+  };
+  using Metrics = std::map<std::string, Metric, std::less<>>;
+  static Metrics parse(std::string_view page);
+  static void add(Metrics& sum, const Metrics& more, bool only_counts);
+
+  std::mutex mutex_;
+  Metrics ended_;  // of workers that have
+  std::map<session::CellKey, Metrics> last_;
+};
+
+}  // namespace cloche::cluster

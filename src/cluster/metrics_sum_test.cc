@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/metrics_sum.h"
+
+#include <gtest/gtest.h>
+
+namespace cloche::cluster {
+namespace {
+
+constexpr const char* own =
+    "# HELP cloche_http_requests_total Answered.\n# TYPE cloche_http_requests_total counter\n"
+    "cloche_http_requests_total{code=\"200\"} 7\n"
+    "# HELP cloche_sessions There are.\n# TYPE cloche_sessions gauge\ncloche_sessions 0\n"
+    "# TYPE cloche_steps_total counter\ncloche_steps_total{a=\"x y\"} 1\n";
+
+std::string worker(int sessions, int steps) {
+  return "# TYPE cloche_http_requests_total counter\ncloche_http_requests_total 100\n"
+         "# TYPE cloche_sessions gauge\ncloche_sessions " +
+         std::to_string(sessions) +
+         "\n# TYPE cloche_sessions_limit gauge\ncloche_sessions_limit 1000\n"
+         "# TYPE cloche_steps_total counter\ncloche_steps_total{a=\"x y\"} " +
+         std::to_string(steps) + "\ncloche_steps_total{a=\"z\"} 1\n";
+}
+
+TEST(MetricsSum, AddsWhatIsTheWorkersMatter) {
+  MetricsSum metrics;
+  EXPECT_EQ(
+      metrics.page(own, {{1, worker(2, 10)}, {2, worker(3, 20)}}),
+      "# HELP cloche_http_requests_total Answered.\n# TYPE cloche_http_requests_total counter\n"
+      "cloche_http_requests_total{code=\"200\"} 7\n"
+      "# HELP cloche_sessions There are.\n# TYPE cloche_sessions gauge\ncloche_sessions 5\n"
+      "# TYPE cloche_steps_total counter\ncloche_steps_total{a=\"x y\"} 31\n"
+      "cloche_steps_total{a=\"z\"} 2\n");
+}
+
+TEST(MetricsSum, WhatCountsStaysWhenAWorkerHasEnded) {
+  MetricsSum metrics;
+  (void)metrics.page(own, {{1, worker(2, 10)}});
+  metrics.worker_ended(1);
+  metrics.worker_ended(9);
+  const std::string page = metrics.page(own, {{1, worker(1, 2)}});
+  EXPECT_NE(page.find("cloche_sessions 1\n"), page.npos) << page;
+  EXPECT_NE(page.find("cloche_steps_total{a=\"x y\"} 13\n"), page.npos) << page;
+}
+
+TEST(MetricsSum, OneThatDoesNotAnswerCountsAsItLastDid) {
+  MetricsSum metrics;
+  (void)metrics.page(own, {{1, worker(2, 10)}});
+  const std::string page = metrics.page(own, {});
+  EXPECT_NE(page.find("cloche_sessions 2\n"), page.npos) << page;
+}
+
+TEST(MetricsSum, WhatIsNoPageIsPassedOver) {
+  MetricsSum metrics;
+  EXPECT_EQ(metrics.page("no page\n\n# TYPE x counter\nx y\nx", {{1, "x 1"}}),
+            "# TYPE x counter\n");
+}
+
+}  // namespace
+}  // namespace cloche::cluster

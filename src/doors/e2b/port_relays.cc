@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/e2b/port_relays.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "cloche/loopback.h"
+#include "doors/http/lost_peer.h"
+
+namespace cloche::e2b {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t threads_count = 2;
+constexpr std::size_t piece_bytes = 32 << 10;
+constexpr std::size_t dropped_max_bytes = 256 << 10;
+constexpr int turns_max = 16;                 // before the other relays have theirs
+constexpr std::chrono::seconds last_call{2};  // for the other side, once one has ended
+constexpr std::string_view agreed = "HTTP/1.1 101";
+
+bool is_for_later(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+}  // namespace
+
+struct PortRelays::Threads {
+  asio::thread_pool pool{threads_count};
+};
+
+// All but the constructor runs on its strand.
+class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
+ public:
+  Relay(PortRelays& relays, std::uint64_t number, Wish wish)
+      : relays_(relays),
+        number_(number),
+        id_(std::move(wish.id)),
+        strand_(asio::make_strand(relays.threads_->pool)),
+        client_(strand_),
+        last_call_(strand_),
+        use_(std::move(wish.use)),
+        port_(wish.port),
+        request_bytes_(wish.request.text.size()),
+        asks_for_web_socket_(wish.request.asks_for_web_socket),
+        inward_(std::move(wish.request.text)),
+        last_words_(std::move(wish.last_words)) {}
+
+  const std::string& id() const noexcept { return id_; }
+  std::size_t request_bytes() const noexcept { return request_bytes_; }
+
+  Result<void> connect() {
+    // Called under the kernel's lock, where the relay must not be let go of.
+    const auto poke = [strand = strand_, weak = weak_from_this()] {
+      asio::post(strand, [weak] {
+        if (const auto self = weak.lock()) self->move();
+      });
+    };
+    auto made = use_->connect(port_, poke);
+    if (!made) return made.error();
+    server_ = *std::move(made);
+    return {};
+  }
+
+  void begin(int fd) {
+    asio::post(strand_, [self = shared_from_this(), fd] {
+      boost::system::error_code error;
+      self->client_.assign(fd, error);
+      if (error) ::close(fd);
+      if (error || !self->server_) return self->close();
+      http::notice_lost_peer(fd);
+      self->move();
+    });
+  }
+
+  void end() {
+    asio::post(strand_, [self = shared_from_this()] { self->close(); });
+  }
+
+ private:
+  void move() {
+    if (!client_.is_open()) return;
+    push_inward();
+    pull_outward();
+  }
+
+  // --- to the server ---
+
+  void push_inward() {
+    while (server_ && inward_at_ < inward_.size()) {
+      const auto taken = server_->write(std::string_view(inward_).substr(inward_at_));
+      if (taken ? *taken == 0 : taken.error() == Errno::again) return;
+      inward_at_ = taken ? inward_at_ + *taken : inward_.size();  // or nobody will read it
+    }
+    inward_ = {};
+    inward_at_ = 0;
+    read_client();
+  }
+
+  // Of a client that is in no WebSocket only the end is awaited.
+  void read_client() {
+    if (is_reading_ || client_ended_ || !client_.is_open()) return;
+    if (is_web_socket_ ? !inward_.empty() : asks_for_web_socket_ && !is_ending_) return;
+    is_reading_ = true;
+    client_.async_wait(asio::posix::stream_descriptor::wait_read,
+                       [self = shared_from_this()](boost::system::error_code error) {
+                         self->is_reading_ = false;
+                         if (!error) self->take_from_client();
+                       });
+  }
+
+  void take_from_client() {
+    if (!client_.is_open()) return;
+    std::array<char, piece_bytes> piece;
+    const ssize_t got = ::recv(client_.native_handle(), piece.data(), piece.size(), MSG_DONTWAIT);
+    if (got < 0 && !is_for_later(errno)) return close();
+    const bool is_for_server = is_web_socket_ && !is_ending_;
+    if (got == 0) {
+      client_ended_ = true;
+      if (!is_for_server) return close();
+      server_->close_input();
+      return begin_to_end();
+    }
+    if (got > 0 && is_for_server) {
+      inward_.assign(piece.data(), static_cast<std::size_t>(got));
+      return push_inward();
+    }
+    if (got > 0) dropped_bytes_ += static_cast<std::size_t>(got);
+    if (dropped_bytes_ > dropped_max_bytes) return close();
+    read_client();
+  }
+
+  // --- to the client ---
+
+  void pull_outward() {
+    if (is_writing_) return;
+    for (int turn = 0; turn < turns_max; ++turn) {
+      if (outward_.empty() && !take_from_server()) return;
+      const ssize_t sent = ::send(client_.native_handle(), outward_.data(), outward_.size(),
+                                  MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (sent < 0 && !is_for_later(errno)) return close();
+      if (sent < 0) return await_room();
+      outward_.erase(0, static_cast<std::size_t>(sent));
+    }
+    asio::post(strand_, [self = shared_from_this()] { self->move(); });
+  }
+
+  void await_room() {
+    is_writing_ = true;
+    client_.async_wait(asio::posix::stream_descriptor::wait_write,
+                       [self = shared_from_this()](boost::system::error_code error) {
+                         self->is_writing_ = false;
+                         if (!error) self->move();
+                       });
+  }
+
+  // False: there is nothing for the client now.
+  bool take_from_server() {
+    if (server_) {
+      std::array<char, piece_bytes> piece;
+      const Result<std::size_t> got = server_->read(piece);
+      if (!got && got.error() == Errno::again) return false;
+      if (got && *got > 0) {
+        outward_.assign(piece.data(), *got);
+        judge_answer();
+        return true;
+      }
+      server_.reset();
+      outward_ = std::exchange(last_words_, {});
+      if (!outward_.empty()) return true;
+    }
+    finish_outward();
+    return false;
+  }
+
+  // The first bytes say whether there is a WebSocket now.
+  void judge_answer() {
+    last_words_.clear();
+    if (!asks_for_web_socket_ || is_web_socket_) return;
+    answer_begin_.append(outward_, 0, agreed.size() - answer_begin_.size());
+    if (answer_begin_.size() < agreed.size()) return;
+    is_web_socket_ = answer_begin_ == agreed;
+    asks_for_web_socket_ = false;
+    read_client();
+  }
+
+  // The client has been told all: it may read it before the connection ends.
+  void finish_outward() {
+    ::shutdown(client_.native_handle(), SHUT_WR);
+    begin_to_end();
+    read_client();
+  }
+
+  void begin_to_end() {
+    if (std::exchange(is_ending_, true)) return;
+    last_call_.expires_after(last_call);
+    last_call_.async_wait([self = shared_from_this()](boost::system::error_code error) {
+      if (!error) self->close();
+    });
+  }
+
+  void close() {
+    boost::system::error_code ignored;
+    client_.close(ignored);
+    last_call_.cancel();
+    server_.reset();
+    use_ = {};
+    relays_.forget(number_);
+  }
+
+  PortRelays& relays_;
+  const std::uint64_t number_;
+  const std::string id_;
+  const asio::strand<asio::thread_pool::executor_type> strand_;
+  asio::posix::stream_descriptor client_;
+  asio::steady_timer last_call_;
+  session::Session::Use use_;
+  std::unique_ptr<LoopbackConnection> server_;  // goes before the use; null: it has ended
+  const std::uint16_t port_;
+  const std::size_t request_bytes_;
+
+  bool asks_for_web_socket_;  // and the server has not answered that yet
+  bool is_web_socket_ = false;
+  std::string answer_begin_;
+  std::string inward_;  // for the server, which has taken inward_at_ bytes of it
+  std::size_t inward_at_ = 0;
+  std::string outward_;  // not yet sent to the client
+  std::string last_words_;
+  std::size_t dropped_bytes_ = 0;  // of what the client sent for nobody
+  bool is_reading_ = false;
+  bool is_writing_ = false;
+  bool client_ended_ = false;
+  bool is_ending_ = false;
+};
+
+// The relay until it has its client; where that has gone meanwhile it ends.
+class PortRelays::Handover {
+ public:
+  explicit Handover(std::shared_ptr<Relay> relay) : relay_(std::move(relay)) {}
+  ~Handover() {
+    if (relay_) relay_->end();
+  }
+  Handover(const Handover&) = delete;
+  Handover& operator=(const Handover&) = delete;
+
+  void take(int fd) { std::exchange(relay_, nullptr)->begin(fd); }
+
+ private:
+  std::shared_ptr<Relay> relay_;
+};
+
+PortRelays::PortRelays() = default;
+
+PortRelays::~PortRelays() {
+  std::map<std::uint64_t, std::shared_ptr<Relay>> relays;
+  {
+    const std::lock_guard lock(mutex_);
+    relays = relays_;
+  }
+  for (const auto& [number, relay] : relays) relay->end();
+  relays.clear();
+  if (threads_) threads_->pool.join();
+}
+
+Result<void> PortRelays::start(Wish wish, http::Exchange& exchange) {
+  std::shared_ptr<Relay> relay;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto of_sandbox = std::ranges::count(
+        relays_, wish.id, [](const auto& each) -> const std::string& { return each.second->id(); });
+    const std::size_t bytes = wish.request.text.size();
+    if (relays_.size() >= relays_max || static_cast<std::size_t>(of_sandbox) >= of_sandbox_max ||
+        request_bytes_ + bytes > requests_max_bytes)
+      return Errno::mfile;
+    if (!threads_) threads_ = std::make_unique<Threads>();
+    request_bytes_ += bytes;
+    relay = std::make_shared<Relay>(*this, ++last_, std::move(wish));
+    relays_[last_] = relay;
+  }
+  if (const Result<void> connected = relay->connect(); !connected) {
+    relay->end();
+    return connected.error();
+  }
+  exchange.hand_over(
+      [handover = std::make_shared<Handover>(relay)](int fd) { handover->take(fd); });
+  return {};
+}
+
+void PortRelays::drop(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [number, relay] : relays_) {
+    if (relay->id() == id) relay->end();
+  }
+}
+
+void PortRelays::forget(std::uint64_t number) {
+  std::shared_ptr<Relay> relay;  // goes without the lock
+  const std::lock_guard lock(mutex_);
+  const auto found = relays_.find(number);
+  if (found == relays_.end()) return;
+  relay = std::move(found->second);
+  relays_.erase(found);
+  request_bytes_ -= relay->request_bytes();
+}
+
+}  // namespace cloche::e2b

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// PortRelays: connections of clients to servers inside sandboxes. A relay says a request to the
+// server and passes on its answer as it comes, and after an agreed WebSocket bytes both ways. It
+// looks at nothing but whether the answer begins with 101: what a client sends after its request
+// otherwise never reaches the server, as it may be meant for another one.
+//
+// A relay keeps at most one piece each way, and is slowed down by who reads slowly. One that waits
+// costs a descriptor and little memory. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cloche/result.h"
+#include "doors/e2b/server_request.h"
+#include "doors/http/server.h"
+#include "session/session.h"
+
+namespace cloche::e2b {
+
+class PortRelays {
+ public:
+  static constexpr std::size_t relays_max = 1024;
+  static constexpr std::size_t of_sandbox_max = 256;
+  static constexpr std::size_t requests_max_bytes = 256 << 20;  // of all that are in progress
+
+  PortRelays();
+  ~PortRelays();  // ends all
+  PortRelays(const PortRelays&) = delete;
+  PortRelays& operator=(const PortRelays&) = delete;
+
+  struct Wish {
+    std::string id;  // of the sandbox
+    session::Session::Use use;
+    std::uint16_t port;
+    ServerRequest request;
+    std::string last_words;  // for the client, where the server ends without a byte
+  };
+  // Answers the exchange, where there is no error. ECONNREFUSED: nobody listens; EMFILE: there are
+  // too many relays.
+  Result<void> start(Wish wish, http::Exchange& exchange);
+
+  // Those of a sandbox end.
+  void drop(const std::string& id);
+
+ private:
+  class Relay;
+  class Handover;
+  struct Threads;
+  void forget(std::uint64_t number);
+
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::shared_ptr<Relay>> relays_;
+  std::size_t request_bytes_ = 0;
+  std::uint64_t last_ = 0;
+  std::unique_ptr<Threads> threads_;  // made at the first use
+};
+
+}  // namespace cloche::e2b

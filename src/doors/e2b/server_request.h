@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client's request as a server inside a sandbox gets it: whole, the last of its connection, and
+// without what was meant for this door.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "doors/http/message.h"
+
+namespace cloche::e2b {
+
+struct ServerRequest {
+  std::string text;
+  // It asks for a WebSocket: where the server agrees, bytes go both ways from then on.
+  bool asks_for_web_socket = false;
+};
+
+// Nothing for a target that is no path.
+std::optional<ServerRequest> request_for_server(const http::Request& request);
+
+}  // namespace cloche::e2b

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// ToolProcess: the program of a tool server, a child of this process with two pipes.
+//
+// It gets few of this process's variables, so that what is in the others stays here, and writes to
+// this process's standard error. It and what it has started in its group end with this.
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/unique_fd.h"
+#include "doors/mcp/mount/tool_config.h"
+
+namespace cloche::mcp::mount {
+
+class ToolProcess {
+ public:
+  // Throws Error: the program is not there, or cannot be started.
+  explicit ToolProcess(const ToolServerConfig& config);
+  ~ToolProcess() { end(); }
+  ToolProcess(const ToolProcess&) = delete;
+  ToolProcess& operator=(const ToolProcess&) = delete;
+
+  // Ends it, and does not wait for what it might still want to do. A second time does nothing.
+  void end() noexcept;
+
+  // Ours of the pipes; neither waits.
+  int input() const noexcept { return input_.get(); }    // what is written is its standard input
+  int output() const noexcept { return output_.get(); }  // its standard output
+
+ private:
+  UniqueFd input_;
+  UniqueFd output_;
+  pid_t pid_ = 0;
+};
+
+}  // namespace cloche::mcp::mount

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/mcp/mount/tool_result.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/base64.h"
+#include "doors/mcp/protocol.h"
+
+namespace cloche::mcp::mount {
+namespace {
+
+const OrderedJson nothing;
+
+const OrderedJson& get(const OrderedJson& object, const char* name) {
+  if (!object.is_object()) return nothing;
+  const auto found = object.find(name);
+  return found == object.end() ? nothing : *found;
+}
+
+const std::string* text_in(const OrderedJson& object, const char* name) {
+  return get(object, name).get_ptr<const std::string*>();
+}
+
+// One part of a result: text, or bytes and how they are called.
+struct Part {
+  std::string bytes;
+  std::string kind;  // empty: it is text
+};
+
+Part bytes_part(const OrderedJson& holder, const char* member, std::string_view usual_type) {
+  const std::string* encoded = text_in(holder, member);
+  std::optional<std::string> bytes = encoded == nullptr ? std::nullopt : from_base64(*encoded);
+  const std::string* type = text_in(holder, "mimeType");
+  const std::string kind = type == nullptr ? std::string(usual_type) : shown(*type);
+  if (!bytes) return {{}, kind + ", which is broken"};
+  return {*std::move(bytes), kind};
+}
+
+Part part_of(const OrderedJson& content) {
+  const std::string* type = text_in(content, "type");
+  if (type == nullptr) return {{}, "a kind that it does not say"};
+  if (*type == "text") {
+    const std::string* text = text_in(content, "text");
+    return {text == nullptr ? std::string() : *text, {}};
+  }
+  if (*type == "image") return bytes_part(content, "data", "image/png");
+  if (*type == "audio") return bytes_part(content, "data", "audio/wav");
+  if (*type == "resource") {
+    const OrderedJson& resource = get(content, "resource");
+    if (const std::string* text = text_in(resource, "text")) return {*text, {}};
+    return bytes_part(resource, "blob", "application/octet-stream");
+  }
+  if (*type == "resource_link") {
+    const std::string* uri = text_in(content, "uri");
+    return {uri == nullptr ? std::string() : *uri, {}};
+  }
+  return {{}, fmt::format("the kind '{}'", shown(*type))};
+}
+
+void add_line(std::string& to, std::string_view text) {
+  to += text;
+  if (!text.empty() && !text.ends_with('\n')) to += '\n';
+}
+
+}  // namespace
+
+ToolOutput output_of(const OrderedJson& result, std::string_view command, std::size_t part) {
+  constexpr int failed = 1;
+  const OrderedJson& content = get(result, "content");
+  const OrderedJson& is_error = get(result, "isError");
+  const bool has_failed = is_error.is_boolean() && is_error.get<bool>();
+  if (!content.is_array() && !get(result, "structuredContent").is_object())
+    return {{}, fmt::format("{}: the tool server's answer has no content\n", command), failed};
+  const std::size_t count = content.is_array() ? content.size() : 0;
+
+  if (part > 0 && !has_failed) {
+    if (part > count) {
+      return {{},
+              fmt::format("{}: the result has {} parts, and no part {}\n", command, count, part),
+              failed};
+    }
+    return {part_of(content[part - 1]).bytes, {}, 0};
+  }
+  ToolOutput output;
+  std::string text;
+  std::size_t texts = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Part one = part_of(content[i]);
+    if (one.kind.empty()) {
+      ++texts;
+      add_line(text, one.bytes);
+      continue;
+    }
+    output.err += fmt::format(
+        "{}: part {} of the result is {}, {} bytes, and not printed: --part {} > FILE is that "
+        "alone\n",
+        command, i + 1, one.kind, one.bytes.size(), i + 1);
+  }
+  // What is structured is told as text too, by servers that follow the protocol.
+  if (count == 0 && !has_failed) add_line(text, write_json(get(result, "structuredContent")));
+  if (has_failed) {
+    if (text.empty()) text = fmt::format("{}: the tool failed, and does not say why\n", command);
+    return {{}, std::move(text), failed};
+  }
+  output.out = std::move(text);
+  if (count > 0 && texts == 0) output.status = failed;
+  return output;
+}
+
+}  // namespace cloche::mcp::mount

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Subject: the sandbox that requests are about, wherever it is; Backend: how a connection comes to
+// one. `cloche rpc` makes sandboxes of its own, a server has sessions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+#include "cloche/engine.h"
+#include "cloche/python_session.h"
+#include "cloche/sandbox.h"
+#include "doors/rpc/protocol.h"
+
+namespace cloche::rpc {
+
+class Connection;
+class Params;
+struct Method;
+
+// A sandbox and its Python. Copies share both.
+struct LiveSandbox {
+  LiveSandbox() = default;
+  LiveSandbox(const LiveSandbox&) = default;
+  LiveSandbox(LiveSandbox&&) noexcept = default;
+  // What was here goes by the destructor: member by member the sandbox would go first.
+  LiveSandbox& operator=(LiveSandbox other) noexcept {
+    sandbox.swap(other.sandbox);
+    python.swap(other.python);
+    return *this;
+  }
+  ~LiveSandbox() = default;
+
+  std::shared_ptr<Sandbox> sandbox;
+  std::shared_ptr<PythonSession> python;  // goes before the sandbox; null: its engine has none
+
+  explicit operator bool() const noexcept { return sandbox != nullptr; }
+
+  // Throws Error where the engine has none.
+  PythonSession& interpreter() const;
+};
+
+LiveSandbox make_live_sandbox(std::unique_ptr<Sandbox> sandbox);
+// An independent one that goes on from here. Throws RpcError.
+LiveSandbox fork_live_sandbox(const LiveSandbox& live);
+
+// What cancelling stops: the command of a request, or the code that it has Python run (which keeps
+// its names then).
+enum class Runs : std::uint8_t { commands, python };
+
+// Thread-safe.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+
+  // For one request; throws RpcError where it cannot be had now.
+  virtual LiveSandbox live() = 0;
+  // From now on it is this one; what runs in the one before ends. Throws RpcError.
+  virtual void replace(LiveSandbox live) = 0;
+  // Stops what a request runs, besides the RunOptions::stop of its own.
+  virtual void cancel(Runs runs) = 0;
+  // Held while Python code is executed.
+  virtual std::timed_mutex& python_turn() = 0;
+  // A request has done what it was asked to: what must last is kept now. Throws RpcError.
+  virtual void settle() {}
+  // The sandbox must end, by request.
+  virtual void destroy() {}
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  struct Made {
+    std::shared_ptr<Subject> subject;
+    Reply facts = Reply::object();  // that the answer has besides
+  };
+  // As the parameters of `create` ask for it. Throws RpcError.
+  virtual Made create(Connection& connection, const Params& params) = 0;
+  virtual Made fork(Subject& subject) = 0;
+  virtual Engine& engine(Connection& connection) = 0;
+  // Throws RpcError where the client may not name files and folders of this machine.
+  virtual void admit_host_path(std::string_view parameter) const = 0;
+  // Besides those of every connection; null where there is none of that name.
+  virtual const Method* find_method(std::string_view name) const = 0;
+  virtual std::size_t sandbox_limit() const = 0;
+};
+
+}  // namespace cloche::rpc

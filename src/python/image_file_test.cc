@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/image_file.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/faulty_files_testing.h"
+#include "vfs/temp_dir_testing.h"
+#include "wasm/wat_testing.h"
+
+namespace cloche::python {
+namespace {
+
+constexpr std::string_view guest_text = R"((module
+  (memory (export "memory") 40)
+  (data (i32.const 5000) "what was")
+  (data (i32.const 2000000) "said before")
+  (global (export "__stack_pointer") (mut i32) (i32.const 1000))
+  (func (export "_start"))))";
+
+class ImageFile : public ::testing::Test {
+ protected:
+  std::shared_ptr<const wasm::MemoryImage> image_with(std::uint32_t word) {
+    const auto guest = guests_.make(module_);
+    EXPECT_TRUE(guest->memory().write(70000, word));
+    auto image = wasm::MemoryImage::capture(*guest);
+    EXPECT_TRUE(image);
+    return *image;
+  }
+  void write(std::uint32_t word, HostFiles& files = host_files()) {
+    write_image_file(file_, *image_with(word), {.build = build_}, files);
+  }
+  std::uint32_t word() {
+    const auto image = load_image_file(file_, build_, module_->module(), {});
+    const auto guest = guests_.make(module_, {.image = image});
+    return *guest->memory().read<std::uint32_t>(70000);
+  }
+  std::size_t files_in_folder() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(folder_.path()), {}));
+  }
+
+  wasm::GuestMaker guests_;
+  const std::shared_ptr<const wasm::LinkedModule> module_ = guests_.link(guest_text);
+  const vfs::TempDir folder_;
+  const std::filesystem::path file_ = folder_.path() / "a.image";
+  const ImageBuild build_{.program = "program", .library = "library"};
+};
+
+TEST_F(ImageFile, HasWhatTheMemoryHad) {
+  write(7);
+  EXPECT_EQ(read_image_header(file_).build, build_);
+  EXPECT_EQ(word(), 7U);
+  EXPECT_EQ(files_in_folder(), 1U);
+}
+
+// Each call that changes something fails once.
+class ImageFileFaults : public ImageFile, public ::testing::WithParamInterface<Errno> {};
+
+TEST_P(ImageFileFaults, WhateverFailsTheOldOneIsThereAndNothingElse) {
+  write(1);
+  FaultyFiles files;
+  files.write_max = 40'000;
+  bool failed = true;
+  for (std::size_t call = 0; failed; ++call) {
+    ASSERT_LT(call, 100U);
+    files.fail_at(call, FaultyFiles::Fault::error, GetParam());
+    try {
+      write(2, files);
+      failed = false;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), GetParam());
+    }
+    EXPECT_EQ(word(), failed ? 1U : 2U) << call;
+    EXPECT_TRUE(!failed || files_in_folder() == 1U) << call;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Faults, ImageFileFaults, ::testing::Values(Errno::nospc, Errno::io));
+
+}  // namespace
+}  // namespace cloche::python

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// When sessions end, by a clock that the test moves: no test here waits for time to pass.
+#include "session/session_manager.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "session/clock_testing.h"
+#include "session/saved_state_testing.h"
+
+namespace cloche::session {
+namespace {
+
+using namespace std::chrono_literals;
+using SessionPtr = std::shared_ptr<Session>;
+
+class SessionTimes : public ::testing::Test {
+ protected:
+  std::unique_ptr<SessionManager> start(ManagerOptions options = {}) {
+    options.clock = &clock_;
+    options.audit = [this](Event event, const Session&) {
+      const std::lock_guard lock(mutex_);
+      events_.push_back(event);
+      changed_.notify_all();
+    };
+    options.saved = [this](const SaveEvent& event) {
+      const std::lock_guard lock(mutex_);
+      ++saves_[event.result];
+      changed_.notify_all();
+    };
+    return std::make_unique<SessionManager>(bare_engine(), std::move(options));
+  }
+  static SessionPtr create(SessionManager& manager, const SessionRequest& request = {}) {
+    auto made = manager.create(request);
+    EXPECT_TRUE(std::holds_alternative<SessionPtr>(made));
+    return std::get<SessionPtr>(std::move(made));
+  }
+  static bool is_there(SessionManager& manager, const SessionPtr& session) {
+    return manager.find_any(session->facts().id) != nullptr;
+  }
+  // Waits until it has happened.
+  void expect(Event event) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(
+        changed_.wait_for(lock, 60s, [&] { return std::ranges::count(events_, event) > 0; }));
+  }
+  void expect(SaveEvent::Result result, int count) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, 60s, [&] { return saves_[result] >= count; }));
+  }
+  // Moves time by what lies between two tries at the most, until there have been so many. When the
+  // next one is due is known only some time after one has failed.
+  void move_until(SaveEvent::Result result, int count) {
+    std::unique_lock lock(mutex_);
+    for (int moves = 0; saves_[result] < count && moves < 6000; ++moves) {
+      clock_.advance(30s);
+      changed_.wait_for(lock, 10ms);
+    }
+    EXPECT_GE(saves_[result], count);
+  }
+  bool has_happened(Event event) {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::count(events_, event) > 0;
+  }
+
+  ManualClock clock_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Event> events_;
+  std::map<SaveEvent::Result, int> saves_;
+};
+
+TEST_F(SessionTimes, ASessionEndsWhenItsTimeIsOver) {
+  const auto manager = start();
+  const SessionPtr session = create(*manager, {.ttl = 1h});
+  const SessionPtr other = create(*manager);
+  EXPECT_EQ(session->expires(), session->facts().created + 1h);
+  clock_.advance(1h - 1ms);
+  EXPECT_TRUE(is_there(*manager, session));
+  clock_.advance(1ms);
+  EXPECT_FALSE(is_there(*manager, session));
+  expect(Event::expired);
+  EXPECT_EQ(session->status(), Status::closed);
+  EXPECT_TRUE(is_there(*manager, other));
+  EXPECT_EQ(manager->count(), 1U);
+}
+
+TEST_F(SessionTimes, ALongerLifeCountsFromNow) {
+  const auto manager = start();
+  const SessionPtr session = create(*manager, {.ttl = 1h});
+  clock_.advance(50min);
+  EXPECT_TRUE(manager->extend(session, 1h));
+  clock_.advance(59min);
+  EXPECT_TRUE(is_there(*manager, session));
+  clock_.advance(1min);
+  expect(Event::expired);
+  const SessionPtr forever = create(*manager, {.ttl = 1h});
+  EXPECT_TRUE(manager->extend(forever, 0s));
+  clock_.advance(24h * 365);
+  EXPECT_TRUE(is_there(*manager, forever));
+}
+
+TEST_F(SessionTimes, AForkLivesNoLongerThanWhatItIsAForkOf) {
+  const auto manager = start();
+  const SessionPtr session = create(*manager, {.ttl = 1h});
+  clock_.advance(20min);
+  const auto forks = manager->fork(session, 1);
+  const SessionPtr fork = std::get<std::vector<SessionPtr>>(forks).at(0);
+  EXPECT_EQ(fork->expires(), session->expires());
+}
+
+TEST_F(SessionTimes, OneThatNobodyUsesEndsAndSaysThatItWasIdle) {
+  const auto manager = start({.idle_timeout = 10min});
+  const SessionPtr session = create(*manager);
+  clock_.advance(9min);
+  EXPECT_TRUE(Session::use(session));
+  clock_.advance(9min);
+  EXPECT_TRUE(is_there(*manager, session));
+  clock_.advance(1min);
+  EXPECT_FALSE(is_there(*manager, session));
+  expect(Event::idled);
+  EXPECT_FALSE(has_happened(Event::expired));
+}
+
+TEST_F(SessionTimes, AUseInProgressIsNoIdleness) {
+  const auto manager = start({.idle_timeout = 10min});
+  const SessionPtr session = create(*manager);
+  {
+    const Session::Use use = Session::use(session);
+    clock_.advance(24h);
+    EXPECT_TRUE(is_there(*manager, session));
+  }
+  clock_.advance(9min);
+  EXPECT_TRUE(is_there(*manager, session));
+  clock_.advance(1min);
+  expect(Event::idled);
+}
+
+TEST_F(SessionTimes, APausedOneIsNotIdleUntilItIsResumed) {
+  const auto manager = start({.idle_timeout = 10min});
+  const SessionPtr session = create(*manager);
+  EXPECT_TRUE(manager->pause(session));
+  clock_.advance(24h);
+  EXPECT_TRUE(is_there(*manager, session));
+  EXPECT_TRUE(manager->resume(session));
+  clock_.advance(10min);
+  expect(Event::idled);
+}
+
+TEST_F(SessionTimes, OneOfTimeEndsByItsDeadlineAlone) {
+  const auto manager = start({.idle_timeout = 10min});
+  const SessionPtr session = create(*manager, {.lifetime = Lifetime::of_time});
+  manager->set_deadline(session, clock_.now().steady + 1h);
+  clock_.advance(59min);
+  EXPECT_TRUE(is_there(*manager, session));
+  manager->set_deadline(session, clock_.now().steady + 1h);
+  clock_.advance(59min);
+  EXPECT_TRUE(is_there(*manager, session));
+  clock_.advance(1min);
+  EXPECT_FALSE(is_there(*manager, session));
+}
+
+TEST_F(SessionTimes, TimeGoesOnWhileTheServerIsDown) {
+  const TestFolder folder;
+  const ManagerOptions options{.state_folder = folder.path().string()};
+  auto manager = start(options);
+  const std::string hour = create(*manager, {.ttl = 1h})->facts().id;
+  const std::string day = create(*manager, {.ttl = 24h})->facts().id;
+  manager.reset();
+  clock_.advance(2h);
+  manager = start(options);
+  EXPECT_EQ(manager->find_any(hour), nullptr);
+  ASSERT_NE(manager->find_any(day), nullptr);
+  clock_.advance(22h);
+  EXPECT_EQ(manager->find_any(day), nullptr);
+  expect(Event::expired);
+}
+
+TEST_F(SessionTimes, WhatIsNotSavedIsTriedAgainUntilItIs) {
+  const TestFolder folder;
+  FaultyFiles files;
+  const auto manager = start({.state_folder = folder.path().string(), .state_files = &files});
+  const SessionPtr session = create(*manager);
+  files.fail_all(Errno::nospc);
+  {
+    const Session::Use use = Session::use(session);
+    ASSERT_TRUE(use->files().write("f", "text"));
+  }
+  EXPECT_EQ(manager->save(session).error(), Errno::nospc);
+  EXPECT_NE(manager->save_trouble(), "");
+  for (int failed = 2; failed < 8; ++failed) move_until(SaveEvent::Result::failed, failed);
+  files.heal();
+  move_until(SaveEvent::Result::saved, 2);
+  EXPECT_TRUE(manager->save(session));
+  EXPECT_EQ(manager->save_trouble(), "");
+}
+
+TEST_F(SessionTimes, AnIntervalIsTheTimeThatACrashMayCost) {
+  const TestFolder folder;
+  const auto manager = start({.state_folder = folder.path().string(),
+                              .save_policy = SavePolicy::interval,
+                              .save_interval = 1min});
+  const SessionPtr session = create(*manager);
+  expect(SaveEvent::Result::saved, 1);
+  {
+    const Session::Use use = Session::use(session);
+    ASSERT_TRUE(use->files().write("f", "text"));
+  }
+  EXPECT_TRUE(manager->save(session));
+  clock_.advance(1min);
+  expect(SaveEvent::Result::saved, 2);
+}
+
+}  // namespace
+}  // namespace cloche::session
