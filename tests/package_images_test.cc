@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/temp_dir_testing.h"
 #include "base/waiting_testing.h"
 #include "kernel/linux/dispatch.h"
 #include "kernel/process/program.h"
@@ -17,7 +18,6 @@
 #include "sandbox/host_folders.h"
 #include "sandbox/python/python_parts.h"
 #include "vfs/base_builder.h"
-#include "vfs/temp_dir_testing.h"
 #include "wasm/guest_threads.h"
 #include "wasm/linker.h"
 #include "wasm/module_store.h"
@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // A folder for images, which processes of a machine share.
-class ImageFolder : public vfs::TempDir {
+class ImageFolder : public TempDir {
  public:
   // Of sets of packages: their names have a part more than the common image's.
   long images() const { return count(".image"); }

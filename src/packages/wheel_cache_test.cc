@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "base/faulty_files_testing.h"
-#include "vfs/temp_dir_testing.h"
+#include "base/temp_dir_testing.h"
 
 namespace cloche::packages {
 namespace {
@@ -42,7 +42,7 @@ std::size_t files_in(const std::string& folder) {
 
 class WheelCacheTest : public ::testing::Test {
  protected:
-  vfs::TempDir folder_;
+  TempDir folder_;
   WheelCache cache_{folder_.path(), 400};
 };
 
@@ -144,7 +144,7 @@ TEST_P(WheelCacheFaults, WhateverFailsNothingHalfIsFoundAndTheNextOneIsKept) {
   bool failed = true;
   for (std::size_t call = 0; failed; ++call) {
     ASSERT_LT(call, 100U);
-    const vfs::TempDir folder;
+    const TempDir folder;
     FaultyFiles files;
     files.write_max = 20;
     WheelCache cache(folder.path(), 400, files);

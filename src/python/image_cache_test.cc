@@ -8,13 +8,13 @@
 
 #include <set>
 
-#include "vfs/temp_dir_testing.h"
+#include "base/temp_dir_testing.h"
 #include "wasm/wat_testing.h"
 
 namespace cloche::python {
 namespace {
 
-class Folder : public vfs::TempDir {
+class Folder : public TempDir {
  public:
   // Last used at that second.
   std::filesystem::path add(const std::string& name, std::size_t bytes, int second) const {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/faulty_files_testing.h"
-#include "vfs/temp_dir_testing.h"
+#include "base/temp_dir_testing.h"
 #include "wasm/wat_testing.h"
 
 namespace cloche::python {
@@ -45,7 +45,7 @@ class ImageFile : public ::testing::Test {
 
   wasm::GuestMaker guests_;
   const std::shared_ptr<const wasm::LinkedModule> module_ = guests_.link(guest_text);
-  const vfs::TempDir folder_;
+  const TempDir folder_;
   const std::filesystem::path file_ = folder_.path() / "a.image";
   const ImageBuild build_{.program = "program", .library = "library"};
 };

@@ -9,12 +9,12 @@
 #include <string>
 
 #include "base/faulty_files_testing.h"
+#include "base/temp_dir_testing.h"
 #include "cloche/engine.h"
-#include "vfs/temp_dir_testing.h"
 
 namespace cloche::session {
 
-class TestFolder : public vfs::TempDir {
+class TestFolder : public TempDir {
  public:
   std::filesystem::path operator/(const std::string& name) const { return path() / name; }
   std::set<std::string> names() const;

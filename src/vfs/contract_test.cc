@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/temp_dir_testing.h"
 #include "vfs/checked_operations.h"
 #include "vfs/hostfs.h"
 #include "vfs/memfs.h"
 #include "vfs/namespace.h"
-#include "vfs/temp_dir_testing.h"
 
 namespace cloche::vfs {
 namespace {

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/host_error.h"
+#include "base/temp_dir_testing.h"
 #include "vfs/checked_operations.h"
 #include "vfs/namespace.h"
-#include "vfs/temp_dir_testing.h"
 
 namespace cloche::vfs {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/temp_dir_testing.h"
 #include "vfs/hostfs.h"
 #include "vfs/memfs_testing.h"
-#include "vfs/temp_dir_testing.h"
 
 namespace cloche::vfs {
 namespace {

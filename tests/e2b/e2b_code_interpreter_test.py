@@ -206,16 +206,17 @@ class Contexts(WithBox):
     def test_cells_of_one_context_take_turns_and_contexts_do_not(self):
         other = self.interpreter.json("POST", "/contexts", {})["id"]
         waits = "import os\nprint('begun', flush=True)\nopen('begun', 'w').close()\nwhile not os.path.exists('go'): pass\nx = 1"
-        answers = []
-        first = threading.Thread(target=lambda: answers.append(self.interpreter.run(waits)))
+        answers = {}
+        first = threading.Thread(target=lambda: answers.update(first=self.interpreter.run(waits)))
         first.start()
         until(lambda: self.box.agent("GET", "/files?path=begun")[0] == 200, "the first cell runs")
-        second = threading.Thread(target=lambda: answers.append(self.interpreter.run("print(x)")))
+        second = threading.Thread(target=lambda: answers.update(second=self.interpreter.run("print(x)")))
         second.start()
         self.assertEqual(self.interpreter.run("open('go', 'w').close()", context_id=other)[3], None)
         first.join()
         second.join()
-        self.assertEqual([answer[0] for answer in answers], ["begun\n", "1\n"])
+        self.assertEqual({name: answer[0] for name, answer in answers.items()},
+                         {"first": "begun\n", "second": "1\n"})
 
 
 class Leaving(WithBox):

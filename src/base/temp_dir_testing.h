@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-namespace cloche::vfs {
+namespace cloche {
 
 class TempDir {
  public:
@@ -22,4 +22,4 @@ class TempDir {
   std::filesystem::path path_;
 };
 
-}  // namespace cloche::vfs
+}  // namespace cloche

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vfs/temp_dir_testing.h"
+#include "base/temp_dir_testing.h"
 
 #include <stdlib.h>
 
@@ -8,10 +8,10 @@
 
 #include "base/host_error.h"
 
-namespace cloche::vfs {
+namespace cloche {
 
 TempDir::TempDir() {
-  std::string name = (std::filesystem::temp_directory_path() / "cloche-vfs-XXXXXX").string();
+  std::string name = (std::filesystem::temp_directory_path() / "cloche-test-XXXXXX").string();
   if (!::mkdtemp(name.data())) throw HostError::from_errno("making a temporary folder", errno);
   path_ = name;
 }
@@ -31,4 +31,4 @@ std::string TempDir::read(const std::string& name) const {
   return out.str();
 }
 
-}  // namespace cloche::vfs
+}  // namespace cloche
