@@ -114,6 +114,26 @@ TEST(CliProgram, AScriptComesFromAFileOrFromStandardInput) {
   ::unlink(awk.c_str());
 }
 
+// As the kernel says while they wait for their input.
+TEST(CliProgram, WhatRunsGuestsIsInAJail) {
+  if (bash("grep Seccomp: /proc/self/status").status != 0) GTEST_SKIP() << "no seccomp here";
+  const std::string fifo = ::testing::TempDir() + "cli-program-jail";
+  ::unlink(fifo.c_str());
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  for (const char* command : {"run cat", "shell", "rpc", "mcp"}) {
+    const Ended ended =
+        bash("exec 3<>" + fifo + "; $CLOCHE " + command + R"( <&3 >/dev/null & pid=$!
+for ((i = 0; i < 6000; i++)); do
+  grep -q 'Seccomp:.2' /proc/$pid/status && break
+  sleep 0.01
+done
+grep -E '^(Seccomp|NoNewPrivs):' /proc/$pid/status
+kill -9 $pid)");
+    EXPECT_EQ(ended.said, "NoNewPrivs:\t1\nSeccomp:\t2\n") << command;
+  }
+  ::unlink(fifo.c_str());
+}
+
 TEST(CliProgram, EachCommandHasAPageWithAnExample) {
   for (const char* command :
        {"run", "shell", "rpc", "mcp", "serve", "sbs", "image", "prepare", "licenses", "doctor"}) {

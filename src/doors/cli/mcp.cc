@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/cli/commands.h"
+#include "doors/cli/jail.h"
 #include "doors/cli/support.h"
 #include "doors/mcp/stdio.h"
 
@@ -13,6 +14,8 @@ int mcp_command(const Options& options) {
   server.hub.tools = *mcp::tool_set_of(options.tool_set);
   if (!options.mounted_tools.empty())
     server.tool_servers = mcp::mount::load_tool_config(options.mounted_tools);
+  // Tool servers are programs of the user's, which need what the user may do.
+  if (server.tool_servers.empty()) enter_jail(options, server.engine, Connections::some);
   mcp::serve_stdio(server);
 }
 

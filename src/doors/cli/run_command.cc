@@ -53,8 +53,8 @@ int run_command(const Options& given) {
   Options options = given;
   std::string script;
   if (!options.script_file.empty()) script = read_script(options.script_file);
-  Engine engine(engine_options());
-  const std::unique_ptr<Sandbox> sandbox = engine.create(sandbox_options(options));
+  const std::unique_ptr<Engine> engine = jailed_engine(options);
+  const std::unique_ptr<Sandbox> sandbox = engine->create(sandbox_options(options));
   if (!options.script_file.empty()) {
     options.run.argv = place_script(*sandbox, options.sandbox.mounts, options.script_file, script);
     options.run.argv.insert(options.run.argv.end(), options.run.arguments.begin(),

@@ -134,8 +134,8 @@ int shell_command(const Options& options) {
   // Before the engine's threads are there, so that none of them takes these signals.
   const sigset_t signals = handled_signals();
   if (terminal) (void)::sigprocmask(SIG_BLOCK, &signals, nullptr);
-  Engine engine(engine_options());
-  const std::unique_ptr<Sandbox> sandbox = engine.create(sandbox_options(options));
+  const std::unique_ptr<Engine> engine = jailed_engine(options);
+  const std::unique_ptr<Sandbox> sandbox = engine->create(sandbox_options(options));
   const int status =
       terminal ? Session(signals).run(*sandbox, options.run) : run_streams(*sandbox, options.run);
   return !copy_out_all(*sandbox, options) && status == 0 ? failure : status;

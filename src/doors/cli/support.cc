@@ -10,8 +10,10 @@
 #include <cstdio>
 #include <system_error>
 
+#include "base/process_jail.h"
 #include "base/unique_fd.h"
 #include "base/write_fully.h"
+#include "doors/cli/jail.h"
 
 namespace cloche::cli {
 namespace {
@@ -73,6 +75,15 @@ SandboxOptions sandbox_options(const Options& options) {
       (void)write_fully(STDERR_FILENO, std::string(line) + "\n");
     };
   return sandbox;
+}
+
+std::unique_ptr<Engine> jailed_engine(const Options& options) {
+  EngineOptions engine_of = engine_options();
+  const bool connects = !options.sandbox.network.allow.empty();
+  enter_jail(options, engine_of, connects ? Connections::some : Connections::never);
+  auto engine = std::make_unique<Engine>(engine_of);
+  hide_memory();
+  return engine;
 }
 
 bool copy_out_all(Sandbox& sandbox, const Options& options) {

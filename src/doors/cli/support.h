@@ -2,6 +2,7 @@
 // What several commands of `cloche` need.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "cloche/engine.h"
@@ -19,6 +20,10 @@ void complain(std::string_view sentence) noexcept;
 EngineOptions engine_options();
 // Where the options ask for it the trace of system calls goes there too.
 SandboxOptions sandbox_options(const Options& options);
+
+// The engine of a command that makes the sandbox of `options` and no other, with the process in its
+// jail (doors/cli/jail.h). Throws HostError.
+std::unique_ptr<Engine> jailed_engine(const Options& options);
 
 // The files to copy out of the sandbox; false, and a sentence on standard error, when
 // one of them cannot be.

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/process_jail.h"
 #include "doors/lines/input.h"
 #include "doors/lines/output.h"
 #include "doors/mcp/mount/end_signals.h"
@@ -80,7 +81,10 @@ void serve_stdio(const StdioOptions& options) {
   std::once_flag engine_once;
   std::unique_ptr<Engine> engine;
   const auto make_engine = [&]() -> Engine& {
-    std::call_once(engine_once, [&] { engine = std::make_unique<Engine>(options.engine); });
+    std::call_once(engine_once, [&] {
+      engine = std::make_unique<Engine>(options.engine);
+      hide_memory();
+    });
     return *engine;
   };
   std::optional<mount::EndSignals> signals;

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "base/process_jail.h"
 #include "doors/lines/input.h"
 #include "doors/lines/output.h"
 #include "doors/rpc/connection.h"
@@ -39,7 +40,9 @@ std::unique_ptr<Engine> make_engine(const EngineOptions& given, Connection& conn
     if (progress) progress(line);
     connection.tell_progress(line);
   };
-  return std::make_unique<Engine>(options);
+  auto engine = std::make_unique<Engine>(options);
+  hide_memory();
+  return engine;
 }
 
 // Answers what is still to be answered, as long as somebody may read it.
