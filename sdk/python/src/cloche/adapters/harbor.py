@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Harbor: trials in sandboxes of Cloche.
+
+    harbor run --path TASK --agent oracle --env cloche.adapters.harbor:ClocheEnvironment
+
+Options, by `--environment-kwarg`: `packages` (Python packages, with commas), `engine`, `url` and `token` of a server
+(or the environment variables `CLOCHE_URL` and `CLOCHE_TOKEN`). A sandbox follows a Dockerfile of one stage whose base
+is a Debian, Ubuntu or Python, as far as it copies files and runs commands; with `engine=linux` the base, or the task's
+image, is one of the store (`cloche image import`). What cannot be had is refused when the trial begins.
+"""
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import uuid
+from pathlib import Path
+from typing import Any, Dict, Optional, Sequence, Union
+
+from harbor.environments.base import BaseEnvironment, ExecResult, SandboxBuildFailedError
+from harbor.environments.capabilities import EnvironmentCapabilities, EnvironmentResourceCapabilities
+from harbor.environments.definition import require_agent_environment_definition
+from harbor.environments.tar_transfer import (extract_dir_from_bytes, pack_dir_to_bytes, remote_pack_command,
+                                              remote_unpack_command)
+from harbor.models.task.config import NetworkMode
+
+from .. import aio
+from .._types import CommandResult
+from ._dockerfile import BASES, Build, Copy, DockerfileError, Run, base_is_like_a_sandbox, read_dockerfile
+
+_ACCOUNTS: Dict[Union[str, int, None], str] = {
+    None: "root", "root": "root", "0": "root", 0: "root", "sandbox": "user", "1000": "user", 1000: "user"}
+_SAID_MAX = 2000
+
+
+def _list_of(value: Union[str, Sequence[str]]) -> Sequence[str]:
+    return [word for word in value.split(",") if word] if isinstance(value, str) else value
+
+
+def _passing_name() -> str:
+    """Where what root's files hold is for a moment: the files of a sandbox are its user's to read and write."""
+    return f"/tmp/.{uuid.uuid4().hex}"
+
+
+class ClocheEnvironment(BaseEnvironment):
+    """One trial's sandbox."""
+
+    def __init__(self, *args: Any, packages: Union[str, Sequence[str]] = (), engine: str = "wasm",
+                 url: Optional[str] = None, token: Optional[str] = None, **kwargs: Any) -> None:
+        if engine not in ("wasm", "linux"):
+            raise ValueError(f"the engines of cloche are wasm and linux, and not {engine!r}")
+        self._engine = engine
+        self._options: Dict[str, Any] = {"packages": list(_list_of(packages))}
+        url = url or os.environ.get("CLOCHE_URL")
+        if url:
+            self._options.update(url=url, token=token or os.environ.get("CLOCHE_TOKEN"))
+        self._build = Build(base="debian")
+        self._sandbox: Optional[aio.Sandbox] = None
+        super().__init__(*args, **kwargs)
+
+    @staticmethod
+    def type() -> str:
+        """Its name in Harbor."""
+        return "cloche"
+
+    @property
+    def capabilities(self) -> EnvironmentCapabilities:
+        """Rules of the network of each kind; no GPUs, Compose files or mounts."""
+        return EnvironmentCapabilities(
+            disable_internet=True, network_allowlist=True, network_allowlist_hostnames=True,
+            network_allowlist_wildcard_hostnames=True, network_allowlist_ipv4_addresses=True,
+            network_allowlist_ipv6_addresses=True, network_allowlist_ipv4_cidrs=True, network_allowlist_ipv6_cidrs=True)
+
+    @classmethod
+    def resource_capabilities(cls) -> EnvironmentResourceCapabilities:
+        """Processors and memory are limits, and nothing is set aside."""
+        return EnvironmentResourceCapabilities(cpu_limit=True, memory_limit=True)
+
+    def _validate_definition(self) -> None:
+        image = self.task_env_config.docker_image
+        require_agent_environment_definition(self.environment_dir, docker_image=image)
+        if any((self.environment_dir / name).exists() for name in ("docker-compose.yaml", "docker-compose.yml")):
+            raise ValueError("a cloche sandbox is one computer: this task wants several, by a Compose file")
+        dockerfile = self.environment_dir / "Dockerfile"
+        if dockerfile.exists():
+            self._build = read_dockerfile(dockerfile)
+        elif image:
+            self._build = Build(base=image)
+        if self._engine == "wasm" and not base_is_like_a_sandbox(self._build.base):
+            raise DockerfileError(f"this task wants the image {self._build.base}, and a sandbox of WebAssembly is like "
+                                  f"{', '.join(BASES)} alone: engine=linux has images")
+
+    def _network(self) -> Optional[Sequence[str]]:
+        if self.network_policy.network_mode == NetworkMode.NO_NETWORK:
+            return None
+        if self.network_policy.network_mode == NetworkMode.PUBLIC:
+            return ["*"]
+        return [f"[{host}]" if ":" in host else host for host in self.network_policy.allowed_hosts]
+
+    def _create_options(self) -> Dict[str, Any]:
+        options: Dict[str, Any] = {**self._options, "timeout_ms": 0, "network": self._network(),
+                                   "env": {**self._build.env, **self._startup_env()}}
+        if self._engine == "linux":
+            options.update(engine="linux", image=self._build.base)
+        limits: Dict[str, Any] = {}
+        if self._effective_memory_mb is not None:
+            limits["memory_bytes"] = self._effective_memory_mb << 20
+        if self._effective_cpus is not None:
+            limits["cpus"] = max(1, self._effective_cpus)
+        if limits:
+            options["limits"] = limits
+        if self._effective_storage_mb is not None:
+            options["fs_limit_bytes"] = self._effective_storage_mb << 20
+        return options
+
+    async def start(self, force_build: bool) -> None:
+        """Makes the sandbox and does what the Dockerfile says; it is made anew for each trial."""
+        if self._sandbox is not None:
+            return
+        self._sandbox = await aio.Sandbox.create(**self._create_options())
+        try:
+            for step in self._build.steps:
+                await (self._do_run(step) if isinstance(step, Run) else self._do_copy(step))
+            await self.ensure_dirs(self._mount_targets(writable_only=True))
+            await self._upload_environment_dir_after_start()
+        except BaseException:
+            await self.stop(delete=True)
+            raise
+
+    async def stop(self, delete: bool) -> None:
+        """Ends the sandbox; none is kept."""
+        sandbox, self._sandbox = self._sandbox, None
+        if sandbox is not None:
+            await sandbox.kill()
+
+    def _there(self) -> aio.Sandbox:
+        if self._sandbox is None:
+            raise RuntimeError("the environment has not been started")
+        return self._sandbox
+
+    async def _do_run(self, step: Run) -> None:
+        result = await self._run(step.script, step.workdir, step.env, None, step.account, emits=False)
+        if result.exit_code != 0:
+            said = (result.stdout + result.stderr).strip()[-_SAID_MAX:]
+            raise SandboxBuildFailedError(f"RUN {step.script} of the Dockerfile ended with {result.exit_code} in a "
+                                          f"cloche sandbox: {said}")
+
+    async def _do_copy(self, step: Copy) -> None:
+        for source in step.sources:
+            if source.is_dir():
+                await self.upload_dir(source, step.target)
+                continue
+            target = step.target + source.name if step.target.endswith("/") else step.target
+            await self._install(source, target, step.mode or f"{source.stat().st_mode & 0o777:o}")
+        if step.mode and any(source.is_dir() for source in step.sources):
+            await self._check(f"chmod -R {shlex.quote(step.mode)} {shlex.quote(step.target)}")
+
+    async def _run(self, script: str, cwd: Optional[str], env: Optional[Dict[str, str]], timeout: Optional[float],
+                   account: str, emits: bool = True) -> CommandResult:
+        emit = self._output_callback() if emits else None
+        handle = await self._there().commands.start(script, cwd=cwd, env=env, account=account,
+                                                    timeout_ms=None if timeout is None else max(timeout, 0.001) * 1000)
+        async with handle:
+            await handle.close_stdin()
+            if emit is not None:
+                async for chunk in handle:
+                    await emit(chunk.text, "stderr" if chunk.stream == "stderr" else "stdout")
+            return await handle.wait()
+
+    async def exec(self, command: str, cwd: Optional[str] = None, env: Optional[Dict[str, str]] = None,
+                   timeout_sec: Optional[int] = None, user: Union[str, int, None] = None) -> ExecResult:
+        """Runs a command in a shell of its own."""
+        user = self._resolve_user(user)
+        if user not in _ACCOUNTS:
+            raise ValueError(f"a cloche sandbox has the users root and sandbox, and no {user!r}")
+        account = self._build.account if user is None else _ACCOUNTS[user]
+        workdir = cwd or self.task_env_config.workdir or self._build.workdir
+        result = await self._run(command, workdir, {**self._build.env, **(self._merge_env(env) or {})}, timeout_sec,
+                                 account)
+        if result.status == "timedOut":
+            raise TimeoutError(f"the command ran over its {timeout_sec} seconds: {command[:200]}")
+        return ExecResult(stdout=result.stdout, stderr=result.stderr, return_code=result.exit_code)
+
+    async def _check(self, script: str) -> None:
+        result = await self._run(script, "/", None, None, "root", emits=False)
+        if result.exit_code != 0:
+            raise RuntimeError(f"{script}: {result.stderr.strip()[-_SAID_MAX:] or result.exit_code}")
+
+    async def upload_file(self, source_path: Union[Path, str], target_path: str) -> None:
+        """Copies a file of this machine; the folders above it are made."""
+        source = Path(source_path)
+        await self._install(source, target_path, f"{source.stat().st_mode & 0o777:o}")
+
+    async def _install(self, source: Path, target: str, mode: str) -> None:
+        passing = _passing_name()
+        await self._there().files.write(passing, await asyncio.to_thread(source.read_bytes))
+        await self._check(f"install -D -m {shlex.quote(mode)} -- {passing} {shlex.quote(target)}; "
+                          f"s=$?; rm -f {passing}; exit $s")
+
+    async def download_file(self, source_path: str, target_path: Union[Path, str]) -> None:
+        """Copies a file of the sandbox."""
+        passing = _passing_name()
+        await self._check(f"install -m 644 -- {shlex.quote(source_path)} {passing}")
+        await asyncio.to_thread(Path(target_path).write_bytes, await self._take(passing))
+
+    async def _take(self, passing: str) -> bytes:
+        try:
+            return await self._there().files.read(passing)
+        finally:
+            await self._check(f"rm -f {passing}")
+
+    async def upload_dir(self, source_dir: Union[Path, str], target_dir: str) -> None:
+        """Copies what is in a folder of this machine, with modes and links."""
+        archive = _passing_name()
+        packed = await asyncio.to_thread(pack_dir_to_bytes, source_dir, compress=True)
+        await self._there().files.write(archive, packed.getvalue())
+        await self._check(f"{remote_unpack_command(archive, target_dir)}; s=$?; rm -f {archive}; exit $s")
+
+    async def download_dir(self, source_dir: str, target_dir: Union[Path, str]) -> None:
+        """Copies what is in a folder of the sandbox, with modes and links; what would leave the folder is left out."""
+        archive = _passing_name()
+        await self._check(remote_pack_command(source_dir, archive))
+        await asyncio.to_thread(extract_dir_from_bytes, await self._take(archive), target_dir)
