@@ -23,6 +23,9 @@ class PythonClients(Clients):
     def test_a_program_for_sandboxes_runs(self):
         self.assertEqual(self.check([self.python, str(Path(__file__).parent / "python_program.py")]), "done\n")
 
+    def test_a_program_that_builds_templates_runs(self):
+        self.assertEqual(self.check([self.python, str(Path(__file__).parent / "template_program.py")]), "done\n")
+
     def test_a_program_for_the_code_interpreter_runs(self):
         self.assertEqual(self.check([self.python, str(Path(__file__).parent / "code_interpreter_program.py")]), "done\n")
 

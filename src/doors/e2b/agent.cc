@@ -47,12 +47,12 @@ CallResult<Actor> actor_named(std::string_view name) {
   return CallError{"unauthenticated", fmt::format("there is no user '{}'", name)};
 }
 
-CallResult<Actor> actor_of(const http::Request& request) {
+CallResult<Actor> actor_of(const http::Request& request, std::string_view otherwise) {
   static constexpr std::string_view scheme = "Basic ";
   std::string_view field = request.field("Authorization");
   if (field.size() < scheme.size() || field.size() > authorization_max_bytes ||
       !http::same_text(field.substr(0, scheme.size()), scheme))
-    return actor_named({});
+    return actor_named(otherwise);
   const auto text = from_base64(field.substr(scheme.size()));
   if (!text) return CallError{"unauthenticated", "Authorization must be Basic, with base64"};
   return actor_named(std::string_view(*text).substr(0, text->find(':')));
@@ -107,7 +107,7 @@ void Agent::handle(const BoxPtr& box, session::Session::Use use, http::Request r
     return exchange->send(rest_error(404, "there is nothing at this address"));
   if (request.method != "POST")
     return exchange->send(rest_error(405, "this address does not take that method"));
-  auto actor = actor_of(request);
+  auto actor = actor_of(request, box->start.user);
   if (const auto* error = std::get_if<CallError>(&actor)) return refuse(request, *exchange, *error);
   const std::string_view type = request.field("Content-Type");
   if (!is_stream(request) && !type.starts_with("application/json")) {

@@ -23,9 +23,9 @@ struct Actor {
   std::string home;
 };
 
-// From `Authorization: Basic`, or a name; the user where there is neither. unauthenticated for an
-// unknown one.
-CallResult<Actor> actor_of(const http::Request& request);
+// From `Authorization: Basic`, or a name; `otherwise`, or the user, where there is neither.
+// unauthenticated for an unknown one.
+CallResult<Actor> actor_of(const http::Request& request, std::string_view otherwise = {});
 CallResult<Actor> actor_named(std::string_view name);
 
 // An absolute path: "~" and relative ones are below the actor's home.

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "doors/e2b/box_start.h"
 #include "doors/e2b/code_interpreter.h"
 #include "doors/e2b/processes.h"
 #include "doors/e2b/watches.h"
@@ -23,6 +24,9 @@ using Seconds = std::chrono::seconds;
 // What the client wants of a sandbox.
 struct BoxWish {
   std::string template_id;
+  std::string alias;        // its name; empty: the id is one
+  std::string snapshot_id;  // what it is a copy of; empty: what the template says
+  bool is_build = false;    // of a template: nobody is told of it
   Seconds timeout{300};
   std::map<std::string, std::string> metadata;
   std::map<std::string, std::string> environment;
@@ -60,6 +64,7 @@ struct Box {
   const BoxWish wish;
   const BoxLimits limits;
   std::string alias;        // of its template; empty: none
+  BoxStart start;           // set before anybody else knows of it
   std::string agent_token;  // empty: none is asked for
   std::string traffic_token;
   std::shared_ptr<session::Session> session;  // set before anybody else knows of it

@@ -8,6 +8,7 @@
 
 #include "base/host_error.h"
 #include "base/random.h"
+#include "doors/e2b/box_tools.h"
 
 namespace cloche::e2b {
 namespace {
@@ -16,23 +17,6 @@ constexpr std::size_t id_letters = 20;
 constexpr std::size_t token_bytes = 32;
 constexpr std::size_t snapshots_max = 100;  // of an owner
 constexpr std::array<std::string_view, 2> templates{"base", "code-interpreter-v1"};
-
-// Who asks is the user already, and files of the system are root's to change: there is nothing that
-// it could do more.
-constexpr std::string_view sudo_script = R"(#!/bin/bash
-# sudo [OPTION...] [NAME=VALUE...] COMMAND: runs it as who asks.
-while [ $# -gt 0 ]; do
-  case $1 in
-    --) shift; break ;;
-    -[ughpCUDRT]) shift 2 ;;
-    -*) shift ;;
-    *=*) export "$1"; shift ;;
-    *) break ;;
-  esac
-done
-[ $# -gt 0 ] || exec "${SHELL:-/bin/bash}"
-exec "$@"
-)";
 
 std::string_view without_tag(std::string_view id) { return id.substr(0, id.find(':')); }
 
@@ -70,8 +54,10 @@ std::shared_ptr<Sandbox> Boxes::base() {
   options.home = "/home/user";
   options.timeout = std::chrono::milliseconds(0);
   std::shared_ptr<Sandbox> made = engine_.create(options);
-  if (!made->files(Account::root).write("/usr/local/bin/sudo", sudo_script, 0755))
-    throw HostError("cannot set up the sandboxes of E2B's door");
+  for (const auto& [path, script] : box_tools()) {
+    if (!made->files(Account::root).write(std::string(path), script, 0755))
+      throw HostError("cannot set up the sandboxes of E2B's door");
+  }
   base_ = std::move(made);
   return base_;
 }
@@ -93,10 +79,13 @@ std::string Boxes::template_name(const std::string& owner, const std::string& id
 
 std::variant<BoxPtr, Denial> Boxes::create(const std::string& owner, BoxWish wish) {
   std::shared_ptr<Sandbox> from;
+  BoxStart start;
   {
     const std::lock_guard lock(mutex_);
-    if (const Snapshot* snapshot = find_snapshot(owner, wish.template_id)) {
+    const std::string& copied = wish.snapshot_id.empty() ? wish.template_id : wish.snapshot_id;
+    if (const Snapshot* snapshot = find_snapshot(owner, copied)) {
       from = snapshot->sandbox;
+      start = snapshot->start;
       for (const auto& [name, value] : snapshot->environment)
         wish.environment.try_emplace(name, value);
     }
@@ -106,16 +95,26 @@ std::variant<BoxPtr, Denial> Boxes::create(const std::string& owner, BoxWish wis
   } catch (const std::exception& error) {
     return Denial{500, error.what()};
   }
-  return make(owner, std::move(wish), *from);
+  auto made = make(owner, std::move(wish), *from, start);
+  const auto* box = std::get_if<BoxPtr>(&made);
+  if (!box || (*box)->wish.is_build) return made;
+  const auto use = session::Session::use((*box)->session);
+  const auto fault = use ? begin_service(*use, start) : std::nullopt;
+  if (!fault) return made;
+  close((*box)->id, owner);
+  return Denial{500, *fault};
 }
 
-std::variant<BoxPtr, Denial> Boxes::make(const std::string& owner, BoxWish wish, Sandbox& from) {
+std::variant<BoxPtr, Denial> Boxes::make(const std::string& owner, BoxWish wish, Sandbox& from,
+                                         const BoxStart& start) {
   const std::string id = random_id();
   auto box = std::make_shared<Box>(
       std::move(wish), id, owner,
       BoxLimits{options_.cpus, options_.memory_limit_bytes, options_.file_limit_bytes}, workers_,
       timers_, process_count_);
-  box->alias = without_tag(box->wish.template_id);
+  box->alias =
+      box->wish.alias.empty() ? std::string(without_tag(box->wish.template_id)) : box->wish.alias;
+  box->start = start;
   if (box->wish.is_secure) {
     box->agent_token = random_hex(token_bytes);
     box->traffic_token = random_hex(token_bytes);
@@ -178,7 +177,7 @@ std::vector<std::variant<BoxPtr, Denial>> Boxes::fork(const BoxPtr& box, std::si
     BoxWish wish = box->wish;
     wish.timeout = timeout;
     wish.allow = use->network_rules();
-    made.push_back(make(box->owner, std::move(wish), *use));
+    made.push_back(make(box->owner, std::move(wish), *use, box->start));
   }
   return made;
 }
@@ -206,7 +205,8 @@ std::vector<BoxPtr> Boxes::all() const {
 
 std::vector<BoxPtr> Boxes::list(const std::string& owner) const {
   std::vector<BoxPtr> found = all();
-  std::erase_if(found, [&](const BoxPtr& box) { return box->owner != owner; });
+  std::erase_if(found,
+                [&](const BoxPtr& box) { return box->owner != owner || box->wish.is_build; });
   std::ranges::sort(found, {}, [](const BoxPtr& box) { return box->session->facts().sequence; });
   return found;
 }
@@ -251,15 +251,37 @@ std::variant<Snapshot, Denial> Boxes::snapshot(const BoxPtr& box, const std::str
                     .names = {},
                     .box_id = box->id,
                     .sandbox = use->fork(),
-                    .environment = box->wish.environment};
+                    .environment = box->wish.environment,
+                    .start = box->start};
+  return keep(std::move(snapshot), name);
+}
+
+std::variant<Snapshot, Denial> Boxes::take_template(const BoxPtr& box, const BoxStart& start) {
+  const auto use = session::Session::use(box->session);
+  if (!use) return Denial{409, "the sandbox is not running"};
+  // What a build may reach its sandboxes may not.
+  std::shared_ptr<Sandbox> sandbox = use->fork();
+  sandbox->set_network_rules(options_.network.allow);
+  return keep({.id = random_id(),
+               .owner = box->owner,
+               .names = {},
+               .box_id = box->id,
+               .sandbox = std::move(sandbox),
+               .environment = {},
+               .start = start,
+               .is_template = true},
+              {});
+}
+
+std::variant<Snapshot, Denial> Boxes::keep(Snapshot snapshot, const std::string& name) {
   if (!name.empty()) snapshot.names.push_back(name);
   const std::lock_guard lock(mutex_);
-  const auto own = std::ranges::count(snapshots_, box->owner, &Snapshot::owner);
+  const auto own = std::ranges::count(snapshots_, snapshot.owner, &Snapshot::owner);
   if (static_cast<std::size_t>(own) >= snapshots_max)
     return Denial{429, fmt::format("there are {} snapshots, which is the limit: delete one", own)};
   // The name is that of the latest.
   for (Snapshot& other : snapshots_) {
-    if (other.owner == box->owner) std::erase(other.names, name);
+    if (other.owner == snapshot.owner) std::erase(other.names, name);
   }
   snapshot.sequence = ++last_snapshot_;
   snapshots_.push_back(snapshot);
@@ -270,7 +292,7 @@ std::vector<Snapshot> Boxes::snapshots(const std::string& owner) const {
   std::vector<Snapshot> own;
   const std::lock_guard lock(mutex_);
   for (auto each = snapshots_.rbegin(); each != snapshots_.rend(); ++each) {
-    if (each->owner == owner) own.push_back(*each);
+    if (each->owner == owner && !each->is_template) own.push_back(*each);
   }
   return own;
 }

@@ -32,6 +32,8 @@ struct Snapshot {
   std::uint64_t sequence = 0;
   std::shared_ptr<Sandbox> sandbox;
   std::map<std::string, std::string> environment;
+  BoxStart start;
+  bool is_template = false;  // it is no snapshot for who lists them
 };
 
 // Why something was not done: a status of HTTP and a sentence.
@@ -45,6 +47,9 @@ class Boxes {
   // All of them outlive it.
   Boxes(Engine& engine, session::SessionManager& sessions, session::WorkerPool& workers,
         SandboxOptions options);
+
+  // What they all have.
+  const SandboxOptions& options() const noexcept { return options_; }
 
   // Whether there is such a template, for that owner: its name without a tag; empty: there is none.
   std::string template_name(const std::string& owner, const std::string& id) const;
@@ -70,6 +75,8 @@ class Boxes {
   void set_timeout(const BoxPtr& box, Seconds timeout, Change change);
 
   std::variant<Snapshot, Denial> snapshot(const BoxPtr& box, const std::string& name);
+  // The same of a sandbox in which a template was built.
+  std::variant<Snapshot, Denial> take_template(const BoxPtr& box, const BoxStart& start);
   std::vector<Snapshot> snapshots(const std::string& owner) const;  // the newest first
   bool remove_snapshot(const std::string& owner, const std::string& id);
 
@@ -85,7 +92,9 @@ class Boxes {
 
  private:
   std::shared_ptr<Sandbox> base();
-  std::variant<BoxPtr, Denial> make(const std::string& owner, BoxWish wish, Sandbox& from);
+  std::variant<BoxPtr, Denial> make(const std::string& owner, BoxWish wish, Sandbox& from,
+                                    const BoxStart& start);
+  std::variant<Snapshot, Denial> keep(Snapshot snapshot, const std::string& name);
   const Snapshot* find_snapshot(const std::string& owner, const std::string& id) const;
 
   Engine& engine_;

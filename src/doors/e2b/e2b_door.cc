@@ -41,7 +41,11 @@ bool is_token(std::string_view given, const std::string& token) {
 }  // namespace
 
 E2bDoor::E2bDoor(Parts parts, DoorOptions options)
-    : parts_(parts), options_(std::move(options)), agent_(parts.workers) {}
+    : parts_(parts),
+      options_(std::move(options)),
+      agent_(parts.workers),
+      templates_(parts.boxes, parts.workers, options_.build_network),
+      template_routes_(templates_) {}
 
 bool E2bDoor::is_mine(const http::Request& head) {
   return target_of(head).kind != Target::Kind::none;
@@ -66,6 +70,13 @@ http::Admission E2bDoor::admit(const http::Request& head) {
   Target target = target_of(head);
   if (target.kind == Target::Kind::broken)
     return {0, rest_error(400, "E2b-Sandbox-Id and E2b-Sandbox-Port belong together")};
+  if (TemplateRoutes::is_upload(head)) {
+    std::optional<std::string> owner = template_routes_.owner_of_upload(head);
+    if (!owner)
+      return {0, rest_error(403, "the ticket of this address is over, or is not its own")};
+    return {.body_limit_bytes = templates_.files().limits().archive_bytes,
+            .owner = *std::move(owner)};
+  }
   if (target.kind == Target::Kind::rest) {
     std::optional<std::string> owner = owner_of(head);
     if (!owner) return {0, rest_error(401, "a known key is required: X-API-KEY")};
@@ -92,7 +103,9 @@ void E2bDoor::answer(const ExchangePtr& exchange, std::function<http::Response()
 void E2bDoor::handle(http::Request request, ExchangePtr exchange) {
   const Target target = target_of(request);
   if (target.kind != Target::Kind::rest) return handle_port(target, std::move(request), exchange);
-  const std::optional<std::string> owner = owner_of(request);
+  const std::optional<std::string> owner = TemplateRoutes::is_upload(request)
+                                               ? template_routes_.owner_of_upload(request)
+                                               : owner_of(request);
   if (!owner) return exchange->send(rest_error(401, "a known key is required: X-API-KEY"));
   answer(exchange,
          [this, owner = *owner, request = std::move(request)] { return rest(owner, request); });

@@ -15,6 +15,7 @@
 #include "doors/e2b/boxes.h"
 #include "doors/e2b/request_memory.h"
 #include "doors/e2b/target.h"
+#include "doors/e2b/template_routes.h"
 #include "doors/http/server.h"
 #include "doors/http/token_store.h"
 #include "session/worker_pool.h"
@@ -22,7 +23,8 @@
 namespace cloche::e2b {
 
 struct DoorOptions {
-  std::string domain;  // told to clients; empty: none
+  std::string domain;                      // told to clients; empty: none
+  std::vector<std::string> build_network;  // rules of what builds of templates may reach
   enum class Secrecy : std::uint8_t { as_asked, always } secrecy = Secrecy::as_asked;
 };
 
@@ -40,6 +42,8 @@ class E2bDoor {
   // it comes from this machine: by a token, or an id that cannot be guessed.
   static bool is_mine(const http::Request& head);
   static bool is_of_sandbox(const http::Request& head);
+  // Whether its body is bytes, of no type that says so.
+  static bool is_upload(const http::Request& head) { return TemplateRoutes::is_upload(head); }
 
   // A request without a good key or token is refused here, so that nobody sends a body for nothing.
   http::Admission admit(const http::Request& head);
@@ -76,6 +80,8 @@ class E2bDoor {
   Parts parts_;
   const DoorOptions options_;
   Agent agent_;
+  Templates templates_;
+  TemplateRoutes template_routes_;
   RequestMemory requests_;
 };
 

@@ -32,7 +32,8 @@ bool is_variable(const std::string& name, const std::string& value) {
          name.find('\0') == std::string::npos && value.find('\0') == std::string::npos;
 }
 
-CallResult<StartWish> read_start(const Json& message, const Actor& actor, Sandbox& sandbox) {
+CallResult<StartWish> read_start(const Json& message, const Call& call) {
+  const Actor& actor = call.actor;
   const Json* process = member(message, "process");
   if (!process || !process->is_object())
     return CallError{"invalid_argument", "process is required"};
@@ -60,9 +61,10 @@ CallResult<StartWish> read_start(const Json& message, const Actor& actor, Sandbo
       run.environment[name] = value.get<std::string>();
     }
   }
-  CLOCHE_CALL(const std::string directory, text_at(*process, "cwd"));
+  CLOCHE_CALL(std::string directory, text_at(*process, "cwd"));
+  if (directory.empty()) directory = call.box->start.workdir;
   CLOCHE_CALL(run.cwd, path_of(actor, directory));
-  const Result<FileInfo> there = sandbox.files(actor.account).stat(run.cwd);
+  const Result<FileInfo> there = call.use->files(actor.account).stat(run.cwd);
   if (!there || there->kind != FileKind::directory) {
     return CallError{
         "invalid_argument",
@@ -80,7 +82,7 @@ CallResult<StartWish> read_start(const Json& message, const Actor& actor, Sandbo
 
 CallResult<bool> start(Call& call) {
   CLOCHE_CALL(const Json message, only_message(call.request));
-  CLOCHE_CALL(StartWish wish, read_start(message, call.actor, *call.use));
+  CLOCHE_CALL(StartWish wish, read_start(message, call));
   if (const auto limit = time_limit_of(call.request)) wish.run.command.timeout = limit;
   CLOCHE_CALL(const auto process,
               call.box->processes->start(std::move(call.use), std::move(wish), *call.exchange,

@@ -50,17 +50,19 @@ http::Response E2bDoor::rest(const std::string& owner, const http::Request& requ
   const bool is_get = request.method == "GET";
   const bool is_post = request.method == "POST";
   if (path == "/snapshots") return is_get ? list_snapshots(owner, request) : not_allowed();
-  if (const auto id = below(path, "/templates"); id && !id->empty()) {
-    if (request.method != "DELETE") return rest_error(501, "templates cannot be built here");
-    return parts_.boxes.remove_snapshot(owner, http::percent_decode(*id))
-               ? no_content()
-               : rest_error(404, "there is no such template");
+  if (TemplateRoutes::is_mine(path)) {
+    const auto id = below(path, "/templates");
+    const bool is_one = id && !id->empty() && id->find('/') == id->npos && *id != "tags";
+    if (is_one && request.method == "DELETE" &&
+        parts_.boxes.remove_snapshot(owner, http::percent_decode(*id)))
+      return no_content();
+    return template_routes_.answer(owner, request);
   }
   auto rest = below(path, "/v2/sandboxes");
   const bool is_new = rest.has_value();
   if (!rest) rest = below(path, "/sandboxes");
   if (!rest) rest = below(path, "/v3/sandboxes");
-  if (!rest) return rest_error(501, "this server has no templates to build, volumes or secrets");
+  if (!rest) return rest_error(501, "this server has no volumes or secrets");
   if (rest->empty()) {
     if (is_post) return create(owner, request, is_new ? timeout_now : timeout_before);
     if (is_get) return list(owner, request);
@@ -98,10 +100,14 @@ http::Response E2bDoor::create(const std::string& owner, const http::Request& re
   auto& wish = std::get<BoxWish>(read);
   if (!wish.is_secure && options_.secrecy == DoorOptions::Secrecy::always)
     return rest_error(400, "this server makes no sandboxes with secure: false");
-  if (parts_.boxes.template_name(owner, wish.template_id).empty()) {
+  if (auto built = templates_.resolve(owner, wish.template_id)) {
+    wish.template_id = std::move(built->id);
+    wish.alias = std::move(built->name);
+    wish.snapshot_id = std::move(built->snapshot_id);
+  } else if (parts_.boxes.template_name(owner, wish.template_id).empty()) {
     return rest_error(404,
-                      fmt::format("there is no template '{}': say base, code-interpreter-v1 or "
-                                  "the id of a snapshot",
+                      fmt::format("there is no template '{}': say base, code-interpreter-v1, the "
+                                  "name of one that was built or the id of a snapshot",
                                   wish.template_id));
   }
   const auto make = [&]() -> http::Response {
@@ -135,7 +141,9 @@ http::Response E2bDoor::list(const std::string& owner, const http::Request& requ
     if (query.after != 0 &&
         (query.ascending ? facts.sequence <= query.after : facts.sequence >= query.after))
       continue;
-    if (!query.template_id.empty() && query.template_id != box->wish.template_id) continue;
+    if (!query.template_id.empty() && query.template_id != box->wish.template_id &&
+        query.template_id != box->alias)
+      continue;
     if (query.started_after_ms &&
         std::chrono::duration_cast<std::chrono::milliseconds>(facts.created.time_since_epoch())
                 .count() <= *query.started_after_ms)

@@ -15,7 +15,6 @@ namespace {
 constexpr std::int64_t timeout_max_s = 86'400;
 constexpr std::size_t entries_max = 256;  // of metadata, of envVars, of rules
 constexpr std::size_t texts_max_bytes = 64 << 10;
-constexpr std::string_view agent_version = "0.6.13";
 constexpr std::uint64_t mib = 1 << 20;
 
 const Json* member_of(const Json& body, const char* name) {
@@ -93,6 +92,8 @@ http::Response rest_error(int status, std::string_view message) {
   }
   return response;
 }
+
+std::string_view agent_version() { return "0.6.13"; }
 
 http::Response no_content() { return {204, {}, {}}; }
 
@@ -273,7 +274,7 @@ OrderedJson listed_json(const Box& box) {
   json["memoryMB"] = box.limits.memory_bytes / mib;
   json["diskSizeMB"] = box.limits.file_bytes / mib;
   json["state"] = box.session->status() == session::Status::paused ? "paused" : "running";
-  json["envdVersion"] = agent_version;
+  json["envdVersion"] = agent_version();
   json["metadata"] = box.wish.metadata;
   return json;
 }

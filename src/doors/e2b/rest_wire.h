@@ -54,6 +54,9 @@ Checked<ListQuery> read_list_query(std::string_view query);
 // 2026-01-02T03:04:05.678Z
 std::string utc_time(session::WallTime time);
 
+// Of the agent that clients believe to talk to; they know by it what it can do.
+std::string_view agent_version();
+
 OrderedJson listed_json(const Box& box);
 OrderedJson metrics_json(Box& box);
 

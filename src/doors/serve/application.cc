@@ -185,7 +185,9 @@ http::Admission Application::admit_e2b(const http::Request& head) {
   }
   // Who says the id of a sandbox could not have guessed it.
   if (!e2b::E2bDoor::is_of_sandbox(head) && parts_.tokens.empty()) {
-    if (const auto fault = parts_.guard.fault(head, http::OriginGuard::Body::json))
+    const auto body = e2b::E2bDoor::is_upload(head) ? http::OriginGuard::Body::bytes
+                                                    : http::OriginGuard::Body::json;
+    if (const auto fault = parts_.guard.fault(head, body))
       return {0, e2b::E2bDoor::reject(fault->status, fault->sentence)};
   }
   return parts_.e2b.admit(head);

@@ -64,6 +64,7 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
                             folder N of --state-dir
   --domain NAME             by which programs for E2B reach the ports of sandboxes, each as PORT-ID.NAME: told to them
   --e2b-secure-only         refuses to make sandboxes for E2B's clients that ask for no tokens (secure: false)
+  --e2b-build-net RULE      what builds of templates may reach, besides what all sandboxes may; may be repeated (none)
   --peers PEERS             the other cells: HOST:PORT,..., or dns:NAME:PORT for all addresses of a name, or file:FILE with a
                             HOST:PORT a line. Then any of them answers for all; they speak HTTP without TLS
   --peer-token-file FILE    a secret in a line that they know each other by
@@ -342,6 +343,8 @@ Options parse(const std::vector<std::string>& words, Api api) {
            throw request_error(name + " wants a name such as box.example; not '" + value + "'");
          options.e2b.domain = value;
        }},
+      {"--e2b-build-net",
+       [&](const auto&, const auto& value) { options.e2b.build_network.push_back(value); }},
       {"--ssh-host-key", [&](const auto&, const auto& value) { options.ssh_host_key = value; }},
       {"--ssh-password", [&](const auto&, const auto& value) { options.ssh_password = value; }},
       {"--log-format",

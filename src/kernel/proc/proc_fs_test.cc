@@ -112,9 +112,9 @@ TEST(proc_fs, shows_the_sandbox_and_nothing_of_the_host) {
               guest.content("/proc/sys/kernel/random/boot_id"));
     const std::string cpuinfo = guest.content("/proc/cpuinfo");
     EXPECT_EQ(cpuinfo.find("processor"), cpuinfo.rfind("processor"));
-    for (const char* name :
-         {"uptime", "loadavg", "stat", "version", "filesystems", "cmdline", "swaps", "devices",
-          "sys/kernel/pid_max", "sys/vm/overcommit_memory", "net/dev"}) {
+    for (const char* name : {"uptime", "loadavg", "stat", "version", "filesystems", "cmdline",
+                             "swaps", "devices", "sys/kernel/pid_max", "sys/vm/overcommit_memory",
+                             "net/dev", "net/tcp", "net/tcp6", "net/udp", "net/udp6"}) {
       const std::string text = guest.content(std::string("/proc/") + name);
       EXPECT_FALSE(text.empty() || text.starts_with("errno")) << name << ": " << text;
     }

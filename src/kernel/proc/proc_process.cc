@@ -193,13 +193,6 @@ std::string process_mountinfo(const Process& process) {
   return text;
 }
 
-std::string process_net_dev(const Process&) {
-  return "Inter-|   Receive                                                |  Transmit\n"
-         " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs "
-         "drop fifo colls "
-         "carrier compressed\n";
-}
-
 ProcessSummary process_summary(const Process& process) {
   return {state_of(process).letter, memory_of(process), cpu_of(process)};
 }

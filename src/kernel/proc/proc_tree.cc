@@ -94,6 +94,10 @@ constexpr auto process_table = std::to_array<ProcessEntry>({
     {"status", root, regular, 0444, process_status},
     {"wchan", root, regular, 0444, process_zero},
     {"dev", process_net, regular, 0444, process_net_dev},
+    {"tcp", process_net, regular, 0444, process_net_tcp},
+    {"tcp6", process_net, regular, 0444, process_net_tcp6},
+    {"udp", process_net, regular, 0444, process_net_udp},
+    {"udp6", process_net, regular, 0444, process_net_udp6},
 });
 
 static_assert(process_table[process_fd].name == "fd" &&

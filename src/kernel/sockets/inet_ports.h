@@ -28,6 +28,12 @@ class InetPorts {
   enum class Wanted { listening, any };
   Socket* find(const IpAddress& ip, std::uint16_t port, Wanted wanted) const;
 
+  // All that have one, by port.
+  template <typename Visit>  // void(Socket&)
+  void for_each(Visit visit) const {
+    for (const auto& [port, claim] : claims_) visit(*claim.socket);
+  }
+
  private:
   struct Claim {
     IpAddress ip;

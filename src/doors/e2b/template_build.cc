@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doors/e2b/template_build.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/random.h"
+
+namespace cloche::e2b {
+namespace {
+
+using Kind = TemplateStep::Kind;
+
+constexpr std::chrono::minutes build_time{60};
+constexpr std::size_t entries_max = 5000;
+constexpr std::size_t entry_max_bytes = 4096;
+constexpr std::size_t page_entries = 100;
+constexpr std::size_t said_max_bytes = 2000;
+
+// Puts what an archive has of a source ($2) at its target ($3), for an owner ($4), with a mode ($5)
+// or as it is. A folder's content goes into the target, as with a Dockerfile.
+constexpr std::string_view copy_script = R"sh(
+set -e
+unpacked=$(mktemp -d)
+trap 'rm -rf "$unpacked" "$1"' EXIT
+tar -xf "$1" -C "$unpacked"
+chown -hR "$4:$4" "$unpacked"
+[ -z "$5" ] || chmod -R "$5" "$unpacked"
+source=${2%/}
+if [ -e "$unpacked/$source" ] || [ -L "$unpacked/$source" ]; then
+  found=("$unpacked/$source")
+else
+  mapfile -t found < <(compgen -G "$unpacked/$source")
+fi
+[ ${#found[@]} -gt 0 ] || { echo "the archive has no $2" >&2; exit 1; }
+for each in "${found[@]}"; do
+  if [ -d "$each" ] && [ ! -L "$each" ]; then
+    mkdir -p "$3"
+    cp -a "$each/." "$3/"
+  elif [ -d "$3" ] || [ ${#found[@]} -gt 1 ] || [ "$3" != "${3%/}" ]; then
+    mkdir -p "$3"
+    cp -a "$each" "$3/"
+  else
+    mkdir -p "$(dirname "$3")"
+    cp -a "$each" "$3"
+  fi
+done
+)sh";
+
+Account account_of(std::string_view user) { return user == "root" ? Account::root : Account::user; }
+
+std::string path_from(const std::string& workdir, const std::string& path) {
+  return path.starts_with('/') ? path : workdir + "/" + path;
+}
+
+// Lines of what a command prints, for the log.
+class LineCutter {
+ public:
+  explicit LineCutter(std::function<void(std::string)> take) : take_(std::move(take)) {}
+  void add(std::string_view data) {
+    while (!data.empty()) {
+      const std::size_t end = data.find('\n');
+      line_ += data.substr(0, std::min(end, entry_max_bytes));
+      line_.resize(std::min(line_.size(), entry_max_bytes));
+      if (end == data.npos) return;
+      data.remove_prefix(end + 1);
+      finish();
+    }
+  }
+  void finish() {
+    if (!line_.empty()) take_(std::exchange(line_, {}));
+  }
+
+ private:
+  std::function<void(std::string)> take_;
+  std::string line_;
+};
+
+std::string step_label(const TemplateStep& step) {
+  static constexpr std::string_view names[] = {"RUN", "COPY", "ENV", "WORKDIR", "USER"};
+  std::string label(names[static_cast<std::size_t>(step.kind)]);
+  const std::size_t shown = step.kind == Kind::copy ? 2 : step.arguments.size();
+  for (std::size_t i = 0; i < shown; ++i) label += " " + step.arguments[i];
+  return label;
+}
+
+}  // namespace
+
+void TemplateBuild::cancel(Boxes& boxes) {
+  std::string id;
+  {
+    const std::lock_guard lock(mutex_);
+    id = box_id_;
+  }
+  if (!id.empty()) boxes.close(id, owner_);
+}
+
+TemplateBuild::Status TemplateBuild::status() const {
+  const std::lock_guard lock(mutex_);
+  return status_;
+}
+
+TemplateBuild::Report TemplateBuild::report(std::size_t offset) const {
+  const std::lock_guard lock(mutex_);
+  Report report{status_, {}, failure_, failed_step_};
+  for (std::size_t i = offset; i < entries_.size() && report.entries.size() < page_entries; ++i)
+    report.entries.push_back(entries_[i]);
+  return report;
+}
+
+bool TemplateBuild::begin() {
+  const std::lock_guard lock(mutex_);
+  if (status_ != Status::waiting) return false;
+  status_ = Status::building;
+  return true;
+}
+
+void TemplateBuild::finish() {
+  log("info", "Build finished", "finalize");
+  const std::lock_guard lock(mutex_);
+  status_ = Status::ready;
+}
+
+void TemplateBuild::fail(std::string sentence, std::string step) {
+  log("error", sentence, step);
+  const std::lock_guard lock(mutex_);
+  failure_ = std::move(sentence);
+  failed_step_ = std::move(step);
+  status_ = Status::error;
+}
+
+void TemplateBuild::log(std::string_view level, std::string message, const std::string& step) {
+  message.resize(std::min(message.size(), entry_max_bytes));
+  const std::lock_guard lock(mutex_);
+  if (entries_.size() > entries_max) return;
+  if (entries_.size() == entries_max) message = "more is not kept";
+  entries_.push_back({std::chrono::system_clock::now(), level, std::move(message), step});
+}
+
+std::optional<Snapshot> TemplateBuild::run(Boxes& boxes, TemplateFiles& files,
+                                           const TemplatePlan& plan, BoxWish from) {
+  if (!plan.from_image.empty())
+    log("info",
+        fmt::format("FROM {}: every image begins with Cloche's own system", plan.from_image),
+        "base");
+  from.timeout = build_time;
+  from.is_build = true;
+  auto made = boxes.create(owner_, std::move(from));
+  if (const auto* denial = std::get_if<Denial>(&made)) {
+    fail(denial->sentence, "base");
+    return std::nullopt;
+  }
+  const BoxPtr box = std::get<BoxPtr>(made);
+  {
+    const std::lock_guard lock(mutex_);
+    box_id_ = box->id;
+  }
+  std::optional<Snapshot> snapshot;
+  std::string number = "base";
+  try {
+    const auto use = session::Session::use(box->session);
+    Place place{box->start.user, box->start.workdir};
+    std::optional<Failure> failure;
+    for (std::size_t i = 0; use && !failure && i < plan.steps.size(); ++i) {
+      number = std::to_string(i + 1);
+      log("info", fmt::format("[{}/{}] {}", number, plan.steps.size(), step_label(plan.steps[i])),
+          number);
+      failure = do_step(*use, files, plan.steps[i], place, number);
+    }
+    if (!use) failure = Failure{"the time for a build is over, or the server is about to end"};
+    if (!failure) {
+      number = "finalize";
+      const BoxStart start{place.user, place.workdir, plan.start_command, plan.ready_command};
+      if (auto fault = begin_service(*use, start)) failure = Failure{*std::move(fault)};
+      if (!failure) {
+        auto taken = boxes.take_template(box, start);
+        if (const auto* denial = std::get_if<Denial>(&taken)) {
+          failure = Failure{denial->sentence};
+        } else {
+          snapshot = std::get<Snapshot>(std::move(taken));
+        }
+      }
+    }
+    if (failure) fail(std::move(failure->sentence), number);
+  } catch (const std::exception& error) {
+    fail(error.what(), number);
+  }
+  boxes.close(box->id, owner_);
+  return snapshot;
+}
+
+std::optional<TemplateBuild::Failure> TemplateBuild::do_step(Sandbox& sandbox, TemplateFiles& files,
+                                                             const TemplateStep& step, Place& place,
+                                                             const std::string& number) {
+  const std::vector<std::string>& words = step.arguments;
+  switch (step.kind) {
+    case Kind::run: {
+      const std::string& user = words.size() > 1 && !words[1].empty() ? words[1] : place.user;
+      RunOptions run;
+      run.argv = {"/bin/bash", "-l", "-c", words[0]};
+      run.account = account_of(user);
+      run.cwd = place.folder();
+      return command(sandbox, run, number);
+    }
+    case Kind::copy: return copy(sandbox, files, step, place, number);
+    case Kind::set_variables:
+      for (std::size_t i = 0; i + 1 < words.size(); i += 2)
+        sandbox.set_environment(words[i], words[i + 1]);
+      return std::nullopt;
+    case Kind::set_workdir: {
+      place.workdir = path_from(place.folder(), words[0]);
+      RunOptions run;
+      // Who works there owns it, as with this wire's other servers; one that was there is as it was.
+      run.script = R"([ -d "$1" ] || { mkdir -p -- "$1" && chown "$2:$2" -- "$1"; })";
+      run.arguments = {"workdir", place.workdir, place.user};
+      run.account = Account::root;
+      return command(sandbox, run, number);
+    }
+    case Kind::set_user: place.user = words[0]; return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<TemplateBuild::Failure> TemplateBuild::command(Sandbox& sandbox,
+                                                             const RunOptions& run,
+                                                             const std::string& number) {
+  std::string last;
+  LineCutter lines([&](std::string line) {
+    last = line;
+    log("info", std::move(line), number);
+  });
+  RunOptions told = run;
+  told.output = [&](Stream, std::string_view data) { lines.add(data); };
+  told.timeout = build_time;
+  const RunResult result = sandbox.run(told);
+  lines.finish();
+  if (result.status == RunStatus::exited && result.exit_code == 0) return std::nullopt;
+  last.resize(std::min(last.size(), said_max_bytes));
+  return Failure{fmt::format("the command ended with {}{}{}", result.exit_code,
+                             last.empty() && result.reason.empty() ? "" : ": ",
+                             last.empty() ? result.reason : last)};
+}
+
+std::optional<TemplateBuild::Failure> TemplateBuild::copy(Sandbox& sandbox, TemplateFiles& files,
+                                                          const TemplateStep& step,
+                                                          const Place& place,
+                                                          const std::string& number) {
+  const TemplateFiles::Archive archive = files.find(owner_, step.files_hash);
+  if (!archive) return Failure{"the files of this step were not sent, or have been forgotten"};
+  const std::string passing = "/tmp/." + random_hex(16);
+  const Result<void> written = sandbox.files(Account::root).write(passing, *archive, 0600);
+  if (!written)
+    return Failure{fmt::format("the files cannot be put into the sandbox: {}",
+                               errno_info(written.error()).message)};
+  const auto word = [&](std::size_t i) {
+    return i < step.arguments.size() ? step.arguments[i] : std::string();
+  };
+  const std::string owner = word(2).substr(0, word(2).find(':'));
+  RunOptions run;
+  run.argv = {
+      "/bin/bash", "-c",    std::string(copy_script),           "copy",
+      passing,     word(0), path_from(place.folder(), word(1)), owner.empty() ? place.user : owner,
+      word(3)};
+  run.account = Account::root;
+  return command(sandbox, run, number);
+}
+
+}  // namespace cloche::e2b

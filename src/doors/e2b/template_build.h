@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// TemplateBuild: one build of a template: the steps of its plan are done in a sandbox, whose
+// snapshot is the template. What it says on its way is kept for who asks. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doors/e2b/boxes.h"
+#include "doors/e2b/template_files.h"
+#include "doors/e2b/template_plan.h"
+
+namespace cloche::e2b {
+
+class TemplateBuild {
+ public:
+  enum class Status : std::uint8_t { waiting, building, ready, error };
+  struct LogEntry {
+    session::WallTime when;
+    std::string_view level;  // info or error
+    std::string message;
+    std::string step;  // its number, or: base, finalize
+  };
+  struct Report {
+    Status status = Status::waiting;
+    std::vector<LogEntry> entries;
+    std::string failure;  // of `error`: a sentence
+    std::string step;     // the one that failed
+  };
+
+  TemplateBuild(std::string id, std::string owner) : id_(std::move(id)), owner_(std::move(owner)) {}
+
+  const std::string& id() const noexcept { return id_; }
+  Status status() const;
+  // Entries from that one on, a hundred at most.
+  Report report(std::size_t offset) const;
+
+  // False where it was begun before.
+  bool begin();
+  // Does the plan in a sandbox like `from` (Boxes::create), which may reach what `network` allows;
+  // nothing where that failed. Waits.
+  std::optional<Snapshot> run(Boxes& boxes, TemplateFiles& files, const TemplatePlan& plan,
+                              BoxWish from);
+  // Without a sandbox: it cannot be built.
+  void fail(std::string sentence, std::string step);
+  // Ends the sandbox in which it is done, where it is: it fails.
+  void cancel(Boxes& boxes);
+  // What it made can be used from now on.
+  void finish();
+
+ private:
+  struct Place {
+    std::string user = "user";
+    std::string workdir;  // empty: nothing was said
+    std::string folder() const { return workdir.empty() ? "/home/user" : workdir; }
+  };
+  struct Failure {
+    std::string sentence;
+  };
+  void log(std::string_view level, std::string message, const std::string& step);
+  std::optional<Failure> do_step(Sandbox& sandbox, TemplateFiles& files, const TemplateStep& step,
+                                 Place& place, const std::string& number);
+  std::optional<Failure> command(Sandbox& sandbox, const RunOptions& run,
+                                 const std::string& number);
+  std::optional<Failure> copy(Sandbox& sandbox, TemplateFiles& files, const TemplateStep& step,
+                              const Place& place, const std::string& number);
+
+  const std::string id_;
+  const std::string owner_;
+  mutable std::mutex mutex_;
+  Status status_ = Status::waiting;
+  std::vector<LogEntry> entries_;
+  std::string failure_;
+  std::string failed_step_;
+  std::string box_id_;  // while it is done
+};
+
+}  // namespace cloche::e2b

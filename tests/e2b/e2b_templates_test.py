@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Templates of E2B's wire, asked by hand: what clients do not show, and what no client should do."""
+import hashlib
+import io
+import json
+import sys
+import tarfile
+import time
+import unittest
+import urllib.parse
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "http"))
+from server import PATIENCE_S, Server  # noqa: E402
+
+KEY, OTHER_KEY = "key-of-one", "key-of-another"
+HASH = hashlib.sha256(b"files").hexdigest()
+
+
+def archive(**files) -> bytes:
+    to = io.BytesIO()
+    with tarfile.open(fileobj=to, mode="w:gz") as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return to.getvalue()
+
+
+class Templates(unittest.TestCase):
+    def setUp(self):
+        self.server = Server("serve", "--token", KEY, "--token", OTHER_KEY)
+        self.addCleanup(self.server.stop)
+
+    def ask(self, method, path, body=None, key=KEY):
+        status, _, content = self.server.ask(method, path, body, headers={"X-API-KEY": key} if key else {})
+        return status, json.loads(content) if content else None
+
+    def request(self, name="mine", key=KEY, **more):
+        status, made = self.ask("POST", "/v3/templates", {"name": name, **more}, key)
+        self.assertEqual(status, 202, made)
+        return made["templateID"], made["buildID"]
+
+    def begin(self, template, build, *steps, key=KEY, **more):
+        return self.ask("POST", f"/v2/templates/{template}/builds/{build}",
+                        {"fromImage": "debian", "steps": list(steps), **more}, key)
+
+    def wait(self, template, build):
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            status, report = self.ask("GET", f"/templates/{template}/builds/{build}/status")
+            self.assertEqual(status, 200, report)
+            if report["status"] in ("ready", "error"):
+                return report
+            time.sleep(0.02)
+        self.fail("the build has no end")
+
+    def build(self, name, *steps, **more):
+        template, build = self.request(name)
+        self.assertEqual(self.begin(template, build, *steps, **more)[0], 202)
+        return template, self.wait(template, build)
+
+    def send(self, template, content, hash=HASH):
+        status, found = self.ask("GET", f"/templates/{template}/files/{hash}")
+        self.assertEqual(status, 201, found)
+        return self.server.ask("PUT", urllib.parse.urlsplit(found["url"]).path + "?" +
+                               urllib.parse.urlsplit(found["url"]).query, content)[0]
+
+    def test_a_key_is_wanted_and_templates_are_their_owners(self):
+        template, build = self.request()
+        for method, path in [("GET", "/templates"), ("GET", f"/templates/{template}"),
+                             ("POST", "/v3/templates"), ("GET", f"/templates/{template}/files/{HASH}")]:
+            self.assertEqual(self.ask(method, path, {} if method == "POST" else None, key=None)[0], 401, path)
+        for method, path in [("GET", f"/templates/{template}"), ("DELETE", f"/templates/{template}"),
+                             ("GET", f"/templates/{template}/builds/{build}/status"),
+                             ("GET", f"/templates/{template}/files/{HASH}"), ("GET", "/templates/aliases/mine"),
+                             ("GET", "/templates/mine/tags")]:
+            self.assertEqual(self.ask(method, path, key=OTHER_KEY)[0], 404, path)
+        self.assertEqual(self.begin(template, build, key=OTHER_KEY)[0], 404)
+        self.assertEqual(self.begin(template, build)[0], 202)
+        self.assertEqual(self.wait(template, build)["status"], "ready")
+        self.assertEqual(self.ask("POST", "/sandboxes", {"templateID": "mine"}, OTHER_KEY)[0], 404)
+        self.assertEqual(self.ask("POST", "/sandboxes", {"templateID": "mine"})[0], 201)
+        self.assertEqual([each["templateID"] for each in self.ask("GET", "/templates")[1]], [template])
+        self.assertEqual(self.ask("GET", "/templates", key=OTHER_KEY)[1], [])
+        self.request("mine", OTHER_KEY)  # the name is free for somebody else
+
+    def test_files_are_sent_with_a_ticket_of_their_own(self):
+        template, _ = self.request()
+        _, found = self.ask("GET", f"/templates/{template}/files/{HASH}")
+        self.assertFalse(found["present"])
+        path = urllib.parse.urlsplit(found["url"]).path
+        query = urllib.parse.urlsplit(found["url"]).query
+        other = hashlib.sha256(b"others").hexdigest()
+        for target in [path, path + "?ticket=", path + "?ticket=" + "0" * 64, path.replace(HASH, other) + "?" + query]:
+            self.assertEqual(self.server.ask("PUT", target, b"x")[0], 403, target)
+        self.assertEqual(self.server.ask("PUT", f"{path}?{query}", archive(a=b"b"))[0], 200)
+        self.assertTrue(self.ask("GET", f"/templates/{template}/files/{HASH}")[1]["present"])
+        self.assertEqual(self.server.ask("PUT", f"{path}?{query}", bytes((64 << 20) + 1))[0], 413)
+        for hash in ("0" * 63, "X" * 64, "..%2f..%2fetc"):
+            self.assertEqual(self.ask("GET", f"/templates/{template}/files/{hash}")[0], 400, hash)
+
+    def test_what_copies_say_when_they_cannot(self):
+        copy = {"type": "COPY", "args": ["a", "/opt/a"], "filesHash": HASH}
+        template, report = self.build("none", copy)
+        self.assertEqual((report["status"], report["reason"]["step"]), ("error", "1"))
+        self.assertIn("not sent", report["reason"]["message"])
+        self.assertEqual(self.send(template, b"this is no archive"), 200)
+        self.assertEqual(self.build("none", copy)[1]["status"], "error")
+        self.assertEqual(self.send(template, archive(b=b"text")), 200)
+        self.assertIn("no a", self.build("none", copy)[1]["reason"]["message"])
+        self.assertEqual(self.send(template, archive(**{"a": b"text", "../../outside": b"x"})), 200)
+        self.build("none", copy)  # whatever tar makes of that, it is inside
+
+    def test_a_build_is_begun_once_and_the_latest_counts(self):
+        first, old = self.request()
+        second, new = self.request()
+        self.assertEqual(first, second)
+        self.assertEqual(self.begin(first, old)[0], 404)
+        self.assertEqual(self.begin(first, new, {"type": "RUN", "args": ["sleep 100"]})[0], 202)
+        self.assertEqual(self.begin(first, new)[0], 409)
+        self.assertEqual(self.ask("POST", "/v3/templates", {"name": "mine"})[0], 409)
+        self.assertEqual(self.ask("GET", "/v2/sandboxes")[1], [])  # where it is built is nobody's to see
+        self.assertEqual(self.ask("DELETE", "/templates/mine")[0], 204)
+        self.assertEqual(self.ask("GET", f"/templates/{first}/builds/{new}/status")[0], 404)
+
+    def test_names_and_numbers_are_checked(self):
+        for wish in ({}, {"name": ""}, {"name": 7}, {"name": "a b"}, {"name": "x" * 200}, {"name": "a", "tags": "t"},
+                     {"name": "a", "tags": [7]}, {"name": "a", "tags": ["a b"]}, {"name": "a:"}):
+            self.assertEqual(self.ask("POST", "/v3/templates", wish)[0], 400, wish)
+        template, build = self.request()
+        self.assertEqual(self.ask("GET", f"/templates/{template}/builds/{build}/status?logsOffset=x")[0], 400)
+        self.assertEqual(self.ask("GET", f"/templates/{template}/builds/{build}/status?logsOffset=999999")[0], 200)
+        self.assertEqual(self.begin(template, build, {"type": "RUN"})[0], 400)
+        self.assertEqual(self.ask("POST", "/templates/tags", {"target": "mine", "tags": []})[0], 400)
+        self.assertEqual(self.ask("POST", "/templates/tags", {"target": "mine", "tags": ["t"]})[0], 404)
+        self.assertEqual(self.ask("PATCH", f"/templates/{template}", {})[0], 404)
+
+    def test_there_are_only_so_many(self):
+        for number in range(50):
+            self.request(f"mine-{number}")
+        self.assertEqual(self.ask("POST", "/v3/templates", {"name": "one-more"})[0], 429)
+        self.assertEqual(self.ask("DELETE", "/templates/mine-7")[0], 204)
+        self.request("one-more")
+
+    def test_what_a_build_prints_is_told_page_by_page(self):
+        template, build = self.request()
+        self.begin(template, build, {"type": "RUN", "args": ["seq 250; printf '%9000d\\n' 7; echo end"]})
+        self.assertEqual(self.wait(template, build)["status"], "ready")
+        said, page = [], None
+        while page is None or page:
+            page = self.ask("GET", f"/templates/{template}/builds/{build}/status?logsOffset={len(said)}")[1]["logEntries"]
+            self.assertLessEqual(len(page), 100)
+            said += [entry["message"] for entry in page]
+        self.assertIn("250", said)
+        self.assertIn("end", said)
+        self.assertLessEqual(max(map(len, said)), 4096)
+
+
+if __name__ == "__main__":
+    unittest.main()
