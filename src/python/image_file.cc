@@ -63,10 +63,7 @@ Result<void> copy_range(HostFiles& files, int from, std::uint64_t from_at, int t
     const std::size_t most = std::min<std::uint64_t>(buffer.size(), bytes);
     CLOCHE_ASSIGN(const std::size_t count,
                   files.read_at(from, from_at, std::span(buffer).first(most)));
-    if (count == 0) {
-      errno = EIO;  // the file has been cut
-      return Errno::io;
-    }
+    if (count == 0) return Errno::io;  // the file has been cut
     if (lseek(to, static_cast<off_t>(to_at), SEEK_SET) < 0) return errno_from_host(errno);
     CLOCHE_TRY(files.write_all(to, std::span(buffer).first(count)));
     from_at += count;
@@ -238,13 +235,13 @@ std::shared_ptr<const wasm::MemoryImage> load_image_file(
   // The copy is what is checked: nobody else changes that.
   bool is_whole = true;
   try {
-    wasm::save_trusted(copy, module.info().digest, header.content_bytes, [&](int to) {
-      // Where it fails the host's errno stays, which is told.
-      if (!copy_content(host_files(), fd.get(), header_bytes, to, 0, header.content_bytes))
-        return false;
-      is_whole = hash_of(to, 0, header.content_bytes) == header.content_hash;
-      return is_whole;
-    });
+    wasm::save_trusted(
+        copy, module.info().digest, header.content_bytes,
+        [&](HostFiles& files, int to) -> Result<void> {
+          CLOCHE_TRY(copy_content(files, fd.get(), header_bytes, to, 0, header.content_bytes));
+          is_whole = hash_of(to, 0, header.content_bytes) == header.content_hash;
+          return is_whole ? Result<void>() : Errno::io;
+        });
   } catch (const HostError&) {
     if (!is_whole) throw damaged(file, "its checksum is wrong");
     throw;

@@ -144,7 +144,8 @@ void remember_program(const std::filesystem::path& folder, const FileIdentity& f
   if (now.tv_sec * 1'000'000'000 + now.tv_nsec - file.changed_ns < grain_ns) return;
   KnownRecord record{key_of(file), program, {}};
   record.check = check_of(record);
-  replace_file(known_path(folder, record.key), std::as_bytes(std::span(&record, 1)));
+  // What is not remembered is read again.
+  (void)replace_file(known_path(folder, record.key), std::as_bytes(std::span(&record, 1)));
 }
 
 }  // namespace cloche::wasm

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "base/host_error.h"
-#include "base/write_fully.h"
+#include "base/host_files.h"
 #include "wasm/image_memory.h"
 #include "wasm/memory_image.h"
 #include "wasm/trusted_file.h"
@@ -40,14 +40,17 @@ struct Header {
 };
 static_assert(sizeof(Header) <= header_bytes);
 
-bool write_image(int fd, const Header& header, const std::byte* base,
-                 const std::vector<PageRun>& runs) {
-  if (!write_fully(fd, std::as_bytes(std::span(&header, 1)))) return false;
+Result<void> write_image(HostFiles& files, int fd, const Header& header, const std::byte* base,
+                         const std::vector<PageRun>& runs) {
+  CLOCHE_TRY(files.write_all(fd, std::as_bytes(std::span(&header, 1))));
   for (const PageRun& run : runs) {
-    if (lseek(fd, static_cast<off_t>(header_bytes + run.start), SEEK_SET) < 0) return false;
-    if (!write_fully(fd, std::span(base + run.start, run.length))) return false;
+    if (lseek(fd, static_cast<off_t>(header_bytes + run.start), SEEK_SET) < 0)
+      return errno_from_host(errno);
+    CLOCHE_TRY(files.write_all(fd, std::span(base + run.start, run.length)));
   }
-  return ftruncate(fd, static_cast<off_t>(header_bytes + header.data_bytes)) == 0;
+  if (ftruncate(fd, static_cast<off_t>(header_bytes + header.data_bytes)) != 0)
+    return errno_from_host(errno);
+  return {};
 }
 
 }  // namespace
@@ -74,8 +77,9 @@ void MemoryImage::save(const std::filesystem::path& path) const {
     header.data_bytes =
         (runs.back().end() + wasm_page_bytes - 1) / wasm_page_bytes * wasm_page_bytes;
   }
-  save_trusted(path, module_digest_, memory_bytes_,
-               [&](int fd) { return write_image(fd, header, base, runs); });
+  save_trusted(path, module_digest_, memory_bytes_, [&](HostFiles& files, int fd) {
+    return write_image(files, fd, header, base, runs);
+  });
 }
 
 Result<std::shared_ptr<const MemoryImage>> MemoryImage::load(const std::filesystem::path& path,

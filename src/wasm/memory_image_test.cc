@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wasm/memory_image.h"
-#include "base/write_fully.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -403,8 +402,9 @@ TEST_F(ImageFileTest, AHeaderThatLiesIsRefused) {
   const auto rewritten = [&](std::size_t at, std::uint64_t value) {
     std::string bytes = good;
     std::memcpy(bytes.data() + at, &value, sizeof(value));
-    save_trusted(path, module->module().info().digest, 0,
-                 [&](int fd) { return write_fully(fd, std::as_bytes(std::span(bytes))); });
+    save_trusted(path, module->module().info().digest, 0, [&](HostFiles& files, int fd) {
+      return files.write_all(fd, std::as_bytes(std::span(bytes)));
+    });
     return load();
   };
   EXPECT_TRUE(rewritten(40, 16 * wasm_page));

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -55,12 +54,13 @@ class MappedFile {
 };
 
 // All of one file to where the other one is.
-bool copy_file(int from, int to) {
-  off_t at = 0;
-  for (;;) {
-    const ssize_t done = sendfile(to, from, &at, std::size_t{1} << 30);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return done == 0;
+Result<void> copy_file(HostFiles& files, int from, int to) {
+  std::vector<std::byte> piece(std::size_t{1} << 20);
+  for (std::uint64_t at = 0;;) {
+    CLOCHE_ASSIGN(const std::size_t count, files.read_at(from, at, piece));
+    if (count == 0) return {};
+    CLOCHE_TRY(files.write_all(to, std::span(piece).first(count)));
+    at += count;
   }
 }
 
@@ -328,9 +328,17 @@ void ModuleStore::copy_code(const std::filesystem::path& program, const Digest& 
   }
   std::filesystem::path part = target;
   part += ".part";
-  const UniqueFd to(open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!to || !copy_file(code.get(), to.get()) || rename(part.c_str(), target.c_str()) != 0)
-    throw HostError::from_errno("cannot write to " + target.string(), errno);
+  const Result<void> done = [&]() -> Result<void> {
+    HostFiles& files = host_files();
+    CLOCHE_ASSIGN(const UniqueFd to, files.open(part.string(), O_WRONLY | O_CREAT | O_TRUNC, 0644));
+    CLOCHE_TRY(copy_file(files, code.get(), to.get()));
+    return files.rename(part.string(), target.string());
+  }();
+  if (!done) {
+    throw HostError(
+        fmt::format("cannot write to {}: {}", target.string(), errno_info(done.error()).message),
+        done.error());
+  }
 }
 
 // The code file of the program, in memory.
@@ -360,7 +368,7 @@ bool ModuleStore::keep(const Request& request, const UniqueFd& code) {
   const auto path = code_path(request);
   try {
     save_trusted(path, request.digest, request.wasm_bytes,
-                 [&](int fd) { return copy_file(code.get(), fd); });
+                 [&](HostFiles& files, int fd) { return copy_file(files, code.get(), fd); });
   } catch (const HostError&) {
     return false;
   }

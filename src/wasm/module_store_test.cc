@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "base/host_error.h"
-#include "base/write_fully.h"
 #include "wasm/cache_folder.h"
 #include "wasm/trusted_file.h"
 #include "wasm/wat_testing.h"
@@ -175,8 +174,8 @@ TEST_F(ModuleStoreTest, CodeThatTheEngineRefusesIsRebuilt) {
   const auto bytes = from_wat(program);
   const auto digest = load_anew(program).value()->info().digest;
   std::filesystem::remove(code);
-  save_trusted(code, digest, bytes.size(), [](int fd) {
-    return write_fully(fd, std::as_bytes(std::span("\177ELF and then nothing of use")));
+  save_trusted(code, digest, bytes.size(), [](HostFiles& files, int fd) {
+    return files.write_all(fd, std::as_bytes(std::span("\177ELF and then nothing of use")));
   });
   compiled = 0;
   EXPECT_TRUE(works(load_anew(program)));

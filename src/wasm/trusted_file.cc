@@ -14,7 +14,6 @@
 
 #include "base/check.h"
 #include "base/host_error.h"
-#include "base/write_fully.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -54,9 +53,9 @@ static_assert(std::has_unique_object_representations_v<Record>);
 
 std::filesystem::path record_path(std::filesystem::path path) { return path += ".record"; }
 
-std::filesystem::path temporary_path(std::filesystem::path path) {
+std::string temporary_path(const std::filesystem::path& path) {
   static std::atomic<unsigned> counter = 0;
-  return path += fmt::format(".{}.{}.new", getpid(), counter++);
+  return fmt::format("{}.{}.{}.new", path.string(), getpid(), counter++);
 }
 
 std::optional<std::uint64_t> content_hash(int fd, std::uint64_t size) noexcept {
@@ -78,8 +77,14 @@ std::optional<Record> read_record(const std::filesystem::path& path) {
   return record;
 }
 
-bool write_record(const std::filesystem::path& path, const Record& record) noexcept {
-  return replace_file(record_path(path), std::as_bytes(std::span(&record, 1)));
+Result<void> write_record(const std::filesystem::path& path, const Record& record,
+                          HostFiles& files) {
+  return replace_file(record_path(path), std::as_bytes(std::span(&record, 1)), files);
+}
+
+Result<void> look_at(int fd, struct stat& status) {
+  if (fstat(fd, &status) != 0) return errno_from_host(errno);
+  return {};
 }
 
 }  // namespace
@@ -103,48 +108,54 @@ std::optional<TrustedFile> open_trusted(const std::filesystem::path& path, const
     if (record->size != identity.size) return std::nullopt;
     if (content_hash(fd.get(), identity.size) != record->content_hash) return std::nullopt;
     record->set(identity);
-    write_record(path, *record);  // without it the next process reads the content once more
+    // Without it the next process reads the content once more.
+    (void)write_record(path, *record, host_files());
   }
   return TrustedFile{std::move(fd), identity.size, record->note};
 }
 
 void save_trusted(const std::filesystem::path& path, const FileTag& tag, std::uint64_t note,
-                  const std::function<bool(int fd)>& write) {
-  const auto temporary = temporary_path(path);
-  UniqueFd fd(open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) throw HostError::from_errno("cannot create " + temporary.string(), errno);
-  const auto fail = [&](const char* step) {
-    const int reason = errno;
-    unlink(temporary.c_str());
-    throw HostError::from_errno(fmt::format("cannot {} {}", step, path.string()), reason);
+                  const ContentWriter& write, HostFiles& files) {
+  const std::string temporary = temporary_path(path);
+  const auto must = [&](const char* step, const Result<void>& done) {
+    if (done) return;
+    (void)files.unlink(temporary);
+    throw HostError(
+        fmt::format("cannot {} {}: {}", step, path.string(), errno_info(done.error()).message),
+        done.error());
   };
+  const auto opened = files.open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  if (!opened) must("create", opened.error());
+  const int fd = opened->get();
+  must("write", write(files, fd));
   struct stat status;
-  if (!write(fd.get())) fail("write");
-  if (fstat(fd.get(), &status) != 0) fail("stat");
-  const auto hash = content_hash(fd.get(), static_cast<std::uint64_t>(status.st_size));
-  if (!hash) fail("read back");
+  must("stat", look_at(fd, status));
+  const auto hash = content_hash(fd, static_cast<std::uint64_t>(status.st_size));
+  if (!hash) must("read back", errno_from_host(errno));
   // An old record would be of the old content.
-  unlink(record_path(path).c_str());
-  if (rename(temporary.c_str(), path.c_str()) != 0) fail("rename");
+  if (const Result<void> gone = files.unlink(record_path(path));
+      !gone && gone.error() != Errno::noent)
+    must("replace the record of", gone);
+  must("rename", files.rename(temporary, path));
   // The rename was the last change of the inode; the identity holds from here on.
-  if (fstat(fd.get(), &status) != 0) fail("stat");
+  must("stat", look_at(fd, status));
   Record record;
   record.tag = tag;
   record.note = note;
   record.content_hash = *hash;
   record.set(FileIdentity(status));
-  if (!write_record(path, record)) fail("write the record of");
+  must("write the record of", write_record(path, record, files));
 }
 
-bool replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes) noexcept {
-  const auto temporary = temporary_path(path);
-  UniqueFd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) return false;
-  if (write_fully(fd.get(), bytes) && rename(temporary.c_str(), path.c_str()) == 0) return true;
-  const int reason = errno;
-  unlink(temporary.c_str());
-  errno = reason;
-  return false;
+Result<void> replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
+                          HostFiles& files) {
+  const std::string temporary = temporary_path(path);
+  CLOCHE_ASSIGN(const UniqueFd fd,
+                files.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  Result<void> done = files.write_all(fd.get(), bytes);
+  if (done) done = files.rename(temporary, path);
+  if (!done) (void)files.unlink(temporary);
+  return done;
 }
 
 std::optional<std::string> read_small_file(const std::filesystem::path& path, std::size_t limit) {

@@ -24,6 +24,8 @@
 #include <span>
 #include <string>
 
+#include "base/host_files.h"
+#include "base/result.h"
 #include "base/unique_fd.h"
 
 namespace cloche::wasm {
@@ -48,13 +50,16 @@ struct TrustedFile {
 // nullopt: there is no such file, or it is not whole, or its tag is another one.
 std::optional<TrustedFile> open_trusted(const std::filesystem::path& path, const FileTag& tag);
 
-// Writes the file, content by `write` (which gets a descriptor at offset 0 and answers false with
-// errno set when it fails). Throws HostError.
-void save_trusted(const std::filesystem::path& path, const FileTag& tag, std::uint64_t note,
-                  const std::function<bool(int fd)>& write);
+// Writes the content, by `files`, to a descriptor at offset 0.
+using ContentWriter = std::function<Result<void>(HostFiles& files, int fd)>;
 
-// A small file in one piece, by rename; false with errno set.
-bool replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes) noexcept;
+// Writes the file and its record. Throws HostError; then FILE is as it was, or not there.
+void save_trusted(const std::filesystem::path& path, const FileTag& tag, std::uint64_t note,
+                  const ContentWriter& write, HostFiles& files = host_files());
+
+// A small file in one piece, by rename.
+Result<void> replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
+                          HostFiles& files = host_files());
 
 // All bytes of a file that has at most `limit`; nullopt when it cannot be read or is longer.
 std::optional<std::string> read_small_file(const std::filesystem::path& path, std::size_t limit);
