@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "doors/http/field_words.h"
+
 namespace cloche::e2b {
 namespace {
 
@@ -30,19 +32,6 @@ bool is_left_out(std::string_view name) {
                              [&](std::string_view each) { return http::same_text(each, name); });
 }
 
-// Whether a field that is a list has that word.
-bool has_word(std::string_view list, std::string_view word) {
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    std::string_view each = list.substr(0, comma);
-    list.remove_prefix(std::min(comma + 1, list.size()));
-    while (each.starts_with(' ') || each.starts_with('\t')) each.remove_prefix(1);
-    while (each.ends_with(' ') || each.ends_with('\t')) each.remove_suffix(1);
-    if (http::same_text(each, word)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::optional<ServerRequest> request_for_server(const http::Request& request) {
@@ -50,11 +39,10 @@ std::optional<ServerRequest> request_for_server(const http::Request& request) {
   ServerRequest made;
   made.asks_for_web_socket = request.method == "GET" && request.body.empty() &&
                              http::same_text(request.field("Upgrade"), "websocket") &&
-                             has_word(request.field("Connection"), "upgrade");
-  const std::string_view named = request.field("Connection");
+                             http::has_word(request.fields, "Connection", "upgrade");
   made.text = fmt::format("{} {} HTTP/1.1\r\n", request.method, request.target);
   for (const auto& [name, value] : request.fields) {
-    if (!is_left_out(name) && !has_word(named, name))
+    if (!is_left_out(name) && !http::has_word(request.fields, "Connection", name))
       made.text += fmt::format("{}: {}\r\n", name, value);
   }
   const bool has_body = !request.body.empty() || !request.field("Content-Length").empty() ||

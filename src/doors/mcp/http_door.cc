@@ -8,6 +8,7 @@
 #include "base/base64.h"
 #include "base/random.h"
 #include "base/utf8.h"
+#include "doors/http/field_words.h"
 
 namespace cloche::mcp {
 namespace {
@@ -28,18 +29,12 @@ http::Response wrong_method(std::string_view allowed) {
 }
 
 bool accepts(const http::Request& request, std::string_view type) {
-  for (const auto& [name, value] : request.fields) {
-    if (!http::same_text(name, "Accept")) continue;
-    for (std::string_view rest = value; !rest.empty();) {
-      std::string_view item = rest.substr(0, rest.find(','));
-      rest.remove_prefix(std::min(item.size() + 1, rest.size()));
-      item = item.substr(0, item.find(';'));
-      while (item.starts_with(' ')) item.remove_prefix(1);
-      while (item.ends_with(' ')) item.remove_suffix(1);
-      if (http::same_text(item, type)) return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(http::field_words(request.fields, "Accept"),
+                             [type](std::string_view item) {
+                               item = item.substr(0, item.find(';'));
+                               while (item.ends_with(' ')) item.remove_suffix(1);
+                               return http::same_text(item, type);
+                             });
 }
 
 bool is_json(std::string_view content_type) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "doors/http/field_words.h"
 #include "doors/remote/client.h"
 
 namespace cloche::remote {
@@ -11,25 +12,6 @@ namespace {
 
 constexpr std::string_view token_protocol = "cloche.token.";
 constexpr std::chrono::seconds sweep_interval{30};
-
-// Calls `take` for each word of a comma-separated field, in all fields of that name, until it says
-// true.
-template <typename Take>
-bool any_word(const http::Request& head, std::string_view name, Take take) {
-  for (const auto& [field, value] : head.fields) {
-    if (!http::same_text(field, name)) continue;
-    std::string_view rest = value;
-    while (!rest.empty()) {
-      const std::size_t comma = std::min(rest.find(','), rest.size());
-      std::string_view word = rest.substr(0, comma);
-      rest.remove_prefix(std::min(comma + 1, rest.size()));
-      while (word.starts_with(' ') || word.starts_with('\t')) word.remove_prefix(1);
-      while (word.ends_with(' ') || word.ends_with('\t')) word.remove_suffix(1);
-      if (take(word)) return true;
-    }
-  }
-  return false;
-}
 
 // base64url, with or without its padding.
 std::optional<std::string> from_base64_url(std::string_view text) {
@@ -53,29 +35,23 @@ RemoteDoor::RemoteDoor(Parts parts, Doorkeepers doorkeepers)
 RemoteDoor::~RemoteDoor() { ticker_.remove(sweeping_); }
 
 RemoteDoor::Verdict RemoteDoor::judge(const http::Request& head) const {
-  const auto is = [](std::string_view wanted) {
-    return [wanted](std::string_view word) { return http::same_text(word, wanted); };
-  };
   if (const auto fault = doorkeepers_.guard.page_fault(head))
     return {fault->status, fault->sentence};
-  if (head.method != "GET" || !any_word(head, "Upgrade", is("websocket")) ||
-      !any_word(head, "Connection", is("upgrade")))
+  if (head.method != "GET" || !http::has_word(head.fields, "Upgrade", "websocket") ||
+      !http::has_word(head.fields, "Connection", "upgrade"))
     return {426, "this address is a WebSocket: ask for one"};
   if (head.field("Sec-WebSocket-Version") != "13")
     return {426, "this server speaks version 13 of the WebSocket protocol"};
-  if (!any_word(head, "Sec-WebSocket-Protocol", is(protocol)))
+  if (!http::has_word(head.fields, "Sec-WebSocket-Protocol", protocol))
     return {400, "offer the subprotocol cloche.rpc.v1"};
   if (doorkeepers_.tokens.empty()) return {};
   std::optional<std::string> owner =
       doorkeepers_.tokens.owner_of_header(head.field("Authorization"));
   if (!owner) owner = doorkeepers_.logins.owner_of(head);
-  if (!owner) {
-    (void)any_word(head, "Sec-WebSocket-Protocol", [&](std::string_view word) {
-      if (!word.starts_with(token_protocol)) return false;
-      const auto token = from_base64_url(word.substr(token_protocol.size()));
-      if (token) owner = doorkeepers_.tokens.owner_of(*token);
-      return owner.has_value();
-    });
+  for (const std::string_view word : http::field_words(head.fields, "Sec-WebSocket-Protocol")) {
+    if (owner || !word.starts_with(token_protocol)) continue;
+    const auto token = from_base64_url(word.substr(token_protocol.size()));
+    if (token) owner = doorkeepers_.tokens.owner_of(*token);
   }
   if (!owner) {
     return {401,
