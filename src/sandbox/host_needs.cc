@@ -47,6 +47,7 @@ void add_needs(JailRules& rules, const SandboxOptions& options) {
   }
   if (!options.image.empty() && options.engine == EngineKind::wasm)
     rules.readable.emplace_back(options.image);
+  if (!options.program_folder.empty()) rules.readable.push_back(options.program_folder);
 }
 
 }  // namespace cloche::sandbox

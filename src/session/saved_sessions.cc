@@ -56,13 +56,27 @@ void SessionManager::find_saved() {
   }
 }
 
+// What the operator has allowed since then, and no more, is what it has now.
+SandboxOptions SessionManager::options_of_saved(const Facts& facts) const {
+  if (facts.wish.empty()) return options_.sandbox;
+  const auto wish = read_json<Json>(facts.wish, {});
+  try {
+    if (const Json* read = std::get_if<Json>(&wish))
+      return options_for(*read, sandbox::Beyond::cut);
+  } catch (const std::exception& problem) {
+    complain(
+        fmt::format("what session {} was to have cannot be read: {}", facts.id, problem.what()));
+  }
+  return options_.sandbox;
+}
+
 std::variant<std::unique_ptr<Sandbox>, Session::LoadProblem> SessionManager::load(
     Session& session) {
   const std::string& id = session.facts().id;
   const auto begin = std::chrono::steady_clock::now();
   auto loaded = [&] {
     const std::lock_guard lock(session.save_mutex_);
-    return saver_->store().load(session.chain_, id, engine_, options_.sandbox);
+    return saver_->store().load(session.chain_, id, engine_, options_of_saved(session.facts()));
   }();
   if (auto* problem = std::get_if<StateStore::Problem>(&loaded)) {
     if (problem->damaged) {

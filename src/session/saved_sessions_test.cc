@@ -205,6 +205,78 @@ TEST_F(SavedSessions, ADamagedOneHarmsNoOther) {
   EXPECT_FALSE(manager->is_unreadable(good));
 }
 
+// What a session is to have, as a door asks for it.
+SessionRequest wish_of(const SessionManager& manager, std::string_view text) {
+  const Json wish = Json::parse(text);
+  return {.owner = "me",
+          .wish = write_json(wish),
+          .sandbox = manager.options_for(wish, sandbox::Beyond::refused)};
+}
+
+ManagerOptions with_grant(std::string_view flag, const std::string& text) {
+  ManagerOptions options;
+  options.grants.push_back(sandbox::grant_of(*sandbox::find_option(flag), flag, text));
+  return options;
+}
+
+TEST_F(SavedSessions, AWishIsKeptWithTheSession) {
+  constexpr const char* wish = R"({"limits":{"processes":100,"cpus":1},"env":{"A":"1"},
+      "network":{"allow":["a.example"],"secrets":{"KEY":{"value":"v","hosts":["a.example"]}}}})";
+  ManagerOptions options = with_grant("processes", "100");
+  options.sandbox.network.allow = {"*.example"};
+  auto manager = start(options);
+  const auto session = std::get<SessionPtr>(manager->create(wish_of(*manager, wish)));
+  const auto forks = std::get<std::vector<SessionPtr>>(manager->fork(session, 1));
+  const std::vector<std::string> ids{session->facts().id, forks[0]->facts().id};
+  const std::string placeholder = *Session::use(session)->environment("KEY");
+  for (const SessionPtr& one : {session, forks[0]}) {
+    put(one, "text");
+    ASSERT_TRUE(manager->save(one));
+  }
+  crash(std::move(manager));
+  manager = start(options);
+  for (const std::string& id : ids) {
+    const Session::Use use = Session::use(manager->find(id, "me"));
+    ASSERT_TRUE(use);
+    EXPECT_EQ(use->options().process_limit, 100U);
+    EXPECT_EQ(use->options().cpus, 1U);
+    EXPECT_EQ(use->network_rules(), std::vector<std::string>{"a.example"});
+    EXPECT_EQ(use->environment("A"), "1");
+    // It stands for the secret in this sandbox, and the old one for nothing.
+    EXPECT_TRUE(use->environment("KEY"));
+    EXPECT_NE(use->environment("KEY"), placeholder);
+    EXPECT_EQ(*use->files().read("f"), "text");
+  }
+}
+
+TEST_F(SavedSessions, WhatIsNotAllowedAnyMoreIsNotThereAfterARestart) {
+  ManagerOptions options = with_grant("processes", "100");
+  options.sandbox.network.allow = {"*.example"};
+  auto manager = start(options);
+  const auto session = std::get<SessionPtr>(manager->create(wish_of(
+      *manager, R"({"limits":{"processes":100,"cpus":1},"network":["a.example","b.example"]})")));
+  const std::string id = session->facts().id;
+  manager = nullptr;
+  ManagerOptions stricter;
+  stricter.sandbox.network.allow = {"b.example"};
+  manager = start(stricter);
+  const Session::Use use = Session::use(manager->find(id, "me"));
+  ASSERT_TRUE(use);
+  EXPECT_EQ(use->options().process_limit, SandboxOptions().process_limit);
+  EXPECT_EQ(use->options().cpus, 1U);
+  EXPECT_EQ(use->network_rules(), std::vector<std::string>{"b.example"});
+  EXPECT_TRUE(troubles_.empty());
+}
+
+TEST_F(SavedSessions, AWishIsNotLongerThanCanBeKept) {
+  const auto manager = start();
+  const Json wish{{"env", {{"A", std::string(1 << 20, 'x')}}}};
+  EXPECT_THROW((void)manager->options_for(wish, sandbox::Beyond::refused), Error);
+  EXPECT_THROW(
+      (void)manager->options_for(Json{{"limits", {{"cpus", 99}}}}, sandbox::Beyond::refused),
+      Error);
+}
+
 TEST_F(SavedSessions, OneThatCannotBeReadNowCanBeReadLater) {
   auto manager = start();
   const std::string id = create(*manager)->facts().id;

@@ -26,6 +26,7 @@ struct Facts {
   std::string ssh_public_key;  // an OpenSSH line, or empty
   std::string parent;          // the session that this is a fork of; empty: none
   std::string door;            // by which it came: "rest", "rpc", ...; empty: not known
+  std::string wish;            // for its sandbox, as JSON (sandbox/options); empty: none
   WallTime created;
   WallTime expires;  // at first (see Session::expires); WallTime::max(): never
   std::uint64_t sequence = 0;

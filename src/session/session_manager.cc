@@ -13,6 +13,7 @@ namespace cloche::session {
 namespace {
 
 constexpr std::size_t due_spare = 1024;
+constexpr std::size_t wish_max_bytes = 1 << 20;  // as JSON
 constexpr std::chrono::seconds memory_interval{1};
 constexpr std::uint64_t trim_step_bytes = 64ULL << 20;
 constexpr std::uint64_t idle_trim_step_bytes = 1ULL << 20;
@@ -129,10 +130,12 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::make(
   try {
     sandbox = make_sandbox ? make_sandbox()
                            : engine_.create(request.sandbox ? *request.sandbox : options_.sandbox);
-  } catch (const std::exception& error) {
+  } catch (const std::exception& problem) {
     const std::lock_guard lock(mutex_);
     give_place_back(request.owner);
-    return Refusal{RefusalReason::failed, error.what()};
+    Refusal refusal{RefusalReason::failed, problem.what()};
+    if (const auto* error = dynamic_cast<const Error*>(&problem)) refusal.error = *error;
+    return refusal;
   }
   Facts facts;
   facts.owner = request.owner;
@@ -140,9 +143,16 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::make(
   facts.image = request.image;
   facts.ssh_public_key = request.ssh_public_key;
   facts.door = request.door;
+  facts.wish = request.wish;
   facts.id = request.id;
   facts.lifetime = request.lifetime;
   return adopt(std::move(facts), request.ttl, {std::move(sandbox), nullptr}, Event::created);
+}
+
+SandboxOptions SessionManager::options_for(const Json& wish, sandbox::Beyond beyond) const {
+  if (!wish.empty() && write_json(wish).size() > wish_max_bytes)
+    throw request_error("what is asked for the sandbox is more than 1 MiB", Errno::toobig);
+  return sandbox::options_within(options_.sandbox, options_.grants, wish, beyond);
 }
 
 // Takes the place that was reserved.

@@ -23,7 +23,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/error.h"
+#include "base/json.h"
 #include "cloche/engine.h"
+#include "sandbox/options/option_bounds.h"
 #include "session/cell_key.h"
 #include "session/event_log.h"
 #include "session/session.h"
@@ -69,6 +72,7 @@ struct ManagerOptions {
   HostFiles* state_files = nullptr;       // how they are written; null: by the host's own calls
   Clock* clock = nullptr;                 // null: the host's
   SandboxOptions sandbox;                 // of every session
+  std::vector<sandbox::Grant> grants;     // what else may be asked for
   // Asked for a session of Lifetime::of_time whose deadline has come: true where that has been seen
   // to, and it lives on. Any thread.
   std::function<bool(const std::shared_ptr<Session>& session)> came_due;
@@ -96,9 +100,11 @@ struct SessionRequest {
   std::string image;
   std::string ssh_public_key;
   std::string door = {};  // by which it is asked for
-  // Instead of the manager's own; nothing of it is kept over a restart but the files.
-  std::optional<SandboxOptions> sandbox = {};
-  std::string id = {};  // empty: a new one
+  // What is asked for beside the manager's own, as JSON: what options_for() was given. It is kept
+  // with the session, over restarts and in forks.
+  std::string wish = {};
+  std::optional<SandboxOptions> sandbox = {};  // what options_for() made of it; absent: no wish
+  std::string id = {};                         // empty: a new one
   Lifetime lifetime = Lifetime::of_use;
   std::size_t sessions_elsewhere = 0;  // that the owner has in other cells
 };
@@ -107,6 +113,7 @@ struct Refusal {
   RefusalReason reason = RefusalReason::failed;
   std::string sentence;  // one
   std::optional<Errno> save_error = {};
+  std::optional<Error> error = {};  // of RefusalReason::failed, where it is known
 };
 
 // How much more a server can take.
@@ -186,7 +193,9 @@ class SessionManager {
   // From now on the session has that long to live; 0: for ever.
   Change extend(const std::shared_ptr<Session>& session, std::chrono::seconds ttl);
 
-  const SandboxOptions& sandbox_options() const noexcept { return options_.sandbox; }
+  // What a session has that is asked for so. Throws as sandbox::options_within does, and an Error
+  // of kind request for a wish that is too long to be kept.
+  SandboxOptions options_for(const Json& wish, sandbox::Beyond beyond) const;
   EventLog& events() noexcept { return events_; }
   // When a session of Lifetime::of_time ends; max: never.
   void set_deadline(const std::shared_ptr<Session>& session, SteadyTime deadline);
@@ -214,6 +223,7 @@ class SessionManager {
   std::shared_ptr<Session> take_out(std::string_view id, const std::string_view* owner);
   std::vector<std::shared_ptr<Session>> take_out_all();
   void add(const std::shared_ptr<Session>& session);
+  SandboxOptions options_of_saved(const Facts& facts) const;
   void log_what_happens_in(Session& session);
   void watch(const std::shared_ptr<Session>& session);
   void find_saved();

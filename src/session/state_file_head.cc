@@ -41,6 +41,7 @@ bool read_facts(const Json& json, StateHead& head) try {
                 .ssh_public_key = json.at("ssh_public_key"),
                 .parent = json.value("parent", ""),
                 .door = json.value("door", ""),
+                .wish = json.value("wish", ""),
                 .created = wall_time(json.at("created_ms")),
                 .expires = json.at("expires_ms").is_null() ? WallTime::max()
                                                            : wall_time(json.at("expires_ms")),
@@ -136,6 +137,7 @@ std::string head_text(const StateHead& head) {
                {"ssh_public_key", facts.ssh_public_key},
                {"parent", facts.parent},
                {"door", facts.door},
+               {"wish", facts.wish},
                {"created_ms", milliseconds(facts.created)},
                {"expires_ms", nullptr},
                {"paused", head.status == Status::paused},

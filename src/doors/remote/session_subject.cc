@@ -8,6 +8,7 @@
 #include "doors/http/date.h"
 #include "doors/remote/methods.h"
 #include "doors/rpc/methods.h"
+#include "sandbox/options/option_json.h"
 
 namespace cloche::remote {
 namespace {
@@ -66,6 +67,7 @@ std::shared_ptr<Session> find_session(const SessionBackend& backend, const std::
 }
 
 RpcError error_of(const session::Refusal& refusal) {
+  if (refusal.error) return rpc::rpc_error(*refusal.error);
   return {rpc::code::sandbox_error, "EAGAIN: " + refusal.sentence};
 }
 
@@ -153,35 +155,6 @@ void SessionBackend::admit_host_path(std::string_view parameter) const {
                              parameter)};
 }
 
-// Not more than the server gives its sessions.
-SandboxOptions SessionBackend::options_of(const rpc::Params& params) const {
-  for (const char* name : {"mounts", "wasmDir", "image"}) {
-    if (params.find(name) != nullptr) admit_host_path(name);
-  }
-  const SandboxOptions& most = parts_.sessions.sandbox_options();
-  SandboxOptions options = most;
-  rpc::take_options(params, options);
-  if (options.engine != most.engine) {
-    throw RpcError{rpc::code::sandbox_error,
-                   "EACCES: this server's sessions have the engine that its operator chose"};
-  }
-  options.file_limit_bytes = std::min(options.file_limit_bytes, most.file_limit_bytes);
-  options.file_limit_inodes = std::min(options.file_limit_inodes, most.file_limit_inodes);
-  options.memory_limit_bytes = std::min(options.memory_limit_bytes, most.memory_limit_bytes);
-  options.cpus = std::min(options.cpus, most.cpus);
-  options.process_limit = std::min(options.process_limit, most.process_limit);
-  options.open_file_limit = std::min(options.open_file_limit, most.open_file_limit);
-  for (const std::string& rule : options.network.allow) {
-    if (std::ranges::find(most.network.allow, rule) == most.network.allow.end()) {
-      throw RpcError{rpc::code::sandbox_error,
-                     fmt::format("EACCES: this server's sessions may not have the network rule "
-                                 "'{}': its operator has to allow it",
-                                 rule.substr(0, 100))};
-    }
-  }
-  return options;
-}
-
 rpc::Backend::Made SessionBackend::create(rpc::Connection&, const rpc::Params& params) {
   if (const auto id = params.optional_word("sessionId")) {
     std::shared_ptr<Session> there = find_session(*this, *id);
@@ -191,13 +164,16 @@ rpc::Backend::Made SessionBackend::create(rpc::Connection&, const rpc::Params& p
   }
   if (const std::string why = parts_.not_ready(); !why.empty())
     throw RpcError{rpc::code::sandbox_error, "EAGAIN: " + why};
-  session::SessionRequest request{.owner = owner_,
-                                  .ttl = ttl_of(params),
-                                  .metadata = metadata_of(params),
-                                  .image = {},
-                                  .ssh_public_key = {},
-                                  .door = "rpc",
-                                  .sandbox = options_of(params)};
+  const Json wish = sandbox::option_members(params.all());
+  session::SessionRequest request{
+      .owner = owner_,
+      .ttl = ttl_of(params),
+      .metadata = metadata_of(params),
+      .image = {},
+      .ssh_public_key = {},
+      .door = "rpc",
+      .wish = wish.empty() ? std::string() : write_json(wish),
+      .sandbox = parts_.sessions.options_for(wish, sandbox::Beyond::amounts_cut)};
   auto made = parts_.sessions.create(request);
   if (const auto* refusal = std::get_if<session::Refusal>(&made)) throw error_of(*refusal);
   auto session = std::get<std::shared_ptr<Session>>(std::move(made));

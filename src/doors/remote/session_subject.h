@@ -64,8 +64,6 @@ class SessionBackend final : public rpc::Backend {
   std::size_t sandbox_limit() const override { return 256; }
 
  private:
-  SandboxOptions options_of(const rpc::Params& params) const;
-
   const Parts& parts_;
   const std::string owner_;
   Client& client_;

@@ -10,7 +10,7 @@
 namespace cloche::rest {
 namespace {
 
-using Json = OrderedJson;  // metadata is told as it came
+using Object = OrderedJson;  // metadata is told as it came
 
 constexpr std::int64_t ttl_min_s = 60;
 constexpr std::int64_t ttl_max_s = 28'800;
@@ -20,11 +20,11 @@ constexpr std::size_t metadata_max_bytes = 64 << 10;
 constexpr std::size_t image_max_bytes = 1024;
 
 // An object, or null where it is none. Of equal names the last counts.
-Json read_object(std::string_view body) {
-  auto read = read_json<Json>(body, {.repeated = RepeatedNames::last_wins});
-  if (std::holds_alternative<JsonProblem>(read) || !std::get<Json>(read).is_object())
+Object read_object(std::string_view body) {
+  auto read = read_json<Object>(body, {.repeated = RepeatedNames::last_wins});
+  if (std::holds_alternative<JsonProblem>(read) || !std::get<Object>(read).is_object())
     return nullptr;
-  return std::get<Json>(std::move(read));
+  return std::get<Object>(std::move(read));
 }
 
 http::Response malformed() {
@@ -36,13 +36,13 @@ http::Response invalid(std::string_view message) {
 }
 
 // A member that is there and not null.
-const Json* member(const Json& object, const char* name) {
+const Object* member(const Object& object, const char* name) {
   const auto it = object.find(name);
   return it == object.end() || it->is_null() ? nullptr : &*it;
 }
 
 // A whole number that fits, or nothing.
-std::optional<std::int64_t> whole(const Json& value) {
+std::optional<std::int64_t> whole(const Object& value) {
   if (value.is_number_unsigned() &&
       value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX))
     return std::nullopt;
@@ -52,8 +52,8 @@ std::optional<std::int64_t> whole(const Json& value) {
 
 bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
-std::optional<http::Response> read_timeout(const Json& body, CommandBody& to) {
-  const Json* timeout = member(body, "timeout");
+std::optional<http::Response> read_timeout(const Object& body, CommandBody& to) {
+  const Object* timeout = member(body, "timeout");
   if (!timeout) return std::nullopt;
   const auto seconds = whole(*timeout);
   if (!seconds || *seconds < 1 || *seconds > timeout_max_s)
@@ -62,8 +62,8 @@ std::optional<http::Response> read_timeout(const Json& body, CommandBody& to) {
   return std::nullopt;
 }
 
-std::optional<http::Response> read_environment(const Json& body, CommandBody& to) {
-  const Json* environment = member(body, "env");
+std::optional<http::Response> read_environment(const Object& body, CommandBody& to) {
+  const Object* environment = member(body, "env");
   if (!environment) return std::nullopt;
   if (!environment->is_object()) return invalid("env must be an object of strings");
   for (const auto& [name, value] : environment->items()) {
@@ -75,8 +75,8 @@ std::optional<http::Response> read_environment(const Json& body, CommandBody& to
   return std::nullopt;
 }
 
-std::optional<http::Response> read_source(const Json& body, const char* name, CommandBody& to) {
-  const Json* source = member(body, name);
+std::optional<http::Response> read_source(const Object& body, const char* name, CommandBody& to) {
+  const Object* source = member(body, name);
   if (!source || !source->is_string())
     return invalid(std::string(name) + " is required, as a string");
   to.source = source->get<std::string>();
@@ -87,31 +87,32 @@ std::optional<http::Response> read_source(const Json& body, const char* name, Co
 
 }  // namespace
 
-Checked<session::SessionRequest> read_create(std::string_view body) {
-  session::SessionRequest request;
+Checked<CreateBody> read_create(std::string_view body) {
+  CreateBody create;
+  session::SessionRequest& request = create.request;
   request.ttl = std::chrono::seconds(ttl_default_s);
-  if (body.find_first_not_of(" \t\r\n") == std::string_view::npos) return request;
-  const Json json = read_object(body);
+  if (body.find_first_not_of(" \t\r\n") == std::string_view::npos) return create;
+  const Object json = read_object(body);
   if (json.is_null()) return malformed();
-  if (const Json* ttl = member(json, "ttl")) {
+  if (const Object* ttl = member(json, "ttl")) {
     const auto seconds = whole(*ttl);
     if (!seconds || *seconds < ttl_min_s || *seconds > ttl_max_s) {
       return error(400, "INVALID_TTL", "ttl must be a whole number of seconds from 60 to 28800");
     }
     request.ttl = std::chrono::seconds(*seconds);
   }
-  if (const Json* image = member(json, "image")) {
+  if (const Object* image = member(json, "image")) {
     if (!image->is_string() || image->get_ref<const std::string&>().size() > image_max_bytes)
       return invalid("image must be a string");
     request.image = image->get<std::string>();
   }
-  if (const Json* metadata = member(json, "metadata")) {
+  if (const Object* metadata = member(json, "metadata")) {
     if (!metadata->is_object()) return invalid("metadata must be an object");
     request.metadata = write_json(*metadata);
     if (request.metadata.size() > metadata_max_bytes)
       return invalid("metadata must be smaller than 64 KiB");
   }
-  if (const Json* key = member(json, "sshPublicKey")) {
+  if (const Object* key = member(json, "sshPublicKey")) {
     if (!key->is_string() || !ssh::is_public_key(key->get_ref<const std::string&>())) {
       return invalid(
           "sshPublicKey must be a line as in an OpenSSH .pub file: ssh-ed25519, ecdsa-sha2-nistp*, "
@@ -119,11 +120,17 @@ Checked<session::SessionRequest> read_create(std::string_view body) {
     }
     request.ssh_public_key = key->get<std::string>();
   }
-  return request;
+  if (const Object* wish = member(json, "sandbox")) {
+    if (!wish->is_object())
+      return invalid("sandbox must be an object: docs/options.md has its members");
+    create.wish = Json(*wish);
+    request.wish = write_json(*create.wish);
+  }
+  return create;
 }
 
 Checked<CommandBody> read_command(std::string_view body) {
-  const Json json = read_object(body);
+  const Object json = read_object(body);
   if (json.is_null()) return malformed();
   CommandBody command;
   if (auto wrong = read_source(json, "command", command)) return *std::move(wrong);
@@ -133,12 +140,12 @@ Checked<CommandBody> read_command(std::string_view body) {
 }
 
 Checked<CommandBody> read_code(std::string_view body) {
-  const Json json = read_object(body);
+  const Object json = read_object(body);
   if (json.is_null()) return malformed();
   CommandBody command;
   if (auto wrong = read_source(json, "code", command)) return *std::move(wrong);
   command.language = sandbox::Language::python;
-  if (const Json* given = member(json, "language")) {
+  if (const Object* given = member(json, "language")) {
     const auto language = given->is_string()
                               ? sandbox::language_named(given->get_ref<const std::string&>())
                               : std::nullopt;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/json.h"
 #include "doors/http/message.h"
 #include "sandbox/language.h"
 #include "session/session_manager.h"
@@ -25,7 +26,13 @@ struct CommandBody {
   std::map<std::string, std::string> environment;
 };
 
-Checked<session::SessionRequest> read_create(std::string_view body);
+// `wish`: of the request as JSON, where there is one.
+struct CreateBody {
+  session::SessionRequest request;
+  std::optional<Json> wish;
+};
+
+Checked<CreateBody> read_create(std::string_view body);
 Checked<CommandBody> read_command(std::string_view body);
 Checked<CommandBody> read_code(std::string_view body);
 

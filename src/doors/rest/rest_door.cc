@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
+#include "base/json_members.h"
 #include "doors/http/date.h"
 #include "doors/rest/openapi.h"
 #include "doors/rest/replies.h"
@@ -37,6 +38,13 @@ http::Response not_running(const session::Session& session) {
   if (const std::string trouble = session.trouble(); !trouble.empty())
     return error(500, "INTERNAL_ERROR", trouble);
   return error(409, "INVALID_STATE", "the session is paused: resume it first");
+}
+
+// What a sandbox is wished to be, and is not.
+http::Response wish_error(const Error& why) {
+  const std::string sentence = fmt::format("sandbox: {}", why.sentence());
+  return why == Errno::acces ? error(403, "FORBIDDEN", sentence)
+                             : error(400, "INVALID_PARAMETER", sentence);
 }
 
 // "/sessions/ID/ACTION"; false for another path.
@@ -219,6 +227,8 @@ http::Response RestDoor::no_new_session(const session::Refusal& refusal) const {
     return not_saved(refusal.save_error.value_or(Errno::io),
                      "there is no new session: it cannot be saved", {});
   }
+  if (refusal.error && refusal.error->kind() == ErrorKind::request)
+    return wish_error(*refusal.error);
   if (refusal.reason == Reason::failed) return error(500, "INTERNAL_ERROR", refusal.sentence);
   if (refusal.reason != Reason::owner_limit) return cell_full(refusal.sentence);
   const auto reset = std::chrono::system_clock::now() + std::chrono::seconds(60);
@@ -235,8 +245,19 @@ void RestDoor::create(const std::string& owner, const http::Request& request,
                       const ExchangePtr& exchange) {
   auto checked = read_create(request.body);
   if (auto* wrong = std::get_if<http::Response>(&checked)) return exchange->send(std::move(*wrong));
-  auto wanted = std::get<session::SessionRequest>(std::move(checked));
+  auto& body = std::get<CreateBody>(checked);
+  session::SessionRequest wanted = std::move(body.request);
   wanted.owner = owner;
+  if (body.wish) {
+    try {
+      wanted.sandbox = parts_.sessions.options_for(*body.wish, sandbox::Beyond::refused);
+    } catch (const WrongMember& wrong) {
+      return exchange->send(
+          error(400, "INVALID_PARAMETER", "sandbox: " + std::string(wrong.what())));
+    } catch (const Error& beyond) {
+      return exchange->send(wish_error(beyond));
+    }
+  }
   answer(exchange, [this, wanted = std::move(wanted), request]() mutable {
     if (parts_.router && limits_.sessions_per_owner > 0)
       wanted.sessions_elsewhere = parts_.router->sessions_elsewhere(request);

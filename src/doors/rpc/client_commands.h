@@ -27,7 +27,6 @@ namespace cloche::rpc {
 
 class ClientCall;
 class Connection;
-class Params;
 
 class ClientCommands : public std::enable_shared_from_this<ClientCommands> {
  public:

@@ -101,6 +101,8 @@ void Connection::dispatch(Json message) {
                                                        : main_;
   } catch (const RpcError& error) {
     return answer(error);
+  } catch (const WrongMember& wrong) {
+    return answer({code::invalid_params, wrong.what()});
   } catch (const Error& error) {
     return answer(rpc_error(error));
   }
@@ -133,6 +135,8 @@ void Connection::serve(const Method& method, const std::shared_ptr<SandboxQueue>
     after = std::move(call.after);
   } catch (const RpcError& error) {
     line = error_response(id, error);
+  } catch (const WrongMember& wrong) {
+    line = error_response(id, {code::invalid_params, wrong.what()});
   } catch (const Error& error) {
     line = error_response(id, rpc_error(error));
   } catch (const std::bad_alloc&) {

@@ -29,7 +29,7 @@ enum class Needs : std::uint8_t { nothing, sandbox };
 
 struct Method {
   std::string_view name;
-  Reply (*serve)(Call& call);  // throws RpcError, Error
+  Reply (*serve)(Call& call);  // throws RpcError, WrongMember, Error
   // In words, for docs/rpc.md: what is in brackets may be absent.
   std::string_view parameters;
   std::string_view result;
@@ -42,8 +42,6 @@ std::span<const Method> methods();
 // Null when there is none of that name.
 const Method* find_method(std::string_view name);
 
-// Sets what `create` and `sandbox.create` are given. Throws RpcError and Error.
-void take_options(const Params& params, SandboxOptions& options);
 // A sandbox as the parameters of `create` ask for it.
 std::unique_ptr<Sandbox> create_sandbox(Connection& connection, const Params& params);
 

@@ -11,12 +11,12 @@
 #include "cloche/engine.h"
 #include "cloche/python_session.h"
 #include "cloche/sandbox.h"
+#include "doors/rpc/params.h"
 #include "doors/rpc/protocol.h"
 
 namespace cloche::rpc {
 
 class Connection;
-class Params;
 struct Method;
 
 // A sandbox and its Python. Copies share both.

@@ -20,8 +20,12 @@ std::vector<std::string> enter_jail(Options& options, EngineOptions& engine_opti
   JailRules rules{.readable = system_files(), .writable = {}, .executable = {}, .connects = true};
   sandbox::add_needs(rules, engine_options);
   sandbox::add_needs(rules, options.sessions.sandbox);
-  if (options.sessions.sandbox.engine == EngineKind::native_linux)
-    sandbox::begin_natives(rules, engine_options);
+  bool has_linux = options.sessions.sandbox.engine == EngineKind::native_linux;
+  for (const sandbox::Grant& grant : options.sessions.grants) {
+    sandbox::add_needs(rules, grant.value);
+    has_linux |= grant.value.engine == EngineKind::native_linux;
+  }
+  if (has_linux) sandbox::begin_natives(rules, engine_options);
   options.ssh_host_key = ssh::prepare_host_key(options.ssh_host_key);
   rules.readable.emplace_back(options.ssh_host_key);
   for (const std::string& file :

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/serve/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <functional>
@@ -76,6 +77,12 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
 
   --log-format text|json    lines on standard error (text)
 
+Who asks for a session by REST or /rpc may ask for less than the options below give, and for more where it says
+  --allow-session-OPTION VALUE
+                            as much of an amount at most (memory, cpus, processes, open-files, fs-limit, fs-count,
+                            net-connections, net-total, net-bytes), or that as well (net, mount, wheels, image, wasm-dir,
+                            engine); may be repeated
+
 Each session is given a sandbox with:
 
 )page";
@@ -93,6 +100,7 @@ for an agent.
 )page";
 
 constexpr std::string_view session_prefix = "--session-";
+constexpr std::string_view grant_prefix = "--allow-session-";
 
 // What sessions are given, by the flag of `cloche run`; null for a flag of the server itself.
 const sandbox::SandboxOption* session_option(std::string_view flag) {
@@ -100,6 +108,12 @@ const sandbox::SandboxOption* session_option(std::string_view flag) {
   if (flag == "--session-files") return sandbox::find_option("fs-limit");
   if (!flag.starts_with(session_prefix)) return nullptr;
   return sandbox::find_option(flag.substr(session_prefix.size()));
+}
+
+// What may be asked for beside that; null for a flag of another kind.
+const sandbox::SandboxOption* granted_option(std::string_view flag) {
+  if (!flag.starts_with(grant_prefix)) return nullptr;
+  return sandbox::find_option(flag.substr(grant_prefix.size()));
 }
 
 template <typename Number>
@@ -147,11 +161,19 @@ void check_isolation(const Options& options) {
   }
 }
 
+// Whether a session may be of the linux engine.
+bool has_linux(const session::ManagerOptions& sessions) {
+  return sessions.sandbox.engine != EngineKind::wasm ||
+         std::ranges::any_of(sessions.grants, [](const sandbox::Grant& grant) {
+           return grant.value.engine != EngineKind::wasm;
+         });
+}
+
 void check(const Options& options) {
-  if (options.sessions.sandbox.engine != EngineKind::wasm && !options.sessions.state_folder.empty())
+  if (has_linux(options.sessions) && !options.sessions.state_folder.empty())
     throw request_error(
-        "sessions of the linux engine are not saved yet: leave --session-engine or --state-dir "
-        "out");
+        "sessions of the linux engine are not saved yet: leave --session-engine and "
+        "--allow-session-engine, or --state-dir out");
   if (options.http.tls_certificate.empty() != options.http.tls_key.empty())
     throw request_error("--tls-cert and --tls-key belong together");
   if (options.peers.has_value() != !options.peer_token.empty())
@@ -371,13 +393,16 @@ Options parse(const std::vector<std::string>& words, Api api) {
     }
     const auto setter = setters.find(name);
     const sandbox::SandboxOption* of_session = session_option(name);
-    if (setter == setters.end() && of_session == nullptr)
+    const sandbox::SandboxOption* granted = granted_option(name);
+    if (setter == setters.end() && of_session == nullptr && granted == nullptr)
       throw request_error("there is no option '" + name + "'");
     if (!value) {
       if (++i == words.size()) throw request_error(name + " wants a value");
       value = words[i];
     }
-    if (of_session == nullptr) {
+    if (granted != nullptr) {
+      options.sessions.grants.push_back(sandbox::grant_of(*granted, name, *value));
+    } else if (of_session == nullptr) {
       setter->second(name, *value);
     } else {
       sandbox::set_option(options.sessions.sandbox, *of_session, name, *value);

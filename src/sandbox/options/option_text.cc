@@ -88,6 +88,7 @@ struct Setter {
       start = end + 1;
     }
   }
+  void operator()(const Rules& kind) const { kind.member(options).push_back(text); }
   void operator()(const Variables& kind) const {
     const std::size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos) refuse(name, "NAME=VALUE", text);
@@ -161,7 +162,7 @@ void set_option(SandboxOptions& options, const SandboxOption& option, std::strin
 }
 
 bool is_repeatable(const SandboxOption& option) {
-  return std::holds_alternative<Words>(option.kind) ||
+  return std::holds_alternative<Words>(option.kind) || std::holds_alternative<Rules>(option.kind) ||
          std::holds_alternative<Variables>(option.kind) ||
          std::holds_alternative<Mounts>(option.kind);
 }

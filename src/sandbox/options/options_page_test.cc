@@ -21,8 +21,9 @@ Made from the table in `src/sandbox/options/`; a test holds the two together (`C
 writes this page anew). An option has the same meaning, unit and default at every door:
 
 - `cloche run --FLAG`, also of `shell` and `image build`; `cloche serve --session-FLAG` is what every
-  session is given
-- JSON-RPC: a parameter of `create`; `limits.x` is the member `x` of the object `limits`
+  session is given, and `--allow-session-FLAG` what may be asked for ([serve.md](serve.md))
+- JSON-RPC: a parameter of `create`, and a member of `sandbox` in `POST /sessions`; `limits.x` is the
+  member `x` of the object `limits`
 - Python: an argument of `Sandbox(...)`; `limits.x` is the key `x` of `limits`
 - C++: a member of `SandboxOptions`
 

@@ -62,7 +62,7 @@ constexpr std::array table{
                   "a folder of WebAssembly programs of this machine: NAME.wasm is the command NAME "
                   "in the sandbox"},
     SandboxOption{"network.allow", "net", "network.allow", "network", "", "RULE",
-                  Words{[](SandboxOptions& o) -> auto& { return o.network.allow; }},
+                  Rules{[](SandboxOptions& o) -> auto& { return o.network.allow; }},
                   "where it may connect: HOST, HOST:PORT, *.example.com, 10.0.0.0/8, "
                   "localhost:8080 (docs/network.md)"},
     SandboxOption{"network.deny", "net-deny", "network.deny", "network.deny", "", "RULE",

@@ -47,6 +47,9 @@ struct Words {
   Member<std::vector<std::string>> member;
   Text text = Text::one;
 };
+struct Rules {  // of the network, that open something
+  Member<std::vector<std::string>> member;
+};
 struct Variables {  // NAME=VALUE; an object of strings in JSON
   Member<std::map<std::string, std::string>> member;
 };
@@ -72,8 +75,9 @@ struct Secrets {};      // JSON only: a command line is no place for them
 
 using OptionKind =
     std::variant<option::Bytes, option::Time, option::Count, option::LargeCount, option::Words,
-                 option::Variables, option::Name, option::Engine, option::Path, option::FolderPath,
-                 option::FileContent, option::Mounts, option::WheelFolder, option::Secrets>;
+                 option::Rules, option::Variables, option::Name, option::Engine, option::Path,
+                 option::FolderPath, option::FileContent, option::Mounts, option::WheelFolder,
+                 option::Secrets>;
 
 struct SandboxOption {
   std::string_view member;  // of SandboxOptions: "network.max_bytes"

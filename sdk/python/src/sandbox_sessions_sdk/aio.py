@@ -49,8 +49,10 @@ class SessionsClient:
 
     async def create_session(self, ttl: int = 3600, image: Optional[str] = None,
                              metadata: Optional[Dict[str, Any]] = None,
-                             ssh_public_key: Optional[str] = None) -> Session:
-        return await _on_thread(self._sync.create_session, ttl, image, metadata, ssh_public_key)
+                             ssh_public_key: Optional[str] = None, *,
+                             sandbox: Optional[Dict[str, Any]] = None) -> Session:
+        return await _on_thread(self._sync.create_session, ttl, image, metadata, ssh_public_key,
+                                sandbox=sandbox)
 
     async def list_sessions(self, limit: int = 50, offset: int = 0) -> Dict[str, Any]:
         return await _on_thread(self._sync.list_sessions, limit, offset)

@@ -39,8 +39,13 @@ class SessionsClient:
 
     def create_session(self, ttl: int = 3600, image: Optional[str] = None,
                        metadata: Optional[Dict[str, Any]] = None,
-                       ssh_public_key: Optional[str] = None) -> Session:
-        """A fresh session; SSH is ready when this returns. ValueError for a ttl out of 60..28800."""
+                       ssh_public_key: Optional[str] = None, *,
+                       sandbox: Optional[Dict[str, Any]] = None) -> Session:
+        """A fresh session; SSH is ready when this returns. ValueError for a ttl out of 60..28800.
+
+        `sandbox`: what its sandbox is to have, within what the server allows, by the names that
+        docs/options.md has for JSON: {"limits": {"memoryBytes": "512M"}, "packages": ["numpy"]}.
+        What the server does not allow is a SandboxOperationError that says what to do."""
         settings.check_ttl(ttl)
         body: Dict[str, Any] = {"ttl": ttl}
         if image is not None:
@@ -49,6 +54,8 @@ class SessionsClient:
             body["metadata"] = metadata
         if ssh_public_key is not None:
             body["sshPublicKey"] = ssh_public_key
+        if sandbox is not None:
+            body["sandbox"] = sandbox
         return Session.from_json(self._ask("POST", "/sessions", json=body))
 
     def list_sessions(self, limit: int = 50, offset: int = 0) -> Dict[str, Any]:

@@ -1,70 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doors/rpc/params.h"
+#include "base/json_members.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "base/base64.h"
+#include "base/error.h"
 #include "base/units.h"
 
-namespace cloche::rpc {
-namespace {
+namespace cloche {
 
-RpcError wrong(const char* name, std::string_view wanted) {
-  return {code::invalid_params, fmt::format("'{}' must be {}", name, wanted)};
+WrongMember JsonMembers::wrong(const char* name, std::string_view wanted) const {
+  return WrongMember(fmt::format("'{}{}' must be {}", place_, name, wanted));
 }
 
-RpcError missing(const char* name) {
-  return {code::invalid_params, fmt::format("'{}' is missing", name)};
+WrongMember JsonMembers::missing(const char* name) const {
+  return WrongMember(fmt::format("'{}{}' is missing", place_, name));
 }
 
-const std::string& string_of(const Json& value, const char* name) {
+const std::string& JsonMembers::string_of(const Json& value, const char* name) const {
   if (!value.is_string()) throw wrong(name, "a string");
   return value.get_ref<const std::string&>();
 }
 
-const std::string& word_of(const Json& value, const char* name) {
+const std::string& JsonMembers::word_of(const Json& value, const char* name) const {
   const std::string& word = string_of(value, name);
   if (word.find('\0') != std::string::npos) {
-    throw request_error(fmt::format("'{}' holds a NUL character, which ends a string there", name));
+    throw request_error(
+        fmt::format("'{}{}' holds a NUL character, which ends a string there", place_, name));
   }
   return word;
 }
 
-}  // namespace
-
-const Json* Params::find(const char* name) const {
+const Json* JsonMembers::find(const char* name) const {
   if (!value_.is_object()) return nullptr;
   const auto found = value_.find(name);
   return found == value_.end() || found->is_null() ? nullptr : &*found;
 }
 
-std::optional<std::string> Params::optional_word(const char* name) const {
+std::optional<std::string> JsonMembers::optional_word(const char* name) const {
   const Json* value = find(name);
   if (value == nullptr) return std::nullopt;
   return word_of(*value, name);
 }
 
-std::string Params::word(const char* name) const {
+std::string JsonMembers::word(const char* name) const {
   const Json* value = find(name);
   if (value == nullptr) throw missing(name);
   return word_of(*value, name);
 }
 
-std::optional<std::string> Params::optional_text(const char* name) const {
+std::optional<std::string> JsonMembers::optional_text(const char* name) const {
   const Json* value = find(name);
   if (value == nullptr) return std::nullopt;
   return string_of(*value, name);
 }
 
-std::string Params::text(const char* name) const {
+std::string JsonMembers::text(const char* name) const {
   const Json* value = find(name);
   if (value == nullptr) throw missing(name);
   return string_of(*value, name);
 }
 
-std::string Params::bytes(const char* name) const {
+std::string JsonMembers::bytes(const char* name) const {
   const Json* value = find(name);
   if (value == nullptr) throw missing(name);
   std::optional<std::string> bytes = from_base64(string_of(*value, name));
@@ -72,14 +71,14 @@ std::string Params::bytes(const char* name) const {
   return *std::move(bytes);
 }
 
-bool Params::flag(const char* name) const {
+bool JsonMembers::flag(const char* name) const {
   const Json* value = find(name);
   if (value == nullptr) return false;
   if (!value->is_boolean()) throw wrong(name, "true or false");
   return value->get<bool>();
 }
 
-std::optional<std::uint64_t> Params::optional_count(const char* name) const {
+std::optional<std::uint64_t> JsonMembers::optional_count(const char* name) const {
   const Json* value = find(name);
   if (value == nullptr) return std::nullopt;
   if (value->is_number_unsigned()) return value->get<std::uint64_t>();
@@ -90,7 +89,7 @@ std::optional<std::uint64_t> Params::optional_count(const char* name) const {
   return number >= beyond ? UINT64_MAX : static_cast<std::uint64_t>(number);
 }
 
-std::optional<std::uint64_t> Params::optional_bytes(const char* name) const {
+std::optional<std::uint64_t> JsonMembers::optional_bytes(const char* name) const {
   const Json* value = find(name);
   if (value == nullptr || !value->is_string()) return optional_count(name);
   const auto bytes = parse_bytes(value->get_ref<const std::string&>());
@@ -98,7 +97,7 @@ std::optional<std::uint64_t> Params::optional_bytes(const char* name) const {
   return bytes;
 }
 
-std::optional<std::chrono::milliseconds> Params::optional_ms(const char* name) const {
+std::optional<std::chrono::milliseconds> JsonMembers::optional_ms(const char* name) const {
   // Ten years: a deadline stays within the clock's range.
   constexpr std::chrono::milliseconds most = std::chrono::hours(24 * 365 * 10);
   const Json* value = find(name);
@@ -114,7 +113,7 @@ std::optional<std::chrono::milliseconds> Params::optional_ms(const char* name) c
       static_cast<std::int64_t>(std::min<std::uint64_t>(*count, most.count())));
 }
 
-std::vector<std::string> Params::words(const char* name) const {
+std::vector<std::string> JsonMembers::words(const char* name) const {
   const Json* value = find(name);
   std::vector<std::string> words;
   if (value == nullptr) return words;
@@ -123,7 +122,7 @@ std::vector<std::string> Params::words(const char* name) const {
   return words;
 }
 
-std::map<std::string, std::string> Params::word_map(const char* name) const {
+std::map<std::string, std::string> JsonMembers::word_map(const char* name) const {
   const Json* value = find(name);
   std::map<std::string, std::string> map;
   if (value == nullptr) return map;
@@ -135,7 +134,7 @@ std::map<std::string, std::string> Params::word_map(const char* name) const {
   return map;
 }
 
-std::vector<Json> Params::objects(const char* name) const {
+std::vector<Json> JsonMembers::objects(const char* name) const {
   const Json* value = find(name);
   if (value == nullptr) return {};
   if (!value->is_array()) throw wrong(name, "an array of objects");
@@ -145,4 +144,4 @@ std::vector<Json> Params::objects(const char* name) const {
   return value->get<std::vector<Json>>();
 }
 
-}  // namespace cloche::rpc
+}  // namespace cloche
