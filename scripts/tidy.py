@@ -9,6 +9,7 @@ Without RULE all of them run. Each prints FILE:LINE: what is wrong; the exit sta
 (build) and remembers there which files were found clean.
 """
 import argparse
+import ast
 import concurrent.futures
 import hashlib
 import json
@@ -215,6 +216,35 @@ def rule_rooms(_):
             found = re.match(r'\s*#\s*include\s+"(kernel/[^"]+)"', line)
             if found and rooms.index(room_of(found[1])) > rooms.index(room) and not name.endswith("_testing.h"):
                 yield f"{name}:{number}: {room} must not include {room_of(found[1])}/"
+
+
+def imports_of(name: str, package: str) -> set[str]:
+    """The modules that a module of Python imports, also for its types and within functions: with those that are
+    names in it, as "from . import x" may mean either."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(text(name))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[:len(package.split(".")) - node.level + 1] if node.level else []
+            module = ".".join(above + ([node.module] if node.module else []))
+            names = {f"{module}.{alias.name}" for alias in node.names}
+            found |= names | {module}
+    return found
+
+
+def rule_circles(_):
+    """Modules of the Python packages import one another one way only; a package itself counts by its modules."""
+    sources = "sdk/python/src/"
+    modules = {name.removeprefix(sources)[:-len(".py")].replace("/", "."): name
+               for name in with_suffix(".py", under=sources) if not name.endswith("/__init__.py")}
+    below = {module: imports_of(name, module.rpartition(".")[0]) & modules.keys() for module, name in modules.items()}
+    # What is in no circle either imports nothing that is left, or is imported by nothing that is left.
+    while free := {module for module, others in below.items()
+                   if not others & below.keys() or not any(module in names for names in below.values())}:
+        below = {module: others for module, others in below.items() if module not in free}
+    for module, others in sorted(below.items()):
+        yield f"{modules[module]}:1: imports in a circle: {', '.join(sorted(others & below.keys()))}"
 
 
 SPDX = "// SPDX-" + "License-Identifier:"

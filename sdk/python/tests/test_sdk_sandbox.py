@@ -14,7 +14,7 @@ from unittest import mock
 
 import cloche
 import wasmsand
-from cloche import Mount, Sandbox, _server
+from cloche import Mount, Sandbox, _servers
 
 
 class Contract(unittest.TestCase):
@@ -321,7 +321,7 @@ class Processes(unittest.TestCase):
             for thread in threads:
                 thread.join()
             self.assertEqual(sorted(outputs, key=int), [f"{i}\n" for i in range(20)])
-        self.assertIsNone(_server._shared)
+        self.assertIsNone(_servers._shared)
 
 
 def _in_child(sbx: Sandbox, queue: object) -> None:

@@ -16,9 +16,10 @@ from ._errors import (CancelledError, CommandError, ConnectionLostError, Executi
                       SandboxFullError,
                       SandboxIsADirectoryError, SandboxNotADirectoryError, SandboxPermissionError,
                       SandboxValueError, ServerError)
-from ._execution import ExecutionResult, PythonState
+from ._execution import PythonState
 from ._live import OutputChunk
-from ._types import (CommandResult, Figure, FileDetails, FileInfo, HistoryEntry, Mount, Packages,
+from ._results import ExecutionResult, Figure
+from ._types import (CommandResult, FileDetails, FileInfo, HistoryEntry, Mount, Packages,
                      PythonResult, TraceEvent, Usage)
 from ._version import __version__
 from .command_call import CommandCall, CommandOutput

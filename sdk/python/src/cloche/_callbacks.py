@@ -9,7 +9,7 @@ from typing import Any, Awaitable, Callable, Iterable, Mapping, Union, cast
 
 from ._errors import SandboxArgumentError, SandboxError
 from ._hints import hints_of, made, schema_of
-from ._server import workers
+from ._workers import workers
 
 CallbackSet = Union[Mapping[str, Callable[..., Any]], Iterable[Callable[..., Any]]]
 

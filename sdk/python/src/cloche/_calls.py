@@ -5,22 +5,33 @@ from __future__ import annotations
 
 import base64
 import threading
-from typing import TYPE_CHECKING, Any, Callable, List, Optional
+from concurrent.futures import Future
+from typing import Any, Callable, List, Optional, Protocol
 
 from ._errors import CancelledError, SandboxError, error_of_name
 
-if TYPE_CHECKING:
-    from ._server import Server
-
 PIECE_BYTES = 64 << 10
 _UNREAD_LIMIT = 1 << 20
+
+
+class Sent(Protocol):
+    """A request on its way."""
+
+    future: "Future[Any]"
+
+
+class Sender(Protocol):
+    """The server that tells of calls, as far as they need it."""
+
+    def submit(self, method: str, params: "dict[str, Any]") -> Sent:
+        """Sends a request; its answer comes as its future."""
 
 
 class Call:
     """One call that is in progress. Thread-safe; `take` and `finish` come on the thread that reads the
     server's messages."""
 
-    def __init__(self, server: "Server", params: dict[str, Any]) -> None:
+    def __init__(self, server: Sender, params: dict[str, Any]) -> None:
         self._server = server
         self.number: int = params["call"]
         self.name: str = params["name"]

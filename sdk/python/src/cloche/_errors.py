@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ._execution import ExecutionResult
+from ._results import ExecutionResult
 
 
 class SandboxError(RuntimeError):

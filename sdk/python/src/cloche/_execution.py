@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
 from dataclasses import dataclass, field
 from typing import Any, Callable, Iterable, Optional, Type, Union
@@ -12,39 +11,11 @@ from ._callbacks import CallbackSet, named_functions
 from ._errors import (ExecutionCancelledError, ExecutionError, ExecutionLimitError, ExecutionTimeoutError,
                       InterpreterEndedError, SandboxArgumentError)
 from ._operations import Operation, StrPath, host_path
-from ._server import from_base64, to_base64
-from ._table import records_table
-from ._types import Figure, TraceEvent, printed_html
+from ._results import ExecutionResult, Figure
+from ._types import TraceEvent
+from ._wire import from_base64, to_base64
 
 OnTrace = Callable[[TraceEvent], object]
-
-
-@dataclass
-class ExecutionResult:
-    """What code has printed, and the value of its last statement."""
-
-    stdout: str
-    stderr: str
-    result: Optional[str] = None
-    """The repr of the last statement, where that is an expression with a value other than None."""
-    value: Any = None
-    """The same value, where JSON has such a value."""
-    exit_code: int = 0
-    """Of `sys.exit`."""
-    execution_time_ms: float = 0
-    callback_count: int = 0
-    truncated: bool = False
-    """Whether it printed more than was kept."""
-    trace_events_dropped: int = 0
-    session_alive: bool = True
-    """Whether names are still there; else the next execution starts afresh."""
-    figures: list[Figure] = field(default_factory=list, repr=False)
-
-    def _repr_html_(self) -> str:
-        parts = printed_html(self.stdout, self.stderr) + [figure._html() for figure in self.figures]
-        if self.result is not None:
-            parts.append(records_table(self.value) or f"<pre>{html.escape(self.result)}</pre>")
-        return "".join(parts) or f"<small>done in {self.execution_time_ms:.0f} ms</small>"
 
 
 @dataclass

@@ -8,8 +8,8 @@ from typing import Any, Callable, Deque, Dict, Iterator, NamedTuple, Optional, U
 
 from ._errors import SandboxError
 from ._operations import Operation
-from ._server import to_base64
 from ._types import CommandResult
+from ._wire import to_base64
 
 UNREAD_LIMIT = 64 << 20
 """Characters of output that are kept for who reads later; what is more is dropped, and told."""

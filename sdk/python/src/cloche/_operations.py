@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Dict, Generator, Iterable, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
 from ._errors import SandboxError
-from ._server import from_base64, to_base64
 from ._table import Table
 from ._types import FileDetails, FileInfo, HistoryEntry, Mount, Packages, Usage
+from ._wire import from_base64, to_base64
 
 T = TypeVar("T")
 Operation = Generator[Tuple[str, Dict[str, Any]], Any, T]

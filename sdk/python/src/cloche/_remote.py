@@ -16,8 +16,9 @@ from typing import Any, Dict, Optional
 from ._calls import Call
 from ._errors import ConnectionLostError, SandboxError, ServerError
 from ._progress import Progress
-from ._server import CallAnswerer, CommandListener, OutputHandler, QuestionHandler, Request, Server, _line, _Pending
+from ._server import CallAnswerer, CommandListener, OutputHandler, QuestionHandler, Request, Server, _Pending
 from ._websocket import WebSocket, WebSocketEnded
+from ._wire import line_of
 
 _READS = frozenset({"files.read", "files.list", "files.stat", "files.glob", "files.tarOut", "python.snapshotState", "env.get", "env.list",
                     "packages.list", "history.list", "snapshot.list", "figures", "ping", "session.list"})
@@ -109,7 +110,7 @@ class RemoteServer(Server):
         try:
             if socket is None:
                 raise WebSocketEnded("the connection is lost")
-            socket.send(_line({"jsonrpc": "2.0", "id": number, "method": method, "params": wire})[:-1])
+            socket.send(line_of({"jsonrpc": "2.0", "id": number, "method": method, "params": wire})[:-1])
         except OSError as error:
             self._lose(socket, str(error))
         return number

@@ -7,23 +7,20 @@ starts its own.
 """
 from __future__ import annotations
 
-import atexit
-import base64
 import json
 import os
 import subprocess
 import tempfile
 import threading
-import weakref
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import IO, Any, Callable, Dict, Optional, Protocol, Union
 
 from ._binary import find_binary
 from ._calls import Call
 from ._errors import SandboxError, ServerError, error_of
-from ._hints import plain
 from ._progress import Progress
 from ._types import TraceEvent
+from ._wire import line_of
 
 OutputHandler = Callable[[str, Any], None]
 """Told (stream, data) on the thread that reads; stream is "stdout" or "stderr", or "trace" with a TraceEvent."""
@@ -174,7 +171,7 @@ class Server:
         return self.submit(method, params).result()
 
     def _send(self, message: dict[str, Any]) -> None:
-        self._write(_line(message))
+        self._write(line_of(message))
 
     def _write(self, line: bytes) -> None:
         stdin = self._process.stdin
@@ -313,10 +310,10 @@ class Server:
     def _answers_to(self, number: Any) -> "tuple[Callable[[Any], None], Callable[[str, str], None]]":
         def reply(result: Any) -> None:
             """Raises TypeError or ValueError for what JSON has not."""
-            self._try_write(_line({"jsonrpc": "2.0", "id": number, "result": result}, allow_nan=False))
+            self._try_write(line_of({"jsonrpc": "2.0", "id": number, "result": result}, allow_nan=False))
 
         def fail(text: str, kind: str) -> None:
-            self._try_write(_line({"jsonrpc": "2.0", "id": number,
+            self._try_write(line_of({"jsonrpc": "2.0", "id": number,
                                    "error": {"code": 1, "message": text.encode("utf-8", "replace").decode(), "data": {"type": kind}}}))
 
         return reply, fail
@@ -404,99 +401,3 @@ class Server:
                 except (OSError, ValueError):
                     pass
         self._process.returncode = 0  # nobody here may wait for it
-
-
-_shared_lock = threading.Lock()
-_shared: Optional[Server] = None
-_all: "weakref.WeakSet[Server]" = weakref.WeakSet()
-
-
-def acquire() -> Server:
-    """The server of this process, started when there is none. Give it back with `release`."""
-    global _shared
-    with _shared_lock:
-        if _shared is None or not _shared.is_running:
-            _shared = Server()
-            _all.add(_shared)
-        _shared._users += 1
-        return _shared
-
-
-def connect(url: str, token: Optional[str]) -> Server:
-    """A connection to a server of another machine, for one user. Give it back with `release`."""
-    from ._remote import RemoteServer
-    server = RemoteServer(url, token)
-    _all.add(server)
-    server._users = 1
-    return server
-
-
-def retain(server: Server) -> None:
-    """One more user of a server that one holds."""
-    with _shared_lock:
-        server._users += 1
-
-
-def release(server: Server, wait: bool = True) -> None:
-    """Gives a server back; the last one to do so ends it."""
-    global _shared
-    with _shared_lock:
-        server._users -= 1
-        last = server._users <= 0
-        if last and _shared is server:
-            _shared = None
-    if not last:
-        return
-    if wait:
-        server.close()
-    else:
-        server.close_later()
-
-
-def _close_all() -> None:
-    for server in list(_all):
-        server.close()
-
-
-def _forget_all() -> None:
-    global _shared, _shared_lock
-    _shared_lock = threading.Lock()
-    _shared = None
-    for server in list(_all):
-        server.abandon()
-    _all.clear()
-
-
-atexit.register(_close_all)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
-
-
-def to_base64(data: bytes) -> str:
-    """Bytes as the wire has them."""
-    return base64.b64encode(data).decode("ascii")
-
-
-def from_base64(text: str) -> bytes:
-    """Bytes from the wire."""
-    return base64.b64decode(text)
-
-
-_workers: Optional[ThreadPoolExecutor] = None
-_workers_pid = 0
-
-
-def _line(message: dict[str, Any], allow_nan: bool = True) -> bytes:
-    # Lone surrogates are no text that the other side could take.
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=allow_nan,
-                      default=plain).encode("utf-8") + b"\n"
-
-
-def workers() -> ThreadPoolExecutor:
-    """Threads for callbacks, of this process."""
-    global _workers, _workers_pid
-    with _shared_lock:
-        if _workers is None or _workers_pid != os.getpid():
-            _workers = ThreadPoolExecutor(max_workers=32, thread_name_prefix="cloche callback")
-            _workers_pid = os.getpid()
-        return _workers

@@ -8,31 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Optional
 
 from ._errors import CommandError
-
-
-@dataclass
-class Figure:
-    """A picture that code drew; a notebook shows it."""
-
-    data: bytes = field(repr=False)
-    mime_type: str = "image/png"
-    path: Optional[str] = None
-    """Its file in the sandbox, where a program showed it with `plt.show()`."""
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {self.mime_type: base64.b64encode(self.data).decode(),
-                "text/plain": f"<{self.mime_type}, {len(self.data)} bytes>"}
-
-    def _repr_png_(self) -> Optional[bytes]:
-        return self.data if self.mime_type == "image/png" else None
-
-    def _html(self) -> str:
-        return f'<img src="data:{self.mime_type};base64,{base64.b64encode(self.data).decode()}">'
-
-    def save(self, path: str) -> None:
-        """Writes the picture to a file of this machine."""
-        with open(path, "wb") as file:
-            file.write(self.data)
+from ._results import Figure, printed_html
 
 
 @dataclass
@@ -159,15 +135,6 @@ class Packages:
     installed: list[str]
     available: list[str]
 
-
-def printed_html(stdout: str, stderr: str) -> list[str]:
-    """What was printed, as a notebook shows it."""
-    parts = []
-    if stdout:
-        parts.append(f"<pre>{html.escape(stdout)}</pre>")
-    if stderr:
-        parts.append(f'<pre style="color:#b00020">{html.escape(stderr)}</pre>')
-    return parts
 
 
 def command_result(reply: dict[str, Any], stdout: str | None = None,

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Iterator, Optional, Union
+from typing import Iterator, Optional, Union
 
 from . import _live
 from ._errors import SandboxError
+from ._link import Link
 from ._live import LiveOutput, OutputChunk
 from ._operations import Operation
 from ._types import CommandResult
-
-if TYPE_CHECKING:
-    from .sandbox import _Link
 
 _AGAIN_SECONDS = 0.01
 
@@ -30,7 +28,7 @@ class CommandHandle:
     Leaving the `with` ends it. Thread-safe.
     """
 
-    def __init__(self, link: "_Link", number: int, output: LiveOutput) -> None:
+    def __init__(self, link: Link, number: int, output: LiveOutput) -> None:
         self._link = link
         self._output = output
         self.number = number

@@ -2,99 +2,27 @@
 """The API that waits."""
 from __future__ import annotations
 
-import queue
 import weakref
-from typing import (Any, Callable, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple,
-                    TypeVar, Union)
+from typing import Any, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _live
 from . import _operations as ops
-from . import _server
-from ._callbacks import Callbacks, CallbackSet, refuse_if_waiting
-from ._errors import SandboxError, ServerError
+from . import _servers
+from ._callbacks import Callbacks, CallbackSet
+from ._errors import SandboxError
 from ._host_commands import HostCommands
+from ._link import Link, OnOutput
 from ._types import (CommandResult, FileDetails, FileInfo, HistoryEntry, Mount, Packages, PythonResult,
-                     TraceEvent, Usage, command_result, python_result)
+                     Usage, command_result, python_result)
 from .command_handle import CommandHandle
 
-T = TypeVar("T")
-OnOutput = Callable[[str], object]
-OnTrace = Callable[[TraceEvent], object]
 Data = Union[str, bytes, bytearray, memoryview]
-
-
-class _Link:
-    """A sandbox's end of the server, shared by the parts of its API."""
-
-    def __init__(self, server: _server.Server, sandbox_id: str) -> None:
-        self.server = server
-        self.sandbox_id = sandbox_id
-        self.open = True
-
-    def submit(self, method: str, params: dict[str, Any], on_output: Optional[_server.OutputHandler] = None,
-               on_question: Optional[_server.QuestionHandler] = None,
-               command: Optional[_server.CommandListener] = None) -> _server.Request:
-        if not self.open:
-            raise ServerError("the sandbox has ended: kill() was called")
-        if method != "cancel":
-            refuse_if_waiting(self.sandbox_id)
-        return self.server.submit(method, {**params, "sandboxId": self.sandbox_id}, on_output,
-                                  on_question, command)
-
-    def perform(self, operation: "ops.Operation[T]") -> T:
-        """Runs an operation, answer by answer."""
-        try:
-            method, params = next(operation)
-            while True:
-                try:
-                    answer = self.submit(method, params).result()
-                except SandboxError as error:
-                    method, params = operation.throw(error)
-                else:
-                    method, params = operation.send(answer)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-
-    def stream(self, method: str, params: dict[str, Any], on_stdout: Optional[OnOutput] = None,
-               on_stderr: Optional[OnOutput] = None, on_trace: Optional[OnTrace] = None,
-               on_question: Optional[_server.QuestionHandler] = None
-               ) -> tuple[dict[str, Any], Optional[str], Optional[str]]:
-        """A request whose output goes to callbacks as it comes, on the thread that waits. Gives its
-        answer, and what was streamed."""
-        streamed = bool(params.get("stream"))
-        if not streamed and on_trace is None:
-            return self.submit(method, params, None, on_question).result(), None, None
-        events: "queue.SimpleQueue[Optional[tuple[str, Any]]]" = queue.SimpleQueue()
-        request = self.submit(method, params, lambda stream, data: events.put((stream, data)),
-                              on_question)
-        request.future.add_done_callback(lambda _: events.put(None))
-        parts: dict[str, list[str]] = {"stdout": [], "stderr": []}
-        handlers: dict[str, Optional[Callable[[Any], object]]] = {
-            "stdout": on_stdout, "stderr": on_stderr, "trace": on_trace}
-        try:
-            while True:
-                event = events.get()
-                if event is None:
-                    break
-                stream, data = event
-                if stream in parts:
-                    parts[stream].append(data)
-                handler = handlers[stream]
-                if handler is not None:
-                    handler(data)
-        except BaseException:
-            request.cancel()
-            raise
-        answer = request.result()
-        if not streamed:
-            return answer, None, None
-        return answer, "".join(parts["stdout"]), "".join(parts["stderr"])
 
 
 class _Part:
     """One part of a sandbox's API."""
 
-    def __init__(self, link: _Link) -> None:
+    def __init__(self, link: Link) -> None:
         self._link = link
 
     def __repr__(self) -> str:
@@ -305,7 +233,7 @@ class PackageSet(_Part):
 class Snapshot:
     """A moment of a sandbox: files, environment, packages, the shell and a live Python."""
 
-    def __init__(self, link: _Link, snapshot_id: str) -> None:
+    def __init__(self, link: Link, snapshot_id: str) -> None:
         self._link = link
         self.id = snapshot_id
 
@@ -321,7 +249,7 @@ class Snapshot:
         return f"<Snapshot {self.id} of sandbox {self._link.sandbox_id}>"
 
 
-def _drop(link: _Link) -> None:
+def _drop(link: Link) -> None:
     """For a sandbox that nobody refers to any more: does not wait."""
     if not link.open:
         return
@@ -331,7 +259,7 @@ def _drop(link: _Link) -> None:
     except SandboxError:
         pass
     link.server.serve_commands(link.sandbox_id, None)
-    _server.release(link.server, wait=False)
+    _servers.release(link.server, wait=False)
 
 
 class Sandbox:
@@ -387,19 +315,19 @@ class Sandbox:
             params["commands"] = answerer.descriptions
         if url is None:
             ops.refuse_remote(token=token, session_id=session_id, ttl=ttl, metadata=metadata)
-            server = _server.acquire()
+            server = _servers.acquire()
         else:
             params = ops.remote_params(params, session_id, ttl, metadata)
-            server = _server.connect(url, token)
+            server = _servers.connect(url, token)
         try:
             sandbox_id = server.call("sandbox.create", params)["sandboxId"]
         except BaseException:
-            _server.release(server)
+            _servers.release(server)
             raise
         server.serve_commands(sandbox_id, answerer)
-        self._attach(_Link(server, sandbox_id))
+        self._attach(Link(server, sandbox_id))
 
-    def _attach(self, link: _Link) -> None:
+    def _attach(self, link: Link) -> None:
         self._link = link
         self._finalizer = weakref.finalize(self, _drop, link)
         self.commands = Commands(link)
@@ -429,9 +357,9 @@ class Sandbox:
         server = self._link.server
         reply = self._link.submit("sandbox.fork", {}).result()
         server.serve_commands(reply["sandboxId"], server.answerer_of(self._link.sandbox_id))
-        _server.retain(server)
+        _servers.retain(server)
         twin = object.__new__(Sandbox)
-        twin._attach(_Link(server, reply["sandboxId"]))
+        twin._attach(Link(server, reply["sandboxId"]))
         return twin
 
     def snapshot(self) -> Snapshot:
@@ -473,7 +401,7 @@ class Sandbox:
             pass  # the server has ended, and the sandbox with it
         finally:
             self._link.server.serve_commands(self._link.sandbox_id, None)
-            _server.release(self._link.server)
+            _servers.release(self._link.server)
 
     close = kill
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, AsyncIterator, Optional, Union
+from typing import AsyncIterator, Optional, Union
 
 from .. import _live
 from .._errors import SandboxError
 from .._live import LiveOutput, OutputChunk
 from .._operations import Operation
 from .._types import CommandResult
-
-if TYPE_CHECKING:
-    from .sandbox import _AsyncLink
+from ._link import AsyncLink
 
 _AGAIN_SECONDS = 0.01
 
@@ -21,7 +19,7 @@ class CommandHandle:
     """A command of `Commands.start`; see `cloche.CommandHandle`. `async for` gives its output, and leaving
     the `async with` ends it. It is of one event loop."""
 
-    def __init__(self, link: "_AsyncLink", number: int, output: LiveOutput, changed: asyncio.Event) -> None:
+    def __init__(self, link: AsyncLink, number: int, output: LiveOutput, changed: asyncio.Event) -> None:
         self._link = link
         self._output = output
         self._changed = changed

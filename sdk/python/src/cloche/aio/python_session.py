@@ -7,9 +7,11 @@ from typing import Any, Callable, Iterable, Optional, Union
 
 from .. import _execution as execution
 from .._callbacks import Callbacks, CallbackSet
-from .._execution import ExecutionOptions, ExecutionResult, FunctionTable, PythonState
+from .._execution import ExecutionOptions, FunctionTable, PythonState
 from .._operations import StrPath
-from .sandbox import OnOutput, OnTrace, Sandbox
+from .._results import ExecutionResult
+from ._link import OnOutput, OnTrace
+from .sandbox import Sandbox
 
 
 class PythonSession:

@@ -3,114 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import weakref
-from typing import (Any, Awaitable, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple,
-                    TypeVar, Union)
+from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from .. import _live
 from .. import _operations as ops
-from .. import _server
+from .. import _server, _servers
 from .._callbacks import Callbacks, CallbackSet
 from .._errors import SandboxError, ServerError
 from .._host_commands import HostCommands
 from .._types import (CommandResult, FileDetails, FileInfo, HistoryEntry, Mount, Packages, PythonResult,
-                     TraceEvent, Usage, command_result, python_result)
-from ..sandbox import Data, _drop, _Link
+                     Usage, command_result, python_result)
+from ..sandbox import Data, _drop
+from ._link import AsyncLink, OnOutput
 from .command_handle import CommandHandle
 
-T = TypeVar("T")
-OnOutput = Callable[[str], Union[object, Awaitable[object]]]
-OnTrace = Callable[[TraceEvent], Union[object, Awaitable[object]]]
-
-
-class _AsyncLink(_Link):
-    """A sandbox's end of the server, for one that awaits."""
-
-    async def submit_async(self, method: str, params: dict[str, Any],
-                           on_output: Optional[_server.OutputHandler] = None,
-                           on_question: Optional[_server.QuestionHandler] = None,
-                           command: Optional[_server.CommandListener] = None) -> _server.Request:
-        if not self.server.is_ready:
-            await asyncio.get_running_loop().run_in_executor(None, self.server.make_ready)
-        return self.submit(method, params, on_output, on_question, command)
-
-    async def ask(self, method: str, params: dict[str, Any],
-                  on_question: Optional[_server.QuestionHandler] = None) -> Any:
-        request = await self.submit_async(method, params, None, on_question)
-        answer = asyncio.wrap_future(request.future)
-        answer.add_done_callback(lambda done: done.cancelled() or done.exception())  # somebody has seen it
-        try:
-            # The request goes on to its own end, whatever becomes of who waits for it.
-            return await asyncio.shield(answer)
-        except asyncio.CancelledError:
-            request.cancel()
-            raise
-
-    async def perform_async(self, operation: "ops.Operation[T]") -> T:
-        try:
-            method, params = next(operation)
-            while True:
-                try:
-                    answer = await self.ask(method, params)
-                except SandboxError as error:
-                    method, params = operation.throw(error)
-                else:
-                    method, params = operation.send(answer)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-
-    async def stream_async(self, method: str, params: dict[str, Any], on_stdout: Optional[OnOutput] = None,
-                           on_stderr: Optional[OnOutput] = None, on_trace: Optional[OnTrace] = None,
-                           on_question: Optional[_server.QuestionHandler] = None
-                           ) -> tuple[dict[str, Any], Optional[str], Optional[str]]:
-        """As `_Link.stream`, in this loop."""
-        streamed = bool(params.get("stream"))
-        if not streamed and on_trace is None:
-            return await self.ask(method, params, on_question), None, None
-        loop = asyncio.get_running_loop()
-        events: "asyncio.Queue[Optional[tuple[str, Any]]]" = asyncio.Queue()
-        handlers: dict[str, Optional[Callable[[Any], Any]]] = {
-            "stdout": on_stdout, "stderr": on_stderr, "trace": on_trace}
-        parts: dict[str, list[str]] = {"stdout": [], "stderr": []}
-
-        def put(event: Optional[tuple[str, Any]]) -> None:
-            try:
-                loop.call_soon_threadsafe(events.put_nowait, event)
-            except RuntimeError:
-                pass  # the loop is closed: nobody waits
-
-        async def consume() -> None:
-            while True:
-                event = await events.get()
-                if event is None:
-                    return
-                stream, data = event
-                if stream in parts:
-                    parts[stream].append(data)
-                handler = handlers[stream]
-                if handler is not None:
-                    outcome = handler(data)
-                    if inspect.isawaitable(outcome):
-                        await outcome
-
-        request = await self.submit_async(method, params, lambda stream, data: put((stream, data)), on_question)
-        request.future.add_done_callback(lambda _: put(None))
-        try:
-            await consume()
-            answer = await asyncio.wrap_future(request.future)
-        except BaseException:
-            request.cancel()
-            raise
-        if not streamed:
-            return answer, None, None
-        return answer, "".join(parts["stdout"]), "".join(parts["stderr"])
 
 
 class _Part:
     """One part of a sandbox's API."""
 
-    def __init__(self, link: _AsyncLink) -> None:
+    def __init__(self, link: AsyncLink) -> None:
         self._link = link
 
     def __repr__(self) -> str:
@@ -285,7 +198,7 @@ class PackageSet(_Part):
 class Snapshot:
     """A moment of a sandbox."""
 
-    def __init__(self, link: _AsyncLink, snapshot_id: str) -> None:
+    def __init__(self, link: AsyncLink, snapshot_id: str) -> None:
         self._link = link
         self.id = snapshot_id
 
@@ -326,7 +239,7 @@ class Sandbox:
         else:
             self._params = ops.remote_params(self._params, session_id, ttl, metadata)
         self._url, self._token = url, token
-        self._link: Optional[_AsyncLink] = None
+        self._link: Optional[AsyncLink] = None
 
     @classmethod
     async def create(cls, **options: Any) -> "Sandbox":
@@ -346,15 +259,15 @@ class Sandbox:
             request = server.submit("sandbox.create", params)
             reply = await asyncio.shield(asyncio.wrap_future(request.future))
         except BaseException:
-            await loop.run_in_executor(None, _server.release, server)
+            await loop.run_in_executor(None, _servers.release, server)
             raise
         server.serve_commands(reply["sandboxId"], answerer)
-        self._attach(_AsyncLink(server, reply["sandboxId"]))
+        self._attach(AsyncLink(server, reply["sandboxId"]))
 
     def _acquire(self) -> _server.Server:
-        return _server.acquire() if self._url is None else _server.connect(self._url, self._token)
+        return _servers.acquire() if self._url is None else _servers.connect(self._url, self._token)
 
-    def _attach(self, link: _AsyncLink) -> None:
+    def _attach(self, link: AsyncLink) -> None:
         self._link = link
         self._finalizer = weakref.finalize(self, _drop, link)
         self.commands = Commands(link)
@@ -363,7 +276,7 @@ class Sandbox:
         self.python = Python(link)
         self.packages = PackageSet(link)
 
-    def _there(self) -> _AsyncLink:
+    def _there(self) -> AsyncLink:
         if self._link is None:
             raise ServerError("the sandbox is not there yet: await Sandbox.create(), or use async with")
         return self._link
@@ -389,11 +302,11 @@ class Sandbox:
         link = self._there()
         reply = await link.ask("sandbox.fork", {})
         link.server.serve_commands(reply["sandboxId"], link.server.answerer_of(link.sandbox_id))
-        _server.retain(link.server)
+        _servers.retain(link.server)
         twin = object.__new__(Sandbox)
         twin._params, twin._url, twin._token = self._params, self._url, self._token
         twin._commands = self._commands
-        twin._attach(_AsyncLink(link.server, reply["sandboxId"]))
+        twin._attach(AsyncLink(link.server, reply["sandboxId"]))
         return twin
 
     async def snapshot(self) -> Snapshot:
@@ -437,7 +350,7 @@ class Sandbox:
             pass  # the server has ended, and the sandbox with it
         finally:
             link.server.serve_commands(link.sandbox_id, None)
-            await asyncio.get_running_loop().run_in_executor(None, _server.release, link.server)
+            await asyncio.get_running_loop().run_in_executor(None, _servers.release, link.server)
 
     close = kill
 

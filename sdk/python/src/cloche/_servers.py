@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The servers that this process uses: one of its own, which all sandboxes share, and connections to
+others. They end with this process, and no child of it has them."""
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import weakref
+from typing import Optional
+
+from ._remote import RemoteServer
+from ._server import Server
+
+_shared_lock = threading.Lock()
+_shared: Optional[Server] = None
+_all: "weakref.WeakSet[Server]" = weakref.WeakSet()
+
+
+def acquire() -> Server:
+    """The server of this process, started when there is none. Give it back with `release`."""
+    global _shared
+    with _shared_lock:
+        if _shared is None or not _shared.is_running:
+            _shared = Server()
+            _all.add(_shared)
+        _shared._users += 1
+        return _shared
+
+
+def connect(url: str, token: Optional[str]) -> Server:
+    """A connection to a server of another machine, for one user. Give it back with `release`."""
+    server = RemoteServer(url, token)
+    _all.add(server)
+    server._users = 1
+    return server
+
+
+def retain(server: Server) -> None:
+    """One more user of a server that one holds."""
+    with _shared_lock:
+        server._users += 1
+
+
+def release(server: Server, wait: bool = True) -> None:
+    """Gives a server back; the last one to do so ends it."""
+    global _shared
+    with _shared_lock:
+        server._users -= 1
+        last = server._users <= 0
+        if last and _shared is server:
+            _shared = None
+    if not last:
+        return
+    if wait:
+        server.close()
+    else:
+        server.close_later()
+
+
+def _close_all() -> None:
+    for server in list(_all):
+        server.close()
+
+
+def _forget_all() -> None:
+    global _shared, _shared_lock
+    _shared_lock = threading.Lock()
+    _shared = None
+    for server in list(_all):
+        server.abandon()
+    _all.clear()
+
+
+atexit.register(_close_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes over the wire, as text and bytes."""
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from ._hints import plain
+
+
+def to_base64(data: bytes) -> str:
+    """Bytes as the wire has them."""
+    return base64.b64encode(data).decode("ascii")
+
+
+def from_base64(text: str) -> bytes:
+    """Bytes from the wire."""
+    return base64.b64decode(text)
+
+
+def line_of(message: dict[str, Any], allow_nan: bool = True) -> bytes:
+    """A message, with its end."""
+    # Lone surrogates are no text that the other side could take.
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=allow_nan,
+                      default=plain).encode("utf-8") + b"\n"
