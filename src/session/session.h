@@ -16,9 +16,9 @@
 #include <string>
 #include <variant>
 
+#include "base/clock.h"
 #include "cloche/python_session.h"
 #include "cloche/sandbox.h"
-#include "session/clock.h"
 #include "session/session_facts.h"
 #include "session/state_store.h"
 

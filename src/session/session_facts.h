@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <string>
 
+#include "base/clock.h"
+
 namespace cloche::session {
 
-using WallTime = std::chrono::system_clock::time_point;
-using SteadyTime = std::chrono::steady_clock::time_point;
+using cloche::SteadyTime;
+using cloche::WallTime;
 
 enum class Status : std::uint8_t { running, paused, closed };
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "session/clock_testing.h"
+#include "base/clock_testing.h"
 #include "session/saved_state_testing.h"
 
 namespace cloche::session {

@@ -2,9 +2,9 @@
 // ManualClock: time that a test moves. It stands still otherwise.
 #pragma once
 
-#include "session/clock.h"
+#include "base/clock.h"
 
-namespace cloche::session {
+namespace cloche {
 
 class ManualClock final : public Clock {
  public:
@@ -21,4 +21,4 @@ class ManualClock final : public Clock {
   Moment now_{WallTime(std::chrono::hours(500'000)), SteadyTime(std::chrono::hours(1))};
 };
 
-}  // namespace cloche::session
+}  // namespace cloche

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/clock.h"
+#include "base/clock.h"
 
-namespace cloche::session {
+namespace cloche {
 namespace {
 
 class HostClock final : public Clock {
@@ -9,6 +9,8 @@ class HostClock final : public Clock {
   Moment now() override {
     return {std::chrono::system_clock::now(), std::chrono::steady_clock::now()};
   }
+  WallTime wall() override { return std::chrono::system_clock::now(); }
+  SteadyTime steady() override { return std::chrono::steady_clock::now(); }
   void sleep(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
              SteadyTime until) override {
     if (until == SteadyTime::max()) {
@@ -26,4 +28,4 @@ Clock& host_clock() {
   return clock;
 }
 
-}  // namespace cloche::session
+}  // namespace cloche

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/clock_testing.h"
+#include "base/clock_testing.h"
 
-namespace cloche::session {
+namespace cloche {
 
 // Who sleeps looks every millisecond whether time has moved: nothing needs to know who sleeps.
 void ManualClock::sleep(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
@@ -15,4 +15,4 @@ void ManualClock::advance(std::chrono::milliseconds by) {
   now_.steady += by;
 }
 
-}  // namespace cloche::session
+}  // namespace cloche
