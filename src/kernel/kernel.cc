@@ -35,6 +35,7 @@ constexpr SignalSet stop_signals =
 Kernel::Kernel(KernelServices services, std::unique_ptr<vfs::Namespace> files,
                KernelOptions options)
     : services_(services),
+      clock_(services.timers.clock()),
       options_(std::move(options)),
       memory_(std::make_shared<wasm::MemoryBudget>(options_.limits.memory_bytes)),
       files_(std::move(files)),

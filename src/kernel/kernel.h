@@ -133,6 +133,8 @@ class Kernel {
   const Process* acting() const noexcept { return acting_; }
   SyscallStatistics& statistics() noexcept { return *statistics_; }
   SteadyTime booted() const noexcept { return booted_; }
+  // By which guests' time goes: what they are told, sleeps, deadlines of calls, timers.
+  Clock& clock() const noexcept { return clock_; }
   std::uint64_t next_file_id() noexcept {
     return ++last_file_id_;
   }  // inode numbers of pipes, sockets ...
@@ -153,6 +155,7 @@ class Kernel {
 
   std::mutex mutex_;
   KernelServices services_;
+  Clock& clock_;
   UserLoads user_loads_;
   KernelOptions options_;
   std::shared_ptr<wasm::MemoryBudget> memory_;
@@ -171,7 +174,7 @@ class Kernel {
   std::size_t live_tasks_ = 0;  // parked ones too
   std::map<Pid, std::unique_ptr<Task>> parked_;
   WaitQueue task_ended_;
-  SteadyTime booted_ = std::chrono::steady_clock::now();
+  SteadyTime booted_ = clock_.steady();
   std::shared_ptr<BufferBudget> buffers_ = std::make_shared<BufferBudget>();
   std::unique_ptr<TerminalTable> terminals_;
   std::unique_ptr<FifoTable> fifos_;

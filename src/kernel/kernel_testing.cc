@@ -84,10 +84,12 @@ std::unique_ptr<vfs::Namespace> tree() {
 
 }  // namespace
 
-TestKernel::TestKernel(KernelOptions options)
-    : kernel_(std::make_unique<Kernel>(KernelServices{wasm::test_engine(), services().threads,
-                                                      services().programs, services().timers},
-                                       tree(), std::move(options))) {}
+TestKernel::TestKernel(KernelOptions options) : TestKernel(services().timers, std::move(options)) {}
+
+TestKernel::TestKernel(TimerThread& timers, KernelOptions options)
+    : kernel_(std::make_unique<Kernel>(
+          KernelServices{wasm::test_engine(), services().threads, services().programs, timers},
+          tree(), std::move(options))) {}
 
 TestKernel::~TestKernel() = default;
 

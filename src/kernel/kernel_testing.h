@@ -50,6 +50,8 @@ using GuestBody = std::function<void(wasm::HostCall& host)>;
 class TestKernel {
  public:
   explicit TestKernel(KernelOptions options = {});
+  // Its time is that of `timers`, which outlives it.
+  explicit TestKernel(TimerThread& timers, KernelOptions options = {});
   ~TestKernel();
   TestKernel(const TestKernel&) = delete;
   TestKernel& operator=(const TestKernel&) = delete;

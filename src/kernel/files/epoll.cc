@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernel/files/pipe.h"
+#include "kernel/kernel.h"
 #include "kernel/process/task.h"
 
 namespace cloche::kernel {
@@ -167,7 +168,7 @@ Result<std::vector<EpollEvent>> EpollFile::wait(Task& task, std::size_t max_even
   for (;;) {
     std::vector<EpollEvent> events = collect(max_events);
     if (!events.empty()) return events;
-    if (deadline && *deadline <= std::chrono::steady_clock::now()) return events;
+    if (deadline && *deadline <= task.kernel().clock().steady()) return events;
     PollSources sources;
     poll_sources(sources);
     if (deadline) sources.add(*deadline);

@@ -2,6 +2,7 @@
 #include "kernel/files/poll_set.h"
 
 #include "kernel/files/epoll.h"
+#include "kernel/kernel.h"
 #include "kernel/process/task.h"
 
 namespace cloche::kernel {
@@ -19,7 +20,7 @@ std::size_t PollSet::look() {
 Result<std::size_t> PollSet::wait(Task& task, Deadline deadline) {
   for (;;) {
     if (const std::size_t count = look(); count != 0) return count;
-    if (deadline && *deadline <= std::chrono::steady_clock::now()) return std::size_t{0};
+    if (deadline && *deadline <= task.kernel().clock().steady()) return std::size_t{0};
     PollSources sources;
     {
       const EpollLook all;

@@ -10,7 +10,7 @@
 namespace cloche::kernel {
 
 void TimerFile::advance() {
-  const SteadyTime now = std::chrono::steady_clock::now();
+  const SteadyTime now = time_.steady();
   if (!next_ || now < *next_) return;
   std::uint64_t count = 1;
   if (interval_.count() > 0) {
@@ -25,7 +25,7 @@ void TimerFile::advance() {
 
 TimerFile::Setting TimerFile::setting() const {
   if (!next_) return {Nanoseconds(0), interval_};
-  Nanoseconds left = *next_ - std::chrono::steady_clock::now();
+  Nanoseconds left = *next_ - time_.steady();
   if (left.count() <= 0 && interval_.count() > 0) left = interval_ - (-left % interval_);
   return {std::max(left, Nanoseconds(interval_.count() > 0 ? 1 : 0)), interval_};
 }

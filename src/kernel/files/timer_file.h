@@ -22,8 +22,8 @@ class TimerFile : public File {
 
   // `clock`: the guest's CLOCK_* number; what it means is for the caller, who turns moments to
   // steady time.
-  TimerFile(std::uint64_t id, std::int32_t clock, std::uint32_t status_flags)
-      : File(o_rdwr | status_flags), id_(id), clock_(clock) {}
+  TimerFile(Clock& time, std::uint64_t id, std::int32_t clock, std::uint32_t status_flags)
+      : File(o_rdwr | status_flags), time_(time), id_(id), clock_(clock) {}
 
   std::int32_t clock() const noexcept { return clock_; }
   Setting setting() const;
@@ -41,6 +41,7 @@ class TimerFile : public File {
   // Counts what has expired up to now.
   void advance();
 
+  Clock& time_;
   std::uint64_t id_;
   std::int32_t clock_;
   std::optional<SteadyTime> next_;

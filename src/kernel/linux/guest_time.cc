@@ -29,7 +29,7 @@ Result<ProcessPtr> clock_process(const Call& call, std::int32_t clock) {
   return process;
 }
 
-Nanoseconds realtime() { return std::chrono::system_clock::now().time_since_epoch(); }
+Nanoseconds realtime(const Call& call) { return call.kernel.clock().wall().time_since_epoch(); }
 
 }  // namespace
 
@@ -50,7 +50,7 @@ Result<Nanoseconds> read_time(const Call& call, std::uint32_t address) {
 Result<Deadline> read_timeout(const Call& call, std::uint32_t address) {
   if (address == 0) return Deadline();
   CLOCHE_ASSIGN(const Nanoseconds time, read_time(call, address));
-  return Deadline(std::chrono::steady_clock::now() + time);
+  return Deadline(call.kernel.clock().steady() + time);
 }
 
 Result<ClockBase> clock_base(const Call& call, std::int32_t clock) {
@@ -77,10 +77,8 @@ Result<Nanoseconds> clock_now(const Call& call, std::int32_t clock) {
   CLOCHE_ASSIGN(const ClockBase base, clock_base(call, clock));
   Nanoseconds now{0};
   switch (base) {
-    case ClockBase::realtime: now = realtime(); break;
-    case ClockBase::since_boot:
-      now = std::chrono::steady_clock::now() - call.kernel.booted();
-      break;
+    case ClockBase::realtime: now = realtime(call); break;
+    case ClockBase::since_boot: now = call.kernel.clock().steady() - call.kernel.booted(); break;
     case ClockBase::cpu: {
       CLOCHE_ASSIGN(const ProcessPtr process, clock_process(call, clock));
       return ProcessTimers::cpu_time(*process);
@@ -100,7 +98,7 @@ Result<SteadyTime> clock_moment(const Call& call, std::int32_t clock, Nanosecond
   CLOCHE_ASSIGN(const ClockBase base, clock_base(call, clock));
   if (base == ClockBase::cpu) return Errno::inval;
   if (base == ClockBase::since_boot) return call.kernel.booted() + time;
-  return std::chrono::steady_clock::now() + (time - realtime());
+  return call.kernel.clock().steady() + (time - realtime(call));
 }
 
 }  // namespace cloche::kernel::lnx

@@ -44,7 +44,7 @@ SysResult ppoll(Call& call) {
     set.add(*std::move(file), wanted[i].events);
     places.push_back(i);
   }
-  if (bad != 0) deadline = std::chrono::steady_clock::now();
+  if (bad != 0) deadline = call.kernel.clock().steady();
   const Result<std::size_t> ready = set.wait(call.task, deadline);
   if (!ready) return mask.end(ready.error());
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -197,7 +197,7 @@ SysResult wait_for_events(Call& call, Deadline deadline) {
 SysResult epoll_pwait(Call& call) {
   Deadline deadline;
   if (call.i32(3) >= 0)
-    deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(call.i32(3));
+    deadline = call.kernel.clock().steady() + std::chrono::milliseconds(call.i32(3));
   return wait_for_events(call, deadline);
 }
 

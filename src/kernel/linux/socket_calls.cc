@@ -191,7 +191,7 @@ SysResult recvmmsg(Call& call) {
         call.memory.write(address + sizeof(GuestMsghdr), static_cast<std::uint32_t>(*received)));
     if ((call.u32(3) & msg_waitforone) != 0) flags |= msg_dontwait;
     // As on Linux the timeout is looked at after each message.
-    if (deadline && std::chrono::steady_clock::now() >= *deadline) {
+    if (deadline && call.kernel.clock().steady() >= *deadline) {
       ++done;
       break;
     }

@@ -43,7 +43,7 @@ SysResult sysinfo(Call& call) {
   static_assert(sizeof(Info) == 64);
   constexpr std::uint32_t unit =
       4096;  // memory is counted in pages: 32-bit words hold it whatever the limit
-  const auto up = std::chrono::steady_clock::now() - call.kernel.booted();
+  const auto up = call.kernel.clock().steady() - call.kernel.booted();
   const std::uint64_t total = call.kernel.limits().memory_bytes;
   info.uptime_s =
       static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(up).count());

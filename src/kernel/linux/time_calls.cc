@@ -47,11 +47,11 @@ Result<void> sleep_until(Call& call, SteadyTime moment) {
 }
 
 SysResult sleep_for(Call& call, Nanoseconds time, std::uint32_t remaining) {
-  const SteadyTime moment = std::chrono::steady_clock::now() + time;
+  const SteadyTime moment = call.kernel.clock().steady() + time;
   const Result<void> slept = sleep_until(call, moment);
   if (slept) return 0;
   if (slept.error() == Errno::intr && remaining != 0) {
-    const Nanoseconds left = std::max(moment - std::chrono::steady_clock::now(), Nanoseconds(0));
+    const Nanoseconds left = std::max(moment - call.kernel.clock().steady(), Nanoseconds(0));
     CLOCHE_TRY(call.memory.write(remaining, to_guest(left)));
   }
   return slept.error();
@@ -111,7 +111,7 @@ SysResult times(Call& call) {
                         ticks(call.process.children_usage.cpu), 0};
     CLOCHE_TRY(call.memory.write(call.u32(0), used));
   }
-  return ticks(std::chrono::steady_clock::now() - call.kernel.booted());
+  return ticks(call.kernel.clock().steady() - call.kernel.booted());
 }
 
 }  // namespace

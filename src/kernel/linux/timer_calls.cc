@@ -173,8 +173,8 @@ SysResult timerfd_create(Call& call) {
   }
   const std::uint32_t flags = call.u32(1);
   if ((flags & ~(o_nonblock | o_cloexec)) != 0) return Errno::inval;
-  const auto file =
-      std::make_shared<TimerFile>(call.kernel.next_file_id(), clock, flags & o_nonblock);
+  const auto file = std::make_shared<TimerFile>(call.kernel.clock(), call.kernel.next_file_id(),
+                                                clock, flags & o_nonblock);
   CLOCHE_ASSIGN(const std::int32_t fd, call.process.fds.install(file, flags));
   return fd;
 }
@@ -200,7 +200,7 @@ SysResult timerfd_settime(Call& call) {
     CLOCHE_ASSIGN(const SteadyTime moment, clock_moment(call, file->clock(), first));
     file->set(moment, interval);
   } else {
-    file->set(std::chrono::steady_clock::now() + first, interval);
+    file->set(call.kernel.clock().steady() + first, interval);
   }
   return 0;
 }

@@ -19,7 +19,7 @@ constexpr std::int64_t ticks_per_s = 100;
 constexpr std::int32_t pid_limit = 4194304;
 
 double uptime_s(const Kernel& kernel) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - kernel.booted()).count();
+  return std::chrono::duration<double>(kernel.clock().steady() - kernel.booted()).count();
 }
 
 std::chrono::nanoseconds cpu_of(const Process& process) {
@@ -106,8 +106,7 @@ std::string stat(const Kernel& kernel) {
   const auto up = static_cast<std::int64_t>(uptime_s(kernel) * static_cast<double>(ticks_per_s));
   const std::string times =
       fmt::format("{} 0 0 {} 0 0 0 0 0 0", user, std::max<std::int64_t>(0, up - user));
-  const auto now =
-      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const auto now = std::chrono::duration<double>(kernel.clock().wall().time_since_epoch()).count();
   const Pid newest = kernel.processes().empty() ? 1 : kernel.processes().rbegin()->first;
   return fmt::format(
       "cpu  {0}\ncpu0 {0}\nintr 0\nctxt 0\nbtime {1}\nprocesses {2}\nprocs_running "

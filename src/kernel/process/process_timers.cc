@@ -41,7 +41,7 @@ ProcessTimers::Nanoseconds ProcessTimers::cpu_time(const Process& process) {
 
 ProcessTimers::Nanoseconds ProcessTimers::now(ClockKind clock) const {
   if (clock == ClockKind::cpu) return cpu_time(process_);
-  return std::chrono::steady_clock::now().time_since_epoch();
+  return process_.kernel().clock().steady().time_since_epoch();
 }
 
 ProcessTimers::Setting ProcessTimers::setting_of(const Timer& timer) const {
@@ -72,7 +72,7 @@ void ProcessTimers::schedule(std::int32_t key, Timer& timer, Nanoseconds at_leas
   timer.arming = ++last_arming_;
   Kernel& kernel = process_.kernel();
   timer.host_timer = kernel.services().timers.add(
-      std::chrono::steady_clock::now() + wait, &kernel,
+      kernel.clock().steady() + wait, &kernel,
       [&kernel, weak = process_.weak_from_this(), key, arming = timer.arming] {
         const std::lock_guard lock(kernel.mutex());
         const ProcessPtr process = weak.lock();

@@ -53,7 +53,8 @@ Task::Task(ProcessPtr process, Start start)
       instance_(std::move(start.clone)),
       clone_function_(start.clone_function),
       clone_argument_(start.clone_argument),
-      is_clone_(instance_ != nullptr) {
+      is_clone_(instance_ != nullptr),
+      waiter_(kernel_.clock()) {
   if (instance_) adopt_instance();
 }
 

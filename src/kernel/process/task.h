@@ -215,7 +215,7 @@ class Task {
   std::optional<InterpreterSignals> stand_in_;
   bool told_ = false;  // the interpreter, in this call
   std::uint64_t memory_bytes_ = 0;
-  Waiter waiter_;
+  Waiter waiter_;  // by the kernel's clock
   bool sleeping_ = false;
   bool parked_ = false;
   bool computing_ = false;  // counts among those of the kernel

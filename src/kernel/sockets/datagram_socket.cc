@@ -170,7 +170,7 @@ Result<std::size_t> DatagramSocket::deliver(Task& task, std::shared_ptr<Datagram
     if (stored || !local()) return size;
     if (nonblocking() || (request.flags & msg_dontwait) != 0) return Errno::again;
     if (options().send_timeout.count() > 0 && !deadline) {
-      deadline = std::chrono::steady_clock::now() + options().send_timeout;
+      deadline = task.kernel().clock().steady() + options().send_timeout;
     }
     target.reset();
     const Result<void> slept = task.block({queue.get(), &changed}, deadline);

@@ -76,7 +76,7 @@ std::string Socket::description() const { return fmt::format("socket:[{}]", id_)
 Result<void> Socket::wait(Task& task, std::uint32_t flags, std::chrono::nanoseconds timeout,
                           Deadline& deadline) {
   if (nonblocking() || (flags & msg_dontwait) != 0) return Errno::again;
-  if (timeout.count() > 0 && !deadline) deadline = std::chrono::steady_clock::now() + timeout;
+  if (timeout.count() > 0 && !deadline) deadline = task.kernel().clock().steady() + timeout;
   const Result<void> slept = task.block({&changed}, deadline);
   if (slept) return {};
   if (slept.error() == Errno::timedout) return Errno::again;

@@ -163,7 +163,7 @@ Result<void> StreamSocket::connect_to(Task& task, std::shared_ptr<StreamSocket> 
     if (listener->pending_.size() < listener->backlog_) break;
     if (nonblocking()) return Errno::again;
     if (options().send_timeout.count() > 0 && !deadline) {
-      deadline = std::chrono::steady_clock::now() + options().send_timeout;
+      deadline = task.kernel().clock().steady() + options().send_timeout;
     }
     listener.reset();
     const Result<void> slept = task.block({queue.get()}, deadline);
@@ -240,7 +240,7 @@ std::string StreamSocket::origin() const {
 Result<void> StreamSocket::wait_established(Task& task) {
   Deadline deadline;
   if (options().send_timeout.count() > 0)
-    deadline = std::chrono::steady_clock::now() + options().send_timeout;
+    deadline = task.kernel().clock().steady() + options().send_timeout;
   while (connecting_) {
     const Result<void> slept = task.block({&changed}, deadline);
     if (!slept) return slept.error() == Errno::timedout ? Errno::inprogress : slept.error();

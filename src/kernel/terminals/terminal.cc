@@ -80,8 +80,8 @@ Result<std::size_t> Terminal::read(Task& task, std::span<std::byte> to, const Fi
   const std::uint64_t hangups = hangups_;
   std::size_t done = 0;
   Deadline deadline;
-  const auto after = [](std::uint8_t tenths) {
-    return std::chrono::steady_clock::now() + std::chrono::milliseconds(100) * tenths;
+  const auto after = [&](std::uint8_t tenths) {
+    return task.kernel().clock().steady() + std::chrono::milliseconds(100) * tenths;
   };
   for (;;) {
     if (hangups_ != hangups) return done;

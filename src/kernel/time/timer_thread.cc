@@ -83,15 +83,15 @@ void TimerThread::run() {
   while (!stopping_) {
     if (order_.empty()) {
       sleeping_until_ = Time::max();
-      changed_.wait(lock);
+      clock_.sleep(changed_, lock, Time::max());
       sleeping_until_ = Time::min();
       continue;
     }
     const auto next = order_.begin();
-    if (next->first > std::chrono::steady_clock::now()) {
+    if (next->first > clock_.steady()) {
       const Time when = next->first;
       sleeping_until_ = when;
-      changed_.wait_until(lock, when);
+      clock_.sleep(changed_, lock, when);
       sleeping_until_ = Time::min();
       continue;
     }

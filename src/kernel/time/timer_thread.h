@@ -4,7 +4,6 @@
 // itself, and calls back without its own.
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -14,14 +13,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace cloche::kernel {
 
 class TimerThread {
  public:
-  using Time = std::chrono::steady_clock::time_point;
+  using Time = SteadyTime;
   using Id = std::uint64_t;  // never 0, never reused
 
-  TimerThread() = default;
+  explicit TimerThread(Clock& clock = host_clock()) : clock_(clock) {}
   ~TimerThread();  // nothing is called after it
   TimerThread(const TimerThread&) = delete;
   TimerThread& operator=(const TimerThread&) = delete;
@@ -40,6 +41,8 @@ class TimerThread {
   void drain(const void* owner);
 
   std::size_t size() const;
+  // By which moments are meant here, and in the kernels that it serves.
+  Clock& clock() noexcept { return clock_; }
 
  private:
   struct Timer {
@@ -50,6 +53,7 @@ class TimerThread {
 
   void run();
 
+  Clock& clock_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;   // for the thread: an earlier timer, or the end
   std::condition_variable finished_;  // for drain: a callback has returned

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/clock_testing.h"
 #include "base/host_error.h"
 #include "base/refused_threads_testing.h"
 
@@ -48,6 +49,19 @@ TEST(TimerThread, CallsInTheOrderOfTheMoments) {
   EXPECT_EQ(log.wait_for(3), (std::vector{1, 2, 3}));
   EXPECT_GE(now(), start + 3ms);
   EXPECT_EQ(timers.size(), 0U);
+}
+
+TEST(TimerThread, GoesByItsClock) {
+  Log log;
+  ManualClock clock;
+  TimerThread timers(clock);
+  timers.add(clock.steady() + 1h, nullptr, [&] { log.add(1); });
+  timers.add(clock.steady() + 2h, nullptr, [&] { log.add(2); });
+  clock.advance(1h);
+  EXPECT_EQ(log.wait_for(1), std::vector{1});
+  EXPECT_EQ(timers.size(), 1U);
+  clock.advance(1h);
+  EXPECT_EQ(log.wait_for(2), (std::vector{1, 2}));
 }
 
 TEST(TimerThread, AnEarlierTimerWakesTheThread) {

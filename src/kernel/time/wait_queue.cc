@@ -9,13 +9,9 @@ bool Waiter::sleep(std::mutex& kernel_mutex, std::span<WaitQueue* const> queues,
                    Deadline deadline) {
   for (WaitQueue* queue : queues) queue->waiters_.push_back(this);
   std::unique_lock lock(kernel_mutex, std::adopt_lock);
-  const auto is_woken = [this] { return woken_; };
-  bool woken = true;
-  if (deadline) {
-    woken = condition_.wait_until(lock, *deadline, is_woken);
-  } else {
-    condition_.wait(lock, is_woken);
-  }
+  while (!woken_ && !(deadline && *deadline <= clock_.steady()))
+    clock_.sleep(condition_, lock, deadline.value_or(SteadyTime::max()));
+  const bool woken = woken_;
   woken_ = false;
   lock.release();
   for (WaitQueue* queue : queues) std::erase(queue->waiters_, this);

@@ -14,9 +14,11 @@
 #include <span>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace cloche::kernel {
 
-using SteadyTime = std::chrono::steady_clock::time_point;
+using cloche::SteadyTime;
 // The moment at which a call gives up; nullopt: never.
 using Deadline = std::optional<SteadyTime>;
 
@@ -24,7 +26,8 @@ class WaitQueue;
 
 class Waiter {
  public:
-  Waiter() = default;
+  // Deadlines are by `clock`.
+  explicit Waiter(Clock& clock = host_clock()) : clock_(clock) {}
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
@@ -36,6 +39,7 @@ class Waiter {
   void wake() noexcept;
 
  private:
+  Clock& clock_;
   std::condition_variable condition_;
   bool woken_ = false;
 };

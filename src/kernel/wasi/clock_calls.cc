@@ -27,10 +27,10 @@ Result<std::uint64_t> clock_now_ns(const Task& task, std::uint32_t id) {
   switch (id) {
     case clock_realtime:
       return static_cast<std::uint64_t>(
-          duration_cast<nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
+          duration_cast<nanoseconds>(task.kernel().clock().wall().time_since_epoch()).count());
     case clock_monotonic:
       return static_cast<std::uint64_t>(
-          duration_cast<nanoseconds>(std::chrono::steady_clock::now() - task.kernel().booted())
+          duration_cast<nanoseconds>(task.kernel().clock().steady() - task.kernel().booted())
               .count());
     case clock_process_cputime:
     case clock_thread_cputime: return static_cast<std::uint64_t>(task.cpu_time().count());

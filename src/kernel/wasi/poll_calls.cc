@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel/files/poll_set.h"
+#include "kernel/kernel.h"
 #include "kernel/wasi/wasi_call.h"
 #include "kernel/wasi/wasi_clock.h"
 
@@ -98,7 +99,7 @@ class Poll {
       std::vector<Event> events = failed_;
       for (std::size_t i = 0; i < files_.size(); ++i)
         add_file_event(files_[i], set_.ready(i), events);
-      const SteadyTime now = std::chrono::steady_clock::now();
+      const SteadyTime now = call_.task.kernel().clock().steady();
       for (const WatchedClock& clock : clocks_) {
         if (now >= clock.expires) events.push_back(event_of(*clock.subscription));
       }
@@ -144,7 +145,7 @@ Result<void> poll_oneoff(Call& call, std::uint32_t in, std::uint32_t out, std::u
                 call.memory.read_array<Subscription>(in, count, subscriptions_max));
   if (!call.memory.holds(out, std::uint64_t{count} * sizeof(Event))) return Errno::fault;
   CLOCHE_TRY(call.check_out<std::uint32_t>(count_out));
-  Poll poll(call, std::chrono::steady_clock::now());
+  Poll poll(call, call.task.kernel().clock().steady());
   for (const Subscription& subscription : subscriptions) CLOCHE_TRY(poll.add(subscription));
   CLOCHE_ASSIGN(const std::vector<Event> events, poll.wait());
   CLOCHE_TRY(call.memory.write_array(out, std::span<const Event>(events)));
