@@ -33,24 +33,10 @@ std::int32_t Guest::call_words(std::uint32_t number, std::array<std::uint32_t, 6
   return outcome.returned() ? outcome.result.as_i32() : -EIO;
 }
 
-std::uint32_t Guest::reserve(std::uint32_t bytes) {
-  const std::uint32_t address = used_;
-  used_ += (bytes + 7) & ~7u;
-  EXPECT_LE(used_, memory_bytes);
-  return address;
-}
-
 std::uint32_t Guest::put(std::string_view bytes) {
   const std::uint32_t address = reserve(static_cast<std::uint32_t>(bytes.size()) + 1);
   EXPECT_TRUE(memory().copy_out(address, std::string(bytes) + '\0'));
   return address;
-}
-
-std::string Guest::text(std::uint32_t address, std::uint32_t bytes) const {
-  const auto slice = memory().slice(address, bytes);
-  EXPECT_TRUE(slice);
-  return slice ? std::string(reinterpret_cast<const char*>(slice->data()), slice->size())
-               : std::string();
 }
 
 std::int32_t Guest::open(std::string_view path, std::uint32_t flags, std::uint32_t mode) {

@@ -14,8 +14,8 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
+#include "kernel/guest_scratch_testing.h"
 #include "kernel/kernel_testing.h"
 #include "wasm/instance.h"
 
@@ -40,17 +40,17 @@ inline constexpr std::uint32_t setxattr = 5, getxattr = 8, listxattr = 11, remov
 
 inline constexpr std::int32_t at_cwd = -100;
 
-class Guest {
+class Guest : public GuestScratch {
  public:
   // The size of its memory.
   static constexpr std::uint32_t memory_bytes = 4 * 65536;
 
-  Guest(wasm::Instance& instance, Process& process) : instance_(instance), process_(process) {}
+  Guest(wasm::Instance& instance, Process& process)
+      : GuestScratch(instance, memory_bytes), process_(process) {}
 
   static constexpr std::int32_t unwound = INT32_MIN;
 
   Process& process() noexcept { return process_; }
-  wasm::GuestMemory memory() const { return instance_.memory(); }
 
   // The result of a system call: -errno when it failed, `unwound` when it ended the guest.
   template <typename... A>
@@ -60,25 +60,9 @@ class Guest {
   }
   std::int32_t call_words(std::uint32_t number, std::array<std::uint32_t, 6> words);
 
-  // Memory that nothing else uses, 8-byte aligned; what was reserved before is used again after
-  // reset().
-  std::uint32_t reserve(std::uint32_t bytes);
-  void reset() noexcept { used_ = first_address; }
+  using GuestScratch::put;
   // The text with a NUL.
   std::uint32_t put(std::string_view text);
-  template <typename T>
-    requires std::is_trivially_copyable_v<T> && (!std::is_convertible_v<T, std::string_view>)
-  std::uint32_t put(const T& object) {
-    const std::uint32_t address = reserve(sizeof(T));
-    (void)memory().write(address, object);
-    return address;
-  }
-  template <typename T>
-  T get(std::uint32_t address) const {
-    const Result<T> object = memory().read<T>(address);
-    return object ? *object : T{};
-  }
-  std::string text(std::uint32_t address, std::uint32_t bytes) const;
 
   std::int32_t open(std::string_view path, std::uint32_t flags = 0, std::uint32_t mode = 0644);
   std::int32_t write(std::int32_t fd, std::string_view text);
@@ -89,11 +73,7 @@ class Guest {
   std::string link_target(std::string_view path);
 
  private:
-  static constexpr std::uint32_t first_address = 1024;
-
-  wasm::Instance& instance_;
   Process& process_;
-  std::uint32_t used_ = first_address;
 };
 
 using GuestScript = std::function<void(Guest&)>;

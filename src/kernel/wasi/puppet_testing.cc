@@ -66,24 +66,10 @@ std::int32_t Puppet::call_typed(const wasm::HostFunction& function,
   return call_values(function.name, values);
 }
 
-std::uint32_t Puppet::reserve(std::uint32_t bytes) {
-  const std::uint32_t address = used_;
-  used_ += (bytes + 7) & ~7u;
-  EXPECT_LE(used_, memory_bytes);
-  return address;
-}
-
 std::uint32_t Puppet::put(std::string_view bytes) {
   const std::uint32_t address = reserve(static_cast<std::uint32_t>(bytes.size()));
   EXPECT_TRUE(memory().copy_out(address, bytes));
   return address;
-}
-
-std::string Puppet::text(std::uint32_t address, std::uint32_t bytes) const {
-  const auto slice = memory().slice(address, bytes);
-  EXPECT_TRUE(slice);
-  return slice ? std::string(reinterpret_cast<const char*>(slice->data()), slice->size())
-               : std::string();
 }
 
 std::int32_t Puppet::open(std::string_view path, std::uint32_t oflags, Rights rights,

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "kernel/guest_scratch_testing.h"
 #include "kernel/kernel_testing.h"
 #include "kernel/wasi/wasi_abi.h"
 #include "wasm/instance.h"
@@ -47,15 +48,15 @@ enum WasiErrno : std::int32_t {
   unwound = -1,
 };
 
-class Puppet {
+class Puppet : public GuestScratch {
  public:
   // The size of its memory: two pages, so that addresses near the end are easy to name.
   static constexpr std::uint32_t memory_bytes = 2 * 65536;
 
-  Puppet(wasm::Instance& instance, Process& process) : instance_(instance), process_(process) {}
+  Puppet(wasm::Instance& instance, Process& process)
+      : GuestScratch(instance, memory_bytes), process_(process) {}
 
   Process& process() noexcept { return process_; }
-  wasm::GuestMemory memory() const { return instance_.memory(); }
 
   // Calls the WASI function of that name. The errno; `unwound` when the call ended the guest.
   template <typename... A>
@@ -68,22 +69,8 @@ class Puppet {
   std::int32_t call_typed(const wasm::HostFunction& function,
                           const std::vector<std::uint64_t>& arguments);
 
-  // Memory that nothing else uses, 8-byte aligned.
-  std::uint32_t reserve(std::uint32_t bytes);
+  using GuestScratch::put;
   std::uint32_t put(std::string_view text);
-  template <typename T>
-    requires std::is_trivially_copyable_v<T> && (!std::is_convertible_v<T, std::string_view>)
-  std::uint32_t put(const T& object) {
-    const std::uint32_t address = reserve(sizeof(T));
-    (void)memory().write(address, object);
-    return address;
-  }
-  template <typename T>
-  T get(std::uint32_t address) const {
-    const Result<T> object = memory().read<T>(address);
-    return object ? *object : T{};
-  }
-  std::string text(std::uint32_t address, std::uint32_t bytes) const;
 
   // Opens `path` below the preopen "/"; the descriptor, or the negative errno.
   std::int32_t open(std::string_view path, std::uint32_t oflags = 0,
@@ -101,9 +88,7 @@ class Puppet {
   }
   std::int32_t call_values(std::string_view name, std::span<const wasm::Value> arguments);
 
-  wasm::Instance& instance_;
   Process& process_;
-  std::uint32_t used_ = 1024;
 };
 
 using PuppetBody = std::function<void(Puppet&)>;
