@@ -63,14 +63,14 @@ struct SandboxOptions {
   std::map<std::string, std::string> environment;  // added to the usual one
   // What its user is called, and where that is at home: an absolute path that is made. Another one
   // than the usual has a link to it at the usual place. With the linux engine the user is ID or
-  // ID:ID; unless they are given, user and home are the image's.
+  // ID:ID; unless they are given, user and home are the system image's.
   std::string user = "sandbox";
   std::string home = "/workspace";
   std::vector<std::string> packages;  // Python packages, importable from the start
   std::vector<Mount> mounts;
   // A file of `cloche image build` or PythonSession::checkpoint: Python starts from it, with all
   // that was imported and set up there, and with its packages. Empty: none. With the linux engine
-  // it is the name of an image of the store (`cloche image import`), which must be given.
+  // it is the name of a system image of the store (`cloche image import`), which must be given.
   std::filesystem::path image;
   NetworkOptions network;  // none, unless something is allowed
   // Guest programs of the host: NAME.wasm in this folder is the command NAME, before one of the

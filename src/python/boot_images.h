@@ -2,9 +2,9 @@
 // BootImages: the memory of interpreters that have started already, with the library's common
 // modules imported, and with those of a sandbox's packages.
 //
-// An image is made once per machine: in a private kernel over the pristine base layer, where no
-// sandbox can touch it. It is kept in an ImageCache. One image is made at a time, and each set of
-// packages once, whoever asks meanwhile.
+// A boot image is made once per machine: in a private kernel over the pristine base layer, where no
+// sandbox can touch it. It is kept in an ImageCache. One boot image is made at a time, and each set
+// of packages once, whoever asks meanwhile.
 //
 // Thread-safe. Lives as long as the kernels that run Python; its end stops what is being made.
 #pragma once
@@ -31,7 +31,7 @@
 
 namespace cloche::python {
 
-// What an image has beside the common modules.
+// What a boot image has beside the common modules.
 struct Preload {
   std::string modules;  // as `import` names them, with blanks between; empty: nothing
   // All that the sandbox has, by name: a module looks for others when it is imported.
@@ -51,12 +51,12 @@ class BootImages {
  public:
   struct Options {
     std::filesystem::path cache_folder;  // empty: nothing is kept
-    std::string library_id;  // of the library in the base layer: another one has other images
+    std::string library_id;  // of the library in the base layer: another one has other boot images
     std::string program_path;
-    // Puts packages into the files in which an image is made. May be empty.
+    // Puts packages into the files in which a boot image is made. May be empty.
     std::function<Result<void, Error>(vfs::MemFs& files, const std::vector<std::string>& packages)>
         install;
-    // Told when an image is made; may be empty.
+    // Told when a boot image is made; may be empty.
     std::function<void(std::string_view line)> progress;
   };
 
@@ -65,7 +65,7 @@ class BootImages {
   BootImages(const BootImages&) = delete;
   BootImages& operator=(const BootImages&) = delete;
 
-  // The finished base layer, in which images are made. Before the first process starts.
+  // The finished base layer, in which boot images are made. Before the first process starts.
   void set_base(vfs::Frozen base) { base_ = std::move(base); }
 
   enum class Making : std::uint8_t {
@@ -82,7 +82,7 @@ class BootImages {
   static constexpr std::size_t waiting_max = 32;
   Result<void, Error> prepare_behind(kernel::ProgramTag tag, const Preload& preload);
 
-  // Whether this is the kernel in which an image is being made; then run() makes it.
+  // Whether this is the kernel in which a boot image is being made; then run() makes it.
   bool is_builder(const kernel::Kernel& kernel) const noexcept { return &kernel == builder_; }
   wasm::Outcome run(kernel::Task& task);
 
@@ -99,7 +99,7 @@ class BootImages {
     ImageClaim claim;
   };
   Result<const wasm::Module*, Error> module_of(kernel::ProgramTag tag);
-  // Lock held, which is released while another thread makes that image, or this one.
+  // Lock held, which is released while another thread makes that boot image, or this one.
   Result<ImagePtr, Error> find_or_make(std::unique_lock<std::mutex>& lock, kernel::ProgramTag tag,
                                        const Preload& preload, Making making, int nice_steps);
   ImagePtr add(const std::string& key, Memory memory);
@@ -114,7 +114,8 @@ class BootImages {
   ImageCache cache_;
   vfs::Frozen base_;
 
-  std::mutex mutex_;  // of the members up to the next blank line; not held while an image is made
+  std::mutex
+      mutex_;  // of the members up to the next blank line; not held while a boot image is made
   std::condition_variable changed_;
   std::map<std::string, Kept> images_;  // by Preload::key
   std::uint64_t uses_ = 0;
@@ -125,7 +126,7 @@ class BootImages {
   bool stopping_ = false;
   kernel::Kernel* stoppable_ = nullptr;  // the builder, while it may be stopped
 
-  std::mutex building_;  // held while an image is made; of what follows
+  std::mutex building_;  // held while a boot image is made; of what follows
   std::atomic<const kernel::Kernel*> builder_{nullptr};
   std::string build_code_;  // what the builder runs
   int nice_steps_ = 0;      // of its priority

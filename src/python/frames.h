@@ -7,7 +7,7 @@
 //   reply    the host's answer there: length and number (4 bytes each), a mark, then ...
 //   request  the interpreter calls `host.call` (host_door.h): four letters, then ...
 //
-// A mark that is in use keeps its meaning: interpreters in images outlive a release.
+// A mark that is in use keeps its meaning: interpreters in image files outlive a release.
 #pragma once
 
 #include <array>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ImageCache: the folder in which images of interpreters are kept, for the next process of this
-// machine. All of them can be made anew, so the folder has a bound, and what was used longest ago
-// goes first. Who has mapped a file that goes keeps it.
+// ImageCache: the folder in which memory images of interpreters are kept, for the next process of
+// this machine. All of them can be made anew, so the folder has a bound, and what was used longest
+// ago goes first. Who has mapped a file that goes keeps it.
 //
-// ImageClaim: the right to make an image, of one process at a time. It is a locked file, which
-// stays where the process ends before the image is there: the next one knows then that time was too
-// short.
+// ImageClaim: the right to make a memory image, of one process at a time. It is a locked file,
+// which stays where the process ends before the image is there: the next one knows then that time
+// was too short.
 //
 // Thread-safe.
 #pragma once
@@ -24,7 +24,7 @@ namespace cloche::python {
 
 class ImageClaim {
  public:
-  // For an image that is kept nowhere.
+  // For a memory image that is kept nowhere.
   ImageClaim() = default;
   ImageClaim(std::filesystem::path file, UniqueFd lock, bool second_try) noexcept
       : file_(std::move(file)), lock_(std::move(lock)), is_second_try_(second_try) {}

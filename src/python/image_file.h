@@ -21,7 +21,7 @@
 
 namespace cloche::python {
 
-// Which interpreter an image is of.
+// Which interpreter an image file is of.
 struct ImageBuild {
   std::string program;  // the digest of its WebAssembly
   std::string library;  // of its library: BootImages::Options::library_id
@@ -41,9 +41,9 @@ void write_image_file(const std::filesystem::path& file, const wasm::MemoryImage
 
 ImageHeader read_image_header(const std::filesystem::path& file);
 
-// The image, when it is one of this build. What is mapped is a copy in `cache_folder` (empty: one
-// that has no name any more), since a file that is cut short while a guest runs from it would end
-// this process. A file that has not changed since it was last loaded is not read again.
+// The memory image, when it is one of this build. What is mapped is a copy in `cache_folder`
+// (empty: one that has no name any more), since a file that is cut short while a guest runs from it
+// would end this process. A file that has not changed since it was last loaded is not read again.
 std::shared_ptr<const wasm::MemoryImage> load_image_file(const std::filesystem::path& file,
                                                          const ImageBuild& build,
                                                          const wasm::Module& module,

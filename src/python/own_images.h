@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OwnImages: images of the user's (image_file.h) that are in use, and which sandboxes start their
-// Python from one. Sandboxes of one image share its memory.
+// OwnImages: image files of the user's (image_file.h) that are in use, and which sandboxes start
+// their Python from one. Sandboxes of one image share its memory.
 //
 // Thread-safe. Functions throw HostError where image_file.h's do.
 #pragma once

@@ -28,8 +28,9 @@ class PythonRuntime {
   struct Options {
     std::filesystem::path guest_file;    // the interpreter
     std::filesystem::path cache_folder;  // for boot images; empty: nothing is kept
-    std::string library_id;  // of the library in the base layer: another one has another image
-    // What an image for a sandbox with these files has imported; kernel lock held. May be empty.
+    std::string library_id;  // of the library in the base layer: another one has another boot image
+    // What a boot image for a sandbox with these files has imported; kernel lock held. May be
+    // empty.
     std::function<Preload(vfs::Namespace& files)> preload;
     // See BootImages::Options.
     std::function<Result<void, Error>(vfs::MemFs& files, const std::vector<std::string>& packages)>
@@ -48,13 +49,14 @@ class PythonRuntime {
   // Adds /usr/bin/python3 and its other names. Throws HostError when the guest's file cannot be
   // read.
   void add_program(vfs::BaseBuilder& builder) const;
-  // The finished base layer, in which images are made. Before the first process starts.
+  // The finished base layer, in which boot images are made. Before the first process starts.
   void set_base(vfs::Frozen base) { images_.set_base(std::move(base)); }
 
   // For a process of this kernel: the user's own, or the one with its packages imported where that
   // is there, or the common one, which is made when it is not there. Kernel lock not held.
   Result<std::shared_ptr<BootImage>, Error> boot_image_for(kernel::Kernel& kernel);
-  // Makes the image that is not there yet; takes its time once per machine. No kernel's lock held.
+  // Makes the boot image that is not there yet; takes its time once per machine. No kernel's lock
+  // held.
   Result<void, Error> prepare(const Preload& preload);
   // The same behind the caller's back. See BootImages::prepare_behind.
   void prepare_behind(const Preload& preload) { (void)images_.prepare_behind(tag_, preload); }

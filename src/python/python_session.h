@@ -78,14 +78,14 @@ class PythonSession {
   // The interpreter has heard stop() and is on its way out: it gets some time for that.
   void acknowledge_stop();
 
-  // The interpreter as it is now. Costs what was written since the last image.
+  // The interpreter as it is now. Costs what was written since the last memory image.
   Result<std::shared_ptr<const wasm::MemoryImage>> capture();
   // A session in `kernel` (this one or another) that goes on from here: memory is shared until
   // written. Descriptors beyond those of `options` are not open in it.
   Result<std::unique_ptr<PythonSession>> fork(kernel::Kernel& kernel, SessionOptions options);
-  // The same from an image that was captured before; `first` is Turn::resume, or Turn::join for one
-  // of another sandbox. Sessions from one image may share `hot_pages`, which makes the later ones
-  // start faster; null: those of a fresh session.
+  // The same from a memory image that was captured before; `first` is Turn::resume, or Turn::join
+  // for one of another sandbox. Sessions from one memory image may share `hot_pages`, which makes
+  // the later ones start faster; null: those of a fresh session.
   static Result<std::unique_ptr<PythonSession>> start_from(
       PythonRuntime& runtime, kernel::Kernel& kernel, SessionOptions options,
       std::shared_ptr<const wasm::MemoryImage> image, Turn first,

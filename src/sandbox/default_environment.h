@@ -12,7 +12,7 @@ namespace cloche::sandbox {
 
 // Of a WebAssembly sandbox.
 std::map<std::string, std::string> default_environment(const SandboxOptions& options);
-// Of a native one, before those of its image.
+// Of a native one, before those of its system image.
 std::map<std::string, std::string> default_native_environment();
 
 }  // namespace cloche::sandbox

@@ -15,7 +15,8 @@ void add_needs(JailRules& rules, EngineOptions& options);
 // Begins what makes sandboxes of the linux engine, which cannot begin in a jail. Throws HostError.
 void begin_natives(JailRules& rules, EngineOptions& options);
 
-// The folders and files of this machine that sandboxes with these options have: mounts, image.
+// The folders and files of this machine that sandboxes with these options have: mounts, the image
+// file of Python.
 void add_needs(JailRules& rules, const SandboxOptions& options);
 
 }  // namespace cloche::sandbox

@@ -53,11 +53,12 @@ struct InstanceOptions {
   std::uint64_t table_limit_elements = max_table_elements;  // of each table, of at most max_tables
   // What its memory begins with; null: the program's own data.
   std::shared_ptr<const MemoryImage> image;
-  // It is likely to be forked with much state: see prepare_for_capture. For one with an image.
+  // It is likely to be forked with much state: see prepare_for_capture. For one with a memory
+  // image.
   bool to_be_captured = false;
   // Another instance of the same program, whose linear memory this one shares: it has no data of
-  // its own, and no image; its globals and its stack alone. Only one of the two may run at a time,
-  // and the one that goes on calls follow_memory first. Null: a memory of its own.
+  // its own, and no memory image; its globals and its stack alone. Only one of the two may run at a
+  // time, and the one that goes on calls follow_memory first. Null: a memory of its own.
   const Instance* memory_of = nullptr;
 };
 
@@ -65,9 +66,9 @@ class Instance {
  public:
   using EpochHandler = EpochAction (*)(Instance& instance, void* owner) noexcept;
 
-  // ENOMEM when the program's first memory or its image is beyond the limit or the budget, or the
-  // host has no address space; ENOEXEC when its start function traps, or the image is of another
-  // program.
+  // ENOMEM when the program's first memory or its memory image is beyond the limit or the budget,
+  // or the host has no address space; ENOEXEC when its start function traps, or the memory image is
+  // of another program.
   static Result<std::unique_ptr<Instance>, Error> create(std::shared_ptr<const LinkedModule> module,
                                                          const InstanceOptions& options);
   ~Instance();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MemoryContent: what the linear memories of many instances begin with, the initial data of a
-// program or an image, and the memories of instances that have ended which hold it again.
+// program or a memory image, and the memories of instances that have ended which hold it again.
 //
 // Half of what a short life costs is page tables: mappings made and taken down, a fault for each
 // page that is touched. A memory that is kept has its mappings and its pages. When its instance

@@ -33,7 +33,7 @@ struct MemoryFile {
 struct MemoryMap {
   std::shared_ptr<const MemoryImage> base;
   // The host refused a mapping on the way to a new base: there is none, and pages that are not
-  // private may be of several files. Memory is right; its next image is a whole one.
+  // private may be of several files. Memory is right; its next memory image is a whole one.
   bool base_unknown = false;
   // Where set, memory from `growth_start` on is a shared mapping of this file: a capture takes that
   // part of the file as it is, copies nothing, and moves `growth_start` up. The file's first byte

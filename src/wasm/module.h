@@ -71,7 +71,7 @@ class Module {
   const ModuleInfo& info() const noexcept { return info_; }
   wasmtime_module* native() const noexcept { return native_; }
   const InitialMemory& initial_memory() const noexcept { return initial_memory_; }
-  // What the memory of an instance begins with where no image is mapped over it.
+  // What the memory of an instance begins with where no memory image is mapped over it.
   const MemoryContent& content() const noexcept { return content_; }
 
  private:

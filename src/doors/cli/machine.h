@@ -43,7 +43,7 @@ struct Machine {
 // The calling process has one thread: it forks to see whether it may make a user namespace.
 Machine look_at_machine();
 
-// The folder of machine code and images. It need not be there; then it says what is above it.
+// The folder of machine code and boot images. It need not be there; then it says what is above it.
 struct CacheFolder {
   std::filesystem::path path;
   std::string problem;  // one sentence, where it cannot be used

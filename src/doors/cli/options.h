@@ -59,8 +59,9 @@ struct Options {
   ListFormat list_format = ListFormat::text;  // of `licenses` and `doctor`
   std::string ship_folder;  // of `prepare`: where portable machine code goes; empty: nowhere
   std::string image_file;   // of `image`: the file, or what is imported
-  std::string image_name;   // of the store of images; of `image import` empty: the source's own
-  std::string suite;        // of `image make debian`
+  std::string
+      image_name;     // of the store of system images; of `image import` empty: the source's own
+  std::string suite;  // of `image make debian`
   std::vector<std::string> image_packages;  // the same
   std::vector<std::string> setup_scripts;   // of `image build`, in their order
   std::vector<std::string> allowed_rules;   // of `mcp`: of the network, without asking

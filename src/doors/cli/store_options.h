@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line asks of the store of images of native sandboxes.
+// What the command line asks of the store of system images.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small image for tests, made of this machine's own programs: bash, coreutils and the like, and
-// Python where it is there. Made once, kept among the temporary files of this user.
+// A small system image for tests, made of this machine's own programs: bash, coreutils and the
+// like, and Python where it is there. Made once, kept among the temporary files of this user.
 #pragma once
 
 #include <filesystem>

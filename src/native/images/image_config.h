@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an image says of how its commands start: as in OCI's image configuration.
+// What a system image says of how its commands start: as in OCI's image configuration.
 #pragma once
 
 #include <string>

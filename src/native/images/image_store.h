@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ImageStore: the images that native sandboxes are made of, each a folder with its files and its
-// configuration. An image is there whole or not at all; several processes may use a store.
+// ImageStore: the system images that native sandboxes are made of, each a folder with its files and
+// its configuration. An image is there whole or not at all; several processes may use a store.
 //
 // Sources are OCI layouts (a folder, or an archive of one), archives of `docker save`, archives of
 // a file system, and folders of one. Blobs are checked by their digests; what is in archives is

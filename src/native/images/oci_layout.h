@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is in a folder that holds an image as files: an OCI layout, or what `docker save` writes.
-// The folder may come out of an archive that nobody trusts: links in it lead nowhere else, and
-// every blob is what its digest says.
+// What is in a folder that holds an OCI image as files: an OCI layout, or what `docker save`
+// writes. The folder may come out of an archive that nobody trusts: links in it lead nowhere else,
+// and every blob is what its digest says.
 #pragma once
 
 #include <optional>

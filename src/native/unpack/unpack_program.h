@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program that unpacks archives of images. Descriptor 0 is the archive, 3 the folder that it
-// goes into: that is the program's root before the first byte is read, with a user, a network and
-// privileges of its own, behind the filter that guests have. So an evil archive can do no more than
-// fill that folder, which is bounded.
+// The program that unpacks archives of OCI images. Descriptor 0 is the archive, 3 the folder that
+// it goes into: that is the program's root before the first byte is read, with a user, a network
+// and privileges of its own, behind the filter that guests have. So an evil archive can do no more
+// than fill that folder, which is bounded.
 //
 //   cloche-unpack layer|archive MOST_BYTES MOST_FILES
 //

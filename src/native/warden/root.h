@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file system that a box sees: the image below a folder of changes in memory with a quota, and
-// /proc, /dev and terminals of its own. Built from descriptors, so that no path of the host is
-// known inside.
+// The file system that a box sees: the system image below a folder of changes in memory with a
+// quota, and /proc, /dev and terminals of its own. Built from descriptors, so that no path of the
+// host is known inside.
 #pragma once
 
 #include "native/warden/fd.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A copy of a tree of files: of an image, or of the folder of changes that a fork begins with.
+// A copy of a tree of files: of a system image, or of the folder of changes that a fork begins
+// with.
 #pragma once
 
 #include "native/warden/outcome.h"

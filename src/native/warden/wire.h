@@ -42,12 +42,12 @@ enum class Step : std::uint8_t {
 };
 
 enum class Root : std::uint8_t {
-  overlay,  // over the image
+  overlay,  // over the system image
   copy,     // of the image: where overlays are refused
 };
 
-// Cloche to the warden, with: the box's end of its socket, the image's root folder, and where
-// `has_upper` the folder of changes that the box begins with.
+// Cloche to the warden, with: the box's end of its socket, the system image's root folder, and
+// where `has_upper` the folder of changes that the box begins with.
 struct MakeBox {
   std::uint32_t version = protocol_version;
   std::uint32_t process_limit = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store of images that this user has.
+// The store of system images that this user has.
 #pragma once
 
 #include <filesystem>

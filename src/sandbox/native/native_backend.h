@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend whose programs are native processes: a box, made of an image.
+// The backend whose programs are native processes: a box, made of a system image.
 #pragma once
 
 #include <map>
@@ -30,7 +30,7 @@ struct Identity {
 
 class NativeBackend final : public Backend {
  public:
-  // Throws Error with one sentence: what this engine lacks, an image that is not there, a
+  // Throws Error with one sentence: what this engine lacks, a system image that is not there, a
   // machine that cannot.
   NativeBackend(NativeParts& parts, SandboxOptions options);
   ~NativeBackend() override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NativePython: the interpreter that a native sandbox keeps from call to call: the image's python3
-// with a small script that reads sources from descriptor 3 and answers on 4.
+// NativePython: the interpreter that a native sandbox keeps from call to call: the system image's
+// python3 with a small script that reads sources from descriptor 3 and answers on 4.
 #pragma once
 
 #include <memory>
