@@ -52,7 +52,7 @@ void must_print_one(const RunResult& result) {
   }
 }
 
-// $CLOCHE_BENCH_PYTHON, such as one with numpy; else not a version manager's shim, which costs more
+// $CLOCHE_BENCH_PYTHON, such as one with numpy; otherwise not a version manager's shim, which costs more
 // than Python itself.
 std::string native_python() {
   if (const char* chosen = std::getenv("CLOCHE_BENCH_PYTHON")) return chosen;

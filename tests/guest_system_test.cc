@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guests of userland/tests: each prints a line a case, and beside its source lies what it is to
+// The guests of userland/tests: each prints a line a case, and beside its source lies what it must
 // print.
 #include <filesystem>
 #include <fstream>

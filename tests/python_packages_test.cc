@@ -88,7 +88,7 @@ TEST(Pip, UnderstandsVersionsExtrasNamesAndFiles) {
       "requests\n");
 }
 
-// A wheel, and wheels that are to be refused.
+// A wheel, and wheels that must be refused.
 constexpr const char* make_wheels = R"(
 python3 - <<'END'
 import base64, hashlib, os, zipfile

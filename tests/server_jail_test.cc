@@ -39,7 +39,7 @@ bool starts(const char* program) {
   return true;
 }
 
-// In a child, which has one thread: 0 where all is well, 99 where this kernel lacks a wall, else the number of what is not.
+// In a child, which has one thread: 0 where all is well, 99 where this kernel lacks a wall, otherwise the number of what is not.
 int inside(const fs::path& folder) {
   serve::Options options;
   options.ssh_host_key = folder / "key";

@@ -54,7 +54,7 @@ std::optional<ChannelMessage> receive_message(int channel) {
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
   message.msg_control = control.data();
-  // Of exactly one descriptor: with its padding there were room for a second one.
+  // For exactly one descriptor: with its padding there would be room for a second one.
   message.msg_controllen = CMSG_LEN(sizeof(int));
   ssize_t size = 0;
   do {

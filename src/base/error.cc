@@ -28,7 +28,7 @@ Error::Error(Errno code, std::string_view about)
 DoorCodes door_codes(ErrorKind kind, Errno code) noexcept {
   const ErrnoInfo& info = errno_info(code);
   DoorCodes codes{rpc_code, info.http, info.sftp, exit_status};
-  // Nothing that a client asks for in another way would help.
+  // It would not help the client to ask in another way.
   if (kind == ErrorKind::host) {
     codes.http = std::max<int>(info.http, server_error);
     codes.sftp = sftp_failure;

@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of Landlock's interface, what Debian's headers do not name yet; the kernel's numbers.
+// Parts of Landlock's interface that Debian's headers do not name yet; the kernel's numbers.
 constexpr std::uint64_t fs_refer = 1 << 13, fs_truncate = 1 << 14, fs_device_control = 1 << 15;
 constexpr std::uint64_t net_connect_tcp = 1 << 1;
 constexpr std::uint64_t scope_abstract_sockets = 1 << 0, scope_signals = 1 << 1;
@@ -43,7 +43,7 @@ constexpr std::uint64_t write_access =
     LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SYM |
     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | fs_refer | fs_truncate;
 constexpr std::uint64_t device_nodes = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK;
-// Those that make sense for a file that is no folder.
+// The rights that make sense for a file that is not a folder.
 constexpr std::uint64_t file_access = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
                                       LANDLOCK_ACCESS_FS_READ_FILE | fs_truncate;
 
@@ -74,7 +74,7 @@ class FileWall {
     if (!ruleset_) error_ = errno;
   }
 
-  // What is missing of it; empty: nothing.
+  // Which parts of it are missing; empty: none.
   std::vector<std::string> missing() const {
     if (version_ <= 0)
       return {"this kernel has no Landlock, so files are held by the user's permissions alone"};

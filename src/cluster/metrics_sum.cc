@@ -78,7 +78,7 @@ std::string MetricsSum::page(std::string_view own,
   std::string text;
   const std::lock_guard lock(mutex_);
   for (const auto& [key, page] : workers) last_[key] = parse(page);
-  // One that did not answer now counts as it did when it last has.
+  // One that did not answer now counts as it did when it last answered.
   for (const auto& [key, metrics] : last_) add(sum, metrics, false);
   add(sum, ended_, true);
   for (const auto& [name, metric] : sum) {

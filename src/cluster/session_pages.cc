@@ -36,7 +36,7 @@ std::string merged_json(std::vector<SessionPage> pages, std::size_t limit, std::
     all.total += page.total;
     std::ranges::move(page.sessions, std::back_inserter(all.sessions));
   }
-  // Of two that were made in the same millisecond the order is any, and always the same.
+  // Two that were made in the same millisecond have some order, which is always the same.
   std::ranges::stable_sort(all.sessions, std::greater<>(), [](const SessionPage::Entry& entry) {
     return std::tie(entry.created, entry.id);
   });

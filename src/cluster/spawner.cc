@@ -45,7 +45,7 @@ std::uint64_t resident_bytes(pid_t process) {
   return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// The machine out of memory takes a worker, and neither the server nor what else runs there.
+// When the machine is out of memory it ends a worker, not the server or other programs.
 void offer_to_the_oom_killer() {
   const UniqueFd fd(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   if (fd) (void)write_fully(fd.get(), "500");

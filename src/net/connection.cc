@@ -292,7 +292,7 @@ void Connection::watch() {
   watch(guest_watch_, guest_->descriptor(), of_guest);
 }
 
-// Without an event that is wanted epoll would still tell of hang-ups, without end.
+// Where no event is wanted, epoll would still report hang-ups, again and again.
 void Connection::watch(Watch& watch, int fd, std::uint32_t events) {
   if (watch.events == events) return;
   const bool is_new = watch.fd < 0 && fd >= 0;

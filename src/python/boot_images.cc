@@ -26,7 +26,7 @@ constexpr std::string_view image_code =
     "import _cloche.image\n"
     "_cloche.image.build('{}')\n";
 
-// Of images with packages: what more sets are asked for is found on the disk again.
+// Of boot images with packages; further sets are found on the disk again.
 constexpr std::size_t images_max = 32;
 // Of making an image that nobody waits for: programs that import meanwhile go first, but on a busy
 // machine it must come to its end, for they take longer without it.
@@ -179,7 +179,7 @@ wasm::Outcome BootImages::run(kernel::Task& task) {
   return outcome;
 }
 
-// `builder` may be killed for the end of all this; null: not any more.
+// `builder` may be killed when all this ends; null: not any more.
 void BootImages::may_stop(kernel::Kernel* builder) {
   const std::lock_guard lock(mutex_);
   stoppable_ = builder;

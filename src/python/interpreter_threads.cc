@@ -215,7 +215,7 @@ bool InterpreterThreads::swap(Stack& stack, std::uint32_t thread_state) {
   return true;
 }
 
-// `stack` goes on, on this thread of the host. False: the process is to end.
+// `stack` goes on, on this thread of the host. False: the process must end.
 bool InterpreterThreads::come_back(Stack& stack) {
   task_.enter_thread();
   task_.instance().follow_memory();
@@ -232,7 +232,7 @@ bool InterpreterThreads::come_back(Stack& stack) {
   return !task_.unwinding();
 }
 
-// False: the process is to end, and the caller's guest with it.
+// False: the process must end, and the caller's guest with it.
 bool InterpreterThreads::hand_over(Stack& from, Stack& to) {
   if (!swap(from, 0)) return false;
   if (&from != &to) {

@@ -61,7 +61,7 @@ constexpr std::chrono::milliseconds cpu_to_hear{100};
 // Wall clock: until it hears, where it does not compute: for want of a core, then, since every wait
 // in the kernel hears.
 constexpr std::chrono::milliseconds to_hear{30'000};
-// Until it is out, once it has heard: a second when it computes meanwhile; else it waits, or for a
+// Until it is out, once it has heard: a second when it computes meanwhile; otherwise it waits, or for a
 // core.
 constexpr std::chrono::milliseconds to_leave{1000};
 constexpr std::chrono::milliseconds cpu_to_leave{50};
@@ -360,7 +360,7 @@ bool PythonSession::wait_within(const TurnLimits& limits) {
       if (limits.deadline && now >= *limits.deadline) begin_stop(StopReason::time);
       if (limits.cpu.count() > 0) {
         if (used >= limits.cpu) begin_stop(StopReason::cpu);
-        // No sooner can the rest be used up.
+        // The rest cannot be used up sooner.
         const kernel::SteadyTime earliest =
             now + std::max<std::chrono::nanoseconds>(limits.cpu - used, look_again);
         wake = wake ? std::min(*wake, earliest) : earliest;

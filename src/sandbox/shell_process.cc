@@ -100,7 +100,7 @@ void ShellProcess::Shared::perform(kernel::Task& task, std::unique_lock<std::mut
   answer.wake_all();
 }
 
-// A signal between two turns: a job of the background has ended, or the shell is to end.
+// A signal between two turns: a job of the background has ended, or the shell must end.
 std::optional<wasm::Outcome> ShellProcess::Shared::run_handlers(
     kernel::Task& task, std::unique_lock<std::mutex>& lock) {
   while (task.attend()) {
@@ -153,7 +153,7 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(
   if (tag == 0) return Errno::noexec;
   CLOCHE_ASSIGN(const std::shared_ptr<const kernel::Program> bash,
                 kernel.services().programs.load(tag));
-  // A bash of the user's own, mounted over ours, is none that can be kept.
+  // A bash of the user's own, mounted over ours, cannot be kept.
   if (!bash->module->module().info().has_export("cloche_shell_turn")) return Errno::noexec;
   auto shared = std::make_shared<Shared>();
   shared->resting = from;

@@ -193,7 +193,7 @@ void StateReader::Impl::choose_packages(packages::PackageRegistry* registry) {
 Result<std::unique_ptr<Sandbox>, Error> StateReader::make(Engine& engine) {
   if (!impl_->header) return request_error("this is no state of a sandbox");
   impl_->options.environment = impl_->header->environment;
-  // Those of the sandbox that was saved stand for nothing here.
+  // Placeholders of the saved sandbox mean nothing here.
   for (const auto& [name, secret] : impl_->options.network.secrets)
     impl_->options.environment.erase(name);
   impl_->options.packages.clear();

@@ -56,7 +56,7 @@ void SessionManager::find_saved() {
   }
 }
 
-// What the operator has allowed since then, and no more, is what it has now.
+// A saved session gets what the operator allows now, and no more.
 SandboxOptions SessionManager::options_of_saved(const Facts& facts) const {
   if (facts.wish.empty()) return options_.sandbox;
   const auto wish = read_json<Json>(facts.wish, {});

@@ -205,7 +205,7 @@ TEST_F(SavedSessions, ADamagedOneHarmsNoOther) {
   EXPECT_FALSE(manager->is_unreadable(good));
 }
 
-// What a session is to have, as a door asks for it.
+// What a session must have, as a door asks for it.
 SessionRequest wish_of(const SessionManager& manager, std::string_view text) {
   const Json wish = Json::parse(text);
   return {.owner = "me",

@@ -58,7 +58,7 @@ Twin fork_with_python(Sandbox& sandbox, PythonSession* python) {
       std::shared_ptr<PythonSession> twin = python->fork();
       return {std::shared_ptr<Sandbox>(twin, &twin->sandbox()), twin};
     } catch (const Error&) {
-      // Something is executed in it: names that are half made are nobody's.
+      // Something is executed in it: names that are half made must not be copied.
     }
   }
   return {sandbox.fork(), nullptr};

@@ -381,7 +381,7 @@ void SessionManager::tell(Event event, const Session& session) const {
 }
 
 // What sandboxes give back stays with the allocator, which does not know that most of it will not
-// be wanted again: left alone, a server is as large for ever as it was once. The reaper sees to it.
+// be wanted again: left alone, a server would stay as large as it once was. The reaper sees to it.
 void SessionManager::look_at_memory() {
   const std::lock_guard lock(mutex_);
   if (memory_due_ != SteadyTime::max()) return;

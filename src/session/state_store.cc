@@ -246,7 +246,7 @@ std::variant<StateStore::Loaded, StateStore::Problem> StateStore::load(
   }
   auto made = any ? reader.make(engine) : make_empty(engine, options);
   if (!made) {
-    // What the file holds cannot be put back; else it is the options, or the host.
+    // What the file holds cannot be put back; otherwise it is the options, or the host.
     const Error& why = made.error();
     return Problem{why.kind() == ErrorKind::sandbox && why == Errno::inval,
                    std::string(why.sentence())};
@@ -286,7 +286,7 @@ std::vector<std::string> StateStore::files_of(const std::string& id) const {
 
 Result<void> StateStore::remove(const std::string& id, Removal what) {
   CLOCHE_TRY(claim_.check());
-  // The state itself first: what follows it is nothing without it.
+  // The state itself first: what follows it is useless without it.
   bool any = false;
   for (const std::string& path : files_of(id)) {
     for (const std::string_view suffix : {std::string_view(), damaged_suffix}) {

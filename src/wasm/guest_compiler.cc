@@ -33,7 +33,7 @@ constexpr std::uint64_t memory_per_function_byte = 512;
 constexpr std::uint64_t code_part = 4;
 constexpr std::size_t sentence_bytes = 400;
 
-// Descriptors as they are to be in the child lie above those of the child, so that none of them is
+// Descriptors as they must be in the child lie above those of the child, so that none of them is
 // overwritten before it is copied.
 UniqueFd out_of_the_way(int fd) {
   return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, protocol::life_fd + 1));
@@ -46,7 +46,7 @@ struct Attributes {
   Attributes() {
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_init(&actions);
-    // A guest's thread blocks signals; the child is to have none blocked, and a group of its own.
+    // A guest's thread blocks signals; the child must have none blocked, and a group of its own.
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);

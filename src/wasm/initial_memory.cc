@@ -76,7 +76,7 @@ std::uint64_t memory_bytes(std::span<const std::byte> section) {
   const auto count = reader.number();
   const auto flags = reader.byte();
   const auto pages = reader.number();
-  // Shared, 64-bit or with pages of another size: none that an instance here has.
+  // Shared, 64-bit or with pages of another size: no instance here has such a memory.
   if (count != 1U || !flags || *flags > 1 || !pages) return 0;
   return *pages * wasm_page_bytes;
 }

@@ -70,7 +70,7 @@ std::uint64_t all_table_elements(std::span<const std::byte> section) {
 
 std::uint64_t count_of(const WasmSection& section) {
   WasmReader reader(section.content);
-  // More than there are bytes there cannot be.
+  // There cannot be more of them than bytes.
   return std::min<std::uint64_t>(reader.number().value_or(0), section.content.size());
 }
 

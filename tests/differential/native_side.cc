@@ -357,7 +357,7 @@ Outcome native_outcome(const Case& each, const fs::path& parent) {
 
 namespace {
 
-// The first number with a dot in what --version says, else the first number.
+// The first number with a dot in what --version says, otherwise the first number.
 std::string version_of(const std::string& path) {
   static std::mutex mutex;
   static std::map<std::string, std::string> known;

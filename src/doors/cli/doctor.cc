@@ -284,7 +284,7 @@ int doctor_command(const Options& options) {
   findings.push_back(guests_system(system));
   findings.push_back(examine(cache));
   findings.push_back(machine_code(system.parent_path() / "code", cache));
-  // What is no good to begin with would fail in its own words; the finding above has better ones.
+  // A machine that lacks something would fail here in its own words; the finding above has better ones.
   if (all_well(findings)) findings.push_back(first_command());
   findings.push_back(first_box(system));
   const bool json = options.list_format == ListFormat::json;

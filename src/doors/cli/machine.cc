@@ -53,7 +53,7 @@ std::uint64_t meminfo_bytes(std::string_view text, std::string_view name) {
   return number_in(text.substr(at + name.size())).value_or(0) << 10;
 }
 
-// The least limit of this process's control group and those above it; "max" is none.
+// The least limit of this process's control group and those above it; "max" is no limit.
 std::uint64_t group_limit(const char* name) {
   constexpr std::string_view own_line = "0::";
   const std::string groups = text_of("/proc/self/cgroup");

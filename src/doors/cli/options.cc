@@ -53,7 +53,7 @@ void define_run(CLI::App& run, RunArguments& to) {
   run.prefix_command(false);
 }
 
-// What of a command line is cloche's, and what the command's: the first word that is no option
+// Which part of a command line is cloche's, and which the command's: the first word that is no option
 // begins that, and all from there on is passed to it as it is.
 struct CommandLine {
   std::vector<std::string> own;

@@ -18,8 +18,8 @@
 namespace cloche::cli {
 namespace {
 
-// A terminal is the person's, who has not asked to type into the sandbox; /dev/null is to look like
-// that inside, for programs (rg, file) take what they are to read from the kind of their input.
+// A terminal is the person's, who has not asked to type into the sandbox; /dev/null must look like
+// that inside, for programs (rg, file) take what they read from the kind of their input.
 bool is_terminal_or_null(int fd) {
   struct stat status{};
   if (::fstat(fd, &status) != 0) return true;

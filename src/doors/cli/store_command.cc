@@ -105,7 +105,7 @@ int image_make_command(const Options& options) {
   for (const std::string& name : options.image_packages) packages += "," + name;
   const int status =
       run_program({"mmdebstrap", "--quiet", "--variant=minbase", "--include=" + packages,
-                   // One user is there to be: apt has none to become.
+                   // There is one user only: apt has no other to become.
                    "--aptopt=APT::Sandbox::User \"root\"", options.suite, archive.string()});
   if (status != 0)
     throw HostError(fmt::format("mmdebstrap ended with status {}: no image was made", status));

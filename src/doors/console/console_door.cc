@@ -15,7 +15,7 @@ constexpr std::size_t failures_a_minute = 60;
 constexpr std::string_view login_path = "/console/login";
 constexpr std::string_view logout_path = "/console/logout";
 
-// xterm sets attributes of style; nothing else is but the page's own.
+// xterm sets attributes of style; everything else is the page's own.
 constexpr const char* policy =
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' blob: data:; connect-src 'self'; font-src 'self'; frame-src 'self'; "

@@ -136,7 +136,7 @@ void CodeContext::take(Stream stream, std::string_view bytes) {
   {
     const std::lock_guard lock(mutex_);
     running = running_;
-    // What a cell's threads and programs write after its end is nobody's.
+    // What a cell's threads and programs write after its end belongs to no cell.
     if (!running || running->has_ended[index_of(stream)]) return;
   }
   running->output[index_of(stream)].take(

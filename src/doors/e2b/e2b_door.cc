@@ -15,7 +15,7 @@
 namespace cloche::e2b {
 namespace {
 
-// What woke a sandbox has work for it: a sandbox of a short life is not gone again meanwhile.
+// What woke a sandbox has work for it: a sandbox with a short life must not end meanwhile.
 constexpr Seconds woken_for_at_least{300};
 
 constexpr std::uint64_t rest_body_max_bytes = 1 << 20;

@@ -50,7 +50,7 @@ struct Range {
   std::uint64_t last;
 };
 
-// Of `bytes=A-B`, `bytes=A-`, `bytes=-N`: nothing for what is none, or for several, which are then
+// Of `bytes=A-B`, `bytes=A-`, `bytes=-N`: nothing for another text, or for several ranges, which are then
 // answered with all; `beyond` for one that begins after the end.
 std::optional<Range> range_of(std::string_view field, std::uint64_t size, bool& beyond) {
   static constexpr std::string_view unit = "bytes=";

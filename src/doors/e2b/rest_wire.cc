@@ -139,7 +139,7 @@ Checked<std::string> read_text(const Json& body, const char* name) {
   return given->get<std::string>();
 }
 
-// What is not done is refused, so that nobody believes in it.
+// What is not supported is refused, so that nobody relies on it.
 Checked<NetworkWish> read_network(const Json& network) {
   NetworkWish wish;
   if (!network.is_object()) return bad("network must be an object");

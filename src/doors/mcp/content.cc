@@ -95,7 +95,7 @@ std::string mime_type(std::string_view path, std::string_view beginning) {
       return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
     const auto* found = std::ranges::find(types_by_name, ending, &Type::first);
-    // A name promises nothing: a picture that begins as none is bytes.
+    // A name promises nothing: a file that does not begin as a picture is bytes.
     const bool fits =
         found != types_by_name.end() && (text || found->second.starts_with("application/"));
     if (fits && (found->second == "image/svg+xml" || !found->second.starts_with("image/")))

@@ -5,7 +5,7 @@ namespace cloche::mcp {
 namespace {
 
 constexpr std::chrono::seconds silence{15};
-// What a client may leave unread of events; one that leaves more has gone, for all that one can say.
+// What a client may leave unread of events; one that leaves more counts as gone.
 constexpr std::size_t unread_limit_bytes = std::size_t{8} << 20;
 
 int status_of(Era era, int error_code) {

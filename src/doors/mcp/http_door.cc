@@ -70,7 +70,7 @@ std::optional<std::string> decoded(std::string_view value) {
   return bytes;
 }
 
-// The fields that tell proxies what is in the body are to say what it says.
+// The fields that tell proxies what is in the body must say what it says.
 void check_fields(const http::Request& request, const Message& message) {
   const auto differs = [](std::string_view name) {
     return ProtocolError{code::headers_disagree,

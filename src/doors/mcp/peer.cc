@@ -89,7 +89,7 @@ void Peer::hold(const std::shared_ptr<Request>& request, std::function<void()> e
 }
 
 void Peer::take_notification(const Message& message) {
-  if (message.method != "notifications/cancelled") return;  // nothing else is to be acted on
+  if (message.method != "notifications/cancelled") return;  // nothing else is acted on
   const Json* id = member(message.params, "requestId");
   if (id == nullptr) return;
   std::shared_ptr<Request> request;
@@ -99,7 +99,7 @@ void Peer::take_notification(const Message& message) {
     if (found == running_.end()) return;
     request = found->second.lock();
   }
-  // A handshake is not to be cancelled, and is answered at once anyway.
+  // A handshake cannot be cancelled, and is answered at once anyway.
   if (request) request->cancel();
 }
 

@@ -50,7 +50,7 @@ void take_line(Peer& peer, const std::shared_ptr<Lines>& lines, std::string_view
   lines->finish(error_response(nullptr, error), error.code);
 }
 
-// Answers what is still to be answered, as long as somebody may read it.
+// Answers what has no answer yet, as long as somebody may read it.
 void drain(const Peer& peer, const Input& input) {
   const auto deadline = Clock::now() + answer_time;
   while (!peer.wait_idle(Clock::now() + look_again)) {

@@ -61,7 +61,7 @@ void Client::take_typed(std::string_view frame) {
   std::uint32_t number = 0;
   for (const char c : frame.substr(0, 4)) number = number << 8 | static_cast<unsigned char>(c);
   const auto terminal = uses_.terminals.find(number, owner_);
-  // One that has ended meanwhile: what was typed for it is for nobody.
+  // One that has ended meanwhile: what was typed for it is dropped.
   if (terminal && !terminal->type(frame.substr(4)))
     socket_->close(1008, "a terminal is typed into faster than it reads");
 }

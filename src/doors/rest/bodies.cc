@@ -19,7 +19,7 @@ constexpr std::int64_t timeout_max_s = 300;
 constexpr std::size_t metadata_max_bytes = 64 << 10;
 constexpr std::size_t image_max_bytes = 1024;
 
-// An object, or null where it is none. Of equal names the last counts.
+// An object, or null for anything else. Of equal names the last counts.
 Object read_object(std::string_view body) {
   auto read = read_json<Object>(body, {.repeated = RepeatedNames::last_wins});
   if (std::holds_alternative<JsonProblem>(read) || !std::get<Object>(read).is_object())

@@ -40,7 +40,7 @@ http::Response not_running(const session::Session& session) {
   return error(409, "INVALID_STATE", "the session is paused: resume it first");
 }
 
-// What a sandbox is wished to be, and is not.
+// The answer to a wish for a sandbox that is not granted.
 http::Response wish_error(const Error& why) {
   const std::string sentence = fmt::format("sandbox: {}", why.sentence());
   return why == Errno::acces ? error(403, "FORBIDDEN", sentence)
@@ -74,7 +74,7 @@ std::string basic_password(std::string_view header) {
 
 }  // namespace
 
-// Whose a session is that cannot be read nobody knows: who knows its id hears that much.
+// Nobody knows whose session it is that cannot be read: who knows its id is told so.
 http::Response RestDoor::none_at(const std::string& id) const {
   if (const auto cell = parts_.sessions.other_cell(id)) return wrong_cell(*cell);
   if (!parts_.sessions.is_unreadable(id)) return no_session();
@@ -276,7 +276,7 @@ http::Response RestDoor::list(const std::string& owner, const http::Request& req
   const PageQuery query = std::get<PageQuery>(checked);
   if (query.offset > SIZE_MAX - query.limit)
     return error(400, "INVALID_PARAMETER", "offset is larger than any number of sessions");
-  // Of all cells the newest are wanted from each: where they come in the whole nobody knows yet.
+  // Of all cells the newest are wanted from each: nobody knows yet where they come in the whole list.
   const bool of_all = parts_.router && !is_of_peer;
   const auto found = of_all ? parts_.sessions.list(owner, query.offset + query.limit, 0)
                             : parts_.sessions.list(owner, query.limit, query.offset);

@@ -144,7 +144,7 @@ int ClientCall::end(CommandCall& process, const Connection::Answer& answer,
   return code.value_or(status_failed);
 }
 
-// One piece of what waits; an error only where the process is to end.
+// One piece of what waits; an error only where the process must end.
 Result<void> ClientCall::pass_output(CommandCall& process) {
   Piece piece;
   {

@@ -16,7 +16,7 @@ Error cancelled() { return request_error("the request was cancelled", Errno::can
 
 bool is_id(const Json& id) { return id.is_string() || id.is_number() || id.is_null(); }
 
-// A name that there is not, as an error tells it: a line has room for a long one.
+// An unknown name, as an error tells it: a line has room for a long one.
 std::string_view shown(std::string_view name) { return name.substr(0, 100); }
 
 // The checks of a request's envelope; what is wrong, or nothing.

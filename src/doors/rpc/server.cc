@@ -45,7 +45,7 @@ std::unique_ptr<Engine> make_engine(const EngineOptions& given, Connection& conn
   return engine;
 }
 
-// Answers what is still to be answered, as long as somebody may read it.
+// Answers what has no answer yet, as long as somebody may read it.
 void drain(Connection& connection, const Input& input) {
   const auto deadline = Clock::now() + answer_time;
   while (!connection.wait_idle(Clock::now() + look_again)) {

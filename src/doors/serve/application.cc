@@ -85,7 +85,7 @@ http::Fields page_fields(std::string_view origin) {
           {"Vary", "Origin"}};
 }
 
-// To the question of a browser whether a page may ask what no form could.
+// The answer to a browser that asks whether a page may send what no form could.
 http::Response preflight_answer(const http::Request& head) {
   http::Response answer{204,
                         {{"Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE"},

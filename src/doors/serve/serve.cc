@@ -98,7 +98,7 @@ SandboxOptions e2b_options(SandboxOptions sandbox) {
   return sandbox;
 }
 
-// `spawner`: of a server whose sandboxes are in workers, else null. `channel`: of a worker.
+// `spawner`: of a server whose sandboxes are in workers, otherwise null. `channel`: of a worker.
 int serve_here(Options options, const Signals& signals, cluster::Spawner* spawner,
                UniqueFd channel) {
   const bool is_worker = static_cast<bool>(channel);
@@ -113,8 +113,8 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
     log.event(http::LogLevel::warning, "jail_incomplete", {{"message", sentence}});
   Engine engine(engine_options);
   hide_memory();
-  // An image that is not for this program, an unknown package, a folder that is not there: the
-  // operator is to hear of it now.
+  // An image file that is not for this program, an unknown package, a folder that is not there: the
+  // operator must hear of it now.
   if (options.has_session_options && !is_worker) {
     try {
       (void)engine.create(options.sessions.sandbox);
@@ -240,7 +240,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
                {"api", options.api == Api::steps ? "steps" : "sessions"},
                {"tokens", tokens.empty() ? "none, so only this machine may connect"
                                          : std::to_string(tokens.size())}});
-  // All programs are compiled by and by, so that the first steps need not wait for more than
+  // All programs are compiled one after another, so that the first steps need not wait for more than
   // theirs. What a worker needs of them it reads.
   std::future<void> prepared = std::async(std::launch::async, [&] {
     try {

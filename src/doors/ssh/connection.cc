@@ -169,7 +169,7 @@ std::uint64_t Connection::unread_bytes() {
   return said_since > sent_since ? said_since - sent_since : 0;
 }
 
-// By a tunnel the session is known, and the user is `sandbox`; else the name has the session's id.
+// By a tunnel the session is known, and the user is `sandbox`; otherwise the name has the session's id.
 bool Connection::choose_session(const char* user) {
   const std::string_view name = user ? user : "";
   if (by_tunnel_) return name == user_name;
@@ -182,7 +182,7 @@ bool Connection::choose_session(const char* user) {
 void Connection::note_packet() { noted_ = packets_; }
 
 // libssh gives strings that end at the first NUL: a name or a password that goes on behind one is
-// another. By what came for this request alone; where other packets came with it nobody can say.
+// another. By what came for this request alone; where other packets came with it, that is not known.
 bool Connection::came_whole(std::string_view user, std::string_view password) const {
   if (packets_.in_packets != noted_.in_packets + 1) return true;
   // RFC 4252, section 8: a byte, three strings, a boolean, a string.

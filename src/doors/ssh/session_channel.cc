@@ -215,7 +215,7 @@ bool SessionChannel::move() {
 bool SessionChannel::pump_input() {
   if (!live_ && !files_) return false;
   bool moved = false;
-  // Not for ever: what the client is to get, and the other channels, have their turn.
+  // Not for ever: what the client must get, and the other channels, have their turn.
   for (std::size_t turn = 0; turn < turns_max; ++turn) {
     if (files_ && (files_->done() || files_->stalled() || sending_[0].size() > files_backlog_bytes))
       return moved;

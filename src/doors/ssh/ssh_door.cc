@@ -251,7 +251,7 @@ void SshDoor::stop_listening() {
   listener_.reset();
 }
 
-// Told of how many channels a connection has; false: it is to end.
+// Told of how many channels a connection has; false: it must end.
 bool SshDoor::stays(int fd, std::size_t channels) {
   const std::lock_guard lock(mutex_);
   sockets_[fd].channels = channels;

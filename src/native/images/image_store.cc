@@ -48,7 +48,7 @@ void write_text(const fs::path& path, const std::string& text) {
   if (!file) throw HostError("cannot write " + path.string());
 }
 
-// A folder that a user may not enter is made one that can be: it is to go.
+// A folder that a user may not enter is made one that can be: it must go.
 void remove_tree(const fs::path& folder) {
   std::error_code error;
   for (int tries = 0; tries < 2; ++tries) {

@@ -25,7 +25,7 @@ constexpr std::size_t most_json_bytes = 8 << 20;
 constexpr std::size_t most_layers = 256;
 constexpr int most_indexes = 4;  // one in another
 
-// A regular file below the folder; none: there is no such.
+// A regular file below the folder; nothing: there is no such file.
 UniqueFd open_inside(int folder, const std::string& path) {
   open_how how{};
   how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;

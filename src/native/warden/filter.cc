@@ -57,7 +57,7 @@ Rule rule_of(std::uint32_t number) noexcept {
 }
 
 void Filter::add(std::uint16_t code, std::uint32_t value, std::uint8_t yes, std::uint8_t no) {
-  if (size_ == most_code) std::abort();  // the table has grown: most_code is to grow too
+  if (size_ == most_code) std::abort();  // the table has grown: most_code must grow too
   code_[size_++] = {code, yes, no, value};
 }
 

@@ -277,7 +277,7 @@ void Init::signal_run(const Run& run, int number) noexcept {
   (void)::kill(-(foreground > 1 ? foreground : run.pid), number);
 }
 
-// Cloche takes no interest any more. Of a command that has ended what it left goes on.
+// Cloche is not interested any more. What an ended command has left behind goes on.
 void Init::drop(Run& run) noexcept {
   if (!run.ended) processes_.end(run.mark);
   run.channel.reset();  // and so not watched

@@ -31,7 +31,7 @@ void set_option(const Fd& socket, int level, int name, int value = 1) noexcept {
   (void)::setsockopt(socket.get(), level, name, &value, sizeof value);
 }
 
-// A blocking connect ends with it, should the guest take back that its socket does not block.
+// A blocking connect ends with it, in case the guest makes its socket block again.
 class Alarm {
  public:
   Alarm() noexcept {
@@ -45,7 +45,7 @@ class Alarm {
   Alarm& operator=(const Alarm&) = delete;
 
  private:
-  // Again and again, should the first one come before the wait.
+  // Again and again, in case the first one comes before the wait.
   static void set(int ms) noexcept {
     const timeval time{.tv_sec = 0, .tv_usec = ms * 1000};
     const itimerval timer{.it_interval = time, .it_value = time};
@@ -132,7 +132,7 @@ Fd listen_at(const Endpoint& endpoint) noexcept {
   Fd socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return {};
   set_option(socket, SOL_SOCKET, SO_REUSEADDR);
-  // At an address that is no device's.
+  // At an address that belongs to no device.
   if (family == AF_INET) {
     set_option(socket, IPPROTO_IP, IP_TRANSPARENT);
   } else {

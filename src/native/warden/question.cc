@@ -95,7 +95,7 @@ bool Questions::take(Question& question) const noexcept {
   // What cannot be read is the kernel's to refuse.
   if (copy_name(question.thread, asked.data.args[1], size, question.to))
     question.socket = socket_of(question.thread, static_cast<int>(asked.data.args[0]));
-  // Only now is it sure that the thread was that one.
+  // Only now is it certain that the thread was that one.
   return is_open(question.id);
 }
 

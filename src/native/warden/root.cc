@@ -68,7 +68,7 @@ Outcome make_storage(const RootPlan& plan, Fd& storage) {
   CLOCHE_STEP(Step::storage, put_at(storage, "/tmp"));
   for (const char* name : {"upper", "work"})
     CLOCHE_STEP(Step::storage, ::mkdirat(storage.get(), name, 0755));
-  // Apart from the umask.
+  // Whatever the umask is.
   CLOCHE_STEP(Step::storage, ::mkdirat(storage.get(), "shm", 0));
   return outcome_of(Step::storage, ::fchmodat(storage.get(), "shm", 01777, 0));
 }
@@ -206,7 +206,7 @@ Outcome enter_root(const RootPlan& plan, Fd& changes) {
   CLOCHE_STEP(Step::storage, shared_memory.get());
   CLOCHE_STEP(Step::storage, protect(shared_memory, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
   if (auto made = make_places(root); !made) return made;
-  // While a whole /proc is to be seen, or a new one is refused.
+  // While a whole /proc is seen, or a new one is refused.
   Fd proc(make_mount("proc", {}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC));
   CLOCHE_STEP(Step::proc, proc.get());
   std::array<Fd, device_names.size()> devices;

@@ -22,7 +22,7 @@ constexpr rlim_t locked_bytes = 8 << 20;
 constexpr rlim_t queue_bytes = 800 << 10;  // of POSIX message queues
 constexpr rlim_t queued_signals = 4096;
 
-// As of ABI 6; the header of an older kernel has not all of it.
+// As of ABI 6; the header of an older kernel lacks some of it.
 struct LandlockRules {
   std::uint64_t files = 0;
   std::uint64_t network = 0;

@@ -52,7 +52,7 @@ bool become_nobody() noexcept {
   if (::setgroups(0, nullptr) != 0 || ::setresgid(box_user, box_user, box_user) != 0 ||
       ::setresuid(box_user, box_user, box_user) != 0)
     return false;
-  // Else /proc/self is root's, and the maps of a box could not be written.
+  // Otherwise /proc/self is root's, and the maps of a box could not be written.
   return ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0;
 }
 

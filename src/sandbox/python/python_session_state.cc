@@ -54,7 +54,7 @@ std::optional<std::uint32_t> number_at(std::string_view frame) {
 
 }  // namespace
 
-// The session's one user of the moment.
+// The one user that the session has at the moment.
 class PythonSessionState::Use {
  public:
   explicit Use(PythonSessionState& state) : state_(state), got_it_(!state.busy_.exchange(true)) {}

@@ -216,7 +216,7 @@ void ToolConnection::take_line(std::string_view line) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
   const auto read = read_json<OrderedJson>(line, message_bounds);
   const auto* message = std::get_if<OrderedJson>(&read);
-  // Programs print other things than messages: what is none is none of ours.
+  // Programs print other things than messages: what is no message does not concern us.
   if (message == nullptr || !message->is_object()) return;
   const OrderedJson& id = get(*message, "id");
   if (const OrderedJson& method = get(*message, "method"); method.is_string()) {

@@ -48,7 +48,7 @@ class Answer {
     outcome_.emplace(std::move(outcome));
     process_->wake();
   }
-  // Nothing: the process is to end before.
+  // Nothing: the process must end before.
   std::optional<ToolConnection::Outcome> wait() {
     CommandCall* process = nullptr;
     {
@@ -60,7 +60,7 @@ class Answer {
       if (!process->wait({})) return std::nullopt;
     }
   }
-  // The process ends: it is not to be woken any more.
+  // The process ends: it must not be woken any more.
   void leave() {
     const std::lock_guard lock(mutex_);
     process_ = nullptr;

@@ -17,7 +17,7 @@ using Need = Parameter::Need;
 constexpr double usual_timeout_s = 120;
 constexpr std::chrono::milliseconds stop_again{5};
 
-// Stops the interpreter when the call is to stop. Code that was given to it but has not begun is
+// Stops the interpreter when the call must stop. Code that was given to it but has not begun is
 // not reached by one request, so it is told again until it has ended.
 class Stopper {
  public:
