@@ -182,6 +182,7 @@ Grant grant_of(const SandboxOption& option, std::string_view name, const std::st
   }
   Grant grant{&option, {}};
   set_option(grant.value, option, name, text);
+  for (const std::string& rule : grant.value.network.allow) (void)net::Rule(rule);
   return grant;
 }
 

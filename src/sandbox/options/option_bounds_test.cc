@@ -166,6 +166,7 @@ TEST_F(OptionBounds, WhatConcernsTheSandboxAloneIsFree) {
   EXPECT_EQ(made.network.secrets.at("KEY").value, "v");
   for (const std::string_view flag : {"env", "packages", "user", "timeout", "net-deny"})
     EXPECT_THROW(grant(flag, "1"), Error) << flag;
+  EXPECT_THROW(grant("net", "no rule"), Error);
 }
 
 TEST_F(OptionBounds, WhatIsCutIsAmountsOrAll) {
