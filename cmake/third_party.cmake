@@ -36,3 +36,4 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/build/.parts)
 endif()
 
 include(wasmtime)
+include(nghttp2)

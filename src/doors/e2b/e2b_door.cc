@@ -51,6 +51,11 @@ bool E2bDoor::is_mine(const http::Request& head) {
   return target_of(head).kind != Target::Kind::none;
 }
 
+bool E2bDoor::is_server_inside(std::string_view host) {
+  const auto target = target_of_host(host);
+  return target && target->port != agent_port && target->port != code_port;
+}
+
 bool E2bDoor::is_of_sandbox(const http::Request& head) {
   const Target::Kind kind = target_of(head).kind;
   return kind == Target::Kind::port || kind == Target::Kind::signed_address;
@@ -86,6 +91,9 @@ http::Admission E2bDoor::admit(const http::Request& head) {
   if (auto* refusal = std::get_if<http::Response>(&found)) return {0, std::move(*refusal)};
   const BoxPtr box = std::get<BoxPtr>(std::move(found));
   if (auto fault = access_fault(target, *box, head)) return {0, *std::move(fault)};
+  if (target.port != agent_port && target.port != code_port) {
+    return {.body_limit_bytes = agent_body_max_bytes, .owner = box->owner, .only_http1 = true};
+  }
   const bool is_upload = target.port == agent_port && head.path == "/files";
   return {.body_limit_bytes =
               is_upload ? box->limits.file_bytes + form_extra_bytes : agent_body_max_bytes,

@@ -44,6 +44,8 @@ class E2bDoor {
   static bool is_of_sandbox(const http::Request& head);
   // Whether its body is bytes, of no type that says so.
   static bool is_upload(const http::Request& head) { return TemplateRoutes::is_upload(head); }
+  // Whether that name is of a server in a sandbox, which speaks HTTP/1.1.
+  static bool is_server_inside(std::string_view host);
 
   // A request without a good key or token is refused here, so that nobody sends a body for nothing.
   http::Admission admit(const http::Request& head);

@@ -17,17 +17,6 @@ std::optional<std::uint16_t> port_of(std::string_view text) {
   return port;
 }
 
-// PORT-ID.anything
-std::optional<Target> target_of_host(std::string_view host) {
-  const std::string_view label = host.substr(0, host.find('.'));
-  const std::size_t dash = label.find('-');
-  if (dash == label.npos || label.size() == host.size()) return std::nullopt;
-  const auto port = port_of(label.substr(0, dash));
-  const std::string_view id = label.substr(dash + 1);
-  if (!port || !is_sandbox_id(id)) return std::nullopt;
-  return Target{Target::Kind::port, std::string(id), *port};
-}
-
 bool is_below(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
@@ -38,6 +27,16 @@ bool is_sandbox_id(std::string_view text) {
   return text.size() == id_bytes && std::ranges::all_of(text, [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
          });
+}
+
+std::optional<Target> target_of_host(std::string_view host) {
+  const std::string_view label = host.substr(0, host.find('.'));
+  const std::size_t dash = label.find('-');
+  if (dash == label.npos || label.size() == host.size()) return std::nullopt;
+  const auto port = port_of(label.substr(0, dash));
+  const std::string_view id = label.substr(dash + 1);
+  if (!port || !is_sandbox_id(id)) return std::nullopt;
+  return Target{Target::Kind::port, std::string(id), *port};
 }
 
 Target target_of(const http::Request& head) {

@@ -29,6 +29,8 @@ struct Target {
 };
 
 Target target_of(const http::Request& head);
+// By a name PORT-ID.anything alone; nothing for another one.
+std::optional<Target> target_of_host(std::string_view host);
 
 // 20 characters of [a-z0-9].
 bool is_sandbox_id(std::string_view text);

@@ -32,26 +32,19 @@ struct Standing {
       0;  // of std::chrono::steady_clock; or since when its client has read nothing
 };
 
-// What connections have in common, and the server knows of them.
-class Connection {
+// Who keeps an answer in memory until its client has read it: a connection, or a stream of one.
+class AnswerKeeper {
  public:
-  // `peer_name` is the client's address, without the port; of IPv6 the network.
-  explicit Connection(std::string peer_name) : peer_name_(std::move(peer_name)) {}
-  virtual ~Connection() = default;
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
+  AnswerKeeper() = default;
+  virtual ~AnswerKeeper() = default;
+  AnswerKeeper(const AnswerKeeper&) = delete;
+  AnswerKeeper& operator=(const AnswerKeeper&) = delete;
 
   // On any thread, also while it ends.
-  const std::string& peer_name() const noexcept { return peer_name_; }
   Standing standing() const noexcept { return {stage_, since_ns_}; }
-
-  virtual void start() = 0;
-  // After the answer to the request in progress; now where there is none, but a client that has
-  // just connected may still send its first.
-  virtual void end_soon() = 0;
   virtual void end_now() = 0;
 
- protected:
+  // For itself, and its parts.
   void stand(Standing::Stage stage) noexcept {
     since_ns_.store(std::chrono::steady_clock::now().time_since_epoch().count(),
                     std::memory_order_relaxed);
@@ -59,10 +52,29 @@ class Connection {
   }
 
  private:
-  const std::string peer_name_;
   std::atomic<Standing::Stage> stage_ = Standing::Stage::silent;
   std::atomic<std::int64_t> since_ns_ = std::chrono::steady_clock::now().time_since_epoch().count();
 };
+
+// What connections have in common, and the server knows of them.
+class Connection : public AnswerKeeper {
+ public:
+  // `peer_name` is the client's address, without the port; of IPv6 the network.
+  explicit Connection(std::string peer_name) : peer_name_(std::move(peer_name)) {}
+
+  // On any thread, also while it ends.
+  const std::string& peer_name() const noexcept { return peer_name_; }
+
+  virtual void start() = 0;
+  // After the answer to the request in progress; now where there is none, but a client that has
+  // just connected may still send its first.
+  virtual void end_soon() = 0;
+
+ private:
+  const std::string peer_name_;
+};
+
+class StreamPlaces;
 
 // The server, as a connection sees it.
 class Host {
@@ -72,12 +84,13 @@ class Host {
   virtual Application& application() = 0;
   virtual bool draining() const = 0;              // no request any more
   virtual bool closes_after_answers() const = 0;  // one request a connection
-  // What the connection's answer keeps in memory for that owner while its client does not read it;
-  // until it has been sent.
-  virtual void keep_unsent(const std::shared_ptr<Connection>& connection, const std::string& owner,
+  // What an answer keeps in memory for that owner while its client does not read it; until it has
+  // been sent.
+  virtual void keep_unsent(const std::shared_ptr<AnswerKeeper>& keeper, const std::string& owner,
                            std::uint64_t bytes) = 0;
-  virtual void sent(Connection* connection) = 0;
+  virtual void sent(AnswerKeeper* keeper) = 0;
   virtual void ended(Connection* connection) = 0;
+  virtual StreamPlaces& stream_places() = 0;  // of HTTP/2
 };
 
 // `host` outlives them; `loop` is the socket's.

@@ -30,11 +30,16 @@
 #include <utility>
 
 #include "base/unique_fd.h"
+#include "doors/http/alpn.h"
+#include "doors/http/answer.h"
 #include "doors/http/answer_stream.h"
 #include "doors/http/body_source.h"
 #include "doors/http/connection.h"
 #include "doors/http/deadline.h"
 #include "doors/http/framing.h"
+#include "doors/http/h2/connection.h"
+#include "doors/http/h2/tls_bytes.h"
+#include "doors/http/lost_peer.h"
 #include "doors/http/relay.h"
 #include "doors/http/response_head.h"
 #include "doors/http/web_socket_of.h"
@@ -82,7 +87,9 @@ class ConnectionOf final : public Connection,
       if constexpr (is_tls) {
         self->deadline_.expires_after(self->options_.head_timeout);
         self->stream_.async_handshake(asio::ssl::stream_base::server, [self](Error error) {
-          if (!error) self->await_request();
+          if (error) return;
+          if (is_http2(self->stream_.native_handle())) return self->become_http2();
+          self->await_request();
         });
       } else {
         self->await_request();
@@ -95,6 +102,7 @@ class ConnectionOf final : public Connection,
       self->last_ = true;
       if (const auto socket = self->web_socket_.lock())
         return socket->close(1001, "the server is about to end");
+      if (const auto http2 = self->http2_.lock()) return http2->end_soon();
       if (!self->idle_) return;
       if (self->request_number_ > 0) return self->close();
       self->deadline_.expires_after(last_call);  // its only request may be on its way
@@ -108,8 +116,10 @@ class ConnectionOf final : public Connection,
   void late() { close(); }  // for the deadline
 
  private:
-  class Answer;
-  class Streamed;
+  friend class Answer<ConnectionOf>;
+  friend class Streamed<ConnectionOf>;
+  template <typename Target, typename Body>
+  friend void post_to(const std::shared_ptr<Target>& target, Body body);
   using Parser = bhttp::request_parser<bhttp::string_body>;
 
   static PlainStream& socket_of(Stream& stream) {
@@ -129,8 +139,14 @@ class ConnectionOf final : public Connection,
   }
   PlainStream& socket() { return socket_of(stream_); }
 
+  // For its answers.
+  auto executor() { return stream_.get_executor(); }
+  Host& host() noexcept { return host_; }
+  std::uint64_t request_number() const noexcept { return request_number_; }
+
   void close() {
     if (const auto socket = web_socket_.lock()) return socket->abort();
+    if (const auto http2 = http2_.lock()) return http2->end_now();
     Error ignored;
     socket().shutdown(PlainStream::shutdown_both, ignored);
     socket().close(ignored);
@@ -291,7 +307,7 @@ class ConnectionOf final : public Connection,
     stand(Standing::Stage::answering);
     ++request_number_;
     answer_due_ = true;
-    auto answer = std::make_shared<Answer>(this->shared_from_this());
+    auto answer = std::make_shared<Answer<ConnectionOf>>(this->shared_from_this());
     Loop::Turn turn(loop_);
     host_.application().handle(std::move(request_), answer);
     std::optional<Response> early = answer->end_turn();
@@ -551,6 +567,21 @@ class ConnectionOf final : public Connection,
     opened(ends[1]);
   }
 
+  // --- HTTP/2 -----------------------------------------------------------------------------------
+
+  // It takes the stream.
+  void become_http2() {
+    if constexpr (is_tls) {
+      deadline_.expires_never();
+      notice_lost_peer(socket().native_handle());
+      const auto http2 =
+          std::make_shared<H2Connection>(this->shared_from_this(), host_, loop_,
+                                         std::make_unique<TlsBytes>(std::move(stream_)), peer_);
+      http2_ = http2;
+      http2->start();
+    }
+  }
+
   // --- a WebSocket ------------------------------------------------------------------------------
 
   // It takes the stream. A client waits for the answer before it sends a frame.
@@ -574,6 +605,7 @@ class ConnectionOf final : public Connection,
   Loop& loop_;
   Stream stream_;
   std::weak_ptr<WebSocketOf<Stream>> web_socket_;  // that has taken the stream
+  std::weak_ptr<H2Connection> http2_;              // or this one
   Deadline<ConnectionOf> deadline_{*this, stream_.get_executor()};
   std::string peer_;
   beast::flat_buffer buffer_{1 << 20};
@@ -614,5 +646,4 @@ class ConnectionOf final : public Connection,
 
 }  // namespace cloche::http
 
-#include "doors/http/connection_answer.h"
 #include "doors/http/connection_pieces.h"

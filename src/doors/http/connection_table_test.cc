@@ -15,7 +15,6 @@ class Fake final : public Connection {
   explicit Fake(std::string peer, Stage stage = Stage::silent) : Connection(std::move(peer)) {
     stand(stage);
   }
-  using Connection::stand;
   void start() override {}
   void end_soon() override {}
   void end_now() override {}

@@ -14,8 +14,10 @@
 #include <thread>
 
 #include "base/host_error.h"
+#include "doors/http/alpn.h"
 #include "doors/http/connection.h"
 #include "doors/http/connection_table.h"
+#include "doors/http/h2/stream_places.h"
 #include "doors/http/loops.h"
 #include "doors/http/unsent_bytes.h"
 
@@ -41,6 +43,7 @@ class Server::Impl final : public Host {
       : options_(options),
         application_(application),
         connections_(std::min(options.connection_limit, descriptors_for_connections())),
+        stream_places_(options.connection_limit),
         unsent_(options.unsent_limit_bytes, options.unsent_limit_bytes / 2),
         loops_(options.threads > 0 ? options.threads
                                    : std::max(std::thread::hardware_concurrency(), 1U)),
@@ -70,11 +73,13 @@ class Server::Impl final : public Host {
   bool draining() const override { return draining_; }
   bool closes_after_answers() const override { return closes_after_answers_; }
 
-  void keep_unsent(const std::shared_ptr<Connection>& connection, const std::string& owner,
+  StreamPlaces& stream_places() override { return stream_places_; }
+
+  void keep_unsent(const std::shared_ptr<AnswerKeeper>& keeper, const std::string& owner,
                    std::uint64_t bytes) override {
-    for (const auto& leaving : unsent_.keep(connection, owner, bytes)) leaving->end_now();
+    for (const auto& leaving : unsent_.keep(keeper, owner, bytes)) leaving->end_now();
   }
-  void sent(Connection* connection) override { unsent_.release(connection); }
+  void sent(AnswerKeeper* keeper) override { unsent_.release(keeper); }
 
   void ended(Connection* connection) override {
     unsent_.release(connection);
@@ -120,7 +125,8 @@ class Server::Impl final : public Host {
     tls_.emplace(asio::ssl::context::tls_server);
     tls_->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
                       asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
-                      asio::ssl::context::no_tlsv1_1);
+                      asio::ssl::context::no_tlsv1_1 | SSL_OP_NO_RENEGOTIATION);
+    offer_protocols(tls_->native_handle(), offers_http2_);
     boost::system::error_code error;
     tls_->use_certificate_chain_file(options_.tls_certificate, error);
     if (error) {
@@ -197,7 +203,11 @@ class Server::Impl final : public Host {
   const ServerOptions options_;
   Application& application_;
   std::optional<asio::ssl::context> tls_;
+  const OffersHttp2 offers_http2_ = [this](std::string_view name) {
+    return options_.use_http2 && application_.offers_http2(name);
+  };
   ConnectionTable connections_;
+  StreamPlaces stream_places_;
   UnsentBytes unsent_;
   std::atomic<bool> draining_ = false;
   std::atomic<bool> closes_after_answers_ = false;

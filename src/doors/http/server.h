@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Server: HTTP/1.1 over TCP or TLS, asynchronous: some threads serve all connections, and a
-// connection that waits costs memory only. An application that waits costs a thread as long as it
-// does (loops.h).
+// Server: HTTP/1.1 over TCP or TLS, and HTTP/2 over TLS, asynchronous: some threads serve all
+// connections, and a connection that waits costs memory only. An application that waits costs a
+// thread as long as it does (loops.h).
 //
 // What comes in is bounded: the head, the body (by what the application admits), the number of
 // connections, and the time that each part may take. A client that is too slow, or never reads,
@@ -35,13 +35,14 @@ class Exchange {
   // lost. For bodies before which blanks mean nothing, such as JSON.
   virtual void send_blanks_until_answer(std::chrono::milliseconds interval) = 0;
 
-  // Instead, for CONNECT: answers 200 and hands over the connection when the client has sent its
-  // first byte: `opened` owns the descriptor, a stream socket that does not block. Not called when
-  // the client goes away before. Called on a thread of the server: it must not wait.
+  // Instead, for CONNECT, which HTTP/2 has not here: answers 200 and hands over the connection when
+  // the client has sent its first byte: `opened` owns the descriptor, a stream socket that does not
+  // block. Not called when the client goes away before. Called on a thread of the server: it must
+  // not wait.
   virtual void open_tunnel(std::function<void(int fd)> opened) = 0;
 
-  // Instead, for who answers in the client's own protocol: hands over the connection as it is, with
-  // what the client has sent after its request. `taken` as `opened`.
+  // Instead, for who answers in HTTP/1.1 (Admission::only_http1): hands over the connection as it
+  // is, with what the client has sent after its request. `taken` as `opened`.
   virtual void hand_over(std::function<void(int fd)> taken) = 0;
 
   // Instead: the head goes out now, without a length; its body is written to the stream.
@@ -64,6 +65,8 @@ struct Admission {
   std::optional<Response> refusal = std::nullopt;  // sent instead of reading the body
   Fields fields = {};      // that every answer to this request has, besides its own
   std::string owner = {};  // whose answer it is: what it keeps in memory counts for them
+  // Whoever answers speaks HTTP/1.1: a client of HTTP/2 is told to ask again by that.
+  bool only_http1 = false;
 };
 
 class Application {
@@ -74,8 +77,11 @@ class Application {
   // May wait: after a millisecond or two the connections that this thread serves go on without it.
   // An answer that is given before it returns goes out at its return.
   virtual void handle(Request request, std::shared_ptr<Exchange> exchange) = 0;
-  // The answer to what is no HTTP: 400, 408, 413 or 431.
+  // The answer to what is no HTTP, or not served: 400, 408, 413, 431, 501 or 502.
   virtual Response reject(int status, std::string_view reason) = 0;
+  // Whether a client that asks TLS for that name (empty: for none) is offered HTTP/2. Does not
+  // wait.
+  virtual bool offers_http2(std::string_view /*server_name*/) const { return true; }
 };
 
 struct ServerOptions {
@@ -84,6 +90,7 @@ struct ServerOptions {
   std::uint16_t port = 0;       // 0: one that is free
   std::string tls_certificate;  // PEM files; both or none
   std::string tls_key;
+  bool use_http2 = true;    // over TLS, with clients that know it
   std::size_t threads = 0;  // that serve at once; 0: one a processor
   // What the process may have of descriptors bounds it too, and one peer holds three quarters at
   // most. Beyond it those leave that have been silent for the longest time.

@@ -5,13 +5,13 @@
 
 namespace cloche::http {
 
-std::vector<std::shared_ptr<Connection>> UnsentBytes::keep(
-    const std::shared_ptr<Connection>& connection, const std::string& owner, std::uint64_t bytes) {
-  std::vector<std::shared_ptr<Connection>> leaving;
+std::vector<std::shared_ptr<AnswerKeeper>> UnsentBytes::keep(
+    const std::shared_ptr<AnswerKeeper>& keeper, const std::string& owner, std::uint64_t bytes) {
+  std::vector<std::shared_ptr<AnswerKeeper>> leaving;
   const std::lock_guard lock(mutex_);
-  if (const auto before = kept_.find(connection.get()); before != kept_.end()) forget(before);
+  if (const auto before = kept_.find(keeper.get()); before != kept_.end()) forget(before);
   bytes = std::max<std::uint64_t>(bytes, 1);
-  kept_.emplace(connection.get(), Kept{connection, owner, bytes});
+  kept_.emplace(keeper.get(), Kept{keeper, owner, bytes});
   owners_[owner] += bytes;
   bytes_ += bytes;
   const auto owned = [&] {
@@ -33,7 +33,7 @@ std::vector<std::shared_ptr<Connection>> UnsentBytes::keep(
   return leaving;
 }
 
-void UnsentBytes::forget(std::unordered_map<Connection*, Kept>::iterator kept) {
+void UnsentBytes::forget(std::unordered_map<AnswerKeeper*, Kept>::iterator kept) {
   const auto owner = owners_.find(kept->second.owner);
   owner->second -= kept->second.bytes;
   if (owner->second == 0) owners_.erase(owner);
@@ -42,7 +42,7 @@ void UnsentBytes::forget(std::unordered_map<Connection*, Kept>::iterator kept) {
 }
 
 // Forgets the one of that owner whose client has read nothing for the longest time.
-std::shared_ptr<Connection> UnsentBytes::drop_longest(const std::string* owner) {
+std::shared_ptr<AnswerKeeper> UnsentBytes::drop_longest(const std::string* owner) {
   auto longest = kept_.end();
   std::int64_t since_ns = INT64_MAX;
   for (auto each = kept_.begin(); each != kept_.end(); ++each) {
@@ -52,14 +52,14 @@ std::shared_ptr<Connection> UnsentBytes::drop_longest(const std::string* owner) 
     since_ns = its_ns;
   }
   if (longest == kept_.end()) return nullptr;
-  std::shared_ptr<Connection> connection = longest->second.connection.lock();
+  std::shared_ptr<AnswerKeeper> keeper = longest->second.keeper.lock();
   forget(longest);
-  return connection;
+  return keeper;
 }
 
-void UnsentBytes::release(Connection* connection) {
+void UnsentBytes::release(AnswerKeeper* keeper) {
   const std::lock_guard lock(mutex_);
-  if (const auto kept = kept_.find(connection); kept != kept_.end()) forget(kept);
+  if (const auto kept = kept_.find(keeper); kept != kept_.end()) forget(kept);
 }
 
 std::uint64_t UnsentBytes::bytes() const {

@@ -316,6 +316,10 @@ bool Application::pass_on(const http::Request& request, const std::string& path,
   });
 }
 
+bool Application::offers_http2(std::string_view server_name) const {
+  return !e2b::E2bDoor::is_server_inside(server_name);
+}
+
 http::Response Application::reject(int status, std::string_view reason) {
   return refuse(api_ == Api::sessions, status, reason);
 }

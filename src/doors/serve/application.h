@@ -45,6 +45,7 @@ class Application final : public http::Application {
   http::Admission admit(const http::Request& head) override;
   void handle(http::Request request, std::shared_ptr<http::Exchange> exchange) override;
   http::Response reject(int status, std::string_view reason) override;
+  bool offers_http2(std::string_view server_name) const override;
 
  private:
   // The path for the REST door where the request is its own.

@@ -30,7 +30,8 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
   --allow-origin ORIGIN     whose pages may use it from a browser, such as https://app.example; may be repeated
   --no-console              leaves out /console, the page for people
   --tls-cert FILE --tls-key FILE
-                            HTTPS, with these PEM files
+                            HTTPS, with these PEM files: HTTP/2 with clients that know it, and HTTP/1.1
+  --no-http2                HTTP/1.1 alone
 
   --token TOKEN             who may use /v1; may be repeated. Without any, everyone on this machine may
   --tokens-file FILE        the same from a file that holds no token: one a line, a NAME and its SHA-256 in hex
@@ -385,6 +386,10 @@ Options parse(const std::vector<std::string>& words, Api api) {
     }
     if (name == "--no-console" && !value) {
       options.use_console = false;
+      continue;
+    }
+    if (name == "--no-http2" && !value) {
+      options.http.use_http2 = false;
       continue;
     }
     if (name == "--e2b-secure-only" && !value) {

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a client sends by HTTP/2 after its preface, to an application that answers in every way there
+// is; and what another process answers that is passed on.
+//
+// The first byte is the size of the pieces in which the rest comes; the path of a request says how
+// it is answered.
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <deque>
+
+#include "base/check.h"
+#include "doors/http/answer_stream.h"
+#include "doors/http/body_source.h"
+#include "doors/http/h2/client_testing.h"
+#include "doors/http/web_socket.h"
+
+namespace {
+
+using namespace cloche::http;
+using ExchangePtr = std::shared_ptr<Exchange>;
+
+constexpr std::string_view preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+class Zeros final : public PieceSource {
+ public:
+  explicit Zeros(std::uint64_t bytes) : PieceSource(0, bytes) {}
+
+ private:
+  std::optional<std::string> read(std::uint64_t offset, std::size_t size_bytes) override {
+    if (offset > 600'000) return std::nullopt;
+    return std::string(size_bytes, '\0');
+  }
+};
+
+struct Application {
+  explicit Application(std::string_view input) : input_(input) {}
+
+  void answer(Request request, ExchangePtr exchange) {
+    if (request.path.starts_with("/s")) {
+      streams_.push_back(exchange->begin(text_response(200, {}), {}));
+      streams_.back()->write(std::string(request.target.size() * 1000, 's'));
+    } else if (request.path.starts_with("/b")) {
+      Response response = text_response(200, {});
+      response.source = std::make_shared<Zeros>(request.path.size() * 200'000);
+      exchange->send(std::move(response));
+    } else if (request.path.starts_with("/r")) {
+      relay(*exchange);
+    } else if (request.path.starts_with("/t")) {
+      exchange->open_tunnel([](int fd) { ::close(fd); });
+    } else if (request.path.starts_with("/h")) {
+      exchange->hand_over([](int fd) { ::close(fd); });
+    } else if (request.path.starts_with("/k")) {
+      kept_.push_back(std::move(exchange));
+    } else if (!request.path.starts_with("/n")) {
+      exchange->send(text_response(200, request.body));
+    }
+  }
+
+  // The input itself is what the other process answers.
+  void relay(Exchange& exchange) const {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return;
+    const cloche::UniqueFd theirs(ends[1]);
+    (void)::send(theirs.get(), input_.data(), std::min<std::size_t>(input_.size(), 60'000),
+                 MSG_DONTWAIT | MSG_NOSIGNAL);
+    exchange.relay_to(cloche::UniqueFd(ends[0]));
+  }
+
+  void give_up() {
+    kept_.clear();
+    streams_.clear();
+  }
+
+  // What was put off, some of it.
+  void go_on() {
+    if (!kept_.empty()) {
+      kept_.front()->send(text_response(203, std::string(20'000, 'k')));
+      kept_.pop_front();
+    }
+    if (streams_.empty()) return;
+    streams_.front()->write("more");
+    if (streams_.size() % 2 == 0) streams_.front()->end();
+    streams_.pop_front();
+  }
+
+ private:
+  const std::string_view input_;
+  std::deque<ExchangePtr> kept_;
+  std::deque<std::shared_ptr<AnswerStream>> streams_;
+};
+
+void serve(std::string_view input, std::size_t piece) {
+  HostInMemory host(16);
+  Application application(input);
+  host.its_options.head_limit_bytes = 4000;
+  host.on_admit = [](const Request& head) {
+    Admission admission{.body_limit_bytes = 50'000, .owner = head.path};
+    admission.only_http1 = head.path.starts_with("/1");
+    return admission;
+  };
+  host.on_handle = [&](Request request, ExchangePtr exchange) {
+    application.answer(std::move(request), std::move(exchange));
+  };
+  ServedInMemory served(host);
+  served.bytes().give(preface);
+  served.bytes().give(std::string("\0\0\0\4\0\0\0\0\0", 9));
+  for (std::size_t at = 0; at < input.size(); at += piece) {
+    served.bytes().give(input.substr(at, piece));
+    served.run();
+    if (at / piece % 4 == 3) application.go_on();
+    if (at / piece % 64 == 32) served.bytes().hold_writes();
+    if (at / piece % 64 == 40) served.bytes().release_writes();
+  }
+  if (piece % 16 == 1) application.give_up();  // others hear that their client has gone
+  served.bytes().end();
+  served.run();
+  application.give_up();
+  served.run();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::size_t piece = std::size_t{data[0]} * 8 + 1;
+  serve(input, piece);
+  return 0;
+}
