@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "doors/http/answer_stream.h"
+#include "doors/http/body_end.h"
 #include "doors/http/body_source.h"
 #include "doors/http/h2/client_testing.h"
 #include "doors/http/web_socket.h"
@@ -121,6 +122,19 @@ void serve(std::string_view input, std::size_t piece) {
   served.run();
 }
 
+// A body ends at the same byte, in one piece and in many.
+void find_end(std::string_view input, std::size_t piece) {
+  for (BodyEnd whole : {BodyEnd::of_chunks(), BodyEnd::after(input.size() / 2)}) {
+    BodyEnd pieces = whole;
+    std::size_t taken = 0;
+    for (std::size_t at = 0; at < input.size() && !pieces.is_done() && !pieces.is_broken();
+         at += piece)
+      taken += pieces.take(input.substr(at, piece));
+    CLOCHE_CHECK(whole.take(input) == taken);
+    CLOCHE_CHECK(whole.is_done() == pieces.is_done() && whole.is_broken() == pieces.is_broken());
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -128,5 +142,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::size_t piece = std::size_t{data[0]} * 8 + 1;
   serve(input, piece);
+  find_end(input, piece);
   return 0;
 }

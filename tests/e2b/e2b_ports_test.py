@@ -55,8 +55,31 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(bytes(int(self.path.partition("?")[2])))
         self.answer(("got " + self.path).encode(), ("X-Inside", "yes"))
 
+    def body(self):
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            left = int(self.headers["Content-Length"])
+            while left and (piece := self.rfile.read1(min(left, 65536))):
+                left -= len(piece)
+                yield piece
+            return
+        while size := int(self.rfile.readline().partition(b";")[0], 16):
+            yield self.rfile.read(size)
+            self.rfile.readline()
+        while self.rfile.readline().strip():
+            pass
+
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path == "/never":
+            open("/tmp/asked", "w").close()
+            while not os.path.exists("/tmp/enough"):
+                time.sleep(0.05)
+            return self.answer(b"enough", ("Connection", "close"))
+        if self.path == "/told":
+            with open("/tmp/told", "wb", 0) as told:
+                for piece in self.body():
+                    told.write(piece)
+            return self.answer(b"told")
+        body = b"".join(self.body())
         self.answer(f"{len(body)} {hashlib.sha256(body).hexdigest()}".encode())
 
     def socket(self):
@@ -130,6 +153,72 @@ class Ports(WithServer):
         self.assertEqual(self.server.ask("POST", "/", b"", headers=self.host())[2].decode().split()[0], "0")
         status, _, answer = self.get("/zeros?20000000")
         self.assertEqual((status, len(answer), answer.count(0)), (200, 20_000_000, 20_000_000))
+
+    def test_a_body_comes_as_it_is_sent(self):
+        for framing, pieces, last in (("Content-Length: 6", (b"one", b"two"), b""),
+                                      ("Transfer-Encoding: chunked", (b"3\r\none\r\n", b"3\r\ntwo\r\n"), b"0\r\n\r\n")):
+            with self.subTest(framing):
+                self.box.run("rm -f /tmp/told")
+                sock = self.connect()
+                sock.sendall(f"POST /told HTTP/1.1\r\nHost: {self.host()['Host']}\r\n{framing}\r\n\r\n".encode() + pieces[0])
+                until(lambda: self.box.run("cat /tmp/told")[0] == "one", "the server inside has the first half")
+                sock.sendall(pieces[1] + last + b"GET /after HTTP/1.1\r\nHost: x\r\n\r\n")
+                seen = b""
+                while piece := sock.recv(65536):
+                    seen += piece
+                self.assertIn(b"told", seen)
+                self.assertNotIn(b"after", seen)
+                self.assertEqual(self.box.run("cat /tmp/told")[0], "onetwo")
+
+    def test_a_body_of_chunks(self):
+        body = [os.urandom(n) for n in (1, 70_000, 3, 2_000_000)]
+        connection = self.server.connection()
+        self.addCleanup(connection.close)
+        connection.request("POST", "/", iter(body), headers=self.host(), encode_chunked=True)
+        answer = connection.getresponse().read().decode()
+        self.assertEqual(answer, f"2070004 {hashlib.sha256(b''.join(body)).hexdigest()}")
+
+    def test_a_client_is_told_to_go_on(self):
+        sock = self.connect()
+        sock.sendall(f"POST / HTTP/1.1\r\nHost: {self.host()['Host']}\r\nContent-Length: 4\r\n"
+                     "Expect: 100-continue\r\n\r\n".encode())
+        stream = sock.makefile("rb")
+        self.assertEqual((stream.readline(), stream.readline()), (b"HTTP/1.1 100 Continue\r\n", b"\r\n"))
+        sock.sendall(b"body")
+        self.assertTrue(stream.readline().startswith(b"HTTP/1.1 200 "))
+        self.assertIn(hashlib.sha256(b"body").hexdigest().encode(), stream.read())
+        # Where nobody listens it need not send it.
+        sock = self.connect()
+        sock.sendall(f"POST / HTTP/1.1\r\nHost: {self.host(8199)['Host']}\r\nContent-Length: 4\r\n"
+                     "Expect: 100-continue\r\n\r\n".encode())
+        self.assertTrue(sock.makefile("rb").readline().startswith(b"HTTP/1.1 502 "))
+
+    def test_a_server_that_reads_nothing_holds_its_client_up(self):
+        before = self.server.resident_mb()
+        sock = self.connect()
+        sock.setblocking(False)
+        sock.sendall(f"POST /never HTTP/1.1\r\nHost: {self.host()['Host']}\r\nContent-Length: 1000000000\r\n\r\n".encode())
+        until(lambda: self.box.run("ls /tmp/asked")[0], "the server inside is asked")
+        full = 0
+
+        def is_full():
+            nonlocal full
+            try:
+                sock.send(bytes(1 << 20))
+                full = 0
+            except BlockingIOError:
+                full += 1
+            return full > 100
+        until(is_full, "nothing more is taken")
+        self.assertLess(self.server.resident_mb() - before, 100)
+        self.box.run("touch /tmp/enough")
+        sock.setblocking(True)
+        self.assertIn(b"enough", sock.makefile("rb").read())
+
+    def test_a_body_that_ends_nowhere_ends_the_connection(self):
+        sock = self.connect()
+        sock.sendall(f"POST / HTTP/1.1\r\nHost: {self.host()['Host']}\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n".encode())
+        self.assertNotIn(b" 200 ", sock.makefile("rb").readline())
 
     def test_an_answer_comes_as_it_is_made(self):
         connection = self.server.connection()

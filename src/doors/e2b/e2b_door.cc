@@ -92,7 +92,10 @@ http::Admission E2bDoor::admit(const http::Request& head) {
   const BoxPtr box = std::get<BoxPtr>(std::move(found));
   if (auto fault = access_fault(target, *box, head)) return {0, *std::move(fault)};
   if (target.port != agent_port && target.port != code_port) {
-    return {.body_limit_bytes = agent_body_max_bytes, .owner = box->owner, .only_http1 = true};
+    return {.body_limit_bytes = UINT64_MAX,
+            .owner = box->owner,
+            .only_http1 = true,
+            .leaves_body = true};
   }
   const bool is_upload = target.port == agent_port && head.path == "/files";
   return {.body_limit_bytes =

@@ -28,6 +28,7 @@ constexpr std::size_t dropped_max_bytes = 256 << 10;
 constexpr int turns_max = 16;                 // before the other relays have theirs
 constexpr std::chrono::seconds last_call{2};  // for the other side, once one has ended
 constexpr std::string_view agreed = "HTTP/1.1 101";
+constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
 
 bool is_for_later(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
@@ -51,7 +52,9 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
         port_(wish.port),
         request_bytes_(wish.request.text.size()),
         asks_for_web_socket_(wish.request.asks_for_web_socket),
+        body_(wish.request.body),
         inward_(std::move(wish.request.text)),
+        outward_(wish.request.wants_continue ? go_on : std::string_view()),
         last_words_(std::move(wish.last_words)) {}
 
   const std::string& id() const noexcept { return id_; }
@@ -105,10 +108,13 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
     read_client();
   }
 
-  // Of a client that is in no WebSocket only the end is awaited.
+  // Whether what the client sends now is the server's.
+  bool is_for_server() const { return (is_web_socket_ || !body_.is_done()) && !is_ending_; }
+
+  // Of a client whose request is whole, and which is in no WebSocket, only the end is awaited.
   void read_client() {
     if (is_reading_ || client_ended_ || !client_.is_open()) return;
-    if (is_web_socket_ ? !inward_.empty() : asks_for_web_socket_ && !is_ending_) return;
+    if (is_for_server() ? !inward_.empty() : asks_for_web_socket_ && !is_ending_) return;
     is_reading_ = true;
     client_.async_wait(asio::posix::stream_descriptor::wait_read,
                        [self = shared_from_this()](boost::system::error_code error) {
@@ -122,20 +128,28 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
     std::array<char, piece_bytes> piece;
     const ssize_t got = ::recv(client_.native_handle(), piece.data(), piece.size(), MSG_DONTWAIT);
     if (got < 0 && !is_for_later(errno)) return close();
-    const bool is_for_server = is_web_socket_ && !is_ending_;
     if (got == 0) {
       client_ended_ = true;
-      if (!is_for_server) return close();
+      if (!is_web_socket_ || is_ending_) return close();
       server_->close_input();
       return begin_to_end();
     }
-    if (got > 0 && is_for_server) {
-      inward_.assign(piece.data(), static_cast<std::size_t>(got));
-      return push_inward();
-    }
-    if (got > 0) dropped_bytes_ += static_cast<std::size_t>(got);
-    if (dropped_bytes_ > dropped_max_bytes) return close();
+    if (got > 0) take_bytes({piece.data(), static_cast<std::size_t>(got)});
     read_client();
+  }
+
+  void take_bytes(std::string_view bytes) {
+    if (is_for_server()) {
+      const std::size_t taken = is_web_socket_ ? bytes.size() : body_.take(bytes);
+      if (body_.is_broken()) return close();
+      inward_.assign(bytes.substr(0, taken));
+      bytes.remove_prefix(taken);
+      push_inward();
+    }
+    // One that ends has little time left, and may have been answered before it had said all.
+    if (is_ending_) return;
+    dropped_bytes_ += bytes.size();
+    if (dropped_bytes_ > dropped_max_bytes) close();
   }
 
   // --- to the client ---
@@ -229,6 +243,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
 
   bool asks_for_web_socket_;  // and the server has not answered that yet
   bool is_web_socket_ = false;
+  http::BodyEnd body_;  // of the request, as far as it has not come
   std::string answer_begin_;
   std::string inward_;  // for the server, which has taken inward_at_ bytes of it
   std::size_t inward_at_ = 0;

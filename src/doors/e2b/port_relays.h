@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PortRelays: connections of clients to servers inside sandboxes. A relay says a request to the
-// server and passes on its answer as it comes, and after an agreed WebSocket bytes both ways. It
-// looks at nothing but whether the answer begins with 101: what a client sends after its request
-// otherwise never reaches the server, as it may be meant for another one.
+// PortRelays: connections of clients to servers inside sandboxes. A relay says a request's head to
+// the server, passes on its body and the answer as they come, and after an agreed WebSocket bytes
+// both ways. Of the answer it looks at nothing but whether it begins with 101: what a client sends
+// after its request otherwise never reaches the server, as it may be meant for another one.
 //
 // A relay keeps at most one piece each way, and is slowed down by who reads slowly. One that waits
 // costs a descriptor and little memory. Thread-safe.
@@ -25,7 +25,7 @@ class PortRelays {
  public:
   static constexpr std::size_t relays_max = 1024;
   static constexpr std::size_t of_sandbox_max = 256;
-  static constexpr std::size_t requests_max_bytes = 256 << 20;  // of all that are in progress
+  static constexpr std::size_t requests_max_bytes = 64 << 20;  // heads of all in progress
 
   PortRelays();
   ~PortRelays();  // ends all

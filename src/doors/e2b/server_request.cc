@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "doors/http/field_words.h"
 
@@ -37,7 +38,16 @@ bool is_left_out(std::string_view name) {
 std::optional<ServerRequest> request_for_server(const http::Request& request) {
   if (!request.target.starts_with('/') && request.target != "*") return std::nullopt;
   ServerRequest made;
-  made.asks_for_web_socket = request.method == "GET" && request.body.empty() &&
+  const std::string_view length = request.field("Content-Length");
+  std::uint64_t length_bytes = 0;
+  const auto [end, error] =
+      std::from_chars(length.data(), length.data() + length.size(), length_bytes);
+  if (!length.empty() && error != std::errc()) return std::nullopt;
+  const bool is_chunked = !request.field("Transfer-Encoding").empty();
+  made.body = is_chunked ? http::BodyEnd::of_chunks() : http::BodyEnd::after(length_bytes);
+  made.wants_continue =
+      !made.body.is_done() && http::same_text(request.field("Expect"), "100-continue");
+  made.asks_for_web_socket = request.method == "GET" && made.body.is_done() &&
                              http::same_text(request.field("Upgrade"), "websocket") &&
                              http::has_word(request.fields, "Connection", "upgrade");
   made.text = fmt::format("{} {} HTTP/1.1\r\n", request.method, request.target);
@@ -45,12 +55,13 @@ std::optional<ServerRequest> request_for_server(const http::Request& request) {
     if (!is_left_out(name) && !http::has_word(request.fields, "Connection", name))
       made.text += fmt::format("{}: {}\r\n", name, value);
   }
-  const bool has_body = !request.body.empty() || !request.field("Content-Length").empty() ||
-                        !request.field("Transfer-Encoding").empty();
-  if (has_body) made.text += fmt::format("Content-Length: {}\r\n", request.body.size());
+  if (is_chunked) {
+    made.text += "Transfer-Encoding: chunked\r\n";
+  } else if (!length.empty()) {
+    made.text += fmt::format("Content-Length: {}\r\n", length_bytes);
+  }
   made.text += made.asks_for_web_socket ? "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
                                         : "Connection: close\r\n\r\n";
-  made.text += request.body;
   return made;
 }
 

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client's request as a server inside a sandbox gets it: whole, the last of its connection, and
-// without what was meant for this door.
+// A client's request as a server inside a sandbox gets it: the last of its connection, and without
+// what was meant for this door.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "doors/http/body_end.h"
 #include "doors/http/message.h"
 
 namespace cloche::e2b {
 
 struct ServerRequest {
-  std::string text;
+  std::string text;  // the head
+  // What follows it, as the client sends it.
+  http::BodyEnd body = http::BodyEnd::after(0);
+  bool wants_continue = false;  // the client sends no body before it is told to
   // It asks for a WebSocket: where the server agrees, bytes go both ways from then on.
   bool asks_for_web_socket = false;
 };

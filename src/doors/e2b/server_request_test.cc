@@ -6,12 +6,11 @@
 namespace cloche::e2b {
 namespace {
 
-http::Request request_of(http::Fields fields, std::string method = "GET", std::string body = {}) {
+http::Request request_of(http::Fields fields, std::string method = "GET") {
   http::Request request;
   request.method = std::move(method);
   request.target = "/a?b=c";
   request.fields = std::move(fields);
-  request.body = std::move(body);
   return request;
 }
 
@@ -22,14 +21,28 @@ TEST(ServerRequest, HasWhatTheClientSaidAndIsTheLastOfItsConnection) {
       "Connection: close\r\n\r\n");
 }
 
-TEST(ServerRequest, TheBodyIsFramedAnew) {
-  EXPECT_EQ(
-      request_for_server(
-          request_of({{"Host", "h"}, {"Transfer-Encoding", "chunked"}}, "POST", "body"))
-          ->text,
-      "POST /a?b=c HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody");
-  EXPECT_EQ(request_for_server(request_of({{"Host", "h"}, {"Content-Length", "0"}}, "POST"))->text,
+TEST(ServerRequest, TheBodyIsFramedAsTheClientFramesIt) {
+  const auto chunked =
+      request_for_server(request_of({{"Host", "h"}, {"Transfer-Encoding", "chunked"}}, "POST"));
+  EXPECT_EQ(chunked->text,
+            "POST /a?b=c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n"
+            "Connection: close\r\n\r\n");
+  EXPECT_FALSE(chunked->body.is_done());
+  EXPECT_FALSE(chunked->wants_continue);
+  const auto measured = request_for_server(
+      request_of({{"Host", "h"}, {"Content-Length", "07"}, {"Expect", "100-Continue"}}, "POST"));
+  EXPECT_EQ(measured->text,
+            "POST /a?b=c HTTP/1.1\r\nHost: h\r\nContent-Length: 7\r\nConnection: close\r\n\r\n");
+  EXPECT_FALSE(measured->body.is_done());
+  EXPECT_TRUE(measured->wants_continue);
+  const auto empty = request_for_server(
+      request_of({{"Host", "h"}, {"Content-Length", "0"}, {"Expect", "100-continue"}}, "POST"));
+  EXPECT_EQ(empty->text,
             "POST /a?b=c HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  EXPECT_TRUE(empty->body.is_done());
+  EXPECT_FALSE(empty->wants_continue);
+  EXPECT_FALSE(request_for_server(
+      request_of({{"Host", "h"}, {"Content-Length", "99999999999999999999"}}, "POST")));
 }
 
 TEST(ServerRequest, WhatIsOfThisDoorOrThisHopStaysHere) {

@@ -280,6 +280,10 @@ class ConnectionOf final : public Connection,
     }
     parser_->body_limit(admission.body_limit_bytes);
     if (parser_->is_done()) return handle();
+    if (admission.leaves_body) {
+      keep_alive_ = false;
+      return handle();
+    }
     stand(Standing::Stage::receiving);
     if (same_text(request_.field("Expect"), "100-continue")) return write_continue();
     read_body();

@@ -67,6 +67,9 @@ struct Admission {
   std::string owner = {};  // whose answer it is: what it keeps in memory counts for them
   // Whoever answers speaks HTTP/1.1: a client of HTTP/2 is told to ask again by that.
   bool only_http1 = false;
+  // The body is not read: `handle` is called as soon as there is a head, and who takes the
+  // connection over (Exchange::hand_over) reads it. The request's `body` is empty.
+  bool leaves_body = false;
 };
 
 class Application {
