@@ -69,64 +69,48 @@ void check(const HostCommand& command) {
 }
 
 // Whether the file is one of these, which may be replaced.
-bool is_script(vfs::PathOperations& files, std::string_view name) {
-  const std::string path = path_of(name);
-  const Result<vfs::FileInfo> info = files.stat(path, vfs::Follow::no);
-  if (!info || info->stat.type != vfs::FileType::regular) return false;
+bool is_script(CommandFiles& files, std::string_view name) {
   const std::string line = first_line(name);
-  const Result<std::string> head = files.read_range(path, 0, line.size());
-  return head && *head == line;
+  return files.head(path_of(name), line.size()) == line;
 }
 
-void refuse_taken(vfs::PathOperations& files, std::string_view name) {
+void refuse_taken(CommandFiles& files, std::string_view name) {
   for (const std::string_view where :
        {folder, std::string_view("/usr/bin/"), std::string_view("/bin/")}) {
     const std::string path = fmt::format("{}{}", where, name);
-    if (!files.stat(path, vfs::Follow::no) || (where == folder && is_script(files, name))) continue;
+    if (!files.has(path) || (where == folder && is_script(files, name))) continue;
     throw request_error(
         fmt::format("the sandbox has a program {} of its own: give the command another name", path),
         Errno::exist);
   }
 }
 
-std::span<const std::byte> bytes_of(std::string_view text) {
-  return std::as_bytes(std::span(text));
-}
-
-Result<void> write_all(kernel::HostProcess& process, std::int32_t fd, std::string_view text) {
-  while (!text.empty()) {
-    CLOCHE_ASSIGN(const std::size_t count, process.write(fd, bytes_of(text)));
-    text.remove_prefix(count);
-  }
-  return {};
-}
-
 // A sentence on standard error, as programs say what is wrong; and the status.
-int complain(kernel::HostProcess& process, std::string_view name, std::string_view what,
+int complain(CommandProcess& process, std::string_view name, std::string_view what,
              int status) {
-  (void)write_all(process, 2, fmt::format("{}: {}\n", name, what));
+  (void)process.write(Stream::err, fmt::format("{}: {}\n", name, what));
   return status;
 }
 
 // What there is, each with the first line of its description.
-int print_list(kernel::HostProcess& process, const std::vector<HostCommand>& commands) {
+int print_list(CommandProcess& process, const std::vector<HostCommand>& commands) {
   std::string text;
   for (const HostCommand& command : commands) {
     const std::string_view about = command.description;
     text += fmt::format("{}\t{}\n", command.name, about.substr(0, about.find('\n')));
   }
-  return write_all(process, 1, text) ? 0 : status_failed;
+  return process.write(Stream::out, text) ? 0 : status_failed;
 }
 
-int print_help(kernel::HostProcess& process, const HostCommand& command) {
+int print_help(CommandProcess& process, const HostCommand& command) {
   std::string text = command.description;
   if (!text.ends_with('\n')) text += '\n';
-  return write_all(process, 1, text) ? 0 : status_failed;
+  return process.write(Stream::out, text) ? 0 : status_failed;
 }
 
 class Call final : public CommandCall {
  public:
-  Call(kernel::HostProcess& process, std::string name, std::vector<std::string> arguments)
+  Call(CommandProcess& process, std::string name, std::vector<std::string> arguments)
       : process_(process), name_(std::move(name)), arguments_(std::move(arguments)) {
     for (const std::string& line : process_.environment()) {
       const std::size_t equals = line.find('=');
@@ -140,22 +124,15 @@ class Call final : public CommandCall {
   const std::map<std::string, std::string>& environment() const override { return environment_; }
   const std::string& directory() const override { return process_.directory(); }
 
-  Result<std::size_t> read(std::span<char> to) override {
-    return process_.read(0, std::as_writable_bytes(to));
-  }
+  Result<std::size_t> read(std::span<char> to) override { return process_.read(to); }
   Result<void> write(Stream stream, std::string_view bytes) override {
-    return write_all(process_, stream == Stream::out ? 1 : 2, bytes);
+    return process_.write(stream, bytes);
   }
-  Result<Ready> wait(const Ready& wanted) override {
-    CLOCHE_ASSIGN(
-        const kernel::HostProcess::Ready ready,
-        process_.wait({.input = wanted.input, .output = wanted.out, .errors = wanted.err}));
-    return Ready{.input = ready.input, .out = ready.output, .err = ready.errors};
-  }
+  Result<Ready> wait(const Ready& wanted) override { return process_.wait(wanted); }
   void wake() override { process_.wake(); }
 
  private:
-  kernel::HostProcess& process_;
+  CommandProcess& process_;
   const std::string name_;
   const std::vector<std::string> arguments_;
   std::map<std::string, std::string> environment_;
@@ -175,7 +152,7 @@ class Counted {
   const std::size_t number_;
 };
 
-int run_command(kernel::HostProcess& process, const HostCommand& command,
+int run_command(CommandProcess& process, const HostCommand& command,
                 std::vector<std::string> arguments) {
   const std::array<std::string, 1> help{"--help"};
   if (std::ranges::equal(arguments, help) && !command.description.empty())
@@ -193,7 +170,7 @@ int run_command(kernel::HostProcess& process, const HostCommand& command,
 HostCommands::HostCommands(std::vector<HostCommand> commands)
     : commands_(std::make_shared<const List>(std::move(commands))) {}
 
-void HostCommands::set(std::vector<HostCommand> commands, vfs::PathOperations& files) {
+void HostCommands::set(std::vector<HostCommand> commands, CommandFiles& files) {
   if (commands.size() > limit)
     throw request_error(fmt::format("a sandbox has {} commands of the host at most", limit));
   std::ranges::sort(commands, {}, &HostCommand::name);
@@ -209,11 +186,10 @@ void HostCommands::set(std::vector<HostCommand> commands, vfs::PathOperations& f
     return std::ranges::binary_search(list, name, {}, &HostCommand::name);
   };
   for (const HostCommand& command : commands) {
-    const Result<void> written =
-        files.write_file(path_of(command.name), script_of(command.name), 0755);
+    const Result<void> written = files.write(path_of(command.name), script_of(command.name));
     if (written) continue;
     for (const HostCommand& other : commands) {
-      if (!has(*before, other.name)) (void)files.remove(path_of(other.name));
+      if (!has(*before, other.name)) files.remove(path_of(other.name));
     }
     throw Error(ErrorKind::sandbox, written.error(),
                 fmt::format("the file of the command '{}' cannot be written: {}", command.name,
@@ -221,7 +197,7 @@ void HostCommands::set(std::vector<HostCommand> commands, vfs::PathOperations& f
   }
   for (const HostCommand& old : *before) {
     if (!has(commands, old.name) && is_script(files, old.name))
-      (void)files.remove(path_of(old.name));
+      files.remove(path_of(old.name));
   }
   const std::lock_guard lock(mutex_);
   commands_ = std::make_shared<const List>(std::move(commands));
@@ -234,7 +210,7 @@ std::shared_ptr<const HostCommands::List> HostCommands::current() const {
 
 std::vector<HostCommand> HostCommands::list() const { return *current(); }
 
-int HostCommands::run(kernel::HostProcess& process) noexcept try {
+int HostCommands::run(CommandProcess& process) noexcept try {
   // The interpreter, the name in the file's first line, the file, and what it was given.
   constexpr std::size_t before_arguments = 3;
   const std::vector<std::string>& argv = process.argv();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // HostCommands: the commands of the host that a sandbox has, and the files by which it finds them.
 //
-// /usr/local/bin/NAME is a script whose interpreter is the one program of the host that all of them
-// share: it executes what this says. The files are in forks of the sandbox, and not in what is
+// /usr/local/bin/NAME is a script whose interpreter is the one program that all of them share: what
+// executes it calls run(). The files are in forks of the sandbox, and not in what is
 // saved of it. What names a command that nobody serves is told so, with status 126.
 //
 // Thread-safe.
@@ -15,15 +15,13 @@
 #include <string_view>
 #include <vector>
 
-#include "cloche/host_command.h"
-#include "kernel/host/host_process.h"
-#include "vfs/path_operations.h"
+#include "sandbox/command_process.h"
 
 namespace cloche::sandbox {
 
-// The interpreter of the files, which the base layer has.
+// The interpreter of the files.
 inline constexpr std::string_view host_command_program = "/usr/lib/cloche/host-command";
-// What is in it, for who looks.
+// What the base layer has there, for who looks.
 extern const std::string_view host_command_program_text;
 
 class HostCommands {
@@ -34,14 +32,13 @@ class HostCommands {
   // Those of a sandbox whose files are there already.
   explicit HostCommands(std::vector<HostCommand> commands);
 
-  // From now on it is these; calls in progress go on. `files` acts as root, under the kernel lock.
-  // Throws Error: names that are none or are taken, too many, no room for the files. Then nothing
+  // From now on it is these; calls in progress go on. Throws Error: names that are none or are taken, too many, no room for the files. Then nothing
   // has changed.
-  void set(std::vector<HostCommand> commands, vfs::PathOperations& files);
+  void set(std::vector<HostCommand> commands, CommandFiles& files);
   std::vector<HostCommand> list() const;
 
-  // KernelOptions::host_program.
-  int run(kernel::HostProcess& process) noexcept;
+  // Serves the call that the process is; its status.
+  int run(CommandProcess& process) noexcept;
 
  private:
   using List = std::vector<HostCommand>;

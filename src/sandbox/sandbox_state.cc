@@ -15,6 +15,7 @@
 #include "sandbox/host_folders.h"
 #include "sandbox/python/cached_wheels.h"
 #include "sandbox/run.h"
+#include "sandbox/wasm_commands.h"
 #include "vfs/hostfs.h"
 
 namespace cloche::sandbox {
@@ -269,7 +270,10 @@ std::vector<std::string> SandboxState::network_rules() const {
 
 void SandboxState::set_commands(std::vector<HostCommand> commands) {
   with_files(Account::root,
-             [&](vfs::PathOperations& files) { commands_->set(std::move(commands), files); });
+             [&](vfs::PathOperations& files) {
+               WasmCommandFiles programs(files);
+               commands_->set(std::move(commands), programs);
+             });
 }
 
 std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
@@ -288,7 +292,7 @@ std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
   };
   options.wheels = wheels_of(engine_.wheels());
   options.host_program = [commands = commands_.get()](kernel::HostProcess& process) {
-    return commands->run(process);
+    return run_command(*commands, process);
   };
   options.figure_shown = [figures = shown_figures_.get()](
                              kernel::JobId job, std::string_view path) { figures->add(job, path); };

@@ -9,6 +9,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/embed.h"
+
 namespace cloche::http {
 
 struct Asset {
@@ -26,22 +28,3 @@ inline const Asset* asset_at(std::span<const Asset> assets, std::string_view pat
 }
 
 }  // namespace cloche::http
-
-// Defines name(), the content of a file. The assembler copies it between two symbols.
-#define CLOCHE_EMBED(name, file)                                                \
-  __asm__(                                                                      \
-      ".pushsection .rodata\n"                                                  \
-      ".balign 16\n"                                                            \
-      ".global " #name                                                          \
-      "_begin\n"                                                                \
-      ".global " #name "_end\n" #name                                           \
-      "_begin:\n"                                                               \
-      ".incbin \"" file "\"\n" #name                                            \
-      "_end:\n"                                                                 \
-      ".byte 0\n"                                                               \
-      ".popsection\n");                                                         \
-  extern "C" const char name##_begin[];                                         \
-  extern "C" const char name##_end[];                                           \
-  static std::string_view name() {                                              \
-    return {name##_begin, static_cast<std::size_t>(name##_end - name##_begin)}; \
-  }

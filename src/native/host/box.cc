@@ -176,6 +176,13 @@ Result<Box::Network> Box::open_network() {
   return network;
 }
 
+Result<UniqueFd> Box::open_calls() {
+  std::vector<UniqueFd> listener;
+  CLOCHE_TRY(ask(Ask::calls, &listener));
+  if (listener.empty()) return Errno::io;
+  return std::move(listener.front());
+}
+
 Box::Pause::~Pause() { (void)box_.ask(Ask::resume); }
 
 }  // namespace cloche::native

@@ -90,6 +90,10 @@ class Box {
   };
   Result<Network> open_network();
 
+  // Where calls of the commands of the host arrive (warden/call_wire.h): a listener that does not
+  // block. The name is free again when it is closed. EADDRINUSE: a guest has taken it.
+  Result<UniqueFd> open_calls();
+
   // The folder of changes, with all processes stopped until the object is gone.
   class Pause {
    public:

@@ -10,15 +10,18 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <string_view>
 
+#include "native/warden/call_wire.h"
 #include "native/warden/command.h"
 #include "native/warden/file_server.h"
 #include "native/warden/packet.h"
@@ -64,6 +67,22 @@ int open_terminal(const TerminalShape& shape) {
     return master;
   ::close(master);
   return -1;
+}
+
+constexpr int calls_in_line = 64;
+
+Fd listen_for_calls() {
+  Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!listener) return {};
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  constexpr std::string_view word(call_socket_name);
+  std::copy(word.begin(), word.end(), name.sun_path + 1);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + word.size());
+  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&name), size) != 0 ||
+      ::listen(listener.get(), calls_in_line) != 0)
+    return {};
+  return listener;
 }
 
 }  // namespace
@@ -159,6 +178,7 @@ bool Init::take_request() noexcept {
     }
     case Ask::usage: answer_usage(channel); break;
     case Ask::network: open_network(channel, packet); break;
+    case Ask::calls: open_calls(channel); break;
     case Ask::run:
     case Ask::drain: break;
   }
@@ -180,6 +200,14 @@ void Init::open_network(const Fd& channel, Packet& packet) noexcept {
     if (name) fds[count++] = name.get();
   }
   answer(channel, {.step = opened.failed, .value = opened.error}, std::span(fds).first(count));
+}
+
+// Cloche accepts by itself; nothing of it is kept here. A guest that has taken the name keeps its own
+// commands from it.
+void Init::open_calls(const Fd& channel) noexcept {
+  const Fd listener = listen_for_calls();
+  const int beside = listener.get();
+  answer(channel, {.value = listener ? 0 : errno}, std::span(&beside, listener ? 1 : 0));
 }
 
 // The mark is made before the command is, so that there is no moment without it.

@@ -55,6 +55,7 @@ class Init {
   void answer(const Fd& channel, const Answer& what, std::span<const int> fds = {}) noexcept;
   void answer_usage(const Fd& channel) noexcept;
   void open_network(const Fd& channel, Packet& packet) noexcept;
+  void open_calls(const Fd& channel) noexcept;
   void take_order(Run& run) noexcept;
   void tell_start(Run& run) noexcept;
   void signal_run(const Run& run, int number) noexcept;

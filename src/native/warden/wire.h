@@ -13,7 +13,7 @@
 
 namespace cloche::warden {
 
-inline constexpr std::uint32_t protocol_version = 2;
+inline constexpr std::uint32_t protocol_version = 3;
 inline constexpr int socket_fd = 3;            // of the warden, at its start
 inline constexpr std::size_t most_fds = 8;     // beside a record
 inline constexpr std::size_t most_runs = 256;  // of a box, at the same time
@@ -83,6 +83,7 @@ enum class Ask : std::uint8_t {
   upper,    // channel; its Answer has the folder of changes beside it
   usage,    // channel
   network,  // channel, the socket of its dials; the Answer has the sockets for names beside it
+  calls,    // channel; the Answer has the listener for calls of commands beside it (call_wire.h)
   drain,    // a descriptor that is read to its end for nobody; no channel
 };
 

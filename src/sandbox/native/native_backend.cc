@@ -29,8 +29,6 @@ void refuse_what_is_not_there(const SandboxOptions& options) {
     refuse("packages of its own", "take an image that has them, or install them there");
   if (!options.program_folder.empty())
     refuse("folder of WebAssembly programs", "use the wasm engine");
-  if (!options.commands.empty())
-    refuse("commands of the host", "leave them out, or use the wasm engine");
   if (options.trace) refuse("trace of system calls", "run strace in the sandbox");
 }
 
@@ -74,6 +72,8 @@ NativeBackend::NativeBackend(NativeParts& parts, SandboxOptions options)
   for (const auto& [name, value] : options_.environment) environment_[name] = value;
   box_ = make_box(-1);
   begin();
+  commands_ = std::make_unique<NativeCommands>(*box_, std::vector<HostCommand>());
+  if (!options_.commands.empty()) set_commands(options_.commands);
   if (!options_.network.allow.empty()) start_network(options_.network);
   network_rules_ = options_.network.allow;
 }
@@ -91,6 +91,8 @@ NativeBackend::NativeBackend(NativeParts& parts, NativeBackend& parent)
   if (!pause) throw Error(pause.error(), "the sandbox cannot be forked");
   box_ = make_box((*pause)->changes());
   begin();
+  options_.commands = parent.commands();
+  commands_ = std::make_unique<NativeCommands>(*box_, options_.commands);
   options_.network.allow = parent.network_rules();
   if (!options_.network.allow.empty()) start_network(options_.network);
   network_rules_ = options_.network.allow;
@@ -99,6 +101,7 @@ NativeBackend::NativeBackend(NativeParts& parts, NativeBackend& parent)
 NativeBackend::~NativeBackend() {
   box_->end();
   network_.reset();
+  commands_.reset();
   pause_.reset();
 }
 
@@ -270,9 +273,7 @@ std::vector<std::string> NativeBackend::network_rules() const {
 }
 
 void NativeBackend::set_commands(std::vector<HostCommand> commands) {
-  if (!commands.empty())
-    throw request_error("the linux engine has no commands of the host yet: use the wasm engine",
-                        Errno::notsup);
+  commands_->set(std::move(commands), *root_files_);
 }
 
 void NativeBackend::set_environment(const std::string& name, const std::string& value) {

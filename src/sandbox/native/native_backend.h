@@ -12,6 +12,7 @@
 #include "native/images/image_store.h"
 #include "sandbox/backend.h"
 #include "sandbox/native/native_command.h"
+#include "sandbox/native/native_commands.h"
 #include "sandbox/native/native_files.h"
 #include "sandbox/native/native_network.h"
 #include "sandbox/native/native_python.h"
@@ -49,7 +50,7 @@ class NativeBackend final : public Backend {
   void set_network_rules(std::vector<std::string> allow) override;
   std::vector<std::string> network_rules() const override;
   void set_commands(std::vector<HostCommand> commands) override;
-  std::vector<HostCommand> commands() const override { return {}; }
+  std::vector<HostCommand> commands() const override { return commands_->list(); }
   // One user is inside, so that the accounts differ in where they are at home.
   FileBackend& files(Account account) noexcept override {
     return account == Account::root ? *root_files_ : *files_;
@@ -102,6 +103,7 @@ class NativeBackend final : public Backend {
   std::unique_ptr<native::Box> box_;
   std::mutex network_mutex_;                // one change at a time
   std::unique_ptr<NativeNetwork> network_;  // null: there is none
+  std::unique_ptr<NativeCommands> commands_;
   std::unique_ptr<NativeFiles> files_;
   std::unique_ptr<NativeFiles> root_files_;
   NativeShell shell_;

@@ -7,9 +7,11 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "cloche/archive.h"
-#include "sandbox_testing.h"
+#include "engines_testing.h"
+#include "native/host/test_image_testing.h"
 
 namespace cloche::testing {
 namespace {
@@ -40,22 +42,25 @@ int copy(CommandCall& call) {
   }
 }
 
-std::unique_ptr<Sandbox> sandbox_with(std::vector<HostCommand> commands) {
-  SandboxOptions options;
-  options.commands = std::move(commands);
-  return make_sandbox(options);
-}
-
-std::string refusal_of(std::vector<HostCommand> commands) {
-  try {
-    (void)sandbox_with(std::move(commands));
-  } catch (const Error& error) {
-    return error.what();
+class HostCommands : public OnEachEngine {
+ protected:
+  std::unique_ptr<Sandbox> sandbox_with(std::vector<HostCommand> commands) const {
+    SandboxOptions options;
+    options.commands = std::move(commands);
+    return make_sandbox(options);
   }
-  return {};
-}
 
-TEST(HostCommands, AreProgramsInPipes) {
+  std::string refusal_of(std::vector<HostCommand> commands) const {
+    try {
+      (void)sandbox_with(std::move(commands));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  }
+};
+
+TEST_P(HostCommands, AreProgramsInPipes) {
   const auto sandbox = sandbox_with({command("arguments", arguments), command("copy", copy)});
   const RunResult result =
       sandbox->run({.script = "arguments a 'b c' '' | copy | tr a-z A-Z | cat -n"});
@@ -66,7 +71,7 @@ TEST(HostCommands, AreProgramsInPipes) {
   EXPECT_EQ(sandbox->run({.script = "copy < /dev/null; echo $?"}).stdout_data, "0\n");
 }
 
-TEST(HostCommands, HaveAStatusAPlaceAndAnEnvironment) {
+TEST_P(HostCommands, HaveAStatusAPlaceAndAnEnvironment) {
   const auto sandbox = sandbox_with({command("tell", [](CommandCall& call) {
     (void)call.write(Stream::out, call.name() + " " + call.directory() + " " +
                                       call.environment().at("WORD") + "\n");
@@ -78,10 +83,10 @@ TEST(HostCommands, HaveAStatusAPlaceAndAnEnvironment) {
   EXPECT_EQ(result.stderr_data, "aside\n");
 }
 
-TEST(HostCommands, AreInThePath) {
+TEST_P(HostCommands, AreInThePath) {
   const auto sandbox = sandbox_with({command("look-up", arguments, "Looks things up.\nMore.")});
   EXPECT_EQ(
-      sandbox->run({.script = "which look-up; type -t look-up; compgen -c look-"}).stdout_data,
+      sandbox->run({.script = "command -v look-up; type -t look-up; compgen -c look-"}).stdout_data,
       "/usr/local/bin/look-up\nfile\nlook-up\n");
   EXPECT_EQ(sandbox->run({.script = "look-up --help"}).stdout_data, "Looks things up.\nMore.\n");
   EXPECT_EQ(sandbox->run({.script = "look-up --help x"}).stdout_data, "--help\nx\n");
@@ -89,6 +94,7 @@ TEST(HostCommands, AreInThePath) {
             "look-up\tLooks things up.\n");
   EXPECT_EQ(sandbox->run({.script = "bash /usr/local/bin/look-up by a shell"}).stdout_data,
             "by\na\nshell\n");
+  if (is_linux() && !native::test_image_has_python()) return;
   EXPECT_EQ(sandbox
                 ->run_python("import subprocess\nprint(subprocess.run(['look-up', 'x'], "
                              "capture_output=True).stdout)")
@@ -96,14 +102,14 @@ TEST(HostCommands, AreInThePath) {
             "b'x\\n'\n");
 }
 
-TEST(HostCommands, TakeNoInputThatTheyDoNotRead) {
+TEST_P(HostCommands, TakeNoInputThatTheyDoNotRead) {
   const auto sandbox = sandbox_with({command("arguments", arguments)});
   const RunResult result = sandbox->run(
       {.script = "while read line; do arguments $line; done", .stdin_data = "one\ntwo\n"});
   EXPECT_EQ(result.stdout_data, "one\ntwo\n");
 }
 
-TEST(HostCommands, AnExceptionIsPrinted) {
+TEST_P(HostCommands, AnExceptionIsPrinted) {
   const auto sandbox = sandbox_with(
       {command("fail", [](CommandCall&) -> int { throw std::runtime_error("there is nothing"); })});
   const RunResult result = sandbox->run({.script = "fail"});
@@ -111,7 +117,7 @@ TEST(HostCommands, AnExceptionIsPrinted) {
   EXPECT_EQ(result.exit_code, 1);
 }
 
-TEST(HostCommands, EndByASignalTheirTimeAndAClosedPipe) {
+TEST_P(HostCommands, EndByASignalTheirTimeAndAClosedPipe) {
   std::atomic<int> ended = 0;
   const auto sandbox = sandbox_with({
       command("silent",
@@ -134,10 +140,10 @@ TEST(HostCommands, EndByASignalTheirTimeAndAClosedPipe) {
   EXPECT_EQ(sandbox->run({.script = "endless | head -2; echo ${PIPESTATUS[0]}"}).stdout_data,
             "line\nline\n141\n");
   EXPECT_EQ(sandbox->run({.script = "timeout 0.01 silent; echo $?"}).stdout_data, "124\n");
-  EXPECT_EQ(ended, 1);
+  while (ended != 1) std::this_thread::yield();
 }
 
-TEST(HostCommands, ACancelAndTheEndOfTheSandboxEndThem) {
+TEST_P(HostCommands, ACancelAndTheEndOfTheSandboxEndThem) {
   std::promise<void> first, second;
   std::array<std::promise<void>*, 2> begun{&first, &second};
   std::atomic<std::size_t> calls = 0;
@@ -154,16 +160,63 @@ TEST(HostCommands, ACancelAndTheEndOfTheSandboxEndThem) {
   sandbox.reset();
 }
 
-TEST(HostCommands, ManyBytesBothWays) {
+TEST_P(HostCommands, ManyBytesBothWays) {
   const auto sandbox = sandbox_with({command("copy", copy)});
   const RunResult result = sandbox->run(
-      {.script = "head -c 10000000 /dev/urandom > a; copy < a | tee b | copy | sha256sum | cut "
-                 "-c-64; cut -c-64 <(sha256sum a); cmp a b"});
-  ASSERT_EQ(result.stdout_data.size(), 130U) << result.stderr_data;
-  EXPECT_EQ(result.stdout_data.substr(0, 65), result.stdout_data.substr(65));
+      {.script = "head -c 10000000 /dev/urandom > a; copy < a | cat | copy > b; echo $?"});
+  EXPECT_EQ(result.stdout_data, "0\n") << result.stderr_data;
+  const Result<std::string> sent = sandbox->files().read("a");
+  ASSERT_TRUE(sent);
+  EXPECT_EQ(sent->size(), 10'000'000U);
+  const Result<std::string> arrived = sandbox->files().read("b");
+  ASSERT_TRUE(arrived);
+  EXPECT_TRUE(*arrived == *sent);
 }
 
-TEST(HostCommands, ManyCallsAreNoMoreThanProcesses) {
+// Of the host's handler: what can go on, and what wakes it.
+TEST_P(HostCommands, WaitForStreamsAndForTheHost) {
+  std::promise<CommandCall*> begun;
+  std::promise<void> heard;
+  const auto sandbox = sandbox_with(
+      {command("woken",
+               [&](CommandCall& call) {
+                 begun.set_value(&call);
+                 const Result<CommandCall::Ready> ready = call.wait({.input = true});
+                 heard.set_value();
+                 return ready && !ready->input ? 7 : 1;
+               }),
+       command("ready", [](CommandCall& call) {
+         const Result<CommandCall::Ready> out = call.wait({.out = true, .err = true});
+         if (!out || !out->out || !out->err || out->input) return 1;
+         const Result<CommandCall::Ready> in = call.wait({.input = true});
+         std::string piece(8, '\0');
+         const Result<std::size_t> got = call.read(piece);
+         return in && in->input && got && *got == 2 ? 0 : 2;
+       })});
+  EXPECT_EQ(sandbox->run({.script = "mkfifo /tmp/go"}).exit_code, 0);
+  auto run = std::async(std::launch::async, [&] {
+    return sandbox->run({.script = "{ read -r _ < /tmp/go; echo x; } | woken"});
+  });
+  begun.get_future().get()->wake();
+  heard.get_future().get();
+  EXPECT_EQ(sandbox->run({.script = "echo x > /tmp/go"}).exit_code, 0);
+  EXPECT_EQ(run.get().exit_code, 7);
+  EXPECT_EQ(sandbox->run({.script = "echo y | ready"}).exit_code, 0);
+}
+
+TEST_P(HostCommands, ManyCallsAtOnce) {
+  const auto sandbox = sandbox_with({command("copy", copy)});
+  std::vector<std::unique_ptr<LiveRun>> calls;
+  for (int i = 0; i < 30; ++i) calls.push_back(sandbox->start({.command = {.argv = {"copy"}}}));
+  for (const auto& call : calls) {
+    EXPECT_TRUE(call->write_all("hello\n"));
+    call->close_input();
+  }
+  for (const auto& call : calls) EXPECT_EQ(call->wait().stdout_data, "hello\n");
+}
+
+TEST_P(HostCommands, ManyCallsAreNoMoreThanProcesses) {
+  if (is_linux()) GTEST_SKIP() << "there the limit counts what a program starts: see fork bombs";
   SandboxOptions options;
   options.process_limit = 20;
   options.commands = {command("silent", [](CommandCall& call) { return call.wait({}) ? 0 : 1; }),
@@ -181,7 +234,7 @@ TEST(HostCommands, ManyCallsAreNoMoreThanProcesses) {
   EXPECT_EQ(sandbox->run({.script = "echo there"}).stdout_data, "there\n");
 }
 
-TEST(HostCommands, ALongCommandLine) {
+TEST_P(HostCommands, ALongCommandLine) {
   const auto sandbox = sandbox_with({command("measure", [](CommandCall& call) {
     (void)call.write(Stream::out, std::to_string(call.arguments().size()) + " " +
                                       std::to_string(call.arguments().at(0).size()) + "\n");
@@ -194,7 +247,7 @@ TEST(HostCommands, ALongCommandLine) {
             126);
 }
 
-TEST(HostCommands, NamesThatAreNoneOrTakenAreRefused) {
+TEST_P(HostCommands, NamesThatAreNoneOrTakenAreRefused) {
   for (const char* name : {"", "-x", ".x", "a/b", "a b", "\n", "ä"})
     EXPECT_THAT(refusal_of({command(name, arguments)}), HasSubstr("is no name of a command"))
         << name;
@@ -211,7 +264,7 @@ TEST(HostCommands, NamesThatAreNoneOrTakenAreRefused) {
   EXPECT_EQ(refusal_of(many), "");
 }
 
-TEST(HostCommands, CanBeSetLater) {
+TEST_P(HostCommands, CanBeSetLater) {
   const auto sandbox = sandbox_with({command("one", arguments), command("both", arguments)});
   sandbox->set_commands({command("two", arguments), command("both", copy)});
   const RunResult result = sandbox->run({.script = "two x; echo y | both; one"});
@@ -225,7 +278,7 @@ TEST(HostCommands, CanBeSetLater) {
   EXPECT_EQ(sandbox->run({.script = "ls /usr/local/bin"}).stdout_data, "");
 }
 
-TEST(HostCommands, ForksHaveThem) {
+TEST_P(HostCommands, ForksHaveThem) {
   const auto sandbox = sandbox_with({});
   sandbox->set_commands({command("copy", copy)});
   const auto twin = sandbox->fork();
@@ -234,7 +287,8 @@ TEST(HostCommands, ForksHaveThem) {
   EXPECT_EQ(twin->commands().size(), 1U);
 }
 
-TEST(HostCommands, AStateThatIsSavedHasNone) {
+TEST_P(HostCommands, AStateThatIsSavedHasNone) {
+  if (is_linux()) GTEST_SKIP() << "the linux engine has no exported states";
   const auto sandbox = sandbox_with({command("copy", copy)});
   const auto state = export_state(*sandbox, 1 << 28);
   ASSERT_TRUE(state);
@@ -248,7 +302,7 @@ TEST(HostCommands, AStateThatIsSavedHasNone) {
   EXPECT_EQ((*served)->run({.script = "echo x | copy"}).stdout_data, "x\n");
 }
 
-TEST(HostCommands, WhatAGuestDoesWithTheFilesHarmsItAlone) {
+TEST_P(HostCommands, WhatAGuestDoesWithTheFilesHarmsItAlone) {
   const auto sandbox = sandbox_with({command("copy", copy), command("arguments", arguments)});
   const RunResult result =
       sandbox->run({.script = "/usr/lib/cloche/host-command arguments x direct; "
@@ -262,6 +316,8 @@ TEST(HostCommands, WhatAGuestDoesWithTheFilesHarmsItAlone) {
   sandbox->set_commands(sandbox->commands());
   EXPECT_EQ(sandbox->run({.script = "echo x | copy"}).stdout_data, "x\n");
 }
+
+CLOCHE_ON_EACH_ENGINE(HostCommands);
 
 }  // namespace
 }  // namespace cloche::testing

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines_testing.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "native/host/test_image_testing.h"
+#include "native/images/image_store.h"
+
+namespace cloche::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* image = "test";
+
+// The store of images that has the one of all tests.
+class Store {
+ public:
+  Store() {
+    std::string name = (fs::temp_directory_path() / "cloche-images-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    folder_ = name;
+    fs::permissions(folder_, fs::perms(0755));
+    ::setenv("CLOCHE_IMAGES", name.c_str(), 1);
+    (void)images::ImageStore({.folder = folder_, .unpacker = {}})
+        .import(native::test_image(), image);
+  }
+  ~Store() {
+    std::error_code error;
+    fs::remove_all(folder_, error);
+  }
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+ private:
+  fs::path folder_;
+};
+
+}  // namespace
+
+void OnEachEngine::SetUp() {
+  if (is_linux()) CLOCHE_NEEDS_BOXES();
+}
+
+Engine& OnEachEngine::engine() {
+  static const std::unique_ptr<Store> store =
+      native::no_boxes_here().empty() ? std::make_unique<Store>() : nullptr;
+  static Engine shared(EngineOptions{.system_folder = CLOCHE_ROOTFS_DIR});
+  return shared;
+}
+
+std::unique_ptr<Sandbox> OnEachEngine::make_sandbox(SandboxOptions options) const {
+  options.engine = GetParam();
+  if (is_linux()) options.image = image;
+  return engine().create(options);
+}
+
+}  // namespace cloche::testing
