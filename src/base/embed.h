@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are compiled into the program: CLOCHE_EMBED(page, PAGES_FOLDER "/index.html") outside of
-// functions defines page(), its content. The assembler copies it between two symbols, so that each
-// name is used once in a program. What the file is made of is for CMake to say, as OBJECT_DEPENDS.
+// Files that are compiled into the program: CLOCHE_EMBED(page, PAGES_FOLDER "/index.html") outside
+// of functions defines page(), its content. The assembler copies it between two symbols, so that
+// each name is used once in a program. What the file is made of is for CMake to say, as
+// OBJECT_DEPENDS.
 #pragma once
 
 #include <cstddef>

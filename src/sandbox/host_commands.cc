@@ -86,8 +86,7 @@ void refuse_taken(CommandFiles& files, std::string_view name) {
 }
 
 // A sentence on standard error, as programs say what is wrong; and the status.
-int complain(CommandProcess& process, std::string_view name, std::string_view what,
-             int status) {
+int complain(CommandProcess& process, std::string_view name, std::string_view what, int status) {
   (void)process.write(Stream::err, fmt::format("{}: {}\n", name, what));
   return status;
 }
@@ -196,8 +195,7 @@ void HostCommands::set(std::vector<HostCommand> commands, CommandFiles& files) {
                             errno_info(written.error()).message));
   }
   for (const HostCommand& old : *before) {
-    if (!has(commands, old.name) && is_script(files, old.name))
-      files.remove(path_of(old.name));
+    if (!has(commands, old.name) && is_script(files, old.name)) files.remove(path_of(old.name));
   }
   const std::lock_guard lock(mutex_);
   commands_ = std::make_shared<const List>(std::move(commands));

@@ -32,8 +32,8 @@ class HostCommands {
   // Those of a sandbox whose files are there already.
   explicit HostCommands(std::vector<HostCommand> commands);
 
-  // From now on it is these; calls in progress go on. Throws Error: names that are none or are taken, too many, no room for the files. Then nothing
-  // has changed.
+  // From now on it is these; calls in progress go on. Throws Error: names that are none or are
+  // taken, too many, no room for the files. Then nothing has changed.
   void set(std::vector<HostCommand> commands, CommandFiles& files);
   std::vector<HostCommand> list() const;
 

@@ -269,11 +269,10 @@ std::vector<std::string> SandboxState::network_rules() const {
 }
 
 void SandboxState::set_commands(std::vector<HostCommand> commands) {
-  with_files(Account::root,
-             [&](vfs::PathOperations& files) {
-               WasmCommandFiles programs(files);
-               commands_->set(std::move(commands), programs);
-             });
+  with_files(Account::root, [&](vfs::PathOperations& files) {
+    WasmCommandFiles programs(files);
+    commands_->set(std::move(commands), programs);
+  });
 }
 
 std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(

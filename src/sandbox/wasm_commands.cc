@@ -19,8 +19,8 @@ class WasmCommandProcess final : public CommandProcess {
   }
   Result<void> write(Stream stream, std::string_view bytes) override {
     while (!bytes.empty()) {
-      CLOCHE_ASSIGN(const std::size_t count, process_.write(stream == Stream::out ? 1 : 2,
-                                                            std::as_bytes(std::span(bytes))));
+      CLOCHE_ASSIGN(const std::size_t count,
+                    process_.write(stream == Stream::out ? 1 : 2, std::as_bytes(std::span(bytes))));
       bytes.remove_prefix(count);
     }
     return {};

@@ -23,10 +23,10 @@ class OnEachEngine : public ::testing::TestWithParam<EngineKind> {
 }  // namespace cloche::testing
 
 // After the tests of a class that is derived from OnEachEngine.
-#define CLOCHE_ON_EACH_ENGINE(suite)                                                         \
-  INSTANTIATE_TEST_SUITE_P(                                                                  \
-      Engines, suite,                                                                        \
-      ::testing::Values(cloche::EngineKind::wasm, cloche::EngineKind::native_linux),         \
-      [](const ::testing::TestParamInfo<cloche::EngineKind>& one) {                          \
+#define CLOCHE_ON_EACH_ENGINE(suite)                                                               \
+  INSTANTIATE_TEST_SUITE_P(                                                                        \
+      Engines, suite,                                                                              \
+      ::testing::Values(cloche::EngineKind::wasm, cloche::EngineKind::native_linux),               \
+      [](const ::testing::TestParamInfo<cloche::EngineKind>& one) {                                \
         return one.param == cloche::EngineKind::wasm ? std::string("wasm") : std::string("linux"); \
       })

@@ -177,22 +177,22 @@ TEST_P(HostCommands, ManyBytesBothWays) {
 TEST_P(HostCommands, WaitForStreamsAndForTheHost) {
   std::promise<CommandCall*> begun;
   std::promise<void> heard;
-  const auto sandbox = sandbox_with(
-      {command("woken",
-               [&](CommandCall& call) {
-                 begun.set_value(&call);
-                 const Result<CommandCall::Ready> ready = call.wait({.input = true});
-                 heard.set_value();
-                 return ready && !ready->input ? 7 : 1;
-               }),
-       command("ready", [](CommandCall& call) {
-         const Result<CommandCall::Ready> out = call.wait({.out = true, .err = true});
-         if (!out || !out->out || !out->err || out->input) return 1;
-         const Result<CommandCall::Ready> in = call.wait({.input = true});
-         std::string piece(8, '\0');
-         const Result<std::size_t> got = call.read(piece);
-         return in && in->input && got && *got == 2 ? 0 : 2;
-       })});
+  const auto sandbox =
+      sandbox_with({command("woken",
+                            [&](CommandCall& call) {
+                              begun.set_value(&call);
+                              const Result<CommandCall::Ready> ready = call.wait({.input = true});
+                              heard.set_value();
+                              return ready && !ready->input ? 7 : 1;
+                            }),
+                    command("ready", [](CommandCall& call) {
+                      const Result<CommandCall::Ready> out = call.wait({.out = true, .err = true});
+                      if (!out || !out->out || !out->err || out->input) return 1;
+                      const Result<CommandCall::Ready> in = call.wait({.input = true});
+                      std::string piece(8, '\0');
+                      const Result<std::size_t> got = call.read(piece);
+                      return in && in->input && got && *got == 2 ? 0 : 2;
+                    })});
   EXPECT_EQ(sandbox->run({.script = "mkfifo /tmp/go"}).exit_code, 0);
   auto run = std::async(std::launch::async, [&] {
     return sandbox->run({.script = "{ read -r _ < /tmp/go; echo x; } | woken"});

@@ -38,7 +38,8 @@ TEST_P(HostileCallers, HeadsAndRepliesThatLieEndTheirOwnCall) {
   });
   put_guest(*sandbox, "calls_the_host_by_hand");
   const RunResult result = sandbox->run({.script = "/tmp/guest taker"});
-  EXPECT_EQ(result.stdout_data, "held\n") << result.stderr_data << result.reason << result.exit_code;
+  EXPECT_EQ(result.stdout_data, "held\n")
+      << result.stderr_data << result.reason << result.exit_code;
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(sandbox->run({.script = "echo x | taker"}).exit_code, 0);
 }
@@ -49,14 +50,14 @@ TEST_P(HostileCallers, AGuestThatSitsInThePlaceIsAnError) {
   const std::string sit =
       "import os, socket; s = socket.socket(socket.AF_UNIX); s.bind('\\0cloche-host-commands'); "
       "s.listen(); open('/tmp/up', 'w').close(); s.accept()";
-  const auto sitter = sandbox->start({.command = {.script = "mkfifo /tmp/up; python3 -c \"" + sit +
-                                                            "\"; echo gone > /tmp/up"}});
+  const auto sitter = sandbox->start(
+      {.command = {.script = "mkfifo /tmp/up; python3 -c \"" + sit + "\"; echo gone > /tmp/up"}});
   if (sandbox->run({.script = "until [ -p /tmp/up ]; do :; done; cat /tmp/up"}).stdout_data != "")
     GTEST_SKIP() << "this machine has no python3";
-  EXPECT_THROW(sandbox->set_commands({{.name = "taker",
-                                       .description = "",
-                                       .handler = [](CommandCall&) { return 0; }}}),
-               Error);
+  EXPECT_THROW(
+      sandbox->set_commands(
+          {{.name = "taker", .description = "", .handler = [](CommandCall&) { return 0; }}}),
+      Error);
   EXPECT_TRUE(sandbox->commands().empty());
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // NativeCall: the process of one call of a command of the host in a box, from the outside: a socket
-// to the program of src/native/caller (warden/call_wire.h). A guest may be at the other end instead:
-// what it says is taken as the bytes of its own call, and sense that it does not make ends the call.
+// to the program of src/native/caller (warden/call_wire.h). A guest may be at the other end
+// instead: what it says is taken as the bytes of its own call, and sense that it does not make ends
+// the call.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NativeCommands: the commands of the host in a box. Each has a file in it that executes the program
-// of src/native/caller; that calls here, where a thread serves it for as long as it lives.
+// NativeCommands: the commands of the host in a box. Each has a file in it that executes the
+// program of src/native/caller; that calls here, where a thread serves it for as long as it lives.
 //
 // Threads: every member may be called from any. One thread of its own accepts calls, once there are
 // commands. Destroyed after the box has ended; that waits for the handlers.
