@@ -6,7 +6,8 @@
     OUT/sandbox.wasm      the component: CPython by componentize-py, with the library of our sessions (lib/ here over
                           userland/python/lib/_cloche)
     OUT/sandbox.cwasm     the same, compiled by that libwasmtime
-    OUT/component_host    the test's host (tests/component), where there is a Rust compiler
+    OUT/component_host    a test's host over the crate wasmtime (tests/component), where there is a Rust compiler
+    OUT/eryx_host         another over the crate eryx, whose world it is (tests/component/eryx)
 
 Exit 2 with one sentence when something cannot be had. docs/component.md tells the rest.
 """
@@ -18,6 +19,9 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "build"))
+from common import BuildError, tool  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -42,7 +46,7 @@ def run(what: str, command: list, **options) -> None:
         raise Failure(f"{what} failed:\n{done.stdout.strip()}")
 
 
-def tool(out: Path) -> Path:
+def componentize(out: Path) -> Path:
     """The folder that componentize-py is imported from."""
     folder = out / "tool"
     if not (folder / "whole").exists():
@@ -68,10 +72,12 @@ def stage(out: Path) -> Path:
     for name in SHARED:
         shutil.copy(ROOT / f"userland/python/lib/_cloche/sessions/{name}.py", folder / "lib/_cloche/sessions")
     shutil.copy(ROOT / "userland/python/lib/ssl.py", folder / "lib/_cloche/sockets/tls.py")  # it asks the socket for TLS, here too
-    shutil.copytree(HERE / "wit", folder / "wit")
-    shutil.copytree(ROOT / "wit/deps", folder / "wit/deps", dirs_exist_ok=True)
-    (folder / "wit/deps/sandbox").mkdir()
-    shutil.copy(ROOT / "wit/sandbox.wit", folder / "wit/deps/sandbox")
+    shutil.copytree(ROOT / "wit", folder / "wit")
+    object_file = folder / "waitables.o"
+    run("the compilation of waitables.c", [tool("clang"), "--target=wasm32-unknown-unknown", "-O2", "-fPIC", "-nostdlib", "-c",
+                                           HERE / "waitables.c", "-o", object_file])
+    run("the link of waitables.c", [tool("wasm-ld"), "--experimental-pic", "-shared", "--no-entry", "--unresolved-symbols=import-dynamic",
+                                    object_file, "-o", folder / "lib/_waitables.cpython-314-wasm32-wasi.so"])
     return folder
 
 
@@ -98,18 +104,28 @@ def compile_component(source: Path, target: Path, library: str) -> None:
     target.write_bytes(ctypes.string_at(code.data, code.size))
 
 
-def build_host(out: Path) -> None:
-    if shutil.which("cargo") is None or shutil.which("rustc") is None:
-        print("There is no Rust compiler (rustc, cargo): the component is made, its test is not.")
-        return
-    folder = out / "host"
-    shutil.copytree(ROOT / "tests/component", folder, dirs_exist_ok=True, copy_function=shutil.copyfile)  # newer than what was made of others
+def build_host(out: Path, name: str, source: Path) -> None:
+    folder = out / name.replace("_host", "")
+    shutil.copytree(source, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)  # newer than what was made of others
     lock = (folder / "crates.lock").read_text().replace('"registry"', f'"{REGISTRY}"')
     (folder / "Cargo.lock").write_text(lock)
     # wasmtime's crate names a later compiler than it needs.
-    run("the build of the test's host", ["cargo", "build", "--quiet", "--locked", "--ignore-rust-version",
-                                         "--manifest-path", folder / "Cargo.toml", "--target-dir", out / "cargo"])
-    shutil.copy(out / "cargo/debug/component_host", out / "component_host")
+    run(f"the build of {name}", ["cargo", "build", "--quiet", "--locked", "--ignore-rust-version",
+                                 "--manifest-path", folder / "Cargo.toml", "--target-dir", out / "cargo"])
+    shutil.copy(out / "cargo/debug" / name, out / name)
+
+
+def build_hosts(out: Path) -> None:
+    if shutil.which("cargo") is None or shutil.which("rustc") is None:
+        print("There is no Rust compiler (rustc, cargo): the component is made, its tests are not.")
+        return
+    tests = ROOT / "tests/component"
+    build_host(out, "component_host", tests)
+    try:
+        build_host(out, "eryx_host", tests / "eryx")
+    except Failure as failure:
+        (out / "eryx_host").unlink(missing_ok=True)
+        print(f"The test in the crate eryx is left out, as its host is not to be had here: {failure}")
 
 
 def main() -> int:
@@ -118,15 +134,15 @@ def main() -> int:
         return 2
     out = Path(sys.argv[1]).resolve()
     try:
-        library, staged = tool(out), stage(out)
+        library, staged = componentize(out), stage(out)
         made = out / "sandbox.wasm.new"
         run("componentize-py", [sys.executable, "-c", "import sys, componentize_py; sys.exit(componentize_py.script())",
-                                "-d", staged / "wit", "-w", "component", "componentize", "-p", staged / "lib", "sandbox_app",
+                                "-d", staged / "wit", "-w", "sandbox", "componentize", "-p", staged / "lib", "sandbox_app",
                                 "-o", made], cwd=staged / "lib", env={**os.environ, "PYTHONPATH": str(library)})
         compile_component(made, out / "sandbox.cwasm", sys.argv[2])
         made.replace(out / "sandbox.wasm")
-        build_host(out)
-    except Failure as failure:
+        build_hosts(out)
+    except (Failure, BuildError) as failure:
         print(f"component: {failure}", file=sys.stderr)
         return 2
     print(f"{out}/sandbox.wasm")

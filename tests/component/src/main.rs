@@ -67,7 +67,7 @@ const NETWORK: [(&str, &str, &str); 8] = [
 with socket.create_connection(('echo.test', 7), timeout=5) as s:
     s.sendall(b'hello')
     print(s.recv(3), s.recv(9), s.recv(9), s.getpeername(), s.type.name)",
-        "b'HEL' b'LO' b'' ('echo.test', 7) SOCK_STREAM\n",
+        "b'HEL' b'LO' b'' ('echo.test', 7) SOCK_STREAM",
     ),
     (
         "a large write, read as a file",
@@ -75,7 +75,7 @@ with socket.create_connection(('echo.test', 7), timeout=5) as s:
     f.write(b'x' * 1_000_000 + b'\\n')
     f.flush()
     print(len(f.readline()))",
-        "1000001\n",
+        "1000001",
     ),
     (
         "a page",
@@ -84,7 +84,7 @@ with urllib.request.urlopen('http://web.test/', timeout=5) as page:
     print(page.status, page.read())
 with urllib.request.urlopen('https://web.test/') as page:
     print(page.status, page.read())",
-        "200 b'a page'\n200 b'a page'\n",
+        "200 b'a page'\n200 b'a page'",
     ),
     (
         "TLS",
@@ -93,7 +93,7 @@ with socket.create_connection(('echo.test', 443)) as raw:
     with ssl.create_default_context().wrap_socket(raw, server_hostname='echo.test') as s:
         s.sendall(b'inside')
         print(s.recv(9), s.getpeername())",
-        "b'INSIDE' ('echo.test', 443)\n",
+        "b'INSIDE' ('echo.test', 443)",
     ),
     (
         "a certificate that is no good",
@@ -105,7 +105,7 @@ with socket.create_connection(('echo.test', 443)) as raw:
         print(type(e).__name__, e, e.reason)
 tls('expired.test', 'expired.test')
 tls('echo.test', 'other.test')",
-        "SSLCertVerificationError [SSL: CERTIFICATE_VERIFY_FAILED] certificate has expired CERTIFICATE_VERIFY_FAILED\nSSLError [SSL] no such name here HANDSHAKE_FAILURE\n",
+        "SSLCertVerificationError [SSL: CERTIFICATE_VERIFY_FAILED] certificate has expired CERTIFICATE_VERIFY_FAILED\nSSLError [SSL] no such name here HANDSHAKE_FAILURE",
     ),
     (
         "what the network refuses",
@@ -114,7 +114,7 @@ tls('echo.test', 'other.test')",
         socket.create_connection(address)
     except OSError as e:
         print(type(e).__name__, e.strerror)",
-        "ConnectionRefusedError Connection refused\ngaierror Name or service not known\nPermissionError private.test is not allowed\nTimeoutError Connection timed out\nOSError the cable is out\n",
+        "ConnectionRefusedError Connection refused\ngaierror Name or service not known\nPermissionError private.test is not allowed\nTimeoutError Connection timed out\nOSError the cable is out",
     ),
     (
         "what a component has not",
@@ -129,14 +129,14 @@ tell(lambda: socket.socket().setblocking(False))
 tell(lambda: socket.socket().recv(1))
 s = socket.socket(); s.close()
 tell(lambda: s.connect(('echo.test', 7)))",
-        "there are TCP connections only in a component\nthere are no servers in a component (while attempting to bind on address ('', 80))\nsockets of a component wait: there is no non-blocking mode\nTransport endpoint is not connected\nBad file descriptor\n",
+        "there are TCP connections only in a component\nthere are no servers in a component (while attempting to bind on address ('', 80))\nsockets of a component wait: there is no non-blocking mode\nTransport endpoint is not connected\nBad file descriptor",
     ),
     (
         "a dropped socket closes its connection",
         "s = socket.create_connection(('echo.test', 7))
 del s
 print(1)",
-        "1\n",
+        "1",
     ),
 ];
 
@@ -173,16 +173,16 @@ async fn run(path: &str) -> Result<Checks> {
     checks.same(
         "prints",
         session.stdout("x = 20\nprint(x + 1)").await?,
-        "21\n",
+        "21",
     );
-    checks.same("names stay", session.stdout("print(x)").await?, "20\n");
+    checks.same("names stay", session.stdout("print(x)").await?, "20");
     let both = session
         .execute("import sys\nprint('a'); print('b', file=sys.stderr)")
         .await?;
     checks.check(
         "stdout and stderr apart",
         &both,
-        both == Ok(("a\n".into(), "b\n".into())),
+        both == Ok(("a".into(), "b\n".into())),
     );
     let output = session.seen.lock().unwrap().output.clone();
     checks.check(
@@ -207,46 +207,46 @@ async fn run(path: &str) -> Result<Checks> {
     checks.same(
         "the session lives on",
         session.stdout("print(x)").await?,
-        "20\n",
+        "20",
     );
 
     checks.same(
         "ten callbacks at once, in order",
         session.stdout(GATHER).await?,
-        "True\n",
+        "True",
     );
     let most = session.seen.lock().unwrap().most_running;
     checks.check("all ten were in progress together", most, most == 10);
     checks.same(
         "dotted names",
         session.stdout("print(await http.get(url='u'))").await?,
-        "{'url': 'u'}\n",
+        "{'url': 'u'}",
     );
     let refused = "try:\n    await fails()\nexcept Exception as e:\n    print(type(e).__name__, e)";
     checks.same(
         "the host's error",
         session.stdout(refused).await?,
-        "CallbackError the host says no\n",
+        "CallbackError the host says no",
     );
     let listed = "print([c['name'] for c in list_callbacks()], list_callbacks()[0]['parameters_schema']['type'])";
     checks.same(
         "list_callbacks",
         session.stdout(listed).await?,
-        "['slow', 'http.get', 'fails'] object\n",
+        "['slow', 'http.get', 'fails'] object",
     );
     checks.same(
         "timers beside callbacks",
         session.stdout(TIMERS).await?,
-        "timeout\nslept {\"a\": 1}\n",
+        "timeout\nslept {\"a\": 1}",
     );
     let nested = "import asyncio\nasync def f():\n    await asyncio.sleep(0.01)\n    return 7\nprint(asyncio.run(f()))";
-    checks.same("asyncio.run", session.stdout(nested).await?, "7\n");
+    checks.same("asyncio.run", session.stdout(nested).await?, "7");
     let left = "import asyncio\nasync def g():\n    await asyncio.sleep(0.05)\n    print('went on')\nt = asyncio.ensure_future(g())\nawait asyncio.sleep(0)";
     session.stdout(left).await?;
     checks.same(
         "tasks go on in the next execution",
         session.stdout("await t").await?,
-        "went on\n",
+        "went on",
     );
 
     for (what, code, wanted) in NETWORK {
@@ -259,11 +259,37 @@ async fn run(path: &str) -> Result<Checks> {
     checks.same(
         "the standard library",
         session.stdout(library).await?,
-        "\"decimal\"\n",
+        "\"decimal\"",
+    );
+    session.seen.lock().unwrap().traces.clear();
+    session.stdout("x = 1\nawait slow(n=1)\ny = 2").await?;
+    let traces: Vec<String> = std::mem::take(&mut session.seen.lock().unwrap().traces)
+        .iter()
+        .map(|(line, event)| format!("{line} {event}"))
+        .collect();
+    let right = traces.len() == 6
+        && traces[0] == r#"0 {"type": "call", "function": "<module>"}"#
+        && traces[1] == r#"1 {"type": "line"}"#
+        && traces[3].starts_with(r#"0 {"type": "callback_start""#)
+        && traces[4] == r#"2 {"type": "return", "function": "<module>"}"#
+        && traces[5].starts_with(r#"0 {"type": "callback_end""#);
+    checks.check(
+        "tracing as the world has it, without asking",
+        &traces,
+        right,
+    );
+    let uncaught = session.execute("await fails()").await?;
+    checks.check(
+        "an uncaught error of the host's",
+        &uncaught,
+        uncaught
+            .as_ref()
+            .is_err_and(|t| t.ends_with("CallbackError: the host says no\n")),
     );
     session
         .stdout("import cloche\ncloche.set_tracing(True)")
         .await?;
+    session.seen.lock().unwrap().traces.clear();
     session
         .stdout("def f(a):\n    return a\nf(1)\nawait slow(n=1)\nf(2)\ncloche.set_tracing(False)")
         .await?;
@@ -299,7 +325,7 @@ async fn run(path: &str) -> Result<Checks> {
     checks.same(
         "classes, lambdas, None",
         other.stdout("print(p.far(), twice(4), nothing)").await?,
-        "4.0 8 None\n",
+        "4.0 8 None",
     );
     let mut damaged = match &state {
         Val::List(bytes) => bytes.clone(),
@@ -315,7 +341,7 @@ async fn run(path: &str) -> Result<Checks> {
     checks.same(
         "and changes nothing",
         other.stdout("print(twice(1))").await?,
-        "2\n",
+        "2",
     );
     session.stdout("bad = (i for i in [])").await?;
     let named = session.call("snapshot-state", &[]).await?;
@@ -335,7 +361,7 @@ async fn run(path: &str) -> Result<Checks> {
     checks.same(
         "it goes on after finalize-preinit",
         other.stdout("print(1)").await?,
-        "1\n",
+        "1",
     );
     Ok(checks)
 }

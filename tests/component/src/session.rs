@@ -144,7 +144,6 @@ impl Session {
     pub async fn new(engine: &Engine, component: &Component) -> Result<Session> {
         let mut linker = Linker::new(engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-        wasmtime_wasi::p3::add_to_linker(&mut linker)?;
         add_world(&mut linker)?;
         let connections = network::add(&mut linker)?;
         let seen = Arc::new(Mutex::new(Seen::default()));

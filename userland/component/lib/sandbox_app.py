@@ -1,4 +1,5 @@
 """The exports of the world `eryx:sandbox`, which componentize-py wraps as a component."""
+import ast
 import asyncio
 import contextlib
 import gc
@@ -8,6 +9,7 @@ import json
 import os.path
 import pkgutil
 import sys
+import traceback
 import warnings
 
 import cloche  # noqa: F401  as for the library
@@ -17,7 +19,7 @@ from componentize_py_types import Err
 from _cloche.host import state
 from _cloche.sockets import install, loop
 from _cloche.programs import program, streams
-from _cloche.sessions import callbacks, execution, port, snapshot, tracing, tracing_switch
+from _cloche.sessions import callbacks, execution, port, snapshot, tracing, tracing_switch, world_tracing
 
 _NOT_IMPORTED = {"antigravity", "this", "idlelib", "test", "tkinter", "turtle", "turtledemo", "ensurepip", "lib2to3"}
 _BUSY = "another call of this session is in progress"
@@ -38,13 +40,14 @@ class WitWorld(wit_world.WitWorld):
             status = program.exit_status(request)
             failure = f"SystemExit: {status}\n" if status else None
         except BaseException as error:
-            failure = execution._failure(error, name)["traceback"]
+            failure = _traceback_of(error, name)
         finally:
+            world_tracing.stop()
             tracing.stop()
         stdout, stderr = streams.take()
         if failure is not None:
             raise Err(failure)
-        return wit_world.ExecuteOutput(stdout=stdout, stderr=stderr)
+        return wit_world.ExecuteOutput(stdout=stdout.rstrip("\n"), stderr=stderr)
 
     async def snapshot_state(self):
         _refuse_if_busy()
@@ -76,19 +79,41 @@ class WitWorld(wit_world.WitWorld):
 
 
 async def _perform(text, name):
-    code, last = execution.compile_source(text, name)
+    code = compile(text, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     execution._remember_text(name, text)
-    for part in (code, last):
-        if part is not None:
-            tracing.remember(part)
+    tracing.remember(code)
     if tracing_switch.options is not None:
         tracing.start(tracing_switch.options, None)
+    elif tracing_switch.on:
+        world_tracing.start()
     names = sys.modules["__main__"].__dict__
-    if any(part is not None and part.co_flags & execution._COROUTINE for part in (code, last)):
-        await execution._await_all(code, last, names)
+    if code.co_flags & execution._COROUTINE:
+        await execution._await_all(code, None, names)
     else:
         with loop.plain_code():
-            execution._run_all(code, last, names)
+            execution._run_all(code, None, names)
+
+
+def _traceback_of(error, name):
+    try:
+        _forget_host_errors(error)
+        return execution._failure(error, name)["traceback"]
+    except Exception:  # one that the host's are a part of
+        return "".join(traceback.format_exception_only(error))
+
+
+def _forget_host_errors(error):
+    """What an import of the world raised is no exception of Python's: its traceback cannot be changed, and it was said anew."""
+    seen, waiting = set(), [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        for link in ("__cause__", "__context__"):
+            if isinstance(getattr(one, link), Err):
+                setattr(one, link, None)
+        waiting += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
 
 
 def _schema(text):

@@ -1,7 +1,8 @@
 """asyncio in a component: the loop is the one of componentize-py, which gives control to the host where everything waits.
 
 It has neither timers nor tasks that outlive the call of an export; both are added here. There is one state for all calls that run
-code, so what an execution leaves behind goes on in the next one. Timers are calls of WASI's `wait-for`, so they run beside callbacks.
+code, so what an execution leaves behind goes on in the next one. WASI 0.2 has no timer that a set of waitables could have beside the
+callbacks: where both are waited for, this sleeps by turns, looks for events, and lets the host go on.
 """
 import asyncio
 import contextvars
@@ -9,9 +10,8 @@ import heapq
 import time
 from asyncio import base_events
 
+import _waitables
 import componentize_py_async_support as support
-from wit_world.imports import monotonic_clock
-
 
 
 class _Futures(dict):
@@ -24,7 +24,8 @@ class _Futures(dict):
 
 _shared = support._FutureState(None, _Futures(), [], 0)
 _timers = []  # a heap
-_waking = float("inf")  # when the earliest call of wait-for returns
+_SHORTEST, _LONGEST = 0.0003, 0.01  # seconds of a turn: the longer nothing has happened, the longer
+_turn = _SHORTEST
 _first_poll = support.first_poll
 
 
@@ -34,13 +35,51 @@ def session_loop():
 
 def _poll(state):
     """As support._poll, for a state that stays."""
-    support._loop.poll(state)
-    if state.pending_count == 0:
-        return support._CallbackCode.EXIT
-    if state.waitable_set is None:
-        raise RuntimeError("this waits for something that nothing can bring about")
-    support.componentize_py_runtime.context_set(state)
-    return support._CallbackCode.WAIT | state.waitable_set << 4
+    global _turn
+    while True:
+        support._loop.poll(state)
+        if state.pending_count == 0:
+            return support._CallbackCode.EXIT
+        wait = _fire()
+        if state.handles:
+            continue
+        if not state.futures:
+            if wait is None:
+                raise RuntimeError("this waits for something that nothing can bring about")
+            time.sleep(wait)
+            continue
+        if wait is not None and _take_events(state):
+            _turn = _SHORTEST
+            continue
+        support.componentize_py_runtime.context_set(state)
+        if wait is None:
+            return support._CallbackCode.WAIT | state.waitable_set << 4
+        time.sleep(min(wait, _turn))
+        _turn = min(2 * _turn, _LONGEST)
+        return support._CallbackCode.YIELD
+
+
+def _take_events(state):
+    taken = False
+    while True:
+        kind, waitable, status = _waitables.poll(state.waitable_set)
+        if kind == support._Event.NONE:
+            return taken
+        if kind == support._Event.SUBTASK and status == support._Status.RETURNED:
+            taken = True
+            support.componentize_py_runtime.waitable_join(waitable, 0)
+            support.componentize_py_runtime.subtask_drop(waitable)
+            state.futures.pop(waitable).set_result(status)
+
+
+def _fire():
+    """Gives the loop what is due. The seconds until the next timer; None: there is none."""
+    now = time.monotonic()
+    while _timers and (_timers[0]._cancelled or _timers[0]._when <= now):
+        handle = heapq.heappop(_timers)
+        if not handle._cancelled:
+            _shared.handles.append(handle)
+    return _timers[0]._when - now if _timers else None
 
 
 def first_poll(export_index, borrows, coroutine):
@@ -59,8 +98,8 @@ def busy():
 
 
 def is_own(task):
-    """Whether a task is none of the user's: it waits for a timer, or runs an export."""
-    return task.get_coro().__name__ in ("_sleep_until", "_return_result")
+    """Whether a task is none of the user's: it runs an export."""
+    return task.get_coro().__name__ == "_return_result"
 
 
 def _call_soon(self, callback, *args, context=None):
@@ -74,36 +113,11 @@ def _call_at(self, when, callback, *args, context=None):
     handle = asyncio.TimerHandle(when, callback, args, self, context or contextvars.copy_context())
     handle._scheduled = True
     heapq.heappush(_timers, handle)
-    _wait_for_first()
     return handle
 
 
 def _call_later(self, delay, callback, *args, context=None):
     return _call_at(self, time.monotonic() + delay, callback, *args, context=context)
-
-
-def _wait_for_first():
-    global _waking
-    while _timers and _timers[0]._cancelled:
-        heapq.heappop(_timers)
-    if _timers and _timers[0]._when < _waking:
-        _waking = _timers[0]._when
-        context = contextvars.Context()
-        context.run(support._set_future_state, _shared)
-        asyncio.Task(_sleep_until(_waking), loop=support._loop, context=context)
-
-
-async def _sleep_until(when):
-    global _waking
-    await monotonic_clock.wait_for(max(0, int((when - time.monotonic()) * 1e9) + 1))
-    if when <= _waking:
-        _waking = float("inf")
-    now = time.monotonic()
-    while _timers and (_timers[0]._cancelled or _timers[0]._when <= now):
-        handle = heapq.heappop(_timers)
-        if not handle._cancelled:
-            _shared.handles.append(handle)
-    _wait_for_first()
 
 
 class _NestedLoop(base_events.BaseEventLoop):
