@@ -6,7 +6,6 @@
 
 #include "base/host_error.h"
 #include "base/random.h"
-#include "base/unlocked.h"
 #include "kernel/files/dev_layout.h"
 #include "kernel/files/fifo.h"
 #include "kernel/process/exec.h"
@@ -52,13 +51,13 @@ Kernel::Kernel(KernelServices services, std::unique_ptr<vfs::Namespace> files,
 Kernel::~Kernel() {
   kill_job(0);
   services_.timers.drain(this);
-  const std::lock_guard lock(mutex_);
+  const KernelLock lock(mutex_);
   processes_.clear();
   sockets_->drop_in_flight();
 }
 
 Result<ProcessPtr> Kernel::spawn(SpawnRequest request, wasm::RunHere* here) {
-  const std::lock_guard lock(mutex_);
+  const KernelLock lock(mutex_);
   Result<ProcessPtr> process = spawn_locked(request, here);
   request.files.clear();
   request.terminal.reset();
@@ -117,7 +116,7 @@ std::array<ResourceLimit, rlimit_count> Kernel::initial_limits() const {
 }
 
 std::optional<WaitStatus> Kernel::wait_for(const ProcessPtr& process, Deadline deadline) {
-  const std::lock_guard lock(mutex_);
+  const KernelLock lock(mutex_);
   Waiter waiter;
   WaitQueue* const queues[] = {&process->ended};
   while (!process->status) {
@@ -130,7 +129,7 @@ std::optional<WaitStatus> Kernel::wait_for(const ProcessPtr& process, Deadline d
 void Kernel::kill_job(JobId job) {
   // A host without threads resumes no parked task: it is asked again.
   constexpr std::chrono::milliseconds patience{20};
-  const std::lock_guard lock(mutex_);
+  const KernelLock lock(mutex_);
   if (job == 0) {
     ++kills_;
     user_loads_.changed.wake_all();
@@ -153,7 +152,7 @@ void Kernel::kill_job(JobId job) {
     // that.
     if (job == 0 && live_tasks_ != 0) alive = true;
     if (here.caught()) {
-      const Unlocked unlocked(mutex_);
+      const KernelUnlocked unlocked(mutex_);
       here.run();
       continue;
     }
@@ -165,14 +164,14 @@ void Kernel::kill_job(JobId job) {
 }
 
 void Kernel::signal_job(JobId job, int signo) {
-  const std::lock_guard lock(mutex_);
+  const KernelLock lock(mutex_);
   for (const auto& [pid, process] : processes_) {
     if (process->job == job) (void)post(*process, SignalInfo{.signo = signo, .code = si_kernel});
   }
 }
 
 void Kernel::stop_all() {
-  const std::lock_guard lock(mutex_);
+  const KernelLock lock(mutex_);
   for (const auto& [pid, process] : std::map(processes_)) {
     if (process->state != ProcessState::running || parked_.contains(pid)) continue;
     stopped_.push_back(process);
@@ -181,7 +180,7 @@ void Kernel::stop_all() {
 }
 
 void Kernel::continue_all() {
-  const std::lock_guard lock(mutex_);
+  const KernelLock lock(mutex_);
   for (const std::weak_ptr<Process>& each : std::exchange(stopped_, {})) {
     if (const ProcessPtr process = each.lock())
       (void)post(*process, SignalInfo{.signo = sigcont, .code = si_kernel});
@@ -189,7 +188,7 @@ void Kernel::continue_all() {
 }
 
 std::size_t Kernel::process_count() {
-  const std::lock_guard lock(mutex_);
+  const KernelLock lock(mutex_);
   return processes_.size();
 }
 
@@ -253,7 +252,7 @@ Result<void> Kernel::execute(std::unique_ptr<Task>& task, wasm::RunHere* here) {
         if (!ended) return;
         // Instance and files are gone before the kernel may be.
         ended.reset();
-        const std::lock_guard lock(mutex_);
+        const KernelLock lock(mutex_);
         --live_tasks_;
         task_ended_.wake_all();
       },
@@ -307,7 +306,7 @@ void Kernel::ended(Process& process, WaitStatus status) {
 
   // A group is orphaned by this end when it was this process that tied it to another group of the
   // session: as the parent, or as the child, of what lies on the other side.
-  const auto tied = [](const Process& one, const Process& other) {
+  const auto tied = [](const Process& one, const Process& other) REQUIRES(kernel_lock) {
     return one.session == other.session && one.pgid != other.pgid;
   };
   std::set<Pid> untied;
@@ -420,8 +419,9 @@ void Kernel::post_to_group(Pid pgid, const SignalInfo& info) {
 }
 
 bool Kernel::group_exists(Pid pgid) const {
-  return std::ranges::any_of(processes_,
-                             [&](const auto& entry) { return entry.second->pgid == pgid; });
+  return std::ranges::any_of(processes_, [&](const auto& entry) REQUIRES(kernel_lock) {
+    return entry.second->pgid == pgid;
+  });
 }
 
 bool Kernel::group_is_orphaned(Pid pgid) const {
@@ -434,9 +434,10 @@ bool Kernel::group_is_orphaned(Pid pgid) const {
 }
 
 void Kernel::wake_orphaned_group(Pid pgid) {
-  const bool any_stopped = std::ranges::any_of(processes_, [&](const auto& entry) {
-    return entry.second->pgid == pgid && entry.second->state == ProcessState::stopped;
-  });
+  const bool any_stopped =
+      std::ranges::any_of(processes_, [&](const auto& entry) REQUIRES(kernel_lock) {
+        return entry.second->pgid == pgid && entry.second->state == ProcessState::stopped;
+      });
   if (!any_stopped) return;
   post_to_group(pgid, SignalInfo{.signo = sighup, .code = si_kernel});
   post_to_group(pgid, SignalInfo{.signo = sigcont, .code = si_kernel});

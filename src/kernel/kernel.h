@@ -3,15 +3,14 @@
 // thread of its own: a process is a thread of the host while it runs, and an idle kernel costs
 // memory only.
 //
-// Locks: one mutex guards the whole kernel. Public functions marked [lock] are called with it held;
-// the others take it.
+// Locks: one mutex guards the whole kernel (kernel/time/kernel_lock.h). Functions say whether they
+// are called with it held or take it.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -22,6 +21,7 @@
 #include "kernel/files/file_locks.h"
 #include "kernel/kernel_options.h"
 #include "kernel/process/process.h"
+#include "kernel/time/kernel_lock.h"
 #include "kernel/time/wait_queue.h"
 #include "vfs/namespace.h"
 #include "wasm/memory_budget.h"
@@ -55,87 +55,92 @@ class Kernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  std::mutex& mutex() noexcept { return mutex_; }
+  KernelMutex& mutex() noexcept { return mutex_; }
   const KernelLimits& limits() const noexcept { return options_.limits; }
   const KernelOptions& options() const noexcept { return options_; }
   KernelServices& services() noexcept { return services_; }
   // How often all processes were killed: who waits outside of a process sees that it is to stop.
-  std::uint64_t kills() const noexcept { return kills_; }
+  std::uint64_t kills() const noexcept REQUIRES(kernel_lock) { return kills_; }
 
   // Starts a process as leader of a new session and job, on a thread of its own or that of `here`.
   // The request's files are the process's alone afterwards: what they do at their end is done under
   // the kernel lock. Errors are those of execve; EINTR when all processes were killed meanwhile.
-  Result<ProcessPtr> spawn(SpawnRequest request, wasm::RunHere* here = nullptr);
+  Result<ProcessPtr> spawn(SpawnRequest request, wasm::RunHere* here = nullptr)
+      EXCLUDES(kernel_lock);
   // Waits for the end of `process`; its status, or nothing when the deadline passed. Reaps it.
-  std::optional<WaitStatus> wait_for(const ProcessPtr& process, Deadline deadline);
+  std::optional<WaitStatus> wait_for(const ProcessPtr& process, Deadline deadline)
+      EXCLUDES(kernel_lock);
   // SIGKILL to all processes of a job (0: of the kernel); returns when none of them is left.
-  void kill_job(JobId job);
+  void kill_job(JobId job) EXCLUDES(kernel_lock);
   // A signal to all processes of a job; returns at once.
-  void signal_job(JobId job, int signo);
+  void signal_job(JobId job, int signo) EXCLUDES(kernel_lock);
   // Stops all processes that are not stopped, but for parked ones, which do nothing; and has those
   // go on again. A continued one sees nothing but that time has passed.
-  void stop_all();
-  void continue_all();
+  void stop_all() EXCLUDES(kernel_lock);
+  void continue_all() EXCLUDES(kernel_lock);
   // Ids, for the tests and figures.
-  std::size_t process_count();
+  std::size_t process_count() EXCLUDES(kernel_lock);
 
-  // --- [lock] ---
+  // --- Called with the lock held ---
 
-  vfs::Namespace& files() noexcept { return *files_; }
-  ProcessPtr find(Pid pid) const;
-  const std::map<Pid, ProcessPtr>& processes() const noexcept { return processes_; }
+  vfs::Namespace& files() noexcept REQUIRES(kernel_lock) { return *files_; }
+  ProcessPtr find(Pid pid) const REQUIRES(kernel_lock);
+  const std::map<Pid, ProcessPtr>& processes() const noexcept REQUIRES(kernel_lock) {
+    return processes_;
+  }
 
   // For processes that end together.
-  JobId new_job() noexcept { return ++last_job_; }
+  JobId new_job() noexcept REQUIRES(kernel_lock) { return ++last_job_; }
   // A new process in the table, a copy of `parent` as clone makes it; EAGAIN at the limit.
-  Result<ProcessPtr> create_child(Process& parent, int exit_signal);
+  Result<ProcessPtr> create_child(Process& parent, int exit_signal) REQUIRES(kernel_lock);
   // Starts the thread that executes it; EAGAIN when the host gives none.
   Result<void> start(const ProcessPtr& process, std::unique_ptr<Task> task,
-                     wasm::RunHere* here = nullptr);
+                     wasm::RunHere* here = nullptr) REQUIRES(kernel_lock);
   // A parked task goes on, on a thread of its own or that of `here`; one that is not parked looks
   // for itself before it parks. EAGAIN when the host gives no thread: it stays parked.
-  Result<void> resume(Process& process, wasm::RunHere* here = nullptr);
+  Result<void> resume(Process& process, wasm::RunHere* here = nullptr) REQUIRES(kernel_lock);
   // Takes back a create_child whose start failed: as if it had never been.
-  void forget(Process& process);
+  void forget(Process& process) REQUIRES(kernel_lock);
   // A process has ended: closes its files, tells its parent, gives its children to init.
-  void ended(Process& process, WaitStatus status);
-  void reap(Process& process);
+  void ended(Process& process, WaitStatus status) REQUIRES(kernel_lock);
+  void reap(Process& process) REQUIRES(kernel_lock);
   // SIGCHLD with this si_code, and whoever waits; for a stop or a continue too.
-  void report_to_parent(Process& process, int code, int status);
+  void report_to_parent(Process& process, int code, int status) REQUIRES(kernel_lock);
 
   // Queues a signal (default actions happen in the target, which a parked one is resumed for).
   // EPERM and ESRCH are the callers' to check.
-  Result<void> post(Process& target, const SignalInfo& info, wasm::RunHere* here = nullptr);
+  Result<void> post(Process& target, const SignalInfo& info, wasm::RunHere* here = nullptr)
+      REQUIRES(kernel_lock);
   // kill(2)'s target rules: pid > 0, 0, -1, < -1.
-  Result<void> kill(Process& sender, Pid target, const SignalInfo& info);
-  void post_to_group(Pid pgid, const SignalInfo& info);
-  bool group_exists(Pid pgid) const;
+  Result<void> kill(Process& sender, Pid target, const SignalInfo& info) REQUIRES(kernel_lock);
+  void post_to_group(Pid pgid, const SignalInfo& info) REQUIRES(kernel_lock);
+  bool group_exists(Pid pgid) const REQUIRES(kernel_lock);
   // True when no member of the group has a parent in the same session but another group.
-  bool group_is_orphaned(Pid pgid) const;
+  bool group_is_orphaned(Pid pgid) const REQUIRES(kernel_lock);
 
   // Memory of all processes: their instances charge what they take.
   const std::shared_ptr<wasm::MemoryBudget>& memory() const noexcept { return memory_; }
   std::uint64_t memory_in_use() const noexcept { return memory_->used_bytes(); }
   // Of all processes that there have been.
-  std::chrono::nanoseconds cpu_time() const;
+  std::chrono::nanoseconds cpu_time() const REQUIRES(kernel_lock);
 
-  TerminalTable& terminals() noexcept { return *terminals_; }
-  FifoTable& fifos() noexcept { return *fifos_; }
-  SocketTable& sockets() noexcept { return *sockets_; }
+  TerminalTable& terminals() noexcept REQUIRES(kernel_lock) { return *terminals_; }
+  FifoTable& fifos() noexcept REQUIRES(kernel_lock) { return *fifos_; }
+  SocketTable& sockets() noexcept REQUIRES(kernel_lock) { return *sockets_; }
   // What the buffers of pipes, terminals and sockets may take together.
-  const std::shared_ptr<BufferBudget>& buffers() noexcept { return buffers_; }
-  FileLocks& locks() noexcept { return locks_; }
-  UserLoads& user_loads() noexcept { return user_loads_; }
+  const std::shared_ptr<BufferBudget>& buffers() noexcept REQUIRES(kernel_lock) { return buffers_; }
+  FileLocks& locks() noexcept REQUIRES(kernel_lock) { return locks_; }
+  UserLoads& user_loads() noexcept REQUIRES(kernel_lock) { return user_loads_; }
   // Woken when a task begins or ends to compute.
-  WaitQueue& computing_changed() noexcept { return computing_changed_; }
+  WaitQueue& computing_changed() noexcept REQUIRES(kernel_lock) { return computing_changed_; }
   // The process whose path is being walked: whose /proc/self it is. Null for the host's own walks.
   // See process_files::Acting.
-  const Process* acting() const noexcept { return acting_; }
-  SyscallStatistics& statistics() noexcept { return *statistics_; }
+  const Process* acting() const noexcept REQUIRES(kernel_lock) { return acting_; }
+  SyscallStatistics& statistics() noexcept REQUIRES(kernel_lock) { return *statistics_; }
   SteadyTime booted() const noexcept { return booted_; }
   // By which guests' time goes: what they are told, sleeps, deadlines of calls, timers.
   Clock& clock() const noexcept { return clock_; }
-  std::uint64_t next_file_id() noexcept {
+  std::uint64_t next_file_id() noexcept REQUIRES(kernel_lock) {
     return ++last_file_id_;
   }  // inode numbers of pipes, sockets ...
 
@@ -146,40 +151,42 @@ class Kernel {
   friend class Task;
   friend class process_files::Acting;
 
-  Result<ProcessPtr> spawn_locked(const SpawnRequest& request, wasm::RunHere* here);
-  Result<void> execute(std::unique_ptr<Task>& task, wasm::RunHere* here);
+  Result<ProcessPtr> spawn_locked(const SpawnRequest& request, wasm::RunHere* here)
+      REQUIRES(kernel_lock);
+  Result<void> execute(std::unique_ptr<Task>& task, wasm::RunHere* here) REQUIRES(kernel_lock);
   // From Task::park.
-  void park(std::unique_ptr<Task> task);
+  void park(std::unique_ptr<Task> task) REQUIRES(kernel_lock);
   std::array<ResourceLimit, rlimit_count> initial_limits() const;
-  void wake_orphaned_group(Pid pgid);
+  void wake_orphaned_group(Pid pgid) REQUIRES(kernel_lock);
 
-  std::mutex mutex_;
+  KernelMutex mutex_;
   KernelServices services_;
   Clock& clock_;
-  UserLoads user_loads_;
+  UserLoads user_loads_ GUARDED_BY(kernel_lock);
   KernelOptions options_;
   std::shared_ptr<wasm::MemoryBudget> memory_;
-  FileLocks locks_;  // before everything that holds files: their ends look here
-  const Process* acting_ = nullptr;
-  std::unique_ptr<vfs::Namespace> files_;
-  std::map<Pid, ProcessPtr> processes_;
-  Pid last_pid_ = 1;
-  JobId last_job_ = 0;
-  std::uint64_t kills_ = 0;
-  std::chrono::nanoseconds cpu_of_ended_{0};
-  std::vector<std::weak_ptr<Process>> stopped_;  // by stop_all
-  std::uint32_t computing_ = 0;                  // tasks that neither sleep nor are parked
-  WaitQueue computing_changed_;
-  std::uint64_t last_file_id_ = 0;
-  std::size_t live_tasks_ = 0;  // parked ones too
-  std::map<Pid, std::unique_ptr<Task>> parked_;
-  WaitQueue task_ended_;
+  FileLocks locks_
+      GUARDED_BY(kernel_lock);  // before everything that holds files: their ends look here
+  const Process* acting_ GUARDED_BY(kernel_lock) = nullptr;
+  std::unique_ptr<vfs::Namespace> files_ PT_GUARDED_BY(kernel_lock);
+  std::map<Pid, ProcessPtr> processes_ GUARDED_BY(kernel_lock);
+  Pid last_pid_ GUARDED_BY(kernel_lock) = 1;
+  JobId last_job_ GUARDED_BY(kernel_lock) = 0;
+  std::uint64_t kills_ GUARDED_BY(kernel_lock) = 0;
+  std::chrono::nanoseconds cpu_of_ended_ GUARDED_BY(kernel_lock){0};
+  std::vector<std::weak_ptr<Process>> stopped_ GUARDED_BY(kernel_lock);  // by stop_all
+  std::uint32_t computing_ GUARDED_BY(kernel_lock) = 0;  // tasks that neither sleep nor are parked
+  WaitQueue computing_changed_ GUARDED_BY(kernel_lock);
+  std::uint64_t last_file_id_ GUARDED_BY(kernel_lock) = 0;
+  std::size_t live_tasks_ GUARDED_BY(kernel_lock) = 0;  // parked ones too
+  std::map<Pid, std::unique_ptr<Task>> parked_ GUARDED_BY(kernel_lock);
+  WaitQueue task_ended_ GUARDED_BY(kernel_lock);
   SteadyTime booted_ = clock_.steady();
   std::shared_ptr<BufferBudget> buffers_ = std::make_shared<BufferBudget>();
-  std::unique_ptr<TerminalTable> terminals_;
-  std::unique_ptr<FifoTable> fifos_;
-  std::unique_ptr<SocketTable> sockets_;
-  std::unique_ptr<SyscallStatistics> statistics_;
+  std::unique_ptr<TerminalTable> terminals_ PT_GUARDED_BY(kernel_lock);
+  std::unique_ptr<FifoTable> fifos_ PT_GUARDED_BY(kernel_lock);
+  std::unique_ptr<SocketTable> sockets_ PT_GUARDED_BY(kernel_lock);
+  std::unique_ptr<SyscallStatistics> statistics_ PT_GUARDED_BY(kernel_lock);
 };
 
 }  // namespace cloche::kernel

@@ -96,7 +96,7 @@ TestKernel::~TestKernel() = default;
 vfs::Namespace& TestKernel::files() noexcept { return kernel_->files(); }
 
 void TestKernel::with_files(const std::function<void(vfs::PathOperations&)>& body) {
-  const std::lock_guard lock(kernel_->mutex());
+  const KernelLock lock(kernel_->mutex());
   vfs::PathOperations ops(kernel_->files(), kernel_->files().root(), vfs::root_credentials());
   body(ops);
 }

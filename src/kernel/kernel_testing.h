@@ -14,6 +14,7 @@
 
 #include "kernel/kernel_options.h"
 #include "kernel/process/spawn_request.h"
+#include "kernel/time/kernel_lock.h"
 #include "kernel/time/timer_thread.h"
 #include "vfs/memfs.h"
 #include "vfs/path_operations.h"
@@ -25,17 +26,19 @@ namespace cloche::kernel {
 class OutputFile : public File {
  public:
   OutputFile() : File(o_rdwr) {}
-  Result<std::size_t> read(Task&, std::span<std::byte>) override { return std::size_t{0}; }
-  Result<std::size_t> write(Task&, std::span<const std::byte> from) override {
+  Result<std::size_t> read(Task&, std::span<std::byte>) override REQUIRES(kernel_lock) {
+    return std::size_t{0};
+  }
+  Result<std::size_t> write(Task&, std::span<const std::byte> from) override REQUIRES(kernel_lock) {
     text_.append(reinterpret_cast<const char*>(from.data()), from.size());
     return from.size();
   }
-  Result<vfs::Stat> stat() override {
+  Result<vfs::Stat> stat() override REQUIRES(kernel_lock) {
     vfs::Stat stat;
     stat.type = vfs::FileType::fifo;
     return stat;
   }
-  std::string description() const override { return "capture"; }
+  std::string description() const override REQUIRES(kernel_lock) { return "capture"; }
   // Once the writers have ended.
   const std::string& text() const noexcept { return text_; }
 
@@ -57,10 +60,10 @@ class TestKernel {
   TestKernel& operator=(const TestKernel&) = delete;
 
   Kernel& kernel() noexcept { return *kernel_; }
-  vfs::Namespace& files() noexcept;
+  vfs::Namespace& files() noexcept REQUIRES(kernel_lock);
 
   // Acts as root; the lock is held for the time of `body`.
-  void with_files(const std::function<void(vfs::PathOperations&)>& body);
+  void with_files(const std::function<void(vfs::PathOperations&)>& body) EXCLUDES(kernel_lock);
   void write_file(std::string_view path, std::string_view content, std::uint32_t mode = 0644);
   // A program of root's in text form.
   void add_program(std::string_view path, std::string_view wat);
@@ -69,8 +72,8 @@ class TestKernel {
   // For a program that calls `test.turn`, once.
   ProcessPtr spawn(const SpawnRequest& request, GuestBody body);
   // Waits at most ten seconds, then fails the test and kills.
-  WaitStatus wait(const ProcessPtr& process);
-  WaitStatus run(const SpawnRequest& request) { return wait(spawn(request)); }
+  WaitStatus wait(const ProcessPtr& process) EXCLUDES(kernel_lock);
+  WaitStatus run(const SpawnRequest& request) EXCLUDES(kernel_lock) { return wait(spawn(request)); }
 
  private:
   std::unique_ptr<Kernel> kernel_;

@@ -81,7 +81,7 @@ bool Connection::finish_connect() {
   }
   state_ = State::open;
   touched(0);
-  const std::lock_guard lock(network_.mutex());
+  const kernel::KernelLock lock(network_.mutex());
   guest_->established(far_.to);
   return true;
 }
@@ -90,7 +90,7 @@ void Connection::begin_tls() {
   if (tls_ || sent_ < to_host_.size()) return;
   TlsRequest request;
   {
-    const std::lock_guard lock(network_.mutex());
+    const kernel::KernelLock lock(network_.mutex());
     if (!tls_request_ || plain_left_ > 0) return;
     request = *std::exchange(tls_request_, std::nullopt);
   }
@@ -105,7 +105,7 @@ void Connection::begin_tls() {
   std::string host = canonical_name(request.host);
   rewriter_ = std::make_unique<RequestRewriter>(
       network_.secrets(), std::move(host), [this](const std::string& name, bool allowed) {
-        const std::lock_guard lock(network_.mutex());
+        const kernel::KernelLock lock(network_.mutex());
         network_.note({NetworkEvent::Kind::secret, allowed, far_.host, far_.to.ip.text(),
                        far_.to.port, name});
       });
@@ -125,7 +125,7 @@ bool Connection::shake_hands() {
   from_host_ += info;
   const bool good = progress == TlsProgress::done;
   {
-    const std::lock_guard lock(network_.mutex());
+    const kernel::KernelLock lock(network_.mutex());
     network_.note({NetworkEvent::Kind::tls, good, far_.host, far_.to.ip.text(), far_.to.port,
                    good ? "the certificate is good" : tls_->problem()});
   }
@@ -143,7 +143,7 @@ bool Connection::take_from_guest() {
   std::size_t count = 0;
   bool ended = false;
   {
-    const std::lock_guard lock(network_.mutex());
+    const kernel::KernelLock lock(network_.mutex());
     if (tls_request_ && plain_left_ == 0) return true;  // TLS begins first
     std::span<std::byte> piece(buffer);
     if (tls_request_) piece = piece.first(std::min(piece.size(), plain_left_));
@@ -158,7 +158,7 @@ bool Connection::take_from_guest() {
   if (!rewriter_) {
     rewriter_ = std::make_unique<RequestRewriter>(
         network_.secrets(), far_.host, [this](const std::string& name, bool allowed) {
-          const std::lock_guard lock(network_.mutex());
+          const kernel::KernelLock lock(network_.mutex());
           network_.note({NetworkEvent::Kind::secret, allowed, far_.host, far_.to.ip.text(),
                          far_.to.port, name});
         });
@@ -227,7 +227,7 @@ bool Connection::read_from_host() {
 
 bool Connection::give_to_guest() {
   if (given_ >= from_host_.size()) return false;
-  const std::lock_guard lock(network_.mutex());
+  const kernel::KernelLock lock(network_.mutex());
   const auto bytes = std::as_bytes(std::span(from_host_)).subspan(given_);
   const Result<std::size_t> sent = guest_->send(bytes);
   if (!sent && sent.error() == Errno::again) return false;
@@ -246,7 +246,7 @@ void Connection::settle() {
     if (tls_) tls_->close();
     (void)shutdown(fd_.get(), SHUT_WR);
   }
-  const std::lock_guard lock(network_.mutex());
+  const kernel::KernelLock lock(network_.mutex());
   if (host_ended_ && given_ >= from_host_.size() && !std::exchange(host_end_told_, true))
     guest_->shut_down_send();
   const bool all_done = guest_end_told_ && (host_end_told_ || guest_->is_gone());
@@ -258,7 +258,7 @@ void Connection::settle() {
 
 void Connection::end(Errno error) {
   if (state_ == State::ended) return;
-  const std::lock_guard lock(network_.mutex());
+  const kernel::KernelLock lock(network_.mutex());
   guest_->set_listener(nullptr);
   if (state_ == State::connecting) {
     guest_->failed(error);
@@ -288,7 +288,7 @@ void Connection::watch() {
     if (given_ < from_host_.size()) of_guest |= EPOLLOUT;
   }
   watch(host_watch_, fd_.get(), of_host);
-  const std::lock_guard lock(network_.mutex());
+  const kernel::KernelLock lock(network_.mutex());
   watch(guest_watch_, guest_->descriptor(), of_guest);
 }
 

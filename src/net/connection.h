@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/unique_fd.h"
+#include "kernel/time/kernel_lock.h"
 #include "net/guest_stream.h"
 #include "net/network.h"
 #include "net/secrets.h"
@@ -29,12 +30,12 @@ class Connection final : public GuestStream::Listener {
              const NetworkOptions& options);
   ~Connection() override;
 
-  void guest_changed() noexcept override { network_.wake(*this); }
+  void guest_changed() noexcept override REQUIRES(kernel::kernel_lock) { network_.wake(*this); }
 
   // Network's lock held.
   const GuestStream& guest() const noexcept { return *guest_; }
   const Far& far() const noexcept { return far_; }  // from any thread
-  Result<void> start_tls(TlsRequest request);
+  Result<void> start_tls(TlsRequest request) REQUIRES(kernel::kernel_lock);
   std::string origin() const;
   // The last thing that happens to it.
   void drop_guest() noexcept { guest_.reset(); }
@@ -54,16 +55,16 @@ class Connection final : public GuestStream::Listener {
     std::uint32_t events = 0;
   };
 
-  bool finish_connect();
-  void begin_tls();
-  bool shake_hands();
-  bool take_from_guest();
+  bool finish_connect() EXCLUDES(kernel::kernel_lock);
+  void begin_tls() EXCLUDES(kernel::kernel_lock);
+  bool shake_hands() EXCLUDES(kernel::kernel_lock);
+  bool take_from_guest() EXCLUDES(kernel::kernel_lock);
   bool send_to_host();
   bool read_from_host();
-  bool give_to_guest();
-  void settle();
-  void end(Errno error);
-  void watch();
+  bool give_to_guest() EXCLUDES(kernel::kernel_lock);
+  void settle() EXCLUDES(kernel::kernel_lock);
+  void end(Errno error) EXCLUDES(kernel::kernel_lock);
+  void watch() EXCLUDES(kernel::kernel_lock);
   void watch(Watch& watch, int fd, std::uint32_t events);
   void touched(std::size_t bytes);
 

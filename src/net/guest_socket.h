@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "base/unique_fd.h"
+#include "kernel/time/kernel_lock.h"
 #include "net/guest_stream.h"
 
 namespace cloche::net {
@@ -20,18 +21,18 @@ class GuestSocket final : public GuestStream {
 
   // The network's lock is held: our end, non-blocking; or that the program does not want it any
   // more.
-  void attach(UniqueFd socket);
-  void give_up();
+  void attach(UniqueFd socket) REQUIRES(kernel::kernel_lock);
+  void give_up() REQUIRES(kernel::kernel_lock);
 
   void set_listener(Listener* listener) override { listener_ = listener; }
-  void established(const kernel::InetAddress& far) override;
-  void failed(Errno error) override;
-  Result<std::size_t> receive(std::span<std::byte> to) override;
-  Result<std::size_t> send(std::span<const std::byte> from) override;
-  void shut_down_send() override;
+  void established(const kernel::InetAddress& far) override REQUIRES(kernel::kernel_lock);
+  void failed(Errno error) override REQUIRES(kernel::kernel_lock);
+  Result<std::size_t> receive(std::span<std::byte> to) override REQUIRES(kernel::kernel_lock);
+  Result<std::size_t> send(std::span<const std::byte> from) override REQUIRES(kernel::kernel_lock);
+  void shut_down_send() override REQUIRES(kernel::kernel_lock);
   bool is_gone() const override { return is_over_; }
-  void close() override;
-  void abort() override;
+  void close() override REQUIRES(kernel::kernel_lock);
+  void abort() override REQUIRES(kernel::kernel_lock);
   std::size_t waiting_bytes() const override;
   int descriptor() const override { return socket_.get(); }
 

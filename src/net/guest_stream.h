@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "kernel/sockets/address.h"
 #include "kernel/sockets/stream_connection.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::net {
 
@@ -20,7 +21,7 @@ class GuestStream {
   class Listener {
    public:
     virtual ~Listener() = default;
-    virtual void guest_changed() noexcept = 0;
+    virtual void guest_changed() noexcept REQUIRES(kernel::kernel_lock) = 0;
   };
 
   virtual ~GuestStream() = default;
@@ -28,20 +29,21 @@ class GuestStream {
   virtual void set_listener(Listener* listener) = 0;
 
   // The far end is reached; or it is not, and then the stream has ended.
-  virtual void established(const kernel::InetAddress& far) = 0;
-  virtual void failed(Errno error) = 0;
+  virtual void established(const kernel::InetAddress& far) REQUIRES(kernel::kernel_lock) = 0;
+  virtual void failed(Errno error) REQUIRES(kernel::kernel_lock) = 0;
 
   // EAGAIN while nothing is there; 0 bytes at the end.
-  virtual Result<std::size_t> receive(std::span<std::byte> to) = 0;
+  virtual Result<std::size_t> receive(std::span<std::byte> to) REQUIRES(kernel::kernel_lock) = 0;
   // EAGAIN while there is no room; with another error the guest reads no more.
-  virtual Result<std::size_t> send(std::span<const std::byte> from) = 0;
+  virtual Result<std::size_t> send(std::span<const std::byte> from)
+      REQUIRES(kernel::kernel_lock) = 0;
   // The guest has read all, and there is no more.
-  virtual void shut_down_send() = 0;
+  virtual void shut_down_send() REQUIRES(kernel::kernel_lock) = 0;
   // Nobody has the guest's end any more.
   virtual bool is_gone() const = 0;
   // The end: in order, or as a reset.
-  virtual void close() = 0;
-  virtual void abort() = 0;
+  virtual void close() REQUIRES(kernel::kernel_lock) = 0;
+  virtual void abort() REQUIRES(kernel::kernel_lock) = 0;
 
   // How much there is to receive.
   virtual std::size_t waiting_bytes() const = 0;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "kernel/sockets/outbound.h"
+#include "kernel/time/kernel_lock.h"
 #include "net/guest_stream.h"
 
 namespace cloche::net {
@@ -18,14 +19,14 @@ class KernelStream final : public GuestStream, private kernel::StreamListener {
       : stream_(std::move(stream)), attempt_(std::move(attempt)) {}
 
   void set_listener(Listener* listener) override;
-  void established(const kernel::InetAddress& far) override;
-  void failed(Errno error) override;
-  Result<std::size_t> receive(std::span<std::byte> to) override;
-  Result<std::size_t> send(std::span<const std::byte> from) override;
-  void shut_down_send() override { stream_->shut_down_send(own_end); }
+  void established(const kernel::InetAddress& far) override REQUIRES(kernel::kernel_lock);
+  void failed(Errno error) override REQUIRES(kernel::kernel_lock);
+  Result<std::size_t> receive(std::span<std::byte> to) override REQUIRES(kernel::kernel_lock);
+  Result<std::size_t> send(std::span<const std::byte> from) override REQUIRES(kernel::kernel_lock);
+  void shut_down_send() override REQUIRES(kernel::kernel_lock) { stream_->shut_down_send(own_end); }
   bool is_gone() const override { return stream_->peer_closed(own_end); }
-  void close() override { stream_->close(own_end); }
-  void abort() override { stream_->abort(own_end); }
+  void close() override REQUIRES(kernel::kernel_lock) { stream_->close(own_end); }
+  void abort() override REQUIRES(kernel::kernel_lock) { stream_->abort(own_end); }
   std::size_t waiting_bytes() const override { return stream_->incoming(own_end).size_bytes(); }
   bool is(const kernel::StreamConnection& stream) const override {
     return &stream == stream_.get();
@@ -34,7 +35,7 @@ class KernelStream final : public GuestStream, private kernel::StreamListener {
  private:
   static constexpr auto own_end = kernel::StreamConnection::End::second;
 
-  void stream_changed() noexcept override;
+  void stream_changed() noexcept override REQUIRES(kernel::kernel_lock);
 
   const std::shared_ptr<kernel::StreamConnection> stream_;
   const std::weak_ptr<kernel::OutboundAttempt> attempt_;

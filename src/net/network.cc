@@ -75,7 +75,7 @@ std::optional<TlsRequest> read_request(std::string_view text) {
 
 }  // namespace
 
-Network::Network(std::mutex& mutex, const NetworkOptions& options,
+Network::Network(kernel::KernelMutex& mutex, const NetworkOptions& options,
                  std::shared_ptr<const SecretStore> secrets, Resolver::Lookup lookup)
     : mutex_(mutex),
       options_(options),
@@ -96,7 +96,7 @@ Network::~Network() { CLOCHE_CHECK(!thread_.joinable()); }
 
 void Network::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const kernel::KernelLock lock(mutex_);
     stopping_ = true;
     const std::uint64_t one = 1;
     (void)!write(wake_.get(), &one, sizeof one);
@@ -105,17 +105,17 @@ void Network::stop() {
   tell_events();
   Connections rest;
   {
-    const std::lock_guard lock(mutex_);
+    const kernel::KernelLock lock(mutex_);
     rest.swap(connections_);
     woken_.clear();
   }
   for (const auto& connection : rest) connection->abort(Errno::netdown);
-  const std::lock_guard lock(mutex_);
+  const kernel::KernelLock lock(mutex_);
   for (const auto& connection : rest) connection->drop_guest();
 }
 
 void Network::set_policy(Policy policy) {
-  const std::lock_guard lock(mutex_);
+  const kernel::KernelLock lock(mutex_);
   policy_ = std::move(policy);
   policy_changed_ = true;
   const std::uint64_t one = 1;
@@ -166,7 +166,7 @@ void Network::wake(Connection& connection) noexcept {
 }
 
 bool Network::count(std::uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const kernel::KernelLock lock(mutex_);
   bytes_ += bytes;
   return options_.max_bytes == 0 || bytes_ <= options_.max_bytes;
 }
@@ -223,7 +223,7 @@ void Network::query(std::vector<std::byte> packet, NameReply reply) {
   const bool asked = resolver_.ask(
       query->name,
       [this, query = *query, reply, rule = verdict.reason](const Resolver::Found& found) {
-        const std::lock_guard lock(mutex_);
+        const kernel::KernelLock lock(mutex_);
         if (stopping_) return;
         std::string addresses;
         for (const kernel::IpAddress& address : found.addresses) {
@@ -278,7 +278,7 @@ void Network::run() noexcept {
   for (;;) {
     std::chrono::milliseconds timeout{};
     {
-      const std::lock_guard lock(mutex_);
+      const kernel::KernelLock lock(mutex_);
       if (stopping_) return;
       timeout = woken_.empty() ? next_deadline() : std::chrono::milliseconds(0);
     }
@@ -304,7 +304,7 @@ void Network::serve(const std::set<Connection*>& ready) {
   Connections overdue;
   Connections revoked;
   {
-    const std::lock_guard lock(mutex_);
+    const kernel::KernelLock lock(mutex_);
     const auto now = std::chrono::steady_clock::now();
     const bool judge_again = std::exchange(policy_changed_, false);
     for (const auto& connection : connections_) {
@@ -333,8 +333,8 @@ void Network::serve(const std::set<Connection*>& ready) {
   }
   if (ended.empty()) return;
   Connections gone;  // their descriptors are closed without the lock
-  const std::lock_guard lock(mutex_);
-  std::erase_if(connections_, [&](const auto& connection) {
+  const kernel::KernelLock lock(mutex_);
+  std::erase_if(connections_, [&](const auto& connection) REQUIRES(kernel::kernel_lock) {
     if (!ended.contains(connection.get())) return false;
     woken_.erase(connection.get());
     connection->drop_guest();
@@ -346,7 +346,7 @@ void Network::serve(const std::set<Connection*>& ready) {
 void Network::tell_events() {
   std::vector<NetworkEvent> events;
   {
-    const std::lock_guard lock(mutex_);
+    const kernel::KernelLock lock(mutex_);
     events.swap(events_);
   }
   if (!options_.audit) return;

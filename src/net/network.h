@@ -19,6 +19,7 @@
 #include "base/network.h"
 #include "base/unique_fd.h"
 #include "kernel/sockets/outbound.h"
+#include "kernel/time/kernel_lock.h"
 #include "net/guest_stream.h"
 #include "net/known_names.h"
 #include "net/policy.h"
@@ -34,7 +35,7 @@ class Network final : public kernel::Outbound {
  public:
   // Throws Error with one sentence for options that make no sense, HostError when
   // the host gives no descriptor.
-  Network(std::mutex& mutex, const NetworkOptions& options,
+  Network(kernel::KernelMutex& mutex, const NetworkOptions& options,
           std::shared_ptr<const SecretStore> secrets,
           Resolver::Lookup lookup = Resolver::look_up_on_host);
   ~Network() override;
@@ -42,46 +43,51 @@ class Network final : public kernel::Outbound {
   Network& operator=(const Network&) = delete;
 
   // Ends all connections; nothing works any more. Lock not held.
-  void stop();
+  void stop() EXCLUDES(kernel::kernel_lock);
 
   // From now on this one judges, and connections that it does not allow end. Lock not held.
-  void set_policy(Policy policy);
+  void set_policy(Policy policy) EXCLUDES(kernel::kernel_lock);
 
   const SecretStore& secrets() const noexcept { return *secrets_; }
 
   Result<void> connect(const kernel::InetAddress& to,
                        std::shared_ptr<kernel::StreamConnection> stream,
-                       std::weak_ptr<kernel::OutboundAttempt> attempt) override;
+                       std::weak_ptr<kernel::OutboundAttempt> attempt) override
+      REQUIRES(kernel::kernel_lock);
   // The same for whoever's stream this is.
-  Result<void> connect(const kernel::InetAddress& to, std::shared_ptr<GuestStream> guest);
-  bool has_loopback(const kernel::InetAddress& to) const override;
-  void query(std::vector<std::byte> packet, NameReply reply) override;
-  Result<void> start_tls(const kernel::StreamConnection& stream, std::string_view request) override;
-  std::string origin(const kernel::StreamConnection& stream) const override;
+  Result<void> connect(const kernel::InetAddress& to, std::shared_ptr<GuestStream> guest)
+      REQUIRES(kernel::kernel_lock);
+  bool has_loopback(const kernel::InetAddress& to) const override REQUIRES(kernel::kernel_lock);
+  void query(std::vector<std::byte> packet, NameReply reply) override REQUIRES(kernel::kernel_lock);
+  Result<void> start_tls(const kernel::StreamConnection& stream, std::string_view request) override
+      REQUIRES(kernel::kernel_lock);
+  std::string origin(const kernel::StreamConnection& stream) const override
+      REQUIRES(kernel::kernel_lock);
 
   // For Connection.
-  std::mutex& mutex() noexcept { return mutex_; }
+  kernel::KernelMutex& mutex() noexcept { return mutex_; }
   int epoll() const noexcept { return epoll_.get(); }
   const TlsContext& tls();
   // Counts bytes; false when there may be no more.
-  bool count(std::uint64_t bytes);
+  bool count(std::uint64_t bytes) EXCLUDES(kernel::kernel_lock);
   // Lock held.
-  void wake(Connection& connection) noexcept;
-  void note(NetworkEvent event);
+  void wake(Connection& connection) noexcept REQUIRES(kernel::kernel_lock);
+  void note(NetworkEvent event) REQUIRES(kernel::kernel_lock);
 
  private:
   using Connections = std::vector<std::shared_ptr<Connection>>;
 
-  bool ensure_thread();
+  bool ensure_thread() REQUIRES(kernel::kernel_lock);
   // Null: it is none of this layer, or has ended.
-  std::shared_ptr<Connection> find(const kernel::StreamConnection& stream) const;
-  void run() noexcept;
-  void serve(const std::set<Connection*>& ready);
-  std::chrono::milliseconds next_deadline() const;
-  void tell_events();
-  bool is_allowed(const Connection& connection) const;
+  std::shared_ptr<Connection> find(const kernel::StreamConnection& stream) const
+      REQUIRES(kernel::kernel_lock);
+  void run() noexcept EXCLUDES(kernel::kernel_lock);
+  void serve(const std::set<Connection*>& ready) EXCLUDES(kernel::kernel_lock);
+  std::chrono::milliseconds next_deadline() const REQUIRES(kernel::kernel_lock);
+  void tell_events() EXCLUDES(kernel::kernel_lock);
+  bool is_allowed(const Connection& connection) const REQUIRES(kernel::kernel_lock);
 
-  std::mutex& mutex_;
+  kernel::KernelMutex& mutex_;
   const NetworkOptions options_;
   const std::shared_ptr<const SecretStore> secrets_;
   UniqueFd epoll_;
@@ -89,16 +95,15 @@ class Network final : public kernel::Outbound {
   Resolver resolver_;
   std::unique_ptr<TlsContext> tls_;  // made when it is first wanted; the thread's own
 
-  // Under the lock.
-  Policy policy_;
-  bool policy_changed_ = false;  // connections must be judged again
-  Connections connections_;
-  std::set<Connection*> woken_;
-  KnownNames known_names_;
-  std::vector<NetworkEvent> events_;
-  std::uint64_t total_connections_ = 0;
-  std::uint64_t bytes_ = 0;
-  bool stopping_ = false;
+  Policy policy_ GUARDED_BY(kernel::kernel_lock);
+  bool policy_changed_ GUARDED_BY(kernel::kernel_lock) = false;  // connections must be judged again
+  Connections connections_ GUARDED_BY(kernel::kernel_lock);
+  std::set<Connection*> woken_ GUARDED_BY(kernel::kernel_lock);
+  KnownNames known_names_ GUARDED_BY(kernel::kernel_lock);
+  std::vector<NetworkEvent> events_ GUARDED_BY(kernel::kernel_lock);
+  std::uint64_t total_connections_ GUARDED_BY(kernel::kernel_lock) = 0;
+  std::uint64_t bytes_ GUARDED_BY(kernel::kernel_lock) = 0;
+  bool stopping_ GUARDED_BY(kernel::kernel_lock) = false;
   std::thread thread_;
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernel/sockets/outbound.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::net {
 
@@ -11,8 +12,9 @@ class NoNetwork final : public kernel::Outbound {
  public:
   Result<void> connect(const kernel::InetAddress& to,
                        std::shared_ptr<kernel::StreamConnection> stream,
-                       std::weak_ptr<kernel::OutboundAttempt> attempt) override;
-  void query(std::vector<std::byte> packet, NameReply reply) override;
+                       std::weak_ptr<kernel::OutboundAttempt> attempt) override
+      REQUIRES(kernel::kernel_lock);
+  void query(std::vector<std::byte> packet, NameReply reply) override REQUIRES(kernel::kernel_lock);
 };
 
 }  // namespace cloche::net

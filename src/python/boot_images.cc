@@ -222,6 +222,7 @@ Result<BootImages::Memory, Error> BootImages::build(const Preload& preload, int 
     return HostError(fmt::format("preparing it failed: {}", errno_info(process.error()).message),
                      process.error());
   }
+  const kernel::KernelLock lock(builder.mutex());
   return HostError(fmt::format("preparing it ended with status {}: {}{}",
                                status ? status->shell_status() : -1, (*process)->end_message,
                                words->text()));

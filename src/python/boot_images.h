@@ -24,6 +24,7 @@
 
 #include "kernel/kernel_options.h"
 #include "kernel/process/program.h"
+#include "kernel/time/kernel_lock.h"
 #include "python/image_cache.h"
 #include "vfs/memfs.h"
 #include "wasm/hot_pages.h"
@@ -106,7 +107,7 @@ class BootImages {
   void make_wanted() noexcept;
   void may_stop(kernel::Kernel* builder);
 
-  Result<Memory, Error> build(const Preload& preload, int nice_steps);
+  Result<Memory, Error> build(const Preload& preload, int nice_steps) EXCLUDES(kernel::kernel_lock);
   void keep(const wasm::Module& module, const std::string& key, Memory& memory) const;
 
   kernel::KernelServices services_;

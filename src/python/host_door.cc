@@ -54,7 +54,7 @@ bool is_allowed(std::uint32_t number) {
 
 // Handlers are functions of a Linux guest; this one may ignore a signal, take the default, or say
 // with 2 that the interpreter handles it.
-bool is_plain_action(const Call& call) {
+bool is_plain_action(const Call& call) REQUIRES(kernel::kernel_lock) {
   if (call.u32(1) == 0) return true;
   const Result<std::uint32_t> handler = call.memory.read<std::uint32_t>(call.u32(1));
   return handler && *handler <= (call.task.has_interpreter_signals() ? 2U : 1U);
@@ -102,7 +102,8 @@ Result<std::array<std::uint32_t, 6>> arguments(const Frame& frame,
   return words;
 }
 
-SysResult perform(Task& task, const wasm::GuestMemory& memory, const Frame& frame) {
+SysResult perform(Task& task, const wasm::GuestMemory& memory, const Frame& frame)
+    REQUIRES(kernel::kernel_lock) {
   const kernel::lnx::Entry* entry = kernel::lnx::find_call(frame.header.number);
   if (entry == nullptr || !is_allowed(frame.header.number)) return Errno::nosys;
   CLOCHE_ASSIGN(const auto words, arguments(frame, memory));
@@ -151,10 +152,12 @@ Result<void> peek(const wasm::GuestMemory& memory, std::uint32_t request, std::u
 Result<void> take_signal_words(wasm::HostCall& host, std::uint32_t request) {
   static_assert(sizeof(kernel::InterpreterSignals) == 20);
   CLOCHE_ASSIGN(const auto words, host.memory().read<kernel::InterpreterSignals>(request + 4));
-  return kernel::enter_kernel(host, [&](Task& task, const wasm::GuestMemory&) -> Result<void> {
-    task.set_interpreter_signals(words);
-    return {};
-  });
+  return kernel::enter_kernel(host,
+                              [&](Task& task, const wasm::GuestMemory&)
+                                  REQUIRES(kernel::kernel_lock) -> Result<void> {
+                                    task.set_interpreter_signals(words);
+                                    return {};
+                                  });
 }
 
 // Requests that are no system calls; nothing for one that is.
@@ -187,10 +190,10 @@ std::int32_t call(wasm::HostCall& host, std::uint32_t request, std::uint32_t len
   if (const auto done = perform_own(host, request, length)) return *done ? 0 : bad_frame;
   const Result<Frame> frame = read_frame(memory, request, length);
   if (!frame) return bad_frame;
-  const SysResult result =
-      kernel::enter_kernel(host, [&](Task& task, const wasm::GuestMemory& now) -> SysResult {
-        return perform(task, now, *frame);
-      });
+  const SysResult result = kernel::enter_kernel(
+      host,
+      [&](Task& task, const wasm::GuestMemory& now)
+          REQUIRES(kernel::kernel_lock) -> SysResult { return perform(task, now, *frame); });
   const std::int64_t value = result ? *result : -static_cast<std::int64_t>(result.error());
   (void)memory.write(request, value);
   return 0;

@@ -56,8 +56,9 @@ class InterpreterThreads final : public kernel::Companion {
   std::uint32_t begin(wasm::HostCall& host, std::uint32_t argument);
   void run(wasm::HostCall& host, std::uint32_t number);
   void yield(wasm::HostCall& host);
-  void end();
-  void tick(const wasm::GuestMemory& memory, std::uint32_t milliseconds, std::uint32_t signal);
+  void end() EXCLUDES(kernel::kernel_lock);
+  void tick(const wasm::GuestMemory& memory, std::uint32_t milliseconds, std::uint32_t signal)
+      EXCLUDES(kernel::kernel_lock);
   void rest();
 
  private:
@@ -80,7 +81,7 @@ class InterpreterThreads final : public kernel::Companion {
   Stack* make_stack(wasm::Instance& instance);
   void serve(Stack& stack) noexcept;
   bool hand_over(Stack& from, Stack& to);
-  bool come_back(Stack& stack);
+  bool come_back(Stack& stack) EXCLUDES(kernel::kernel_lock);
   bool swap(Stack& stack, std::uint32_t thread_state);
   void hand_to_main();
   std::optional<InterpreterSignals> words_of(const Stack& stack) const;
@@ -227,7 +228,7 @@ bool InterpreterThreads::come_back(Stack& stack) {
     if (stack.own) words = words_of(stack);
     if (told_) tell(stack);  // the one that was told may not go on soon
   }
-  const std::lock_guard lock(task_.kernel().mutex());
+  const kernel::KernelLock lock(task_.kernel().mutex());
   if (task_.has_interpreter_signals()) task_.set_stand_in(words);
   return !task_.unwinding();
 }
@@ -277,9 +278,11 @@ void InterpreterThreads::yield(wasm::HostCall& host) {
   }
   // Nobody else is there to end what is waited for; a signal may be.
   constexpr std::chrono::milliseconds pause{1};
-  (void)kernel::enter_kernel(host, [&](Task& task, const wasm::GuestMemory&) -> Result<void> {
-    return task.block({}, std::chrono::steady_clock::now() + pause);
-  });
+  (void)kernel::enter_kernel(host,
+                             [&](Task& task, const wasm::GuestMemory&)
+                                 REQUIRES(kernel::kernel_lock) -> Result<void> {
+                                   return task.block({}, std::chrono::steady_clock::now() + pause);
+                                 });
 }
 
 void InterpreterThreads::end() {
@@ -290,7 +293,7 @@ void InterpreterThreads::end() {
     current_->ends = true;
     words = words_of(*current_);
   }
-  const std::lock_guard lock(task_.kernel().mutex());
+  const kernel::KernelLock lock(task_.kernel().mutex());
   if (task_.has_interpreter_signals()) task_.set_stand_in(words);
 }
 
@@ -307,13 +310,18 @@ std::optional<InterpreterSignals> InterpreterThreads::words_of(const Stack& stac
 
 void InterpreterThreads::tick(const wasm::GuestMemory& memory, std::uint32_t milliseconds,
                               std::uint32_t signal) {
+  std::optional<InterpreterSignals> words;
+  {
+    const kernel::KernelLock lock(task_.kernel().mutex());
+    words = task_.interpreter_signals();
+  }
   std::uint64_t arming = 0;
   {
     const std::lock_guard lock(mutex_);
     arming = ++arming_;
     told_ = false;
     tick_signal_ = signal;
-    signals_ = task_.interpreter_signals();
+    signals_ = words;
     memory_ = memory.base();
     memory_bytes_ = memory.size();
   }

@@ -36,7 +36,8 @@ Result<void> answer(const wasm::GuestMemory& memory, std::uint32_t request,
   return memory.write(request, result ? *result : -static_cast<std::int64_t>(result.error()));
 }
 
-Result<std::int64_t> open_cached(Task& task, std::int32_t connection, kernel::CachedWheel wheel) {
+Result<std::int64_t> open_cached(Task& task, std::int32_t connection, kernel::CachedWheel wheel)
+    REQUIRES(kernel::kernel_lock) {
   const auto& wheels = task.kernel().options().wheels;
   if (!wheels) return Errno::noent;
   kernel::FdTable& fds = task.process().fds;
@@ -82,9 +83,11 @@ Result<void> open_wheel(wasm::HostCall& host, std::uint32_t request, std::uint32
   at += sizeof(wheel.bytes_to_keep);
   CLOCHE_ASSIGN(wheel.sha256, memory.read<decltype(wheel.sha256)>(request + at));
   const Result<std::int64_t> opened =
-      kernel::enter_kernel(host, [&](Task& task, const wasm::GuestMemory&) -> Result<std::int64_t> {
-        return open_cached(task, connection, std::move(wheel));
-      });
+      kernel::enter_kernel(host,
+                           [&](Task& task, const wasm::GuestMemory&)
+                               REQUIRES(kernel::kernel_lock) -> Result<std::int64_t> {
+                                 return open_cached(task, connection, std::move(wheel));
+                               });
   return answer(memory, request, opened);
 }
 

@@ -52,7 +52,7 @@ Result<std::shared_ptr<BootImage>, Error> PythonRuntime::boot_image_for(kernel::
   if (std::shared_ptr<BootImage> own = own_images_.used_by(kernel)) return own;
   Preload preload;
   if (options_.preload) {
-    const std::lock_guard lock(kernel.mutex());
+    const kernel::KernelLock lock(kernel.mutex());
     preload = options_.preload(kernel.files());
   }
   constexpr auto making = BootImages::Making::only_the_common_one;
@@ -83,7 +83,7 @@ wasm::Outcome PythonRuntime::run(kernel::Task& task) {
   if (images_.is_builder(task.kernel())) return images_.run(task);
   std::string frame;
   {
-    const std::lock_guard lock(task.kernel().mutex());
+    const kernel::KernelLock lock(task.kernel().mutex());
     task.note_memory(task.instance().memory().size());
     frame = start_block(Turn::process, task.process(), task.kernel().options().host_name);
   }

@@ -13,6 +13,7 @@
 
 #include "kernel/kernel_options.h"
 #include "kernel/process/program.h"
+#include "kernel/time/kernel_lock.h"
 #include "python/boot_images.h"
 #include "python/own_images.h"
 #include "python/take_turn.h"
@@ -54,7 +55,8 @@ class PythonRuntime {
 
   // For a process of this kernel: the user's own, or the one with its packages imported where that
   // is there, or the common one, which is made when it is not there. Kernel lock not held.
-  Result<std::shared_ptr<BootImage>, Error> boot_image_for(kernel::Kernel& kernel);
+  Result<std::shared_ptr<BootImage>, Error> boot_image_for(kernel::Kernel& kernel)
+      EXCLUDES(kernel::kernel_lock);
   // Makes the boot image that is not there yet; takes its time once per machine. No kernel's lock
   // held.
   Result<void, Error> prepare(const Preload& preload);
@@ -69,7 +71,7 @@ class PythonRuntime {
 
  private:
   Result<kernel::StartMemory, Error> start_memory(kernel::Kernel& kernel);
-  wasm::Outcome run(kernel::Task& task);
+  wasm::Outcome run(kernel::Task& task) EXCLUDES(kernel::kernel_lock);
 
   kernel::KernelServices services_;
   Options options_;

@@ -19,18 +19,18 @@ struct PythonSession::Shared : kernel::Resident {
   std::shared_ptr<const wasm::MemoryImage> image;  // to start from; null: the boot image
   Turn first_turn = Turn::session;
 
-  Request request = Request::none;
-  Turn turn = Turn::execute;
-  std::string source;
+  Request request GUARDED_BY(kernel::kernel_lock) = Request::none;
+  Turn turn = Turn::execute;  // of the request; its taker's, like what answers it, until `answered`
+  std::string source GUARDED_BY(kernel::kernel_lock);
   std::uint64_t memory_limit_bytes = 0;  // of this turn; 0: what the kernel allows
   bool has_run = false;
-  bool busy = false;  // a turn is in progress
+  bool busy GUARDED_BY(kernel::kernel_lock) = false;  // a turn is in progress
 
   // A turn that is being stopped. Where the process has not begun it yet, it never does.
-  StopReason stop_wanted = StopReason::none;
-  bool stop_acknowledged = false;
-  kernel::SteadyTime stopped_at;
-  std::chrono::nanoseconds cpu_at_stop{0};
+  StopReason stop_wanted GUARDED_BY(kernel::kernel_lock) = StopReason::none;
+  bool stop_acknowledged GUARDED_BY(kernel::kernel_lock) = false;
+  kernel::SteadyTime stopped_at GUARDED_BY(kernel::kernel_lock);
+  std::chrono::nanoseconds cpu_at_stop GUARDED_BY(kernel::kernel_lock){0};
 
   // What the first code of this session's forks writes; they learn it together.
   std::shared_ptr<wasm::HotPages> fork_pages = std::make_shared<wasm::HotPages>();
@@ -41,8 +41,8 @@ struct PythonSession::Shared : kernel::Resident {
   Errno capture_error = Errno::io;
 
   Result<kernel::StartMemory, Error> start_memory(kernel::Kernel& kernel);
-  wasm::Outcome begin(kernel::Task& task);
-  kernel::StartupEnd take_requests(kernel::Task& task);
+  wasm::Outcome begin(kernel::Task& task) EXCLUDES(kernel::kernel_lock);
+  kernel::StartupEnd take_requests(kernel::Task& task) EXCLUDES(kernel::kernel_lock);
   void perform(kernel::Task& task, Request what, const std::string& text);
 };
 
@@ -90,7 +90,7 @@ Result<kernel::StartMemory, Error> PythonSession::Shared::start_memory(kernel::K
 wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
   std::string frame;
   {
-    const std::lock_guard lock(task.kernel().mutex());
+    const kernel::KernelLock lock(task.kernel().mutex());
     task.note_memory(task.instance().memory().size());
     frame = start_block(first_turn, task.process(), task.kernel().options().host_name);
   }
@@ -99,7 +99,7 @@ wasm::Outcome PythonSession::Shared::begin(kernel::Task& task) {
 
 kernel::StartupEnd PythonSession::Shared::take_requests(kernel::Task& task) {
   kernel::Kernel& kernel = task.kernel();
-  std::unique_lock lock(kernel.mutex());
+  kernel::ReleasableKernelLock lock(kernel.mutex());
   for (;;) {
     task.begin_call();
     if (task.attend() && task.unwinding()) {
@@ -108,7 +108,7 @@ kernel::StartupEnd PythonSession::Shared::take_requests(kernel::Task& task) {
       return ended;
     }
     if (request == Request::none) {
-      return kernel::AtRest{std::move(lock)};
+      return kernel::AtRest{lock.hand_over()};
     }
     const Request what = std::exchange(request, Request::none);
     const std::string text = std::move(source);
@@ -209,12 +209,12 @@ PythonSession::PythonSession(PythonRuntime& runtime, kernel::Kernel& kernel,
 PythonSession::~PythonSession() {
   kernel_.kill_job(process_->job);
   (void)kernel_.wait_for(process_, std::nullopt);
-  const std::lock_guard lock(kernel_.mutex());
+  const kernel::KernelLock lock(kernel_.mutex());
   process_.reset();
 }
 
 void PythonSession::begin() {
-  const std::lock_guard lock(kernel_.mutex());
+  const kernel::KernelLock lock(kernel_.mutex());
   (void)kernel_.resume(*process_);
 }
 
@@ -223,9 +223,9 @@ bool PythonSession::is_gone() const { return shared_->is_gone(*process_); }
 TurnResult PythonSession::execute(std::string_view source, kernel::Deadline deadline) {
   const kernel::JobId job = process_->job;
   {
-    std::unique_lock lock(kernel_.mutex());
+    kernel::ReleasableKernelLock lock(kernel_.mutex());
     ask(Turn::execute, source, {});
-    const Result<bool> in_time = shared_->run_turn(*process_, lock, deadline);
+    const Result<bool> in_time = shared_->run_turn(*process_, deadline);
     if (!in_time) return no_thread();
     if (*in_time && shared_->wait_for_answer(*process_, deadline)) return turn_result();
   }
@@ -292,7 +292,7 @@ TurnResult PythonSession::turn_result() {
 }
 
 TurnResult PythonSession::take(Turn what, std::string_view payload, const TurnLimits& limits) {
-  std::unique_lock lock(kernel_.mutex());
+  kernel::ReleasableKernelLock lock(kernel_.mutex());
   ask(what, payload, limits);
   if (!kernel_.resume(*process_)) return no_thread();
   if (wait_within(limits)) {
@@ -308,7 +308,7 @@ TurnResult PythonSession::take(Turn what, std::string_view payload, const TurnLi
 }
 
 void PythonSession::stop(StopReason reason) {
-  const std::lock_guard lock(kernel_.mutex());
+  const kernel::KernelLock lock(kernel_.mutex());
   begin_stop(reason);
 }
 
@@ -339,7 +339,7 @@ bool PythonSession::does_not_stop(kernel::SteadyTime now) const {
 }
 
 void PythonSession::acknowledge_stop() {
-  const std::lock_guard lock(kernel_.mutex());
+  const kernel::KernelLock lock(kernel_.mutex());
   if (std::exchange(shared_->stop_acknowledged, true)) return;
   shared_->stopped_at = std::chrono::steady_clock::now();
   shared_->cpu_at_stop = cpu_time();
@@ -381,12 +381,12 @@ bool PythonSession::wait_within(const TurnLimits& limits) {
 }
 
 Result<std::shared_ptr<const wasm::MemoryImage>> PythonSession::capture() {
-  std::unique_lock lock(kernel_.mutex());
+  kernel::ReleasableKernelLock lock(kernel_.mutex());
   if (is_gone()) return Errno::srch;
   shared_->answered = false;
   shared_->captured.reset();
   shared_->request = Shared::Request::capture;
-  CLOCHE_TRY(shared_->run_turn(*process_, lock, std::nullopt));
+  CLOCHE_TRY(shared_->run_turn(*process_, std::nullopt));
   (void)shared_->wait_for_answer(*process_, std::nullopt);
   if (!shared_->captured) return is_gone() ? Errno::srch : shared_->capture_error;
   return std::exchange(shared_->captured, nullptr);

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernel/time/kernel_lock.h"
 #include "python/python_runtime.h"
 #include "python/start_block.h"
 
@@ -66,20 +67,22 @@ class PythonSession {
   PythonSession& operator=(const PythonSession&) = delete;
 
   // Starts the interpreter in the background, so that the first turn need not.
-  void begin();
+  void begin() EXCLUDES(kernel::kernel_lock);
   // Runs source text, on this thread, and waits for it. A turn that is over its time is killed,
   // with the session.
-  TurnResult execute(std::string_view source, kernel::Deadline deadline = std::nullopt);
+  TurnResult execute(std::string_view source, kernel::Deadline deadline = std::nullopt)
+      EXCLUDES(kernel::kernel_lock);
   // Any other turn, on a thread of its own. One that is over its limits is stopped, and the session
   // goes on where it can.
-  TurnResult take(Turn what, std::string_view payload, const TurnLimits& limits);
+  TurnResult take(Turn what, std::string_view payload, const TurnLimits& limits)
+      EXCLUDES(kernel::kernel_lock);
   // Stops the turn in progress; without one it does nothing. From any thread.
-  void stop(StopReason reason);
+  void stop(StopReason reason) EXCLUDES(kernel::kernel_lock);
   // The interpreter has heard stop() and is on its way out: it gets some time for that.
-  void acknowledge_stop();
+  void acknowledge_stop() EXCLUDES(kernel::kernel_lock);
 
   // The interpreter as it is now. Costs what was written since the last memory image.
-  Result<std::shared_ptr<const wasm::MemoryImage>> capture();
+  Result<std::shared_ptr<const wasm::MemoryImage>> capture() EXCLUDES(kernel::kernel_lock);
   // A session in `kernel` (this one or another) that goes on from here: memory is shared until
   // written. Descriptors beyond those of `options` are not open in it.
   Result<std::unique_ptr<PythonSession>> fork(kernel::Kernel& kernel, SessionOptions options);
@@ -103,18 +106,19 @@ class PythonSession {
                                                       std::shared_ptr<Shared> shared);
   // The same under limits: stops the turn where they say so. Lock held. False when it does not
   // stop: the process must be killed.
-  bool wait_within(const TurnLimits& limits);
+  bool wait_within(const TurnLimits& limits) REQUIRES(kernel::kernel_lock);
   // The rest: lock held.
-  bool is_gone() const;
-  void ask(Turn what, std::string_view payload, const TurnLimits& limits);
-  void wait_for_end();
-  TurnResult turn_result();
-  TurnResult no_thread();
-  void begin_stop(StopReason reason);
+  bool is_gone() const REQUIRES(kernel::kernel_lock);
+  void ask(Turn what, std::string_view payload, const TurnLimits& limits)
+      REQUIRES(kernel::kernel_lock);
+  void wait_for_end() REQUIRES(kernel::kernel_lock);
+  TurnResult turn_result() REQUIRES(kernel::kernel_lock);
+  TurnResult no_thread() REQUIRES(kernel::kernel_lock);
+  void begin_stop(StopReason reason) REQUIRES(kernel::kernel_lock);
   // The signal that it is stopped with.
-  void tell_stop();
-  bool does_not_stop(kernel::SteadyTime now) const;
-  std::chrono::nanoseconds cpu_time() const;
+  void tell_stop() REQUIRES(kernel::kernel_lock);
+  bool does_not_stop(kernel::SteadyTime now) const REQUIRES(kernel::kernel_lock);
+  std::chrono::nanoseconds cpu_time() const REQUIRES(kernel::kernel_lock);
 
   PythonRuntime& runtime_;
   kernel::Kernel& kernel_;

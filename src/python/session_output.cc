@@ -7,7 +7,6 @@
 #include <mutex>
 #include <utility>
 
-#include "base/unlocked.h"
 #include "kernel/files/pipe.h"
 #include "kernel/host/host_ports.h"
 #include "kernel/kernel.h"
@@ -16,13 +15,13 @@
 namespace cloche::python {
 
 void SessionOutput::begin(Plan plan) {
-  const std::lock_guard lock(kernel_.mutex());
+  const kernel::KernelLock lock(kernel_.mutex());
   plan_ = std::move(plan);
   written_ = output_.bytes.size();
 }
 
 SessionOutput::Written SessionOutput::take() {
-  const std::lock_guard lock(kernel_.mutex());
+  const kernel::KernelLock lock(kernel_.mutex());
   plan_.sink = {};
   plan_.over_limit = {};
   written_ = 0;
@@ -41,7 +40,7 @@ Result<std::size_t> SessionOutput::write(kernel::Task& task, std::span<const std
   if ((plan_.sink && count > 0) || (over && plan_.over_limit)) {
     const Plan plan = plan_;
     const kernel::PassingOn passing(passing_on_, idle_);
-    const Unlocked unlocked(kernel_.mutex());
+    const kernel::KernelUnlocked unlocked(kernel_.mutex());
     if (plan.sink && count > 0) plan.sink(text);
     if (over && plan.over_limit) plan.over_limit();
   }

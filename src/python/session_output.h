@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kernel/files/file.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 class Kernel;
@@ -33,23 +34,25 @@ class SessionOutput final : public kernel::File {
 
   explicit SessionOutput(kernel::Kernel& kernel) : File(kernel::o_wronly), kernel_(kernel) {}
 
-  void begin(Plan plan);
+  void begin(Plan plan) EXCLUDES(kernel::kernel_lock);
   // Since begin, or written by a child since the execution before; takes it.
-  Written take();
+  Written take() EXCLUDES(kernel::kernel_lock);
 
-  Result<std::size_t> write(kernel::Task& task, std::span<const std::byte> from) override;
-  kernel::WaitQueue* poll_queue() override { return &idle_; }
-  Result<vfs::Stat> stat() override;
-  std::string description() const override;
+  Result<std::size_t> write(kernel::Task& task, std::span<const std::byte> from) override
+      REQUIRES(kernel::kernel_lock);
+  kernel::WaitQueue* poll_queue() override REQUIRES(kernel::kernel_lock) { return &idle_; }
+  Result<vfs::Stat> stat() override REQUIRES(kernel::kernel_lock);
+  std::string description() const override REQUIRES(kernel::kernel_lock);
 
  private:
   kernel::Kernel& kernel_;
-  Plan plan_{.limit_bytes = std::uint64_t{1} << 20};  // until the first begin
-  std::uint64_t id_ = 0;
-  std::uint64_t written_ = 0;
-  Written output_;
-  bool passing_on_ = false;
-  kernel::WaitQueue idle_;
+  Plan plan_ GUARDED_BY(kernel::kernel_lock){.limit_bytes = std::uint64_t{1}
+                                                            << 20};  // until the first begin
+  std::uint64_t id_ GUARDED_BY(kernel::kernel_lock) = 0;
+  std::uint64_t written_ GUARDED_BY(kernel::kernel_lock) = 0;
+  Written output_ GUARDED_BY(kernel::kernel_lock);
+  bool passing_on_ GUARDED_BY(kernel::kernel_lock) = false;
+  kernel::WaitQueue idle_ GUARDED_BY(kernel::kernel_lock);
 };
 
 }  // namespace cloche::python

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <mutex>
 
-#include "base/unlocked.h"
 #include "kernel/files/pipe.h"
 #include "kernel/kernel.h"
 #include "kernel/process/task.h"
@@ -22,14 +21,14 @@ void SessionPort::post(std::uint32_t number, HostReply kind, std::string_view pa
   std::memcpy(reply.data() + sizeof length, &number, sizeof number);
   reply.back() = static_cast<char>(kind);
   reply.append(payload);
-  const std::lock_guard lock(kernel_.mutex());
+  const kernel::KernelLock lock(kernel_.mutex());
   unread_bytes_ += reply.size();
   replies_.push_back(std::move(reply));
   changed_.wake_all();
 }
 
 void SessionPort::clear() {
-  const std::lock_guard lock(kernel_.mutex());
+  const kernel::KernelLock lock(kernel_.mutex());
   replies_.clear();
   taken_ = 0;
   unread_bytes_ = 0;
@@ -59,7 +58,7 @@ Result<std::size_t> SessionPort::write(kernel::Task&, std::span<const std::byte>
   if (from.size() > max_frame_bytes) return Errno::msgsize;
   if (replies_.size() >= max_unread || unread_bytes_ >= max_unread_bytes) return Errno::nobufs;
   const std::string frame(reinterpret_cast<const char*>(from.data()), from.size());
-  const Unlocked unlocked(kernel_.mutex());
+  const kernel::KernelUnlocked unlocked(kernel_.mutex());
   if (!listener_(frame)) return Errno::inval;
   return from.size();
 }

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "kernel/files/file.h"
+#include "kernel/time/kernel_lock.h"
 #include "python/frames.h"
 
 namespace cloche::kernel {
@@ -37,25 +38,30 @@ class SessionPort final : public kernel::File {
   SessionPort(kernel::Kernel& kernel, Listener listener);
 
   // A reply. From any thread, without the kernel lock.
-  void post(std::uint32_t number, HostReply kind, std::string_view payload);
+  void post(std::uint32_t number, HostReply kind, std::string_view payload)
+      EXCLUDES(kernel::kernel_lock);
   // Drops replies that nobody has read.
-  void clear();
+  void clear() EXCLUDES(kernel::kernel_lock);
 
-  Result<std::size_t> read(kernel::Task& task, std::span<std::byte> to) override;
-  Result<std::size_t> write(kernel::Task& task, std::span<const std::byte> from) override;
-  kernel::PollEvents poll() override;
-  kernel::WaitQueue* poll_queue() override { return &changed_; }
-  Result<vfs::Stat> stat() override;
-  std::string description() const override { return "anon_inode:[session]"; }
+  Result<std::size_t> read(kernel::Task& task, std::span<std::byte> to) override
+      REQUIRES(kernel::kernel_lock);
+  Result<std::size_t> write(kernel::Task& task, std::span<const std::byte> from) override
+      REQUIRES(kernel::kernel_lock);
+  kernel::PollEvents poll() override REQUIRES(kernel::kernel_lock);
+  kernel::WaitQueue* poll_queue() override REQUIRES(kernel::kernel_lock) { return &changed_; }
+  Result<vfs::Stat> stat() override REQUIRES(kernel::kernel_lock);
+  std::string description() const override REQUIRES(kernel::kernel_lock) {
+    return "anon_inode:[session]";
+  }
 
  private:
   kernel::Kernel& kernel_;
   const Listener listener_;
-  std::uint64_t id_ = 0;
-  std::deque<std::string> replies_;
-  std::size_t taken_ = 0;  // of the first
-  std::size_t unread_bytes_ = 0;
-  kernel::WaitQueue changed_;
+  std::uint64_t id_ GUARDED_BY(kernel::kernel_lock) = 0;
+  std::deque<std::string> replies_ GUARDED_BY(kernel::kernel_lock);
+  std::size_t taken_ GUARDED_BY(kernel::kernel_lock) = 0;  // of the first
+  std::size_t unread_bytes_ GUARDED_BY(kernel::kernel_lock) = 0;
+  kernel::WaitQueue changed_ GUARDED_BY(kernel::kernel_lock);
 };
 
 }  // namespace cloche::python

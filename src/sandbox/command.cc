@@ -130,12 +130,13 @@ void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& output
   constexpr std::chrono::milliseconds longest{50};
   constexpr std::chrono::milliseconds quiet_for{5};
   if (!outputs.out.port) return;
-  const std::lock_guard lock(kernel.mutex());
-  const auto is_busy = [&] {
-    return std::ranges::any_of(kernel.processes(), [job](const auto& entry) {
-      const kernel::Process& process = *entry.second;
-      return process.job == job && process.task != nullptr && !process.task->sleeping();
-    });
+  const kernel::KernelLock lock(kernel.mutex());
+  const auto is_busy = [&]() REQUIRES(kernel::kernel_lock) {
+    return std::ranges::any_of(
+        kernel.processes(), [job](const auto& entry) REQUIRES(kernel::kernel_lock) {
+          const kernel::Process& process = *entry.second;
+          return process.job == job && process.task != nullptr && !process.task->sleeping();
+        });
   };
   const auto [out_closed, err_closed] = outputs.closed();
   const std::array<kernel::WaitQueue*, 3> queues{out_closed, err_closed,
@@ -195,7 +196,7 @@ void set_ended(RunResult& result, kernel::WaitStatus status, const kernel::Proce
   if (status.is_exited()) return;
   result.status = cancelled == Cancelled::yes ? RunStatus::killed : RunStatus::signaled;
   result.signal = status.term_signal();
-  const std::lock_guard lock(process.kernel().mutex());
+  const kernel::KernelLock lock(process.kernel().mutex());
   result.reason = result.status == RunStatus::killed ? "the command was cancelled"
                   : process.end_message.empty()
                       ? fmt::format("the command was ended by signal {}", result.signal)

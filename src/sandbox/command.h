@@ -15,6 +15,7 @@
 #include "kernel/host/host_ports.h"
 #include "kernel/process/process.h"
 #include "kernel/process/spawn_request.h"
+#include "kernel/time/kernel_lock.h"
 #include "sandbox/clean_output.h"
 
 namespace cloche::sandbox {
@@ -49,9 +50,8 @@ struct Outputs {
 
   // Once those who are to write have them: from then on it is known when nobody does any more.
   void release_guest_ends();
-  // With the kernel lock held.
-  bool are_open() const;
-  std::array<kernel::WaitQueue*, 2> closed() const;
+  bool are_open() const REQUIRES(kernel::kernel_lock);
+  std::array<kernel::WaitQueue*, 2> closed() const REQUIRES(kernel::kernel_lock);
 };
 // Where a stream of the command goes: kept, or passed on when there is a callback; in either case
 // without secrets.
@@ -59,7 +59,8 @@ Output make_output(SandboxState& state, const RunOptions& options, Stream stream
 // After the end of the command: a moment for what it has left behind and still writes, such as the
 // tee of `exec > >(tee log)`. Processes that only wait, and those that write elsewhere, hold
 // nothing up.
-void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& outputs);
+void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& outputs)
+    EXCLUDES(kernel::kernel_lock);
 // What was kept goes to the result; from then on what processes of the background write is dropped.
 void take_output(Output& output, const RunOptions& options, Stream stream, RunResult& result);
 
@@ -69,6 +70,6 @@ void set_timed_out(RunResult& result, std::chrono::milliseconds limit);
 // `cancelled`: by Sandbox::cancel or kill, where a signal ended it. Takes the kernel lock.
 enum class Cancelled : std::uint8_t { no, yes };
 void set_ended(RunResult& result, kernel::WaitStatus status, const kernel::Process& process,
-               Cancelled cancelled);
+               Cancelled cancelled) EXCLUDES(kernel::kernel_lock);
 
 }  // namespace cloche::sandbox

@@ -55,7 +55,7 @@ WasmLiveRun::~WasmLiveRun() {
     terminal_->hang_up();
   } else if (process_) {
     close_input();
-    const std::lock_guard lock(kernel_.mutex());
+    const kernel::KernelLock lock(kernel_.mutex());
     (void)kernel_.post(*process_, {.signo = kernel::sighup, .code = kernel::si_kernel});
   }
   if (!wait_for(farewell)) kill();
@@ -63,7 +63,7 @@ WasmLiveRun::~WasmLiveRun() {
   // The thread has dropped the files; what is left are the host's ends.
   input_.reset();
   terminal_.reset();
-  const std::lock_guard lock(kernel_.mutex());
+  const kernel::KernelLock lock(kernel_.mutex());
   process_.reset();
 }
 
@@ -84,7 +84,7 @@ Result<void> WasmLiveRun::make_ports(kernel::SpawnRequest& request) {
   }
   input_ = std::make_unique<kernel::HostPipe>(kernel_, kernel::HostPipe::Flow::to_guest);
   {
-    const std::lock_guard lock(kernel_.mutex());
+    const kernel::KernelLock lock(kernel_.mutex());
     (void)input_->pipe().set_capacity(input_bytes);
   }
   outputs_.out = make_output(state_, options_.command, Stream::out);
@@ -109,19 +109,26 @@ void WasmLiveRun::drive() {
     const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process_, std::nullopt);
     if (options_.end == LiveRunOptions::End::of_streams && status->is_exited()) await_streams();
     let_settle(kernel_, process_->job, outputs_);
-    const bool cancelled = killed_ || state_.cancelled_since(cancellations_);
+    bool killed = false;
+    bool timed_out = false;
+    {
+      const kernel::KernelLock lock(kernel_.mutex());
+      killed = killed_;
+      timed_out = timed_out_;
+    }
+    const bool cancelled = killed || state_.cancelled_since(cancellations_);
     set_ended(result_, *status, *process_, cancelled ? Cancelled::yes : Cancelled::no);
-    if (timed_out_) set_timed_out(result_, *options_.command.timeout);
+    if (timed_out) set_timed_out(result_, *options_.command.timeout);
   }
   finish();
 }
 
 void WasmLiveRun::watch() {
-  std::unique_lock lock(kernel_.mutex());
+  kernel::ReleasableKernelLock lock(kernel_.mutex());
   kernel::Waiter waiter;
   const std::array<kernel::WaitQueue*, 2> queues{&process_->ended, &port_changed()};
   for (;;) {
-    if (pass_on_screen(lock) || tell_of_room(lock)) continue;
+    if (pass_on_screen() || tell_of_room()) continue;
     if (process_->status) return;
     const kernel::Deadline limit = timed_out_ ? std::nullopt : deadline_;
     if (waiter.sleep(kernel_.mutex(), queues, limit)) continue;
@@ -135,7 +142,7 @@ void WasmLiveRun::watch() {
 
 void WasmLiveRun::await_streams() {
   if (terminal_) return;
-  std::unique_lock lock(kernel_.mutex());
+  kernel::ReleasableKernelLock lock(kernel_.mutex());
   kernel::Waiter waiter;
   const auto [out_closed, err_closed] = outputs_.closed();
   const std::array<kernel::WaitQueue*, 3> queues{out_closed, err_closed, &killed_changed_};
@@ -149,16 +156,15 @@ void WasmLiveRun::await_streams() {
 }
 
 // One piece of what the terminal shows, without the lock. False when there is none.
-bool WasmLiveRun::pass_on_screen(std::unique_lock<std::mutex>& lock) {
+bool WasmLiveRun::pass_on_screen() {
   if (!terminal_) return false;
   std::array<char, 16384> text;
   const Result<std::size_t> taken =
       terminal_->terminal()->take_screen(std::as_writable_bytes(std::span(text)));
   if (!taken) return false;
   const std::string_view shown(text.data(), *taken);
-  lock.unlock();
+  const kernel::KernelUnlocked unlocked(kernel_.mutex());
   screen_.pass(shown, [this](std::string_view clean) { show(clean); });
-  lock.lock();
   return true;
 }
 
@@ -173,16 +179,13 @@ void WasmLiveRun::show(std::string_view text) {
   result_.stdout_truncated |= text.size() > room;
 }
 
-bool WasmLiveRun::tell_of_room(std::unique_lock<std::mutex>& lock) {
+bool WasmLiveRun::tell_of_room() {
   if (!starved_ || !has_room()) return false;
   starved_ = false;
-  lock.unlock();
+  const kernel::KernelUnlocked unlocked(kernel_.mutex());
   if (options_.on_room) options_.on_room();
-  {
-    const std::lock_guard end_lock(end_mutex_);
-    end_changed_.notify_all();  // write_all waits there too
-  }
-  lock.lock();
+  const std::lock_guard end_lock(end_mutex_);
+  end_changed_.notify_all();  // write_all waits there too
   return true;
 }
 
@@ -231,7 +234,7 @@ kernel::WaitQueue& WasmLiveRun::port_changed() {
 
 Result<std::size_t> WasmLiveRun::write(std::string_view bytes) {
   if (!process_) return Errno::pipe;
-  const std::lock_guard lock(kernel_.mutex());
+  const kernel::KernelLock lock(kernel_.mutex());
   if (input_closed_ || process_->status) return Errno::pipe;
   return take_input(bytes_of(bytes));
 }
@@ -243,7 +246,7 @@ Result<void> WasmLiveRun::write_all(std::string_view bytes) {
     if (bytes.empty()) break;
     std::unique_lock lock(end_mutex_);
     const auto owed = [&] {
-      const std::lock_guard kernel_lock(kernel_.mutex());
+      const kernel::KernelLock kernel_lock(kernel_.mutex());
       return starved_;
     };
     end_changed_.wait(lock, [&] { return ended_ || !owed(); });
@@ -259,7 +262,7 @@ void WasmLiveRun::close_input() {
     return;
   }
   {
-    const std::lock_guard lock(kernel_.mutex());
+    const kernel::KernelLock lock(kernel_.mutex());
     input_closed_ = true;
   }
   input_->close();
@@ -272,7 +275,7 @@ void WasmLiveRun::resize(const TerminalSize& size) {
 Result<void> WasmLiveRun::signal(int number) {
   if (!kernel::valid_signal(number)) return Errno::inval;
   if (!process_) return Errno::srch;
-  const std::lock_guard lock(kernel_.mutex());
+  const kernel::KernelLock lock(kernel_.mutex());
   if (process_->status) return Errno::srch;
   kernel::Pid group = process_->pgid;
   if (terminal_ && process_->session && process_->session->foreground > 0)
@@ -284,7 +287,7 @@ Result<void> WasmLiveRun::signal(int number) {
 void WasmLiveRun::kill() {
   if (!process_) return;
   {
-    const std::lock_guard lock(kernel_.mutex());
+    const kernel::KernelLock lock(kernel_.mutex());
     if (process_->status && options_.end == LiveRunOptions::End::of_command) return;
     killed_ = true;
     killed_changed_.wake_all();

@@ -12,6 +12,7 @@
 #include "kernel/host/host_ports.h"
 #include "kernel/process/process.h"
 #include "kernel/process/spawn_request.h"
+#include "kernel/time/kernel_lock.h"
 #include "sandbox/backend.h"
 #include "sandbox/command.h"
 
@@ -24,33 +25,33 @@ class WasmLiveRun final : public LiveRunState {
   WasmLiveRun(const WasmLiveRun&) = delete;
   WasmLiveRun& operator=(const WasmLiveRun&) = delete;
 
-  Result<std::size_t> write(std::string_view bytes) override;
+  Result<std::size_t> write(std::string_view bytes) override EXCLUDES(kernel::kernel_lock);
   Result<void> write_all(std::string_view bytes) override;
-  void close_input() override;
+  void close_input() override EXCLUDES(kernel::kernel_lock);
   void resize(const TerminalSize& size) override;
-  Result<void> signal(int number) override;
-  void kill() override;
+  Result<void> signal(int number) override EXCLUDES(kernel::kernel_lock);
+  void kill() override EXCLUDES(kernel::kernel_lock);
   int pid() noexcept override { return process_ ? process_->pid() : 0; }
   std::optional<RunResult> wait_for(std::optional<std::chrono::milliseconds> limit) override;
 
  private:
   Result<kernel::ProcessPtr> start();
-  Result<void> make_ports(kernel::SpawnRequest& request);
+  Result<void> make_ports(kernel::SpawnRequest& request) EXCLUDES(kernel::kernel_lock);
   void release_guest_ends();
 
   // The thread.
   void drive();
-  void watch();          // until the process has ended and its output has been passed on
-  void await_streams();  // until nothing holds them, or all is killed
-  bool pass_on_screen(std::unique_lock<std::mutex>& lock);
+  void watch() EXCLUDES(
+      kernel::kernel_lock);  // until the process has ended and its output has been passed on
+  void await_streams() EXCLUDES(kernel::kernel_lock);  // until nothing holds them, or all is killed
+  bool pass_on_screen() REQUIRES(kernel::kernel_lock);
   void show(std::string_view text);
-  bool tell_of_room(std::unique_lock<std::mutex>& lock);
+  bool tell_of_room() REQUIRES(kernel::kernel_lock);
   void finish();
 
-  // Kernel lock held.
-  Result<std::size_t> take_input(std::span<const std::byte> bytes);
-  bool has_room() const;
-  kernel::WaitQueue& port_changed();
+  Result<std::size_t> take_input(std::span<const std::byte> bytes) REQUIRES(kernel::kernel_lock);
+  bool has_room() const REQUIRES(kernel::kernel_lock);
+  kernel::WaitQueue& port_changed() REQUIRES(kernel::kernel_lock);
 
   SandboxState& state_;
   kernel::Kernel& kernel_;
@@ -65,13 +66,12 @@ class WasmLiveRun final : public LiveRunState {
   Outputs outputs_;
   CleanOutput screen_;
 
-  // Under the kernel lock.
-  bool input_closed_ = false;
-  bool starved_ = false;  // a write was short: on_room is owed
-  bool killed_ = false;
-  kernel::WaitQueue killed_changed_;
-  bool timed_out_ = false;
-  std::uint64_t screen_bytes_ = 0;
+  bool input_closed_ GUARDED_BY(kernel::kernel_lock) = false;
+  bool starved_ GUARDED_BY(kernel::kernel_lock) = false;  // a write was short: on_room is owed
+  bool killed_ GUARDED_BY(kernel::kernel_lock) = false;
+  kernel::WaitQueue killed_changed_ GUARDED_BY(kernel::kernel_lock);
+  bool timed_out_ GUARDED_BY(kernel::kernel_lock) = false;
+  std::uint64_t screen_bytes_ GUARDED_BY(kernel::kernel_lock) = 0;
 
   RunResult result_;  // the thread's, until ended_
   std::mutex end_mutex_;

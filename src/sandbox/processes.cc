@@ -9,7 +9,7 @@
 namespace cloche::sandbox {
 namespace {
 
-std::string command_of(const kernel::Process& process) {
+std::string command_of(const kernel::Process& process) REQUIRES(kernel::kernel_lock) {
   if (process.argv.empty()) return process.name;
   std::string command;
   for (const std::string& word : process.argv) {
@@ -27,7 +27,7 @@ std::vector<ProcessInfo> processes_of(SandboxState& state) {
   kernel::Kernel& kernel = state.kernel();
   std::vector<ProcessInfo> all;
   {
-    const std::lock_guard lock(kernel.mutex());
+    const kernel::KernelLock lock(kernel.mutex());
     const auto now = std::chrono::steady_clock::now();
     for (const auto& [pid, process] : kernel.processes()) {
       const kernel::proc::ProcessSummary summary = kernel::proc::process_summary(*process);
@@ -47,7 +47,7 @@ std::vector<ProcessInfo> processes_of(SandboxState& state) {
 Result<void> signal_process(SandboxState& state, int pid, int number) {
   if (number < 1 || number > kernel::sigmax) return Errno::inval;
   kernel::Kernel& kernel = state.kernel();
-  const std::lock_guard lock(kernel.mutex());
+  const kernel::KernelLock lock(kernel.mutex());
   const kernel::ProcessPtr process = kernel.find(pid);
   if (!process || process->state == kernel::ProcessState::zombie) return Errno::srch;
   return kernel.post(*process, {.signo = number, .code = kernel::si_kernel});

@@ -6,12 +6,13 @@
 
 #include "cloche/observer.h"
 #include "cloche/result.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::sandbox {
 
 class SandboxState;
 
-std::vector<ProcessInfo> processes_of(SandboxState& state);
-Result<void> signal_process(SandboxState& state, int pid, int number);
+std::vector<ProcessInfo> processes_of(SandboxState& state) EXCLUDES(kernel::kernel_lock);
+Result<void> signal_process(SandboxState& state, int pid, int number) EXCLUDES(kernel::kernel_lock);
 
 }  // namespace cloche::sandbox

@@ -183,7 +183,7 @@ SandboxState::~SandboxState() {
   kernel_->kill_job(0);
   if (network_) network_->stop();
   if (image_) engine_.python().runtime()->own_images().use(*kernel_, nullptr);
-  const std::lock_guard lock(kernel_->mutex());
+  const kernel::KernelLock lock(kernel_->mutex());
   root_ = {};
 }
 
@@ -204,13 +204,11 @@ void SandboxState::use_image() {
 }
 
 std::vector<std::string> SandboxState::packages() {
-  const std::lock_guard lock(kernel_->mutex());
+  const kernel::KernelLock lock(kernel_->mutex());
   return engine_.python().installed(*root_);
 }
 
-std::unique_lock<std::mutex> SandboxState::lock_kernel() const {
-  return std::unique_lock(kernel_->mutex());
-}
+kernel::KernelMutex& SandboxState::kernel_mutex() const { return kernel_->mutex(); }
 
 vfs::PathOperations SandboxState::path_operations(Account account) {
   vfs::Namespace& space = kernel_->files();
@@ -221,18 +219,18 @@ vfs::PathOperations SandboxState::path_operations(Account account) {
 }
 
 vfs::Frozen SandboxState::freeze_files() {
-  const auto lock = lock_kernel();
+  const kernel::KernelLock lock(kernel_->mutex());
   return root_->freeze();
 }
 
 void SandboxState::start_network() {
   if (options_.network.allow.empty()) {
-    const std::lock_guard lock(kernel_->mutex());
+    const kernel::KernelLock lock(kernel_->mutex());
     kernel_->sockets().set_outbound(std::make_shared<net::NoNetwork>());
     return;
   }
   network_ = std::make_shared<net::Network>(kernel_->mutex(), watched(options_.network), secrets_);
-  const std::lock_guard lock(kernel_->mutex());
+  const kernel::KernelLock lock(kernel_->mutex());
   kernel_->sockets().set_outbound(network_);
 }
 
@@ -255,7 +253,7 @@ void SandboxState::set_network_rules(std::vector<std::string> allow) {
     network_->set_policy(std::move(policy));
   } else if (!allow.empty()) {
     auto network = std::make_shared<net::Network>(kernel_->mutex(), options, secrets_);
-    const std::lock_guard lock(kernel_->mutex());
+    const kernel::KernelLock lock(kernel_->mutex());
     network_ = network;
     kernel_->sockets().set_outbound(std::move(network));
   }
@@ -286,7 +284,7 @@ std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
   options.trace_syscalls = options_.trace != nullptr;
   options.trace_sink = options_.trace;
   options.packages = [&engine = engine_](kernel::Kernel& kernel, kernel::PackageChange change,
-                                         std::string_view name) {
+                                         std::string_view name) REQUIRES(kernel::kernel_lock) {
     return engine.python().change_package(kernel.files(), change, name);
   };
   options.wheels = wheels_of(engine_.wheels());
@@ -329,7 +327,7 @@ std::unique_ptr<SandboxState> SandboxState::fork() {
   options.commands = commands();
   std::unique_ptr<SandboxState> twin;
   {
-    const std::lock_guard lock(kernel_->mutex());
+    const kernel::KernelLock lock(kernel_->mutex());
     std::unique_ptr<vfs::Namespace> space = kernel_->files().fork();
     vfs::TypedFsRef<vfs::MemFs> root(static_cast<vfs::MemFs*>(&space->root().fs()));
     root->drop_orphans();  // no descriptor of the parent is carried over
@@ -376,7 +374,7 @@ void SandboxState::set_environment(const std::string& name, const std::string& v
 Result<void, Error> SandboxState::install_packages(const std::vector<std::string>& names) {
   const auto [of_registry, of_wheels] = split_packages(names);
   {
-    const std::lock_guard lock(kernel_->mutex());
+    const kernel::KernelLock lock(kernel_->mutex());
     CLOCHE_TRY(engine_.python().install(*root_, of_registry));
   }
   return install_wheels(of_wheels);
@@ -404,7 +402,7 @@ void SandboxState::cancel() {
 }
 
 SandboxUsage SandboxState::usage() {
-  const std::lock_guard lock(kernel_->mutex());
+  const kernel::KernelLock lock(kernel_->mutex());
   const vfs::Usage usage = root_->usage();
   return {.file_bytes = usage.bytes,
           .file_inodes = usage.inodes,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cloche/sandbox.h"
+#include "kernel/time/kernel_lock.h"
 #include "net/network.h"
 #include "sandbox/clean_output.h"
 #include "sandbox/engine_state.h"
@@ -34,7 +35,7 @@ class SandboxState {
   SandboxState(const SandboxState&) = delete;
   SandboxState& operator=(const SandboxState&) = delete;
 
-  std::unique_ptr<SandboxState> fork();
+  std::unique_ptr<SandboxState> fork() EXCLUDES(kernel::kernel_lock);
 
   EngineState& engine() noexcept { return engine_; }
   KeptPython& python() noexcept { return *python_; }
@@ -46,7 +47,7 @@ class SandboxState {
   // That Python starts from; null: the usual one.
   const std::shared_ptr<python::OwnImage>& image() const noexcept { return image_; }
   // Python packages that are installed, by name.
-  std::vector<std::string> packages();
+  std::vector<std::string> packages() EXCLUDES(kernel::kernel_lock);
 
   // The environment of a command: the usual one, what was set, and `more`, as NAME=value.
   std::vector<std::string> environment(const std::map<std::string, std::string>& more) const;
@@ -62,8 +63,8 @@ class SandboxState {
   // Calls `body(PathOperations&)` as that account, starting in its home folder, under the kernel
   // lock.
   template <typename Body>
-  auto with_files(Account account, Body&& body) {
-    const auto lock = lock_kernel();
+  auto with_files(Account account, Body&& body) EXCLUDES(kernel::kernel_lock) {
+    const kernel::KernelLock lock(kernel_mutex());
     vfs::PathOperations ops = path_operations(account);
     return std::forward<Body>(body)(ops);
   }
@@ -73,11 +74,11 @@ class SandboxState {
   }
 
   // The files as they are now, but for what is mounted.
-  vfs::Frozen freeze_files();
+  vfs::Frozen freeze_files() EXCLUDES(kernel::kernel_lock);
   // Calls `body(MemFs&)` with them, under the kernel lock.
   template <typename Body>
-  auto with_root(Body&& body) {
-    const auto lock = lock_kernel();
+  auto with_root(Body&& body) EXCLUDES(kernel::kernel_lock) {
+    const kernel::KernelLock lock(kernel_mutex());
     return std::forward<Body>(body)(*root_);
   }
 
@@ -94,10 +95,11 @@ class SandboxState {
   }
 
   // See Sandbox::install_packages.
-  Result<void, Error> install_packages(const std::vector<std::string>& names);
+  Result<void, Error> install_packages(const std::vector<std::string>& names)
+      EXCLUDES(kernel::kernel_lock);
 
   // See Sandbox.
-  void set_network_rules(std::vector<std::string> allow);
+  void set_network_rules(std::vector<std::string> allow) EXCLUDES(kernel::kernel_lock);
   std::vector<std::string> network_rules() const;
   void set_commands(std::vector<HostCommand> commands);
   std::vector<HostCommand> commands() const { return commands_->list(); }
@@ -108,7 +110,7 @@ class SandboxState {
   bool cancelled_since(std::uint64_t number) const;
   void cancel();
 
-  SandboxUsage usage();
+  SandboxUsage usage() EXCLUDES(kernel::kernel_lock);
 
  private:
   SandboxState(EngineState& engine, SandboxOptions options,
@@ -116,14 +118,14 @@ class SandboxState {
                std::unique_ptr<vfs::Namespace> space, vfs::TypedFsRef<vfs::MemFs> root,
                std::shared_ptr<const net::SecretStore> secrets,
                std::shared_ptr<python::OwnImage> image);
-  std::unique_lock<std::mutex> lock_kernel() const;
+  kernel::KernelMutex& kernel_mutex() const;
   // From that account's home folder. Kernel lock held.
-  vfs::PathOperations path_operations(Account account);
+  vfs::PathOperations path_operations(Account account) REQUIRES(kernel::kernel_lock);
   void make_home();
   void open_image();
   // For processes of the kernel.
   void use_image();
-  void start_network();
+  void start_network() EXCLUDES(kernel::kernel_lock);
   NetworkOptions watched(NetworkOptions options) const;
   // What the registry has, and what is left to pip, where the operator gave wheels.
   std::pair<std::vector<std::string>, std::vector<std::string>> split_packages(

@@ -31,36 +31,41 @@ wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame) {
 
 }  // namespace
 
-// What the two sides say to each other; members are guarded by the kernel lock.
+// What the two sides say to each other.
 struct ShellProcess::Shared : kernel::Resident {
-  std::shared_ptr<const RestingShell> resting;  // to start from; then the latest
-  std::string home;                             // where a shell without a directory is
-  std::optional<std::string> request;           // a frame
-  bool copying = false;                         // the resting shell must be made, by another thread
-  wasm::Outcome outcome;
+  Shared(std::shared_ptr<const RestingShell> from, std::string folder)
+      : resting(std::move(from)), home(std::move(folder)) {}
 
-  kernel::StartMemory start_memory(kernel::Kernel& kernel);
-  wasm::Outcome begin(kernel::Task& task);
-  kernel::StartupEnd take_requests(kernel::Task& task);
-  void perform(kernel::Task& task, std::unique_lock<std::mutex>& lock);
-  std::optional<wasm::Outcome> run_handlers(kernel::Task& task, std::unique_lock<std::mutex>& lock);
-  void copy(kernel::Task& task, std::unique_lock<std::mutex>& lock);
+  std::shared_ptr<const RestingShell> resting
+      GUARDED_BY(kernel::kernel_lock);  // to start from; then the latest
+  std::string home;                     // where a shell without a directory is
+  std::optional<std::string> request GUARDED_BY(kernel::kernel_lock);  // a frame
+  bool copying GUARDED_BY(kernel::kernel_lock) =
+      false;  // the resting shell must be made, by another thread
+  wasm::Outcome outcome GUARDED_BY(kernel::kernel_lock);
+
+  kernel::StartMemory start_memory(kernel::Kernel& kernel) EXCLUDES(kernel::kernel_lock);
+  wasm::Outcome begin(kernel::Task& task) EXCLUDES(kernel::kernel_lock);
+  kernel::StartupEnd take_requests(kernel::Task& task) EXCLUDES(kernel::kernel_lock);
+  void perform(kernel::Task& task) REQUIRES(kernel::kernel_lock);
+  std::optional<wasm::Outcome> run_handlers(kernel::Task& task) REQUIRES(kernel::kernel_lock);
+  void copy(kernel::Task& task) REQUIRES(kernel::kernel_lock);
 };
 
 kernel::StartMemory ShellProcess::Shared::start_memory(kernel::Kernel& kernel) {
-  const std::lock_guard lock(kernel.mutex());
+  const kernel::KernelLock lock(kernel.mutex());
   return {.image = resting ? resting->memory : nullptr};
 }
 
 wasm::Outcome ShellProcess::Shared::begin(kernel::Task& task) {
   std::shared_ptr<const RestingShell> from;
   {
-    const std::lock_guard lock(task.kernel().mutex());
+    const kernel::KernelLock lock(task.kernel().mutex());
     from = resting;
   }
   if (!from) return task.instance().call("cloche_shell_start");
   {
-    const std::lock_guard lock(task.kernel().mutex());
+    const kernel::KernelLock lock(task.kernel().mutex());
     kernel::Process& process = task.process();
     process.memory = from->map;
     process.signals = from->signals;
@@ -73,27 +78,30 @@ wasm::Outcome ShellProcess::Shared::begin(kernel::Task& task) {
 }
 
 kernel::StartupEnd ShellProcess::Shared::take_requests(kernel::Task& task) {
-  std::unique_lock lock(task.kernel().mutex());
+  kernel::ReleasableKernelLock lock(task.kernel().mutex());
   for (;;) {
     if (copying && (request || !hosted)) {
-      copy(task, lock);
+      copy(task);
     } else if (request) {
-      perform(task, lock);
+      perform(task);
       if (!outcome.returned() || task.unwinding()) return outcome;
     } else {
-      if (const std::optional<wasm::Outcome> end = run_handlers(task, lock)) return *end;
+      if (const std::optional<wasm::Outcome> end = run_handlers(task)) return *end;
       // The lock was free while handlers ran: a turn that was asked for then finds no other taker.
       if (request || (copying && !hosted)) continue;
-      return kernel::AtRest{std::move(lock)};
+      return kernel::AtRest{lock.hand_over()};
     }
   }
 }
 
-void ShellProcess::Shared::perform(kernel::Task& task, std::unique_lock<std::mutex>& lock) {
+void ShellProcess::Shared::perform(kernel::Task& task) {
   const std::string frame = *std::exchange(request, std::nullopt);
-  lock.unlock();
-  outcome = take_turn(task.instance(), frame);
-  lock.lock();
+  wasm::Outcome end;
+  {
+    const kernel::KernelUnlocked unlocked(task.kernel().mutex());
+    end = take_turn(task.instance(), frame);
+  }
+  outcome = std::move(end);
   if (!outcome.returned() || task.unwinding()) return;
   if ((outcome.result.as_i32() & turn_changed) != 0) copying = true;
   answered = true;
@@ -101,14 +109,14 @@ void ShellProcess::Shared::perform(kernel::Task& task, std::unique_lock<std::mut
 }
 
 // A signal between two turns: a job of the background has ended, or the shell must end.
-std::optional<wasm::Outcome> ShellProcess::Shared::run_handlers(
-    kernel::Task& task, std::unique_lock<std::mutex>& lock) {
+std::optional<wasm::Outcome> ShellProcess::Shared::run_handlers(kernel::Task& task) {
   while (task.attend()) {
     wasm::Outcome end;
     if (!task.unwinding()) {
-      lock.unlock();
-      end = task.instance().call("__cloche_signal");
-      lock.lock();
+      {
+        const kernel::KernelUnlocked unlocked(task.kernel().mutex());
+        end = task.instance().call("__cloche_signal");
+      }
       if (end.returned() && !task.unwinding()) continue;
     }
     if (task.unwinding()) end.ending = wasm::Ending::exited;
@@ -117,7 +125,7 @@ std::optional<wasm::Outcome> ShellProcess::Shared::run_handlers(
   return std::nullopt;
 }
 
-void ShellProcess::Shared::copy(kernel::Task& task, std::unique_lock<std::mutex>& lock) {
+void ShellProcess::Shared::copy(kernel::Task& task) {
   kernel::Process& process = task.process();
   auto next = std::make_shared<RestingShell>();
   next->map = process.memory;
@@ -129,9 +137,10 @@ void ShellProcess::Shared::copy(kernel::Task& task, std::unique_lock<std::mutex>
   next->directory = task.kernel().files().path_of(process.cwd).ok()
                         ? *task.kernel().files().path_of(process.cwd)
                         : home;
-  lock.unlock();
-  auto memory = wasm::MemoryImage::capture(task.instance());
-  lock.lock();
+  auto memory = [&]() REQUIRES(kernel::kernel_lock) {
+    const kernel::KernelUnlocked unlocked(task.kernel().mutex());
+    return wasm::MemoryImage::capture(task.instance());
+  }();
   // Without memory for it the one before stays.
   if (memory) {
     next->memory = *std::move(memory);
@@ -145,7 +154,7 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(
     kernel::Kernel& kernel, const std::string& home, std::shared_ptr<const RestingShell> from) {
   kernel::ProgramTag tag = 0;
   {
-    const std::lock_guard lock(kernel.mutex());
+    const kernel::KernelLock lock(kernel.mutex());
     CLOCHE_ASSIGN(const vfs::Node node,
                   kernel.files().lookup(kernel.files().root(), shell_path, vfs::Follow::yes, {}));
     tag = node.fs().program(node.ino());
@@ -155,9 +164,7 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(
                 kernel.services().programs.load(tag));
   // A bash of the user's own, mounted over ours, cannot be kept.
   if (!bash->module->module().info().has_export("cloche_shell_turn")) return Errno::noexec;
-  auto shared = std::make_shared<Shared>();
-  shared->resting = from;
-  shared->home = home;
+  auto shared = std::make_shared<Shared>(from, home);
   auto program = std::make_shared<kernel::Program>(*bash);
   program->startup.memory = [shared](kernel::Kernel& its) { return shared->start_memory(its); };
   program->startup.run = [shared](kernel::Task& task) {
@@ -194,7 +201,7 @@ ShellProcess::~ShellProcess() {
   // Its job between turns has no other members.
   kernel_.kill_job(process_->job);
   (void)kernel_.wait_for(process_, std::nullopt);
-  const std::lock_guard lock(kernel_.mutex());
+  const kernel::KernelLock lock(kernel_.mutex());
   process_.reset();
   idle_files_ = {};
 }
@@ -211,7 +218,7 @@ bool ShellProcess::is_gone() const { return shared_->is_gone(*process_); }
 ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
                                   const std::stop_token& stop) {
   ShellTurnResult result;
-  std::unique_lock lock(kernel_.mutex());
+  kernel::ReleasableKernelLock lock(kernel_.mutex());
   const kernel::JobId own_job = process_->job;
   const kernel::JobId job = kernel_.new_job();
   result.job = job;
@@ -232,7 +239,7 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
       kernel_.signal_job(job, kernel::sigkill);
       lock.lock();
     }
-    const Result<bool> taken = shared_->run_turn(*process_, lock, deadline);
+    const Result<bool> taken = shared_->run_turn(*process_, deadline);
     in_time = taken && *taken;
     if (shared_->copying && !is_gone()) (void)kernel_.resume(*process_);
   }
@@ -261,12 +268,12 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
 }
 
 bool ShellProcess::gone() {
-  const std::lock_guard lock(kernel_.mutex());
+  const kernel::KernelLock lock(kernel_.mutex());
   return is_gone();
 }
 
 std::shared_ptr<const RestingShell> ShellProcess::resting() {
-  std::unique_lock lock(kernel_.mutex());
+  kernel::ReleasableKernelLock lock(kernel_.mutex());
   kernel::Waiter waiter;
   kernel::WaitQueue* const queues[] = {&shared_->answer, &process_->ended};
   while (shared_->copying && !is_gone()) {

@@ -19,6 +19,7 @@
 
 #include "kernel/host/host_ports.h"
 #include "kernel/process/process.h"
+#include "kernel/time/kernel_lock.h"
 #include "wasm/memory_image.h"
 
 namespace cloche::sandbox {
@@ -57,26 +58,28 @@ class ShellProcess {
   // Null: a new shell, without variables, in `home`. Errors are those of Kernel::spawn.
   static Result<std::unique_ptr<ShellProcess>> start(kernel::Kernel& kernel,
                                                      const std::string& home,
-                                                     std::shared_ptr<const RestingShell> from);
+                                                     std::shared_ptr<const RestingShell> from)
+      EXCLUDES(kernel::kernel_lock);
   // Kills the process and waits for its end.
   ~ShellProcess();
   ShellProcess(const ShellProcess&) = delete;
   ShellProcess& operator=(const ShellProcess&) = delete;
 
-  ShellTurnResult run(ShellTurn turn, kernel::Deadline deadline, const std::stop_token& stop);
+  ShellTurnResult run(ShellTurn turn, kernel::Deadline deadline, const std::stop_token& stop)
+      EXCLUDES(kernel::kernel_lock);
 
   // It can run no more: it was killed, between turns too.
-  bool gone();
+  bool gone() EXCLUDES(kernel::kernel_lock);
   // The shell after the last turn that changed it; null when there is none. Waits for the copy.
-  std::shared_ptr<const RestingShell> resting();
+  std::shared_ptr<const RestingShell> resting() EXCLUDES(kernel::kernel_lock);
 
   const kernel::ProcessPtr& process() const noexcept { return process_; }
 
  private:
   struct Shared;
   ShellProcess(kernel::Kernel& kernel, std::shared_ptr<Shared> shared, kernel::ProcessPtr process);
-  void set_files(const std::array<kernel::FilePtr, 3>& files);
-  bool is_gone() const;
+  void set_files(const std::array<kernel::FilePtr, 3>& files) REQUIRES(kernel::kernel_lock);
+  bool is_gone() const REQUIRES(kernel::kernel_lock);
 
   kernel::Kernel& kernel_;
   std::shared_ptr<Shared> shared_;

@@ -27,13 +27,13 @@ class WasmWatch final : public WatchBackend {
   WasmWatch(SandboxState& state, std::unique_ptr<vfs::TreeWatch> watch)
       : state_(state), watch_(std::move(watch)) {}
   ~WasmWatch() override {
-    const std::lock_guard lock(state_.kernel().mutex());
+    const kernel::KernelLock lock(state_.kernel().mutex());
     watch_.reset();
   }
 
   Result<std::vector<FileChange>> take() override {
     const auto take_pending = [this] {
-      const std::lock_guard lock(state_.kernel().mutex());
+      const kernel::KernelLock lock(state_.kernel().mutex());
       return watch_->take();
     };
     CLOCHE_ASSIGN(std::vector<vfs::PathChange> pending, take_pending());
@@ -43,8 +43,8 @@ class WasmWatch final : public WatchBackend {
       changes.push_back({kind_of(change.kind), std::move(change.path)});
     return changes;
   }
-  bool is_over() override {
-    const std::lock_guard lock(state_.kernel().mutex());
+  bool is_over() override EXCLUDES(kernel::kernel_lock) {
+    const kernel::KernelLock lock(state_.kernel().mutex());
     return watch_->is_over();
   }
 

@@ -26,20 +26,23 @@ class WasmOpenFile final : public OpenFileBackend {
   WasmOpenFile(SandboxState& state, vfs::Credentials user, std::unique_ptr<vfs::NodeIo> io)
       : state_(state), user_(std::move(user)), io_(std::move(io)) {}
   ~WasmOpenFile() override {
-    const std::lock_guard lock(mutex());
+    const kernel::KernelLock lock(mutex());
     io_.reset();
   }
 
-  Result<std::string> read(std::uint64_t offset, std::size_t size_bytes) override;
-  Result<void> write(std::uint64_t offset, std::string_view data) override;
-  Result<void> append(std::string_view data) override;
-  Result<void> truncate(std::uint64_t size_bytes) override;
-  Result<void> change_mode(std::uint32_t mode) override;
-  Result<void> set_times(std::int64_t accessed_ns, std::int64_t modified_ns) override;
-  Result<FileInfo> stat() override;
+  Result<std::string> read(std::uint64_t offset, std::size_t size_bytes) override
+      EXCLUDES(kernel::kernel_lock);
+  Result<void> write(std::uint64_t offset, std::string_view data) override
+      EXCLUDES(kernel::kernel_lock);
+  Result<void> append(std::string_view data) override EXCLUDES(kernel::kernel_lock);
+  Result<void> truncate(std::uint64_t size_bytes) override EXCLUDES(kernel::kernel_lock);
+  Result<void> change_mode(std::uint32_t mode) override EXCLUDES(kernel::kernel_lock);
+  Result<void> set_times(std::int64_t accessed_ns, std::int64_t modified_ns) override
+      EXCLUDES(kernel::kernel_lock);
+  Result<FileInfo> stat() override EXCLUDES(kernel::kernel_lock);
 
  private:
-  std::mutex& mutex() const { return state_.kernel().mutex(); }
+  kernel::KernelMutex& mutex() const { return state_.kernel().mutex(); }
 
   SandboxState& state_;
   vfs::Credentials user_;
@@ -47,7 +50,7 @@ class WasmOpenFile final : public OpenFileBackend {
 };
 
 Result<std::string> WasmOpenFile::read(std::uint64_t offset, std::size_t size_bytes) {
-  const std::lock_guard lock(mutex());
+  const kernel::KernelLock lock(mutex());
   CLOCHE_ASSIGN(const vfs::Stat stat, io_->stat());
   const std::uint64_t left = stat.size - std::min(stat.size, offset);
   std::string content(static_cast<std::size_t>(std::min<std::uint64_t>(left, size_bytes)), '\0');
@@ -63,7 +66,7 @@ Result<std::string> WasmOpenFile::read(std::uint64_t offset, std::size_t size_by
 }
 
 Result<void> WasmOpenFile::write(std::uint64_t offset, std::string_view data) {
-  const std::lock_guard lock(mutex());
+  const kernel::KernelLock lock(mutex());
   while (!data.empty()) {
     CLOCHE_ASSIGN(const std::size_t count, io_->write(offset, std::as_bytes(std::span(data))));
     offset += count;
@@ -73,7 +76,7 @@ Result<void> WasmOpenFile::write(std::uint64_t offset, std::string_view data) {
 }
 
 Result<void> WasmOpenFile::append(std::string_view data) {
-  const std::lock_guard lock(mutex());
+  const kernel::KernelLock lock(mutex());
   while (!data.empty()) {
     CLOCHE_ASSIGN(const vfs::NodeIo::Appended done, io_->append(std::as_bytes(std::span(data))));
     data.remove_prefix(done.count);
@@ -82,24 +85,24 @@ Result<void> WasmOpenFile::append(std::string_view data) {
 }
 
 Result<void> WasmOpenFile::truncate(std::uint64_t size_bytes) {
-  const std::lock_guard lock(mutex());
+  const kernel::KernelLock lock(mutex());
   return io_->truncate(size_bytes);
 }
 
 Result<void> WasmOpenFile::change_mode(std::uint32_t mode) {
-  const std::lock_guard lock(mutex());
+  const kernel::KernelLock lock(mutex());
   return vfs::chmod(io_->node(), mode, user_);
 }
 
 Result<void> WasmOpenFile::set_times(std::int64_t accessed_ns, std::int64_t modified_ns) {
   using Kind = vfs::TimeChange::Kind;
-  const std::lock_guard lock(mutex());
+  const kernel::KernelLock lock(mutex());
   return vfs::set_times(io_->node(), {Kind::at, timestamp_of(accessed_ns)},
                         {Kind::at, timestamp_of(modified_ns)}, {}, user_);
 }
 
 Result<FileInfo> WasmOpenFile::stat() {
-  const std::lock_guard lock(mutex());
+  const kernel::KernelLock lock(mutex());
   CLOCHE_ASSIGN(const vfs::Stat stat, io_->stat());
   return info_of({.name = {}, .stat = stat, .target = {}});
 }

@@ -59,7 +59,8 @@ class ComputedFs::DirectoryIo final : public vfs::NodeIo {
   DirectoryIo(ComputedFs& fs, vfs::Ino ino)
       : NodeIo(vfs::Node(fs, ino), vfs::Access::read), fs_(fs), ino_(ino) {}
 
-  Result<void> readdir(std::uint64_t cookie, const vfs::DirSink& sink) override {
+  Result<void> readdir(std::uint64_t cookie, const vfs::DirSink& sink) override
+      REQUIRES(kernel_lock) {
     CLOCHE_ASSIGN(const vfs::Ino above, fs_.parent(ino_));
     if (cookie < 1 && !sink({ino_, vfs::FileType::directory, ".", 1})) return {};
     if (cookie < 2 && !sink({above, vfs::FileType::directory, "..", 2})) return {};

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernel/files/byte_ring.h"
+#include "kernel/time/kernel_lock.h"
 #include "vfs/filesystem.h"
 
 namespace cloche::kernel {
@@ -15,9 +16,10 @@ namespace cloche::kernel {
 class ComputedFs : public vfs::FileSystem {
  public:
   Result<void> set_attr(vfs::Ino ino, const vfs::SetAttr& attr) override;
-  Result<std::string> readlink(vfs::Ino ino) override;
+  Result<std::string> readlink(vfs::Ino ino) override REQUIRES(kernel_lock);
   // A directory is listed as it is at each readdir; a file's content is made here, once.
-  Result<std::unique_ptr<vfs::NodeIo>> open(vfs::Ino ino, vfs::Access access) override;
+  Result<std::unique_ptr<vfs::NodeIo>> open(vfs::Ino ino, vfs::Access access) override
+      REQUIRES(kernel_lock);
   vfs::FsRef fork_for(std::optional<std::uint64_t> quota_bytes) override;
 
  protected:
@@ -26,10 +28,11 @@ class ComputedFs : public vfs::FileSystem {
   explicit ComputedFs(std::shared_ptr<BufferBudget> budget) : budget_(std::move(budget)) {}
 
   // What a regular file reads as.
-  virtual Result<std::string> content(vfs::Ino ino) = 0;
+  virtual Result<std::string> content(vfs::Ino ino) REQUIRES(kernel_lock) = 0;
   // The entries of a directory behind "." and ".." whose cookie `next` is more than `cookie`, in
   // the order of their cookies, until the sink says stop. Cookies start at first_cookie.
-  virtual Result<void> list(vfs::Ino dir, std::uint64_t cookie, const vfs::DirSink& sink) = 0;
+  virtual Result<void> list(vfs::Ino dir, std::uint64_t cookie, const vfs::DirSink& sink)
+      REQUIRES(kernel_lock) = 0;
   static constexpr std::uint64_t first_cookie = 3;
 
   void acquire(vfs::Ino) override {}

@@ -2,6 +2,7 @@
 // What a sandbox has at /dev, /proc and /dev/pts.
 #pragma once
 
+#include "kernel/time/kernel_lock.h"
 #include "vfs/base_builder.h"
 
 namespace cloche::kernel {
@@ -16,6 +17,6 @@ void add_devices(vfs::BaseBuilder& builder);
 
 // Mounts proc at /proc and the terminals at /dev/pts; every kernel does so with its own. Makes the
 // directories where they are missing.
-Result<void> mount_kernel_filesystems(Kernel& kernel);
+Result<void> mount_kernel_filesystems(Kernel& kernel) REQUIRES(kernel_lock);
 
 }  // namespace cloche::kernel

@@ -23,7 +23,7 @@ class DeviceFile final : public InodeFile {
   DeviceFile(Kernel& kernel, vfs::Node node, std::uint32_t flags, Kind kind)
       : InodeFile(kernel, std::move(node), flags), kind_(kind) {}
 
-  Result<std::size_t> read(Task& task, std::span<std::byte> to) override {
+  Result<std::size_t> read(Task& task, std::span<std::byte> to) override REQUIRES(kernel_lock) {
     if (kind_ == Kind::null) return std::size_t{0};
     if (kind_ == Kind::random) to = to.first(std::min(to.size(), random_most));
     return in_turns(task, to.size(),
@@ -38,20 +38,24 @@ class DeviceFile final : public InodeFile {
                     });
   }
 
-  Result<std::size_t> write(Task&, std::span<const std::byte> from) override {
+  Result<std::size_t> write(Task&, std::span<const std::byte> from) override REQUIRES(kernel_lock) {
     if (kind_ == Kind::full && !from.empty()) return Errno::nospc;
     return from.size();
   }
 
-  Result<std::size_t> pread(Task& task, std::span<std::byte> to, std::uint64_t) override {
+  Result<std::size_t> pread(Task& task, std::span<std::byte> to, std::uint64_t) override
+      REQUIRES(kernel_lock) {
     return read(task, to);
   }
-  Result<std::size_t> pwrite(Task& task, std::span<const std::byte> from, std::uint64_t) override {
+  Result<std::size_t> pwrite(Task& task, std::span<const std::byte> from, std::uint64_t) override
+      REQUIRES(kernel_lock) {
     return write(task, from);
   }
 
   // Seeking is accepted, and there is nowhere to go.
-  Result<std::uint64_t> seek(std::int64_t, std::uint32_t) override { return std::uint64_t{0}; }
+  Result<std::uint64_t> seek(std::int64_t, std::uint32_t) override REQUIRES(kernel_lock) {
+    return std::uint64_t{0};
+  }
 
  private:
   Kind kind_;

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "kernel/files/file.h"
+#include "kernel/time/kernel_lock.h"
 #include "vfs/filesystem.h"
 
 namespace cloche::kernel {
@@ -26,6 +27,6 @@ inline constexpr std::uint32_t pts_major = 136;
 // open (O_NOCTTY counts). ENXIO for a device that does not exist here, and for /dev/tty without a
 // controlling terminal.
 Result<FilePtr> open_device(Task& task, const vfs::Node& node, std::uint64_t rdev,
-                            std::uint32_t flags);
+                            std::uint32_t flags) REQUIRES(kernel_lock);
 
 }  // namespace cloche::kernel

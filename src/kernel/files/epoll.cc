@@ -10,14 +10,14 @@
 namespace cloche::kernel {
 namespace {
 
-std::uint64_t changes_of(File& file) {
+std::uint64_t changes_of(File& file) REQUIRES(kernel_lock) {
   PollSources sources;
   file.poll_sources(sources);
   return sources.changes;
 }
 
 // Linux refuses what is always ready: regular files and directories.
-bool can_wait_for(File& file) {
+bool can_wait_for(File& file) REQUIRES(kernel_lock) {
   PollSources sources;
   file.poll_sources(sources);
   return !sources.queues.empty();

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "kernel/files/byte_ring.h"
 #include "kernel/files/file.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -60,17 +61,20 @@ class EpollFile : public File {
   // epoll_ctl. EEXIST, ENOENT; EPERM for a file that cannot be waited for; EINVAL for itself and
   // for bad EPOLLEXCLUSIVE; ELOOP for a loop or a chain that is too deep; ENOSPC at the limits
   // and without room in the budget.
-  Result<void> add(std::int32_t fd, const FilePtr& file, EpollEvent event);
-  Result<void> modify(std::int32_t fd, const FilePtr& file, EpollEvent event);
+  Result<void> add(std::int32_t fd, const FilePtr& file, EpollEvent event) REQUIRES(kernel_lock);
+  Result<void> modify(std::int32_t fd, const FilePtr& file, EpollEvent event) REQUIRES(kernel_lock);
   Result<void> remove(std::int32_t fd, const FilePtr& file);
 
   // Up to `max_events` of them; none when the deadline has passed. Errno::restart: interrupted.
-  Result<std::vector<EpollEvent>> wait(Task& task, std::size_t max_events, Deadline deadline);
+  Result<std::vector<EpollEvent>> wait(Task& task, std::size_t max_events, Deadline deadline)
+      REQUIRES(kernel_lock);
 
-  PollEvents poll() override;
-  void poll_sources(PollSources& sources) override;
-  Result<vfs::Stat> stat() override;
-  std::string description() const override { return "anon_inode:[eventpoll]"; }
+  PollEvents poll() override REQUIRES(kernel_lock);
+  void poll_sources(PollSources& sources) override REQUIRES(kernel_lock);
+  Result<vfs::Stat> stat() override REQUIRES(kernel_lock);
+  std::string description() const override REQUIRES(kernel_lock) {
+    return "anon_inode:[eventpoll]";
+  }
 
  private:
   struct Entry {
@@ -88,8 +92,8 @@ class EpollFile : public File {
   // False: the budget has no room for so many entries.
   bool charge_for(std::size_t entries) noexcept;
   // What an entry has to report now.
-  static PollEvents ready(const Entry& entry, File& file);
-  std::vector<EpollEvent> collect(std::size_t max_events);
+  static PollEvents ready(const Entry& entry, File& file) REQUIRES(kernel_lock);
+  std::vector<EpollEvent> collect(std::size_t max_events) REQUIRES(kernel_lock);
   // Length of the longest chain of epoll files below; more than max_depth when there is a loop
   // through `root`.
   int depth_with(const EpollFile& root, int depth) const;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernel/files/file.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -16,12 +17,13 @@ class EventFile : public File {
       : File(o_rdwr | status_flags), id_(id), count_(initial), mode_(mode) {}
 
   // Eight bytes, the host's order; EINVAL for less.
-  Result<std::size_t> read(Task& task, std::span<std::byte> to) override;
-  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override;
-  PollEvents poll() override;
-  WaitQueue* poll_queue() override { return &changed_; }
-  Result<vfs::Stat> stat() override;
-  std::string description() const override { return "anon_inode:[eventfd]"; }
+  Result<std::size_t> read(Task& task, std::span<std::byte> to) override REQUIRES(kernel_lock);
+  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override
+      REQUIRES(kernel_lock);
+  PollEvents poll() override REQUIRES(kernel_lock);
+  WaitQueue* poll_queue() override REQUIRES(kernel_lock) { return &changed_; }
+  Result<vfs::Stat> stat() override REQUIRES(kernel_lock);
+  std::string description() const override REQUIRES(kernel_lock) { return "anon_inode:[eventfd]"; }
 
  private:
   std::uint64_t id_;

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "kernel/files/file.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -20,8 +21,8 @@ class FdTable {
   // The file at `fd`, or EBADF. The pointer keeps the description alive over a blocking call.
   Result<FilePtr> get(std::int32_t fd) const;
   // For reads and writes: EBADF also when the access mode forbids it.
-  Result<FilePtr> get_readable(std::int32_t fd) const;
-  Result<FilePtr> get_writable(std::int32_t fd) const;
+  Result<FilePtr> get_readable(std::int32_t fd) const REQUIRES(kernel_lock);
+  Result<FilePtr> get_writable(std::int32_t fd) const REQUIRES(kernel_lock);
 
   // The lowest free descriptor >= `lowest`; EMFILE at the limit.
   Result<std::int32_t> install(FilePtr file, std::uint32_t flags, std::int32_t lowest = 0);

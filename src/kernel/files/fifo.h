@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "kernel/files/file.h"
 #include "kernel/files/pipe.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -27,10 +28,11 @@ class FifoTable {
   // writer and the other way round; with O_NONBLOCK reading opens at once and writing is ENXIO
   // without a reader; O_RDWR never waits. Errno::restart when interrupted: then it is as if nothing
   // had been opened. `flags`: access mode and status flags.
-  Result<FilePtr> open(Task& task, const vfs::Node& node, std::uint32_t flags);
+  Result<FilePtr> open(Task& task, const vfs::Node& node, std::uint32_t flags)
+      REQUIRES(kernel_lock);
 
  private:
-  std::shared_ptr<Pipe> pipe_of(const vfs::Node& node);
+  std::shared_ptr<Pipe> pipe_of(const vfs::Node& node) REQUIRES(kernel_lock);
 
   Kernel& kernel_;
   // By file system and inode; the PipeFile holds the Node, so a live pipe's key is not reused.

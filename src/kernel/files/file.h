@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernel/time/kernel_lock.h"
 #include "kernel/time/wait_queue.h"
 #include "vfs/filesystem.h"
 
@@ -51,7 +52,7 @@ struct PollSources {
   std::vector<std::shared_ptr<const void>>
       holders;  // keep queues alive that are not the file's own
 
-  void add(WaitQueue& queue) {
+  void add(WaitQueue& queue) REQUIRES(kernel_lock) {
     queues.push_back(&queue);
     changes += queue.wakes();
   }
@@ -67,53 +68,58 @@ class File {
 
   // Access mode and status flags (O_APPEND, O_NONBLOCK ...), without O_CLOEXEC, which belongs to
   // the descriptor.
-  std::uint32_t flags() const noexcept { return flags_; }
-  void set_status_flags(std::uint32_t settable) noexcept;  // F_SETFL: only O_APPEND, O_NONBLOCK,
-                                                           // O_ASYNC, O_DIRECT, O_NOATIME change
-  bool readable() const noexcept {
+  std::uint32_t flags() const noexcept REQUIRES(kernel_lock) { return flags_; }
+  void set_status_flags(std::uint32_t settable) noexcept
+      REQUIRES(kernel_lock);  // F_SETFL: only O_APPEND, O_NONBLOCK,
+                              // O_ASYNC, O_DIRECT, O_NOATIME change
+  bool readable() const noexcept REQUIRES(kernel_lock) {
     return (flags_ & o_accmode) != o_wronly && (flags_ & o_path) == 0;
   }
-  bool writable() const noexcept {
+  bool writable() const noexcept REQUIRES(kernel_lock) {
     return (flags_ & o_accmode) != o_rdonly && (flags_ & o_path) == 0;
   }
-  bool nonblocking() const noexcept { return (flags_ & o_nonblock) != 0; }
+  bool nonblocking() const noexcept REQUIRES(kernel_lock) { return (flags_ & o_nonblock) != 0; }
 
   // Sequential transfer: 0 from read is end of file. `task` is who blocks. Short counts are allowed
   // as read(2) allows them. The caller has checked readable()/writable().
-  virtual Result<std::size_t> read(Task& task, std::span<std::byte> to);
-  virtual Result<std::size_t> write(Task& task, std::span<const std::byte> from);
+  virtual Result<std::size_t> read(Task& task, std::span<std::byte> to) REQUIRES(kernel_lock);
+  virtual Result<std::size_t> write(Task& task, std::span<const std::byte> from)
+      REQUIRES(kernel_lock);
   // Positioned transfer: ESPIPE unless the file has positions.
-  virtual Result<std::size_t> pread(Task& task, std::span<std::byte> to, std::uint64_t offset);
+  virtual Result<std::size_t> pread(Task& task, std::span<std::byte> to, std::uint64_t offset)
+      REQUIRES(kernel_lock);
   virtual Result<std::size_t> pwrite(Task& task, std::span<const std::byte> from,
-                                     std::uint64_t offset);
+                                     std::uint64_t offset) REQUIRES(kernel_lock);
   // lseek(2), whence 0 SET, 1 CUR, 2 END, 3 DATA, 4 HOLE.
-  virtual Result<std::uint64_t> seek(std::int64_t offset, std::uint32_t whence);
+  virtual Result<std::uint64_t> seek(std::int64_t offset, std::uint32_t whence)
+      REQUIRES(kernel_lock);
 
   // What is ready now; POLLERR and POLLHUP are always reported. `poll_queue` is woken when that may
   // have changed; null when the file is always ready.
-  virtual PollEvents poll();
-  virtual WaitQueue* poll_queue() { return nullptr; }
+  virtual PollEvents poll() REQUIRES(kernel_lock);
+  virtual WaitQueue* poll_queue() REQUIRES(kernel_lock) { return nullptr; }
   // The same for files that hang on more than one queue, or on time; poll and epoll ask only here.
-  virtual void poll_sources(PollSources& sources) {
+  virtual void poll_sources(PollSources& sources) REQUIRES(kernel_lock) {
     if (WaitQueue* queue = poll_queue()) sources.add(*queue);
   }
 
   // Opens what is behind this file anew, as open of /proc/<pid>/fd/N does for a file without an
   // inode; ENXIO: it cannot, and the opener gets this description itself.
-  virtual Result<std::shared_ptr<File>> reopen(Task& task, std::uint32_t open_flags);
+  virtual Result<std::shared_ptr<File>> reopen(Task& task, std::uint32_t open_flags)
+      REQUIRES(kernel_lock);
 
   virtual Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
-                                     std::uint32_t argument);
-  virtual Result<vfs::Stat> stat() = 0;
+                                     std::uint32_t argument) REQUIRES(kernel_lock);
+  virtual Result<vfs::Stat> stat() REQUIRES(kernel_lock) = 0;
   // The inode behind this file, for the calls that work on one (fchmod, ftruncate, openat below
   // it); null when it has none.
-  virtual const vfs::Node* node() const { return nullptr; }
+  virtual const vfs::Node* node() const REQUIRES(kernel_lock) { return nullptr; }
   // What /proc/<pid>/fd shows: "pipe:[12]", a path ...
-  virtual std::string description() const = 0;
-  virtual bool is_terminal() const { return false; }
+  virtual std::string description() const REQUIRES(kernel_lock) = 0;
+  virtual bool is_terminal() const REQUIRES(kernel_lock) { return false; }
 
  protected:
-  std::uint32_t flags_;
+  std::uint32_t flags_ GUARDED_BY(kernel_lock);
 };
 
 using FilePtr = std::shared_ptr<File>;

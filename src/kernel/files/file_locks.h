@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernel/time/kernel_lock.h"
 #include "kernel/time/wait_queue.h"
 
 namespace cloche::kernel {
@@ -65,20 +66,21 @@ class FileLocks {
 
   // Takes the lock, in place of what the owner has in the range; EAGAIN on a conflict, ENOLCK when
   // there are too many locks.
-  Result<void> try_lock(LockKey key, const FileLock& wanted);
+  Result<void> try_lock(LockKey key, const FileLock& wanted) REQUIRES(kernel_lock);
   // The same, and waits while there is a conflict. EDEADLK when processes would wait for each other
   // (record locks of processes only, as on Linux); otherwise the errors of Task::block.
-  Result<void> lock(Task& task, LockKey key, const FileLock& wanted);
+  Result<void> lock(Task& task, LockKey key, const FileLock& wanted) REQUIRES(kernel_lock);
 
   // Takes the range out of the owner's locks. ENOLCK when that would split one and there are too
   // many.
-  Result<void> unlock(LockKey key, const LockOwner& owner, LockRange range = {});
+  Result<void> unlock(LockKey key, const LockOwner& owner, LockRange range = {})
+      REQUIRES(kernel_lock);
   // The process closed a descriptor of that inode: all its record locks there go, whatever
   // descriptor made them.
-  void process_closed(std::int32_t pid, LockKey key);
-  void process_ended(std::int32_t pid);
+  void process_closed(std::int32_t pid, LockKey key) REQUIRES(kernel_lock);
+  void process_ended(std::int32_t pid) REQUIRES(kernel_lock);
   // The open file description is gone.
-  void file_gone(const File* file) noexcept;
+  void file_gone(const File* file) noexcept REQUIRES(kernel_lock);
 
   std::size_t size() const noexcept { return count_; }
 
@@ -91,10 +93,10 @@ class FileLocks {
   };
 
   bool would_deadlock(std::int32_t pid, const LockOwner& holder) const;
-  void place(Inode& inode, const FileLock& wanted);
-  bool cut(Inode& inode, const LockOwner& owner, LockRange range);
+  void place(Inode& inode, const FileLock& wanted) REQUIRES(kernel_lock);
+  bool cut(Inode& inode, const LockOwner& owner, LockRange range) REQUIRES(kernel_lock);
   template <typename Predicate>
-  void drop(Predicate&& gone) noexcept;
+  void drop(Predicate&& gone) noexcept REQUIRES(kernel_lock);
 
   std::map<LockKey, std::shared_ptr<Inode>> inodes_;
   std::map<std::int32_t, LockOwner> waits_for_;  // process -> who it waits for

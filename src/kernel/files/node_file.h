@@ -9,6 +9,7 @@
 
 #include "kernel/files/file.h"
 #include "kernel/files/file_locks.h"
+#include "kernel/time/kernel_lock.h"
 #include "vfs/filesystem.h"
 
 namespace cloche::kernel {
@@ -23,9 +24,9 @@ class InodeFile : public File {
   InodeFile(Kernel& kernel, vfs::Node node, std::uint32_t open_flags);
   ~InodeFile() override;
 
-  const vfs::Node* node() const override { return &node_; }
-  Result<vfs::Stat> stat() override { return node_.stat(); }
-  std::string description() const override;
+  const vfs::Node* node() const override REQUIRES(kernel_lock) { return &node_; }
+  Result<vfs::Stat> stat() override REQUIRES(kernel_lock) { return node_.stat(); }
+  std::string description() const override REQUIRES(kernel_lock);
   LockKey lock_key() const;
 
  protected:
@@ -44,19 +45,22 @@ class NodeFile : public InodeFile {
 
   bool is_directory() const noexcept { return type_ == vfs::FileType::directory; }
 
-  Result<std::size_t> read(Task& task, std::span<std::byte> to) override;
-  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override;
-  Result<std::size_t> pread(Task& task, std::span<std::byte> to, std::uint64_t offset) override;
+  Result<std::size_t> read(Task& task, std::span<std::byte> to) override REQUIRES(kernel_lock);
+  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override
+      REQUIRES(kernel_lock);
+  Result<std::size_t> pread(Task& task, std::span<std::byte> to, std::uint64_t offset) override
+      REQUIRES(kernel_lock);
   Result<std::size_t> pwrite(Task& task, std::span<const std::byte> from,
-                             std::uint64_t offset) override;
+                             std::uint64_t offset) override REQUIRES(kernel_lock);
   // At the end, whatever the position is; the position stays (RWF_APPEND, pwrite with O_APPEND).
-  Result<std::size_t> append(Task& task, std::span<const std::byte> from);
+  Result<std::size_t> append(Task& task, std::span<const std::byte> from) REQUIRES(kernel_lock);
   // A directory takes any cookie that it gave, and 0.
-  Result<std::uint64_t> seek(std::int64_t offset, std::uint32_t whence) override;
+  Result<std::uint64_t> seek(std::int64_t offset, std::uint32_t whence) override
+      REQUIRES(kernel_lock);
   Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
-                             std::uint32_t argument) override;
-  Result<vfs::Stat> stat() override;
-  std::string description() const override;
+                             std::uint32_t argument) override REQUIRES(kernel_lock);
+  Result<vfs::Stat> stat() override REQUIRES(kernel_lock);
+  std::string description() const override REQUIRES(kernel_lock);
 
   // Entries from the position on; the position follows what the sink takes. ENOTDIR.
   Result<void> read_directory(const vfs::DirSink& sink);
@@ -64,8 +68,9 @@ class NodeFile : public InodeFile {
   Result<void> read_directory(std::uint64_t cookie, const vfs::DirSink& sink);
 
   // fallocate(2). `mode`: FALLOC_FL_*; EOPNOTSUPP for those that it does not have.
-  Result<void> allocate(Task& task, std::uint32_t mode, std::uint64_t offset, std::uint64_t size);
-  Result<void> truncate(Process& process, std::uint64_t size);
+  Result<void> allocate(Task& task, std::uint32_t mode, std::uint64_t offset, std::uint64_t size)
+      REQUIRES(kernel_lock);
+  Result<void> truncate(Process& process, std::uint64_t size) REQUIRES(kernel_lock);
   Result<void> sync();
 
   // The file is one of memfd_create: how it is shown, and what F_ADD_SEALS forbids.
@@ -73,7 +78,7 @@ class NodeFile : public InodeFile {
   bool is_memfd() const noexcept { return memfd_.has_value(); }
   std::uint32_t seals() const noexcept { return memfd_ ? memfd_->seals : 0; }
   // EPERM once sealed against it, or not open for writing.
-  Result<void> add_seals(std::uint32_t seals);
+  Result<void> add_seals(std::uint32_t seals) REQUIRES(kernel_lock);
 
   std::uint64_t position() const noexcept { return position_; }
 

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "kernel/files/byte_ring.h"
 #include "kernel/files/file.h"
+#include "kernel/time/kernel_lock.h"
 #include "kernel/time/wait_queue.h"
 
 namespace cloche::kernel {
@@ -32,10 +33,10 @@ class Pipe {
   std::uint64_t id() const noexcept { return id_; }
 
   // The ends that are open.
-  void open_reader() noexcept;
-  void open_writer() noexcept;
-  void close_reader() noexcept;
-  void close_writer() noexcept;
+  void open_reader() noexcept REQUIRES(kernel_lock);
+  void open_writer() noexcept REQUIRES(kernel_lock);
+  void close_reader() noexcept REQUIRES(kernel_lock);
+  void close_writer() noexcept REQUIRES(kernel_lock);
   std::uint32_t readers() const noexcept { return readers_; }
   std::uint32_t writers() const noexcept { return writers_; }
   // How many were ever opened: what an open of a fifo waits for (the other may be gone again when
@@ -44,21 +45,21 @@ class Pipe {
   std::uint64_t writers_ever() const noexcept { return writers_ever_; }
 
   // Up to to.size() bytes. EAGAIN while it is empty and has writers; 0 is end of file.
-  Result<std::size_t> try_read(std::span<std::byte> to);
+  Result<std::size_t> try_read(std::span<std::byte> to) REQUIRES(kernel_lock);
   // EPIPE without readers (the signal is the caller's to send), EAGAIN while there is no room, or
   // not enough for an atomic write.
-  Result<std::size_t> try_write(std::span<const std::byte> from);
+  Result<std::size_t> try_write(std::span<const std::byte> from) REQUIRES(kernel_lock);
   // The same without taking (tee).
   Result<std::size_t> try_peek(std::span<std::byte> to);
   // Puts back what was read and could not be passed on.
-  void unread(std::span<const std::byte> bytes);
+  void unread(std::span<const std::byte> bytes) REQUIRES(kernel_lock);
 
   std::size_t size() const noexcept { return ring_.size(); }
   std::size_t room() const noexcept { return ring_.room(); }
   std::size_t capacity() const noexcept { return ring_.capacity(); }
   // F_SETPIPE_SZ: the capacity it has then. EPERM over the maximum, EBUSY when it holds more than
   // that.
-  Result<std::uint32_t> set_capacity(std::uint32_t bytes);
+  Result<std::uint32_t> set_capacity(std::uint32_t bytes) REQUIRES(kernel_lock);
 
   // True when a write of PIPE_BUF bytes would be done at once; what POLLOUT means.
   bool has_room() const noexcept {
@@ -69,7 +70,7 @@ class Pipe {
 
   // A guest reads it, or looks whether it can be read, for the first time: who fills a pipe only
   // for one that wants it sleeps on `wanted` until then.
-  void want() noexcept {
+  void want() noexcept REQUIRES(kernel_lock) {
     if (!std::exchange(is_wanted_, true)) wanted.wake_all();
   }
   bool is_wanted() const noexcept { return is_wanted_; }
@@ -99,21 +100,23 @@ class PipeFile : public File {
 
   const std::shared_ptr<Pipe>& pipe() const noexcept { return pipe_; }
 
-  Result<std::size_t> read(Task& task, std::span<std::byte> to) override;
-  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override;
-  PollEvents poll() override;
-  WaitQueue* poll_queue() override;
-  void poll_sources(PollSources& sources) override;
+  Result<std::size_t> read(Task& task, std::span<std::byte> to) override REQUIRES(kernel_lock);
+  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override
+      REQUIRES(kernel_lock);
+  PollEvents poll() override REQUIRES(kernel_lock);
+  WaitQueue* poll_queue() override REQUIRES(kernel_lock);
+  void poll_sources(PollSources& sources) override REQUIRES(kernel_lock);
   Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
-                             std::uint32_t argument) override;
-  Result<std::shared_ptr<File>> reopen(Task& task, std::uint32_t open_flags) override;
-  Result<vfs::Stat> stat() override;
-  const vfs::Node* node() const override { return node_ ? &node_ : nullptr; }
-  std::string description() const override;
+                             std::uint32_t argument) override REQUIRES(kernel_lock);
+  Result<std::shared_ptr<File>> reopen(Task& task, std::uint32_t open_flags) override
+      REQUIRES(kernel_lock);
+  Result<vfs::Stat> stat() override REQUIRES(kernel_lock);
+  const vfs::Node* node() const override REQUIRES(kernel_lock) { return node_ ? &node_ : nullptr; }
+  std::string description() const override REQUIRES(kernel_lock);
 
   // Sleep until there is something to read (or end of file), or room; EAGAIN when nonblocking.
-  Result<void> wait_readable(Task& task);
-  Result<void> wait_writable(Task& task);
+  Result<void> wait_readable(Task& task) REQUIRES(kernel_lock);
+  Result<void> wait_writable(Task& task) REQUIRES(kernel_lock);
 
  private:
   std::shared_ptr<Pipe> pipe_;
@@ -122,10 +125,11 @@ class PipeFile : public File {
 };
 
 // A new pipe: its read end and its write end. `flags`: O_NONBLOCK, O_DIRECT.
-std::pair<FilePtr, FilePtr> make_pipe(Kernel& kernel, std::uint32_t flags = 0);
+std::pair<FilePtr, FilePtr> make_pipe(Kernel& kernel, std::uint32_t flags = 0)
+    REQUIRES(kernel_lock);
 
 // What write(2) does when nobody reads any more: SIGPIPE to the acting process; returns EPIPE.
-Errno broken_pipe(Task& task);
+Errno broken_pipe(Task& task) REQUIRES(kernel_lock);
 
 // What stat(2) shows of a file that is no inode: `type` with mode 0600, owner the sandbox's user.
 vfs::Stat anonymous_stat(vfs::FileType type, std::uint64_t id);

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "kernel/files/file.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -24,7 +25,7 @@ class PollSet {
 
   // How many are ready; 0 when the deadline has passed. Looks once, also with a deadline in the
   // past. Errno::restart: interrupted.
-  Result<std::size_t> wait(Task& task, Deadline deadline);
+  Result<std::size_t> wait(Task& task, Deadline deadline) REQUIRES(kernel_lock);
 
   // What was ready of the entry, in the order of add().
   PollEvents ready(std::size_t index) const { return entries_[index].ready; }
@@ -36,7 +37,7 @@ class PollSet {
     PollEvents ready;
   };
 
-  std::size_t look();
+  std::size_t look() REQUIRES(kernel_lock);
 
   std::vector<Entry> entries_;
 };

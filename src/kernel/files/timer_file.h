@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "kernel/files/file.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -28,14 +29,14 @@ class TimerFile : public File {
   std::int32_t clock() const noexcept { return clock_; }
   Setting setting() const;
   // `first` empty: disarms.
-  void set(std::optional<SteadyTime> first, Nanoseconds interval);
+  void set(std::optional<SteadyTime> first, Nanoseconds interval) REQUIRES(kernel_lock);
 
   // Eight bytes: how often it has expired since the last read or set.
-  Result<std::size_t> read(Task& task, std::span<std::byte> to) override;
-  PollEvents poll() override;
-  void poll_sources(PollSources& sources) override;
-  Result<vfs::Stat> stat() override;
-  std::string description() const override { return "anon_inode:[timerfd]"; }
+  Result<std::size_t> read(Task& task, std::span<std::byte> to) override REQUIRES(kernel_lock);
+  PollEvents poll() override REQUIRES(kernel_lock);
+  void poll_sources(PollSources& sources) override REQUIRES(kernel_lock);
+  Result<vfs::Stat> stat() override REQUIRES(kernel_lock);
+  std::string description() const override REQUIRES(kernel_lock) { return "anon_inode:[timerfd]"; }
 
  private:
   // Counts what has expired up to now.

@@ -34,7 +34,7 @@ std::uint16_t next_port() {
 Result<std::unique_ptr<HostConnection>> HostConnection::connect(Kernel& kernel, std::uint16_t port,
                                                                 std::function<void()> changed) {
   std::unique_ptr<HostConnection> made(new HostConnection(kernel, std::move(changed)));
-  const std::lock_guard lock(kernel.mutex());
+  const KernelLock lock(kernel.mutex());
   for (const SocketFamily family : {SocketFamily::inet, SocketFamily::inet6}) {
     const InetAddress to = loopback_address(family, port);
     Socket* found =
@@ -50,28 +50,28 @@ Result<std::unique_ptr<HostConnection>> HostConnection::connect(Kernel& kernel, 
 
 HostConnection::~HostConnection() {
   if (!stream_) return;
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   stream_->set_listener(own_end, nullptr);
   stream_->close(own_end);
   stream_.reset();
 }
 
 Result<std::size_t> HostConnection::write(std::span<const std::byte> from) {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   const std::array pieces{from};
   Ancillary none;
   return stream_->send(own_end, pieces, 0, none);
 }
 
 Result<std::size_t> HostConnection::read(std::span<std::byte> to) {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   const std::array pieces{to};
   CLOCHE_ASSIGN(const Received received, stream_->receive(own_end, pieces, 0));
   return received.count;
 }
 
 void HostConnection::shut_down_write() {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   stream_->shut_down_send(own_end);
 }
 

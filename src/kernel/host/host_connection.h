@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "kernel/sockets/stream_connection.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -24,22 +25,23 @@ class HostConnection final : private StreamListener {
   // more to read, or room to write: under the kernel lock, so it must be quick, and call nothing of
   // this.
   static Result<std::unique_ptr<HostConnection>> connect(Kernel& kernel, std::uint16_t port,
-                                                         std::function<void()> changed);
+                                                         std::function<void()> changed)
+      EXCLUDES(kernel_lock);
   ~HostConnection() override;  // closes it
   HostConnection(const HostConnection&) = delete;
   HostConnection& operator=(const HostConnection&) = delete;
 
   // Never wait: EAGAIN. EPIPE: nobody reads any more, which is also said of no bytes.
-  Result<std::size_t> write(std::span<const std::byte> from);
+  Result<std::size_t> write(std::span<const std::byte> from) EXCLUDES(kernel_lock);
   // 0: the end. ECONNRESET when the program left with bytes unread.
-  Result<std::size_t> read(std::span<std::byte> to);
+  Result<std::size_t> read(std::span<std::byte> to) EXCLUDES(kernel_lock);
   // End of file for the program, which may go on writing.
-  void shut_down_write();
+  void shut_down_write() EXCLUDES(kernel_lock);
 
  private:
   HostConnection(Kernel& kernel, std::function<void()> changed)
       : kernel_(kernel), changed_(std::move(changed)) {}
-  void stream_changed() noexcept override { changed_(); }
+  void stream_changed() noexcept override REQUIRES(kernel_lock) { changed_(); }
 
   Kernel& kernel_;
   const std::function<void()> changed_;

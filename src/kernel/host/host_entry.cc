@@ -14,7 +14,8 @@ KernelEntry::~KernelEntry() {
   // A task that failed to attend for want of memory still has its attention flag, so the next call
   // tries again.
   if (task_.attention()) {
-    (void)without_exceptions<Result<bool>>([&]() -> Result<bool> { return task_.attend(); });
+    (void)without_exceptions<Result<bool>>(
+        [&]() REQUIRES(kernel_lock) -> Result<bool> { return task_.attend(); });
   }
   if (task_.unwinding()) host_.unwind();
 }

@@ -15,7 +15,6 @@
 // means to the guest is for the interface to say.
 #pragma once
 
-#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <type_traits>
@@ -23,6 +22,7 @@
 
 #include "base/result.h"
 #include "kernel/process/task.h"
+#include "kernel/time/kernel_lock.h"
 #include "wasm/guest_memory.h"
 #include "wasm/host_function.h"
 
@@ -31,7 +31,7 @@ namespace cloche::kernel {
 namespace detail {
 
 template <typename R, typename F>
-R without_exceptions(F&& f) noexcept {
+R without_exceptions(F&& f) noexcept REQUIRES(kernel_lock) {
   try {
     return std::forward<F>(f)();
   } catch (const std::bad_alloc&) {
@@ -44,10 +44,10 @@ R without_exceptions(F&& f) noexcept {
 }
 
 // What every call does before its body and after it. Holds the kernel lock as long as it lives.
-class KernelEntry {
+class SCOPED_CAPABILITY KernelEntry {
  public:
-  explicit KernelEntry(wasm::HostCall& host);
-  ~KernelEntry();
+  explicit KernelEntry(wasm::HostCall& host) ACQUIRE(kernel_lock);
+  ~KernelEntry() RELEASE();
   KernelEntry(const KernelEntry&) = delete;
   KernelEntry& operator=(const KernelEntry&) = delete;
 
@@ -56,7 +56,7 @@ class KernelEntry {
  private:
   wasm::HostCall& host_;
   Task& task_;
-  std::lock_guard<std::mutex> lock_;
+  KernelLock lock_;
 };
 
 }  // namespace detail
@@ -65,7 +65,7 @@ template <typename Body>
 auto enter_kernel(wasm::HostCall& host, Body&& body) noexcept {
   using R = std::invoke_result_t<Body, Task&, const wasm::GuestMemory&>;
   detail::KernelEntry entry(host);
-  return detail::without_exceptions<R>([&]() -> R {
+  return detail::without_exceptions<R>([&]() REQUIRES(kernel_lock) -> R {
     const wasm::GuestMemory memory = host.memory();
     entry.task().note_memory(memory.size());
     return body(entry.task(), memory);

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <utility>
 
-#include "base/unlocked.h"
 #include "kernel/files/devices.h"
 #include "kernel/files/pipe.h"
 #include "kernel/kernel.h"
@@ -22,7 +21,8 @@ namespace {
 // Repeats `attempt` while it is EAGAIN; sleeps on `queue` in between. Lock held.
 template <typename Attempt>
 Result<std::size_t> wait_for(Kernel& kernel, Attempt attempt, WaitQueue& queue,
-                             WaitQueue& canceled_changed, const bool& canceled, Deadline deadline) {
+                             WaitQueue& canceled_changed, const bool& canceled, Deadline deadline)
+    REQUIRES(kernel_lock) {
   Waiter waiter;
   WaitQueue* const queues[] = {&queue, &canceled_changed};
   for (bool timed_out = false;;) {
@@ -42,13 +42,13 @@ struct HostCapture::State {
   Kernel& kernel;
   const std::uint64_t limit_bytes;
   const Sink sink;
-  Output output{};
-  std::uint64_t kept = 0;  // of the limit, since the last take()
-  bool passing_on = false;
-  bool finished = false;
-  bool is_open = true;
-  WaitQueue idle{};
-  WaitQueue closed{};
+  Output output GUARDED_BY(kernel_lock){};
+  std::uint64_t kept GUARDED_BY(kernel_lock) = 0;  // of the limit, since the last take()
+  bool passing_on GUARDED_BY(kernel_lock) = false;
+  bool finished GUARDED_BY(kernel_lock) = false;
+  bool is_open GUARDED_BY(kernel_lock) = true;
+  WaitQueue idle GUARDED_BY(kernel_lock){};
+  WaitQueue closed GUARDED_BY(kernel_lock){};
 };
 
 class HostCapture::GuestEnd final : public File {
@@ -59,7 +59,8 @@ class HostCapture::GuestEnd final : public File {
     state_->closed.wake_all();
   }
 
-  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override {
+  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override
+      REQUIRES(kernel_lock) {
     State& state = *state_;
     // One at a time, so that the sink gets the bytes in the order in which they were written.
     while (state.passing_on) CLOCHE_TRY(task.block({&state.idle}));
@@ -71,20 +72,22 @@ class HostCapture::GuestEnd final : public File {
     state.kept += kept;
     if (state.sink && !from.empty()) {
       const PassingOn passing(state.passing_on, state.idle);
-      const Unlocked unlocked(state.kernel.mutex());
+      const KernelUnlocked unlocked(state.kernel.mutex());
       state.sink(from);
     }
     return from.size();
   }
 
-  WaitQueue* poll_queue() override { return &state_->idle; }
+  WaitQueue* poll_queue() override REQUIRES(kernel_lock) { return &state_->idle; }
 
-  Result<vfs::Stat> stat() override {
+  Result<vfs::Stat> stat() override REQUIRES(kernel_lock) {
     if (id_ == 0) id_ = state_->kernel.next_file_id();
     return anonymous_stat(vfs::FileType::fifo, id_);
   }
 
-  std::string description() const override { return fmt::format("pipe:[{}]", id_); }
+  std::string description() const override REQUIRES(kernel_lock) {
+    return fmt::format("pipe:[{}]", id_);
+  }
 
  private:
   const std::shared_ptr<State> state_;
@@ -102,18 +105,18 @@ HostCapture::~HostCapture() {
 }
 
 void HostCapture::release_guest_end() {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   guest_.reset();
 }
 
 HostCapture::Output HostCapture::take() {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   state_->kept = 0;
   return std::exchange(state_->output, {});
 }
 
 HostCapture::Output HostCapture::finish() {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   state_->finished = true;
   Waiter waiter;
   WaitQueue* const queues[] = {&state_->idle};
@@ -167,7 +170,7 @@ std::string BytesFile::description() const {
 // --- HostPipe ---
 
 HostPipe::HostPipe(Kernel& kernel, Flow flow) : kernel_(kernel), flow_(flow) {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   pipe_ = std::make_shared<Pipe>(kernel_.buffers(), kernel_.next_file_id());
   if (flow_ == Flow::to_guest) {
     pipe_->open_writer();
@@ -181,17 +184,17 @@ HostPipe::HostPipe(Kernel& kernel, Flow flow) : kernel_(kernel), flow_(flow) {
 HostPipe::~HostPipe() {
   release_guest_end();
   close();
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   pipe_.reset();
 }
 
 void HostPipe::release_guest_end() {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   guest_.reset();
 }
 
 void HostPipe::close() {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   if (!std::exchange(open_, false)) return;
   if (flow_ == Flow::to_guest) {
     pipe_->close_writer();
@@ -201,27 +204,27 @@ void HostPipe::close() {
 }
 
 void HostPipe::cancel() {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   canceled_ = true;
   canceled_changed_.wake_all();
 }
 
 Result<std::size_t> HostPipe::read(std::span<std::byte> to, Deadline deadline) {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   if (flow_ != Flow::from_guest || !open_) return Errno::badf;
   return wait_for(
-      kernel_, [&] { return pipe_->try_read(to); }, pipe_->readable, canceled_changed_, canceled_,
-      deadline);
+      kernel_, [&]() REQUIRES(kernel_lock) { return pipe_->try_read(to); }, pipe_->readable,
+      canceled_changed_, canceled_, deadline);
 }
 
 Result<std::size_t> HostPipe::write(std::span<const std::byte> from, Deadline deadline) {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   std::size_t written = 0;
   while (written < from.size()) {
     if (flow_ != Flow::to_guest || !open_) return Errno::badf;
     const Result<std::size_t> done = wait_for(
-        kernel_, [&] { return pipe_->try_write(from.subspan(written)); }, pipe_->writable,
-        canceled_changed_, canceled_, deadline);
+        kernel_, [&]() REQUIRES(kernel_lock) { return pipe_->try_write(from.subspan(written)); },
+        pipe_->writable, canceled_changed_, canceled_, deadline);
     if (!done) {
       if (written != 0) return written;
       return done;
@@ -232,7 +235,7 @@ Result<std::size_t> HostPipe::write(std::span<const std::byte> from, Deadline de
 }
 
 Result<void> HostPipe::wait_until_wanted() {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   Waiter waiter;
   WaitQueue* const queues[] = {&pipe_->wanted, &pipe_->writable, &canceled_changed_};
   for (;;) {
@@ -246,7 +249,7 @@ Result<void> HostPipe::wait_until_wanted() {
 // --- HostTerminal ---
 
 Result<std::unique_ptr<HostTerminal>> HostTerminal::create(Kernel& kernel, tty::WindowSize size) {
-  const std::lock_guard lock(kernel.mutex());
+  const KernelLock lock(kernel.mutex());
   CLOCHE_ASSIGN(std::shared_ptr<Terminal> terminal, kernel.terminals().create());
   terminal->set_window_size(size);
   FilePtr guest = kernel.terminals().open_slave(terminal, o_rdwr);
@@ -258,33 +261,33 @@ HostTerminal::HostTerminal(Kernel& kernel, std::shared_ptr<Terminal> terminal, F
     : kernel_(kernel), terminal_(std::move(terminal)), guest_(std::move(guest)) {}
 
 HostTerminal::~HostTerminal() {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   guest_.reset();
   terminal_->master_closed();
   terminal_.reset();
 }
 
 void HostTerminal::release_guest_end() {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   guest_.reset();
 }
 
 Result<std::size_t> HostTerminal::read(std::span<std::byte> to, Deadline deadline) {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   Result<std::size_t> done = wait_for(
-      kernel_, [&] { return terminal_->take_screen(to); }, terminal_->master_changed,
-      canceled_changed_, canceled_, deadline);
+      kernel_, [&]() REQUIRES(kernel_lock) { return terminal_->take_screen(to); },
+      terminal_->master_changed, canceled_changed_, canceled_, deadline);
   if (!done && done.error() == Errno::io) return std::size_t{0};
   return done;
 }
 
 Result<std::size_t> HostTerminal::write(std::span<const std::byte> typed, Deadline deadline) {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   std::size_t written = 0;
   while (written < typed.size()) {
     const Result<std::size_t> done = wait_for(
-        kernel_, [&] { return terminal_->type(typed.subspan(written)); }, terminal_->master_changed,
-        canceled_changed_, canceled_, deadline);
+        kernel_, [&]() REQUIRES(kernel_lock) { return terminal_->type(typed.subspan(written)); },
+        terminal_->master_changed, canceled_changed_, canceled_, deadline);
     if (!done) {
       if (written != 0) return written;
       return done;
@@ -295,17 +298,17 @@ Result<std::size_t> HostTerminal::write(std::span<const std::byte> typed, Deadli
 }
 
 void HostTerminal::resize(tty::WindowSize size) {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   terminal_->set_window_size(size);
 }
 
 void HostTerminal::hang_up() {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   terminal_->master_closed();
 }
 
 void HostTerminal::cancel() {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   canceled_ = true;
   canceled_changed_.wake_all();
 }

@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "kernel/files/file.h"
 #include "kernel/terminals/termios.h"
+#include "kernel/time/kernel_lock.h"
 #include "kernel/time/wait_queue.h"
 
 namespace cloche::kernel {
@@ -64,7 +65,7 @@ class HostCapture {
 
   // For SpawnRequest::files; null after release_guest_end().
   FilePtr guest_end() const { return guest_; }
-  void release_guest_end();
+  void release_guest_end() EXCLUDES(kernel_lock);
 
   struct Output {
     std::string bytes;
@@ -72,15 +73,14 @@ class HostCapture {
     bool truncated() const noexcept { return written_bytes > bytes.size(); }
   };
   // What has been written up to now; takes it.
-  Output take();
+  Output take() EXCLUDES(kernel_lock);
   // The same for good: what guests write from now on is dropped, and the sink is not called any
   // more (waits for a call that is in progress).
-  Output finish();
+  Output finish() EXCLUDES(kernel_lock);
 
-  // With the kernel lock held: whether anybody has the guest's end, and who is told when that is
-  // over.
-  bool is_open() const noexcept;
-  WaitQueue& closed() const noexcept;
+  // Whether anybody has the guest's end, and who is told when that is over.
+  bool is_open() const noexcept REQUIRES(kernel_lock);
+  WaitQueue& closed() const noexcept REQUIRES(kernel_lock);
 
  private:
   struct State;
@@ -98,13 +98,13 @@ class BytesFile : public File {
   BytesFile(Kernel& kernel, std::string bytes)
       : File(o_rdonly), kernel_(kernel), bytes_(std::move(bytes)) {}
 
-  Result<std::size_t> read(Task& task, std::span<std::byte> to) override;
-  PollEvents poll() override;
-  WaitQueue* poll_queue() override { return &never_; }
+  Result<std::size_t> read(Task& task, std::span<std::byte> to) override REQUIRES(kernel_lock);
+  PollEvents poll() override REQUIRES(kernel_lock);
+  WaitQueue* poll_queue() override REQUIRES(kernel_lock) { return &never_; }
   Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
-                             std::uint32_t argument) override;
-  Result<vfs::Stat> stat() override;
-  std::string description() const override;
+                             std::uint32_t argument) override REQUIRES(kernel_lock);
+  Result<vfs::Stat> stat() override REQUIRES(kernel_lock);
+  std::string description() const override REQUIRES(kernel_lock);
 
  private:
   Kernel& kernel_;
@@ -127,39 +127,42 @@ class HostPipe {
 
   // For SpawnRequest::files; null after release_guest_end().
   FilePtr guest_end() const { return guest_; }
-  void release_guest_end();
-  // For who waits for several things at once: to be used with the kernel lock held.
-  Pipe& pipe() const noexcept { return *pipe_; }
+  void release_guest_end() EXCLUDES(kernel_lock);
+  // For who waits for several things at once.
+  Pipe& pipe() const noexcept REQUIRES(kernel_lock) { return *pipe_; }
 
   // 0 is end of file: no guest has the other end open. ETIMEDOUT when the deadline passed,
   // ECANCELED after cancel().
-  Result<std::size_t> read(std::span<std::byte> to, Deadline deadline = std::nullopt);
+  Result<std::size_t> read(std::span<std::byte> to, Deadline deadline = std::nullopt)
+      EXCLUDES(kernel_lock);
   // All of it, or as much as was done before the deadline, the cancel or the end of the readers;
   // the errors as above, and EPIPE, when that was nothing.
-  Result<std::size_t> write(std::span<const std::byte> from, Deadline deadline = std::nullopt);
+  Result<std::size_t> write(std::span<const std::byte> from, Deadline deadline = std::nullopt)
+      EXCLUDES(kernel_lock);
   // Until a guest reads the pipe, or looks whether it can. EPIPE when no guest has it open any
   // more, ECANCELED after cancel().
-  Result<void> wait_until_wanted();
+  Result<void> wait_until_wanted() EXCLUDES(kernel_lock);
   // Closes the host's end: end of file for the guest, or EPIPE.
-  void close();
+  void close() EXCLUDES(kernel_lock);
   // All reads and writes, those that wait now and those to come, end with ECANCELED.
-  void cancel();
+  void cancel() EXCLUDES(kernel_lock);
 
  private:
   Kernel& kernel_;
   const Flow flow_;
   std::shared_ptr<Pipe> pipe_;
   FilePtr guest_;
-  bool open_ = true;
-  bool canceled_ = false;
-  WaitQueue canceled_changed_;
+  bool open_ GUARDED_BY(kernel_lock) = true;
+  bool canceled_ GUARDED_BY(kernel_lock) = false;
+  WaitQueue canceled_changed_ GUARDED_BY(kernel_lock);
 };
 
 // The terminal emulator's side of a terminal.
 class HostTerminal {
  public:
   // ENOSPC when the kernel has too many terminals.
-  static Result<std::unique_ptr<HostTerminal>> create(Kernel& kernel, tty::WindowSize size);
+  static Result<std::unique_ptr<HostTerminal>> create(Kernel& kernel, tty::WindowSize size)
+      EXCLUDES(kernel_lock);
   ~HostTerminal();  // hangs up
   HostTerminal(const HostTerminal&) = delete;
   HostTerminal& operator=(const HostTerminal&) = delete;
@@ -167,17 +170,19 @@ class HostTerminal {
   // For SpawnRequest::terminal, and its file for descriptors 0, 1 and 2.
   const std::shared_ptr<Terminal>& terminal() const noexcept { return terminal_; }
   FilePtr guest_end() const { return guest_; }
-  void release_guest_end();
+  void release_guest_end() EXCLUDES(kernel_lock);
 
   // What the terminal shows. 0: no guest has it open any more, and everything has been read.
   // ETIMEDOUT, ECANCELED as for pipes.
-  Result<std::size_t> read(std::span<std::byte> to, Deadline deadline = std::nullopt);
+  Result<std::size_t> read(std::span<std::byte> to, Deadline deadline = std::nullopt)
+      EXCLUDES(kernel_lock);
   // Typed bytes; as HostPipe::write, with EIO when no guest has it open.
-  Result<std::size_t> write(std::span<const std::byte> typed, Deadline deadline = std::nullopt);
-  void resize(tty::WindowSize size);
+  Result<std::size_t> write(std::span<const std::byte> typed, Deadline deadline = std::nullopt)
+      EXCLUDES(kernel_lock);
+  void resize(tty::WindowSize size) EXCLUDES(kernel_lock);
   // The line is dropped: SIGHUP for the session.
-  void hang_up();
-  void cancel();
+  void hang_up() EXCLUDES(kernel_lock);
+  void cancel() EXCLUDES(kernel_lock);
 
  private:
   HostTerminal(Kernel& kernel, std::shared_ptr<Terminal> terminal, FilePtr guest);
@@ -185,8 +190,8 @@ class HostTerminal {
   Kernel& kernel_;
   std::shared_ptr<Terminal> terminal_;
   FilePtr guest_;
-  bool canceled_ = false;
-  WaitQueue canceled_changed_;
+  bool canceled_ GUARDED_BY(kernel_lock) = false;
+  WaitQueue canceled_changed_ GUARDED_BY(kernel_lock);
 };
 
 }  // namespace cloche::kernel

@@ -51,7 +51,7 @@ TEST(HostCaptureTest, PassesOnWithoutTheLock) {
   std::string passed;
   const auto capture =
       std::make_unique<HostCapture>(machine.kernel(), 3, [&](std::span<const std::byte> bytes) {
-        const std::lock_guard lock(machine.kernel().mutex());
+        const KernelLock lock(machine.kernel().mutex());
         passed.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
       });
   const ProcessPtr guest = start(machine, 1, capture->guest_end(), [](Guest& g) {
@@ -83,7 +83,7 @@ TEST(HostCaptureTest, TellsWhenNobodyHasItsGuestsEnd) {
                                  [](Guest& g) { EXPECT_EQ(g.write(1, "last words"), 10); });
   capture.release_guest_end();
   {
-    const std::lock_guard lock(machine.kernel().mutex());
+    const KernelLock lock(machine.kernel().mutex());
     Waiter waiter;
     WaitQueue* const queues[] = {&capture.closed()};
     while (capture.is_open()) (void)waiter.sleep(machine.kernel().mutex(), queues, std::nullopt);

@@ -19,16 +19,18 @@ class HostProcess::Alarm final : public File {
  public:
   Alarm() : File(o_rdonly) {}
 
-  void ring() {
+  void ring() REQUIRES(kernel_lock) {
     rung_ = true;
     changed_.wake_all();
   }
   void hear() { rung_ = false; }
 
-  PollEvents poll() override { return rung_ ? pollin : 0; }
-  WaitQueue* poll_queue() override { return &changed_; }
-  Result<vfs::Stat> stat() override { return anonymous_stat(vfs::FileType::fifo, 0); }
-  std::string description() const override { return "anon_inode:[alarm]"; }
+  PollEvents poll() override REQUIRES(kernel_lock) { return rung_ ? pollin : 0; }
+  WaitQueue* poll_queue() override REQUIRES(kernel_lock) { return &changed_; }
+  Result<vfs::Stat> stat() override REQUIRES(kernel_lock) {
+    return anonymous_stat(vfs::FileType::fifo, 0);
+  }
+  std::string description() const override REQUIRES(kernel_lock) { return "anon_inode:[alarm]"; }
 
  private:
   bool rung_ = false;
@@ -36,7 +38,7 @@ class HostProcess::Alarm final : public File {
 };
 
 HostProcess::HostProcess(Task& task) : task_(task), alarm_(std::make_shared<Alarm>()) {
-  const std::lock_guard lock(task_.kernel().mutex());
+  const KernelLock lock(task_.kernel().mutex());
   Process& process = task_.owner();
   argv_ = process.argv;
   environment_ = process.environment;
@@ -51,7 +53,7 @@ HostProcess::~HostProcess() = default;
 template <typename Body>
 auto HostProcess::call(Body&& body) {
   using R = std::invoke_result_t<Body>;
-  const std::lock_guard lock(task_.kernel().mutex());
+  const KernelLock lock(task_.kernel().mutex());
   for (;;) {
     (void)task_.attend();
     if (task_.unwinding()) return R(Errno::canceled);
@@ -63,7 +65,7 @@ auto HostProcess::call(Body&& body) {
 }
 
 Result<std::size_t> HostProcess::read(std::int32_t fd, std::span<std::byte> to) {
-  return call([&]() -> Result<std::size_t> {
+  return call([&]() REQUIRES(kernel_lock) -> Result<std::size_t> {
     CLOCHE_ASSIGN(const FilePtr file, task_.owner().fds.get_readable(fd));
     CLOCHE_ASSIGN(const std::size_t count, file->read(task_, to));
     count_read(task_.owner(), count);
@@ -72,7 +74,7 @@ Result<std::size_t> HostProcess::read(std::int32_t fd, std::span<std::byte> to) 
 }
 
 Result<std::size_t> HostProcess::write(std::int32_t fd, std::span<const std::byte> from) {
-  return call([&]() -> Result<std::size_t> {
+  return call([&]() REQUIRES(kernel_lock) -> Result<std::size_t> {
     CLOCHE_ASSIGN(const FilePtr file, task_.owner().fds.get_writable(fd));
     CLOCHE_ASSIGN(const std::size_t count, file->write(task_, from));
     count_written(task_.owner(), count);
@@ -81,7 +83,7 @@ Result<std::size_t> HostProcess::write(std::int32_t fd, std::span<const std::byt
 }
 
 Result<HostProcess::Ready> HostProcess::wait(const Ready& wanted) {
-  return call([&]() -> Result<Ready> {
+  return call([&]() REQUIRES(kernel_lock) -> Result<Ready> {
     const FdTable& fds = task_.owner().fds;
     PollSet set;
     set.add(alarm_, pollin);
@@ -110,7 +112,7 @@ Result<HostProcess::Ready> HostProcess::wait(const Ready& wanted) {
 }
 
 void HostProcess::wake() {
-  const std::lock_guard lock(task_.kernel().mutex());
+  const KernelLock lock(task_.kernel().mutex());
   alarm_->ring();
 }
 

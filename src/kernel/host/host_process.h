@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "kernel/process/program.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -49,12 +50,12 @@ class HostProcess {
   Result<Ready> wait(const Ready& wanted);
 
   // Any thread.
-  void wake();
+  void wake() EXCLUDES(kernel_lock);
 
  private:
   class Alarm;
   template <typename Body>
-  auto call(Body&& body);
+  auto call(Body&& body) EXCLUDES(kernel_lock);
 
   Task& task_;
   const std::shared_ptr<Alarm> alarm_;

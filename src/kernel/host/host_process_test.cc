@@ -137,12 +137,12 @@ TEST(HostProcess, EndsWhereNobodyReads) {
   });
   FilePtr writing;
   {
-    const std::lock_guard lock(machine.kernel().mutex());
+    const KernelLock lock(machine.kernel().mutex());
     writing = make_pipe(machine.kernel()).second;
   }
   const ProcessPtr process = machine.spawn({{1, writing}});
   EXPECT_EQ(machine.wait(process).term_signal(), sigpipe);
-  const std::lock_guard lock(machine.kernel().mutex());
+  const KernelLock lock(machine.kernel().mutex());
   writing.reset();
 }
 
@@ -158,7 +158,7 @@ TEST(HostProcess, IsStoppedAndGoesOn) {
   const ProcessPtr process = machine.spawn({{0, input.guest_end()}});
   begun.get_future().get();
   const auto state = [&] {
-    const std::lock_guard lock(machine.kernel().mutex());
+    const KernelLock lock(machine.kernel().mutex());
     return process->state;
   };
   machine.kernel().stop_all();

@@ -7,19 +7,21 @@
 
 namespace cloche::kernel {
 
-Result<bool> Resident::run_turn(Process& process, std::unique_lock<std::mutex>& lock,
-                                Deadline deadline) {
+Result<bool> Resident::run_turn(Process& process, Deadline deadline) {
   wasm::RunHere here;
   CLOCHE_TRY(process.kernel().resume(process, &here));
   if (!here.caught()) return wait_for_answer(process, deadline);
   hosted = true;
   const JobId job = process.job;
-  lock.unlock();
-  const JobDeadline limit(process.kernel(), job, deadline);
-  here.run();
-  lock.lock();
+  bool in_time = true;
+  {
+    const KernelUnlocked unlocked(process.kernel().mutex());
+    const JobDeadline limit(process.kernel(), job, deadline);
+    here.run();
+    in_time = !limit.passed();
+  }
   hosted = false;
-  return !limit.passed();
+  return in_time;
 }
 
 bool Resident::wait_for_answer(Process& process, Deadline deadline) {
@@ -33,7 +35,7 @@ bool Resident::wait_for_answer(Process& process, Deadline deadline) {
 }
 
 wasm::Outcome Resident::ended(Task& task, const wasm::Outcome& outcome) {
-  const std::lock_guard lock(task.kernel().mutex());
+  const KernelLock lock(task.kernel().mutex());
   gone = true;
   replaced = task.replacing();
   answer.wake_all();

@@ -76,7 +76,7 @@ GuestStatx guest_statx(const vfs::Stat& stat) {
   return out;
 }
 
-SysResult statx(Call& call) {
+SysResult statx(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t known =
       at_symlink_nofollow | at_no_automount | at_empty_path | at_statx_sync_type;
   constexpr std::uint32_t mask_reserved = 0x80000000;
@@ -122,14 +122,14 @@ SysResult put_statfs(const Call& call, const vfs::StatFs& fs, std::uint64_t devi
   return 0;
 }
 
-SysResult statfs64(Call& call) {
+SysResult statfs64(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::string path, call.path(0));
   CLOCHE_ASSIGN(const vfs::Node node,
                 process_files::lookup(call.process, {process_files::at_fdcwd, path}, Follow::yes));
   return put_statfs(call, node.fs().statfs(), node.fs().device());
 }
 
-SysResult fstatfs64(Call& call) {
+SysResult fstatfs64(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));
   if (const vfs::Node* node = file->node())
     return put_statfs(call, node->fs().statfs(), node->fs().device());
@@ -139,7 +139,7 @@ SysResult fstatfs64(Call& call) {
 
 // --- Permissions and owners ---------------------------------------------------------------------
 
-SysResult check_access(Call& call, std::uint32_t flags) {
+SysResult check_access(Call& call, std::uint32_t flags) REQUIRES(kernel_lock) {
   constexpr std::uint32_t read_write_execute = 7;
   if ((call.u32(2) & ~read_write_execute) != 0) return Errno::inval;
   if ((flags & ~(at_symlink_nofollow | at_eaccess | at_empty_path)) != 0) return Errno::inval;
@@ -150,16 +150,16 @@ SysResult check_access(Call& call, std::uint32_t flags) {
   return 0;
 }
 
-SysResult faccessat(Call& call) { return check_access(call, 0); }
-SysResult faccessat2(Call& call) { return check_access(call, call.u32(3)); }
+SysResult faccessat(Call& call) REQUIRES(kernel_lock) { return check_access(call, 0); }
+SysResult faccessat2(Call& call) REQUIRES(kernel_lock) { return check_access(call, call.u32(3)); }
 
-SysResult fchmod(Call& call) {
+SysResult fchmod(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const vfs::Node node, process_files::node_of(call.process, call.i32(0)));
   CLOCHE_TRY(process_files::change_mode(call.process, node, call.u32(1)));
   return 0;
 }
 
-SysResult change_mode(Call& call, std::uint32_t flags) {
+SysResult change_mode(Call& call, std::uint32_t flags) REQUIRES(kernel_lock) {
   if ((flags & ~(at_symlink_nofollow | at_empty_path)) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, path_or_empty(call, 1, flags));
   CLOCHE_ASSIGN(const vfs::Node node, process_files::lookup(call.process, {call.i32(0), path},
@@ -168,16 +168,16 @@ SysResult change_mode(Call& call, std::uint32_t flags) {
   return 0;
 }
 
-SysResult fchmodat(Call& call) { return change_mode(call, 0); }
-SysResult fchmodat2(Call& call) { return change_mode(call, call.u32(3)); }
+SysResult fchmodat(Call& call) REQUIRES(kernel_lock) { return change_mode(call, 0); }
+SysResult fchmodat2(Call& call) REQUIRES(kernel_lock) { return change_mode(call, call.u32(3)); }
 
-SysResult fchown(Call& call) {
+SysResult fchown(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const vfs::Node node, process_files::node_of(call.process, call.i32(0)));
   CLOCHE_TRY(process_files::change_owner(call.process, node, call.u32(1), call.u32(2)));
   return 0;
 }
 
-SysResult fchownat(Call& call) {
+SysResult fchownat(Call& call) REQUIRES(kernel_lock) {
   const std::uint32_t flags = call.u32(4);
   if ((flags & ~(at_symlink_nofollow | at_empty_path)) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, path_or_empty(call, 1, flags));
@@ -206,7 +206,7 @@ Result<vfs::TimeChange> time_change(const GuestTime& time) {
   return vfs::TimeChange{Kind::at, {time.s, time.ns}};
 }
 
-SysResult utimensat(Call& call) {
+SysResult utimensat(Call& call) REQUIRES(kernel_lock) {
   using Kind = vfs::TimeChange::Kind;
   const std::uint32_t flags = call.u32(3);
   vfs::TimeChange atime{Kind::now, {}}, mtime{Kind::now, {}};

@@ -29,7 +29,7 @@ void put_record(std::span<std::byte> record, const vfs::DirEntry& entry) {
   std::memcpy(record.data() + name_at, entry.name.data(), entry.name.size());
 }
 
-SysResult getdents64(Call& call) {
+SysResult getdents64(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));
   if ((file->flags() & o_path) != 0) return Errno::badf;
   auto* directory = dynamic_cast<NodeFile*>(file.get());

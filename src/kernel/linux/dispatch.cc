@@ -18,7 +18,7 @@ std::int32_t encode(const SysResult& result) {
 
 // Runs the handler until it has a result that is the guest's: Errno::restart without a handler to
 // run (a stop and a continue, say) issues the call again at once.
-SysResult perform(Call& call, const Entry& entry) {
+SysResult perform(Call& call, const Entry& entry) REQUIRES(kernel_lock) {
   for (;;) {
     SysResult result = entry.handler(call);
     if (result || result.error() != Errno::restart) return result;
@@ -30,7 +30,7 @@ SysResult perform(Call& call, const Entry& entry) {
 
 // sigsuspend, ppoll and pselect change the mask for their own time: when no handler takes the old
 // one with it, it is set back here.
-void restore_mask(Task& task) {
+void restore_mask(Task& task) REQUIRES(kernel_lock) {
   SignalState& signals = task.process().signals;
   if (!signals.saved_mask || (task.attention() && task.attend())) return;
   signals.mask = *std::exchange(signals.saved_mask, std::nullopt);
@@ -38,8 +38,8 @@ void restore_mask(Task& task) {
 
 std::int32_t syscall(wasm::HostCall& host, std::uint32_t number, std::uint32_t a, std::uint32_t b,
                      std::uint32_t c, std::uint32_t d, std::uint32_t e, std::uint32_t f) noexcept {
-  const SysResult result =
-      enter_kernel(host, [&](Task& task, const wasm::GuestMemory& memory) -> SysResult {
+  const SysResult result = enter_kernel(
+      host, [&](Task& task, const wasm::GuestMemory& memory) REQUIRES(kernel_lock) -> SysResult {
         Kernel& kernel = task.kernel();
         const Entry* entry = find_call(number);
         if (entry == nullptr) {
@@ -58,8 +58,8 @@ std::int32_t syscall(wasm::HostCall& host, std::uint32_t number, std::uint32_t a
 
 std::int32_t clone(wasm::HostCall& host, std::uint32_t function, std::uint32_t argument,
                    std::uint32_t flags) noexcept {
-  const SysResult result =
-      enter_kernel(host, [&](Task& task, const wasm::GuestMemory&) -> SysResult {
+  const SysResult result = enter_kernel(
+      host, [&](Task& task, const wasm::GuestMemory&) REQUIRES(kernel_lock) -> SysResult {
         const Result<Pid> pid = task.clone(function, argument, flags);
         if (task.kernel().options().trace_syscalls) trace_clone(task, function, argument, pid);
         if (!pid) return pid.error();

@@ -31,7 +31,8 @@ Result<std::vector<std::string>> read_strings(const wasm::GuestMemory& memory,
   }
 }
 
-SysResult exec_program(Call& call, ExecRequest request, std::uint32_t argv, std::uint32_t envp) {
+SysResult exec_program(Call& call, ExecRequest request, std::uint32_t argv, std::uint32_t envp)
+    REQUIRES(kernel_lock) {
   std::size_t budget = call.kernel.limits().argument_bytes;
   CLOCHE_ASSIGN(request.argv, read_strings(call.memory, argv, budget));
   CLOCHE_ASSIGN(request.environment, read_strings(call.memory, envp, budget));
@@ -45,13 +46,13 @@ SysResult exec_program(Call& call, ExecRequest request, std::uint32_t argv, std:
   return child;
 }
 
-SysResult execve(Call& call) {
+SysResult execve(Call& call) REQUIRES(kernel_lock) {
   ExecRequest request;
   CLOCHE_ASSIGN(request.path, call.path(0));
   return exec_program(call, std::move(request), call.u32(1), call.u32(2));
 }
 
-SysResult execveat(Call& call) {
+SysResult execveat(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t at_symlink_nofollow = 0x100;
   constexpr std::uint32_t at_empty_path = 0x1000;
   constexpr std::int32_t at_fdcwd = -100;
@@ -70,7 +71,7 @@ SysResult execveat(Call& call) {
   return exec_program(call, std::move(request), call.u32(2), call.u32(3));
 }
 
-SysResult vfork_begin(Call& call) {
+SysResult vfork_begin(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_TRY(call.task.vfork_begin());
   return 0;
 }
@@ -80,9 +81,11 @@ class StartBlock {
  public:
   explicit StartBlock(const Process& process) : process_(process) {}
 
-  std::uint64_t size() const { return words() * 4 + strings() + random_bytes; }
+  std::uint64_t size() const REQUIRES(kernel_lock) {
+    return words() * 4 + strings() + random_bytes;
+  }
 
-  std::vector<std::byte> build(std::uint32_t base) {
+  std::vector<std::byte> build(std::uint32_t base) REQUIRES(kernel_lock) {
     block_.assign(static_cast<std::size_t>(size()), std::byte{0});
     text_ = words() * 4;
     base_ = base;
@@ -99,10 +102,10 @@ class StartBlock {
   static constexpr std::size_t random_bytes = 16;
   static constexpr std::size_t auxiliary_pairs = 12;
 
-  std::uint64_t words() const {
+  std::uint64_t words() const REQUIRES(kernel_lock) {
     return 1 + process_.argv.size() + 1 + process_.environment.size() + 1 + 2 * auxiliary_pairs;
   }
-  std::uint64_t strings() const {
+  std::uint64_t strings() const REQUIRES(kernel_lock) {
     std::uint64_t bytes = process_.exe.size() + 1;
     for (const std::string& s : process_.argv) bytes += s.size() + 1;
     for (const std::string& s : process_.environment) bytes += s.size() + 1;
@@ -118,7 +121,7 @@ class StartBlock {
     text_ += s.size() + 1;
     return address;
   }
-  void put_auxiliary() {
+  void put_auxiliary() REQUIRES(kernel_lock) {
     std::array<std::byte, random_bytes> random;
     Kernel::fill_random(random);
     const std::uint32_t exe = text(process_.exe);
@@ -152,11 +155,11 @@ class StartBlock {
   std::size_t text_ = 0;
 };
 
-SysResult startup_size(Call& call) {
+SysResult startup_size(Call& call) REQUIRES(kernel_lock) {
   return static_cast<std::int64_t>(StartBlock(call.process).size());
 }
 
-SysResult startup_copy(Call& call) {
+SysResult startup_copy(Call& call) REQUIRES(kernel_lock) {
   StartBlock block(call.process);
   if (call.u32(1) < block.size()) return Errno::inval;
   CLOCHE_TRY(call.memory.copy_out(call.u32(0), block.build(call.u32(0))));

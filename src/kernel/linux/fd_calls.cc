@@ -14,14 +14,14 @@ namespace cloche::kernel::lnx {
 namespace {
 
 SysResult open_descriptor(Call& call, const process_files::At& at, std::uint32_t flags,
-                          std::uint32_t mode) {
+                          std::uint32_t mode) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(FilePtr file, process_files::open(call.task, at, flags, mode));
   CLOCHE_ASSIGN(const std::int32_t fd,
                 call.process.fds.install(std::move(file), flags & o_cloexec));
   return fd;
 }
 
-SysResult openat(Call& call) {
+SysResult openat(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::string path, call.path(1));
   return open_descriptor(call, {call.i32(0), path}, call.u32(2), call.u32(3));
 }
@@ -42,7 +42,7 @@ Result<OpenHow> read_open_how(const Call& call) {
   return call.memory.read<OpenHow>(address);
 }
 
-SysResult openat2(Call& call) {
+SysResult openat2(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint64_t known_flags = o_accmode | o_creat | o_excl | o_noctty | o_trunc |
                                         o_append | o_nonblock | o_sync | o_async | o_direct |
                                         o_largefile | o_directory | o_nofollow | o_noatime |
@@ -61,12 +61,12 @@ SysResult openat2(Call& call) {
                          static_cast<std::uint32_t>(how.mode));
 }
 
-SysResult close(Call& call) {
+SysResult close(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_TRY(process_files::close(call.process, call.i32(0)));
   return 0;
 }
 
-SysResult close_range(Call& call) {
+SysResult close_range(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t unshare = 2, cloexec = 4;
   const std::uint32_t first = call.u32(0), last = call.u32(1), flags = call.u32(2);
   if (first > last || (flags & ~(unshare | cloexec)) != 0) return Errno::inval;
@@ -78,13 +78,13 @@ SysResult close_range(Call& call) {
   return 0;
 }
 
-SysResult dup(Call& call) {
+SysResult dup(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(FilePtr file, call.process.fds.get(call.i32(0)));
   CLOCHE_ASSIGN(const std::int32_t fd, call.process.fds.install(std::move(file), 0));
   return fd;
 }
 
-SysResult dup3(Call& call) {
+SysResult dup3(Call& call) REQUIRES(kernel_lock) {
   if ((call.u32(2) & ~o_cloexec) != 0 || call.i32(0) == call.i32(1)) return Errno::inval;
   CLOCHE_ASSIGN(FilePtr file, call.process.fds.get(call.i32(0)));
   CLOCHE_TRY(process_files::install_at(call.process, call.i32(1), std::move(file), call.u32(2)));
@@ -93,7 +93,7 @@ SysResult dup3(Call& call) {
 
 // --- fcntl --------------------------------------------------------------------------------------
 
-SysResult duplicate_from(Call& call, FilePtr file, std::uint32_t cloexec) {
+SysResult duplicate_from(Call& call, FilePtr file, std::uint32_t cloexec) REQUIRES(kernel_lock) {
   if (call.u32(2) >= call.process.fds.limit()) return Errno::inval;
   CLOCHE_ASSIGN(const std::int32_t fd,
                 call.process.fds.install(std::move(file), cloexec, call.i32(2)));
@@ -106,14 +106,14 @@ SysResult pipe_size(const File& file) {
   return static_cast<std::int64_t>(pipe->pipe()->capacity());
 }
 
-SysResult set_pipe_size(const File& file, std::uint32_t bytes) {
+SysResult set_pipe_size(const File& file, std::uint32_t bytes) REQUIRES(kernel_lock) {
   const auto* pipe = dynamic_cast<const PipeFile*>(&file);
   if (pipe == nullptr) return Errno::badf;
   CLOCHE_ASSIGN(const std::uint32_t capacity, pipe->pipe()->set_capacity(bytes));
   return capacity;
 }
 
-SysResult add_seals(File& file, std::uint32_t seals) {
+SysResult add_seals(File& file, std::uint32_t seals) REQUIRES(kernel_lock) {
   auto* node_file = dynamic_cast<NodeFile*>(&file);
   if (node_file == nullptr) return Errno::inval;
   CLOCHE_TRY(node_file->add_seals(seals));
@@ -146,7 +146,7 @@ bool works_on_path_only(std::uint32_t which) {
   }
 }
 
-SysResult fcntl64(Call& call) {
+SysResult fcntl64(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t fd_cloexec = 1;
   const std::int32_t fd = call.i32(0);
   const std::uint32_t argument = call.u32(2);
@@ -199,7 +199,7 @@ SysResult fcntl64(Call& call) {
   }
 }
 
-SysResult flock(Call& call) {
+SysResult flock(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t shared = 1, exclusive = 2, nonblocking = 4, unlock = 8;
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));
   if ((file->flags() & o_path) != 0) return Errno::badf;
@@ -219,7 +219,7 @@ SysResult flock(Call& call) {
   return 0;
 }
 
-SysResult ioctl(Call& call) {
+SysResult ioctl(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t fionclex = 0x5450, fioclex = 0x5451, fionbio = 0x5421, fioasync = 0x5452;
   const std::int32_t fd = call.i32(0);
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(fd));
@@ -242,7 +242,7 @@ SysResult ioctl(Call& call) {
   }
 }
 
-SysResult memfd_create(Call& call) {
+SysResult memfd_create(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t cloexec = 1, allow_sealing = 2, noexec_seal = 8, exec = 16;
   constexpr std::size_t name_most = 249;
   const std::uint32_t flags = call.u32(1);

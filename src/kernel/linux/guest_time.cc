@@ -18,7 +18,7 @@ constexpr Nanoseconds coarse_step = 4ms;
 // A CPU clock of a process by its id, as clock_getcpuclockid makes it: ~pid in the upper bits.
 constexpr std::int32_t cpu_which_mask = 3, cpu_which_fd = 3, cpu_thread_bit = 4;
 
-Result<ProcessPtr> clock_process(const Call& call, std::int32_t clock) {
+Result<ProcessPtr> clock_process(const Call& call, std::int32_t clock) REQUIRES(kernel_lock) {
   const bool names_one = clock < 0;
   if (names_one && (clock & cpu_which_mask) == cpu_which_fd) return Errno::inval;
   const Pid pid = names_one ? ~(clock >> 3) : 0;

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "kernel/linux/call.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel::lnx {
 
@@ -45,12 +46,13 @@ inline constexpr std::int32_t realtime = 0, monotonic = 1, process_cpu = 2, thre
 
 enum class ClockBase { realtime, since_boot, cpu };
 // What a clock counts; EINVAL for one that does not exist.
-Result<ClockBase> clock_base(const Call& call, std::int32_t clock);
+Result<ClockBase> clock_base(const Call& call, std::int32_t clock) REQUIRES(kernel_lock);
 // The clock's time, and its step. Monotonic clocks start at the sandbox's boot: nothing of the
 // host's uptime shows.
-Result<Nanoseconds> clock_now(const Call& call, std::int32_t clock);
-Result<Nanoseconds> clock_step(const Call& call, std::int32_t clock);
+Result<Nanoseconds> clock_now(const Call& call, std::int32_t clock) REQUIRES(kernel_lock);
+Result<Nanoseconds> clock_step(const Call& call, std::int32_t clock) REQUIRES(kernel_lock);
 // The host's moment when a clock that is not a CPU clock shows `time`.
-Result<SteadyTime> clock_moment(const Call& call, std::int32_t clock, Nanoseconds time);
+Result<SteadyTime> clock_moment(const Call& call, std::int32_t clock, Nanoseconds time)
+    REQUIRES(kernel_lock);
 
 }  // namespace cloche::kernel::lnx

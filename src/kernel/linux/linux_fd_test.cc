@@ -241,7 +241,7 @@ TEST(linux_fd, a_lock_is_waited_for_and_a_deadlock_is_seen) {
     } while (result == 0);
     EXPECT_EQ(result, -EAGAIN);
     do {
-      const std::lock_guard lock(machine.kernel().mutex());
+      const KernelLock lock(machine.kernel().mutex());
       if (other->task != nullptr && other->task->sleeping()) break;
     } while (true);
     EXPECT_EQ(guest.call(nr::fcntl, fd, f_setlkw, guest.put(byte(1))), -EDEADLK);

@@ -29,7 +29,7 @@ Ends make_pipe(Guest& guest, std::uint32_t flags = 0) {
 
 // A pipe that two guests share.
 std::pair<FilePtr, FilePtr> shared_pipe(TestKernel& machine) {
-  const std::lock_guard lock(machine.kernel().mutex());
+  const KernelLock lock(machine.kernel().mutex());
   return kernel::make_pipe(machine.kernel());
 }
 
@@ -115,7 +115,7 @@ TEST(linux_pipe, back_pressure_and_hand_over_between_two_guests) {
       },
       std::move(for_reader));
   {
-    const std::lock_guard lock(machine.kernel().mutex());
+    const KernelLock lock(machine.kernel().mutex());
     for_reader = {};
     reading.reset();
     writing.reset();
@@ -133,7 +133,7 @@ TEST(linux_pipe, a_kill_ends_a_blocked_read) {
   });
   // Killed any earlier, its calls before the read would fail.
   for (bool asleep = false; !asleep; std::this_thread::yield()) {
-    const std::lock_guard lock(machine.kernel().mutex());
+    const KernelLock lock(machine.kernel().mutex());
     asleep = guest->task != nullptr && guest->task->sleeping();
   }
   machine.kernel().kill_job(guest->job);

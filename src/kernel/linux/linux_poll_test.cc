@@ -89,7 +89,7 @@ TEST(linux_poll, another_guest_wakes_it) {
   TestKernel machine;
   std::pair<FilePtr, FilePtr> pipe;
   {
-    const std::lock_guard lock(machine.kernel().mutex());
+    const KernelLock lock(machine.kernel().mutex());
     pipe = kernel::make_pipe(machine.kernel());
   }
   SpawnRequest waits;
@@ -106,7 +106,7 @@ TEST(linux_poll, another_guest_wakes_it) {
   writes.files = {{5, pipe.second}};
   run_guest(machine, [](Guest& guest) { EXPECT_EQ(guest.write(5, "wake"), 4); }, writes);
   EXPECT_EQ(machine.wait(waiter).raw(), 0);
-  const std::lock_guard lock(machine.kernel().mutex());
+  const KernelLock lock(machine.kernel().mutex());
   pipe = {};
   waits = {};
   writes = {};

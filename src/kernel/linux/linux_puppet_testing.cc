@@ -91,7 +91,7 @@ WaitStatus run_guest(TestKernel& machine, GuestScript script, SpawnRequest reque
 
 void add_dev(TestKernel& machine) {
   const auto node = [&](std::string_view name, std::uint64_t number) {
-    const std::lock_guard lock(machine.kernel().mutex());
+    const KernelLock lock(machine.kernel().mutex());
     const vfs::Credentials& root = vfs::root_credentials();
     const auto dev = machine.files().lookup(machine.files().root(), "/dev", vfs::Follow::yes, root);
     ASSERT_TRUE(dev);

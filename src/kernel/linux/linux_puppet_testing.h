@@ -17,6 +17,7 @@
 
 #include "kernel/guest_scratch_testing.h"
 #include "kernel/kernel_testing.h"
+#include "kernel/time/kernel_lock.h"
 #include "wasm/instance.h"
 
 namespace cloche::kernel::lnx {

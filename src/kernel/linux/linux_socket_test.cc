@@ -257,7 +257,7 @@ TEST(linux_socket, sockets_sent_through_themselves_end_with_the_kernel) {
           1);
     }
   });
-  const std::lock_guard lock(machine.kernel().mutex());
+  const KernelLock lock(machine.kernel().mutex());
   EXPECT_EQ(machine.kernel().sockets().size(), 2U);
 }
 
@@ -374,9 +374,9 @@ class FakeNetwork : public Outbound {
 TEST(linux_socket, other_addresses_are_for_the_network) {
   TestKernel machine;
   const auto network = std::make_shared<FakeNetwork>();
-  std::mutex& mutex = machine.kernel().mutex();
+  KernelMutex& mutex = machine.kernel().mutex();
   {
-    const std::lock_guard lock(mutex);
+    const KernelLock lock(mutex);
     machine.kernel().sockets().set_outbound(network);
   }
   run_guest(machine, [&](Guest& guest) {
@@ -389,14 +389,14 @@ TEST(linux_socket, other_addresses_are_for_the_network) {
     EXPECT_EQ(guest.call(nr_connect, fd, to(80), 16), -EALREADY);
     EXPECT_EQ(send(guest, fd, "early"), -EAGAIN);
     {
-      const std::lock_guard lock(mutex);
+      const KernelLock lock(mutex);
       EXPECT_EQ(network->address_, "8.8.8.8:80");
       network->attempt_.lock()->established(
           {SocketFamily::inet, IpAddress::v4({10, 0, 0, 1}), 4000});
     }
     EXPECT_EQ(send(guest, fd, "request"), 7);
     {
-      const std::lock_guard lock(mutex);
+      const KernelLock lock(mutex);
       std::array<std::byte, 100> buffer;
       const std::span<std::byte> piece(buffer);
       EXPECT_EQ(network->stream_->receive(StreamConnection::End::second, {&piece, 1}, 0)->count,
@@ -412,7 +412,7 @@ TEST(linux_socket, other_addresses_are_for_the_network) {
     fd = guest.call(nr_socket, af_inet, stream | o_nonblock, 0);
     EXPECT_EQ(guest.call(nr_connect, fd, to(443), 16), -EINPROGRESS);
     {
-      const std::lock_guard lock(mutex);
+      const KernelLock lock(mutex);
       network->attempt_.lock()->failed(Errno::connrefused);
     }
     const std::uint32_t error = guest.put(0);

@@ -23,7 +23,7 @@ constexpr std::int64_t offset_max = std::numeric_limits<std::int64_t>::max();
 
 // l_start and l_len as absolute bytes; a negative length lies before the start, zero means to the
 // end whatever that becomes.
-Result<LockRange> range_of(File& file, const GuestFlock& flock) {
+Result<LockRange> range_of(File& file, const GuestFlock& flock) REQUIRES(kernel_lock) {
   std::int64_t base = 0;
   switch (flock.whence) {
     case 0: break;
@@ -60,7 +60,8 @@ struct Request {
   LockRange range;
 };
 
-Result<Request> read_request(Call& call, const FilePtr& file, const LockOwner& owner) {
+Result<Request> read_request(Call& call, const FilePtr& file, const LockOwner& owner)
+    REQUIRES(kernel_lock) {
   const auto* inode = dynamic_cast<const InodeFile*>(file.get());
   if (inode == nullptr) return Errno::inval;
   CLOCHE_ASSIGN(const GuestFlock flock, call.memory.read<GuestFlock>(call.u32(2)));

@@ -31,7 +31,7 @@ Result<void> clear(Call& call, std::uint64_t start, std::uint64_t length) {
 
 // What brk or mmap hand out has never been handed out before when it lies beyond what memory was:
 // then it is zero already.
-Result<void> provide(Call& call, std::uint64_t start, std::uint64_t length) {
+Result<void> provide(Call& call, std::uint64_t start, std::uint64_t length) REQUIRES(kernel_lock) {
   const std::uint64_t had = call.process.memory.memory_end();
   if (start + length > had) CLOCHE_TRY(call.task.grow_memory(start + length));
   if (start < had) return clear(call, start, std::min(start + length, had) - start);
@@ -39,7 +39,7 @@ Result<void> provide(Call& call, std::uint64_t start, std::uint64_t length) {
 }
 
 // Linux's brk never fails: it answers the break that holds.
-SysResult brk(Call& call) {
+SysResult brk(Call& call) REQUIRES(kernel_lock) {
   MemoryMap& map = call.process.memory;
   const std::uint64_t old = map.brk();
   const std::uint64_t wanted = call.u32(0);
@@ -53,7 +53,7 @@ SysResult brk(Call& call) {
 }
 
 Result<void> fill_from_file(Call& call, File& file, std::uint64_t start, std::uint64_t length,
-                            std::uint64_t offset) {
+                            std::uint64_t offset) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(std::span<std::byte> bytes,
                 memory_now(call).slice(static_cast<std::uint32_t>(start), length));
   while (!bytes.empty()) {
@@ -65,7 +65,8 @@ Result<void> fill_from_file(Call& call, File& file, std::uint64_t start, std::ui
   return {};
 }
 
-Result<FilePtr> mappable_file(Call& call, std::int32_t fd, std::uint32_t prot, std::uint32_t type) {
+Result<FilePtr> mappable_file(Call& call, std::int32_t fd, std::uint32_t prot, std::uint32_t type)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(FilePtr file, call.process.fds.get(fd));
   if (!file->readable()) return Errno::acces;
   if (file->node() == nullptr) return Errno::nodev;
@@ -75,7 +76,7 @@ Result<FilePtr> mappable_file(Call& call, std::int32_t fd, std::uint32_t prot, s
   return file;
 }
 
-SysResult mmap(Call& call) {
+SysResult mmap(Call& call) REQUIRES(kernel_lock) {
   const std::uint64_t length = page_up(call.u32(1));
   const std::uint32_t prot = call.u32(2);
   const std::uint32_t flags = call.u32(3);
@@ -119,7 +120,7 @@ SysResult mmap(Call& call) {
   return static_cast<std::int64_t>(start);
 }
 
-SysResult munmap(Call& call) {
+SysResult munmap(Call& call) REQUIRES(kernel_lock) {
   const std::uint64_t start = call.u32(0);
   const std::uint64_t length = page_up(call.u32(1));
   if (start % page_bytes != 0 || length == 0 || start + length > address_space) return Errno::inval;
@@ -128,7 +129,7 @@ SysResult munmap(Call& call) {
   return 0;
 }
 
-SysResult mremap(Call& call) {
+SysResult mremap(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t may_move = 1;
   const std::uint64_t start = call.u32(0);
   const std::uint64_t old_length = page_up(call.u32(1));
@@ -159,7 +160,7 @@ SysResult mremap(Call& call) {
   return static_cast<std::int64_t>(moved);
 }
 
-SysResult msync(Call& call) {
+SysResult msync(Call& call) REQUIRES(kernel_lock) {
   write_back_mappings(call.task, call.u32(0), std::uint64_t{call.u32(0)} + call.u32(1));
   return 0;
 }
@@ -171,7 +172,7 @@ SysResult accepted(Call& call) {
   return 0;
 }
 
-SysResult madvise(Call& call) {
+SysResult madvise(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t dont_need = 4;
   const SysResult valid = accepted(call);
   if (!valid || call.u32(2) != dont_need) return valid;

@@ -11,19 +11,19 @@ namespace {
 
 constexpr std::uint32_t at_removedir = 0x200, at_symlink_follow = 0x400, at_empty_path = 0x1000;
 
-SysResult mkdirat(Call& call) {
+SysResult mkdirat(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::string path, call.path(1));
   CLOCHE_TRY(process_files::make_directory(call.process, {call.i32(0), path}, call.u32(2)));
   return 0;
 }
 
-SysResult mknodat(Call& call) {
+SysResult mknodat(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::string path, call.path(1));
   CLOCHE_TRY(process_files::make_node(call.process, {call.i32(0), path}, call.u32(2)));
   return 0;
 }
 
-SysResult unlinkat(Call& call) {
+SysResult unlinkat(Call& call) REQUIRES(kernel_lock) {
   if ((call.u32(2) & ~at_removedir) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, call.path(1));
   const process_files::At at{call.i32(0), path};
@@ -32,7 +32,7 @@ SysResult unlinkat(Call& call) {
   return 0;
 }
 
-SysResult renameat2(Call& call) {
+SysResult renameat2(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t no_replace = 1, exchange = 2;
   const std::uint32_t flags = call.u32(4);
   if (flags > exchange) return Errno::inval;
@@ -45,7 +45,7 @@ SysResult renameat2(Call& call) {
   return 0;
 }
 
-SysResult linkat(Call& call) {
+SysResult linkat(Call& call) REQUIRES(kernel_lock) {
   const std::uint32_t flags = call.u32(4);
   if ((flags & ~(at_symlink_follow | at_empty_path)) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string existing, call.path(1));
@@ -58,14 +58,14 @@ SysResult linkat(Call& call) {
   return 0;
 }
 
-SysResult symlinkat(Call& call) {
+SysResult symlinkat(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::string target, call.path(0));
   CLOCHE_ASSIGN(const std::string path, call.path(2));
   CLOCHE_TRY(process_files::make_symlink(call.process, target, {call.i32(1), path}));
   return 0;
 }
 
-SysResult readlinkat(Call& call) {
+SysResult readlinkat(Call& call) REQUIRES(kernel_lock) {
   if (call.i32(3) <= 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, call.path(1));
   CLOCHE_ASSIGN(const std::string target,
@@ -75,19 +75,19 @@ SysResult readlinkat(Call& call) {
   return static_cast<std::int64_t>(shown.size());
 }
 
-SysResult chdir(Call& call) {
+SysResult chdir(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::string path, call.path(0));
   CLOCHE_TRY(process_files::change_directory(call.process, {process_files::at_fdcwd, path}));
   return 0;
 }
 
-SysResult fchdir(Call& call) {
+SysResult fchdir(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_TRY(process_files::change_directory(call.process, call.i32(0)));
   return 0;
 }
 
 // The length with its NUL, as the system call gives it.
-SysResult getcwd(Call& call) {
+SysResult getcwd(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::string path, process_files::current_directory(call.process));
   const std::string_view with_nul(path.c_str(), path.size() + 1);
   if (call.u32(1) < with_nul.size()) return Errno::range;
@@ -103,7 +103,9 @@ SysResult name_to_handle_at(Call& call) {
   return Errno::notsup;
 }
 
-SysResult umask(Call& call) { return std::exchange(call.process.umask, call.u32(0) & 0777); }
+SysResult umask(Call& call) REQUIRES(kernel_lock) {
+  return std::exchange(call.process.umask, call.u32(0) & 0777);
+}
 
 constexpr auto entries = std::to_array<Entry>({
     {17, "getcwd", 2, getcwd},

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t splice_nonblock = 2, all_splice_flags = 0xf;
 constexpr std::size_t splice_bytes = Pipe::default_capacity_bytes;  // one step at most
 
-SysResult pipe2(Call& call) {
+SysResult pipe2(Call& call) REQUIRES(kernel_lock) {
   const std::uint32_t flags = call.u32(1);
   if ((flags & ~(o_cloexec | o_nonblock | o_direct)) != 0) return Errno::inval;
   if (!call.memory.holds(call.u32(0), 2 * sizeof(std::int32_t))) return Errno::fault;
@@ -34,7 +34,7 @@ SysResult pipe2(Call& call) {
   return 0;
 }
 
-SysResult eventfd2(Call& call) {
+SysResult eventfd2(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t efd_semaphore = 1;
   const std::uint32_t flags = call.u32(1);
   if ((flags & ~(efd_semaphore | o_nonblock | o_cloexec)) != 0) return Errno::inval;
@@ -46,7 +46,7 @@ SysResult eventfd2(Call& call) {
   return fd;
 }
 
-SysResult signalfd4(Call& call) {
+SysResult signalfd4(Call& call) REQUIRES(kernel_lock) {
   const std::uint32_t flags = call.u32(3);
   if (call.u32(2) != sizeof(std::uint64_t) || (flags & ~(o_nonblock | o_cloexec)) != 0)
     return Errno::inval;
@@ -90,14 +90,16 @@ Result<void> advance(const Call& call, const Side& side, std::size_t count) {
   return call.memory.write(side.offset_address, side.offset + count);
 }
 
-Result<void> wait_readable(const Call& call, PipeFile& pipe, std::uint32_t flags) {
+Result<void> wait_readable(const Call& call, PipeFile& pipe, std::uint32_t flags)
+    REQUIRES(kernel_lock) {
   if ((flags & splice_nonblock) != 0 && pipe.pipe()->size() == 0 && pipe.pipe()->writers() != 0)
     return Errno::again;
   return pipe.wait_readable(call.task);
 }
 
 // There is room, or nobody who reads.
-Result<void> wait_writable(const Call& call, PipeFile& pipe, std::uint32_t flags) {
+Result<void> wait_writable(const Call& call, PipeFile& pipe, std::uint32_t flags)
+    REQUIRES(kernel_lock) {
   if (pipe.pipe()->readers() == 0) return broken_pipe(call.task);
   if ((flags & splice_nonblock) != 0 && pipe.pipe()->room() == 0) return Errno::again;
   CLOCHE_TRY(pipe.wait_writable(call.task));
@@ -106,7 +108,7 @@ Result<void> wait_writable(const Call& call, PipeFile& pipe, std::uint32_t flags
 }
 
 SysResult splice_from_pipe(Call& call, const Side& in, const Side& out, std::size_t length,
-                           std::uint32_t flags) {
+                           std::uint32_t flags) REQUIRES(kernel_lock) {
   for (;;) {
     CLOCHE_TRY(wait_readable(call, *in.pipe, flags));
     if (!out.pipe) break;
@@ -132,7 +134,7 @@ SysResult splice_from_pipe(Call& call, const Side& in, const Side& out, std::siz
 }
 
 SysResult splice_to_pipe(Call& call, const Side& in, const Side& out, std::size_t length,
-                         std::uint32_t flags) {
+                         std::uint32_t flags) REQUIRES(kernel_lock) {
   CLOCHE_TRY(wait_writable(call, *out.pipe, flags));
   std::vector<std::byte> bytes(std::min({length, splice_bytes, out.pipe->pipe()->room()}));
   CLOCHE_ASSIGN(const std::size_t count, in.offset_address != 0
@@ -145,7 +147,7 @@ SysResult splice_to_pipe(Call& call, const Side& in, const Side& out, std::size_
   return static_cast<std::int64_t>(written);
 }
 
-SysResult splice(Call& call) {
+SysResult splice(Call& call) REQUIRES(kernel_lock) {
   const std::uint32_t length = call.u32(4);
   const std::uint32_t flags = call.u32(5);
   if ((flags & ~all_splice_flags) != 0) return Errno::inval;
@@ -161,7 +163,7 @@ SysResult splice(Call& call) {
   return Errno::inval;
 }
 
-SysResult tee(Call& call) {
+SysResult tee(Call& call) REQUIRES(kernel_lock) {
   const std::uint32_t flags = call.u32(3);
   if ((flags & ~all_splice_flags) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const Side in, side_of(call, call.process.fds.get_readable(call.i32(0)), 0));
@@ -182,7 +184,7 @@ SysResult tee(Call& call) {
 
 // The bytes are copied: a guest's pages cannot be given away. The direction is that of the
 // descriptor.
-SysResult vmsplice(Call& call) {
+SysResult vmsplice(Call& call) REQUIRES(kernel_lock) {
   if ((call.u32(3) & ~all_splice_flags) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));
   const auto pipe = std::dynamic_pointer_cast<PipeFile>(file);

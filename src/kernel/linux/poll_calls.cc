@@ -20,7 +20,7 @@ struct GuestPollfd {
 };
 static_assert(sizeof(GuestPollfd) == 8);
 
-SysResult ppoll(Call& call) {
+SysResult ppoll(Call& call) REQUIRES(kernel_lock) {
   const std::uint32_t address = call.u32(0);
   const std::uint32_t count = call.u32(1);
   if (count > call.process.fds.limit()) return Errno::inval;
@@ -89,7 +89,7 @@ constexpr std::array<PollEvents, 3> select_wanted = {pollin | pollrdnorm | pollr
 constexpr std::array<PollEvents, 3> select_ready = {select_wanted[0] | pollhup | pollerr,
                                                     select_wanted[1] | pollerr, pollpri};
 
-SysResult pselect6(Call& call) {
+SysResult pselect6(Call& call) REQUIRES(kernel_lock) {
   if (call.i32(0) < 0) return Errno::inval;
   const std::uint32_t count = std::min(call.u32(0), call.process.fds.limit());
   CLOCHE_ASSIGN(const Deadline deadline, read_timeout(call, call.u32(4)));
@@ -140,21 +140,21 @@ struct GuestEpollEvent {
 };
 static_assert(sizeof(GuestEpollEvent) == 16);
 
-Result<std::shared_ptr<EpollFile>> epoll_file(const Call& call) {
+Result<std::shared_ptr<EpollFile>> epoll_file(const Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));
   auto epoll = std::dynamic_pointer_cast<EpollFile>(file);
   if (!epoll) return Errno::inval;
   return epoll;
 }
 
-SysResult epoll_create1(Call& call) {
+SysResult epoll_create1(Call& call) REQUIRES(kernel_lock) {
   if ((call.u32(0) & ~o_cloexec) != 0) return Errno::inval;
   const auto file = std::make_shared<EpollFile>(call.kernel.buffers(), call.kernel.next_file_id());
   CLOCHE_ASSIGN(const std::int32_t fd, call.process.fds.install(file, call.u32(0)));
   return fd;
 }
 
-SysResult epoll_ctl(Call& call) {
+SysResult epoll_ctl(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t add = 1, remove = 2, modify = 3;
   const std::uint32_t operation = call.u32(1);
   GuestEpollEvent event{};
@@ -174,7 +174,7 @@ SysResult epoll_ctl(Call& call) {
   return 0;
 }
 
-SysResult wait_for_events(Call& call, Deadline deadline) {
+SysResult wait_for_events(Call& call, Deadline deadline) REQUIRES(kernel_lock) {
   const std::uint32_t address = call.u32(1);
   const std::int32_t wanted = call.i32(2);
   if (wanted <= 0) return Errno::inval;
@@ -194,14 +194,14 @@ SysResult wait_for_events(Call& call, Deadline deadline) {
   return static_cast<std::int64_t>(out.size());
 }
 
-SysResult epoll_pwait(Call& call) {
+SysResult epoll_pwait(Call& call) REQUIRES(kernel_lock) {
   Deadline deadline;
   if (call.i32(3) >= 0)
     deadline = call.kernel.clock().steady() + std::chrono::milliseconds(call.i32(3));
   return wait_for_events(call, deadline);
 }
 
-SysResult epoll_pwait2(Call& call) {
+SysResult epoll_pwait2(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const Deadline deadline, read_timeout(call, call.u32(3)));
   return wait_for_events(call, deadline);
 }

@@ -15,7 +15,7 @@ constexpr std::uint32_t wnohang = 1, wuntraced = 2, wexited = 4, wcontinued = 8,
 constexpr std::uint32_t wait_extra =
     0x20000000 | 0x40000000 | 0x80000000;  // __WNOTHREAD, __WALL, __WCLONE
 
-SysResult exit_group(Call& call) {
+SysResult exit_group(Call& call) REQUIRES(kernel_lock) {
   const auto vfork_child = call.task.exit(WaitStatus::exited(call.i32(0)));
   return vfork_child.value_or(0);
 }
@@ -31,14 +31,14 @@ struct WaitTarget {
   enum class Kind { any, pid, group } kind;
   Pid id = 0;
 
-  bool matches(const Process& process) const {
+  bool matches(const Process& process) const REQUIRES(kernel_lock) {
     return kind == Kind::any || (kind == Kind::pid ? process.pid() == id : process.pgid == id);
   }
 };
 
 // What a child has to tell now. It is taken, unless `options` say WNOWAIT.
 std::optional<Waited> take_report(Call& call, const WaitTarget& target, std::uint32_t options,
-                                  bool& any_child) {
+                                  bool& any_child) REQUIRES(kernel_lock) {
   for (const auto& [pid, child] : call.kernel.processes()) {
     if (child->ppid != call.process.pid() || !target.matches(*child)) continue;
     any_child = true;
@@ -59,7 +59,8 @@ std::optional<Waited> take_report(Call& call, const WaitTarget& target, std::uin
 }
 
 // The next report, or nothing with WNOHANG.
-Result<std::optional<Waited>> wait(Call& call, const WaitTarget& target, std::uint32_t options) {
+Result<std::optional<Waited>> wait(Call& call, const WaitTarget& target, std::uint32_t options)
+    REQUIRES(kernel_lock) {
   for (;;) {
     bool any_child = false;
     if (auto waited = take_report(call, target, options, any_child)) return waited;
@@ -69,7 +70,7 @@ Result<std::optional<Waited>> wait(Call& call, const WaitTarget& target, std::ui
   }
 }
 
-SysResult wait4(Call& call) {
+SysResult wait4(Call& call) REQUIRES(kernel_lock) {
   const std::int32_t pid = call.i32(0);
   const std::uint32_t options = call.u32(2);
   if ((options & ~(wnohang | wuntraced | wcontinued | wait_extra)) != 0) return Errno::inval;
@@ -99,7 +100,7 @@ struct WaitInfo {
 };
 static_assert(sizeof(WaitInfo) == 128);
 
-WaitInfo wait_info(const Waited& waited) {
+WaitInfo wait_info(const Waited& waited) REQUIRES(kernel_lock) {
   WaitInfo info{};
   info.signo = sigchld;
   info.pid = waited.child->pid();
@@ -121,7 +122,7 @@ WaitInfo wait_info(const Waited& waited) {
   return info;
 }
 
-SysResult waitid(Call& call) {
+SysResult waitid(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t p_all = 0, p_pid = 1, p_pgid = 2;
   const std::uint32_t options = call.u32(3);
   if ((options & ~(wnohang | wuntraced | wexited | wcontinued | wnowait | wait_extra)) != 0 ||
@@ -154,7 +155,7 @@ SysResult waitid(Call& call) {
   return 0;
 }
 
-SysResult getrusage(Call& call) {
+SysResult getrusage(Call& call) REQUIRES(kernel_lock) {
   constexpr std::int32_t self = 0, children = -1, thread = 1;
   Usage usage;
   switch (call.i32(0)) {
@@ -171,9 +172,9 @@ SysResult getrusage(Call& call) {
 }
 
 SysResult getpid(Call& call) { return call.process.pid(); }
-SysResult getppid(Call& call) { return call.process.ppid; }
-SysResult getuid(Call& call) { return call.process.credentials.uid; }
-SysResult getgid(Call& call) { return call.process.credentials.gid; }
+SysResult getppid(Call& call) REQUIRES(kernel_lock) { return call.process.ppid; }
+SysResult getuid(Call& call) REQUIRES(kernel_lock) { return call.process.credentials.uid; }
+SysResult getgid(Call& call) REQUIRES(kernel_lock) { return call.process.credentials.gid; }
 
 // One identity only: setting it to what it is succeeds, anything else is not permitted. -1 leaves
 // it.
@@ -202,7 +203,7 @@ SysResult set_fs_id(Call& call) {
   return is_user ? call.process.credentials.uid : call.process.credentials.gid;
 }
 
-SysResult getgroups(Call& call) {
+SysResult getgroups(Call& call) REQUIRES(kernel_lock) {
   const std::vector<std::uint32_t>& groups = call.process.credentials.groups;
   if (call.i32(0) < 0) return Errno::inval;
   if (call.i32(0) == 0) return static_cast<std::int64_t>(groups.size());
@@ -213,14 +214,14 @@ SysResult getgroups(Call& call) {
 
 SysResult setgroups(Call&) { return Errno::perm; }
 
-Result<ProcessPtr> named_process(Call& call, std::int32_t pid) {
+Result<ProcessPtr> named_process(Call& call, std::int32_t pid) REQUIRES(kernel_lock) {
   if (pid < 0) return Errno::inval;
   ProcessPtr process = pid == 0 ? call.process.shared_from_this() : call.kernel.find(pid);
   if (!process) return Errno::srch;
   return process;
 }
 
-SysResult setpgid(Call& call) {
+SysResult setpgid(Call& call) REQUIRES(kernel_lock) {
   if (call.i32(1) < 0) return Errno::inval;
   CLOCHE_ASSIGN(const ProcessPtr target, named_process(call, call.i32(0)));
   const Pid pgid = call.i32(1) == 0 ? target->pid() : call.i32(1);
@@ -230,26 +231,27 @@ SysResult setpgid(Call& call) {
   if (target->session != call.process.session || target->session->id == target->pid())
     return Errno::perm;
   if (pgid != target->pid()) {
-    const bool joinable = std::ranges::any_of(call.kernel.processes(), [&](const auto& entry) {
-      return entry.second->pgid == pgid && entry.second->session == call.process.session;
-    });
+    const bool joinable =
+        std::ranges::any_of(call.kernel.processes(), [&](const auto& entry) REQUIRES(kernel_lock) {
+          return entry.second->pgid == pgid && entry.second->session == call.process.session;
+        });
     if (!joinable) return Errno::perm;
   }
   target->pgid = pgid;
   return 0;
 }
 
-SysResult getpgid(Call& call) {
+SysResult getpgid(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const ProcessPtr process, named_process(call, call.i32(0)));
   return process->pgid;
 }
 
-SysResult getsid(Call& call) {
+SysResult getsid(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const ProcessPtr process, named_process(call, call.i32(0)));
   return process->session->id;
 }
 
-SysResult setsid(Call& call) {
+SysResult setsid(Call& call) REQUIRES(kernel_lock) {
   if (call.kernel.group_exists(call.process.pid())) return Errno::perm;
   call.process.session = std::make_shared<TtySession>(call.process.pid());
   call.process.pgid = call.process.pid();

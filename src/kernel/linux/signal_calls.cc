@@ -53,12 +53,12 @@ GuestInfo guest_info(const SignalInfo& info) {
   return out;
 }
 
-SignalInfo from_sender(const Call& call, int signo, int code) {
+SignalInfo from_sender(const Call& call, int signo, int code) REQUIRES(kernel_lock) {
   return {
       .signo = signo, .code = code, .pid = call.process.pid(), .uid = call.process.credentials.uid};
 }
 
-SysResult rt_sigaction(Call& call) {
+SysResult rt_sigaction(Call& call) REQUIRES(kernel_lock) {
   const int signo = call.i32(0);
   if (!valid_signal(signo) || call.u32(3) != sigset_bytes) return Errno::inval;
   if (call.u32(1) != 0 && unblockable.has(signo)) return Errno::inval;
@@ -80,7 +80,7 @@ SysResult rt_sigaction(Call& call) {
   return 0;
 }
 
-SysResult rt_sigprocmask(Call& call) {
+SysResult rt_sigprocmask(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t block = 0, unblock = 1, setmask = 2;
   if (call.u32(3) != sigset_bytes) return Errno::inval;
   SignalState& signals = call.process.signals;
@@ -104,14 +104,14 @@ SysResult rt_sigprocmask(Call& call) {
   return 0;
 }
 
-SysResult rt_sigpending(Call& call) {
+SysResult rt_sigpending(Call& call) REQUIRES(kernel_lock) {
   if (call.u32(1) > sigset_bytes) return Errno::inval;
   const SignalSet pending = call.process.signals.pending() & call.process.signals.mask;
   CLOCHE_TRY(call.memory.write(call.u32(0), pending.bits()));
   return 0;
 }
 
-SysResult rt_sigsuspend(Call& call) {
+SysResult rt_sigsuspend(Call& call) REQUIRES(kernel_lock) {
   if (call.u32(1) != sigset_bytes) return Errno::inval;
   CLOCHE_ASSIGN(const std::uint64_t bits, call.memory.read<std::uint64_t>(call.u32(0)));
   SignalState& signals = call.process.signals;
@@ -123,7 +123,7 @@ SysResult rt_sigsuspend(Call& call) {
   }
 }
 
-SysResult rt_sigtimedwait(Call& call) {
+SysResult rt_sigtimedwait(Call& call) REQUIRES(kernel_lock) {
   if (call.u32(3) != sigset_bytes) return Errno::inval;
   CLOCHE_ASSIGN(const std::uint64_t bits, call.memory.read<std::uint64_t>(call.u32(0)));
   const SignalSet wanted = SignalSet(bits) & ~unblockable;
@@ -141,12 +141,12 @@ SysResult rt_sigtimedwait(Call& call) {
   }
 }
 
-SysResult kill(Call& call) {
+SysResult kill(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_TRY(call.kernel.kill(call.process, call.i32(0), from_sender(call, call.i32(1), si_user)));
   return 0;
 }
 
-SysResult kill_one(Call& call, Pid pid, const SignalInfo& info) {
+SysResult kill_one(Call& call, Pid pid, const SignalInfo& info) REQUIRES(kernel_lock) {
   if (pid <= 0) return Errno::inval;
   if (info.signo != 0 && !valid_signal(info.signo)) return Errno::inval;
   const ProcessPtr target = call.kernel.find(pid);
@@ -155,16 +155,16 @@ SysResult kill_one(Call& call, Pid pid, const SignalInfo& info) {
   return 0;
 }
 
-SysResult tkill(Call& call) {
+SysResult tkill(Call& call) REQUIRES(kernel_lock) {
   return kill_one(call, call.i32(0), from_sender(call, call.i32(1), si_tkill));
 }
 
-SysResult tgkill(Call& call) {
+SysResult tgkill(Call& call) REQUIRES(kernel_lock) {
   if (call.i32(0) != call.i32(1)) return Errno::srch;
   return kill_one(call, call.i32(1), from_sender(call, call.i32(2), si_tkill));
 }
 
-SysResult queue_info(Call& call, Pid pid, int signo, std::uint32_t info_at) {
+SysResult queue_info(Call& call, Pid pid, int signo, std::uint32_t info_at) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const GuestInfo given, call.memory.read<GuestInfo>(info_at));
   // Only the kernel's own codes are >= 0: nobody forges those for another process.
   if ((given.code >= 0 || given.code == si_tkill) && pid != call.process.pid()) return Errno::perm;
@@ -176,11 +176,11 @@ SysResult queue_info(Call& call, Pid pid, int signo, std::uint32_t info_at) {
                    .value = given.status_or_value});
 }
 
-SysResult rt_sigqueueinfo(Call& call) {
+SysResult rt_sigqueueinfo(Call& call) REQUIRES(kernel_lock) {
   return queue_info(call, call.i32(0), call.i32(1), call.u32(2));
 }
 
-SysResult rt_tgsigqueueinfo(Call& call) {
+SysResult rt_tgsigqueueinfo(Call& call) REQUIRES(kernel_lock) {
   if (call.i32(0) != call.i32(1)) return Errno::srch;
   return queue_info(call, call.i32(1), call.i32(2), call.u32(3));
 }
@@ -199,7 +199,7 @@ SysResult sigaltstack(Call& call) {
   return 0;
 }
 
-SysResult signal_next(Call& call) {
+SysResult signal_next(Call& call) REQUIRES(kernel_lock) {
   Process& process = call.task.owner();
   SignalState& signals = process.signals;
   SignalSet handled;
@@ -235,7 +235,7 @@ SysResult signal_next(Call& call) {
   return 1;
 }
 
-SysResult signal_return(Call& call) {
+SysResult signal_return(Call& call) REQUIRES(kernel_lock) {
   call.process.signals.mask = SignalSet(call.u64(0)) & ~unblockable;
   (void)call.task.attend();
   return 0;

@@ -20,7 +20,7 @@ Result<void> check_type_flags(std::uint32_t type) {
   return {};
 }
 
-SysResult socket(Call& call) {
+SysResult socket(Call& call) REQUIRES(kernel_lock) {
   const std::uint32_t type = call.u32(1);
   CLOCHE_TRY(check_type_flags(type));
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> made,
@@ -30,7 +30,7 @@ SysResult socket(Call& call) {
   return fd;
 }
 
-SysResult socketpair(Call& call) {
+SysResult socketpair(Call& call) REQUIRES(kernel_lock) {
   const std::uint32_t type = call.u32(1);
   CLOCHE_TRY(check_type_flags(type));
   if (!call.memory.holds(call.u32(3), 2 * sizeof(std::int32_t))) return Errno::fault;
@@ -48,27 +48,27 @@ SysResult socketpair(Call& call) {
   return 0;
 }
 
-SysResult bind(Call& call) {
+SysResult bind(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> file, socket_at(call, 0));
   CLOCHE_ASSIGN(const SocketAddress address, read_address(call, call.u32(1), call.u32(2)));
   CLOCHE_TRY(file->bind(call.task, address));
   return 0;
 }
 
-SysResult listen(Call& call) {
+SysResult listen(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> file, socket_at(call, 0));
   CLOCHE_TRY(file->listen(call.task, call.i32(1)));
   return 0;
 }
 
-SysResult connect(Call& call) {
+SysResult connect(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> file, socket_at(call, 0));
   CLOCHE_ASSIGN(const SocketAddress address, read_address(call, call.u32(1), call.u32(2)));
   CLOCHE_TRY(file->connect(call.task, address));
   return 0;
 }
 
-SysResult accept_with(Call& call, std::uint32_t flags) {
+SysResult accept_with(Call& call, std::uint32_t flags) REQUIRES(kernel_lock) {
   if ((flags & ~(sock_nonblock | sock_cloexec)) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> file, socket_at(call, 0));
   // A connection is not taken when there is no descriptor for it.
@@ -84,17 +84,17 @@ SysResult accept_with(Call& call, std::uint32_t flags) {
   return fd;
 }
 
-SysResult accept(Call& call) { return accept_with(call, 0); }
-SysResult accept4(Call& call) { return accept_with(call, call.u32(3)); }
+SysResult accept(Call& call) REQUIRES(kernel_lock) { return accept_with(call, 0); }
+SysResult accept4(Call& call) REQUIRES(kernel_lock) { return accept_with(call, call.u32(3)); }
 
-SysResult getsockname(Call& call) {
+SysResult getsockname(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> file, socket_at(call, 0));
   if (call.u32(1) == 0) return Errno::fault;
   CLOCHE_TRY(write_address(call, file->local_address(), file->family(), call.u32(1), call.u32(2)));
   return 0;
 }
 
-SysResult getpeername(Call& call) {
+SysResult getpeername(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> file, socket_at(call, 0));
   CLOCHE_ASSIGN(const SocketAddress peer, file->peer_address());
   if (call.u32(1) == 0) return Errno::fault;
@@ -102,7 +102,7 @@ SysResult getpeername(Call& call) {
   return 0;
 }
 
-SysResult shutdown(Call& call) {
+SysResult shutdown(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> file, socket_at(call, 0));
   CLOCHE_TRY(file->shutdown(call.u32(1)));
   return 0;
@@ -112,7 +112,7 @@ SysResult shutdown(Call& call) {
 
 constexpr std::uint32_t transfer_max_bytes = 0x7ffff000;
 
-SysResult sendto(Call& call) {
+SysResult sendto(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> file, socket_at(call, 0));
   CLOCHE_ASSIGN(const std::span<std::byte> buffer,
                 call.memory.slice(call.u32(1), std::min(call.u32(2), transfer_max_bytes)));
@@ -127,7 +127,7 @@ SysResult sendto(Call& call) {
   return static_cast<std::int64_t>(count);
 }
 
-SysResult recvfrom(Call& call) {
+SysResult recvfrom(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> file, socket_at(call, 0));
   CLOCHE_ASSIGN(const std::span<std::byte> buffer,
                 call.memory.slice(call.u32(1), std::min(call.u32(2), transfer_max_bytes)));
@@ -141,14 +141,14 @@ SysResult recvfrom(Call& call) {
   return static_cast<std::int64_t>((flags & msg_trunc) != 0 ? received.full_count : received.count);
 }
 
-SysResult sendmsg(Call& call) {
+SysResult sendmsg(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> file, socket_at(call, 0));
   CLOCHE_ASSIGN(const GuestMsghdr header, call.memory.read<GuestMsghdr>(call.u32(1)));
   CLOCHE_ASSIGN(const std::size_t count, send_message(call, *file, header, call.u32(2)));
   return static_cast<std::int64_t>(count);
 }
 
-SysResult recvmsg(Call& call) {
+SysResult recvmsg(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> file, socket_at(call, 0));
   CLOCHE_ASSIGN(const std::size_t count, receive_message(call, *file, call.u32(1), call.u32(2)));
   return static_cast<std::int64_t>(count);
@@ -159,7 +159,7 @@ SysResult recvmsg(Call& call) {
 constexpr std::uint32_t messages_max = 1024;
 constexpr std::uint32_t mmsghdr_bytes = sizeof(GuestMsghdr) + sizeof(std::uint32_t);
 
-SysResult sendmmsg(Call& call) {
+SysResult sendmmsg(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> file, socket_at(call, 0));
   const std::uint32_t count = std::min(call.u32(2), messages_max);
   if (!call.memory.holds(call.u32(1), std::uint64_t{count} * mmsghdr_bytes)) return Errno::fault;
@@ -175,7 +175,7 @@ SysResult sendmmsg(Call& call) {
   return done;
 }
 
-SysResult recvmmsg(Call& call) {
+SysResult recvmmsg(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> file, socket_at(call, 0));
   CLOCHE_ASSIGN(const Deadline deadline, read_timeout(call, call.u32(4)));
   const std::uint32_t count = std::min(call.u32(2), messages_max);

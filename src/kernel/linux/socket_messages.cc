@@ -32,7 +32,8 @@ Result<std::vector<GuestBuffer>> buffers_of(const Call& call, const GuestMsghdr&
 
 // --- Control data to send ---
 
-Result<void> take_rights(Call& call, std::span<const std::byte> data, std::vector<FilePtr>& files) {
+Result<void> take_rights(Call& call, std::span<const std::byte> data, std::vector<FilePtr>& files)
+    REQUIRES(kernel_lock) {
   const std::size_t count = data.size() / sizeof(std::int32_t);
   if (count + files.size() > rights_max) return Errno::inval;
   for (std::size_t i = 0; i < count; ++i) {
@@ -45,7 +46,8 @@ Result<void> take_rights(Call& call, std::span<const std::byte> data, std::vecto
 }
 
 // A process can only tell the truth about itself.
-Result<PeerCredentials> take_credentials(const Call& call, std::span<const std::byte> data) {
+Result<PeerCredentials> take_credentials(const Call& call, std::span<const std::byte> data)
+    REQUIRES(kernel_lock) {
   PeerCredentials claimed;
   if (data.size() != sizeof(claimed)) return Errno::inval;
   std::memcpy(&claimed, data.data(), sizeof(claimed));
@@ -56,7 +58,7 @@ Result<PeerCredentials> take_credentials(const Call& call, std::span<const std::
 }
 
 Result<Ancillary> read_control(Call& call, const Socket& socket, std::uint32_t address,
-                               std::uint32_t length) {
+                               std::uint32_t length) REQUIRES(kernel_lock) {
   Ancillary ancillary;
   if (address == 0 || length == 0) return ancillary;
   if (length > control_max_bytes) return Errno::nobufs;
@@ -114,7 +116,7 @@ class ControlWriter {
 // Gives the receiver the files, as many as it has room and descriptors for. True when some were
 // lost.
 bool receive_files(Call& call, const std::vector<FilePtr>& files, std::uint32_t flags,
-                   ControlWriter& control) {
+                   ControlWriter& control) REQUIRES(kernel_lock) {
   const std::size_t most = std::min(files.size(), control.left() / sizeof(std::int32_t));
   std::vector<std::int32_t> fds;
   for (std::size_t i = 0; i < most; ++i) {
@@ -128,7 +130,7 @@ bool receive_files(Call& call, const std::vector<FilePtr>& files, std::uint32_t 
 }
 
 std::uint32_t write_ancillary(Call& call, const Ancillary& ancillary, std::uint32_t flags,
-                              ControlWriter& control) {
+                              ControlWriter& control) REQUIRES(kernel_lock) {
   std::uint32_t out_flags = 0;
   if (ancillary.credentials) {
     if (control.left() >= sizeof(PeerCredentials)) {

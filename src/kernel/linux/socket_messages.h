@@ -6,6 +6,7 @@
 
 #include "kernel/linux/call.h"
 #include "kernel/sockets/socket.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel::lnx {
 
@@ -25,8 +26,8 @@ Result<void> write_address(const Call& call, const SocketAddress& value, SocketF
 // sendmsg and recvmsg on a header that has been read. `header_address`: where recvmsg writes what
 // it has found.
 Result<std::size_t> send_message(Call& call, Socket& socket, const GuestMsghdr& header,
-                                 std::uint32_t flags);
+                                 std::uint32_t flags) REQUIRES(kernel_lock);
 Result<std::size_t> receive_message(Call& call, Socket& socket, std::uint32_t header_address,
-                                    std::uint32_t flags);
+                                    std::uint32_t flags) REQUIRES(kernel_lock);
 
 }  // namespace cloche::kernel::lnx

@@ -11,20 +11,20 @@
 namespace cloche::kernel::lnx {
 namespace {
 
-SysResult truncate64(Call& call) {
+SysResult truncate64(Call& call) REQUIRES(kernel_lock) {
   if (call.i64(1) < 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::string path, call.path(0));
   CLOCHE_TRY(process_files::truncate(call.process, {process_files::at_fdcwd, path}, call.u64(1)));
   return 0;
 }
 
-SysResult ftruncate64(Call& call) {
+SysResult ftruncate64(Call& call) REQUIRES(kernel_lock) {
   if (call.i64(1) < 0) return Errno::inval;
   CLOCHE_TRY(process_files::truncate(call.process, call.i32(0), call.u64(1)));
   return 0;
 }
 
-SysResult fallocate(Call& call) {
+SysResult fallocate(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get_writable(call.i32(0)));
   if (call.i64(2) < 0 || call.i64(4) <= 0) return Errno::inval;
   auto* node_file = dynamic_cast<NodeFile*>(file.get());
@@ -37,7 +37,7 @@ SysResult fallocate(Call& call) {
 }
 
 // fsync and its kin: EINVAL for what has no storage behind it.
-SysResult fsync(Call& call) {
+SysResult fsync(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));
   if ((file->flags() & o_path) != 0) return Errno::badf;
   auto* node_file = dynamic_cast<NodeFile*>(file.get());
@@ -46,7 +46,7 @@ SysResult fsync(Call& call) {
   return 0;
 }
 
-SysResult sync_file_range(Call& call) {
+SysResult sync_file_range(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t known = 7;
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));
   if ((file->flags() & o_path) != 0) return Errno::badf;
@@ -57,12 +57,12 @@ SysResult sync_file_range(Call& call) {
   return 0;
 }
 
-SysResult sync(Call& call) {
+SysResult sync(Call& call) REQUIRES(kernel_lock) {
   for (const vfs::Mount& mount : call.kernel.files().mounts()) (void)mount.fs->sync();
   return 0;
 }
 
-SysResult syncfs(Call& call) {
+SysResult syncfs(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const vfs::Node node, process_files::node_of(call.process, call.i32(0)));
   CLOCHE_TRY(node.fs().sync());
   return 0;
@@ -70,7 +70,7 @@ SysResult syncfs(Call& call) {
 
 // Advice changes nothing here: all files are in memory, or the host knows best. Its arguments are
 // checked as ever.
-SysResult fadvise64_64(Call& call) {
+SysResult fadvise64_64(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t advice_end = 6;
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));
   if ((file->flags() & o_path) != 0) return Errno::badf;
@@ -79,7 +79,7 @@ SysResult fadvise64_64(Call& call) {
   return 0;
 }
 
-SysResult readahead(Call& call) {
+SysResult readahead(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get_readable(call.i32(0)));
   const auto* node_file = dynamic_cast<const NodeFile*>(file.get());
   return node_file == nullptr || node_file->is_directory() ? SysResult(Errno::inval) : SysResult(0);

@@ -7,7 +7,6 @@
 #include <optional>
 #include <thread>
 
-#include "base/unlocked.h"
 #include "kernel/kernel.h"
 #include "kernel/linux/call.h"
 #include "kernel/linux/guest_time.h"
@@ -31,7 +30,7 @@ SysResult uname(Call& call) {
   return 0;
 }
 
-SysResult sysinfo(Call& call) {
+SysResult sysinfo(Call& call) REQUIRES(kernel_lock) {
   struct Info {
     std::uint32_t uptime_s;
     std::array<std::uint32_t, 3> loads;
@@ -56,7 +55,7 @@ SysResult sysinfo(Call& call) {
   return 0;
 }
 
-SysResult getrandom(Call& call) {
+SysResult getrandom(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t known_flags = 7;
   if ((call.u32(2) & ~known_flags) != 0) return Errno::inval;
   constexpr std::uint32_t most = 32 << 20;
@@ -74,7 +73,8 @@ struct GuestLimit {
   std::uint64_t soft, hard;
 };
 
-Result<void> set_limit(Process& process, std::uint32_t which, const GuestLimit& wanted) {
+Result<void> set_limit(Process& process, std::uint32_t which, const GuestLimit& wanted)
+    REQUIRES(kernel_lock) {
   ResourceLimit& limit = process.limits[which];
   if (wanted.soft > wanted.hard) return Errno::inval;
   if (wanted.hard > limit.hard) return Errno::perm;
@@ -84,7 +84,7 @@ Result<void> set_limit(Process& process, std::uint32_t which, const GuestLimit& 
   return {};
 }
 
-SysResult prlimit64(Call& call) {
+SysResult prlimit64(Call& call) REQUIRES(kernel_lock) {
   if (call.u32(1) >= rlimit_count) return Errno::inval;
   const ProcessPtr target =
       call.i32(0) == 0 ? call.process.shared_from_this() : call.kernel.find(call.i32(0));
@@ -99,7 +99,7 @@ SysResult prlimit64(Call& call) {
   return 0;
 }
 
-SysResult prctl(Call& call) {
+SysResult prctl(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t set_pdeathsig = 1, get_pdeathsig = 2, get_dumpable = 3, set_dumpable = 4,
                           set_name = 15, get_name = 16, set_no_new_privs = 38,
                           get_no_new_privs = 39;
@@ -132,7 +132,8 @@ SysResult prctl(Call& call) {
 }
 
 // FUTEX_WAIT_BITSET waits until this clock shows the time; FUTEX_WAIT, without one, for so long.
-Result<Deadline> futex_deadline(const Call& call, std::optional<std::int32_t> clock) {
+Result<Deadline> futex_deadline(const Call& call, std::optional<std::int32_t> clock)
+    REQUIRES(kernel_lock) {
   if (!clock || call.u32(3) == 0) return read_timeout(call, call.u32(3));
   CLOCHE_ASSIGN(const Nanoseconds time, read_time(call, call.u32(3)));
   CLOCHE_ASSIGN(const SteadyTime moment, clock_moment(call, *clock, time));
@@ -140,7 +141,7 @@ Result<Deadline> futex_deadline(const Call& call, std::optional<std::int32_t> cl
 }
 
 // Guests have one thread: whoever waits on a futex waits for its time or a signal.
-SysResult futex(Call& call) {
+SysResult futex(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t command_mask = 0x7f, wait = 0, wake = 1, wait_bitset = 9,
                           wake_bitset = 10;
   constexpr std::uint32_t clock_realtime_flag = 0x100;
@@ -182,7 +183,7 @@ SysResult getcpu(Call& call) {
   return 0;
 }
 
-SysResult getpriority(Call& call) {
+SysResult getpriority(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t prio_process = 0;
   if (call.u32(0) > 2) return Errno::inval;
   const bool self = call.u32(1) == 0 || call.u32(0) != prio_process;
@@ -191,7 +192,7 @@ SysResult getpriority(Call& call) {
   return 20 - target->nice;
 }
 
-SysResult setpriority(Call& call) {
+SysResult setpriority(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t prio_process = 0;
   if (call.u32(0) > 2) return Errno::inval;
   const bool self = call.u32(1) == 0 || call.u32(0) != prio_process;
@@ -203,8 +204,8 @@ SysResult setpriority(Call& call) {
   return 0;
 }
 
-SysResult sched_yield(Call& call) {
-  const Unlocked unlocked(call.kernel.mutex());
+SysResult sched_yield(Call& call) REQUIRES(kernel_lock) {
+  const KernelUnlocked unlocked(call.kernel.mutex());
   std::this_thread::yield();
   return 0;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "kernel/linux/call.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel::lnx {
 
@@ -24,7 +25,8 @@ class TemporaryMask {
   }
 
   // Does nothing for a null address; EINVAL for a set of another size.
-  static Result<TemporaryMask> set(const Call& call, std::uint32_t address, std::uint32_t size) {
+  static Result<TemporaryMask> set(const Call& call, std::uint32_t address, std::uint32_t size)
+      REQUIRES(kernel_lock) {
     if (address == 0) return TemporaryMask(nullptr);
     if (size != sizeof(std::uint64_t)) return Errno::inval;
     CLOCHE_ASSIGN(const std::uint64_t bits, call.memory.read<std::uint64_t>(address));

@@ -12,32 +12,32 @@ namespace {
 
 constexpr std::uint32_t timer_abstime = 1;
 
-SysResult clock_gettime(Call& call) {
+SysResult clock_gettime(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const Nanoseconds now, clock_now(call, call.i32(0)));
   CLOCHE_TRY(call.memory.write(call.u32(1), to_guest(now)));
   return 0;
 }
 
-SysResult clock_getres(Call& call) {
+SysResult clock_getres(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const Nanoseconds step, clock_step(call, call.i32(0)));
   if (call.u32(1) != 0) CLOCHE_TRY(call.memory.write(call.u32(1), to_guest(step)));
   return 0;
 }
 
 // The time is the host's.
-SysResult clock_settime(Call& call) {
+SysResult clock_settime(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const ClockBase base, clock_base(call, call.i32(0)));
   return call.i32(0) == clock_id::realtime && base == ClockBase::realtime ? Errno::perm
                                                                           : Errno::inval;
 }
 
-SysResult clock_adjtime(Call& call) {
+SysResult clock_adjtime(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_TRY(clock_base(call, call.i32(0)));
   return Errno::perm;
 }
 
 // Sleeps up to the moment; EINTR when a signal wants its handler.
-Result<void> sleep_until(Call& call, SteadyTime moment) {
+Result<void> sleep_until(Call& call, SteadyTime moment) REQUIRES(kernel_lock) {
   for (;;) {
     const Result<void> slept = call.task.block({}, moment);
     if (slept) continue;
@@ -46,7 +46,7 @@ Result<void> sleep_until(Call& call, SteadyTime moment) {
   }
 }
 
-SysResult sleep_for(Call& call, Nanoseconds time, std::uint32_t remaining) {
+SysResult sleep_for(Call& call, Nanoseconds time, std::uint32_t remaining) REQUIRES(kernel_lock) {
   const SteadyTime moment = call.kernel.clock().steady() + time;
   const Result<void> slept = sleep_until(call, moment);
   if (slept) return 0;
@@ -57,7 +57,7 @@ SysResult sleep_for(Call& call, Nanoseconds time, std::uint32_t remaining) {
   return slept.error();
 }
 
-SysResult clock_nanosleep(Call& call) {
+SysResult clock_nanosleep(Call& call) REQUIRES(kernel_lock) {
   const std::int32_t clock = call.i32(0);
   CLOCHE_ASSIGN(const ClockBase base, clock_base(call, clock));
   CLOCHE_ASSIGN(const Nanoseconds time, read_time(call, call.u32(2)));
@@ -78,12 +78,12 @@ SysResult clock_nanosleep(Call& call) {
   return 0;
 }
 
-SysResult nanosleep(Call& call) {
+SysResult nanosleep(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const Nanoseconds time, read_time(call, call.u32(0)));
   return sleep_for(call, time, call.u32(1));
 }
 
-SysResult gettimeofday(Call& call) {
+SysResult gettimeofday(Call& call) REQUIRES(kernel_lock) {
   struct GuestTimeval {
     std::int64_t s, us;
   };
@@ -98,7 +98,7 @@ SysResult gettimeofday(Call& call) {
   return 0;
 }
 
-SysResult times(Call& call) {
+SysResult times(Call& call) REQUIRES(kernel_lock) {
   using Ticks = std::chrono::duration<std::int64_t, std::ratio<1, 100>>;  // USER_HZ
   struct GuestTms {
     std::int32_t user, system, children_user, children_system;

@@ -28,7 +28,7 @@ struct GuestSigevent {
   std::int32_t tid;
 };
 
-ProcessTimers& timers_of(Process& process) {
+ProcessTimers& timers_of(Process& process) REQUIRES(kernel_lock) {
   if (!process.timers) process.timers = std::make_shared<ProcessTimers>(process);
   return *process.timers;
 }
@@ -60,12 +60,13 @@ GuestItimerspec to_guest_itimerspec(const Setting& setting) {
 }
 
 // Turns an absolute time of a clock into the time from now; one that has passed is due at once.
-Result<Nanoseconds> from_now(const Call& call, std::int32_t clock, Nanoseconds time) {
+Result<Nanoseconds> from_now(const Call& call, std::int32_t clock, Nanoseconds time)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const Nanoseconds now, clock_now(call, clock));
   return std::max(time - now, Nanoseconds(1));
 }
 
-Result<std::shared_ptr<TimerFile>> timer_file(const Call& call) {
+Result<std::shared_ptr<TimerFile>> timer_file(const Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));
   auto timer = std::dynamic_pointer_cast<TimerFile>(file);
   if (!timer) return Errno::inval;

@@ -3,18 +3,19 @@
 #pragma once
 
 #include "kernel/linux/call.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel::lnx {
 
-SysResult getitimer(Call& call);
-SysResult setitimer(Call& call);
-SysResult timer_create(Call& call);
-SysResult timer_gettime(Call& call);
-SysResult timer_settime(Call& call);
-SysResult timer_getoverrun(Call& call);
-SysResult timer_delete(Call& call);
-SysResult timerfd_create(Call& call);
-SysResult timerfd_gettime(Call& call);
-SysResult timerfd_settime(Call& call);
+SysResult getitimer(Call& call) REQUIRES(kernel_lock);
+SysResult setitimer(Call& call) REQUIRES(kernel_lock);
+SysResult timer_create(Call& call) REQUIRES(kernel_lock);
+SysResult timer_gettime(Call& call) REQUIRES(kernel_lock);
+SysResult timer_settime(Call& call) REQUIRES(kernel_lock);
+SysResult timer_getoverrun(Call& call) REQUIRES(kernel_lock);
+SysResult timer_delete(Call& call) REQUIRES(kernel_lock);
+SysResult timerfd_create(Call& call) REQUIRES(kernel_lock);
+SysResult timerfd_gettime(Call& call) REQUIRES(kernel_lock);
+SysResult timerfd_settime(Call& call) REQUIRES(kernel_lock);
 
 }  // namespace cloche::kernel::lnx

@@ -31,13 +31,15 @@ Result<GuestBuffer> single(const Call& call) {
   return buffer.first(std::min(buffer.size(), total_max));
 }
 
-SysResult read_into(Call& call, std::span<const GuestBuffer> buffers, Offset offset) {
+SysResult read_into(Call& call, std::span<const GuestBuffer> buffers, Offset offset)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get_readable(call.i32(0)));
   CLOCHE_ASSIGN(const std::size_t count, read_vector(call.task, *file, buffers, offset));
   return static_cast<std::int64_t>(count);
 }
 
-SysResult write_from(Call& call, std::span<const GuestBuffer> buffers, Offset offset) {
+SysResult write_from(Call& call, std::span<const GuestBuffer> buffers, Offset offset)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get_writable(call.i32(0)));
   CLOCHE_ASSIGN(const std::size_t count, write_vector(call.task, *file, buffers, offset));
   return static_cast<std::int64_t>(count);
@@ -49,45 +51,45 @@ Result<Offset> offset_of(const Call& call, std::size_t low) {
   return Offset(call.u64(low));
 }
 
-SysResult read(Call& call) {
+SysResult read(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const GuestBuffer buffer, single(call));
   return read_into(call, {&buffer, 1}, {});
 }
 
-SysResult write(Call& call) {
+SysResult write(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const GuestBuffer buffer, single(call));
   return write_from(call, {&buffer, 1}, {});
 }
 
-SysResult readv(Call& call) {
+SysResult readv(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const auto buffers, buffers_of(call));
   return read_into(call, buffers, {});
 }
 
-SysResult writev(Call& call) {
+SysResult writev(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const auto buffers, buffers_of(call));
   return write_from(call, buffers, {});
 }
 
-SysResult pread64(Call& call) {
+SysResult pread64(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const Offset offset, offset_of(call, 3));
   CLOCHE_ASSIGN(const GuestBuffer buffer, single(call));
   return read_into(call, {&buffer, 1}, offset);
 }
 
-SysResult pwrite64(Call& call) {
+SysResult pwrite64(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const Offset offset, offset_of(call, 3));
   CLOCHE_ASSIGN(const GuestBuffer buffer, single(call));
   return write_from(call, {&buffer, 1}, offset);
 }
 
-SysResult preadv(Call& call) {
+SysResult preadv(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const Offset offset, offset_of(call, 3));
   CLOCHE_ASSIGN(const auto buffers, buffers_of(call));
   return read_into(call, buffers, offset);
 }
 
-SysResult pwritev(Call& call) {
+SysResult pwritev(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const Offset offset, offset_of(call, 3));
   CLOCHE_ASSIGN(const auto buffers, buffers_of(call));
   return write_from(call, buffers, offset);
@@ -99,13 +101,13 @@ Result<Offset> offset_or_position(const Call& call) {
   return offset_of(call, 3);
 }
 
-Result<void> check_ready(const Call& call, PollEvents wanted) {
+Result<void> check_ready(const Call& call, PollEvents wanted) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));
   if ((file->poll() & (wanted | pollerr | pollhup)) == 0) return Errno::again;
   return {};
 }
 
-SysResult preadv2(Call& call) {
+SysResult preadv2(Call& call) REQUIRES(kernel_lock) {
   const std::uint32_t flags = call.u32(5);
   if ((flags & ~(rwf_hipri | rwf_nowait)) != 0) return Errno::notsup;
   CLOCHE_ASSIGN(const Offset offset, offset_or_position(call));
@@ -114,12 +116,13 @@ SysResult preadv2(Call& call) {
   return read_into(call, buffers, offset);
 }
 
-SysResult append(Call& call, NodeFile& file, std::span<const GuestBuffer> buffers) {
+SysResult append(Call& call, NodeFile& file, std::span<const GuestBuffer> buffers)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::size_t count, append_vector(call.task, file, buffers));
   return static_cast<std::int64_t>(count);
 }
 
-SysResult pwritev2(Call& call) {
+SysResult pwritev2(Call& call) REQUIRES(kernel_lock) {
   const std::uint32_t flags = call.u32(5);
   if ((flags & ~(rwf_hipri | rwf_dsync | rwf_sync | rwf_nowait | rwf_append)) != 0)
     return Errno::notsup;
@@ -136,7 +139,7 @@ SysResult pwritev2(Call& call) {
   return count;
 }
 
-SysResult llseek(Call& call) {
+SysResult llseek(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));
   if ((file->flags() & o_path) != 0) return Errno::badf;
   if (!call.memory.holds(call.u32(3), sizeof(std::uint64_t))) return Errno::fault;
@@ -151,7 +154,8 @@ SysResult llseek(Call& call) {
 // Moves up to `count` bytes from `in` at `*in_offset` to `out`, at `*out_offset` or its position;
 // the offsets follow. What was moved before an error counts.
 Result<std::size_t> copy_between(Task& task, File& in, std::uint64_t& in_offset, File& out,
-                                 std::uint64_t* out_offset, std::size_t count) {
+                                 std::uint64_t* out_offset, std::size_t count)
+    REQUIRES(kernel_lock) {
   std::vector<std::byte> buffer(std::min(count, copy_chunk_bytes));
   Turns turns(task);
   std::size_t done = 0;
@@ -178,7 +182,8 @@ struct OffsetArgument {
   std::uint32_t address = 0;
   std::uint64_t value = 0;
 
-  static Result<OffsetArgument> read(const Call& call, std::uint32_t address, File& file) {
+  static Result<OffsetArgument> read(const Call& call, std::uint32_t address, File& file)
+      REQUIRES(kernel_lock) {
     OffsetArgument argument{address, 0};
     if (address == 0) {
       CLOCHE_ASSIGN(argument.value, file.seek(0, 1));
@@ -189,19 +194,19 @@ struct OffsetArgument {
     }
     return argument;
   }
-  Result<void> store(const Call& call, File& file) const {
+  Result<void> store(const Call& call, File& file) const REQUIRES(kernel_lock) {
     if (address != 0) return call.memory.write(address, value);
     CLOCHE_TRY(file.seek(static_cast<std::int64_t>(value), 0));
     return {};
   }
 };
 
-void count_copy(Process& process, std::size_t bytes) {
+void count_copy(Process& process, std::size_t bytes) REQUIRES(kernel_lock) {
   count_read(process, bytes);
   count_written(process, bytes);
 }
 
-SysResult sendfile64(Call& call) {
+SysResult sendfile64(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr out, call.process.fds.get_writable(call.i32(0)));
   CLOCHE_ASSIGN(const FilePtr in, call.process.fds.get_readable(call.i32(1)));
   if (!has_positions(*in) || (out->flags() & o_append) != 0) return Errno::inval;
@@ -220,7 +225,7 @@ Result<void> check_copyable(const File& file) {
   return node_file->is_directory() ? Result<void>(Errno::isdir) : Result<void>();
 }
 
-SysResult copy_file_range(Call& call) {
+SysResult copy_file_range(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr in, call.process.fds.get_readable(call.i32(0)));
   CLOCHE_ASSIGN(const FilePtr out, call.process.fds.get_writable(call.i32(2)));
   CLOCHE_TRY(check_copyable(*in));

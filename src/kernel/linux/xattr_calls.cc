@@ -11,15 +11,15 @@ constexpr std::uint32_t name_most = 255, value_most = 65536;
 // The inode a call is about; its first argument says which.
 using Target = Result<vfs::Node> (*)(Call&);
 
-Result<vfs::Node> by_path(Call& call) {
+Result<vfs::Node> by_path(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::string path, call.path(0));
   return process_files::lookup(call.process, {process_files::at_fdcwd, path}, vfs::Follow::yes);
 }
-Result<vfs::Node> by_link(Call& call) {
+Result<vfs::Node> by_link(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::string path, call.path(0));
   return process_files::lookup(call.process, {process_files::at_fdcwd, path}, vfs::Follow::no);
 }
-Result<vfs::Node> by_descriptor(Call& call) {
+Result<vfs::Node> by_descriptor(Call& call) REQUIRES(kernel_lock) {
   return process_files::node_of(call.process, call.i32(0));
 }
 
@@ -41,7 +41,7 @@ SysResult put(Call& call, std::size_t address, std::size_t size, std::string_vie
   return static_cast<std::int64_t>(value.size());
 }
 
-SysResult set(Call& call, Target target) {
+SysResult set(Call& call, Target target) REQUIRES(kernel_lock) {
   using Mode = vfs::FileSystem::XattrMode;
   constexpr std::uint32_t create = 1, replace = 2;
   const std::uint32_t flags = call.u32(4);
@@ -56,7 +56,7 @@ SysResult set(Call& call, Target target) {
   return 0;
 }
 
-SysResult get(Call& call, Target target) {
+SysResult get(Call& call, Target target) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::string name, name_argument(call));
   CLOCHE_ASSIGN(const vfs::Node node, target(call));
   CLOCHE_ASSIGN(const std::string value, vfs::get_xattr(node, name, call.process.credentials));
@@ -71,7 +71,7 @@ SysResult list(Call& call, Target target) {
   return put(call, 1, 2, joined);
 }
 
-SysResult remove(Call& call, Target target) {
+SysResult remove(Call& call, Target target) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::string name, name_argument(call));
   CLOCHE_ASSIGN(const vfs::Node node, target(call));
   CLOCHE_TRY(vfs::remove_xattr(node, name, call.process.credentials));

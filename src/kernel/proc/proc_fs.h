@@ -13,6 +13,7 @@
 #include "kernel/files/computed_fs.h"
 #include "kernel/files/file.h"
 #include "kernel/process/process.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -24,36 +25,37 @@ class ProcFs final : public ComputedFs {
   explicit ProcFs(Kernel& kernel);
 
   vfs::Ino root() const override;
-  Result<vfs::Ino> lookup(vfs::Ino dir, std::string_view name) override;
+  Result<vfs::Ino> lookup(vfs::Ino dir, std::string_view name) override REQUIRES(kernel_lock);
   Result<vfs::Ino> parent(vfs::Ino dir) override;
   Result<Location> locate(vfs::Ino ino) override;
-  Result<vfs::Stat> stat(vfs::Ino ino) override;
-  Result<std::string> readlink(vfs::Ino ino) override;
-  Result<vfs::Node> magic_target(vfs::Ino ino) override;
+  Result<vfs::Stat> stat(vfs::Ino ino) override REQUIRES(kernel_lock);
+  Result<std::string> readlink(vfs::Ino ino) override REQUIRES(kernel_lock);
+  Result<vfs::Node> magic_target(vfs::Ino ino) override REQUIRES(kernel_lock);
   vfs::StatFs statfs() override;
   std::string_view type_name() const override { return "proc"; }
 
   // The open file that an inode stands for; null for any other inode, and when it is closed by now.
-  FilePtr open_file(vfs::Ino ino) const;
+  FilePtr open_file(vfs::Ino ino) const REQUIRES(kernel_lock);
 
  protected:
-  Result<std::string> content(vfs::Ino ino) override;
-  Result<void> list(vfs::Ino dir, std::uint64_t cookie, const vfs::DirSink& sink) override;
+  Result<std::string> content(vfs::Ino ino) override REQUIRES(kernel_lock);
+  Result<void> list(vfs::Ino dir, std::uint64_t cookie, const vfs::DirSink& sink) override
+      REQUIRES(kernel_lock);
 
  private:
   // ESRCH's place is taken by ENOENT: to a walk a process that has ended is a name that is not
   // there.
-  Result<ProcessPtr> process_of(vfs::Ino ino) const;
-  Result<FilePtr> file_of(vfs::Ino ino) const;
+  Result<ProcessPtr> process_of(vfs::Ino ino) const REQUIRES(kernel_lock);
+  Result<FilePtr> file_of(vfs::Ino ino) const REQUIRES(kernel_lock);
   Result<void> list_descriptors(const Process& process, vfs::Ino dir, std::uint64_t cookie,
-                                const vfs::DirSink& sink);
-  Result<std::string> acting_link(std::string_view format) const;
+                                const vfs::DirSink& sink) REQUIRES(kernel_lock);
+  Result<std::string> acting_link(std::string_view format) const REQUIRES(kernel_lock);
 
   Kernel& kernel_;
   std::array<std::uint8_t, 16> boot_id_{};
 };
 
 // The open file that a node of proc stands for; null for any other node.
-FilePtr proc_open_file(const vfs::Node& node);
+FilePtr proc_open_file(const vfs::Node& node) REQUIRES(kernel_lock);
 
 }  // namespace cloche::kernel

@@ -26,7 +26,7 @@ struct State {
   std::string_view name;
 };
 
-State state_of(const Process& process) {
+State state_of(const Process& process) REQUIRES(kernel_lock) {
   switch (process.state) {
     case ProcessState::stopped: return {'T', "stopped"};
     case ProcessState::zombie:
@@ -37,13 +37,13 @@ State state_of(const Process& process) {
   return {'R', "running"};
 }
 
-std::uint64_t memory_of(const Process& process) {
+std::uint64_t memory_of(const Process& process) REQUIRES(kernel_lock) {
   return process.task != nullptr
              ? std::max(process.task->memory_bytes(), process.memory.memory_end())
              : 0;
 }
 
-std::chrono::nanoseconds cpu_of(const Process& process) {
+std::chrono::nanoseconds cpu_of(const Process& process) REQUIRES(kernel_lock) {
   return process.task != nullptr ? process.task->cpu_time() : process.usage.cpu;
 }
 
@@ -57,7 +57,7 @@ struct Dispositions {
   SignalSet ignored, caught;
 };
 
-Dispositions dispositions_of(const Process& process) {
+Dispositions dispositions_of(const Process& process) REQUIRES(kernel_lock) {
   Dispositions sets;
   for (int signo = 1; signo <= sigmax; ++signo) {
     const std::uint32_t handler = process.signals.disposition(signo).handler;

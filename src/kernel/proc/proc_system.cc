@@ -22,7 +22,7 @@ double uptime_s(const Kernel& kernel) {
   return std::chrono::duration<double>(kernel.clock().steady() - kernel.booted()).count();
 }
 
-std::chrono::nanoseconds cpu_of(const Process& process) {
+std::chrono::nanoseconds cpu_of(const Process& process) REQUIRES(kernel_lock) {
   return process.task != nullptr ? process.task->cpu_time() : process.usage.cpu;
 }
 
@@ -31,11 +31,12 @@ std::chrono::nanoseconds cpu_of(const Process& process) {
 std::string uuid(std::array<std::uint8_t, 16> bytes) { return uuid_of(bytes) + "\n"; }
 
 std::size_t running_count(const Kernel& kernel) {
-  return static_cast<std::size_t>(std::ranges::count_if(kernel.processes(), [](const auto& entry) {
-    const Process& process = *entry.second;
-    return process.state == ProcessState::running && process.task != nullptr &&
-           !process.task->sleeping();
-  }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(kernel.processes(), [](const auto& entry) REQUIRES(kernel_lock) {
+        const Process& process = *entry.second;
+        return process.state == ProcessState::running && process.task != nullptr &&
+               !process.task->sleeping();
+      }));
 }
 
 std::string cmdline(const Kernel&) { return "cloche\n"; }

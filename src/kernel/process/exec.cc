@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstring>
 
-#include "base/unlocked.h"
 #include "kernel/kernel.h"
 #include "kernel/process/process_files.h"
 #include "kernel/process/process_timers.h"
@@ -27,7 +26,8 @@ struct Found {
   std::string path;  // absolute
 };
 
-Result<Found> find_executable(Kernel& kernel, const Process& process, const ExecRequest& request) {
+Result<Found> find_executable(Kernel& kernel, const Process& process, const ExecRequest& request)
+    REQUIRES(kernel_lock) {
   // A folder that is gone is in the way of no absolute path.
   const vfs::Node start = request.path.starts_with('/') ? kernel.files().root()
                           : request.start               ? request.start
@@ -81,7 +81,7 @@ class Wanted {
   Wanted(Kernel& kernel, Task* task, Deadline deadline)
       : kernel_(kernel), task_(task), deadline_(deadline), kills_(kernel.kills()) {}
 
-  Result<void> look() const {
+  Result<void> look() const REQUIRES(kernel_lock) {
     if (task_ != nullptr) {
       if (task_->attend() && task_->unwinding()) return Errno::intr;
       return {};
@@ -92,7 +92,7 @@ class Wanted {
   }
 
   // Until the queue is woken. Errno::restart: a signal wants to be handled first.
-  Result<void> sleep(WaitQueue& queue) const {
+  Result<void> sleep(WaitQueue& queue) const REQUIRES(kernel_lock) {
     if (task_ != nullptr) return task_->block({&queue});
     Waiter waiter;
     WaitQueue* const queues[] = {&queue};
@@ -123,19 +123,20 @@ class Loading {
 };
 
 Result<std::shared_ptr<const Program>> load_while_wanted(Kernel& kernel, const Wanted& wanted,
-                                                         std::span<const std::byte> content) {
+                                                         std::span<const std::byte> content)
+    REQUIRES(kernel_lock) {
   // A sandbox has few loads at a time.
   UserLoads& loads = kernel.user_loads();
   while (loads.count >= max_user_loads) CLOCHE_TRY(wanted.sleep(loads.changed));
   const Loading loading(loads);
   Result<void> still;
   const wasm::CompileFor whom{.budget = kernel.memory(), .give_up = [&] {
-                                const std::lock_guard lock(kernel.mutex());
+                                const KernelLock lock(kernel.mutex());
                                 if (still) still = wanted.look();
                                 return !still;
                               }};
-  Result<std::shared_ptr<const Program>> program = [&] {
-    const Unlocked unlocked(kernel.mutex());
+  Result<std::shared_ptr<const Program>> program = [&]() REQUIRES(kernel_lock) {
+    const KernelUnlocked unlocked(kernel.mutex());
     return kernel.services().programs.load_bytes(content, whom);
   }();
   if (!still) return still.error();
@@ -143,15 +144,17 @@ Result<std::shared_ptr<const Program>> load_while_wanted(Kernel& kernel, const W
 }
 
 Result<std::shared_ptr<const Program>> load_user_program(Kernel& kernel, vfs::NodeIo& io,
-                                                         const Wanted& wanted) {
+                                                         const Wanted& wanted)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const vfs::Stat stat, io.stat());
   if (stat.size > kernel.limits().program_bytes) return Errno::noexec;
   CLOCHE_ASSIGN(const std::vector<std::byte> content, read_whole(io, stat.size));
   return load_while_wanted(kernel, wanted, content);
 }
 
-Result<std::shared_ptr<const Program>> load_tagged(Kernel& kernel, ProgramTag tag) {
-  const Unlocked unlocked(kernel.mutex());
+Result<std::shared_ptr<const Program>> load_tagged(Kernel& kernel, ProgramTag tag)
+    REQUIRES(kernel_lock) {
+  const KernelUnlocked unlocked(kernel.mutex());
   return kernel.services().programs.load(tag);
 }
 

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "kernel/process/process.h"
 #include "kernel/process/program.h"
+#include "kernel/time/kernel_lock.h"
 #include "kernel/time/wait_queue.h"
 #include "vfs/namespace.h"
 
@@ -43,9 +44,10 @@ struct LoadedProgram {
 // is the caller's, is told to end (EINTR), or, where there is none, until the kernel's processes
 // are killed (EINTR) or `deadline` (ETIMEDOUT).
 Result<LoadedProgram> load_program(Kernel& kernel, const Process& process, ExecRequest request,
-                                   Task* task, Deadline deadline = std::nullopt);
+                                   Task* task, Deadline deadline = std::nullopt)
+    REQUIRES(kernel_lock);
 
 // The point of no return: names, close-on-exec, signal dispositions, memory map.
-void apply_exec(Process& process, ExecIdentity identity);
+void apply_exec(Process& process, ExecIdentity identity) REQUIRES(kernel_lock);
 
 }  // namespace cloche::kernel

@@ -5,12 +5,15 @@
 
 #include <cstdint>
 
+#include "kernel/time/kernel_lock.h"
+
 namespace cloche::kernel {
 
 class Task;
 
 // Writes the shared mappings of the task's process within [start, end) to their files, as far as
 // the files reach. Kernel lock held.
-void write_back_mappings(Task& task, std::uint64_t start, std::uint64_t end) noexcept;
+void write_back_mappings(Task& task, std::uint64_t start, std::uint64_t end) noexcept
+    REQUIRES(kernel_lock);
 
 }  // namespace cloche::kernel

@@ -16,6 +16,7 @@
 #include "kernel/files/fd_table.h"
 #include "kernel/process/memory_map.h"
 #include "kernel/process/signal.h"
+#include "kernel/time/kernel_lock.h"
 #include "kernel/time/wait_queue.h"
 #include "vfs/filesystem.h"
 
@@ -88,45 +89,49 @@ class Process : public std::enable_shared_from_this<Process> {
   Kernel& kernel() const noexcept { return kernel_; }
   Pid pid() const noexcept { return pid_; }
 
-  Pid ppid = 0;
-  Pid pgid = 0;
-  std::shared_ptr<TtySession> session;
+  Pid ppid GUARDED_BY(kernel_lock) = 0;
+  Pid pgid GUARDED_BY(kernel_lock) = 0;
+  std::shared_ptr<TtySession> session GUARDED_BY(kernel_lock);
+  // Set before anybody else knows of the process; of one that serves the host in turns, with the
+  // lock held, where nobody but its host looks at it.
   JobId job = 0;
-  bool host_waits = false;  // started by the host, which reaps it
-  bool has_execed = false;  // setpgid of a child that has: EACCES
-  int exit_signal = sigchld;
+  bool host_waits GUARDED_BY(kernel_lock) = false;  // started by the host, which reaps it
+  bool has_execed GUARDED_BY(kernel_lock) = false;  // setpgid of a child that has: EACCES
+  int exit_signal GUARDED_BY(kernel_lock) = sigchld;
 
-  vfs::Credentials credentials;
-  vfs::Node cwd;
-  std::uint32_t umask = 022;
-  int nice = 0;
-  std::string name;  // comm: at most 15 bytes
-  std::string exe;   // the path of the program
-  std::vector<std::string> argv;
-  std::vector<std::string> environment;  // as given to exec
+  vfs::Credentials credentials GUARDED_BY(kernel_lock);
+  vfs::Node cwd GUARDED_BY(kernel_lock);
+  std::uint32_t umask GUARDED_BY(kernel_lock) = 022;
+  int nice GUARDED_BY(kernel_lock) = 0;
+  std::string name GUARDED_BY(kernel_lock);  // comm: at most 15 bytes
+  std::string exe GUARDED_BY(kernel_lock);   // the path of the program
+  std::vector<std::string> argv GUARDED_BY(kernel_lock);
+  std::vector<std::string> environment GUARDED_BY(kernel_lock);  // as given to exec
 
-  FdTable fds;
-  SignalState signals;
-  MemoryMap memory;
-  std::array<ResourceLimit, rlimit_count> limits{};
+  FdTable fds GUARDED_BY(kernel_lock);
+  SignalState signals GUARDED_BY(kernel_lock);
+  MemoryMap memory GUARDED_BY(kernel_lock);
+  std::array<ResourceLimit, rlimit_count> limits GUARDED_BY(kernel_lock){};
   // setitimer, alarm and timer_create: null until the first is set. Not inherited; an exec calls
   // its program_changed().
-  std::shared_ptr<ProcessTimers> timers;
+  std::shared_ptr<ProcessTimers> timers GUARDED_BY(kernel_lock);
 
-  ProcessState state = ProcessState::running;
-  std::string end_message;                   // for a trap: what happened, for the host
-  std::optional<WaitStatus> status;          // once zombie
-  std::optional<WaitStatus> pending_report;  // stopped or continued, not yet waited for
-  WaitQueue child_changed;                   // this process waits here for its children
-  WaitQueue ended;                           // the host waits here for this process
-  WaitQueue signals_changed;                 // woken when a signal is queued (signalfd)
-  Usage usage;
-  Usage children_usage;
-  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+  ProcessState state GUARDED_BY(kernel_lock) = ProcessState::running;
+  std::string end_message GUARDED_BY(kernel_lock);  // for a trap: what happened, for the host
+  std::optional<WaitStatus> status GUARDED_BY(kernel_lock);  // once zombie
+  std::optional<WaitStatus> pending_report
+      GUARDED_BY(kernel_lock);                        // stopped or continued, not yet waited for
+  WaitQueue child_changed GUARDED_BY(kernel_lock);    // this process waits here for its children
+  WaitQueue ended GUARDED_BY(kernel_lock);            // the host waits here for this process
+  WaitQueue signals_changed GUARDED_BY(kernel_lock);  // woken when a signal is queued (signalfd)
+  Usage usage GUARDED_BY(kernel_lock);
+  Usage children_usage GUARDED_BY(kernel_lock);
+  std::chrono::steady_clock::time_point started GUARDED_BY(kernel_lock) =
+      std::chrono::steady_clock::now();
 
   // The task that executes this process; null before it starts and after it ends, and for a vfork
   // child before its exec.
-  Task* task = nullptr;
+  Task* task GUARDED_BY(kernel_lock) = nullptr;
 
  private:
   Kernel& kernel_;

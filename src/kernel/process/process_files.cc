@@ -16,7 +16,7 @@ using vfs::LastKind;
 
 // The place that a call makes, removes or renames something in. A slash at the end does not make a
 // last symbolic link followed here, it only asks for a directory.
-Result<vfs::Resolved> place_of(Process& process, At at) {
+Result<vfs::Resolved> place_of(Process& process, At at) REQUIRES(kernel_lock) {
   if (at.path.size() >= vfs::path_max) return Errno::nametoolong;
   const std::string_view whole = at.path;
   while (at.path.size() > 1 && at.path.back() == '/') at.path.remove_suffix(1);
@@ -27,7 +27,8 @@ Result<vfs::Resolved> place_of(Process& process, At at) {
 
 // The place of something new: EEXIST when there is something. Only a directory's name may end in a
 // slash.
-Result<vfs::Resolved> new_place(Process& process, const At& at, FileType type) {
+Result<vfs::Resolved> new_place(Process& process, const At& at, FileType type)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(vfs::Resolved place, place_of(process, at));
   if (place.target) return Errno::exist;
   if (place.trailing_slash && type != FileType::directory) return Errno::noent;
@@ -99,7 +100,7 @@ Result<std::string> path_of(Process& process, const vfs::Node& node) {
 
 namespace {
 
-void give_up_locks(Process& process, const FilePtr& file) {
+void give_up_locks(Process& process, const FilePtr& file) REQUIRES(kernel_lock) {
   if (process.kernel().locks().size() == 0) return;
   if (const auto* inode = dynamic_cast<const InodeFile*>(file.get())) {
     process.kernel().locks().process_closed(process.pid(), inode->lock_key());

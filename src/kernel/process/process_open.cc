@@ -43,7 +43,8 @@ Result<FilePtr> open_new(Kernel& kernel, const vfs::Node& node, std::uint32_t fl
   return open_content(kernel, node, std::move(io), FileType::regular, flags);
 }
 
-Result<FilePtr> open_unlinked(Task& task, const At& at, std::uint32_t flags, std::uint32_t mode) {
+Result<FilePtr> open_unlinked(Task& task, const At& at, std::uint32_t flags, std::uint32_t mode)
+    REQUIRES(kernel_lock) {
   if ((flags & o_accmode) == o_rdonly) return Errno::inval;
   Process& process = task.process();
   CLOCHE_ASSIGN(const vfs::Node dir, lookup(process, at, Follow::yes));
@@ -53,7 +54,8 @@ Result<FilePtr> open_unlinked(Task& task, const At& at, std::uint32_t flags, std
 
 // A file without an inode of a file system, through its link in proc. What cannot be opened anew is
 // shared: the same object, as long as the description at hand allows what is asked.
-Result<FilePtr> open_again(Task& task, const FilePtr& file, std::uint32_t flags) {
+Result<FilePtr> open_again(Task& task, const FilePtr& file, std::uint32_t flags)
+    REQUIRES(kernel_lock) {
   Result<FilePtr> again = file->reopen(task, kept_flags(flags));
   if (again || again.error() != Errno::nxio) return again;
   CLOCHE_ASSIGN(const vfs::Stat stat, file->stat());
@@ -67,7 +69,7 @@ Result<FilePtr> open_again(Task& task, const FilePtr& file, std::uint32_t flags)
 }
 
 Result<FilePtr> open_regular(Task& task, const vfs::Node& node, const vfs::Stat& stat,
-                             std::uint32_t flags) {
+                             std::uint32_t flags) REQUIRES(kernel_lock) {
   const Process& process = task.process();
   if (stat.type == FileType::directory && access_of(flags) != vfs::Access::read)
     return Errno::isdir;

@@ -74,7 +74,7 @@ void ProcessTimers::schedule(std::int32_t key, Timer& timer, Nanoseconds at_leas
   timer.host_timer = kernel.services().timers.add(
       kernel.clock().steady() + wait, &kernel,
       [&kernel, weak = process_.weak_from_this(), key, arming = timer.arming] {
-        const std::lock_guard lock(kernel.mutex());
+        const KernelLock lock(kernel.mutex());
         const ProcessPtr process = weak.lock();
         if (process && process->timers) process->timers->due(key, arming);
       });

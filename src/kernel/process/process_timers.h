@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/result.h"
+#include "kernel/time/kernel_lock.h"
 #include "kernel/time/timer_thread.h"
 #include "kernel/time/wait_queue.h"
 
@@ -47,32 +48,32 @@ class ProcessTimers {
   ProcessTimers(const ProcessTimers&) = delete;
   ProcessTimers& operator=(const ProcessTimers&) = delete;
 
-  Setting itimer(Itimer which) const;
+  Setting itimer(Itimer which) const REQUIRES(kernel_lock);
   // The setting before.
-  Setting set_itimer(Itimer which, Setting setting);
+  Setting set_itimer(Itimer which, Setting setting) REQUIRES(kernel_lock);
 
   // The id; EAGAIN at max_timers. `clock_number`: what the guest calls the clock; only kept.
   Result<std::int32_t> create(ClockKind clock, std::int32_t clock_number, Event event);
   // EINVAL for an id that does not exist.
-  Result<Setting> get(std::int32_t id) const;
-  Result<Setting> set(std::int32_t id, Setting setting);
+  Result<Setting> get(std::int32_t id) const REQUIRES(kernel_lock);
+  Result<Setting> set(std::int32_t id, Setting setting) REQUIRES(kernel_lock);
   Result<std::int32_t> overrun(std::int32_t id) const;
   Result<void> remove(std::int32_t id);
   Result<std::int32_t> clock_number(std::int32_t id) const;
 
   // To be called when RLIMIT_CPU of a process has been set or inherited: SIGXCPU comes at the soft
   // limit and at each second of CPU time after it, SIGKILL at the hard one.
-  static void watch_cpu_limit(Process& process);
+  static void watch_cpu_limit(Process& process) REQUIRES(kernel_lock);
 
   // exec: the timers of timer_create are gone, those of setitimer stay.
   void program_changed();
 
   // For the timer thread's callback: a timer's moment has come. `arming` tells a timer that was set
   // again in the meantime.
-  void due(std::int32_t key, std::uint64_t arming);
+  void due(std::int32_t key, std::uint64_t arming) REQUIRES(kernel_lock);
 
   // The CPU time of a process up to now.
-  static Nanoseconds cpu_time(const Process& process);
+  static Nanoseconds cpu_time(const Process& process) REQUIRES(kernel_lock);
 
  private:
   struct Timer {
@@ -87,11 +88,11 @@ class ProcessTimers {
     std::int64_t overrun = 0;
   };
 
-  void arm_cpu_limit();
-  Nanoseconds now(ClockKind clock) const;
-  Setting setting_of(const Timer& timer) const;
-  void arm(std::int32_t key, Timer& timer, Setting setting);
-  void schedule(std::int32_t key, Timer& timer, Nanoseconds at_least);
+  void arm_cpu_limit() REQUIRES(kernel_lock);
+  Nanoseconds now(ClockKind clock) const REQUIRES(kernel_lock);
+  Setting setting_of(const Timer& timer) const REQUIRES(kernel_lock);
+  void arm(std::int32_t key, Timer& timer, Setting setting) REQUIRES(kernel_lock);
+  void schedule(std::int32_t key, Timer& timer, Nanoseconds at_least) REQUIRES(kernel_lock);
   void disarm(Timer& timer) noexcept;
   const Timer* find(std::int32_t id) const;
 

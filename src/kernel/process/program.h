@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/result.h"
 #include "kernel/process/preopen_plan.h"
+#include "kernel/time/kernel_lock.h"
 #include "wasm/hot_pages.h"
 #include "wasm/linker.h"
 #include "wasm/memory_image.h"
@@ -40,7 +41,7 @@ struct StartMemory {
 // A program of the host's has nothing to do. It has held the kernel lock since it found that, so
 // that nobody could ask it for something meanwhile.
 struct AtRest {
-  std::unique_lock<std::mutex> lock;
+  HeldKernelLock lock;
 };
 using StartupEnd = std::variant<wasm::Outcome, AtRest>;
 

@@ -61,12 +61,12 @@ TEST_F(RefusedThread, LeavesAParkedProcessParked) {
   const NoIdleThreads busy(kernel().services().threads);
   {
     const RefusedThreads refused;
-    const std::lock_guard lock(kernel().mutex());
+    const KernelLock lock(kernel().mutex());
     EXPECT_EQ(kernel().resume(*parked_).error(), Errno::again);
     EXPECT_FALSE(parked_->status);
   }
   {
-    const std::lock_guard lock(kernel().mutex());
+    const KernelLock lock(kernel().mutex());
     EXPECT_TRUE(kernel().resume(*parked_));
   }
   EXPECT_EQ(machine_.wait(parked_).shell_status(), 0);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/unlocked.h"
 #include "kernel/kernel.h"
 #include "kernel/process/mapping.h"
 #include "kernel/wasi/preopens.h"
@@ -68,14 +67,17 @@ void Task::adopt_instance() {
   pending_word_ = pending ? std::optional(pending->as_u32()) : std::nullopt;
 }
 
+Errno Task::cannot_start(const Error& error) {
+  const KernelLock lock(kernel_.mutex());
+  owner_->end_message = error.sentence();
+  return error.code();
+}
+
 Result<void> Task::start_instance() {
   StartMemory memory;
   if (program_->startup.memory) {
     Result<StartMemory, Error> found = program_->startup.memory(kernel_);
-    if (!found) {
-      owner_->end_message = found.error().sentence();
-      return found.error().code();
-    }
+    if (!found) return cannot_start(found.error());
     memory = *std::move(found);
   }
   hot_pages_ = std::move(memory.hot_pages);
@@ -86,14 +88,11 @@ Result<void> Task::start_instance() {
   options.budget = kernel_.memory();
   options.memory_limit_bytes = kernel_.limits().process_memory_bytes;
   auto made = wasm::Instance::create(program_->module, options);
-  if (!made) {
-    owner_->end_message = made.error().sentence();
-    return made.error().code();
-  }
+  if (!made) return cannot_start(made.error());
   instance_ = *std::move(made);
   if (hot_pages_) hot_pages_->prepare(*instance_);
   adopt_instance();
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   const std::uint64_t size = instance_->memory().size();
   const auto heap_base = instance_->global("__heap_base");
   owner_->memory.reset(heap_base ? heap_base->as_u32() : size, size);
@@ -106,7 +105,7 @@ Result<void> Task::start_instance() {
 
 // A program of the host's has no memory in the sandbox, and no handlers of signals.
 void Task::start_without_instance() {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   owner_->memory.reset(0, 0);
   note_memory(0);
 }
@@ -128,8 +127,9 @@ Result<void> Task::grow_memory(std::uint64_t size) {
 }
 
 std::unique_ptr<Task> Task::run(std::unique_ptr<Task> task) noexcept {
-  const std::optional<AtRest> rest = task->run_programs();
+  std::optional<AtRest> rest = task->run_programs();
   if (!rest) return task;
+  const KernelLock lock(std::move(rest->lock));
   park(std::move(task));
   return nullptr;
 }
@@ -137,14 +137,14 @@ std::unique_ptr<Task> Task::run(std::unique_ptr<Task> task) noexcept {
 void Task::enter_thread() noexcept {
   clockid_t clock{};
   if (pthread_getcpuclockid(pthread_self(), &clock) != 0) return;
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   thread_clock_ = clock;
   // What was used before counts on.
   cpu_base_ = clock_now(clock) - owner_->usage.cpu;
 }
 
 void Task::leave_thread() noexcept {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   owner_->usage.cpu = cpu_time();
   thread_clock_.reset();
 }
@@ -152,14 +152,14 @@ void Task::leave_thread() noexcept {
 std::optional<AtRest> Task::run_programs() noexcept {
   enter_thread();
   {
-    const std::lock_guard lock(kernel_.mutex());
+    const KernelLock lock(kernel_.mutex());
     begin_computing();
   }
   LeftProgram left = run_program();
   while (std::holds_alternative<Replaced>(left)) left = run_program();
   if (AtRest* rest = std::get_if<AtRest>(&left)) return std::move(*rest);
 
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   end_computing();
   owner_->usage.cpu = cpu_time();
   thread_clock_.reset();
@@ -173,7 +173,7 @@ std::optional<AtRest> Task::run_programs() noexcept {
 }
 
 bool Task::is_to_leave() {
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   (void)attend();
   return unwinding_;
 }
@@ -203,12 +203,12 @@ Task::LeftProgram Task::run_program() noexcept {
   }
   is_clone_ = false;
   if (instance_) {
-    const std::lock_guard lock(kernel_.mutex());
+    const KernelLock lock(kernel_.mutex());
     write_back_mappings(*this, 0, UINT64_MAX);
   }
   instance_.reset();
 
-  const std::lock_guard lock(kernel_.mutex());
+  const KernelLock lock(kernel_.mutex());
   if (next_program_) {
     program_ = std::exchange(next_program_, nullptr);
     pending_word_.reset();
@@ -386,7 +386,7 @@ void Task::notice(wasm::RunHere* here) noexcept {
 wasm::EpochAction Task::on_epoch() noexcept {
   if (!attention()) return wasm::EpochAction::proceed;
   {
-    const std::lock_guard lock(kernel_.mutex());
+    const KernelLock lock(kernel_.mutex());
     const bool handler = attend();
     if (unwinding_) return wasm::EpochAction::unwind;
     if (interpreter_signals_) return wasm::EpochAction::proceed;
@@ -400,7 +400,7 @@ wasm::EpochAction Task::on_epoch() noexcept {
   if (outcome.returned()) return wasm::EpochAction::proceed;
   if (outcome.ending == wasm::Ending::trapped) {
     if (outcome.trap == wasm::Trap::uncaught_exception) return wasm::EpochAction::rethrow;
-    const std::lock_guard lock(kernel_.mutex());
+    const KernelLock lock(kernel_.mutex());
     if (!end_) end_ = WaitStatus::signaled(signal_of(outcome.trap));
     unwinding_ = true;
   }
@@ -447,8 +447,8 @@ Result<Pid> Task::clone(std::uint32_t function, std::uint32_t argument, std::uin
 
   // The copy is made without the lock: this thread is the only one that changes the parent's
   // memory.
-  Result<std::unique_ptr<wasm::Instance>> copy = [&] {
-    const Unlocked unlocked(kernel_.mutex());
+  Result<std::unique_ptr<wasm::Instance>> copy = [&]() REQUIRES(kernel_lock) {
+    const KernelUnlocked unlocked(kernel_.mutex());
     return copy_instance();
   }();
   Result<void> started;

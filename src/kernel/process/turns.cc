@@ -3,7 +3,6 @@
 
 #include <thread>
 
-#include "base/unlocked.h"
 #include "kernel/kernel.h"
 #include "kernel/process/task.h"
 
@@ -16,7 +15,7 @@ bool Turns::go_on() {
   // Who waits for the lock has to wake up before he can take it.
   constexpr auto pause = 50us;
   {
-    const Unlocked unlocked(task_.kernel().mutex());
+    const KernelUnlocked unlocked(task_.kernel().mutex());
     std::this_thread::sleep_for(pause);
   }
   begin_ = std::chrono::steady_clock::now();

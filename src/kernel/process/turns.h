@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "base/result.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -24,7 +25,7 @@ class Turns {
   // To be called between two pieces, with the lock, which is released for a moment when this turn
   // has lasted long enough: what the caller looked at before may have changed. False: the process
   // is to die, so stop here.
-  bool go_on();
+  bool go_on() REQUIRES(kernel_lock);
 
  private:
   Task& task_;
@@ -34,7 +35,7 @@ class Turns {
 // Moves `size` bytes by `piece(done, count)`, which moves up to `count` of them from `done` on. It
 // ends early where a piece is short; an error counts only when nothing has been moved.
 template <typename Piece>
-Result<std::size_t> in_turns(Task& task, std::size_t size, Piece&& piece) {
+Result<std::size_t> in_turns(Task& task, std::size_t size, Piece&& piece) REQUIRES(kernel_lock) {
   if (size <= piece_bytes) return piece(std::size_t{0}, size);
   Turns turns(task);
   std::size_t done = 0;

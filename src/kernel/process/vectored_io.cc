@@ -23,7 +23,8 @@ std::size_t total_of(std::span<const GuestBuffer> buffers) {
 }
 
 // `move(buffer, done)` for each buffer until one comes back short.
-Result<std::size_t> one_by_one(std::span<const GuestBuffer> buffers, const auto& move) {
+Result<std::size_t> one_by_one(std::span<const GuestBuffer> buffers, const auto& move)
+    REQUIRES(kernel_lock) {
   std::size_t done = 0;
   for (const GuestBuffer& buffer : buffers) {
     const Result<std::size_t> count = move(buffer, done);
@@ -35,7 +36,8 @@ Result<std::size_t> one_by_one(std::span<const GuestBuffer> buffers, const auto&
   return done;
 }
 
-Result<std::size_t> read_gathered(Task& task, File& file, std::span<const GuestBuffer> buffers) {
+Result<std::size_t> read_gathered(Task& task, File& file, std::span<const GuestBuffer> buffers)
+    REQUIRES(kernel_lock) {
   std::vector<std::byte> bytes(std::min(total_of(buffers), gather_bytes));
   CLOCHE_ASSIGN(const std::size_t count, file.read(task, bytes));
   std::span<const std::byte> left = std::span(bytes).first(count);
@@ -47,7 +49,8 @@ Result<std::size_t> read_gathered(Task& task, File& file, std::span<const GuestB
   return std::size_t{count};
 }
 
-Result<std::size_t> write_gathered(Task& task, File& file, std::span<const GuestBuffer> buffers) {
+Result<std::size_t> write_gathered(Task& task, File& file, std::span<const GuestBuffer> buffers)
+    REQUIRES(kernel_lock) {
   const std::size_t total = total_of(buffers);
   std::vector<std::byte> bytes;
   bytes.reserve(std::min(total, gather_bytes));
@@ -71,8 +74,8 @@ Result<std::size_t> write_gathered(Task& task, File& file, std::span<const Guest
 }
 
 Result<std::size_t> read_uncounted(Task& task, File& file, std::span<const GuestBuffer> buffers,
-                                   std::optional<std::uint64_t> offset) {
-  const auto move = [&](GuestBuffer buffer, std::size_t done) {
+                                   std::optional<std::uint64_t> offset) REQUIRES(kernel_lock) {
+  const auto move = [&](GuestBuffer buffer, std::size_t done) REQUIRES(kernel_lock) {
     return offset ? file.pread(task, buffer, *offset + done) : file.read(task, buffer);
   };
   const bool positions = offset || has_positions(file);
@@ -83,8 +86,8 @@ Result<std::size_t> read_uncounted(Task& task, File& file, std::span<const Guest
 }
 
 Result<std::size_t> write_uncounted(Task& task, File& file, std::span<const GuestBuffer> buffers,
-                                    std::optional<std::uint64_t> offset) {
-  const auto move = [&](GuestBuffer buffer, std::size_t done) {
+                                    std::optional<std::uint64_t> offset) REQUIRES(kernel_lock) {
+  const auto move = [&](GuestBuffer buffer, std::size_t done) REQUIRES(kernel_lock) {
     return offset ? file.pwrite(task, buffer, *offset + done) : file.write(task, buffer);
   };
   if (total_of(buffers) == 0) return move({}, 0);
@@ -135,7 +138,8 @@ Result<std::size_t> write_vector(Task& task, File& file, std::span<const GuestBu
 
 Result<std::size_t> append_vector(Task& task, NodeFile& file,
                                   std::span<const GuestBuffer> buffers) {
-  const auto move = [&](GuestBuffer buffer, std::size_t) { return file.append(task, buffer); };
+  const auto move = [&](GuestBuffer buffer, std::size_t)
+                        REQUIRES(kernel_lock) { return file.append(task, buffer); };
   CLOCHE_ASSIGN(const std::size_t count, one_by_one(buffers, move));
   count_written(task.process(), count);
   return std::size_t{count};

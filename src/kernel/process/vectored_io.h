@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "kernel/files/file.h"
+#include "kernel/time/kernel_lock.h"
 #include "wasm/guest_memory.h"
 
 namespace cloche::kernel {
@@ -36,15 +37,16 @@ Result<std::vector<GuestBuffer>> read_iovecs(const wasm::GuestMemory& memory, st
 // still says whether it can be read or written so. With several and no positions at most 1 MiB is
 // read, and more than that is written in several pieces. The errors of the file's own calls.
 Result<std::size_t> read_vector(Task& task, File& file, std::span<const GuestBuffer> buffers,
-                                std::optional<std::uint64_t> offset);
+                                std::optional<std::uint64_t> offset) REQUIRES(kernel_lock);
 Result<std::size_t> write_vector(Task& task, File& file, std::span<const GuestBuffer> buffers,
-                                 std::optional<std::uint64_t> offset);
+                                 std::optional<std::uint64_t> offset) REQUIRES(kernel_lock);
 // The same at the end of the file, whatever its flags say (RWF_APPEND).
 class NodeFile;
-Result<std::size_t> append_vector(Task& task, NodeFile& file, std::span<const GuestBuffer> buffers);
+Result<std::size_t> append_vector(Task& task, NodeFile& file, std::span<const GuestBuffer> buffers)
+    REQUIRES(kernel_lock);
 
 // One transfer of that many bytes, for calls that do not come through here.
-void count_read(Process& process, std::size_t bytes);
-void count_written(Process& process, std::size_t bytes);
+void count_read(Process& process, std::size_t bytes) REQUIRES(kernel_lock);
+void count_written(Process& process, std::size_t bytes) REQUIRES(kernel_lock);
 
 }  // namespace cloche::kernel

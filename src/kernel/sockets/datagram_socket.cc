@@ -134,15 +134,16 @@ bool DatagramSocket::ask_resolver(const std::optional<SocketAddress>& to, Gather
   const auto server = std::get<InetAddress>(to ? *to : peer_address_);
   Outbound* outbound = table().outbound();
   if (outbound == nullptr || server.port != name_service) return false;
-  outbound->query(gathered(query),
-                  [weak = weak_from_this(), server](std::vector<std::byte> packet) {
-                    const std::shared_ptr<DatagramSocket> asker = weak.lock();
-                    if (!asker || asker->receive_shut_) return;
-                    Message message;
-                    message.bytes = std::move(packet);
-                    message.from = server;
-                    if (asker->incoming_.push(std::move(message))) asker->changed.wake_all();
-                  });
+  outbound->query(gathered(query), [weak = weak_from_this(), server](std::vector<std::byte> packet)
+                                       REQUIRES(kernel_lock) {
+                                         const std::shared_ptr<DatagramSocket> asker = weak.lock();
+                                         if (!asker || asker->receive_shut_) return;
+                                         Message message;
+                                         message.bytes = std::move(packet);
+                                         message.from = server;
+                                         if (asker->incoming_.push(std::move(message)))
+                                           asker->changed.wake_all();
+                                       });
   return true;
 }
 

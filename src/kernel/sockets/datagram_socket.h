@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernel/sockets/socket.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -20,32 +21,34 @@ class DatagramSocket final : public Socket, public std::enable_shared_from_this<
                    const std::shared_ptr<DatagramSocket>& second,
                    const PeerCredentials& credentials);
 
-  Result<void> bind(Task& task, const SocketAddress& address) override;
+  Result<void> bind(Task& task, const SocketAddress& address) override REQUIRES(kernel_lock);
   // AF_UNSPEC takes the peer away again.
-  Result<void> connect(Task& task, const SocketAddress& address) override;
+  Result<void> connect(Task& task, const SocketAddress& address) override REQUIRES(kernel_lock);
   SocketAddress local_address() const override;
   Result<SocketAddress> peer_address() const override;
   std::optional<PeerCredentials> peer_credentials() const override { return peer_credentials_; }
-  Result<std::size_t> send(Task& task, SendRequest request) override;
-  Result<Received> receive(Task& task, Scatter to, std::uint32_t flags) override;
-  Result<void> shutdown(std::uint32_t how) override;
+  Result<std::size_t> send(Task& task, SendRequest request) override REQUIRES(kernel_lock);
+  Result<Received> receive(Task& task, Scatter to, std::uint32_t flags) override
+      REQUIRES(kernel_lock);
+  Result<void> shutdown(std::uint32_t how) override REQUIRES(kernel_lock);
   std::size_t readable_bytes() const override;
   void buffers_changed() override;
-  PollEvents poll() override;
-  void poll_sources(PollSources& sources) override;
+  PollEvents poll() override REQUIRES(kernel_lock);
+  void poll_sources(PollSources& sources) override REQUIRES(kernel_lock);
 
  private:
   bool local() const noexcept { return family() == SocketFamily::local; }
-  Result<void> bind_inet(const InetAddress& address);
+  Result<void> bind_inet(const InetAddress& address) REQUIRES(kernel_lock);
   // Who gets a datagram for `to` (or for the peer); null: nobody there, which UDP does not mind.
   Result<std::shared_ptr<DatagramSocket>> receiver(Task& task,
-                                                   const std::optional<SocketAddress>& to);
-  Result<std::shared_ptr<DatagramSocket>> udp_receiver(const InetAddress& to);
+                                                   const std::optional<SocketAddress>& to)
+      REQUIRES(kernel_lock);
+  Result<std::shared_ptr<DatagramSocket>> udp_receiver(const InetAddress& to) REQUIRES(kernel_lock);
   bool accepts_from(const DatagramSocket& sender) const;
   // Hands a query for a name to Outbound; false when there is nobody to ask.
-  bool ask_resolver(const std::optional<SocketAddress>& to, Gather query);
+  bool ask_resolver(const std::optional<SocketAddress>& to, Gather query) REQUIRES(kernel_lock);
   Result<std::size_t> deliver(Task& task, std::shared_ptr<DatagramSocket> target,
-                              SendRequest& request);
+                              SendRequest& request) REQUIRES(kernel_lock);
 
   SocketAddress local_;
   vfs::Node node_;

@@ -13,6 +13,7 @@
 #include "kernel/files/file.h"
 #include "kernel/sockets/address.h"
 #include "kernel/sockets/message_queue.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -86,34 +87,37 @@ class Socket : public File {
   std::int32_t take_error() noexcept;
   virtual bool listening() const noexcept { return false; }
 
-  virtual Result<void> bind(Task& task, const SocketAddress& address) = 0;
-  virtual Result<void> listen(Task& task, std::int32_t backlog);
-  virtual Result<void> connect(Task& task, const SocketAddress& address) = 0;
+  virtual Result<void> bind(Task& task, const SocketAddress& address) REQUIRES(kernel_lock) = 0;
+  virtual Result<void> listen(Task& task, std::int32_t backlog) REQUIRES(kernel_lock);
+  virtual Result<void> connect(Task& task, const SocketAddress& address) REQUIRES(kernel_lock) = 0;
   // `status_flags`: O_NONBLOCK for the new one. Its peer's address is peer_address().
-  virtual Result<std::shared_ptr<Socket>> accept(Task& task, std::uint32_t status_flags);
+  virtual Result<std::shared_ptr<Socket>> accept(Task& task, std::uint32_t status_flags)
+      REQUIRES(kernel_lock);
   virtual SocketAddress local_address() const = 0;
   virtual Result<SocketAddress> peer_address() const = 0;
   virtual std::optional<PeerCredentials> peer_credentials() const { return std::nullopt; }
-  virtual Result<std::size_t> send(Task& task, SendRequest request) = 0;
-  virtual Result<Received> receive(Task& task, Scatter to, std::uint32_t flags) = 0;
+  virtual Result<std::size_t> send(Task& task, SendRequest request) REQUIRES(kernel_lock) = 0;
+  virtual Result<Received> receive(Task& task, Scatter to, std::uint32_t flags)
+      REQUIRES(kernel_lock) = 0;
   // `how`: 0 read, 1 write, 2 both.
-  virtual Result<void> shutdown(std::uint32_t how) = 0;
+  virtual Result<void> shutdown(std::uint32_t how) REQUIRES(kernel_lock) = 0;
   // Bytes that FIONREAD tells.
   virtual std::size_t readable_bytes() const = 0;
   // See Outbound::start_tls.
-  virtual Result<void> start_tls(std::string_view request);
+  virtual Result<void> start_tls(std::string_view request) REQUIRES(kernel_lock);
   // See Outbound::origin.
-  virtual std::string origin() const { return {}; }
+  virtual std::string origin() const REQUIRES(kernel_lock) { return {}; }
   // SO_SNDBUF and SO_RCVBUF have changed.
   virtual void buffers_changed() {}
 
-  Result<std::size_t> read(Task& task, std::span<std::byte> to) final;
-  Result<std::size_t> write(Task& task, std::span<const std::byte> from) final;
-  WaitQueue* poll_queue() override { return &changed; }
+  Result<std::size_t> read(Task& task, std::span<std::byte> to) final REQUIRES(kernel_lock);
+  Result<std::size_t> write(Task& task, std::span<const std::byte> from) final
+      REQUIRES(kernel_lock);
+  WaitQueue* poll_queue() override REQUIRES(kernel_lock) { return &changed; }
   Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
-                             std::uint32_t argument) override;
-  Result<vfs::Stat> stat() override;
-  std::string description() const override;
+                             std::uint32_t argument) override REQUIRES(kernel_lock);
+  Result<vfs::Stat> stat() override REQUIRES(kernel_lock);
+  std::string description() const override REQUIRES(kernel_lock);
 
   // Woken when anything about this socket has changed; both its readers and its writers sleep here.
   // Others that wait for it hold the queue and not the socket, so that it can be closed meanwhile.
@@ -122,7 +126,7 @@ class Socket : public File {
 
  protected:
   Kernel& kernel() const noexcept { return kernel_; }
-  SocketTable& table() const noexcept;
+  SocketTable& table() const noexcept REQUIRES(kernel_lock);
   void set_error(Errno error) noexcept { error_ = error; }
   std::optional<Errno> pending_error() noexcept { return std::exchange(error_, std::nullopt); }
   bool has_error() const noexcept { return error_.has_value(); }
@@ -130,9 +134,9 @@ class Socket : public File {
   // Sleeps until `changed` is woken: EAGAIN when it may not block or its timeout has passed; EINTR
   // rather than a restart with a timeout, as signal(7) has it.
   Result<void> wait(Task& task, std::uint32_t flags, std::chrono::nanoseconds timeout,
-                    Deadline& deadline);
+                    Deadline& deadline) REQUIRES(kernel_lock);
   // EPIPE, with SIGPIPE unless MSG_NOSIGNAL.
-  static Errno broken(Task& task, std::uint32_t flags);
+  static Errno broken(Task& task, std::uint32_t flags) REQUIRES(kernel_lock);
 
  private:
   Kernel& kernel_;
@@ -144,6 +148,6 @@ class Socket : public File {
   std::optional<Errno> error_;
 };
 
-PeerCredentials credentials_of(const Task& task);
+PeerCredentials credentials_of(const Task& task) REQUIRES(kernel_lock);
 
 }  // namespace cloche::kernel

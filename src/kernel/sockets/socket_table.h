@@ -16,6 +16,7 @@
 #include "kernel/sockets/inet_ports.h"
 #include "kernel/sockets/outbound.h"
 #include "kernel/sockets/socket.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -37,15 +38,16 @@ class SocketTable {
                                          std::int32_t protocol, std::uint32_t status_flags);
   Result<std::pair<FilePtr, FilePtr>> create_pair(Task& task, std::uint32_t family,
                                                   std::uint32_t type, std::int32_t protocol,
-                                                  std::uint32_t status_flags);
+                                                  std::uint32_t status_flags) REQUIRES(kernel_lock);
 
   // Gives the socket its local name, making the inode of a path; for an unnamed address an abstract
   // name of the table's choice.
   Result<LocalAddress> bind_local(Task& task, const std::shared_ptr<Socket>& socket,
-                                  const SocketAddress& address, vfs::Node& node);
+                                  const SocketAddress& address, vfs::Node& node)
+      REQUIRES(kernel_lock);
   // ECONNREFUSED when nobody has it, EPROTOTYPE when it is of another type.
   Result<std::shared_ptr<Socket>> find_local(Task& task, const SocketAddress& address,
-                                             SocketType type);
+                                             SocketType type) REQUIRES(kernel_lock);
 
   InetPorts& ports(SocketType type) noexcept {
     return type == SocketType::datagram ? datagram_ports_ : stream_ports_;

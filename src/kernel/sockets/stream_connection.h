@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "kernel/sockets/message_queue.h"
 #include "kernel/sockets/socket.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -19,7 +20,7 @@ namespace cloche::kernel {
 class StreamListener {
  public:
   virtual ~StreamListener() = default;
-  virtual void stream_changed() noexcept = 0;
+  virtual void stream_changed() noexcept REQUIRES(kernel_lock) = 0;
 };
 
 class StreamConnection {
@@ -35,17 +36,18 @@ class StreamConnection {
   // Appends to what the other end receives: all of a packet or as much as fits of a stream. EPIPE
   // when the other end does not receive any more or this one has shut down, EAGAIN when there is no
   // room, EMSGSIZE for a packet that never fits. `skip` bytes of `from` are left out.
-  Result<std::size_t> send(End from_end, Gather from, std::size_t skip, Ancillary& ancillary);
+  Result<std::size_t> send(End from_end, Gather from, std::size_t skip, Ancillary& ancillary)
+      REQUIRES(kernel_lock);
   // EAGAIN while nothing is there; 0 bytes at the end; ECONNRESET once when the other end left with
   // data unread.
-  Result<Received> receive(End at_end, Scatter to, std::uint32_t flags);
+  Result<Received> receive(End at_end, Scatter to, std::uint32_t flags) REQUIRES(kernel_lock);
 
-  void shut_down_send(End end);
-  void shut_down_receive(End end);
+  void shut_down_send(End end) REQUIRES(kernel_lock);
+  void shut_down_receive(End end) REQUIRES(kernel_lock);
   // Both, for good. Unread data becomes a reset for the other end.
-  void close(End end);
+  void close(End end) REQUIRES(kernel_lock);
   // close() that is a reset for the other end in any case.
-  void abort(End end);
+  void abort(End end) REQUIRES(kernel_lock);
 
   bool send_shut(End end) const noexcept { return side(end).send_shut; }
   bool receive_shut(End end) const noexcept { return side(end).receive_shut; }
@@ -88,7 +90,7 @@ class StreamConnection {
 
   Side& side(End end) noexcept { return end == End::first ? first_ : second_; }
   const Side& side(End end) const noexcept { return end == End::first ? first_ : second_; }
-  void wake(End end) noexcept;
+  void wake(End end) noexcept REQUIRES(kernel_lock);
 
   SocketType type_;
   Side first_;

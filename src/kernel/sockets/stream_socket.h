@@ -9,6 +9,7 @@
 #include "kernel/sockets/outbound.h"
 #include "kernel/sockets/socket.h"
 #include "kernel/sockets/stream_connection.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -23,54 +24,59 @@ class StreamSocket final : public Socket,
   ~StreamSocket() override;
 
   // socketpair.
-  static void pair(StreamSocket& first, StreamSocket& second, const PeerCredentials& credentials);
+  static void pair(StreamSocket& first, StreamSocket& second, const PeerCredentials& credentials)
+      REQUIRES(kernel_lock);
 
   // For the host's side: a connection to this listener, of which the caller has the first end, as
   // if it came from `from`. A full backlog is no reason to refuse it, up to a bound of its own:
   // ECONNREFUSED over it.
   Result<std::shared_ptr<StreamConnection>> connect_host(const InetAddress& from,
-                                                         const InetAddress& to);
+                                                         const InetAddress& to)
+      REQUIRES(kernel_lock);
 
   bool listening() const noexcept override { return listening_; }
-  Result<void> bind(Task& task, const SocketAddress& address) override;
-  Result<void> listen(Task& task, std::int32_t backlog) override;
-  Result<void> connect(Task& task, const SocketAddress& address) override;
-  Result<std::shared_ptr<Socket>> accept(Task& task, std::uint32_t status_flags) override;
+  Result<void> bind(Task& task, const SocketAddress& address) override REQUIRES(kernel_lock);
+  Result<void> listen(Task& task, std::int32_t backlog) override REQUIRES(kernel_lock);
+  Result<void> connect(Task& task, const SocketAddress& address) override REQUIRES(kernel_lock);
+  Result<std::shared_ptr<Socket>> accept(Task& task, std::uint32_t status_flags) override
+      REQUIRES(kernel_lock);
   SocketAddress local_address() const override;
   Result<SocketAddress> peer_address() const override;
   std::optional<PeerCredentials> peer_credentials() const override;
-  Result<std::size_t> send(Task& task, SendRequest request) override;
-  Result<Received> receive(Task& task, Scatter to, std::uint32_t flags) override;
-  Result<void> shutdown(std::uint32_t how) override;
+  Result<std::size_t> send(Task& task, SendRequest request) override REQUIRES(kernel_lock);
+  Result<Received> receive(Task& task, Scatter to, std::uint32_t flags) override
+      REQUIRES(kernel_lock);
+  Result<void> shutdown(std::uint32_t how) override REQUIRES(kernel_lock);
   std::size_t readable_bytes() const override;
-  Result<void> start_tls(std::string_view request) override;
-  std::string origin() const override;
+  Result<void> start_tls(std::string_view request) override REQUIRES(kernel_lock);
+  std::string origin() const override REQUIRES(kernel_lock);
   void buffers_changed() override;
-  PollEvents poll() override;
+  PollEvents poll() override REQUIRES(kernel_lock);
 
-  void established(const InetAddress& local) override;
-  void failed(Errno error) override;
+  void established(const InetAddress& local) override REQUIRES(kernel_lock);
+  void failed(Errno error) override REQUIRES(kernel_lock);
 
  private:
   using End = StreamConnection::End;
 
   bool local() const noexcept { return family() == SocketFamily::local; }
   bool connected() const noexcept { return connection_ != nullptr && !connecting_; }
-  Result<void> bind_inet(const InetAddress& address);
-  Result<void> connect_local(Task& task, const SocketAddress& address);
-  Result<void> connect_inet(Task& task, const InetAddress& address);
-  Result<void> connect_outbound(Task& task, const InetAddress& address);
-  Result<void> wait_established(Task& task);
+  Result<void> bind_inet(const InetAddress& address) REQUIRES(kernel_lock);
+  Result<void> connect_local(Task& task, const SocketAddress& address) REQUIRES(kernel_lock);
+  Result<void> connect_inet(Task& task, const InetAddress& address) REQUIRES(kernel_lock);
+  Result<void> connect_outbound(Task& task, const InetAddress& address) REQUIRES(kernel_lock);
+  Result<void> wait_established(Task& task) REQUIRES(kernel_lock);
   // Connects to a listener of this kernel, waiting for a place in its queue. `seen_as`: the address
   // under which it was reached.
   Result<void> connect_to(Task& task, std::shared_ptr<StreamSocket> listener,
-                          const SocketAddress& seen_as);
+                          const SocketAddress& seen_as) REQUIRES(kernel_lock);
   // Queues a connection from `from` at this listener, which has been reached as `seen_as`; the
   // caller has the first end.
   Result<std::shared_ptr<StreamConnection>> enqueue(const StreamConnection::Identity& from,
-                                                    const SocketAddress& seen_as);
+                                                    const SocketAddress& seen_as)
+      REQUIRES(kernel_lock);
   void adopt(std::shared_ptr<StreamConnection> connection, End end);
-  void stop_listening();
+  void stop_listening() REQUIRES(kernel_lock);
 
   SocketAddress local_;
   vfs::Node node_;  // of a unix socket's name

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernel/files/computed_fs.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -29,8 +30,9 @@ class DevPts final : public ComputedFs {
   std::string_view type_name() const override { return "devpts"; }
 
  protected:
-  Result<std::string> content(vfs::Ino) override { return Errno::inval; }
-  Result<void> list(vfs::Ino dir, std::uint64_t cookie, const vfs::DirSink& sink) override;
+  Result<std::string> content(vfs::Ino) override REQUIRES(kernel_lock) { return Errno::inval; }
+  Result<void> list(vfs::Ino dir, std::uint64_t cookie, const vfs::DirSink& sink) override
+      REQUIRES(kernel_lock);
 
  private:
   static constexpr vfs::Ino root_ino = 1, ptmx_ino = 2, first_slave_ino = 3;

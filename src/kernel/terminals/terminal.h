@@ -15,6 +15,7 @@
 #include "kernel/process/process.h"
 #include "kernel/terminals/line_discipline.h"
 #include "kernel/terminals/termios.h"
+#include "kernel/time/kernel_lock.h"
 #include "kernel/time/wait_queue.h"
 
 namespace cloche::kernel {
@@ -41,26 +42,28 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   void detach() noexcept { session_.reset(); }
   // What an open without O_NOCTTY does: a session leader without a controlling terminal gets this
   // one.
-  void offer_controlling(Process& process);
+  void offer_controlling(Process& process) REQUIRES(kernel_lock);
   std::shared_ptr<TtySession> session() const { return session_.lock(); }
   // The leader has ended: hangs up, SIGHUP and SIGCONT to the foreground group.
-  void session_ended(Kernel& kernel);
+  void session_ended(Kernel& kernel) REQUIRES(kernel_lock);
   // A signal from the keyboard (or a new window size) for the foreground group.
-  void signal_foreground(int signo);
+  void signal_foreground(int signo) REQUIRES(kernel_lock);
 
   // --- The slave's side, for processes ---
 
-  Result<std::size_t> read(Task& task, std::span<std::byte> to, const File& file);
-  Result<std::size_t> write(Task& task, std::span<const std::byte> from, const File& file);
+  Result<std::size_t> read(Task& task, std::span<std::byte> to, const File& file)
+      REQUIRES(kernel_lock);
+  Result<std::size_t> write(Task& task, std::span<const std::byte> from, const File& file)
+      REQUIRES(kernel_lock);
   PollEvents poll_slave() const;
   // Job control: a process of a background group that touches its terminal is stopped by `signo`
   // here. EIO when it cannot be. Errno::restart when a handler must run.
-  Result<void> check_foreground(Task& task, int signo);
+  Result<void> check_foreground(Task& task, int signo) REQUIRES(kernel_lock);
   // Grows when it hangs up; files opened before are dead then.
   std::uint64_t hangups() const noexcept { return hangups_; }
 
-  void slave_opened();
-  void slave_closed();
+  void slave_opened() REQUIRES(kernel_lock);
+  void slave_closed() REQUIRES(kernel_lock);
   // A new master's slave cannot be opened before unlockpt.
   bool locked() const noexcept { return locked_; }
   void set_locked() noexcept { locked_ = true; }
@@ -68,22 +71,22 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   // --- The master's side: a terminal emulator, in the guest or on the host ---
 
   // Typed bytes; EAGAIN while the reader is behind, EIO without a slave side.
-  Result<std::size_t> type(std::span<const std::byte> typed);
+  Result<std::size_t> type(std::span<const std::byte> typed) REQUIRES(kernel_lock);
   // What the screen shows; EAGAIN while there is nothing, EIO when all slaves are closed and
   // everything has been read.
-  Result<std::size_t> take_screen(std::span<std::byte> to);
+  Result<std::size_t> take_screen(std::span<std::byte> to) REQUIRES(kernel_lock);
   PollEvents poll_master() const;
   // The emulator is gone: SIGHUP and SIGCONT to the session's leader, and the terminal is dead for
   // good.
-  void master_closed();
+  void master_closed() REQUIRES(kernel_lock);
 
   // --- Both ---
 
   enum class Side { slave, master };
   Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
-                             std::uint32_t argument, Side side);
+                             std::uint32_t argument, Side side) REQUIRES(kernel_lock);
   const tty::WindowSize& window_size() const noexcept { return window_; }
-  void set_window_size(const tty::WindowSize& size);
+  void set_window_size(const tty::WindowSize& size) REQUIRES(kernel_lock);
 
   // Woken when the other side did something.
   WaitQueue slave_changed;
@@ -98,20 +101,20 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
     std::uint32_t argument;
     Side side;
   };
-  Result<std::int32_t> ioctl_settings(const Ioctl& call);
-  Result<std::int32_t> ioctl_session(const Ioctl& call);
-  Result<std::int32_t> ioctl_state(const Ioctl& call);
-  Result<std::int32_t> ioctl_master(const Ioctl& call);
+  Result<std::int32_t> ioctl_settings(const Ioctl& call) REQUIRES(kernel_lock);
+  Result<std::int32_t> ioctl_session(const Ioctl& call) REQUIRES(kernel_lock);
+  Result<std::int32_t> ioctl_state(const Ioctl& call) REQUIRES(kernel_lock);
+  Result<std::int32_t> ioctl_master(const Ioctl& call) REQUIRES(kernel_lock);
   Result<void> set_termios(const Ioctl& call, const tty::Termios& termios,
-                           std::uint32_t first_request);
-  Result<void> set_controlling(Process& process);
-  Result<void> set_foreground(const Ioctl& call);
-  Result<void> give_up_controlling(Process& process);
-  void flush(std::uint32_t queues);
+                           std::uint32_t first_request) REQUIRES(kernel_lock);
+  Result<void> set_controlling(Process& process) REQUIRES(kernel_lock);
+  Result<void> set_foreground(const Ioctl& call) REQUIRES(kernel_lock);
+  Result<void> give_up_controlling(Process& process) REQUIRES(kernel_lock);
+  void flush(std::uint32_t queues) REQUIRES(kernel_lock);
   bool has_screen_room() const noexcept { return screen_.room() >= wake_bytes; }
-  void apply(const LineDiscipline::Effects& effects);
-  void hang_up();
-  bool controls(const Process& process) const;
+  void apply(const LineDiscipline::Effects& effects) REQUIRES(kernel_lock);
+  void hang_up() REQUIRES(kernel_lock);
+  bool controls(const Process& process) const REQUIRES(kernel_lock);
 
   static constexpr std::size_t wake_bytes = 256;  // room on the screen that a writer is woken for
 
@@ -135,16 +138,17 @@ class TerminalFile : public File {
 
   const std::shared_ptr<Terminal>& terminal() const noexcept { return terminal_; }
 
-  Result<std::size_t> read(Task& task, std::span<std::byte> to) override;
-  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override;
-  PollEvents poll() override;
-  WaitQueue* poll_queue() override { return &terminal_->slave_changed; }
+  Result<std::size_t> read(Task& task, std::span<std::byte> to) override REQUIRES(kernel_lock);
+  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override
+      REQUIRES(kernel_lock);
+  PollEvents poll() override REQUIRES(kernel_lock);
+  WaitQueue* poll_queue() override REQUIRES(kernel_lock) { return &terminal_->slave_changed; }
   Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
-                             std::uint32_t argument) override;
-  Result<vfs::Stat> stat() override { return node_.stat(); }
-  const vfs::Node* node() const override { return &node_; }
-  std::string description() const override;
-  bool is_terminal() const override { return !hung_up(); }
+                             std::uint32_t argument) override REQUIRES(kernel_lock);
+  Result<vfs::Stat> stat() override REQUIRES(kernel_lock) { return node_.stat(); }
+  const vfs::Node* node() const override REQUIRES(kernel_lock) { return &node_; }
+  std::string description() const override REQUIRES(kernel_lock);
+  bool is_terminal() const override REQUIRES(kernel_lock) { return !hung_up(); }
 
  private:
   bool hung_up() const noexcept { return terminal_->hangups() != hangups_at_open_; }
@@ -161,16 +165,17 @@ class MasterFile : public File {
 
   const std::shared_ptr<Terminal>& terminal() const noexcept { return terminal_; }
 
-  Result<std::size_t> read(Task& task, std::span<std::byte> to) override;
-  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override;
-  PollEvents poll() override { return terminal_->poll_master(); }
-  WaitQueue* poll_queue() override { return &terminal_->master_changed; }
+  Result<std::size_t> read(Task& task, std::span<std::byte> to) override REQUIRES(kernel_lock);
+  Result<std::size_t> write(Task& task, std::span<const std::byte> from) override
+      REQUIRES(kernel_lock);
+  PollEvents poll() override REQUIRES(kernel_lock) { return terminal_->poll_master(); }
+  WaitQueue* poll_queue() override REQUIRES(kernel_lock) { return &terminal_->master_changed; }
   Result<std::int32_t> ioctl(Task& task, wasm::GuestMemory& memory, std::uint32_t request,
-                             std::uint32_t argument) override;
-  Result<vfs::Stat> stat() override;
-  const vfs::Node* node() const override { return node_ ? &node_ : nullptr; }
-  std::string description() const override { return "/dev/ptmx"; }
-  bool is_terminal() const override { return true; }
+                             std::uint32_t argument) override REQUIRES(kernel_lock);
+  Result<vfs::Stat> stat() override REQUIRES(kernel_lock);
+  const vfs::Node* node() const override REQUIRES(kernel_lock) { return node_ ? &node_ : nullptr; }
+  std::string description() const override REQUIRES(kernel_lock) { return "/dev/ptmx"; }
+  bool is_terminal() const override REQUIRES(kernel_lock) { return true; }
 
  private:
   std::shared_ptr<Terminal> terminal_;

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "kernel/files/file.h"
 #include "kernel/terminals/devpts.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -38,7 +39,7 @@ class TerminalTable {
   // /dev/pts/N a slave (EIO while locked), which becomes the controlling terminal of a session
   // leader that has none, unless O_NOCTTY. ENXIO for any other device. `node`: what was opened.
   Result<FilePtr> open_device(Task& task, const vfs::Node& node, std::uint64_t device,
-                              std::uint32_t flags);
+                              std::uint32_t flags) REQUIRES(kernel_lock);
   // The slave of a terminal, without the controlling business.
   FilePtr open_slave(const std::shared_ptr<Terminal>& terminal, std::uint32_t flags) const;
 

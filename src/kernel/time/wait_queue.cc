@@ -5,10 +5,9 @@
 
 namespace cloche::kernel {
 
-bool Waiter::sleep(std::mutex& kernel_mutex, std::span<WaitQueue* const> queues,
-                   Deadline deadline) {
+bool Waiter::sleep(KernelMutex& mutex, std::span<WaitQueue* const> queues, Deadline deadline) {
   for (WaitQueue* queue : queues) queue->waiters_.push_back(this);
-  std::unique_lock lock(kernel_mutex, std::adopt_lock);
+  std::unique_lock lock(mutex.mutex_, std::adopt_lock);
   while (!woken_ && !(deadline && *deadline <= clock_.steady()))
     clock_.sleep(condition_, lock, deadline.value_or(SteadyTime::max()));
   const bool woken = woken_;

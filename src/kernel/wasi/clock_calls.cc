@@ -14,7 +14,7 @@ Result<void> clock_res_get(Call& call, std::uint32_t id, std::uint32_t out) {
 
 // The precision is a wish; every clock here is as exact as it can be.
 Result<void> clock_time_get(Call& call, std::uint32_t id, std::uint64_t /*precision_ns*/,
-                            std::uint32_t out) {
+                            std::uint32_t out) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::uint64_t now_ns, clock_now_ns(call.task, id));
   return call.memory.write(out, now_ns);
 }

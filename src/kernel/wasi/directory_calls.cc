@@ -22,7 +22,7 @@ bool append(std::span<std::byte> buffer, std::size_t& used, const void* from, st
 // a guest that finds the buffer full asks again from the last cookie it has whole. Less than the
 // whole buffer is the end of the directory.
 Result<void> fd_readdir(Call& call, std::uint32_t fd, std::uint32_t buf, std::uint32_t length,
-                        std::uint64_t cookie, std::uint32_t out) {
+                        std::uint64_t cookie, std::uint32_t out) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.file(fd));
   const auto directory = std::dynamic_pointer_cast<NodeFile>(file);
   if (!directory || !directory->is_directory()) return Errno::notdir;
@@ -41,7 +41,7 @@ Result<void> fd_readdir(Call& call, std::uint32_t fd, std::uint32_t buf, std::ui
   return call.memory.write(out, static_cast<std::uint32_t>(used));
 }
 
-Result<void> fd_prestat_get(Call& call, std::uint32_t fd, std::uint32_t out) {
+Result<void> fd_prestat_get(Call& call, std::uint32_t fd, std::uint32_t out) REQUIRES(kernel_lock) {
   const auto number = static_cast<std::int32_t>(fd);
   Prestat result;
   if (const auto preopen = preopen_at(call.process, number)) {
@@ -55,7 +55,7 @@ Result<void> fd_prestat_get(Call& call, std::uint32_t fd, std::uint32_t out) {
 }
 
 Result<void> fd_prestat_dir_name(Call& call, std::uint32_t fd, std::uint32_t path,
-                                 std::uint32_t length) {
+                                 std::uint32_t length) REQUIRES(kernel_lock) {
   CLOCHE_TRY(call.file(fd));
   const auto preopen = preopen_at(call.process, static_cast<std::int32_t>(fd));
   if (!preopen) return Errno::notdir;

@@ -12,7 +12,8 @@ namespace {
 constexpr std::int32_t as_fd(std::uint32_t fd) { return static_cast<std::int32_t>(fd); }
 
 // The file as one with an inode's content; `otherwise` for anything else.
-Result<std::shared_ptr<NodeFile>> node_file(const Call& call, std::uint32_t fd, Errno otherwise) {
+Result<std::shared_ptr<NodeFile>> node_file(const Call& call, std::uint32_t fd, Errno otherwise)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(FilePtr file, call.file(fd));
   if ((file->flags() & o_path) != 0) return Errno::badf;
   auto node = std::dynamic_pointer_cast<NodeFile>(std::move(file));
@@ -29,7 +30,7 @@ Result<void> check_range(std::uint64_t offset, std::uint64_t length) {
 
 // Advice changes nothing here: everything is in memory.
 Result<void> fd_advise(Call& call, std::uint32_t fd, std::uint64_t offset, std::uint64_t length,
-                       std::uint32_t advice) {
+                       std::uint32_t advice) REQUIRES(kernel_lock) {
   CLOCHE_TRY(node_file(call, fd, Errno::spipe));
   if (advice > advice_last) return Errno::inval;
   constexpr auto last = static_cast<std::uint64_t>(INT64_MAX);
@@ -37,7 +38,8 @@ Result<void> fd_advise(Call& call, std::uint32_t fd, std::uint64_t offset, std::
   return {};
 }
 
-Result<void> fd_allocate(Call& call, std::uint32_t fd, std::uint64_t offset, std::uint64_t length) {
+Result<void> fd_allocate(Call& call, std::uint32_t fd, std::uint64_t offset, std::uint64_t length)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<NodeFile> file, node_file(call, fd, Errno::spipe));
   if (!file->writable()) return Errno::badf;
   if (length == 0) return Errno::inval;
@@ -45,16 +47,16 @@ Result<void> fd_allocate(Call& call, std::uint32_t fd, std::uint64_t offset, std
   return file->allocate(call.task, 0, offset, length);
 }
 
-Result<void> fd_close(Call& call, std::uint32_t fd) {
+Result<void> fd_close(Call& call, std::uint32_t fd) REQUIRES(kernel_lock) {
   return process_files::close(call.process, as_fd(fd));
 }
 
-Result<void> fd_sync(Call& call, std::uint32_t fd) {
+Result<void> fd_sync(Call& call, std::uint32_t fd) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<NodeFile> file, node_file(call, fd, Errno::inval));
   return file->sync();
 }
 
-Result<void> fd_fdstat_get(Call& call, std::uint32_t fd, std::uint32_t out) {
+Result<void> fd_fdstat_get(Call& call, std::uint32_t fd, std::uint32_t out) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.file(fd));
   CLOCHE_ASSIGN(const vfs::Stat stat, file->stat());
   FdStat result;
@@ -66,7 +68,8 @@ Result<void> fd_fdstat_get(Call& call, std::uint32_t fd, std::uint32_t out) {
 }
 
 // The synchronous flags are taken as they are given at the open, as F_SETFL does.
-Result<void> fd_fdstat_set_flags(Call& call, std::uint32_t fd, std::uint32_t fdflags) {
+Result<void> fd_fdstat_set_flags(Call& call, std::uint32_t fd, std::uint32_t fdflags)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.file(fd));
   if ((fdflags & ~fdflags_all) != 0) return Errno::inval;
   if ((file->flags() & o_path) != 0) return Errno::badf;
@@ -78,7 +81,7 @@ Result<void> fd_fdstat_set_flags(Call& call, std::uint32_t fd, std::uint32_t fdf
 // Rights may be given up, and grant nothing anyway (see rights_of), so giving up changes nothing.
 // More than there is: EPERM.
 Result<void> fd_fdstat_set_rights(Call& call, std::uint32_t fd, std::uint64_t base,
-                                  std::uint64_t inheriting) {
+                                  std::uint64_t inheriting) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.file(fd));
   CLOCHE_ASSIGN(const vfs::Stat stat, file->stat());
   if ((base & ~rights_of(*file, stat)) != 0 || (inheriting & ~rights_inherited(stat)) != 0)
@@ -86,7 +89,8 @@ Result<void> fd_fdstat_set_rights(Call& call, std::uint32_t fd, std::uint64_t ba
   return {};
 }
 
-Result<void> fd_filestat_get(Call& call, std::uint32_t fd, std::uint32_t out) {
+Result<void> fd_filestat_get(Call& call, std::uint32_t fd, std::uint32_t out)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.file(fd));
   CLOCHE_ASSIGN(const vfs::Stat stat, file->stat());
   FileStat result = file_stat(stat);
@@ -94,21 +98,23 @@ Result<void> fd_filestat_get(Call& call, std::uint32_t fd, std::uint32_t out) {
   return call.memory.write(out, result);
 }
 
-Result<void> fd_filestat_set_size(Call& call, std::uint32_t fd, std::uint64_t size) {
+Result<void> fd_filestat_set_size(Call& call, std::uint32_t fd, std::uint64_t size)
+    REQUIRES(kernel_lock) {
   CLOCHE_TRY(call.file(fd));
   if (size > static_cast<std::uint64_t>(INT64_MAX)) return Errno::inval;
   return process_files::truncate(call.process, as_fd(fd), size);
 }
 
 Result<void> fd_filestat_set_times(Call& call, std::uint32_t fd, std::uint64_t atim_ns,
-                                   std::uint64_t mtim_ns, std::uint32_t fstflags) {
+                                   std::uint64_t mtim_ns, std::uint32_t fstflags)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const vfs::Node node, process_files::node_of(call.process, as_fd(fd)));
   CLOCHE_ASSIGN(const TimeChanges changes, time_changes(atim_ns, mtim_ns, fstflags));
   return process_files::set_times(call.process, node, changes.atime, changes.mtime);
 }
 
 // Both must be open; `to` is closed and takes over the file of `from`, whose number is then free.
-Result<void> fd_renumber(Call& call, std::uint32_t from, std::uint32_t to) {
+Result<void> fd_renumber(Call& call, std::uint32_t from, std::uint32_t to) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.file(from));
   CLOCHE_TRY(call.file(to));
   if (from == to) return {};
@@ -119,7 +125,7 @@ Result<void> fd_renumber(Call& call, std::uint32_t from, std::uint32_t to) {
 }
 
 Result<void> fd_seek(Call& call, std::uint32_t fd, std::uint64_t offset, std::uint32_t whence,
-                     std::uint32_t out) {
+                     std::uint32_t out) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.file(fd));
   if ((file->flags() & o_path) != 0) return Errno::badf;
   if (whence > whence_end) return Errno::inval;
@@ -129,7 +135,7 @@ Result<void> fd_seek(Call& call, std::uint32_t fd, std::uint64_t offset, std::ui
   return call.memory.write(out, position);
 }
 
-Result<void> fd_tell(Call& call, std::uint32_t fd, std::uint32_t out) {
+Result<void> fd_tell(Call& call, std::uint32_t fd, std::uint32_t out) REQUIRES(kernel_lock) {
   return fd_seek(call, fd, 0, whence_cur, out);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "kernel/files/file.h"
+#include "kernel/time/kernel_lock.h"
 #include "kernel/wasi/wasi_abi.h"
 #include "vfs/checked_operations.h"
 
@@ -19,7 +20,7 @@ FileStat file_stat(const vfs::Stat& stat);
 // Rights say what kind of file a descriptor is and how it was opened, which libc reads from them:
 // isatty looks for a character device that cannot seek, F_GETFL for read and write. They grant
 // nothing: permissions do.
-Rights rights_of(const File& file, const vfs::Stat& stat);
+Rights rights_of(const File& file, const vfs::Stat& stat) REQUIRES(kernel_lock);
 // What descriptors opened below it may have.
 Rights rights_inherited(const vfs::Stat& stat);
 

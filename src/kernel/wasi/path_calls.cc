@@ -18,12 +18,13 @@ Result<vfs::Follow> follow_of(std::uint32_t lookupflags) {
   return lookupflags != 0 ? vfs::Follow::yes : vfs::Follow::no;
 }
 
-Result<void> path_create_directory(Call& call, u32 fd, u32 path, u32 length) {
+Result<void> path_create_directory(Call& call, u32 fd, u32 path, u32 length) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const PathTarget where, path_target(call, {fd, path, length}, Purpose::make));
   return process_files::make_directory(call.process, where.at(), new_directory_mode);
 }
 
-Result<void> path_filestat_get(Call& call, u32 fd, u32 lookupflags, u32 path, u32 length, u32 out) {
+Result<void> path_filestat_get(Call& call, u32 fd, u32 lookupflags, u32 path, u32 length, u32 out)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const vfs::Follow follow, follow_of(lookupflags));
   CLOCHE_ASSIGN(const PathTarget where, path_target(call, {fd, path, length}, Purpose::find));
   CLOCHE_ASSIGN(const vfs::Stat stat, process_files::stat(call.process, where.at(), follow));
@@ -31,7 +32,8 @@ Result<void> path_filestat_get(Call& call, u32 fd, u32 lookupflags, u32 path, u3
 }
 
 Result<void> path_filestat_set_times(Call& call, u32 fd, u32 lookupflags, u32 path, u32 length,
-                                     std::uint64_t atim_ns, std::uint64_t mtim_ns, u32 fstflags) {
+                                     std::uint64_t atim_ns, std::uint64_t mtim_ns, u32 fstflags)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const vfs::Follow follow, follow_of(lookupflags));
   CLOCHE_ASSIGN(const PathTarget where, path_target(call, {fd, path, length}, Purpose::find));
   CLOCHE_ASSIGN(const TimeChanges changes, time_changes(atim_ns, mtim_ns, fstflags));
@@ -40,7 +42,7 @@ Result<void> path_filestat_set_times(Call& call, u32 fd, u32 lookupflags, u32 pa
 }
 
 Result<void> path_link(Call& call, u32 old_fd, u32 lookupflags, u32 old_path, u32 old_length,
-                       u32 new_fd, u32 new_path, u32 new_length) {
+                       u32 new_fd, u32 new_path, u32 new_length) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const vfs::Follow follow, follow_of(lookupflags));
   CLOCHE_ASSIGN(const PathTarget existing,
                 path_target(call, {old_fd, old_path, old_length}, Purpose::find));
@@ -62,7 +64,7 @@ std::uint32_t access_of(std::uint64_t rights, std::uint32_t oflags) {
 
 Result<void> path_open(Call& call, u32 fd, u32 lookupflags, u32 path, u32 length, u32 oflags,
                        std::uint64_t rights_base, std::uint64_t /*rights_inheriting*/, u32 fdflags,
-                       u32 out) {
+                       u32 out) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const vfs::Follow follow, follow_of(lookupflags));
   if ((oflags & ~oflags_all) != 0 || (fdflags & ~fdflags_all) != 0) return Errno::inval;
   const bool creating = (oflags & oflag_creat) != 0;
@@ -83,7 +85,7 @@ Result<void> path_open(Call& call, u32 fd, u32 lookupflags, u32 path, u32 length
 }
 
 Result<void> path_readlink(Call& call, u32 fd, u32 path, u32 length, u32 buf, u32 buf_length,
-                           u32 out) {
+                           u32 out) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const PathTarget where, path_target(call, {fd, path, length}, Purpose::find));
   CLOCHE_ASSIGN(std::string target, process_files::read_link(call.process, where.at()));
   CLOCHE_TRY(call.check_out<std::uint32_t>(out));
@@ -92,13 +94,13 @@ Result<void> path_readlink(Call& call, u32 fd, u32 path, u32 length, u32 buf, u3
   return call.memory.write(out, static_cast<std::uint32_t>(target.size()));
 }
 
-Result<void> path_remove_directory(Call& call, u32 fd, u32 path, u32 length) {
+Result<void> path_remove_directory(Call& call, u32 fd, u32 path, u32 length) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const PathTarget where, path_target(call, {fd, path, length}, Purpose::find));
   return process_files::remove_directory(call.process, where.at());
 }
 
 Result<void> path_rename(Call& call, u32 old_fd, u32 old_path, u32 old_length, u32 new_fd,
-                         u32 new_path, u32 new_length) {
+                         u32 new_path, u32 new_length) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const PathTarget from,
                 path_target(call, {old_fd, old_path, old_length}, Purpose::find));
   CLOCHE_ASSIGN(const PathTarget to,
@@ -107,14 +109,14 @@ Result<void> path_rename(Call& call, u32 old_fd, u32 old_path, u32 old_length, u
 }
 
 Result<void> path_symlink(Call& call, u32 old_path, u32 old_length, u32 fd, u32 new_path,
-                          u32 new_length) {
+                          u32 new_length) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::string target, call.path(old_path, old_length));
   CLOCHE_ASSIGN(const PathTarget where,
                 path_target(call, {fd, new_path, new_length}, Purpose::make));
   return process_files::make_symlink(call.process, target, where.at());
 }
 
-Result<void> path_unlink_file(Call& call, u32 fd, u32 path, u32 length) {
+Result<void> path_unlink_file(Call& call, u32 fd, u32 path, u32 length) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const PathTarget where, path_target(call, {fd, path, length}, Purpose::find));
   return process_files::unlink(call.process, where.at());
 }

@@ -6,7 +6,8 @@
 namespace cloche::kernel::wasi {
 namespace {
 
-bool leads_somewhere(const Call& call, const PathTarget& place, Purpose purpose) {
+bool leads_somewhere(const Call& call, const PathTarget& place, Purpose purpose)
+    REQUIRES(kernel_lock) {
   const Result<vfs::Resolved> found =
       process_files::resolve(call.process, place.at(), vfs::Follow::no);
   if (!found) return found.error() != Errno::noent && found.error() != Errno::notdir;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "kernel/process/process_files.h"
+#include "kernel/time/kernel_lock.h"
 #include "kernel/wasi/wasi_call.h"
 
 namespace cloche::kernel::wasi {
@@ -33,6 +34,7 @@ struct PathTarget {
 // The place that a path argument names. Below the preopen "." it is the root's where preopens.h
 // says so; whether it exists is for the call itself to find out. EBADF, and the errors of
 // Call::path.
-Result<PathTarget> path_target(const Call& call, const PathArgument& argument, Purpose purpose);
+Result<PathTarget> path_target(const Call& call, const PathArgument& argument, Purpose purpose)
+    REQUIRES(kernel_lock);
 
 }  // namespace cloche::kernel::wasi

@@ -42,7 +42,8 @@ Deadline after(SteadyTime start, std::uint64_t wait_ns) {
 }
 
 // ENOTSUP for CPU clocks: they stand still while one waits.
-Result<Deadline> expiry(const Task& task, const Subscription& subscription, SteadyTime start) {
+Result<Deadline> expiry(const Task& task, const Subscription& subscription, SteadyTime start)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::uint64_t now_ns, clock_now_ns(task, subscription.id));
   if (subscription.id > clock_monotonic) return Errno::notsup;
   if ((subscription.flags & subclock_abstime) == 0) return after(start, subscription.timeout_ns);
@@ -50,7 +51,7 @@ Result<Deadline> expiry(const Task& task, const Subscription& subscription, Stea
 }
 
 // How much can be read now: as FIONREAD says, which for a file is the rest of it.
-std::uint64_t readable_bytes(Task& task, File& file) {
+std::uint64_t readable_bytes(Task& task, File& file) REQUIRES(kernel_lock) {
   std::array<std::byte, sizeof(std::uint32_t)> answer{};
   wasm::GuestMemory memory(answer.data(), answer.size());
   if (!file.ioctl(task, memory, fionread, 0)) return 1;
@@ -63,7 +64,7 @@ class Poll {
   Poll(Call& call, SteadyTime start) : call_(call), start_(start) {}
 
   // EINVAL for what is no subscription; what is wrong with a single one becomes its event.
-  Result<void> add(const Subscription& subscription) {
+  Result<void> add(const Subscription& subscription) REQUIRES(kernel_lock) {
     if (subscription.type == event_clock) {
       const Result<Deadline> expires = expiry(call_.task, subscription, start_);
       if (!expires) {
@@ -87,7 +88,7 @@ class Poll {
   }
 
   // Sleeps until there is an event; EINTR when the guest is to do something else.
-  Result<std::vector<Event>> wait() {
+  Result<std::vector<Event>> wait() REQUIRES(kernel_lock) {
     const Deadline deadline = failed_.empty() ? earliest_ : start_;
     for (;;) {
       const Result<std::size_t> ready = set_.wait(call_.task, deadline);
@@ -112,7 +113,8 @@ class Poll {
     failed_.push_back(event_of(subscription, errno_info(error).wasi));
   }
 
-  void add_file_event(const WatchedFile& one, PollEvents ready, std::vector<Event>& events) const {
+  void add_file_event(const WatchedFile& one, PollEvents ready, std::vector<Event>& events) const
+      REQUIRES(kernel_lock) {
     if (ready == 0) return;
     const bool reading = one.subscription->type == event_fd_read;
     Event event = event_of(*one.subscription);
@@ -139,7 +141,7 @@ class Poll {
 };
 
 Result<void> poll_oneoff(Call& call, std::uint32_t in, std::uint32_t out, std::uint32_t count,
-                         std::uint32_t count_out) {
+                         std::uint32_t count_out) REQUIRES(kernel_lock) {
   if (count == 0) return Errno::inval;
   CLOCHE_ASSIGN(const std::vector<Subscription> subscriptions,
                 call.memory.read_array<Subscription>(in, count, subscriptions_max));

@@ -10,7 +10,7 @@ namespace cloche::kernel::wasi {
 namespace {
 
 Result<void> install(Process& process, const vfs::Node& directory, std::string name,
-                     std::int32_t first_fd) {
+                     std::int32_t first_fd) REQUIRES(kernel_lock) {
   Result<std::unique_ptr<vfs::NodeIo>> io =
       vfs::open(directory, vfs::Access::read, process.credentials);
   const std::uint32_t flags = io ? o_rdonly : o_path;
@@ -41,9 +41,9 @@ std::shared_ptr<PreopenedDirectory> preopen_at(const Process& process, std::int3
 
 std::int32_t last_preopen(const Process& process) {
   const std::vector<std::int32_t> open = process.fds.list();
-  const auto last = std::find_if(open.rbegin(), open.rend(), [&](std::int32_t fd) {
-    return preopen_at(process, fd) != nullptr;
-  });
+  const auto last = std::find_if(
+      open.rbegin(), open.rend(),
+      [&](std::int32_t fd) REQUIRES(kernel_lock) { return preopen_at(process, fd) != nullptr; });
   return last == open.rend() ? -1 : *last;
 }
 

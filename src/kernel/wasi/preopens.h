@@ -22,6 +22,7 @@
 #include "kernel/files/node_file.h"
 #include "kernel/process/preopen_plan.h"
 #include "kernel/process/process.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel::wasi {
 
@@ -42,11 +43,12 @@ class PreopenedDirectory : public NodeFile {
 
 // For the start of a WASI program, once its descriptors are what it inherits. EMFILE. Kernel lock
 // held.
-Result<void> install_preopens(Process& process, const PreopenPlan& plan);
+Result<void> install_preopens(Process& process, const PreopenPlan& plan) REQUIRES(kernel_lock);
 
 // The preopen at `fd`; null when there is none.
-std::shared_ptr<PreopenedDirectory> preopen_at(const Process& process, std::int32_t fd);
+std::shared_ptr<PreopenedDirectory> preopen_at(const Process& process, std::int32_t fd)
+    REQUIRES(kernel_lock);
 // The highest number that is a preopen; -1 without one.
-std::int32_t last_preopen(const Process& process);
+std::int32_t last_preopen(const Process& process) REQUIRES(kernel_lock);
 
 }  // namespace cloche::kernel::wasi

@@ -17,16 +17,17 @@ constexpr int linux_signal(std::uint32_t wasi_signal) {
 static_assert(linux_signal(16) == sigchld && linux_signal(wasi_signal_max) == sigsys);
 
 void proc_exit(wasm::HostCall& host, std::uint32_t code) noexcept {
-  (void)enter_kernel(host, [&](Task& task, const wasm::GuestMemory&) -> Result<void> {
-    if (task.kernel().options().trace_syscalls) {
-      trace(task, "proc_exit", std::array<std::uint64_t, 1>{code}, {});
-    }
-    (void)task.exit(WaitStatus::exited(static_cast<int>(code & 0xff)));
-    return {};
-  });
+  (void)enter_kernel(
+      host, [&](Task& task, const wasm::GuestMemory&) REQUIRES(kernel_lock) -> Result<void> {
+        if (task.kernel().options().trace_syscalls) {
+          trace(task, "proc_exit", std::array<std::uint64_t, 1>{code}, {});
+        }
+        (void)task.exit(WaitStatus::exited(static_cast<int>(code & 0xff)));
+        return {};
+      });
 }
 
-Result<void> proc_raise(Call& call, std::uint32_t wasi_signal) {
+Result<void> proc_raise(Call& call, std::uint32_t wasi_signal) REQUIRES(kernel_lock) {
   if (wasi_signal > wasi_signal_max) return Errno::inval;
   if (wasi_signal == 0) return {};
   return call.kernel.post(call.process, SignalInfo{.signo = linux_signal(wasi_signal),

@@ -18,6 +18,7 @@
 
 #include "kernel/guest_scratch_testing.h"
 #include "kernel/kernel_testing.h"
+#include "kernel/time/kernel_lock.h"
 #include "kernel/wasi/wasi_abi.h"
 #include "wasm/instance.h"
 

@@ -8,14 +8,16 @@
 namespace cloche::kernel::wasi {
 namespace {
 
-Result<std::shared_ptr<Socket>> socket_at(const Call& call, std::uint32_t fd) {
+Result<std::shared_ptr<Socket>> socket_at(const Call& call, std::uint32_t fd)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(FilePtr file, call.file(fd));
   auto socket = std::dynamic_pointer_cast<Socket>(std::move(file));
   if (!socket) return Errno::notsock;
   return socket;
 }
 
-Result<void> sock_accept(Call& call, std::uint32_t fd, std::uint32_t fdflags, std::uint32_t out) {
+Result<void> sock_accept(Call& call, std::uint32_t fd, std::uint32_t fdflags, std::uint32_t out)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> socket, socket_at(call, fd));
   if ((fdflags & ~fdflag_nonblock) != 0) return Errno::inval;
   CLOCHE_TRY(call.check_out<std::uint32_t>(out));
@@ -27,7 +29,8 @@ Result<void> sock_accept(Call& call, std::uint32_t fd, std::uint32_t fdflags, st
 }
 
 Result<void> sock_recv(Call& call, std::uint32_t fd, std::uint32_t iovs, std::uint32_t count,
-                       std::uint32_t riflags, std::uint32_t count_out, std::uint32_t roflags_out) {
+                       std::uint32_t riflags, std::uint32_t count_out, std::uint32_t roflags_out)
+    REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> socket, socket_at(call, fd));
   if ((riflags & ~riflags_all) != 0) return Errno::inval;
   CLOCHE_ASSIGN(const Call::Buffers buffers, call.buffers(iovs, count));
@@ -46,7 +49,7 @@ Result<void> sock_recv(Call& call, std::uint32_t fd, std::uint32_t iovs, std::ui
 // A WASI program can neither ignore nor handle SIGPIPE, so a send without a receiver is EPIPE and
 // nothing else.
 Result<void> sock_send(Call& call, std::uint32_t fd, std::uint32_t iovs, std::uint32_t count,
-                       std::uint32_t siflags, std::uint32_t out) {
+                       std::uint32_t siflags, std::uint32_t out) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> socket, socket_at(call, fd));
   if (siflags != 0) return Errno::inval;
   CLOCHE_ASSIGN(const Call::Buffers buffers, call.buffers(iovs, count));
@@ -59,7 +62,7 @@ Result<void> sock_send(Call& call, std::uint32_t fd, std::uint32_t iovs, std::ui
   return call.memory.write(out, static_cast<std::uint32_t>(sent));
 }
 
-Result<void> sock_shutdown(Call& call, std::uint32_t fd, std::uint32_t how) {
+Result<void> sock_shutdown(Call& call, std::uint32_t fd, std::uint32_t how) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const std::shared_ptr<Socket> socket, socket_at(call, fd));
   constexpr std::uint32_t both = sdflag_rd | sdflag_wr;
   if (how == 0 || (how & ~both) != 0) return Errno::inval;

@@ -15,7 +15,7 @@ Result<void> check_position(std::uint64_t offset) {
 }
 
 Result<void> read_at(Call& call, std::uint32_t fd, std::uint32_t iovs, std::uint32_t count,
-                     Offset offset, std::uint32_t out) {
+                     Offset offset, std::uint32_t out) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get_readable(static_cast<std::int32_t>(fd)));
   if (offset) CLOCHE_TRY(check_position(*offset));
   CLOCHE_ASSIGN(const Call::Buffers buffers, call.buffers(iovs, count));
@@ -25,7 +25,7 @@ Result<void> read_at(Call& call, std::uint32_t fd, std::uint32_t iovs, std::uint
 }
 
 Result<void> write_at(Call& call, std::uint32_t fd, std::uint32_t iovs, std::uint32_t count,
-                      Offset offset, std::uint32_t out) {
+                      Offset offset, std::uint32_t out) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get_writable(static_cast<std::int32_t>(fd)));
   if (offset) CLOCHE_TRY(check_position(*offset));
   CLOCHE_ASSIGN(const Call::Buffers buffers, call.buffers(iovs, count));
@@ -35,22 +35,22 @@ Result<void> write_at(Call& call, std::uint32_t fd, std::uint32_t iovs, std::uin
 }
 
 Result<void> fd_read(Call& call, std::uint32_t fd, std::uint32_t iovs, std::uint32_t count,
-                     std::uint32_t out) {
+                     std::uint32_t out) REQUIRES(kernel_lock) {
   return read_at(call, fd, iovs, count, {}, out);
 }
 
 Result<void> fd_write(Call& call, std::uint32_t fd, std::uint32_t iovs, std::uint32_t count,
-                      std::uint32_t out) {
+                      std::uint32_t out) REQUIRES(kernel_lock) {
   return write_at(call, fd, iovs, count, {}, out);
 }
 
 Result<void> fd_pread(Call& call, std::uint32_t fd, std::uint32_t iovs, std::uint32_t count,
-                      std::uint64_t offset, std::uint32_t out) {
+                      std::uint64_t offset, std::uint32_t out) REQUIRES(kernel_lock) {
   return read_at(call, fd, iovs, count, offset, out);
 }
 
 Result<void> fd_pwrite(Call& call, std::uint32_t fd, std::uint32_t iovs, std::uint32_t count,
-                       std::uint64_t offset, std::uint32_t out) {
+                       std::uint64_t offset, std::uint32_t out) REQUIRES(kernel_lock) {
   return write_at(call, fd, iovs, count, offset, out);
 }
 

@@ -20,6 +20,7 @@
 
 #include "base/result.h"
 #include "kernel/host/host_entry.h"
+#include "kernel/time/kernel_lock.h"
 #include "kernel/wasi/wasi_abi.h"
 
 namespace cloche::kernel::wasi {
@@ -32,7 +33,7 @@ struct Call {
   Process& process;
   const wasm::GuestMemory& memory;
 
-  Result<FilePtr> file(std::uint32_t fd) const {
+  Result<FilePtr> file(std::uint32_t fd) const REQUIRES(kernel_lock) {
     return process.fds.get(static_cast<std::int32_t>(fd));
   }
 
@@ -84,7 +85,7 @@ void trace(const Task& task, std::string_view name, std::span<const std::uint64_
 
 namespace detail {
 
-Result<void> perform(Task& task, const auto& once) {
+Result<void> perform(Task& task, const auto& once) REQUIRES(kernel_lock) {
   for (;;) {
     const Result<void> result = once();
     if (result || result.error() != Errno::restart || task.unwinding()) return result;
@@ -94,10 +95,11 @@ Result<void> perform(Task& task, const auto& once) {
 
 template <Name name, auto handler, typename... A>
 std::int32_t enter(wasm::HostCall& host, A... arguments) noexcept {
-  const Result<void> result =
-      enter_kernel(host, [&](Task& task, const wasm::GuestMemory& memory) -> Result<void> {
+  const Result<void> result = enter_kernel(
+      host, [&](Task& task, const wasm::GuestMemory& memory) REQUIRES(kernel_lock) -> Result<void> {
         Call call{task, task.kernel(), task.process(), memory};
-        const Result<void> outcome = perform(task, [&] { return handler(call, arguments...); });
+        const Result<void> outcome =
+            perform(task, [&]() REQUIRES(kernel_lock) { return handler(call, arguments...); });
         if (traces(task)) {
           const std::array<std::uint64_t, sizeof...(A)> words{
               static_cast<std::uint64_t>(arguments)...};

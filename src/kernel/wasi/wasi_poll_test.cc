@@ -132,7 +132,7 @@ void wait_for_state(TestKernel& machine, const ProcessPtr& process, ProcessState
   const auto deadline = std::chrono::steady_clock::now() + 10s;
   while (std::chrono::steady_clock::now() < deadline) {
     {
-      const std::lock_guard lock(machine.kernel().mutex());
+      const KernelLock lock(machine.kernel().mutex());
       if (process->state == state) return;
     }
     std::this_thread::yield();
@@ -152,7 +152,7 @@ TEST(WasiPoll, AStoppedSleeperGoesOn) {
   });
   ASSERT_TRUE(sleeper);
   const auto post = [&](int signo) {
-    const std::lock_guard lock(machine.kernel().mutex());
+    const KernelLock lock(machine.kernel().mutex());
     EXPECT_TRUE(machine.kernel().post(*sleeper, SignalInfo{.signo = signo, .code = si_kernel}));
   };
   post(sigstop);
@@ -172,7 +172,7 @@ TEST(WasiPoll, TellsHangups) {
   SpawnRequest request;
   request.files = {{0, std::move(first_reader)}, {1, std::move(second_writer)}};
   {
-    const std::lock_guard lock(machine.kernel().mutex());
+    const KernelLock lock(machine.kernel().mutex());
     first_writer.reset();
     second_reader.reset();
   }

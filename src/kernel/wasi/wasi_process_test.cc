@@ -81,7 +81,7 @@ TEST(WasiProcess, WritingToNobodyIsSigpipe) {
   SpawnRequest request;
   request.files = {{1, std::move(writer)}};
   {
-    const std::lock_guard lock(machine.kernel().mutex());
+    const KernelLock lock(machine.kernel().mutex());
     reader.reset();
   }
   const WaitStatus status =

@@ -21,7 +21,7 @@ SpawnRequest with_pair(TestKernel& machine, SocketType type) {
   SpawnRequest maker;
   maker.path = "/bin/maker";
   machine.wait(machine.spawn(maker, [&](wasm::HostCall& host) {
-    const std::lock_guard lock(machine.kernel().mutex());
+    const KernelLock lock(machine.kernel().mutex());
     auto pair = machine.kernel().sockets().create_pair(host.owner<Task>(), af_unix,
                                                        static_cast<std::uint32_t>(type), 0, 0);
     ASSERT_TRUE(pair);

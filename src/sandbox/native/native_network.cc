@@ -83,7 +83,7 @@ bool NativeNetwork::take_dial() {
   Dial dial;
   if (!warden::receive_record(dials_.get(), dial, packet, MSG_DONTWAIT))
     return errno == EAGAIN || errno == EMSGSIZE;
-  const std::lock_guard lock(mutex_);
+  const kernel::KernelLock lock(mutex_);
   if (dial.tell == Dial::Tell::asked) {
     connect(dial);
     return true;
@@ -105,10 +105,11 @@ void NativeNetwork::connect(const Dial& dial) {
   const std::uint32_t id = dial.id;
   Asked& asked = asked_[id];
   if (dial.is_loopback && !network_.has_loopback(to)) return answer(id, DialAnswer::Say::stay);
-  asked.socket = std::make_shared<net::GuestSocket>([this, id](Result<void> how) {
-    answer(id, how ? DialAnswer::Say::join : DialAnswer::Say::refuse,
-           how ? 0 : static_cast<int>(how.error()));
-  });
+  asked.socket = std::make_shared<net::GuestSocket>(
+      [this, id](Result<void> how) REQUIRES(kernel::kernel_lock) {
+        answer(id, how ? DialAnswer::Say::join : DialAnswer::Say::refuse,
+               how ? 0 : static_cast<int>(how.error()));
+      });
   if (!dial.is_patient) asked.until = Clock::now() + most_impatience;
   if (const Result<void> begun = network_.connect(to, asked.socket); !begun)
     answer(id, DialAnswer::Say::refuse, static_cast<int>(begun.error()));
@@ -125,7 +126,7 @@ void NativeNetwork::answer(std::uint32_t id, DialAnswer::Say say, int error) {
 }
 
 int NativeNetwork::patience_ms() {
-  const std::lock_guard lock(mutex_);
+  const kernel::KernelLock lock(mutex_);
   std::optional<Clock::time_point> first;
   for (const auto& [id, asked] : asked_) {
     if (asked.until && (!first || *asked.until < *first)) first = asked.until;
@@ -136,7 +137,7 @@ int NativeNetwork::patience_ms() {
 }
 
 void NativeNetwork::let_impatient_go_on() {
-  const std::lock_guard lock(mutex_);
+  const kernel::KernelLock lock(mutex_);
   const Clock::time_point now = Clock::now();
   std::vector<std::uint32_t> ids;
   for (const auto& [id, asked] : asked_) {
@@ -154,7 +155,7 @@ void NativeNetwork::take_query(const std::shared_ptr<UniqueFd>& socket) {
                                    reinterpret_cast<sockaddr*>(&from), &size);
     if (got < 0) return;
     packet.resize(static_cast<std::size_t>(got));
-    const std::lock_guard lock(mutex_);
+    const kernel::KernelLock lock(mutex_);
     network_.query(std::move(packet), [socket, from, size](const std::vector<std::byte>& reply) {
       (void)::sendto(socket->get(), reply.data(), reply.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
                      reinterpret_cast<const sockaddr*>(&from), size);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "kernel/time/kernel_lock.h"
 #include "native/host/box.h"
 #include "net/guest_socket.h"
 #include "net/network.h"
@@ -44,15 +45,16 @@ class NativeNetwork {
   };
 
   void serve();
-  bool take_dial();
-  void take_query(const std::shared_ptr<UniqueFd>& socket);
-  void connect(const warden::Dial& dial);
-  void answer(std::uint32_t id, warden::DialAnswer::Say say, int error = 0);
-  int patience_ms();
-  void let_impatient_go_on();
+  bool take_dial() EXCLUDES(kernel::kernel_lock);
+  void take_query(const std::shared_ptr<UniqueFd>& socket) EXCLUDES(kernel::kernel_lock);
+  void connect(const warden::Dial& dial) REQUIRES(kernel::kernel_lock);
+  void answer(std::uint32_t id, warden::DialAnswer::Say say, int error = 0)
+      REQUIRES(kernel::kernel_lock);
+  int patience_ms() EXCLUDES(kernel::kernel_lock);
+  void let_impatient_go_on() EXCLUDES(kernel::kernel_lock);
 
-  std::mutex mutex_;  // the network's lock, and of what follows up to the next blank line
-  std::map<std::uint32_t, Asked> asked_;
+  kernel::KernelMutex mutex_;  // the network's lock: no kernel has one here
+  std::map<std::uint32_t, Asked> asked_ GUARDED_BY(kernel::kernel_lock);
 
   UniqueFd dials_;
   std::vector<std::shared_ptr<UniqueFd>> names_;

@@ -24,13 +24,16 @@ class KeptWheel final : public kernel::File {
  public:
   explicit KeptWheel(WheelCache::Found found) : File(kernel::o_rdonly), found_(std::move(found)) {}
 
-  Result<std::size_t> read(kernel::Task&, std::span<std::byte> to) override {
+  Result<std::size_t> read(kernel::Task&, std::span<std::byte> to) override
+      REQUIRES(kernel::kernel_lock) {
     const ssize_t count = ::read(found_.fd.get(), to.data(), to.size());
     if (count < 0) return errno_from_host(errno);
     return static_cast<std::size_t>(count);
   }
-  Result<vfs::Stat> stat() override { return stat_of(found_.size); }
-  std::string description() const override { return "anon_inode:[wheel]"; }
+  Result<vfs::Stat> stat() override REQUIRES(kernel::kernel_lock) { return stat_of(found_.size); }
+  std::string description() const override REQUIRES(kernel::kernel_lock) {
+    return "anon_inode:[wheel]";
+  }
 
  private:
   const WheelCache::Found found_;
@@ -41,12 +44,15 @@ class NewWheel final : public kernel::File {
   explicit NewWheel(std::unique_ptr<WheelCache::Deposit> deposit)
       : File(kernel::o_wronly), deposit_(std::move(deposit)) {}
 
-  Result<std::size_t> write(kernel::Task&, std::span<const std::byte> from) override {
+  Result<std::size_t> write(kernel::Task&, std::span<const std::byte> from) override
+      REQUIRES(kernel::kernel_lock) {
     if (!deposit_->write(from)) return Errno::io;
     return from.size();
   }
-  Result<vfs::Stat> stat() override { return stat_of(0); }
-  std::string description() const override { return "anon_inode:[wheel]"; }
+  Result<vfs::Stat> stat() override REQUIRES(kernel::kernel_lock) { return stat_of(0); }
+  std::string description() const override REQUIRES(kernel::kernel_lock) {
+    return "anon_inode:[wheel]";
+  }
 
  private:
   const std::unique_ptr<WheelCache::Deposit> deposit_;

@@ -149,7 +149,7 @@ void PythonSessionState::drop() {
   }
   old.reset();
   callbacks_.connect({});
-  const std::lock_guard lock(state_.kernel().mutex());
+  const kernel::KernelLock lock(state_.kernel().mutex());
   port_.reset();
   out_.reset();
   err_.reset();

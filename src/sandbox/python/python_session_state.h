@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cloche/python_session.h"
+#include "kernel/time/kernel_lock.h"
 #include "python/callback_host.h"
 #include "python/python_session.h"
 #include "python/session_output.h"
@@ -60,7 +61,7 @@ class PythonSessionState {
   Result<void, Error> start_from(std::shared_ptr<python::OwnImage> image);
   python::PythonRuntime& runtime() const;
   void connect();
-  void drop();
+  void drop() EXCLUDES(kernel::kernel_lock);
   std::string head_of(const ExecuteOptions& options);
   void conclude(const python::TurnResult& turn, const ExecuteOptions& options,
                 ExecuteResult& result);
