@@ -5,8 +5,8 @@
     scripts/tidy.py [--fix] [--jobs N] [--build FOLDER] [RULE...]
 
 Without RULE all of them run. Each prints FILE:LINE: what is wrong; the exit status is 1 when any did.
---fix lets the rules `format` and `columns` rewrite files. The rule `clang-tidy` wants a configured build FOLDER
-(build) and remembers there which files were found clean.
+--fix lets the rules `format` and `columns` rewrite files. The rules `locks` and `clang-tidy` want a configured
+build FOLDER (build) and remember there which files were found clean.
 """
 import argparse
 import ast
@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -384,20 +385,107 @@ def inputs_of(name: str, seen: dict[str, str]) -> None:
             inputs_of(os.path.normpath(f"{base}/{include}"), seen)
 
 
+def units_of(options) -> dict[str, str]:
+    """The sources that the build folder compiles, and how; none where it is not configured."""
+    database = ROOT / options.build / "compile_commands.json"
+    if not database.exists():
+        return {}
+    entries = [(os.path.relpath(one["file"], ROOT), one["command"]) for one in json.loads(database.read_text())]
+    return {path: command for path, command in entries if path in FILES}
+
+
+LOCK_ANNOTATIONS = "src/base/thread_annotations.h"
+LOCK_MISTAKES = "scripts/lock_mistakes.cc"
+
+
+def rule_locks(options):
+    """Locks are held where REQUIRES and GUARDED_BY say so: clang's thread-safety analysis, tests aside."""
+    units = units_of(options)
+    if not units:
+        yield f"{options.build}: not configured, run make"
+        return
+    clean = ROOT / options.build / "locks-clean"
+    clean.mkdir(exist_ok=True)
+
+    def closure(name: str) -> dict[str, str]:
+        seen: dict[str, str] = {}
+        inputs_of(name, seen)
+        return seen if LOCK_ANNOTATIONS in seen else {}
+
+    # All see the same flags, so that they can start from one precompiled header.
+    words = [word for name in sorted(units) if name.startswith("src/") for word in joined_includes(units[name])]
+    flags = ["-std=c++20", "-Wthread-safety", "-Wno-unused-command-line-argument", *dict.fromkeys(words)]
+    headers = [h for h in with_suffix(".h", under="src/kernel/") if not h.endswith("_testing.h") and closure(h)]
+    whole = clean / "all.h"
+    body = "".join(f'#include "{h.removeprefix("src/")}"\n' for h in headers)
+    body = f'#include "{ROOT}/cmake/precompiled.h"\n{body}'
+    if not whole.exists() or whole.read_text() != body:
+        whole.write_text(body)
+
+    def clang(*what: str) -> list[tuple[str, str]]:
+        done = subprocess.run([f"clang++-{LLVM}", *flags, *what], cwd=ROOT, text=True, capture_output=True,
+                              check=False)
+        found = re.findall(r"^(\S+?:\d+):\d+: (?:fatal )?(?:error|warning): (.*)$", done.stderr, re.M)
+        places = [(os.path.relpath(os.path.realpath(ROOT / where.rpartition(":")[0]), ROOT) + ":" +
+                   where.rpartition(":")[2], what) for where, what in found]
+        return places or ([("", done.stderr.strip()[-2000:])] if done.returncode else [])
+
+    def stamp(inputs: dict[str, str]) -> Path:
+        digest = hashlib.sha256("\0".join(flags).encode())
+        for name in sorted(inputs):
+            digest.update(f"{name}\0{inputs[name]}\0".encode())
+        return clean / digest.hexdigest()
+
+    everything: dict[str, str] = {"all.h": body}
+    for name in headers:
+        inputs_of(name, everything)
+    sources = [n for n in sorted(units) if n.startswith("src/") and not n.endswith(("_test.cc", "_testing.cc"))]
+    stamps = {n: stamp(inputs) for n in [*sources, LOCK_MISTAKES] if (inputs := closure(n))}
+    todo = [n for n, mark in stamps.items() if not mark.exists()]
+    precompiled = clean / "all.pch"
+    told: set[tuple[str, str]] = set()
+
+    def check(name: str) -> tuple[str, list[tuple[str, str]]]:
+        return name, clang("-include-pch", str(precompiled), "-fsyntax-only", name)
+
+    if not todo and stamp(everything).exists():
+        return
+    in_headers = clang("-fpch-instantiate-templates", "-x", "c++-header", str(whole), "-o", str(precompiled))
+    told.update(in_headers)
+    yield from (f"{where}: {what}" for where, what in in_headers)
+    if not precompiled.exists():
+        return
+    if not in_headers:
+        stamp(everything).touch()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for name, found in pool.map(check, todo):
+            if name == LOCK_MISTAKES:  # what the analysis has to see, so that a rule that sees nothing is seen
+                wanted = {f"{name}:{n}" for n, line in lines(name) if line.endswith("// mistake")}
+                got = {where for where, _ in found}
+                found = [(where, "the mistake here is not found") for where in sorted(wanted - got)] + [
+                    (where, what) for where, what in found if where not in wanted]
+            if not found:
+                stamps[name].touch()
+            yield from (f"{where}: {what}" for where, what in found if (where, what) not in told)
+            told.update(found)
+
+
+def joined_includes(command: str) -> list[str]:
+    """Where a compiler's command looks for headers, and what it defines, a word each."""
+    words = shlex.split(command)
+    joined = [f"-isystem{after}" for word, after in zip(words, words[1:]) if word == "-isystem"]
+    return joined + [word for word in words if word.startswith(("-I", "-D")) and not word.startswith("-D_FORTIFY")]
+
+
 def rule_clang_tidy(options):
     """clang-tidy finds nothing, by the checks in .clang-tidy."""
     build = ROOT / options.build
-    database = build / "compile_commands.json"
-    if not database.exists():
+    units = units_of(options)
+    if not units:
         yield f"{options.build}: not configured, run make"
         return
     clean = build / "clang-tidy-clean"
     clean.mkdir(exist_ok=True)
-    units = {}
-    for entry in json.loads(database.read_text()):
-        path = os.path.relpath(entry["file"], ROOT)
-        if path in FILES:
-            units[path] = entry["command"]
 
     def stamp(path: str) -> Path:
         seen: dict[str, str] = {}
