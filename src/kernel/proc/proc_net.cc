@@ -29,7 +29,8 @@ std::string hex_of(const SocketAddress& address, bool is_v6) {
                      inet ? inet->port : 0);
 }
 
-std::string table(const Process& process, SocketType type, SocketFamily family) {
+std::string table(const Process& process, SocketType type, SocketFamily family)
+    REQUIRES(kernel_lock) {
   const bool is_v6 = family == SocketFamily::inet6;
   const std::string_view blanks = is_v6 ? "                        " : "";
   std::string text = fmt::format(
@@ -37,7 +38,7 @@ std::string table(const Process& process, SocketType type, SocketFamily family) 
       "timeout inode\n",
       blanks);
   int number = 0;
-  process.kernel().sockets().ports(type).for_each([&](Socket& socket) {
+  process.kernel().sockets().ports(type).for_each([&](Socket& socket) REQUIRES(kernel_lock) {
     if (socket.family() != family) return;
     const Result<SocketAddress> peer = socket.peer_address();
     const int state = socket.listening() ? listening : peer ? established : closed;

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "kernel/sockets/address.h"
+#include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
 
@@ -30,7 +31,7 @@ class InetPorts {
 
   // All that have one, by port.
   template <typename Visit>  // void(Socket&)
-  void for_each(Visit visit) const {
+  void for_each(Visit visit) const REQUIRES(kernel_lock) {
     for (const auto& [port, claim] : claims_) visit(*claim.socket);
   }
 
