@@ -78,11 +78,10 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
 
   --log-format text|json    lines on standard error (text)
 
-Who asks for a session by REST or /rpc may ask for less than the options below give, and for more where it says
-  --allow-session-OPTION VALUE
-                            as much of an amount at most (memory, cpus, processes, open-files, fs-limit, fs-count,
-                            net-connections, net-total, net-bytes), or that as well (net, mount, wheels, image, wasm-dir,
-                            engine); may be repeated
+Who asks for a session by REST or /rpc may ask for less than the options below give, and for more where the
+command line has --allow-session-OPTION VALUE, which may be repeated: as much of an amount at most (memory, cpus,
+processes, open-files, fs-limit, fs-count, net-connections, net-total, net-bytes), or that as well (net, mount,
+wheels, image, wasm-dir, engine).
 
 Each session is given a sandbox with:
 
