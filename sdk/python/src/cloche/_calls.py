@@ -25,6 +25,7 @@ class Sender(Protocol):
 
     def submit(self, method: str, params: "dict[str, Any]") -> Sent:
         """Sends a request; its answer comes as its future."""
+        ...
 
 
 class Call:

@@ -2,7 +2,6 @@
 """Dockerfiles as far as a sandbox can follow them: one stage, in which files are copied and commands run."""
 from __future__ import annotations
 
-import io
 import json
 import re
 import shlex
@@ -179,7 +178,7 @@ def read_dockerfile(path: Path) -> Build:
     from dockerfile_parse import DockerfileParser
 
     reader = _Reader(path.parent)
-    parser = DockerfileParser(fileobj=io.BytesIO(path.read_bytes()))
+    parser = DockerfileParser(path=str(path))
     for instruction in parser.structure:
         reader.take(str(instruction["instruction"]).upper(), str(instruction["value"]))
     if not reader.build.base:
