@@ -55,6 +55,15 @@ class Templates(unittest.TestCase):
             time.sleep(0.02)
         self.fail("the build has no end")
 
+    def pages_of(self, template, build):
+        """The log of a build, page by page."""
+        said, pages = 0, []
+        while not pages or pages[-1]:
+            path = f"/templates/{template}/builds/{build}/status?logsOffset={said}"
+            pages.append([entry["message"] for entry in self.ask("GET", path)[1]["logEntries"]])
+            said += len(pages[-1])
+        return pages
+
     def build(self, name, *steps, **more):
         template, build = self.request(name)
         self.assertEqual(self.begin(template, build, *steps, **more)[0], 202)
@@ -147,14 +156,22 @@ class Templates(unittest.TestCase):
         template, build = self.request()
         self.begin(template, build, {"type": "RUN", "args": ["seq 250; printf '%9000d\\n' 7; echo end"]})
         self.assertEqual(self.wait(template, build)["status"], "ready")
-        said, page = [], None
-        while page is None or page:
-            page = self.ask("GET", f"/templates/{template}/builds/{build}/status?logsOffset={len(said)}")[1]["logEntries"]
-            self.assertLessEqual(len(page), 100)
-            said += [entry["message"] for entry in page]
+        pages = self.pages_of(template, build)
+        self.assertLessEqual(max(map(len, pages)), 100)
+        said = [message for page in pages for message in page]
         self.assertIn("250", said)
         self.assertIn("end", said)
         self.assertLessEqual(max(map(len, said)), 4096)
+
+    def test_both_streams_of_a_step_may_come_at_once(self):
+        words = "for i in $(seq 1000); do echo out-$i; done & for i in $(seq 1000); do echo err-$i >&2; done; wait"
+        template, build = self.request()
+        self.begin(template, build, {"type": "RUN", "args": [words]})
+        self.assertEqual(self.wait(template, build)["status"], "ready")
+        said = [message for page in self.pages_of(template, build) for message in page]
+        for stream in ("out", "err"):
+            lines = [line for line in said if line.startswith(stream + "-")]
+            self.assertEqual(lines, [f"{stream}-{i}" for i in range(1, 1001)])
 
 
 if __name__ == "__main__":

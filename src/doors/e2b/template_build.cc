@@ -226,16 +226,22 @@ std::optional<TemplateBuild::Failure> TemplateBuild::do_step(Sandbox& sandbox, T
 std::optional<TemplateBuild::Failure> TemplateBuild::command(Sandbox& sandbox,
                                                              const RunOptions& run,
                                                              const std::string& number) {
+  std::mutex mutex;  // each stream comes in order, and both at once
   std::string last;
-  LineCutter lines([&](std::string line) {
+  const auto take = [&](std::string line) {
+    const std::lock_guard lock(mutex);
     last = line;
     log("info", std::move(line), number);
-  });
+  };
+  LineCutter out(take), err(take);
   RunOptions told = run;
-  told.output = [&](Stream, std::string_view data) { lines.add(data); };
+  told.output = [&](Stream stream, std::string_view data) {
+    (stream == Stream::out ? out : err).add(data);
+  };
   told.timeout = build_time;
   const RunResult result = sandbox.run(told);
-  lines.finish();
+  out.finish();
+  err.finish();
   if (result.status == RunStatus::exited && result.exit_code == 0) return std::nullopt;
   last.resize(std::min(last.size(), said_max_bytes));
   return Failure{fmt::format("the command ended with {}{}{}", result.exit_code,
