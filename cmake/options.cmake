@@ -46,6 +46,11 @@ if(CLOCHE_WERROR)
   target_compile_options(cloche_flags INTERFACE -Werror)
 endif()
 target_compile_definitions(cloche_flags INTERFACE _GLIBCXX_ASSERTIONS)
+# g++ collects its garbage whenever its heap has doubled, which a precompiled header's size makes often: a tenth of the time, to save
+# less than 100 MB.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(cloche_flags INTERFACE --param=ggc-min-heapsize=1048576)
+endif()
 # No compiler writes the path of the source tree into a program.
 target_compile_options(cloche_flags INTERFACE -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 
