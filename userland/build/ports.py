@@ -88,7 +88,7 @@ def _environment(port, toolchain, scratch, server):
         "CLOCHE_SYSROOT": str(scratch / "sysroot"), "CLOCHE_CXXROOT": str(scratch / "cxxroot"), "PORT": str(port.folder),
         "OUT": str(scratch / "out"), "EXTRA": str(scratch / "extra"), "MAKEFLAGS": server.makeflags,
         "PKG_CONFIG_LIBDIR": str(scratch / "pkgconfig"),
-        "HOST": HOST_TRIPLE, "CONFIG_SITE": str(CONFIG_SITE), "CC": f"{USERLAND}/cc", "CXX": f"{USERLAND}/cxx",
+        "HOST": HOST_TRIPLE, "CONFIG_SITE": str(CONFIG_SITE), "CONFIG_SHELL": "/bin/sh", "CC": f"{USERLAND}/cc", "CXX": f"{USERLAND}/cxx",
         "AR": tool("llvm-ar"), "RANLIB": tool("llvm-ranlib"), "NM": tool("llvm-nm"), "STRIP": tool("llvm-strip"),
         "CLOCHE_CCACHE": ccache_if_built_before(port.name),
     }

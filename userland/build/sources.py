@@ -6,11 +6,16 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 import zipfile
 
 from common import BuildError, cache_root, locked, say
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+
+import npm_registry  # noqa: E402
 
 # Debian source packages are asked for in these releases. The upstream archive keeps its hash over Debian revisions, so any
 # revision that carries it serves, also when the release's newest one has a later version.
@@ -163,15 +168,11 @@ def _fetch_crate(source, scratch):
 
 
 def _fetch_npm(source, scratch):
-    try:
-        done = subprocess.run(["npm", "pack", "--silent", f"{source['package']}@{source['version']}"], cwd=scratch,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    except FileNotFoundError:
-        raise BuildError("npm is not installed: run scripts/setup") from None
     path = scratch / source["file"]
-    if not path.exists():
-        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise BuildError(f"npm could not fetch {source['file']}: {reason}")
+    try:
+        path.write_bytes(npm_registry.archive(source["package"], source["version"]))
+    except npm_registry.Unavailable as why:
+        raise BuildError(f"{source['file']} could not be fetched: {why}") from None
     return path
 
 
