@@ -21,10 +21,14 @@ steps = @scripts/setup && JOBS=$(JOBS) scripts/build
 all: ## build everything: build/bin/cloche, the guests' system, tests and benches
 	$(steps) all
 
-# With machine code and boot images of all guests.
+# With machine code and boot images of all guests, and the packages that tests want.
 .PHONY: guests-ready
-guests-ready:
+guests-ready: test-packages
 	$(steps) test
+
+.PHONY: test-packages
+test-packages:
+	@scripts/setup && scripts/setup packages-tests.txt
 
 # The program and the guests' system, and nothing that only tests want.
 .PHONY: run
@@ -43,7 +47,7 @@ test-adapters: guests-ready ## run the adapters' tests with the real frameworks,
 
 # The label of a layer's tests is the name of their program; cloche_test has those that stand on the whole.
 .PHONY: test-fast
-test-fast: ## run the layers' own tests, which need no guests' system: two minutes
+test-fast: test-packages ## run the layers' own tests, which need no guests' system: two minutes
 	@$(prepare) && $(call configure,dev,$(build)) && cmake --build $(build) -j $(JOBS) --target layer_tests
 	@ctest --preset dev -j $(JOBS) --no-label-summary -L '_test$$' -LE '^cloche_test$$' $(if $(TEST),-R '$(TEST)')
 	@ctest --preset dev --no-label-summary -R '^source_rules$$'
@@ -122,22 +126,22 @@ component: all ## build build/component/sandbox.wasm, the world eryx:sandbox as 
 	@cmake --build $(build) --target component && ctest --preset dev --no-label-summary -R component_world
 
 .PHONY: tidy
-tidy: all ## format, clang-tidy and the rules of scripts/tidy.py
+tidy: test-packages all ## format, clang-tidy and the rules of scripts/tidy.py
 	@python3 scripts/tidy.py --jobs $(JOBS) $(TIDY)
 
 .PHONY: format
-format: ## lay out all sources by .clang-format
-	@scripts/setup && python3 scripts/tidy.py --fix format
+format: test-packages ## lay out all sources by .clang-format
+	@python3 scripts/tidy.py --fix format
 
 .PHONY: asan
-asan: ## build with ASan and UBSan, run all tests
+asan: test-packages ## build with ASan and UBSan, run all tests
 	@$(prepare) && $(call configure,asan,$(build)/asan) && \
 		cmake --build $(build)/asan -j $(JOBS) --target all userland guests && \
 		$(build)/asan/bin/cloche prepare
 	@ctest --preset asan -j $(JOBS) --no-label-summary $(if $(TEST),-R '$(TEST)')
 
 .PHONY: tsan
-tsan: ## the same with ThreadSanitizer
+tsan: test-packages ## the same with ThreadSanitizer
 	@$(prepare) && $(call configure,tsan,$(build)/tsan) && \
 		cmake --build $(build)/tsan -j $(JOBS) --target all userland guests && \
 		$(build)/tsan/bin/cloche prepare

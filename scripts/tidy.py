@@ -326,10 +326,11 @@ def rule_links(_):
 def rule_dependencies(_):
     """docs/dependencies.md names every package and every pinned file."""
     page = text("docs/dependencies.md")
-    for number, line in lines("scripts/packages.txt"):
-        name = line.partition("#")[0].partition("|")[0].strip()
-        if name and f"`{name}`" not in page:
-            yield f"scripts/packages.txt:{number}: docs/dependencies.md does not name {name}"
+    for listing in ("scripts/packages.txt", "scripts/packages-tests.txt"):
+        for number, line in lines(listing):
+            name = line.partition("#")[0].partition("|")[0].strip()
+            if name and f"`{name}`" not in page:
+                yield f"{listing}:{number}: docs/dependencies.md does not name {name}"
     pins = ["third_party.lock.toml", *with_suffix(".toml", under="userland/ports/"),
             *with_suffix(".py", under="userland/build/")]
     for name in pins:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of packages is whole: each program that scripts, Makefile, CMake files and the guests' build call belongs to a package of
-scripts/packages.txt, to one that such a package depends on, or to Debian's essential set. What the upstream build of a port calls by
+scripts/packages.txt or packages-tests.txt, to one that such a package depends on, or to Debian's essential set. What the upstream build of a port calls by
 itself is not seen here; a fresh machine sees it.
 
     packages_test.py SOURCE
@@ -58,7 +58,8 @@ def calls():
 def listed():
     """The packages, and the commands in whose place a package is not needed."""
     packages, instead = set(), set()
-    for line in (SOURCE / "scripts" / "packages.txt").read_text().splitlines():
+    lists = [(SOURCE / "scripts" / name).read_text() for name in ("packages.txt", "packages-tests.txt")]
+    for line in "\n".join(lists).splitlines():
         words = line.split("#")[0].split()
         if words:
             packages.add(words[0])
