@@ -26,7 +26,7 @@ class Clients(unittest.TestCase):
         problem = cls.install()
         if problem:
             raise unittest.SkipTest("the clients of E2B cannot be had from their index: " + problem[-300:])
-        cls.server = Server("serve", "--token", "e2b_0123456789")
+        cls.server = Server("serve", "--token", "e2b_0123456789", "--allow-session-net", "*.example.com")
         cls.addClassCleanup(cls.server.stop)
         cls.environment = {**os.environ, "E2B_API_KEY": "e2b_0123456789", "E2B_API_URL": cls.server.url,
                            "E2B_SANDBOX_URL": cls.server.url}

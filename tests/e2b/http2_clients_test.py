@@ -22,7 +22,7 @@ KEY = "e2b_0123456789"
 def serve(cls):
     if not shutil.which("openssl"):
         raise unittest.SkipTest("there is no openssl on this machine, which makes the certificate")
-    cls.server = TlsServer(cls.folder, "serve", "--token", KEY)
+    cls.server = TlsServer(cls.folder, "serve", "--token", KEY, "--allow-session-net", "*.example.com")
     cls.addClassCleanup(cls.server.stop)
     # The clients look names up by themselves.
     url = f"https://localhost:{cls.server.port}"

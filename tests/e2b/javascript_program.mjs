@@ -45,6 +45,13 @@ assert.deepEqual(changes.slice(0, 2).map(([name, type]) => [name, type]), [['new
 await watch.stop()
 while (!ended) await new Promise((resolve) => setTimeout(resolve, 10))
 
+const bounded = await Sandbox.create({ network: { allowOut: ['a.example.com'], denyOut: ['0.0.0.0/0'] } })
+await bounded.updateNetwork({ allowOut: ['b.example.com'] })
+assert.deepEqual((await bounded.getInfo()).network.allowOut, ['b.example.com'])
+await assert.rejects(bounded.updateNetwork({ allowOut: ['10.0.0.1'] }), /--allow-session-net/)
+await assert.rejects(Sandbox.create({ network: { allowOut: ['0.0.0.0/0'] } }), /--allow-session-net/)
+await bounded.kill()
+
 const found = await Sandbox.list({ query: { metadata: { of: 'a test' } } }).nextItems()
 assert.deepEqual(found.map((each) => each.sandboxId), [sandbox.sandboxId])
 await sandbox.pause()

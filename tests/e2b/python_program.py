@@ -6,7 +6,7 @@ import time
 import urllib.error
 import urllib.request
 
-from e2b import (AsyncSandbox, CommandExitException, FileNotFoundException, PtySize, Sandbox, SandboxNotFoundException,
+from e2b import (AsyncSandbox, CommandExitException, FileNotFoundException, PtySize, Sandbox, SandboxException, SandboxNotFoundException,
                  SandboxQuery, SandboxState, TimeoutException)
 
 
@@ -149,6 +149,21 @@ def lives(sandbox):
         pass
 
 
+def network():
+    sandbox = Sandbox.create(network={"allow_out": ["a.example.com"], "deny_out": lambda asked: [asked.all_traffic]})
+    assert sandbox.get_info().network["allow_out"] == ["a.example.com"], sandbox.get_info()
+    sandbox.update_network({"allow_out": ["b.example.com"]})
+    assert sandbox.get_info().network["allow_out"] == ["b.example.com"], sandbox.get_info()
+    for attempt in [lambda: sandbox.update_network({"allow_out": ["10.0.0.1"]}),
+                    lambda: Sandbox.create(network={"allow_out": ["0.0.0.0/0"]})]:
+        try:
+            attempt()
+            raise AssertionError("no exception")
+        except SandboxException as problem:
+            assert "--allow-session-net" in str(problem), problem
+    sandbox.kill()
+
+
 async def asynchronous():
     sandbox = await AsyncSandbox.create()
     results = await asyncio.gather(*(sandbox.commands.run(f"echo {i}") for i in range(5)))
@@ -176,6 +191,7 @@ def main():
     watching(sandbox)
     servers(sandbox)
     lives(sandbox)
+    network()
     asyncio.run(asynchronous())
 
 

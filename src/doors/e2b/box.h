@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "doors/e2b/box_start.h"
 #include "doors/e2b/code_interpreter.h"
+#include "doors/e2b/network_rules.h"
 #include "doors/e2b/processes.h"
 #include "doors/e2b/watches.h"
 #include "session/session_manager.h"
@@ -35,9 +36,8 @@ struct BoxWish {
   session::SessionManager::Processes auto_pause_processes =
       session::SessionManager::Processes::stop;
   bool auto_resume = false;
-  OrderedJson network = OrderedJson::object();  // as it was given
-  std::vector<std::string> allow;               // the rules that come of it
-  bool allow_public_traffic = true;
+  NetworkWish network;
+  std::optional<std::vector<std::string>> allow;  // the rules; nothing: its template's
 };
 
 // What every sandbox of this door may take.
@@ -75,9 +75,10 @@ struct Box {
 
   mutable std::mutex mutex;  // of what follows
   session::WallTime ends;
-  OrderedJson network;
+  OrderedJson network;  // as the client said it
   bool allow_public_traffic = true;
-  double cpu_seconds = 0;  // when its use was asked for last
+  bool has_network = false;  // some rule opens something
+  double cpu_seconds = 0;    // when its use was asked for last
   std::chrono::steady_clock::time_point cpu_asked = std::chrono::steady_clock::now();
 };
 

@@ -42,8 +42,12 @@ std::string random_id() {
 }
 
 Boxes::Boxes(Engine& engine, session::SessionManager& sessions, session::WorkerPool& workers,
-             SandboxOptions options)
-    : engine_(engine), sessions_(sessions), workers_(workers), options_(std::move(options)) {}
+             SandboxOptions options, std::vector<sandbox::Grant> grants)
+    : engine_(engine),
+      sessions_(sessions),
+      workers_(workers),
+      options_(std::move(options)),
+      grants_(std::move(grants)) {}
 
 // All are forks of one, which has the folders and programs that this door promises.
 std::shared_ptr<Sandbox> Boxes::base() {
@@ -119,8 +123,8 @@ std::variant<BoxPtr, Denial> Boxes::make(const std::string& owner, BoxWish wish,
     box->agent_token = random_hex(token_bytes);
     box->traffic_token = random_hex(token_bytes);
   }
-  box->network = box->wish.network;
-  box->allow_public_traffic = box->wish.allow_public_traffic;
+  box->network = box->wish.network.given;
+  box->allow_public_traffic = box->wish.network.allow_public_traffic.value_or(true);
   box->ends = std::chrono::system_clock::now() + box->wish.timeout;
   {
     // What ends it may come before the caller knows of it.
@@ -140,12 +144,14 @@ std::variant<BoxPtr, Denial> Boxes::make(const std::string& owner, BoxWish wish,
                                  for (const auto& [name, value] : box->wish.environment)
                                    sandbox->set_environment(name, value);
                                  try {
-                                   if (!box->wish.allow.empty())
-                                     sandbox->set_network_rules(box->wish.allow);
+                                   if (box->wish.allow)
+                                     sandbox->set_network_rules(*box->wish.allow);
                                  } catch (const Error& error) {
                                    wrong_rule = error.what();
                                    throw;
                                  }
+                                 const std::lock_guard lock(box->mutex);
+                                 box->has_network = !sandbox->network_rules().empty();
                                  return sandbox;
                                });
   if (const auto* refusal = std::get_if<session::Refusal>(&made)) {
@@ -241,6 +247,26 @@ void Boxes::set_timeout(const BoxPtr& box, Seconds timeout, Change change) {
     box->ends = ends;
   }
   sessions_.set_deadline(box->session, deadline_after(timeout));
+}
+
+std::optional<Denial> Boxes::set_network(const BoxPtr& box, NetworkWish wish) {
+  auto within = rules_within(wish, options_, grants_);
+  if (auto* refusal = std::get_if<NetworkRefusal>(&within))
+    return Denial{400, std::move(refusal->sentence)};
+  const auto use = session::Session::use(box->session);
+  if (!use) return Denial{409, "the sandbox is not running"};
+  const auto rules = std::get<0>(std::move(within)).value_or(options_.network.allow);
+  try {
+    use->set_network_rules(rules);
+  } catch (const Error& error) {
+    return Denial{400, error.what()};
+  }
+  const std::lock_guard lock(box->mutex);
+  box->allow_public_traffic = wish.allow_public_traffic.value_or(box->allow_public_traffic);
+  box->network = std::move(wish.given);
+  if (!box->allow_public_traffic) box->network["allowPublicTraffic"] = false;
+  box->has_network = !rules.empty();
+  return std::nullopt;
 }
 
 std::variant<Snapshot, Denial> Boxes::snapshot(const BoxPtr& box, const std::string& name) {

@@ -46,10 +46,11 @@ class Boxes {
  public:
   // All of them outlive it.
   Boxes(Engine& engine, session::SessionManager& sessions, session::WorkerPool& workers,
-        SandboxOptions options);
+        SandboxOptions options, std::vector<sandbox::Grant> grants);
 
-  // What they all have.
+  // What they all have, and what else their clients may ask for.
   const SandboxOptions& options() const noexcept { return options_; }
+  const std::vector<sandbox::Grant>& grants() const noexcept { return grants_; }
 
   // Whether there is such a template, for that owner: its name without a tag; empty: there is none.
   std::string template_name(const std::string& owner, const std::string& id) const;
@@ -73,6 +74,8 @@ class Boxes {
   bool resume(const BoxPtr& box, Seconds timeout);
   enum class Change : std::uint8_t { set, lengthen };
   void set_timeout(const BoxPtr& box, Seconds timeout, Change change);
+  // What of the network it may reach from now on. It waits for nothing.
+  std::optional<Denial> set_network(const BoxPtr& box, NetworkWish wish);
 
   std::variant<Snapshot, Denial> snapshot(const BoxPtr& box, const std::string& name);
   // The same of a sandbox in which a template was built.
@@ -101,6 +104,7 @@ class Boxes {
   session::SessionManager& sessions_;
   session::WorkerPool& workers_;
   const SandboxOptions options_;
+  const std::vector<sandbox::Grant> grants_;
 
   session::Timers timers_;  // of the boxes
   const std::shared_ptr<ProcessCount> process_count_ = std::make_shared<ProcessCount>();

@@ -100,6 +100,10 @@ http::Response E2bDoor::create(const std::string& owner, const http::Request& re
   auto& wish = std::get<BoxWish>(read);
   if (!wish.is_secure && options_.secrecy == DoorOptions::Secrecy::always)
     return rest_error(400, "this server makes no sandboxes with secure: false");
+  auto rules = rules_within(wish.network, parts_.boxes.options(), parts_.boxes.grants());
+  if (const auto* refusal = std::get_if<NetworkRefusal>(&rules))
+    return rest_error(400, refusal->sentence);
+  wish.allow = std::get<0>(std::move(rules));
   if (auto built = templates_.resolve(owner, wish.template_id)) {
     wish.template_id = std::move(built->id);
     wish.alias = std::move(built->name);
@@ -219,10 +223,9 @@ http::Response E2bDoor::of_box(const BoxPtr& box, std::string_view action,
     OrderedJson json = listed_json(*box);
     if (!box->agent_token.empty()) json["envdAccessToken"] = box->agent_token;
     json["domain"] = options_.domain.empty() ? OrderedJson() : OrderedJson(options_.domain);
-    const auto use = session::Session::use(box->session);
-    json["allowInternetAccess"] = use ? !use->network_rules().empty() : !box->wish.allow.empty();
     {
       const std::lock_guard lock(box->mutex);
+      json["allowInternetAccess"] = box->has_network;
       json["network"] = box->network;
     }
     json["lifecycle"] = {{"autoResume", box->wish.auto_resume},
@@ -315,22 +318,10 @@ http::Response E2bDoor::snapshot(const BoxPtr& box, const http::Request& request
 http::Response E2bDoor::set_network(const BoxPtr& box, const http::Request& request) {
   auto body = read_body(request.body);
   if (auto* wrong = wrong_of(body)) return std::move(*wrong);
-  auto read = read_network(std::get<Json>(body));
+  auto read = read_network(std::get<Json>(body), std::get<Json>(body));
   if (auto* wrong = wrong_of(read)) return std::move(*wrong);
-  auto internet = read_truth(std::get<Json>(body), "allow_internet_access", true);
-  if (auto* wrong = wrong_of(internet)) return std::move(*wrong);
-  auto& network = std::get<NetworkWish>(read);
-  const auto use = session::Session::use(box->session);
-  if (!use) return rest_error(409, "the sandbox is not running");
-  try {
-    use->set_network_rules(std::get<bool>(internet) ? network.allow : std::vector<std::string>());
-  } catch (const Error& error) {
-    return rest_error(400, error.what());
-  }
-  const std::lock_guard lock(box->mutex);
-  box->network = network.given;
-  box->allow_public_traffic = network.allow_public_traffic;
-  return no_content();
+  const auto denial = parts_.boxes.set_network(box, std::get<NetworkWish>(std::move(read)));
+  return denial ? rest_error(denial->status, denial->sentence) : no_content();
 }
 
 }  // namespace cloche::e2b

@@ -46,6 +46,10 @@ bool is_variable(const std::string& name, const std::string& value) {
          name.find('\0') == std::string::npos && value.find('\0') == std::string::npos;
 }
 
+bool is_everything(std::string_view rule) {
+  return rule == "0.0.0.0/0" || rule == "::/0" || rule == "*";
+}
+
 Checked<std::vector<std::string>> read_rules(const Json& network, const char* name) {
   std::vector<std::string> rules;
   const Json* given = member_of(network, name);
@@ -54,13 +58,10 @@ Checked<std::vector<std::string>> read_rules(const Json& network, const char* na
   if (!given->is_array() || given->size() > entries_max) return bad(fault);
   for (const Json& each : *given) {
     if (!each.is_string() || each.get_ref<const std::string&>().empty()) return bad(fault);
-    rules.push_back(each.get<std::string>());
+    rules.push_back(is_everything(each.get_ref<const std::string&>()) ? "*"
+                                                                      : each.get<std::string>());
   }
   return rules;
-}
-
-bool is_everything(std::string_view rule) {
-  return rule == "0.0.0.0/0" || rule == "::/0" || rule == "*";
 }
 
 template <typename Number>
@@ -140,25 +141,28 @@ Checked<std::string> read_text(const Json& body, const char* name) {
 }
 
 // What is not supported is refused, so that nobody relies on it.
-Checked<NetworkWish> read_network(const Json& network) {
+Checked<NetworkWish> read_network(const Json& network, const Json& body) {
   NetworkWish wish;
   if (!network.is_object()) return bad("network must be an object");
+  auto internet = read_truth(body, "allow_internet_access", true);
+  if (auto* wrong = std::get_if<http::Response>(&internet)) return std::move(*wrong);
+  wish.allow_internet_access = std::get<bool>(internet);
   wish.given = OrderedJson::parse(write_json(network));
-  for (const char* name : {"rules", "egressProxy", "maskRequestHost", "httpsPorts"}) {
+  for (const char* name : {"rules", "egressProxy", "maskRequestHost", "httpsPorts", "dnsServers"}) {
     const Json* given = member_of(network, name);
     if (given && !given->empty())
       return bad(fmt::format("network.{} is not supported: allowOut opens the network", name));
   }
-  auto allowed = read_rules(network, "allowOut");
-  if (auto* wrong = std::get_if<http::Response>(&allowed)) return std::move(*wrong);
-  auto denied = read_rules(network, "denyOut");
-  if (auto* wrong = std::get_if<http::Response>(&denied)) return std::move(*wrong);
-  for (const std::string& rule : std::get<0>(allowed))
-    wish.allow.push_back(is_everything(rule) ? "*" : rule);
-  // All is denied that is not allowed, and what is allowed wins.
-  auto is_public = read_truth(network, "allowPublicTraffic", true);
-  if (auto* wrong = std::get_if<http::Response>(&is_public)) return std::move(*wrong);
-  wish.allow_public_traffic = std::get<bool>(is_public);
+  for (const auto& [name, rules] : {std::pair("allowOut", &wish.allow), {"denyOut", &wish.deny}}) {
+    auto read = read_rules(network, name);
+    if (auto* wrong = std::get_if<http::Response>(&read)) return std::move(*wrong);
+    *rules = std::get<0>(std::move(read));
+  }
+  if (member_of(network, "allowPublicTraffic")) {
+    auto is_public = read_truth(network, "allowPublicTraffic", true);
+    if (auto* wrong = std::get_if<http::Response>(&is_public)) return std::move(*wrong);
+    wish.allow_public_traffic = std::get<bool>(is_public);
+  }
   return wish;
 }
 
@@ -206,16 +210,10 @@ Checked<BoxWish> read_create(std::string_view text, Seconds timeout) {
     if (auto* wrong = std::get_if<http::Response>(&enabled)) return std::move(*wrong);
     wish.auto_resume = std::get<bool>(enabled);
   }
-  auto internet = read_truth(body, "allow_internet_access", true);
-  if (auto* wrong = std::get_if<http::Response>(&internet)) return std::move(*wrong);
-  if (const Json* network = member_of(body, "network")) {
-    auto rules = read_network(*network);
-    if (auto* wrong = std::get_if<http::Response>(&rules)) return std::move(*wrong);
-    auto& given = std::get<NetworkWish>(rules);
-    wish.network = std::move(given.given);
-    if (std::get<bool>(internet)) wish.allow = std::move(given.allow);
-    wish.allow_public_traffic = given.allow_public_traffic;
-  }
+  const Json* network = member_of(body, "network");
+  auto asked = read_network(network ? *network : Json::object(), body);
+  if (auto* wrong = std::get_if<http::Response>(&asked)) return std::move(*wrong);
+  wish.network = std::get<NetworkWish>(std::move(asked));
   return wish;
 }
 

@@ -32,12 +32,8 @@ Checked<std::string> read_text(const Json& body, const char* name);
 
 Checked<BoxWish> read_create(std::string_view body, Seconds timeout);
 
-struct NetworkWish {
-  OrderedJson given = OrderedJson::object();
-  std::vector<std::string> allow;
-  bool allow_public_traffic = true;
-};
-Checked<NetworkWish> read_network(const Json& network);
+// The members of `network`, and whether there is internet access, of a body.
+Checked<NetworkWish> read_network(const Json& network, const Json& body);
 
 struct ListQuery {
   std::map<std::string, std::string> metadata;

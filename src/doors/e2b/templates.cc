@@ -99,8 +99,9 @@ std::optional<Denial> Templates::begin(const std::string& owner, const std::stri
   BoxWish wish;
   wish.template_id = "base";
   if (!network_.empty()) {
-    wish.allow = boxes_.options().network.allow;
-    wish.allow.insert(wish.allow.end(), network_.begin(), network_.end());
+    std::vector<std::string> rules = boxes_.options().network.allow;
+    rules.insert(rules.end(), network_.begin(), network_.end());
+    wish.allow = std::move(rules);
   }
   if (!plan.from_template.empty()) {
     wish.template_id = plan.from_template;

@@ -66,6 +66,8 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
                             folder N of --state-dir
   --domain NAME             by which programs for E2B reach the ports of sandboxes, each as PORT-ID.NAME: told to them
   --e2b-secure-only         refuses to make sandboxes for E2B's clients that ask for no tokens (secure: false)
+  --e2b-net RULE            what of the network E2B's sandboxes have that say nothing of it, besides --session-net; "*" is
+                            the internet; may be repeated (none). They may ask for that, and for --allow-session-net
   --e2b-build-net RULE      what builds of templates may reach, besides what all sandboxes may; may be repeated (none)
   --peers PEERS             the other cells: HOST:PORT,..., or dns:NAME:PORT for all addresses of a name, or file:FILE with a
                             HOST:PORT a line. Then any of them answers for all; they speak HTTP without TLS
@@ -364,6 +366,12 @@ Options parse(const std::vector<std::string>& words, Api api) {
          if (value.empty() || value.find_first_of("/@ ") != value.npos)
            throw request_error(name + " wants a name such as box.example; not '" + value + "'");
          options.e2b.domain = value;
+       }},
+      {"--e2b-net",
+       [&](const auto& name, const auto& value) {
+         const auto rules =
+             sandbox::grant_of(*sandbox::find_option("net"), name, value).value.network.allow;
+         options.e2b.network.insert(options.e2b.network.end(), rules.begin(), rules.end());
        }},
       {"--e2b-build-net",
        [&](const auto&, const auto& value) { options.e2b.build_network.push_back(value); }},

@@ -92,7 +92,9 @@ mcp::HubOptions mcp_options(const Options& options, std::function<std::string()>
 }
 
 // What its clients expect to find: the usual packages, where the operator names none.
-SandboxOptions e2b_options(SandboxOptions sandbox) {
+SandboxOptions e2b_options(SandboxOptions sandbox, const e2b::DoorOptions& door) {
+  sandbox.network.allow.insert(sandbox.network.allow.end(), door.network.begin(),
+                               door.network.end());
   if (sandbox.packages.empty() && sandbox.image.empty())
     sandbox.packages.assign(mcp::usual_packages.begin(), mcp::usual_packages.end());
   return sandbox;
@@ -210,7 +212,8 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
                       return static_cast<std::uint64_t>(metrics.sum("cloche_http_requests_total"));
                     }},
       remote::RemoteDoor::Doorkeepers{tokens, logins, guard});
-  boxes.emplace(engine, sessions, workers, e2b_options(options.sessions.sandbox));
+  boxes.emplace(engine, sessions, workers, e2b_options(options.sessions.sandbox, options.e2b),
+                options.sessions.grants);
   boxes_of_e2b = &*boxes;
   // The sessions end after them.
   const std::unique_ptr<std::atomic<e2b::Boxes*>, void (*)(std::atomic<e2b::Boxes*>*)> unset(
