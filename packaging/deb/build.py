@@ -54,6 +54,7 @@ def needed_libraries(root: Path, arch: str) -> str:
     private = root / "usr/lib/cloche"
     said = run("dpkg-shlibdeps", "-O", "--ignore-missing-info", f"-l{private}",
                f"-e{root / 'usr/bin/cloche'}", f"-e{next((root / 'usr/lib').glob('libcloche.so.*.*.*'))}",
+               f"-e{private / 'cloche-unpack'}", f"-e{private / 'cloche-pull'}",
                cwd=work, env={**os.environ, "DEB_HOST_ARCH": arch})
     return re.search(r"shlibs:Depends=(.*)", said)[1]
 

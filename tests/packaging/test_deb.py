@@ -37,7 +37,7 @@ class DebTest(unittest.TestCase):
         for package in self.packages:
             self.assertEqual(self.field(package, "Version"), VERSION)
         self.assertIn(f"cloche (= {VERSION})", self.field("libcloche-dev", "Depends"))
-        for library in ("libc6", "libssl3", "libssh-4", "libnghttp2-14", "libfmt9", "libstdc++6"):
+        for library in ("libc6", "libssl3", "libssh-4", "libnghttp2-14", "libfmt9", "libstdc++6", "libarchive13", "libcurl4"):
             self.assertIn(library, self.field("cloche", "Depends"))
 
     def test_all_files_belong_to_root_and_none_has_set_id(self) -> None:

@@ -13,6 +13,7 @@ int run_command(const Options& options);
 int shell_command(const Options& options);
 int image_build_command(const Options& options);
 int image_show_command(const Options& options);
+int image_pull_command(const Options& options);
 int image_import_command(const Options& options);
 int image_list_command(const Options& options);
 int image_remove_command(const Options& options);

@@ -72,14 +72,16 @@ do what is asked, with one sentence on standard error.
 constexpr const char* image_page =
     R"page(cloche image build [OPTIONS] [--exec SCRIPT.py ...] -o FILE
 cloche image show FILE
+cloche image pull REFERENCE [--name NAME] [--registry-auth FILE] [--insecure]
 cloche image import FILE|FOLDER [--name NAME]
 cloche image make debian [--packages A,B] [--suite NAME] [--name NAME]
 cloche image list [--json]
 cloche image remove NAME
 
-For --engine linux: import takes an OCI layout, an archive of one or of docker save, an archive of a
-file system, or a folder of one, into the store of images, and says its name; make debian makes one
-with bash, git, Python and pip by mmdebstrap. What follows is of the wasm engine's images of Python.
+For --engine linux: pull brings [HOST[:PORT]/]NAME[:TAG][@sha256:DIGITS] from a registry into the store
+of images, and says its name; import takes an OCI layout, an archive of one or of docker save, an archive of
+a file system, or a folder of one; make debian makes one with bash, git, Python and pip by mmdebstrap.
+What follows is of the wasm engine's images of Python.
 
 Starts a Python with the packages of --packages imported, runs the scripts in it, one after the other in one __main__, and writes the
 interpreter as it is then to FILE. With --image FILE a sandbox's Python starts from there, and has the packages: no import and no set-up
@@ -92,9 +94,14 @@ time limit (0).
 
   --exec SCRIPT.py          a script to run in it; may be repeated (none)
   -o, --output FILE         where the image goes; to be given
-  --name NAME               of import and make: what the image is called (as its source says; debian)
+  --name NAME               of pull, import and make: what the image is called (as its source says; debian)
+  --registry-auth FILE      of pull: users and passwords, as docker login writes them ($REGISTRY_AUTH_FILE,
+                            then config.json in $DOCKER_CONFIG or ~/.docker); $CLOCHE_REGISTRY_USER and
+                            $CLOCHE_REGISTRY_PASSWORD say them instead
+  --insecure                of pull: asks without TLS, as it does at localhost (no)
   --suite NAME              of make: the release of Debian (bookworm)
 
+  cloche image pull debian:12
   cloche image make debian --packages build-essential
   cloche image build --packages numpy,pandas --exec setup.py -o my.image
   cloche run --image my.image 'python3 -c "import pandas; print(pandas.__version__)"'

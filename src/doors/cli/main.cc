@@ -61,6 +61,7 @@ int run(int argc, char** argv) {
     case Command::shell: return shell_command(options);
     case Command::image_build: return image_build_command(options);
     case Command::image_show: return image_show_command(options);
+    case Command::image_pull: return image_pull_command(options);
     case Command::image_import: return image_import_command(options);
     case Command::image_list: return image_list_command(options);
     case Command::image_remove: return image_remove_command(options);

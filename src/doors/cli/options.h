@@ -11,6 +11,7 @@
 #include "cloche/run.h"
 #include "cloche/sandbox.h"
 #include "doors/cli/licenses.h"
+#include "native/images/blob_cache.h"
 
 namespace cloche::cli {
 
@@ -19,6 +20,7 @@ enum class Command : std::uint8_t {
   shell,
   image_build,
   image_show,
+  image_pull,
   image_import,
   image_list,
   image_remove,
@@ -58,10 +60,11 @@ struct Options {
   bool trace_syscalls = false;
   ListFormat list_format = ListFormat::text;  // of `licenses` and `doctor`
   std::string ship_folder;  // of `prepare`: where portable machine code goes; empty: nowhere
-  std::string image_file;   // of `image`: the file, or what is imported
+  std::string image_file;   // of `image`: the file, or what is imported, or pulled
   std::string
-      image_name;     // of the store of system images; of `image import` empty: the source's own
-  std::string suite;  // of `image make debian`
+      image_name;  // of the store of system images; of `image import` empty: the source's own
+  images::PullOptions pull;
+  std::string suite;                        // of `image make debian`
   std::vector<std::string> image_packages;  // the same
   std::vector<std::string> setup_scripts;   // of `image build`, in their order
   std::vector<std::string> allowed_rules;   // of `mcp`: of the network, without asking

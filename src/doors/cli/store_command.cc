@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cloche image import, list, remove, make: the images of native sandboxes.
+// cloche image pull, import, list, remove, make: the images of native sandboxes.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -73,6 +73,11 @@ int run_program(std::vector<std::string> words) {
 
 int image_import_command(const Options& options) {
   fmt::print("{}\n", store().import(options.image_file, options.image_name));
+  return 0;
+}
+
+int image_pull_command(const Options& options) {
+  fmt::print("{}\n", store().pull(options.image_file, options.image_name, options.pull));
   return 0;
 }
 

@@ -31,6 +31,25 @@ Options parse_import(const std::vector<std::string>& words) {
   return options;
 }
 
+Options parse_pull(const std::vector<std::string>& words) {
+  Options options;
+  options.command = Command::image_pull;
+  bool insecure = false;
+  std::string auth_file;
+  CLI::App app;
+  app.set_help_flag();
+  app.add_option("reference", options.image_file);
+  app.add_option("--name", options.image_name);
+  app.add_option("--registry-auth", auth_file);
+  app.add_flag("--insecure", insecure);
+  parse_words(app, words);
+  if (options.image_file.empty())
+    throw request_error("image pull wants an image of a registry: cloche image pull debian:12");
+  options.pull.auth_file = auth_file;
+  if (insecure) options.pull.plain_http = images::PlainHttp::anywhere;
+  return options;
+}
+
 Options parse_make(const std::vector<std::string>& words) {
   Options options;
   options.command = Command::image_make;
@@ -59,6 +78,7 @@ Options parse_make(const std::vector<std::string>& words) {
 }  // namespace
 
 Options parse_store_command(const std::string& action, const std::vector<std::string>& words) {
+  if (action == "pull") return parse_pull(words);
   if (action == "import") return parse_import(words);
   if (action == "make") return parse_make(words);
   Options options;
@@ -75,7 +95,7 @@ Options parse_store_command(const std::string& action, const std::vector<std::st
     options.image_name = words[0];
     return options;
   }
-  throw request_error("image has build, show, import, list, remove and make, not '" + action +
+  throw request_error("image has build, show, pull, import, list, remove and make, not '" + action +
                       "'; see cloche image --help");
 }
 

@@ -9,7 +9,7 @@
 
 namespace cloche::cli {
 
-// `cloche image ACTION WORDS`: import, list, remove, make. Throws an Error of kind request.
+// `cloche image ACTION WORDS`: pull, import, list, remove, make. Throws an Error of kind request.
 Options parse_store_command(const std::string& action, const std::vector<std::string>& words);
 
 }  // namespace cloche::cli

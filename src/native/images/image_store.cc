@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/host_error.h"
+#include "native/images/blob_cache.h"
 #include "native/images/oci_layout.h"
 #include "native/images/unpacker.h"
 #include "native/warden/identity.h"
@@ -189,8 +190,8 @@ Image ImageStore::open(const std::string& name) const {
   image.name = name;
   image.root = open_folder(place / files_folder);
   if (!image.root)
-    throw request_error(fmt::format("there is no image '{}': `cloche image import` and `cloche "
-                                    "image make debian` make some",
+    throw request_error(fmt::format("there is no image '{}': `cloche image pull`, `import` and "
+                                    "`make debian` make some",
                                     name),
                         Errno::noent);
   image.config = ImageConfig::parse(text_of(place / config_file));
@@ -200,6 +201,21 @@ Image ImageStore::open(const std::string& name) const {
                                     image.config.architecture, own_architecture()));
   return image;
 }
+
+namespace {
+
+void check_machine(const ImageConfig& config) {
+  if (!config.architecture.empty() && config.architecture != own_architecture())
+    throw request_error(fmt::format("the image is for {}, and this machine is {}",
+                                    config.architecture, own_architecture()));
+}
+
+void write_facts(const fs::path& folder, const ImageSource& image) {
+  write_text(folder / config_file, image.config.text());
+  write_text(folder / digest_file, image.digest);
+}
+
+}  // namespace
 
 std::string ImageStore::import(const fs::path& source, std::string name) {
   if (options_.folder.empty()) (void)place_of(name);
@@ -213,11 +229,8 @@ std::string ImageStore::import(const fs::path& source, std::string name) {
   if (!is_folder)
     unpack(options_.unpacker, ArchiveKind::archive, opened.get(), content.get(), limits);
   std::optional<ImageSource> found = read_image_folder(content.get());
-  if (found && !found->config.architecture.empty() &&
-      found->config.architecture != own_architecture())
-    throw request_error(fmt::format("the image is for {}, and this machine is {}",
-                                    found->config.architecture, own_architecture()));
   if (found) {
+    check_machine(found->config);
     for (const UniqueFd& layer : found->layers)
       unpack(options_.unpacker, ArchiveKind::layer, layer.get(), root.get(), limits);
   } else if (is_folder) {
@@ -232,9 +245,40 @@ std::string ImageStore::import(const fs::path& source, std::string name) {
     found->config.architecture = std::string(own_architecture());
   }
   if (name.empty()) name = found->name.empty() ? name_of_file(source) : found->name;
-  write_text(part.folder() / config_file, found->config.text());
-  write_text(part.folder() / digest_file, found->digest);
+  write_facts(part.folder(), *found);
   part.become(place_of(name));
+  return name;
+}
+
+fs::path ImageStore::blobs_folder() const { return options_.folder / ".blobs"; }
+
+void ImageStore::clear_blobs() const {
+  std::set<std::string> manifests;
+  for (const ImageSummary& image : list()) manifests.insert(image.digest);
+  BlobCache::clear(blobs_folder(), manifests);
+}
+
+std::string ImageStore::pull(const std::string& text, std::string name,
+                             const PullOptions& options) {
+  const Reference reference = Reference::parse(text);
+  constexpr std::string_view scheme = "docker://";
+  if (name.empty()) name = text.starts_with(scheme) ? text.substr(scheme.size()) : text;
+  const fs::path place = place_of(name);
+  {
+    const BlobCache blobs(blobs_folder());
+    const std::string digest = blobs.pull(options_.puller, reference, options_.most_bytes, options);
+    if (text_of(place / digest_file) == digest) return name;
+    const ImageSource image = blobs.open(digest);
+    check_machine(image.config);
+    Part part(options_.folder);
+    const UniqueFd root = part.make(files_folder);
+    for (const UniqueFd& layer : image.layers)
+      unpack(options_.unpacker, ArchiveKind::layer, layer.get(), root.get(),
+             {options_.most_bytes, options_.most_files});
+    write_facts(part.folder(), image);
+    part.become(place);
+  }
+  clear_blobs();
   return name;
 }
 
@@ -260,6 +304,7 @@ void ImageStore::remove(const std::string& name) {
   fs::rename(place, old, error);
   if (error) throw request_error(fmt::format("there is no image '{}'", name), Errno::noent);
   remove_tree(old);
+  clear_blobs();
 }
 
 }  // namespace cloche::images

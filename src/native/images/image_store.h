@@ -2,9 +2,9 @@
 // ImageStore: the system images that native sandboxes are made of, each a folder with its files and
 // its configuration. An image is there whole or not at all; several processes may use a store.
 //
-// Sources are OCI layouts (a folder, or an archive of one), archives of `docker save`, archives of
-// a file system, and folders of one. Blobs are checked by their digests; what is in archives is
-// read by a process in a jail (see unpacker.h).
+// Sources are registries, OCI layouts (a folder, or an archive of one), archives of `docker save`,
+// archives of a file system, and folders of one. Blobs are checked by their digests; what is in
+// archives is read by a process in a jail (see unpacker.h), and registries are asked by another.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "native/images/blob_cache.h"
 #include "native/images/image_config.h"
+#include "native/images/reference.h"
 
 namespace cloche::images {
 
@@ -37,7 +39,8 @@ class ImageStore {
   struct Options {
     std::filesystem::path folder;            // made when something is imported
     std::filesystem::path unpacker;          // cloche-unpack; empty: archives are refused
-    std::uint64_t most_bytes = 32ULL << 30;  // of an image's files
+    std::filesystem::path puller;            // cloche-pull; empty: no registry is asked
+    std::uint64_t most_bytes = 32ULL << 30;  // of an image's files, and of what is brought for it
     std::uint64_t most_files = 4'000'000;
   };
   explicit ImageStore(Options options) : options_(std::move(options)) {}
@@ -49,12 +52,19 @@ class ImageStore {
   // file's. The name. Throws Error; then nothing has changed.
   std::string import(const std::filesystem::path& source, std::string name);
 
+  // Brings an image from a registry, instead of one of that name; empty: the name is `reference` as
+  // it is written. Nothing is unpacked where the image of that name is that one. The name. Throws
+  // Error; then the image of that name is as before.
+  std::string pull(const std::string& reference, std::string name, const PullOptions& options);
+
   std::vector<ImageSummary> list() const;
   // Throws Error where there is none. Sandboxes that are made of it go on.
   void remove(const std::string& name);
 
  private:
   std::filesystem::path place_of(const std::string& name) const;
+  std::filesystem::path blobs_folder() const;
+  void clear_blobs() const;
 
   Options options_;
 };

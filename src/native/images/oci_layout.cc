@@ -15,6 +15,7 @@
 #include "base/hex.h"
 #include "base/host_error.h"
 #include "base/sha256.h"
+#include "native/images/reference.h"
 
 namespace cloche::images {
 namespace {
@@ -83,18 +84,11 @@ std::vector<json> list_in(const json& object, const char* name, std::size_t most
   return {value->begin(), value->end()};
 }
 
-bool is_hex_digest(const std::string& text) {
-  return text.size() == 64 && std::ranges::all_of(text, [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
-}
-
 // Its digest has been found right.
 UniqueFd open_blob(int folder, const std::string& digest) {
-  constexpr std::string_view kind = "sha256:";
-  if (!digest.starts_with(kind) || !is_hex_digest(digest.substr(kind.size())))
+  if (!is_sha256_digest(digest))
     throw request_error("the image names a blob by a digest that is no SHA-256");
-  const std::string hex = digest.substr(kind.size());
+  const std::string hex = digest.substr(digest.find(':') + 1);
   UniqueFd blob = open_inside(folder, "blobs/sha256/" + hex);
   if (!blob) throw request_error("the image has no blob " + digest);
   if (sha256_of(blob) != hex)
@@ -119,7 +113,9 @@ std::string name_of(const json& manifest) {
   return whole.empty() ? text_in(*notes, "org.opencontainers.image.ref.name") : whole;
 }
 
-ImageSource read_manifest(int folder, const std::string& digest) {
+}  // namespace
+
+ImageSource read_image_blobs(int folder, const std::string& digest) {
   ImageSource source;
   source.digest = digest;
   const json manifest = read_json(open_blob(folder, digest), "manifest");
@@ -132,6 +128,19 @@ ImageSource read_manifest(int folder, const std::string& digest) {
   return source;
 }
 
+std::vector<std::string> blobs_of(int folder, const std::string& digest) try {
+  const json manifest = read_json(open_blob(folder, digest), "manifest");
+  std::vector<std::string> all{digest};
+  if (const json* config = find(manifest, "config")) all.push_back(text_in(*config, "digest"));
+  for (const json& layer : list_in(manifest, "layers", most_layers))
+    all.push_back(text_in(layer, "digest"));
+  return all;
+} catch (const Error&) {
+  return {};
+}
+
+namespace {
+
 ImageSource read_index(int folder, const json& index, int depth) {
   if (depth > most_indexes) throw request_error("the image's indexes lead too deep");
   for (const json& one : list_in(index, "manifests", 4096)) {
@@ -142,7 +151,7 @@ ImageSource read_index(int folder, const json& index, int depth) {
         kind.find("index") != std::string::npos || kind.find("manifest.list") != std::string::npos;
     ImageSource source =
         is_index ? read_index(folder, read_json(open_blob(folder, digest), "index"), depth + 1)
-                 : read_manifest(folder, digest);
+                 : read_image_blobs(folder, digest);
     if (const std::string name = name_of(one); !name.empty()) source.name = name;
     return source;
   }

@@ -24,4 +24,10 @@ struct ImageSource {
 // no image for this machine.
 std::optional<ImageSource> read_image_folder(int folder);
 
+// The image of one manifest whose blobs are in the folder's blobs/sha256. Throws as above.
+ImageSource read_image_blobs(int folder, const std::string& digest);
+
+// The digests of that manifest's blobs, itself among them. Empty: it is not there, or damaged.
+std::vector<std::string> blobs_of(int folder, const std::string& digest);
+
 }  // namespace cloche::images

@@ -8,7 +8,8 @@ namespace cloche::sandbox {
 
 images::ImageStore default_image_store(const std::filesystem::path& system_folder) {
   return images::ImageStore({.folder = images::default_image_folder(),
-                             .unpacker = default_helper_program("cloche-unpack", system_folder)});
+                             .unpacker = default_helper_program("cloche-unpack", system_folder),
+                             .puller = default_helper_program("cloche-pull", system_folder)});
 }
 
 NativeParts::NativeParts(const std::filesystem::path& system_folder)
