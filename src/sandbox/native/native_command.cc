@@ -164,8 +164,10 @@ bool NativeCommand::step() {
     waiting[place] = {.fd = fd, .events = events, .revents = 0};
   };
   watch(0, command_->channel(), POLLIN);
-  watch(1, out_.fd.get(), POLLIN);
-  watch(2, err_.fd.get(), POLLIN);
+  // Who hears of its output may wait for its number: that comes first.
+  const bool is_told = !plan_.on_started || told_of_start_;
+  watch(1, is_told ? out_.fd.get() : -1, POLLIN);
+  watch(2, is_told ? err_.fd.get() : -1, POLLIN);
   watch(3, wake_.get(), POLLIN);
   {
     const std::lock_guard lock(mutex_);
