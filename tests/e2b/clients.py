@@ -19,6 +19,8 @@ def run(command, **options):
 class Clients(unittest.TestCase):
     """A folder with the clients, and a server that they are pointed at by environment variables alone."""
 
+    maxDiff = None
+
     @classmethod
     def setUpClass(cls):
         cls.folder = Path(tempfile.mkdtemp())

@@ -181,5 +181,13 @@ with server.Server("serve", "--token", "t", *linux) as one:
       "or use the wasm engine\npage\n");
 }
 
+TEST_F(LinuxEngine, IsATemplateOfProgramsForE2B) {
+  const std::string words = test_image_has_python() ? " --python" : "";
+  const Ended ended = bash("CLOCHE_PROGRAM=$CLOCHE python3 -B " CLOCHE_SOURCE_DIR
+                           "/tests/e2b/linux_template_test.py" +
+                           words + " 2>&1");
+  EXPECT_EQ(ended.status, 0) << ended.said;
+}
+
 }  // namespace
 }  // namespace cloche::native

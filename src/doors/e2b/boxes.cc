@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/host_error.h"
 #include "base/random.h"
-#include "doors/e2b/box_tools.h"
 
 namespace cloche::e2b {
 namespace {
@@ -42,28 +40,21 @@ std::string random_id() {
 }
 
 Boxes::Boxes(Engine& engine, session::SessionManager& sessions, session::WorkerPool& workers,
-             SandboxOptions options, std::vector<sandbox::Grant> grants)
+             SandboxOptions options, std::vector<sandbox::Grant> grants, TemplateImages images)
     : engine_(engine),
       sessions_(sessions),
       workers_(workers),
       options_(std::move(options)),
-      grants_(std::move(grants)) {}
+      grants_(std::move(grants)),
+      images_(std::move(images)) {}
 
-// All are forks of one, which has the folders and programs that this door promises.
-std::shared_ptr<Sandbox> Boxes::base() {
+std::shared_ptr<Sandbox> Boxes::base(const std::string& template_id) {
+  const auto named = images_.find(std::string(without_tag(template_id)));
+  const std::string image = named == images_.end() ? std::string() : named->second;
   const std::lock_guard lock(base_mutex_);
-  if (base_) return base_;
-  SandboxOptions options = options_;
-  options.user = "user";
-  options.home = "/home/user";
-  options.timeout = std::chrono::milliseconds(0);
-  std::shared_ptr<Sandbox> made = engine_.create(options);
-  for (const auto& [path, script] : box_tools()) {
-    if (!made->files(Account::root).write(std::string(path), script, 0755))
-      throw HostError("cannot set up the sandboxes of E2B's door");
-  }
-  base_ = std::move(made);
-  return base_;
+  std::shared_ptr<Sandbox>& base = bases_[image];
+  if (!base) base = make_base(engine_, options_, image);
+  return base;
 }
 
 const Snapshot* Boxes::find_snapshot(const std::string& owner, const std::string& id) const {
@@ -75,7 +66,8 @@ const Snapshot* Boxes::find_snapshot(const std::string& owner, const std::string
 
 std::string Boxes::template_name(const std::string& owner, const std::string& id) const {
   const std::string_view name = without_tag(id);
-  if (std::ranges::count(templates, name) > 0) return std::string(name);
+  if (std::ranges::count(templates, name) > 0 || images_.contains(std::string(name)))
+    return std::string(name);
   const std::lock_guard lock(mutex_);
   const Snapshot* snapshot = find_snapshot(owner, id);
   return snapshot ? snapshot->id : std::string();
@@ -95,7 +87,7 @@ std::variant<BoxPtr, Denial> Boxes::create(const std::string& owner, BoxWish wis
     }
   }
   try {
-    if (!from) from = base();
+    if (!from) from = base(wish.template_id);
   } catch (const std::exception& error) {
     return Denial{500, error.what()};
   }

@@ -18,6 +18,7 @@
 
 #include "cloche/engine.h"
 #include "doors/e2b/box.h"
+#include "doors/e2b/box_base.h"
 #include "doors/e2b/port_relays.h"
 #include "session/session_manager.h"
 #include "session/worker_pool.h"
@@ -46,7 +47,7 @@ class Boxes {
  public:
   // All of them outlive it.
   Boxes(Engine& engine, session::SessionManager& sessions, session::WorkerPool& workers,
-        SandboxOptions options, std::vector<sandbox::Grant> grants);
+        SandboxOptions options, std::vector<sandbox::Grant> grants, TemplateImages images);
 
   // What they all have, and what else their clients may ask for.
   const SandboxOptions& options() const noexcept { return options_; }
@@ -94,7 +95,8 @@ class Boxes {
   void wait_for_end() { process_count_->wait_for_none(); }
 
  private:
-  std::shared_ptr<Sandbox> base();
+  // Of a template of the operator's, or of the usual ones.
+  std::shared_ptr<Sandbox> base(const std::string& template_id);
   std::variant<BoxPtr, Denial> make(const std::string& owner, BoxWish wish, Sandbox& from,
                                     const BoxStart& start);
   std::variant<Snapshot, Denial> keep(Snapshot snapshot, const std::string& name);
@@ -105,11 +107,12 @@ class Boxes {
   session::WorkerPool& workers_;
   const SandboxOptions options_;
   const std::vector<sandbox::Grant> grants_;
+  const TemplateImages images_;
 
   session::Timers timers_;  // of the boxes
   const std::shared_ptr<ProcessCount> process_count_ = std::make_shared<ProcessCount>();
   std::mutex base_mutex_;
-  std::shared_ptr<Sandbox> base_;  // made at the first use
+  std::map<std::string, std::shared_ptr<Sandbox>> bases_;  // by image; made at the first use
 
   mutable std::mutex mutex_;
   std::map<std::string, BoxPtr> boxes_;

@@ -24,6 +24,7 @@ namespace cloche::e2b {
 
 struct DoorOptions {
   std::string domain;                      // told to clients; empty: none
+  TemplateImages images;                   // templates of the operator
   std::vector<std::string> network;        // rules of what sandboxes may reach, besides sessions'
   std::vector<std::string> build_network;  // rules of what builds of templates may reach
   enum class Secrecy : std::uint8_t { as_asked, always } secrecy = Secrecy::as_asked;

@@ -20,7 +20,8 @@ std::vector<std::string> enter_jail(Options& options, EngineOptions& engine_opti
   JailRules rules{.readable = system_files(), .writable = {}, .executable = {}, .connects = true};
   sandbox::add_needs(rules, engine_options);
   sandbox::add_needs(rules, options.sessions.sandbox);
-  bool has_linux = options.sessions.sandbox.engine == EngineKind::native_linux;
+  bool has_linux =
+      options.sessions.sandbox.engine == EngineKind::native_linux || !options.e2b.images.empty();
   for (const sandbox::Grant& grant : options.sessions.grants) {
     sandbox::add_needs(rules, grant.value);
     has_linux |= grant.value.engine == EngineKind::native_linux;

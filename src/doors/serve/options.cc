@@ -66,6 +66,8 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
                             folder N of --state-dir
   --domain NAME             by which programs for E2B reach the ports of sandboxes, each as PORT-ID.NAME: told to them
   --e2b-secure-only         refuses to make sandboxes for E2B's clients that ask for no tokens (secure: false)
+  --e2b-template NAME=IMAGE a template of E2B's sandboxes: NAME is a sandbox of the linux engine made of that IMAGE (cloche image
+                            list); may be repeated
   --e2b-net RULE            what of the network E2B's sandboxes have that say nothing of it, besides --session-net; "*" is
                             the internet; may be repeated (none). They may ask for that, and for --allow-session-net
   --e2b-build-net RULE      what builds of templates may reach, besides what all sandboxes may; may be repeated (none)
@@ -148,7 +150,26 @@ std::chrono::seconds need_seconds(const std::string& name, const std::string& te
   return std::chrono::duration_cast<std::chrono::seconds>(*value);
 }
 
+// NAME=IMAGE
+void read_template(e2b::DoorOptions& options, const std::string& name, const std::string& value) {
+  const std::size_t equals = value.find('=');
+  const std::string id = value.substr(0, equals);
+  static constexpr const char* letters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./";
+  if (equals == value.npos || id.empty() || equals + 1 == value.size() ||
+      id.find_first_not_of(letters) != id.npos) {
+    throw request_error(name +
+                        " wants NAME=IMAGE, the NAME of letters, digits and - _ . /, such as "
+                        "debian=debian; not '" +
+                        value + "'");
+  }
+  if (!options.images.emplace(id, value.substr(equals + 1)).second)
+    throw request_error(name + " says twice what " + id + " is");
+}
+
 void check_isolation(const Options& options) {
+  if (!options.e2b.images.empty())
+    throw request_error("--isolate does not speak to programs for E2B: leave --e2b-template out");
   if (options.sessions.cell != 0)
     throw request_error("--isolate gives its workers the keys of cells: it has none of its own");
   if (options.use_ssh_port) {
@@ -367,6 +388,8 @@ Options parse(const std::vector<std::string>& words, Api api) {
            throw request_error(name + " wants a name such as box.example; not '" + value + "'");
          options.e2b.domain = value;
        }},
+      {"--e2b-template",
+       [&](const auto& name, const auto& value) { read_template(options.e2b, name, value); }},
       {"--e2b-net",
        [&](const auto& name, const auto& value) {
          const auto rules =

@@ -125,6 +125,8 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
                           error.code());
     }
   }
+  if (!is_worker)
+    e2b::try_images(engine, e2b_options(options.sessions.sandbox, options.e2b), options.e2b.images);
   std::atomic<ssh::SshDoor*> tunnels = nullptr;
   std::atomic<e2b::Boxes*> boxes_of_e2b = nullptr;
   count_events(options.sessions, metrics);
@@ -213,7 +215,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
                     }},
       remote::RemoteDoor::Doorkeepers{tokens, logins, guard});
   boxes.emplace(engine, sessions, workers, e2b_options(options.sessions.sandbox, options.e2b),
-                options.sessions.grants);
+                options.sessions.grants, options.e2b.images);
   boxes_of_e2b = &*boxes;
   // The sessions end after them.
   const std::unique_ptr<std::atomic<e2b::Boxes*>, void (*)(std::atomic<e2b::Boxes*>*)> unset(

@@ -161,7 +161,11 @@ def _show_figures(*_, **__):
 
 
 def _adopt_figures():
-    from _cloche.libraries import figures
+    try:
+        from _cloche.libraries import figures
+    except ModuleNotFoundError:  # an image's own Python: what is open at the end of a cell is shown
+        os.environ.setdefault("MPLBACKEND", "agg")
+        return
     figures.show = _show_figures
     backend = sys.modules.get("matplotlib.backends.backend_agg")
     if backend is not None:
