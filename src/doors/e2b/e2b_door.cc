@@ -97,10 +97,14 @@ http::Admission E2bDoor::admit(const http::Request& head) {
             .only_http1 = true,
             .leaves_body = true};
   }
-  const bool is_upload = target.port == agent_port && head.path == "/files";
-  return {.body_limit_bytes =
-              is_upload ? box->limits.file_bytes + form_extra_bytes : agent_body_max_bytes,
+  return {.body_limit_bytes = body_limit_bytes(target.port, head.path, box->limits.file_bytes),
           .owner = box->owner};
+}
+
+std::uint64_t E2bDoor::body_limit_bytes(std::uint16_t port, std::string_view path,
+                                        std::uint64_t file_limit_bytes) {
+  const bool is_upload = port == agent_port && path == "/files";
+  return is_upload ? file_limit_bytes + form_extra_bytes : agent_body_max_bytes;
 }
 
 void E2bDoor::answer(const ExchangePtr& exchange, std::function<http::Response()> work) {

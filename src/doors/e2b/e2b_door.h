@@ -27,6 +27,7 @@ struct DoorOptions {
   TemplateImages images;                   // templates of the operator
   std::vector<std::string> network;        // rules of what sandboxes may reach, besides sessions'
   std::vector<std::string> build_network;  // rules of what builds of templates may reach
+  bool listens_for_debug = false;          // DebugListeners
   enum class Secrecy : std::uint8_t { as_asked, always } secrecy = Secrecy::as_asked;
 };
 
@@ -48,6 +49,10 @@ class E2bDoor {
   static bool is_upload(const http::Request& head) { return TemplateRoutes::is_upload(head); }
   // Whether that name is of a server in a sandbox, which speaks HTTP/1.1.
   static bool is_server_inside(std::string_view host);
+
+  // Of a request for the agent or the code interpreter, of a sandbox with that room for files.
+  static std::uint64_t body_limit_bytes(std::uint16_t port, std::string_view path,
+                                        std::uint64_t file_limit_bytes);
 
   // A request without a good key or token is refused here, so that nobody sends a body for nothing.
   http::Admission admit(const http::Request& head);

@@ -66,6 +66,8 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
                             folder N of --state-dir
   --domain NAME             by which programs for E2B reach the ports of sandboxes, each as PORT-ID.NAME: told to them
   --e2b-secure-only         refuses to make sandboxes for E2B's clients that ask for no tokens (secure: false)
+  --e2b-debug               for E2B's clients with E2B_DEBUG=true: one sandbox without a token, which all programs of this
+                            machine reach at its ports 49983 and 49999
   --e2b-template NAME=IMAGE a template of E2B's sandboxes: NAME is a sandbox of the linux engine made of that IMAGE (cloche image
                             list); may be repeated
   --e2b-net RULE            what of the network E2B's sandboxes have that say nothing of it, besides --session-net; "*" is
@@ -168,8 +170,10 @@ void read_template(e2b::DoorOptions& options, const std::string& name, const std
 }
 
 void check_isolation(const Options& options) {
-  if (!options.e2b.images.empty())
-    throw request_error("--isolate does not speak to programs for E2B: leave --e2b-template out");
+  if (!options.e2b.images.empty() || options.e2b.listens_for_debug) {
+    throw request_error(
+        "--isolate does not speak to programs for E2B: leave --e2b-template and --e2b-debug out");
+  }
   if (options.sessions.cell != 0)
     throw request_error("--isolate gives its workers the keys of cells: it has none of its own");
   if (options.use_ssh_port) {
@@ -420,6 +424,10 @@ Options parse(const std::vector<std::string>& words, Api api) {
     }
     if (name == "--no-http2" && !value) {
       options.http.use_http2 = false;
+      continue;
+    }
+    if (name == "--e2b-debug" && !value) {
+      options.e2b.listens_for_debug = true;
       continue;
     }
     if (name == "--e2b-secure-only" && !value) {

@@ -18,6 +18,7 @@
 #include "base/host_error.h"
 #include "base/process_jail.h"
 #include "cloche/engine.h"
+#include "doors/e2b/debug_listeners.h"
 #include "doors/http/token_store.h"
 #include "doors/mcp/http_door.h"
 #include "doors/serve/application.h"
@@ -230,6 +231,8 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
                          router ? &*router : nullptr, report, isolated ? &*isolated : nullptr},
       options.api);
   http::Server server(options.http, *application);
+  std::optional<e2b::DebugListeners> debug;
+  if (options.e2b.listens_for_debug) debug.emplace(*boxes, *e2b_door);
   std::optional<WorkerLink> link;
   if (is_worker) {
     link.emplace(std::move(channel), server, [&sessions, &hub = *mcp_hub] {
@@ -271,6 +274,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   if (!is_worker) signals.unblock();
   sessions.stop_creating();
   server.close_after_answers();
+  if (debug) debug->close_after_answers();
   std::this_thread::sleep_for(options.drain_notice);
   // What runs may end, whichever door it came by.
   const auto deadline = std::chrono::steady_clock::now() + options.drain;
@@ -278,6 +282,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   ssh.end_idle();
   mcp->end_listening();
   server.drain(options.drain);
+  if (debug) debug->drain(std::chrono::milliseconds(0));
   mcp->stop();
   ssh.wait_until_empty(std::chrono::ceil<std::chrono::milliseconds>(
       std::max(deadline - std::chrono::steady_clock::now(), std::chrono::nanoseconds(0))));
