@@ -118,7 +118,7 @@ class Boxes {
   std::map<std::string, BoxPtr> boxes_;
   std::deque<Snapshot> snapshots_;  // the oldest first
   std::uint64_t last_snapshot_ = 0;
-  PortRelays relays_;
+  PortRelays relays_{PortRelays::Patience{}};
 };
 
 // 20 letters and digits.

@@ -11,6 +11,7 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <cerrno>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,8 @@ constexpr std::chrono::seconds last_call{2};  // for the other side, once one ha
 constexpr std::string_view agreed = "HTTP/1.1 101";
 constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
 
+constexpr auto never = std::chrono::steady_clock::time_point::max();
+
 bool is_for_later(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 }  // namespace
@@ -48,6 +51,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
         strand_(asio::make_strand(relays.threads_->pool)),
         client_(strand_),
         last_call_(strand_),
+        stall_(strand_),
         use_(std::move(wish.use)),
         port_(wish.port),
         request_bytes_(wish.request.text.size()),
@@ -93,6 +97,36 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
     if (!client_.is_open()) return;
     push_inward();
     pull_outward();
+    watch_progress();
+  }
+
+  // --- what moves ---
+
+  void moved() { progress_ = std::chrono::steady_clock::now(); }
+
+  // How long nothing may move now; nothing: for ever.
+  std::optional<std::chrono::milliseconds> patience() const {
+    if (is_ending_ || !client_.is_open()) return std::nullopt;
+    const bool owes_body = !is_web_socket_ && !body_.is_done();
+    if (owes_body || !inward_.empty() || !outward_.empty()) return relays_.patience_.stall;
+    if (is_web_socket_) return std::nullopt;
+    return relays_.patience_.silence;
+  }
+
+  // One timer, which looks again where something has moved meanwhile.
+  void watch_progress() {
+    const auto limit = patience();
+    if (!limit || watched_until_ <= progress_ + *limit) return;
+    watched_until_ = progress_ + *limit;
+    stall_.expires_at(watched_until_);
+    stall_.async_wait([self = shared_from_this()](boost::system::error_code error) {
+      if (error) return;
+      self->watched_until_ = never;
+      const auto now = std::chrono::steady_clock::now();
+      if (const auto left = self->patience(); left && self->progress_ + *left <= now)
+        return self->close();
+      self->watch_progress();
+    });
   }
 
   // --- to the server ---
@@ -102,6 +136,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
       const auto taken = server_->write(std::string_view(inward_).substr(inward_at_));
       if (taken ? *taken == 0 : taken.error() == Errno::again) return;
       inward_at_ = taken ? inward_at_ + *taken : inward_.size();  // or nobody will read it
+      moved();
     }
     inward_ = {};
     inward_at_ = 0;
@@ -134,8 +169,12 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
       server_->close_input();
       return begin_to_end();
     }
-    if (got > 0) take_bytes({piece.data(), static_cast<std::size_t>(got)});
+    if (got > 0) {
+      moved();
+      take_bytes({piece.data(), static_cast<std::size_t>(got)});
+    }
     read_client();
+    watch_progress();
   }
 
   void take_bytes(std::string_view bytes) {
@@ -163,6 +202,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
       if (sent < 0 && !is_for_later(errno)) return close();
       if (sent < 0) return await_room();
       outward_.erase(0, static_cast<std::size_t>(sent));
+      moved();
     }
     asio::post(strand_, [self = shared_from_this()] { self->move(); });
   }
@@ -225,6 +265,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
     boost::system::error_code ignored;
     client_.close(ignored);
     last_call_.cancel();
+    stall_.cancel();
     server_.reset();
     use_ = {};
     relays_.forget(number_);
@@ -236,6 +277,7 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
   const asio::strand<asio::thread_pool::executor_type> strand_;
   asio::posix::stream_descriptor client_;
   asio::steady_timer last_call_;
+  asio::steady_timer stall_;
   session::Session::Use use_;
   std::unique_ptr<LoopbackConnection> server_;  // goes before the use; null: it has ended
   const std::uint16_t port_;
@@ -254,6 +296,8 @@ class PortRelays::Relay : public std::enable_shared_from_this<Relay> {
   bool is_writing_ = false;
   bool client_ended_ = false;
   bool is_ending_ = false;
+  std::chrono::steady_clock::time_point progress_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point watched_until_ = never;  // by stall_
 };
 
 // The relay until it has its client; where that has gone meanwhile it ends.
@@ -272,7 +316,7 @@ class PortRelays::Handover {
   std::shared_ptr<Relay> relay_;
 };
 
-PortRelays::PortRelays() = default;
+PortRelays::PortRelays(Patience patience) : patience_(patience) {}
 
 PortRelays::~PortRelays() {
   std::map<std::uint64_t, std::shared_ptr<Relay>> relays;

@@ -5,9 +5,12 @@
 // after its request otherwise never reaches the server, as it may be meant for another one.
 //
 // A relay keeps at most one piece each way, and is slowed down by who reads slowly. One that waits
-// costs a descriptor and little memory. Thread-safe.
+// costs a descriptor and little memory. Who owes a body and sends nothing of it, who takes nothing
+// of what there is for them, and a server that does not go on with its answer lose the connection
+// after a while (Patience); a WebSocket may be silent for ever. Thread-safe.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -27,7 +30,13 @@ class PortRelays {
   static constexpr std::size_t of_sandbox_max = 256;
   static constexpr std::size_t requests_max_bytes = 64 << 20;  // heads of all in progress
 
-  PortRelays();
+  // In which something must move.
+  struct Patience {
+    std::chrono::milliseconds stall = std::chrono::minutes(1);  // where there is more to come or go
+    std::chrono::milliseconds silence =
+        std::chrono::minutes(10);  // of a server, before and in its answer
+  };
+  explicit PortRelays(Patience patience);
   ~PortRelays();  // ends all
   PortRelays(const PortRelays&) = delete;
   PortRelays& operator=(const PortRelays&) = delete;
@@ -52,6 +61,7 @@ class PortRelays {
   struct Threads;
   void forget(std::uint64_t number);
 
+  const Patience patience_;
   std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<Relay>> relays_;
   std::size_t request_bytes_ = 0;

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connections to servers inside sandboxes, where somebody stops in the middle.
+#include "doors/e2b/port_relays.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <condition_variable>
+#include <string>
+
+#include "cloche/live_run.h"
+#include "sandbox_testing.h"
+
+namespace cloche::e2b {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+constexpr std::uint16_t port = 8000;
+constexpr std::size_t large_bytes = 50'000'000;
+
+// GET /half stops in its answer, /mute before it, /large has much to say, and a WebSocket says back
+// what it hears; of a POST it reads nothing.
+constexpr const char* server_inside = R"py(
+import select, socket
+listener = socket.create_server(("127.0.0.1", 8000))
+print("listening", flush=True)
+sockets, echoing, left = [listener], set(), {}
+while True:
+    for ready in select.select(sockets, list(left), [])[0]:
+        if ready is listener:
+            connection = listener.accept()[0]
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += connection.recv(1)
+            if head.startswith(b"GET /half"):
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+            if head.startswith(b"GET /socket"):
+                connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\n\r\n")
+                echoing.add(connection)
+                sockets.append(connection)
+            connection.setblocking(False)
+            left[connection] = 50_000_000 if head.startswith(b"GET /large") else 0
+            if not left[connection]:
+                left.pop(connection)
+                echoing.add(connection)  # it is kept
+        elif data := ready.recv(1000):
+            ready.send(data)
+        else:
+            sockets.remove(ready)
+    for connection in select.select([], list(left), [], 0)[1]:
+        try:
+            left[connection] -= connection.send(bytes(min(left[connection], 10000)))
+        except OSError:
+            left.pop(connection)
+            print("left", flush=True)
+)py";
+
+// Gives the other end of a pair of sockets away.
+class Client final : public http::Exchange {
+ public:
+  Client() {
+    std::array<int, 2> pair{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()), 0);
+    own_.reset(pair[0]);
+    relays_.reset(pair[1]);
+  }
+  void hand_over(std::function<void(int fd)> taken) override { taken(relays_.release()); }
+  void send(http::Response response) override { ADD_FAILURE() << response.status; }
+  void send_blanks_until_answer(std::chrono::milliseconds) override { ADD_FAILURE(); }
+  void open_tunnel(std::function<void(int fd)>) override { ADD_FAILURE(); }
+  std::shared_ptr<http::AnswerStream> begin(http::Response, http::StreamOptions) override {
+    ADD_FAILURE();
+    return nullptr;
+  }
+  void open_web_socket(http::Request, std::string, std::shared_ptr<http::WebSocketUser>) override {
+    ADD_FAILURE();
+  }
+  void relay_to(UniqueFd) override { ADD_FAILURE(); }
+
+  // False: the relay has ended.
+  bool say(std::string_view bytes) {
+    return ::send(own_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(bytes.size());
+  }
+  // Up to the end of the connection, or that many bytes.
+  std::string hear(std::size_t most = SIZE_MAX) {
+    std::string heard;
+    std::array<char, 65536> piece{};
+    while (heard.size() < most) {
+      const ssize_t got =
+          ::recv(own_.get(), piece.data(), std::min(piece.size(), most - heard.size()), 0);
+      if (got <= 0) break;
+      heard.append(piece.data(), static_cast<std::size_t>(got));
+    }
+    return heard;
+  }
+
+ private:
+  UniqueFd own_;
+  UniqueFd relays_;
+};
+
+class PortRelaysTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    session_ = std::make_shared<session::Session>(session::Facts{},
+                                                  session::Twin{testing::make_sandbox(), nullptr},
+                                                  session::SteadyTime::max(), host_clock());
+    LiveRunOptions options;
+    options.command.argv = {"python3", "-c", server_inside};
+    options.command.output = [this](Stream, std::string_view bytes) {
+      const std::lock_guard lock(mutex_);
+      said_ += bytes;
+      more_.notify_all();
+    };
+    server_ = session::Session::use(session_)->start(std::move(options));
+    wait_for("listening");
+  }
+  void TearDown() override { server_->kill(); }
+
+  void wait_for(std::string_view word) {
+    std::unique_lock lock(mutex_);
+    more_.wait(lock, [&] { return said_.find(word) != std::string::npos; });
+  }
+
+  void ask(PortRelays& relays, Client& client, http::Request request) {
+    request.target = request.path;
+    const auto asked = request_for_server(request);
+    ASSERT_TRUE(asked);
+    ASSERT_TRUE(relays.start({.id = "box",
+                              .use = session::Session::use(session_),
+                              .port = port,
+                              .request = *asked,
+                              .last_words = "nobody"},
+                             client));
+  }
+  static http::Request get(std::string path) {
+    http::Request request;
+    request.method = "GET";
+    request.path = std::move(path);
+    return request;
+  }
+  static http::Request post(std::size_t bytes) {
+    http::Request request = get("/deaf");
+    request.method = "POST";
+    request.fields = {{"Content-Length", std::to_string(bytes)}};
+    return request;
+  }
+
+  std::shared_ptr<session::Session> session_;
+  std::unique_ptr<LiveRun> server_;
+  std::mutex mutex_;
+  std::condition_variable more_;
+  std::string said_;
+};
+
+TEST_F(PortRelaysTest, AClientThatStopsInItsBodyIsLeft) {
+  PortRelays relays({.stall = milliseconds(200), .silence = hours(1)});
+  Client client;
+  ask(relays, client, post(100));
+  EXPECT_TRUE(client.say("not all of it"));
+  EXPECT_EQ(client.hear(), "");
+}
+
+TEST_F(PortRelaysTest, AServerThatTakesNothingOfABodyIsLeft) {
+  PortRelays relays({.stall = milliseconds(200), .silence = hours(1)});
+  Client client;
+  ask(relays, client, post(large_bytes));
+  EXPECT_FALSE(client.say(std::string(large_bytes, 'x')));
+}
+
+TEST_F(PortRelaysTest, AClientThatReadsNothingIsLeft) {
+  PortRelays relays({.stall = milliseconds(200), .silence = hours(1)});
+  Client client;
+  ask(relays, client, get("/large"));
+  wait_for("left");
+  EXPECT_LT(client.hear().size(), large_bytes);
+}
+
+TEST_F(PortRelaysTest, AServerThatStopsInItsAnswerOrBeforeItIsLeft) {
+  PortRelays relays({.stall = hours(1), .silence = milliseconds(200)});
+  Client half;
+  ask(relays, half, get("/half"));
+  EXPECT_EQ(half.hear(), "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
+  Client mute;
+  ask(relays, mute, get("/mute"));
+  EXPECT_EQ(mute.hear(), "");
+}
+
+TEST_F(PortRelaysTest, AWebSocketMayBeSilent) {
+  PortRelays relays({.stall = milliseconds(200), .silence = milliseconds(200)});
+  Client silent;
+  http::Request request = get("/socket");
+  request.fields = {{"Connection", "Upgrade"}, {"Upgrade", "websocket"}};
+  ask(relays, silent, std::move(request));
+  const std::string agreed = "HTTP/1.1 101 Switching Protocols\r\n\r\n";
+  EXPECT_EQ(silent.hear(agreed.size()), agreed);
+  for (int turn = 0; turn < 3; ++turn) {  // others end meanwhile
+    Client other;
+    ask(relays, other, get("/mute"));
+    EXPECT_EQ(other.hear(), "");
+  }
+  EXPECT_TRUE(silent.say("still here"));
+  EXPECT_EQ(silent.hear(10), "still here");
+}
+
+}  // namespace
+}  // namespace cloche::e2b
