@@ -6,6 +6,8 @@ import unittest
 
 import cloche
 from cloche import aio
+from cloche._live import LiveOutput
+from cloche.command_handle import CommandHandle
 
 
 class Started(unittest.TestCase):
@@ -32,6 +34,17 @@ class Started(unittest.TestCase):
         command = self.sbx.commands.start("echo $A; pwd; echo e >&2", cwd="/tmp", env={"A": "1"})
         result = command.wait()
         self.assertEqual((result.stdout, result.stderr, result.exit_code), ("1\n/tmp\n", "e\n", 0))
+
+    def test_one_that_ends_meanwhile_is_no_error(self) -> None:
+        # Its server may know it no more before it has told of the end: the handle has not heard of it then.
+        ended = self.sbx.commands.start("true")
+        ended.wait()
+        for act in (CommandHandle.close_stdin, CommandHandle.kill):
+            handle = CommandHandle(ended._link, ended.number, LiveOutput())
+            self.assertTrue(handle.is_running)
+            act(handle)
+            with self.assertRaises(cloche.SandboxError):
+                act(CommandHandle(ended._link, -1, LiveOutput()))
 
     def test_bytes_of_any_number(self) -> None:
         with self.sbx.commands.start("wc -c") as command:
@@ -103,6 +116,7 @@ class Awaited(unittest.IsolatedAsyncioTestCase):
                 await command.close_stdin()
                 self.assertEqual([chunk.text async for chunk in output], ["got two\n"])
                 self.assertEqual((await waiting).exit_code, 3)
+            await aio.CommandHandle(command._link, command.number, LiveOutput(), asyncio.Event()).close_stdin()
             command = await sbx.commands.start("echo on; sleep 1000")
             with self.assertRaises(TimeoutError):
                 await command.wait(timeout=0.01)

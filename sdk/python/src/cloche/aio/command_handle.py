@@ -83,8 +83,9 @@ class CommandHandle:
         """What means nothing any more where it ends meanwhile."""
         try:
             await self._link.perform_async(operation)
-        except SandboxError:
-            if self.is_running and self._link.open:
+        except SandboxError as error:
+            # ESRCH: it has ended, which may be told after this answer.
+            if error.errno_name != "ESRCH" and self.is_running and self._link.open:
                 raise
 
     async def __aenter__(self) -> "CommandHandle":
