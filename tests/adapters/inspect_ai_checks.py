@@ -10,6 +10,9 @@ from inspect_ai.util._sandbox.self_check import *  # noqa: F403
 
 from cloche.adapters.inspect_ai import ClocheSandboxConfig, ClocheSandboxEnvironment
 
+# It makes a user by adduser and runs as that one. A sandbox has two users, whom the host tells apart when it starts a
+# program: no program becomes another one (setuid is EPERM, root's too), and there is no adduser. A name without an
+# identity of its own would pass this check, and keep nothing from anybody.
 NOT_HERE = {"test_exec_as_user": "a sandbox has its user and root, and no further users"}
 
 
