@@ -17,8 +17,9 @@ namespace cloche {
 enum class Stream : std::uint8_t { out = 1, err = 2 };
 
 // Called with output as it is written, in order for each stream, on a thread of the sandbox or on
-// the one that waits for the run. The command waits while it runs, so that a slow reader slows the
-// writer and nothing is lost. It must not throw, and must not call the same sandbox.
+// the one that waits for the run: one call at a time for a stream, both streams at once. The
+// command waits while it runs, so that a slow reader slows the writer and nothing is lost. It must
+// not throw, and must not call the same sandbox.
 using OutputCallback = std::function<void(Stream stream, std::string_view data)>;
 
 // Whose name something is done in: the sandbox's user, or its root, whom no permission of a file

@@ -337,6 +337,11 @@ class Processes(WithServer):
     def test_much_output_is_whole(self):
         self.assertEqual(len(self.box.run("head -c 3000000 /dev/zero | tr '\\0' x")[0]), 3000000)
 
+    def test_both_streams_at_once_are_whole(self):
+        out, err, end, _ = self.box.run("(seq 1 20000 >&2) & seq 20001 40000; wait")
+        self.assertEqual((out.split(), err.split()), ([str(i) for i in range(20001, 40001)], [str(i) for i in range(1, 20001)]))
+        self.assertEqual(end["status"], "exit status 0")
+
     def test_a_terminal(self):
         frames_of = self.box.start("stty size; tty", pty={"size": {"cols": 91, "rows": 33}})
         shown = b"".join(base64.b64decode(message.get("event", {}).get("data", {}).get("pty", "")) for _, message in frames_of)
