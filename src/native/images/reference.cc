@@ -110,9 +110,7 @@ Reference Reference::parse(std::string_view whole) {
   // The first word is a host where it can be nothing else.
   const std::size_t slash = rest.find('/');
   const std::string_view first = slash == rest.npos ? std::string_view() : rest.substr(0, slash);
-  const bool has_upper =
-      std::ranges::any_of(first, [](char c) { return is_letter(c) && !is_lower(c); });
-  if (first.find_first_of(".:") != first.npos || first == "localhost" || has_upper) {
+  if (first.find_first_of(".:") != first.npos || first == "localhost") {
     if (!is_registry(first)) refuse(whole);
     reference.registry = first;
     std::ranges::transform(reference.registry, reference.registry.begin(), [](char c) {

@@ -18,7 +18,7 @@ TEST(Reference, HasARegistryARepositoryAndAVersion) {
   EXPECT_EQ(whole("docker.io/debian:12"), "docker.io/library/debian:12");
   EXPECT_EQ(whole("docker://a/b"), "docker.io/a/b:latest");
   EXPECT_EQ(whole("localhost/b"), "localhost/b:latest");
-  EXPECT_EQ(whole("Host/b"), "host/b:latest");
+  EXPECT_EQ(whole("Host.io/b"), "host.io/b:latest");
   EXPECT_EQ(whole("127.0.0.1:5000/a/b_c/d__e/f---g.h:T_1.x-y"),
             "127.0.0.1:5000/a/b_c/d__e/f---g.h:T_1.x-y");
   EXPECT_EQ(whole("a@sha256:" + digits), "docker.io/library/a@sha256:" + digits);
