@@ -61,6 +61,7 @@ StepText text_of(Step step, int error) {
     case Step::terminal: return {"making its terminal", "fewer terminals at once"};
     case Step::directory: return {"entering the folder", "name one that is there"};
     case Step::program: return {"starting the program", "name one that is there"};
+    case Step::mounts: return {"mounting a folder", "name one that is there"};
     case Step::none: break;
   }
   return {"making it", container_remedy};

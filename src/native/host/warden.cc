@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -45,6 +46,7 @@ Warden::~Warden() { bury(); }
 
 void Warden::bury() noexcept {
   socket_.reset();  // at whose end it ends
+  mounter_.reset();
   if (pid_ > 0) {
     int status = 0;
     while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
@@ -60,13 +62,23 @@ void Warden::start() {
   Result<Sockets> sockets = make_sockets();
   if (!sockets) throw HostError::from_errno("sockets for cloche-warden", errno);
   // Away from the number that it gets, which would stay close-on-exec.
-  const UniqueFd theirs(::fcntl(sockets->theirs.get(), F_DUPFD_CLOEXEC, warden::socket_fd + 1));
+  const auto away = [](const UniqueFd& fd) {
+    return UniqueFd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, warden::mounter_fd + 1));
+  };
+  const UniqueFd theirs = away(sockets->theirs);
   if (!theirs) throw HostError::from_errno("sockets for cloche-warden", errno);
+  Result<Sockets> mounter = make_sockets();
+  if (!mounter) throw HostError::from_errno("sockets for cloche-warden", errno);
+  const UniqueFd their_mounter = away(mounter->theirs);
+  const bool has_mounter = ::geteuid() == 0;
   SpawnPlan plan;
   for (const int fd : {0, 1, 2})
     posix_spawn_file_actions_addopen(&plan.actions, fd, "/dev/null", O_RDWR, 0);
   posix_spawn_file_actions_adddup2(&plan.actions, theirs.get(), warden::socket_fd);
-  posix_spawn_file_actions_addclosefrom_np(&plan.actions, warden::socket_fd + 1);
+  if (has_mounter)
+    posix_spawn_file_actions_adddup2(&plan.actions, their_mounter.get(), warden::mounter_fd);
+  posix_spawn_file_actions_addclosefrom_np(&plan.actions,
+                                           warden::socket_fd + (has_mounter ? 2 : 1));
   posix_spawn_file_actions_addchdir_np(&plan.actions, "/");
   std::string name = program_.string();
   std::array<char*, 2> arguments{name.data(), nullptr};
@@ -78,6 +90,7 @@ void Warden::start() {
     throw HostError::from_errno("cannot start " + name, failed);
   }
   socket_ = std::move(sockets->ours);
+  if (has_mounter) mounter_ = std::move(mounter->ours);
 }
 
 void Warden::begin() {
@@ -88,23 +101,27 @@ void Warden::begin() {
 std::unique_ptr<Box> Warden::make(const BoxPlan& plan) {
   Result<Sockets> sockets = make_sockets();
   if (!sockets) throw HostError("no sockets for a box: too many files are open");
-  const warden::MakeBox order{.process_limit = plan.processes,
-                              .open_file_limit = plan.open_files,
-                              .user = plan.user,
-                              .group = plan.group,
-                              .file_bytes = plan.file_bytes,
-                              .file_inodes = plan.file_inodes,
-                              .memory_bytes = plan.memory_bytes,
-                              .root = plan.root,
-                              .has_upper = plan.begin_with >= 0};
-  std::array<int, 3> fds{sockets->theirs.get(), plan.image, plan.begin_with};
+  warden::MakeBox order{.process_limit = plan.processes,
+                        .open_file_limit = plan.open_files,
+                        .user = plan.user,
+                        .group = plan.group,
+                        .file_bytes = plan.file_bytes,
+                        .file_inodes = plan.file_inodes,
+                        .memory_bytes = plan.memory_bytes,
+                        .root = plan.root,
+                        .has_upper = plan.begin_with >= 0};
+  order.mounts = static_cast<std::uint32_t>(plan.mounts.size());
+  order.keeps_set_id = std::ranges::all_of(plan.mounts, &HostMount::is_read_only);
+  std::vector<int> fds{sockets->theirs.get(), plan.image};
+  if (plan.begin_with >= 0) fds.push_back(plan.begin_with);
   warden::BoxMade made;
   warden::Packet packet;
   {
     const std::lock_guard lock(mutex_);
     if (pid_ < 0) start();
-    const std::span<const int> given(fds.data(), plan.begin_with >= 0 ? 3 : 2);
-    if (!warden::send_record(socket_.get(), order, given) ||
+    const MountSet mounts(plan.mounts, mounter_.get());
+    for (const UniqueFd& fd : mounts.descriptors()) fds.push_back(fd.get());
+    if (!warden::send_record(socket_.get(), order, fds) ||
         !readable_within(socket_.get(), patience) ||
         !warden::receive_record(socket_.get(), made, packet)) {
       bury();
@@ -120,6 +137,9 @@ std::unique_ptr<Box> Warden::make(const BoxPlan& plan) {
   auto box = std::make_unique<Box>(std::move(sockets->ours), std::move(process));
   if (!readable_within(socket, patience) || !warden::receive_record(socket, ready, nothing))
     throw HostError("a box of the linux engine ended before it was made");
+  if (ready.failed == warden::Step::mounts && ready.mount < plan.mounts.size())
+    throw request_error(explain_mount(plan.mounts[ready.mount], ready.error),
+                        errno_from_host(ready.error));
   if (ready.failed != warden::Step::none) throw HostError(explain(ready.failed, ready.error));
   return box;
 }

@@ -13,6 +13,7 @@
 
 #include "base/unique_fd.h"
 #include "native/host/box.h"
+#include "native/host/mount_set.h"
 
 namespace cloche::native {
 
@@ -27,6 +28,7 @@ struct BoxPlan {
   std::uint64_t memory_bytes = 1ULL << 30;
   std::uint32_t processes = 512;
   std::uint32_t open_files = 1024;
+  std::vector<HostMount> mounts = {};
 };
 
 class Warden {
@@ -50,6 +52,7 @@ class Warden {
   const std::filesystem::path program_;
   std::mutex mutex_;
   UniqueFd socket_;
+  UniqueFd mounter_;  // none where a user runs this
   pid_t pid_ = -1;
 };
 

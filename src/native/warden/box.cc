@@ -57,7 +57,9 @@ Outcome raise_loopback() {
 // Nothing is open in a box but what it is made of.
 bool keep_only(BoxParts& parts) {
   constexpr int first = 3;
-  const std::array kept{&parts.socket, &parts.image, &parts.begin_with};
+  std::array<Fd*, 4 + most_mounts> kept{&parts.socket, &parts.image, &parts.begin_with,
+                                        &parts.mounts.orders};
+  for (std::size_t i = 0; i < most_mounts; ++i) kept[4 + i] = &parts.mounts.trees[i];
   for (Fd* fd : kept) {  // away from the numbers that they get
     if (!*fd) continue;
     const int away = ::fcntl(fd->get(), F_DUPFD_CLOEXEC, first + static_cast<int>(kept.size()));
@@ -74,7 +76,7 @@ bool keep_only(BoxParts& parts) {
 }
 
 Outcome build(const MakeBox& plan, BoxParts& parts, uid_t outer_user, gid_t outer_group,
-              Fd& changes) {
+              Fd& changes, std::uint32_t& mount) {
   if (!keep_only(parts)) return {Step::identity, errno};
   // Of this mount namespace: the working directory came along, a descriptor does not.
   parts.image.reset(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -90,8 +92,10 @@ Outcome build(const MakeBox& plan, BoxParts& parts, uid_t outer_user, gid_t oute
   files.rlim_cur = std::min(own_open_files, files.rlim_max);
   CLOCHE_STEP(Step::limits, ::setrlimit(RLIMIT_NOFILE, &files));
   ::umask(0);
+  if (auto found = find_mounts(parts.mounts, mount); !found) return found;
   if (auto entered = enter_root(root, changes); !entered) return entered;
   ::umask(022);
+  if (auto placed = place_mounts(parts.mounts, mount); !placed) return placed;
   parts.image.reset();
   parts.begin_with.reset();
   if (auto raised = raise_loopback(); !raised) return raised;
@@ -105,12 +109,14 @@ Outcome build(const MakeBox& plan, BoxParts& parts, uid_t outer_user, gid_t oute
   // With the warden, at the latest; and when the socket is closed.
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   Fd changes;
-  const Outcome built = build(plan, parts, outer_user, outer_group, changes);
-  BoxReady ready{.failed = built.failed, .error = built.error};
+  BoxReady ready;
+  const Outcome built = build(plan, parts, outer_user, outer_group, changes, ready.mount);
+  ready.failed = built.failed;
+  ready.error = built.error;
   if (built) {
     // What the guest may not look into is this process, which keeps privileges of its namespaces.
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
-      ready = {.failed = Step::privileges, .error = errno};
+      ready.failed = Step::privileges, ready.error = errno;
     ready.has_landlock_scopes = enter_landlock();
   }
   // The machine ends guests first when it runs out of memory.
@@ -120,7 +126,8 @@ Outcome build(const MakeBox& plan, BoxParts& parts, uid_t outer_user, gid_t oute
                     .changes = std::move(changes),
                     .memory_bytes = plan.memory_bytes,
                     .wall = {.processes = plan.process_limit + own_processes,
-                             .open_files = plan.open_file_limit}});
+                             .open_files = plan.open_file_limit,
+                             .keeps_set_id = plan.keeps_set_id}});
   init.serve();
   ::_exit(0);
 }

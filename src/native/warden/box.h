@@ -6,6 +6,7 @@
 
 #include "native/warden/fd.h"
 #include "native/warden/filter.h"
+#include "native/warden/mounts.h"
 #include "native/warden/wire.h"
 
 namespace cloche::warden {
@@ -14,6 +15,7 @@ struct BoxParts {
   Fd socket;  // to Cloche
   Fd image;
   Fd begin_with;  // may be none
+  MountParts mounts = {};
 };
 
 // Makes one: its first word on the socket is BoxReady. Its number and a pidfd of it, or -1 with

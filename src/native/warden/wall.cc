@@ -11,6 +11,7 @@
 #include <array>
 
 #include "native/warden/fd.h"
+#include "native/warden/set_id_filter.h"
 
 namespace cloche::warden {
 namespace {
@@ -68,6 +69,7 @@ Outcome enter_wall(const WallPlan& plan, const Filter& filter) noexcept {
   CLOCHE_STEP(Step::limits, limit(RLIMIT_SIGPENDING, queued_signals));
   CLOCHE_STEP(Step::privileges, ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
   if (auto dropped = drop_privileges(); !dropped) return dropped;
+  if (!plan.keeps_set_id) CLOCHE_STEP(Step::filter, refuse_set_id() ? 0 : -1);
   return outcome_of(Step::filter, filter.load() ? 0 : -1);
 }
 

@@ -13,6 +13,8 @@ namespace cloche::warden {
 struct WallPlan {
   std::uint32_t processes = 0;
   std::uint32_t open_files = 0;
+  // Whether files may be marked as set-id: not where they may be the host's.
+  bool keeps_set_id = true;
 };
 
 // For pid 1: signals and abstract sockets stay inside. False: the kernel has no such scopes, and

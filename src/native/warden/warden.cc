@@ -9,12 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 
 #include "native/warden/box.h"
 #include "native/warden/identity.h"
+#include "native/warden/mounter.h"
 #include "native/warden/packet.h"
 
 namespace cloche::warden {
@@ -24,13 +26,20 @@ bool take_orders(int socket) {
   Packet packet;
   MakeBox plan;
   if (!receive_record(socket, plan, packet)) return errno == EMSGSIZE;
-  BoxParts parts{.socket = Fd(packet.take_fd(0)),
-                 .image = Fd(packet.take_fd(1)),
-                 .begin_with = Fd(packet.take_fd(2))};
+  std::size_t next = 0;
+  const auto take = [&] { return Fd(packet.take_fd(next++)); };
+  BoxParts parts;
+  parts.socket = take();
+  parts.image = take();
+  if (plan.has_upper) parts.begin_with = take();
+  parts.mounts.count = std::min<std::uint32_t>(plan.mounts, most_mounts);
+  if (plan.mounts > 0) parts.mounts.orders = take();
+  for (Fd& tree : parts.mounts.trees) tree = take();
   BoxMade made;
   Fd pidfd;
   if (plan.version != protocol_version || !parts.socket || !parts.image ||
-      plan.has_upper != static_cast<bool>(parts.begin_with)) {
+      plan.has_upper != static_cast<bool>(parts.begin_with) || plan.mounts > most_mounts ||
+      (plan.mounts > 0) != static_cast<bool>(parts.mounts.orders)) {
     made.error = EINVAL;
   } else if (make_box(plan, std::move(parts), pidfd) < 0) {
     made.error = errno;
@@ -57,6 +66,7 @@ bool become_nobody() noexcept {
 }
 
 int serve_boxes(int socket) noexcept {
+  if (::geteuid() == 0 && !start_mounter(mounter_fd)) return 1;
   if (!become_nobody()) return 1;
   sigset_t child{};
   sigemptyset(&child);

@@ -13,9 +13,11 @@
 
 namespace cloche::warden {
 
-inline constexpr std::uint32_t protocol_version = 3;
-inline constexpr int socket_fd = 3;            // of the warden, at its start
-inline constexpr std::size_t most_fds = 8;     // beside a record
+inline constexpr std::uint32_t protocol_version = 4;
+inline constexpr int socket_fd = 3;          // of the warden, at its start
+inline constexpr int mounter_fd = 4;         // of the warden that root starts
+inline constexpr std::size_t most_fds = 24;  // beside a record
+inline constexpr std::size_t most_mounts = 16;
 inline constexpr std::size_t most_runs = 256;  // of a box, at the same time
 
 // Where the making of a box, or the start of a command, can fail.
@@ -39,6 +41,7 @@ enum class Step : std::uint8_t {
   terminal,
   directory,  // of a command
   program,
+  mounts,  // folders of the host
 };
 
 enum class Root : std::uint8_t {
@@ -46,8 +49,30 @@ enum class Root : std::uint8_t {
   copy,     // of the image: where overlays are refused
 };
 
-// Cloche to the warden, with: the box's end of its socket, the system image's root folder, and
-// where `has_upper` the folder of changes that the box begins with.
+// A folder of the host in a box.
+struct MountOrder {
+  std::uint64_t device = 0;  // which it is
+  std::uint64_t inode = 0;
+  bool is_read_only = false;
+  bool has_tree = false;  // as the mounter has made it; else pid 1 looks for it by its path
+  char host[4096] = {};   // absolute
+  char guest[4096] = {};  // the same, inside; made where it is not there
+};
+
+// Cloche to the mounter, with the folder beside it: its tree, where its owner's files are the
+// box's.
+struct MountAsk {
+  bool is_read_only = false;
+};
+
+// The mounter's answer; the tree beside it where there is one.
+struct MountMade {
+  std::int32_t error = 0;
+};
+
+// Cloche to the warden, with: the box's end of its socket, the system image's root folder, where
+// `has_upper` the folder of changes that the box begins with, and where there are mounts a file of
+// MountOrders and the trees of those that have one.
 struct MakeBox {
   std::uint32_t version = protocol_version;
   std::uint32_t process_limit = 0;
@@ -59,6 +84,8 @@ struct MakeBox {
   std::uint64_t memory_bytes = 0;
   Root root = Root::overlay;
   bool has_upper = false;
+  bool keeps_set_id = true;  // programs may mark files as set-id
+  std::uint32_t mounts = 0;
   char host_name[64] = "cloche";
 };
 
@@ -72,6 +99,7 @@ struct BoxReady {
   Step failed = Step::none;
   std::int32_t error = 0;
   bool has_landlock_scopes = false;
+  std::uint32_t mount = 0;  // which of them it was, where they failed
 };
 
 enum class Ask : std::uint8_t {

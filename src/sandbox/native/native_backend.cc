@@ -23,8 +23,6 @@ void refuse_what_is_not_there(const SandboxOptions& options) {
                         Errno::notsup);
   };
   if (!options.network.secrets.empty()) refuse("secrets", "leave them out, or use the wasm engine");
-  if (!options.mounts.empty())
-    refuse("mounts", "write the files into the sandbox, or use the wasm engine");
   if (!options.packages.empty())
     refuse("packages of its own", "take an image that has them, or install them there");
   if (!options.program_folder.empty())
@@ -112,6 +110,19 @@ void NativeBackend::begin() {
     throw Error(made.error(), home_);
 }
 
+std::vector<native::HostMount> NativeBackend::mounts() const {
+  std::vector<native::HostMount> mounts;
+  for (const Mount& mount : options_.mounts) {
+    if (!mount.guest_path.starts_with('/') || mount.guest_path == "/")
+      throw request_error("cannot mount at '" + mount.guest_path +
+                          "': say an absolute path below /");
+    mounts.push_back({.folder = mount.host_folder.string(),
+                      .guest_path = mount.guest_path,
+                      .is_read_only = mount.access == Mount::Access::read_only});
+  }
+  return mounts;
+}
+
 std::unique_ptr<native::Box> NativeBackend::make_box(int begin_with) {
   return parts_.warden().make({.image = image_->root.get(),
                                .begin_with = begin_with,
@@ -121,7 +132,8 @@ std::unique_ptr<native::Box> NativeBackend::make_box(int begin_with) {
                                .file_inodes = options_.file_limit_inodes,
                                .memory_bytes = options_.memory_limit_bytes,
                                .processes = options_.process_limit * threads_per_process,
-                               .open_files = options_.open_file_limit});
+                               .open_files = options_.open_file_limit,
+                               .mounts = mounts()});
 }
 
 std::string NativeBackend::folder_of(const RunOptions& options) const {

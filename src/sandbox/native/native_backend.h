@@ -9,6 +9,7 @@
 #include <string>
 
 #include "native/host/box.h"
+#include "native/host/mount_set.h"
 #include "native/images/image_store.h"
 #include "sandbox/backend.h"
 #include "sandbox/native/native_command.h"
@@ -82,6 +83,7 @@ class NativeBackend final : public Backend {
 
  private:
   NativeBackend(NativeParts& parts, NativeBackend& parent);
+  std::vector<native::HostMount> mounts() const;
   std::unique_ptr<native::Box> make_box(int begin_with);
   void begin();
   // Whose decisions the observer hears of too.
