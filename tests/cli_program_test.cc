@@ -106,6 +106,19 @@ TEST(CliProgram, InputThatNobodyAsksForStaysWhereItIs) {
   EXPECT_EQ(cloche("run 'head -c 3 | od -An -tx1' < /dev/zero").said, " 00 00 00\n");
 }
 
+TEST(CliProgram, OneWordWithOthersIsACommandAndItsArguments) {
+  EXPECT_EQ(cloche("run -- bash -c 'echo \"$0 hi\"' me").said, "me hi\n");
+  EXPECT_EQ(cloche("run printf '[%s]' 'a b' '$HOME' ''").said, "[a b][$HOME][]");
+  EXPECT_EQ(cloche("run -- test a = b").status, 1);
+  const Ended missing = cloche("run /no/such/program x 2>&1");
+  EXPECT_EQ(missing.status, 127);
+  EXPECT_EQ(missing.said, "bash: line 1: /no/such/program: No such file or directory\n");
+  // More than a word is a script.
+  EXPECT_EQ(cloche("run 'echo $0 $1' a 'b  c'").said, "a b c\n");
+  EXPECT_EQ(cloche("run 'echo $0' a").said, "a\n");
+  EXPECT_EQ(cloche("run 'x=1' a; exit $?").status, 0);
+}
+
 TEST(CliProgram, AScriptComesFromAFileOrFromStandardInput) {
   EXPECT_EQ(bash("echo 'echo \"$#:$1:$2\"; cat' | $CLOCHE run - 'a b' c").said, "2:a b:c\n");
   const std::string folder = ::testing::TempDir();

@@ -37,9 +37,10 @@ constexpr const char* run_page = R"page(cloche run [OPTIONS] [--] 'SCRIPT' [ARG 
 cloche run [OPTIONS] --file FILE [ARG ...]
 cloche run [OPTIONS] - [ARG ...]
 
-Runs SCRIPT with `bash -c` in a fresh sandbox: the first ARG is $0, the next ones $1, $2 ... The
-command's output, errors and exit status are those of cloche. SCRIPT is shell, never the name of a
-file of this machine: that is --file, which runs a copy of FILE in the sandbox, by its #! line, or
+Runs SCRIPT with `bash -c` in a fresh sandbox: the first ARG is $0, the next ones $1, $2 ... Where
+SCRIPT is one word, as in `cloche run ls -l /`, it is a command, and each ARG one of its own. The
+command's output, errors and exit status are those of cloche. SCRIPT is never the name of a file of
+this machine: that is --file, which runs a copy of FILE in the sandbox, by its #! line, or
 with bash where it has none, and ARG are $1, $2 ... `-` is a script on standard input, run likewise.
 
 Standard input is the command's, as with `ssh`, unless it is a terminal; it is read from when the

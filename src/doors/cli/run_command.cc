@@ -6,7 +6,10 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/host_error.h"
 #include "base/write_fully.h"
@@ -33,15 +36,25 @@ int input_of(const Options& options) {
   return STDIN_FILENO;
 }
 
+bool is_plain_word(std::string_view text) {
+  return !text.empty() &&
+         text.find_first_of(" \t\n;|&<>(){}$`\"'\\*?[]#~=!") == std::string_view::npos;
+}
+
+// `run ls -l /`: a script of one word could do nothing with its arguments, so these words are a
+// command and its own.
+void take_words_as_a_command(RunOptions& run) {
+  if (run.arguments.empty() || !is_plain_word(run.script)) return;
+  run.arguments.insert(run.arguments.begin(), {"bash", std::move(run.script)});
+  run.script = R"("$@")";
+}
+
 // Who gives the path of a script of this machine in the place of a command means its content.
-void explain_missing_file(const Options& options, const RunResult& result) {
+void explain_missing_file(const std::string& word, const RunResult& result) {
   if (result.exit_code != not_started_status(Errno::noent) &&
       result.exit_code != not_started_status(Errno::acces))
     return;
-  const std::string& word = options.run.script;
-  if (word.find('/') == std::string::npos ||
-      word.find_first_of(" \t\n;|&<>()$`\"'*?") != std::string::npos)
-    return;
+  if (word.find('/') == std::string::npos || !is_plain_word(word)) return;
   std::error_code error;
   if (std::filesystem::is_regular_file(word, error))
     complain(fmt::format("{0} is a file of this machine: cloche run --file {0} runs it", word));
@@ -51,6 +64,8 @@ void explain_missing_file(const Options& options, const RunResult& result) {
 
 int run_command(const Options& given) {
   Options options = given;
+  const std::string first_word = options.run.script;
+  take_words_as_a_command(options.run);
   std::string script;
   if (!options.script_file.empty()) script = read_script(options.script_file);
   const std::unique_ptr<Engine> engine = jailed_engine(options);
@@ -71,7 +86,7 @@ int run_command(const Options& given) {
   };
   const RunResult result = sandbox->run(options.run);
   if (!result.reason.empty()) complain(result.reason);
-  explain_missing_file(options, result);
+  explain_missing_file(first_word, result);
   return !copy_out_all(*sandbox, options) && result.exit_code == 0 ? failure : result.exit_code;
 }
 
