@@ -2,6 +2,7 @@
 // Mistakes that `scripts/tidy.py locks` must find, each in a line that ends with its mark; it finds
 // nothing else here. Not part of any program.
 #include "kernel/kernel.h"
+#include "kernel/time/kernel_handle.h"
 #include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
@@ -25,6 +26,12 @@ Pid with_lock(const Process& process) {
 void takes_it_twice(Kernel& kernel) {
   const KernelLock lock(kernel.mutex());
   kernel.kill_job(1);  // mistake
+}
+
+void lets_go_with_it_held(Kernel& kernel, ProcessPtr process) {
+  KernelHandle handle(kernel.mutex(), std::move(process));
+  const KernelLock lock(kernel.mutex());
+  handle.reset();  // mistake
 }
 
 Pid gave_it_up(const Process& process) {

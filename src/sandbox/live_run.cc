@@ -36,14 +36,16 @@ WasmLiveRun::WasmLiveRun(SandboxState& state, LiveRunOptions options)
       kernel_(state.kernel()),
       options_(std::move(options)),
       cancellations_(state.cancellations()),
-      begin_(std::chrono::steady_clock::now()) {
+      begin_(std::chrono::steady_clock::now()),
+      process_(kernel_.mutex()) {
   const std::chrono::milliseconds limit =
       options_.command.timeout.value_or(std::chrono::milliseconds(0));
   deadline_ = kernel::deadline_after(begin_, limit);
   Result<kernel::ProcessPtr> process = start();
   release_guest_ends();
   if (process) {
-    process_ = *std::move(process);
+    const kernel::KernelLock lock(kernel_.mutex());
+    process_.hold(*std::move(process));
   } else {
     result_ = not_started(state_, options_.command, process.error());
   }
@@ -60,11 +62,6 @@ WasmLiveRun::~WasmLiveRun() {
   }
   if (!wait_for(farewell)) kill();
   thread_.join();
-  // The thread has dropped the files; what is left are the host's ends.
-  input_.reset();
-  terminal_.reset();
-  const kernel::KernelLock lock(kernel_.mutex());
-  process_.reset();
 }
 
 Result<kernel::ProcessPtr> WasmLiveRun::start() {
@@ -106,7 +103,7 @@ void WasmLiveRun::release_guest_ends() {
 void WasmLiveRun::drive() {
   if (process_) {
     watch();
-    const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process_, std::nullopt);
+    const std::optional<kernel::WaitStatus> status = kernel_.wait_for(process_.get(), std::nullopt);
     if (options_.end == LiveRunOptions::End::of_streams && status->is_exited()) await_streams();
     let_settle(kernel_, process_->job, outputs_);
     bool killed = false;

@@ -12,6 +12,7 @@
 #include "kernel/host/host_ports.h"
 #include "kernel/process/process.h"
 #include "kernel/process/spawn_request.h"
+#include "kernel/time/kernel_handle.h"
 #include "kernel/time/kernel_lock.h"
 #include "sandbox/backend.h"
 #include "sandbox/command.h"
@@ -59,7 +60,7 @@ class WasmLiveRun final : public LiveRunState {
   const std::uint64_t cancellations_;
   const std::chrono::steady_clock::time_point begin_;
   kernel::Deadline deadline_;
-  kernel::ProcessPtr process_;  // null: could not be started
+  kernel::KernelHandle<kernel::ProcessPtr> process_;  // null: could not be started
 
   std::unique_ptr<kernel::HostTerminal> terminal_;  // or the three streams
   std::unique_ptr<kernel::HostPipe> input_;

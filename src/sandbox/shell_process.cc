@@ -191,19 +191,20 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(
 
 ShellProcess::ShellProcess(kernel::Kernel& kernel, std::shared_ptr<Shared> shared,
                            kernel::ProcessPtr process)
-    : kernel_(kernel), shared_(std::move(shared)), process_(std::move(process)) {
+    : kernel_(kernel),
+      shared_(std::move(shared)),
+      process_(kernel.mutex(), std::move(process)),
+      idle_files_(kernel.mutex()) {
   const kernel::HostCapture nowhere(kernel_, 0);
-  idle_files_ = {std::make_shared<kernel::BytesFile>(kernel_, std::string()), nowhere.guest_end(),
-                 nowhere.guest_end()};
+  const kernel::KernelLock lock(kernel_.mutex());
+  idle_files_.hold({std::make_shared<kernel::BytesFile>(kernel_, std::string()),
+                    nowhere.guest_end(), nowhere.guest_end()});
 }
 
 ShellProcess::~ShellProcess() {
   // Its job between turns has no other members.
   kernel_.kill_job(process_->job);
-  (void)kernel_.wait_for(process_, std::nullopt);
-  const kernel::KernelLock lock(kernel_.mutex());
-  process_.reset();
-  idle_files_ = {};
+  (void)kernel_.wait_for(process(), std::nullopt);
 }
 
 // Lock held; the process sleeps.
@@ -246,7 +247,7 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
   turn.files = {};
   if (in_time && shared_->answered) {
     process_->job = own_job;
-    set_files(idle_files_);
+    set_files(idle_files_.get());
     result.exit_code = shared_->outcome.result.as_i32() & turn_status;
     lock.unlock();  // before on_stop goes, which waits for a call in progress
     return result;
@@ -255,11 +256,11 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
   lock.unlock();
   // It has ended, or is another program now.
   std::optional<kernel::WaitStatus> status;
-  if (in_time) status = kernel_.wait_for(process_, deadline);
+  if (in_time) status = kernel_.wait_for(process(), deadline);
   if (!status) {
     result.overdue = deadline && std::chrono::steady_clock::now() >= *deadline;
     kernel_.kill_job(job);
-    status = kernel_.wait_for(process_, std::nullopt);
+    status = kernel_.wait_for(process(), std::nullopt);
   }
   result.stopped = stop.stop_requested();
   if (result.stopped) kernel_.kill_job(job);  // what began while the signal was given

@@ -19,6 +19,7 @@
 
 #include "kernel/host/host_ports.h"
 #include "kernel/process/process.h"
+#include "kernel/time/kernel_handle.h"
 #include "kernel/time/kernel_lock.h"
 #include "wasm/memory_image.h"
 
@@ -73,7 +74,7 @@ class ShellProcess {
   // The shell after the last turn that changed it; null when there is none. Waits for the copy.
   std::shared_ptr<const RestingShell> resting() EXCLUDES(kernel::kernel_lock);
 
-  const kernel::ProcessPtr& process() const noexcept { return process_; }
+  const kernel::ProcessPtr& process() const noexcept { return process_.get(); }
 
  private:
   struct Shared;
@@ -83,8 +84,8 @@ class ShellProcess {
 
   kernel::Kernel& kernel_;
   std::shared_ptr<Shared> shared_;
-  kernel::ProcessPtr process_;
-  std::array<kernel::FilePtr, 3> idle_files_;  // between turns
+  kernel::KernelHandle<kernel::ProcessPtr> process_;
+  kernel::KernelHandle<std::array<kernel::FilePtr, 3>> idle_files_;  // between turns
 };
 
 }  // namespace cloche::sandbox

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "kernel/kernel.h"
+#include "kernel/time/kernel_handle.h"
 #include "sandbox/sandbox_state.h"
 #include "sandbox/wasm_files.h"
 #include "vfs/tree_watch.h"
@@ -25,11 +26,7 @@ FileChange::Kind kind_of(vfs::ChangeKind kind) {
 class WasmWatch final : public WatchBackend {
  public:
   WasmWatch(SandboxState& state, std::unique_ptr<vfs::TreeWatch> watch)
-      : state_(state), watch_(std::move(watch)) {}
-  ~WasmWatch() override {
-    const kernel::KernelLock lock(state_.kernel().mutex());
-    watch_.reset();
-  }
+      : state_(state), watch_(state.kernel().mutex(), std::move(watch)) {}
 
   Result<std::vector<FileChange>> take() override {
     const auto take_pending = [this] {
@@ -50,7 +47,7 @@ class WasmWatch final : public WatchBackend {
 
  private:
   SandboxState& state_;
-  std::unique_ptr<vfs::TreeWatch> watch_;
+  kernel::KernelHandle<std::unique_ptr<vfs::TreeWatch>> watch_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/kernel.h"
+#include "kernel/time/kernel_handle.h"
 #include "sandbox/file_info.h"
 #include "sandbox/sandbox_state.h"
 #include "sandbox/wasm_files.h"
@@ -20,15 +21,11 @@ vfs::Timestamp timestamp_of(std::int64_t ns) {
   return {seconds, static_cast<std::uint32_t>(rest)};
 }
 
-// The node's handle is touched, and let go of, under the kernel lock.
+// The node is touched, and let go of, under the kernel lock.
 class WasmOpenFile final : public OpenFileBackend {
  public:
   WasmOpenFile(SandboxState& state, vfs::Credentials user, std::unique_ptr<vfs::NodeIo> io)
-      : state_(state), user_(std::move(user)), io_(std::move(io)) {}
-  ~WasmOpenFile() override {
-    const kernel::KernelLock lock(mutex());
-    io_.reset();
-  }
+      : state_(state), user_(std::move(user)), io_(mutex(), std::move(io)) {}
 
   Result<std::string> read(std::uint64_t offset, std::size_t size_bytes) override
       EXCLUDES(kernel::kernel_lock);
@@ -46,7 +43,7 @@ class WasmOpenFile final : public OpenFileBackend {
 
   SandboxState& state_;
   vfs::Credentials user_;
-  std::unique_ptr<vfs::NodeIo> io_;
+  kernel::KernelHandle<std::unique_ptr<vfs::NodeIo>> io_;
 };
 
 Result<std::string> WasmOpenFile::read(std::uint64_t offset, std::size_t size_bytes) {

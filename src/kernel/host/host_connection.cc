@@ -40,20 +40,23 @@ Result<std::unique_ptr<HostConnection>> HostConnection::connect(Kernel& kernel, 
     Socket* found =
         kernel.sockets().ports(SocketType::stream).find(to.ip, port, InetPorts::Wanted::listening);
     if (found == nullptr) continue;
-    CLOCHE_ASSIGN(made->stream_, static_cast<StreamSocket*>(found)->connect_host(
-                                     loopback_address(family, next_port()), to));
+    CLOCHE_ASSIGN(auto stream, static_cast<StreamSocket*>(found)->connect_host(
+                                   loopback_address(family, next_port()), to));
+    made->stream_.hold(std::move(stream));
     made->stream_->set_listener(own_end, made.get());
     return made;
   }
   return Errno::connrefused;
 }
 
+HostConnection::HostConnection(Kernel& kernel, std::function<void()> changed)
+    : kernel_(kernel), changed_(std::move(changed)), stream_(kernel.mutex()) {}
+
 HostConnection::~HostConnection() {
   if (!stream_) return;
   const KernelLock lock(kernel_.mutex());
   stream_->set_listener(own_end, nullptr);
   stream_->close(own_end);
-  stream_.reset();
 }
 
 Result<std::size_t> HostConnection::write(std::span<const std::byte> from) {

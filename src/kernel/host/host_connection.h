@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "kernel/sockets/stream_connection.h"
+#include "kernel/time/kernel_handle.h"
 #include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel {
@@ -39,13 +40,12 @@ class HostConnection final : private StreamListener {
   void shut_down_write() EXCLUDES(kernel_lock);
 
  private:
-  HostConnection(Kernel& kernel, std::function<void()> changed)
-      : kernel_(kernel), changed_(std::move(changed)) {}
+  HostConnection(Kernel& kernel, std::function<void()> changed);
   void stream_changed() noexcept override REQUIRES(kernel_lock) { changed_(); }
 
   Kernel& kernel_;
   const std::function<void()> changed_;
-  std::shared_ptr<StreamConnection> stream_;
+  KernelHandle<std::shared_ptr<StreamConnection>> stream_;
 };
 
 }  // namespace cloche::kernel

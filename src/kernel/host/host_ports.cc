@@ -97,17 +97,9 @@ class HostCapture::GuestEnd final : public File {
 HostCapture::HostCapture(Kernel& kernel, std::uint64_t limit_bytes, Sink sink)
     : kernel_(kernel),
       state_(new State{.kernel = kernel, .limit_bytes = limit_bytes, .sink = std::move(sink)}),
-      guest_(std::make_shared<GuestEnd>(state_)) {}
+      guest_(kernel.mutex(), std::make_shared<GuestEnd>(state_)) {}
 
-HostCapture::~HostCapture() {
-  (void)finish();
-  release_guest_end();
-}
-
-void HostCapture::release_guest_end() {
-  const KernelLock lock(kernel_.mutex());
-  guest_.reset();
-}
+HostCapture::~HostCapture() { (void)finish(); }
 
 HostCapture::Output HostCapture::take() {
   const KernelLock lock(kernel_.mutex());
@@ -169,28 +161,22 @@ std::string BytesFile::description() const {
 
 // --- HostPipe ---
 
-HostPipe::HostPipe(Kernel& kernel, Flow flow) : kernel_(kernel), flow_(flow) {
+HostPipe::HostPipe(Kernel& kernel, Flow flow)
+    : kernel_(kernel), flow_(flow), pipe_(kernel.mutex()), guest_(kernel.mutex()) {
   const KernelLock lock(kernel_.mutex());
-  pipe_ = std::make_shared<Pipe>(kernel_.buffers(), kernel_.next_file_id());
+  pipe_.hold(std::make_shared<Pipe>(kernel_.buffers(), kernel_.next_file_id()));
   if (flow_ == Flow::to_guest) {
     pipe_->open_writer();
-    guest_ = std::make_shared<PipeFile>(pipe_, o_rdonly);
+    guest_.hold(std::make_shared<PipeFile>(pipe_.get(), o_rdonly));
   } else {
     pipe_->open_reader();
-    guest_ = std::make_shared<PipeFile>(pipe_, o_wronly);
+    guest_.hold(std::make_shared<PipeFile>(pipe_.get(), o_wronly));
   }
 }
 
 HostPipe::~HostPipe() {
   release_guest_end();
   close();
-  const KernelLock lock(kernel_.mutex());
-  pipe_.reset();
-}
-
-void HostPipe::release_guest_end() {
-  const KernelLock lock(kernel_.mutex());
-  guest_.reset();
 }
 
 void HostPipe::close() {
@@ -258,18 +244,13 @@ Result<std::unique_ptr<HostTerminal>> HostTerminal::create(Kernel& kernel, tty::
 }
 
 HostTerminal::HostTerminal(Kernel& kernel, std::shared_ptr<Terminal> terminal, FilePtr guest)
-    : kernel_(kernel), terminal_(std::move(terminal)), guest_(std::move(guest)) {}
+    : kernel_(kernel),
+      terminal_(kernel.mutex(), std::move(terminal)),
+      guest_(kernel.mutex(), std::move(guest)) {}
 
 HostTerminal::~HostTerminal() {
-  const KernelLock lock(kernel_.mutex());
-  guest_.reset();
-  terminal_->master_closed();
-  terminal_.reset();
-}
-
-void HostTerminal::release_guest_end() {
-  const KernelLock lock(kernel_.mutex());
-  guest_.reset();
+  release_guest_end();
+  hang_up();
 }
 
 Result<std::size_t> HostTerminal::read(std::span<std::byte> to, Deadline deadline) {

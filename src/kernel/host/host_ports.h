@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "kernel/files/file.h"
 #include "kernel/terminals/termios.h"
+#include "kernel/time/kernel_handle.h"
 #include "kernel/time/kernel_lock.h"
 #include "kernel/time/wait_queue.h"
 
@@ -64,8 +65,8 @@ class HostCapture {
   HostCapture& operator=(const HostCapture&) = delete;
 
   // For SpawnRequest::files; null after release_guest_end().
-  FilePtr guest_end() const { return guest_; }
-  void release_guest_end() EXCLUDES(kernel_lock);
+  FilePtr guest_end() const { return guest_.get(); }
+  void release_guest_end() EXCLUDES(kernel_lock) { guest_.reset(); }
 
   struct Output {
     std::string bytes;
@@ -88,7 +89,7 @@ class HostCapture {
 
   Kernel& kernel_;
   const std::shared_ptr<State> state_;
-  FilePtr guest_;
+  KernelHandle<FilePtr> guest_;
 };
 
 // Input from a string. It looks like a pipe that somebody has filled and closed; an empty one like
@@ -126,8 +127,8 @@ class HostPipe {
   HostPipe& operator=(const HostPipe&) = delete;
 
   // For SpawnRequest::files; null after release_guest_end().
-  FilePtr guest_end() const { return guest_; }
-  void release_guest_end() EXCLUDES(kernel_lock);
+  FilePtr guest_end() const { return guest_.get(); }
+  void release_guest_end() EXCLUDES(kernel_lock) { guest_.reset(); }
   // For who waits for several things at once.
   Pipe& pipe() const noexcept REQUIRES(kernel_lock) { return *pipe_; }
 
@@ -150,8 +151,8 @@ class HostPipe {
  private:
   Kernel& kernel_;
   const Flow flow_;
-  std::shared_ptr<Pipe> pipe_;
-  FilePtr guest_;
+  KernelHandle<std::shared_ptr<Pipe>> pipe_;
+  KernelHandle<FilePtr> guest_;
   bool open_ GUARDED_BY(kernel_lock) = true;
   bool canceled_ GUARDED_BY(kernel_lock) = false;
   WaitQueue canceled_changed_ GUARDED_BY(kernel_lock);
@@ -168,9 +169,9 @@ class HostTerminal {
   HostTerminal& operator=(const HostTerminal&) = delete;
 
   // For SpawnRequest::terminal, and its file for descriptors 0, 1 and 2.
-  const std::shared_ptr<Terminal>& terminal() const noexcept { return terminal_; }
-  FilePtr guest_end() const { return guest_; }
-  void release_guest_end() EXCLUDES(kernel_lock);
+  const std::shared_ptr<Terminal>& terminal() const noexcept { return terminal_.get(); }
+  FilePtr guest_end() const { return guest_.get(); }
+  void release_guest_end() EXCLUDES(kernel_lock) { guest_.reset(); }
 
   // What the terminal shows. 0: no guest has it open any more, and everything has been read.
   // ETIMEDOUT, ECANCELED as for pipes.
@@ -188,8 +189,8 @@ class HostTerminal {
   HostTerminal(Kernel& kernel, std::shared_ptr<Terminal> terminal, FilePtr guest);
 
   Kernel& kernel_;
-  std::shared_ptr<Terminal> terminal_;
-  FilePtr guest_;
+  KernelHandle<std::shared_ptr<Terminal>> terminal_;
+  KernelHandle<FilePtr> guest_;
   bool canceled_ GUARDED_BY(kernel_lock) = false;
   WaitQueue canceled_changed_ GUARDED_BY(kernel_lock);
 };

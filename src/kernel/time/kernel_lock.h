@@ -28,9 +28,13 @@ class KernelMutex {
   KernelMutex(const KernelMutex&) = delete;
   KernelMutex& operator=(const KernelMutex&) = delete;
 
-  // std::mutex says nothing to the analysis, so it cannot follow these two.
+  // std::mutex says nothing to the analysis, so it cannot follow these.
   void lock() ACQUIRE(kernel_lock) NO_THREAD_SAFETY_ANALYSIS { mutex_.lock(); }
   void unlock() RELEASE(kernel_lock) NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
+  // Whether it is held now; it does not wait.
+  bool try_lock() TRY_ACQUIRE(true, kernel_lock) NO_THREAD_SAFETY_ANALYSIS {
+    return mutex_.try_lock();
+  }
 
  private:
   friend class KernelLock;
