@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts and packets that our own code parses for a guest or a client, and no other target reaches:
 // names asked for, network rules, heads of HTTP with secrets, wishes for packages, keys of SSH,
-// schemas. The first byte chooses one.
+// schemas, members of JSON. The first byte chooses one.
 #include <array>
 #include <stdexcept>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/json.h"
+#include "base/json_members.h"
 #include "doors/ssh/public_key.h"
 #include "net/dns.h"
 #include "net/request_head.h"
@@ -98,6 +100,44 @@ void check_schema(std::string_view input) try {
   return;
 }
 
+// Each member in each way: what is read is in its range, and what is not is refused with a sentence.
+void read_members(std::string_view input) {
+  const auto read = read_json<Json>(input, {});
+  const Json* value = std::get_if<Json>(&read);
+  if (value == nullptr || !value->is_object()) return;
+  const JsonMembers members(*value, "place.");
+  constexpr Amounts range{.least = 10, .most = 1000};
+  const auto check = [](const auto& reader) {
+    try {
+      reader();
+    } catch (const WrongMember& wrong) {
+      CLOCHE_CHECK(std::string_view(wrong.what()).starts_with("'place."));
+    } catch (const Error&) {
+      return;
+    }
+  };
+  for (const auto& [key, item] : value->items()) {
+    const char* name = key.c_str();
+    check([&] {
+      const auto count = members.optional_count(name, range);
+      CLOCHE_CHECK(!count || (*count >= range.least && *count <= range.most));
+    });
+    check([&] {
+      const auto bytes = members.optional_bytes(name, range);
+      CLOCHE_CHECK(!bytes || (*bytes >= range.least && *bytes <= range.most));
+    });
+    check([&] {
+      const auto time = members.optional_ms(name);
+      CLOCHE_CHECK(!time || (time->count() >= 0 && *time <= JsonMembers::longest_time));
+    });
+    check([&] { (void)members.words(name); });
+    check([&] { (void)members.word_map(name); });
+    check([&] { (void)members.objects(name); });
+    check([&] { (void)members.bytes(name); });
+    check([&] { CLOCHE_CHECK(members.word(name).find('\0') == std::string::npos); });
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -105,14 +145,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 2 || size > most) return 0;
   const std::string_view input(reinterpret_cast<const char*>(data) + 2, size - 2);
   const std::size_t piece = data[1] == 0 ? 1 : data[1];
-  switch (data[0] % 7) {
+  switch (data[0] % 8) {
     case 0: read_names(input); break;
     case 1: read_rule(input); break;
     case 2: scrub(input, piece); break;
     case 3: rewrite(input, piece); break;
     case 4: (void)packages::parse_wish(input); break;
     case 5: (void)ssh::is_public_key(std::string(input)); break;
-    default: check_schema(input); break;
+    case 6: check_schema(input); break;
+    default: read_members(input); break;
   }
   return 0;
 }

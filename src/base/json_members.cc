@@ -78,39 +78,59 @@ bool JsonMembers::flag(const char* name) const {
   return value->get<bool>();
 }
 
-std::optional<std::uint64_t> JsonMembers::optional_count(const char* name) const {
-  const Json* value = find(name);
-  if (value == nullptr) return std::nullopt;
-  if (value->is_number_unsigned()) return value->get<std::uint64_t>();
-  if (!value->is_number()) throw wrong(name, "a number");
-  const double number = std::ceil(value->get<double>());
-  if (number < 0) throw wrong(name, "a number that is not negative");
-  constexpr double beyond = 18446744073709551616.0;
-  return number >= beyond ? UINT64_MAX : static_cast<std::uint64_t>(number);
+WrongMember JsonMembers::out_of_range(const char* name, Amounts range,
+                                      std::string_view unit) const {
+  if (range.most == UINT64_MAX)
+    return wrong(name, fmt::format("a number{} that is {} or more, below 2^64", unit, range.least));
+  return wrong(name, fmt::format("a number{} from {} to {}", unit, range.least, range.most));
 }
 
-std::optional<std::uint64_t> JsonMembers::optional_bytes(const char* name) const {
+std::optional<std::uint64_t> JsonMembers::number(const char* name, Amounts range,
+                                                 std::string_view unit) const {
   const Json* value = find(name);
-  if (value == nullptr || !value->is_string()) return optional_count(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_number()) throw wrong(name, "a number");
+  constexpr double beyond = 18446744073709551616.0;
+  std::uint64_t whole = 0;
+  if (value->is_number_unsigned()) {
+    whole = value->get<std::uint64_t>();
+  } else {
+    const double given = value->get<double>();
+    const double rounded = std::ceil(given);
+    if (given < 0 || !(rounded < beyond)) throw out_of_range(name, range, unit);
+    whole = static_cast<std::uint64_t>(rounded);
+  }
+  if (whole < range.least || whole > range.most) throw out_of_range(name, range, unit);
+  return whole;
+}
+
+std::optional<std::uint64_t> JsonMembers::optional_count(const char* name, Amounts range) const {
+  return number(name, range, "");
+}
+
+std::optional<std::uint64_t> JsonMembers::optional_bytes(const char* name, Amounts range) const {
+  const Json* value = find(name);
+  if (value == nullptr || !value->is_string()) return number(name, range, " of bytes");
   const auto bytes = parse_bytes(value->get_ref<const std::string&>());
   if (!bytes) throw wrong(name, "a number of bytes, or a text such as \"512m\"");
+  if (*bytes < range.least || *bytes > range.most) throw out_of_range(name, range, " of bytes");
   return bytes;
 }
 
-std::optional<std::chrono::milliseconds> JsonMembers::optional_ms(const char* name) const {
-  // Ten years: a deadline stays within the clock's range.
-  constexpr std::chrono::milliseconds most = std::chrono::hours(24 * 365 * 10);
+std::optional<std::chrono::milliseconds> JsonMembers::optional_ms(const char* name,
+                                                                  Amounts range) const {
   const Json* value = find(name);
   if (value != nullptr && value->is_string()) {
     const auto time =
         parse_duration(value->get_ref<const std::string&>(), std::chrono::milliseconds(1));
     if (!time) throw wrong(name, "milliseconds, or a text such as \"30s\"");
-    return std::min(*time, most);
+    const auto ms = static_cast<std::uint64_t>(time->count());
+    if (ms < range.least || ms > range.most) throw out_of_range(name, range, " of milliseconds");
+    return time;
   }
-  const std::optional<std::uint64_t> count = optional_count(name);
-  if (!count) return std::nullopt;
-  return std::chrono::milliseconds(
-      static_cast<std::int64_t>(std::min<std::uint64_t>(*count, most.count())));
+  const auto ms = number(name, range, " of milliseconds");
+  if (!ms) return std::nullopt;
+  return std::chrono::milliseconds(static_cast<std::int64_t>(*ms));
 }
 
 std::vector<std::string> JsonMembers::words(const char* name) const {

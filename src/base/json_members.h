@@ -16,6 +16,12 @@
 
 namespace cloche {
 
+// What an amount may be, both ends included.
+struct Amounts {
+  std::uint64_t least = 0;
+  std::uint64_t most = UINT64_MAX;
+};
+
 class WrongMember : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -37,11 +43,14 @@ class JsonMembers {
   std::string bytes(const char* name) const;  // base64
 
   bool flag(const char* name) const;  // absent: false
-  // Not negative; a fraction is rounded up. What is out of range is the nearest number in it.
-  std::optional<std::uint64_t> optional_count(const char* name) const;
+  // A fraction is rounded up. What is out of range is a WrongMember that says the range.
+  std::optional<std::uint64_t> optional_count(const char* name, Amounts range = {}) const;
   // The same, or a text such as "512m"; "30s".
-  std::optional<std::uint64_t> optional_bytes(const char* name) const;
-  std::optional<std::chrono::milliseconds> optional_ms(const char* name) const;
+  std::optional<std::uint64_t> optional_bytes(const char* name, Amounts range = {}) const;
+  // `range` is of milliseconds, and ends at longest_time.
+  static constexpr std::chrono::milliseconds longest_time = std::chrono::hours(24 * 365 * 10);
+  std::optional<std::chrono::milliseconds> optional_ms(
+      const char* name, Amounts range = {.least = 0, .most = longest_time.count()}) const;
 
   std::vector<std::string> words(const char* name) const;               // absent: none
   std::map<std::string, std::string> word_map(const char* name) const;  // absent: none
@@ -56,6 +65,9 @@ class JsonMembers {
 
  private:
   WrongMember missing(const char* name) const;
+  WrongMember out_of_range(const char* name, Amounts range, std::string_view unit) const;
+  // Nothing when absent.
+  std::optional<std::uint64_t> number(const char* name, Amounts range, std::string_view unit) const;
   const std::string& string_of(const Json& value, const char* name) const;
   const std::string& word_of(const Json& value, const char* name) const;
 

@@ -63,7 +63,7 @@ class SessionOptions(unittest.TestCase):
                            "timeoutMs")
         self.check_refusal({"limits": {"memoryBytes": "1 parsec"}}, 400, "INVALID_PARAMETER",
                            "'limits.memoryBytes' must be a number of bytes")
-        self.check_refusal({"limits": {"cpus": 0}}, 400, "INVALID_PARAMETER", "'limits.cpus' must be more than 0")
+        self.check_refusal({"limits": {"cpus": 0}}, 400, "INVALID_PARAMETER", "'limits.cpus' must be a number from 1")
         self.check_refusal({"env": {"A": "\0"}}, 400, "INVALID_PARAMETER", "NUL")
         self.check_refusal({"packages": ["no-such-package-of-ours"]}, 400, "INVALID_PARAMETER",
                            "no-such-package-of-ours")

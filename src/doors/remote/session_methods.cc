@@ -39,8 +39,8 @@ std::shared_ptr<Session> session_of(Call& call) {
 namespace sessions {
 
 Reply list(Call& call) {
-  const std::uint64_t limit = std::clamp<std::uint64_t>(
-      call.params.optional_count("limit").value_or(page_usual), 1, page_max);
+  const std::uint64_t limit =
+      call.params.optional_count("limit", {.least = 1, .most = page_max}).value_or(page_usual);
   const std::uint64_t offset = call.params.optional_count("offset").value_or(0);
   const SessionBackend& backend = backend_of(call);
   const auto page = backend.parts().sessions.list(backend.owner(), limit, offset);

@@ -14,12 +14,11 @@ using rpc::Call;
 using rpc::Reply;
 using rpc::RpcError;
 
-constexpr std::chrono::milliseconds stats_interval_min{250};
-constexpr std::chrono::milliseconds stats_interval_max{60'000};
+constexpr Amounts stats_intervals_ms{.least = 250, .most = 60'000};
 
 std::uint16_t side(const rpc::Params& params, const char* name, std::uint16_t usual) {
-  const std::uint64_t given = params.optional_count(name).value_or(usual);
-  return static_cast<std::uint16_t>(std::clamp<std::uint64_t>(given, 1, 4096));
+  return static_cast<std::uint16_t>(
+      params.optional_count(name, {.least = 1, .most = 4096}).value_or(usual));
 }
 
 TerminalSize size_of(const rpc::Params& params) {
@@ -99,8 +98,8 @@ Reply events(Call& call) {
 }
 
 Reply stats(Call& call) {
-  const auto interval = call.params.optional_ms("intervalMs").value_or(std::chrono::seconds(1));
-  client_of(call).tell_stats(std::clamp(interval, stats_interval_min, stats_interval_max));
+  client_of(call).tell_stats(call.params.optional_ms("intervalMs", stats_intervals_ms)
+                                 .value_or(std::chrono::seconds(1)));
   return rpc::ok();
 }
 

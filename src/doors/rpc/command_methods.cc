@@ -43,6 +43,8 @@ Reply figures_of(Sandbox& sandbox, const RunResult& result) {
   return figures;
 }
 
+constexpr std::uint64_t highest_signal = 64;
+
 // What a command that could not be started would have said.
 void explain_start(RunResult& result) {
   if (result.status == RunStatus::not_started && result.stderr_data.empty())
@@ -140,9 +142,9 @@ Reply end_input(Call& call) {
 }
 
 Reply kill(Call& call) {
-  const std::uint64_t signal = call.params.optional_count("signal").value_or(9);
-  must(command_of(call)->signal(static_cast<int>(std::min<std::uint64_t>(signal, INT32_MAX))),
-       fmt::format("signal {}", signal));
+  const std::uint64_t signal =
+      call.params.optional_count("signal", {.least = 0, .most = highest_signal}).value_or(9);
+  must(command_of(call)->signal(static_cast<int>(signal)), fmt::format("signal {}", signal));
   return ok();
 }
 

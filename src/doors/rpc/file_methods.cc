@@ -33,6 +33,8 @@ Reply detailed(const FileInfo& info, const std::string& name) {
   return reply;
 }
 
+constexpr Amounts modes{.least = 0, .most = 07777};
+
 std::string last_part(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   const std::size_t slash = path.rfind('/');
@@ -46,20 +48,21 @@ Reply write(Call& call) {
   const std::string path = call.params.word("path");
   const std::string data = call.params.bytes("data");
   Files& files = call.sandbox()->files();
-  const std::optional<std::uint64_t> mode = call.params.optional_count("mode");
+  const std::optional<std::uint64_t> mode = call.params.optional_count("mode", modes);
   if (call.params.flag("append")) {
     must(files.append(path, data), path);
   } else {
     must(files.write(path, data), path);
   }
-  if (mode) must(files.change_mode(path, static_cast<std::uint32_t>(*mode & 07777)), path);
+  if (mode) must(files.change_mode(path, static_cast<std::uint32_t>(*mode)), path);
   return ok();
 }
 
 Reply read(Call& call) {
   const std::string path = call.params.word("path");
   const Files& files = call.sandbox()->files();
-  const std::optional<std::uint64_t> length = call.params.optional_count("length");
+  const std::optional<std::uint64_t> length =
+      call.params.optional_count("length", {.least = 0, .most = payload_limit_bytes});
   const std::uint64_t offset = call.params.optional_count("offset").value_or(0);
   if (!length && offset == 0) {
     const Result<std::string> all = files.read(path, payload_limit_bytes);
@@ -71,7 +74,7 @@ Reply read(Call& call) {
     }
     return {{"data", to_base64(must(all, path))}};
   }
-  const std::uint64_t size = std::min(length.value_or(payload_limit_bytes), payload_limit_bytes);
+  const std::uint64_t size = length.value_or(payload_limit_bytes);
   return {{"data",
            to_base64(must(files.read_range(path, offset, static_cast<std::size_t>(size)), path))}};
 }
@@ -131,9 +134,8 @@ Reply glob(Call& call) {
 
 Reply chmod(Call& call) {
   const std::string path = call.params.word("path");
-  const std::optional<std::uint64_t> mode = call.params.optional_count("mode");
-  if (!mode || *mode > 07777)
-    throw RpcError{code::invalid_params, "'mode' must be a number from 0 to 4095 (octal 7777)"};
+  const std::optional<std::uint64_t> mode = call.params.optional_count("mode", modes);
+  if (!mode) throw call.params.wrong("mode", "a number from 0 to 4095");
   must(call.sandbox()->files().change_mode(path, static_cast<std::uint32_t>(*mode)), path);
   return ok();
 }

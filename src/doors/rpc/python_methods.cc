@@ -217,10 +217,9 @@ TraceOptions trace_of(Call& call) {
   if (given->is_object()) {
     const Params asked(*given);
     trace.files = asked.words("files");
-    if (const auto rate = asked.optional_count("maxEventsPerSecond")) {
-      trace.max_events_per_second =
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(*rate, UINT32_MAX));
-    }
+    if (const auto rate =
+            asked.optional_count("maxEventsPerSecond", {.least = 0, .most = UINT32_MAX}))
+      trace.max_events_per_second = static_cast<std::uint32_t>(*rate);
     if (asked.find("values") != nullptr && !asked.flag("values"))
       trace.context = TraceOptions::Context::none;
   } else if (!given->is_boolean()) {

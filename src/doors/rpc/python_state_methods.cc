@@ -15,8 +15,8 @@ SnapshotOptions snapshot_options_of(const Params& params) {
   if (action != "fail" && action != "leaveOut")
     throw RpcError{code::invalid_params, "'onUnpicklable' must be \"fail\" or \"leaveOut\""};
   if (action == "leaveOut") options.on_unpicklable = SnapshotOptions::OnUnpicklable::leave_out;
-  options.max_bytes =
-      std::min(params.optional_count("maxBytes").value_or(options.max_bytes), payload_limit_bytes);
+  options.max_bytes = params.optional_count("maxBytes", {.least = 0, .most = payload_limit_bytes})
+                          .value_or(options.max_bytes);
   return options;
 }
 

@@ -18,7 +18,8 @@ bool wants_base64(const Params& params) {
 
 std::uint64_t output_limit(const Params& params) {
   constexpr std::uint64_t usual = 64ULL << 20;
-  return std::min(params.optional_bytes("outputLimitBytes").value_or(usual), payload_limit_bytes);
+  return params.optional_bytes("outputLimitBytes", {.least = 0, .most = payload_limit_bytes})
+      .value_or(usual);
 }
 
 Streamer::Streamer(Call& call, Encoding encoding)

@@ -38,25 +38,21 @@ struct Reader {
   const JsonMembers& members;
   const char* name;
 
-  std::uint64_t not_zero(std::uint64_t value) const {
-    if (value == 0) throw members.wrong(name, "more than 0");
-    return value;
-  }
   void operator()(const Bytes& kind) const {
-    if (const auto bytes = members.optional_bytes(name))
-      kind.member(options) = kind.zero == Zero::refused ? not_zero(*bytes) : *bytes;
+    const std::uint64_t least = kind.zero == Zero::refused ? 1 : 0;
+    if (const auto bytes = members.optional_bytes(name, {.least = least}))
+      kind.member(options) = *bytes;
   }
   void operator()(const Time& kind) const {
     if (const auto time = members.optional_ms(name)) kind.member(options) = *time;
   }
   void operator()(const Count& kind) const {
-    if (const auto count = members.optional_count(name)) {
-      kind.member(options) =
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(not_zero(*count), kind.most));
-    }
+    if (const auto count = members.optional_count(name, {.least = 1, .most = kind.most}))
+      kind.member(options) = static_cast<std::uint32_t>(*count);
   }
   void operator()(const LargeCount& kind) const {
-    if (const auto count = members.optional_count(name)) kind.member(options) = not_zero(*count);
+    if (const auto count = members.optional_count(name, {.least = 1}))
+      kind.member(options) = *count;
   }
   void operator()(const Words& kind) const {
     for (std::string& word : members.words(name)) kind.member(options).push_back(std::move(word));
