@@ -3,6 +3,7 @@
 #include "cloche/python_session.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -469,6 +470,27 @@ TEST(PythonSessionLimits, AStopBeforeTheCodeHasBegunIsOneAsWell) {
   ASSERT_TRUE(result.error);
   EXPECT_EQ(result.error->type, "TimeLimitExceeded");
   EXPECT_EQ(value_of(session, "1 + 1"), "2");
+}
+
+// How often this thread has given its core up.
+std::int64_t sleeps_of_this_thread() {
+  rusage usage{};
+  EXPECT_EQ(::getrusage(RUSAGE_THREAD, &usage), 0);
+  return usage.ru_nvcsw;
+}
+
+TEST(PythonSessionLimits, WhoWaitsForAStopLooksOnlyWhenThereIsSomethingToSee) {
+  PythonSession session = new_session();
+  (void)printed(session, "import time");
+  const std::int64_t before = sleeps_of_this_thread();
+  const ExecuteResult result = execute_within(session,
+                                              "try:\n    while True: pass\n"
+                                              "except BaseException: time.sleep(1)\n",
+                                              {.timeout = milliseconds(50)});
+  EXPECT_EQ(result.limit, Limit::time);
+  EXPECT_TRUE(result.session_alive) << result.reason;
+  // A look each millisecond would be a thousand.
+  EXPECT_LT(sleeps_of_this_thread() - before, 300);
 }
 
 TEST(PythonSessionLimits, EachSaysWhich) {

@@ -60,6 +60,25 @@ TEST(PythonThreadsEnd, WithATrapInOneOfThem) {
   EXPECT_THAT(result.reason, HasSubstr("stack"));
 }
 
+// Locks of C, on which the only thread waits in the C library.
+TEST(PythonThreads, AWaitOfTheOnlyOneEndsAtItsTimeOrWithASignal) {
+  PythonSession session = new_session();
+  (void)printed(session,
+                "import _thread, signal, time\n"
+                "lock = _thread.allocate_lock(); lock.acquire()\n"
+                "def release(*_): lock.release()\n"
+                "signal.signal(signal.SIGALRM, release)");
+  EXPECT_EQ(value_of(session, "lock.acquire(True, 0.02)"), "False");
+  EXPECT_EQ(value_of(session,
+                     "begin = time.monotonic(); lock.acquire(True, 0.02)\n"
+                     "time.monotonic() - begin >= 0.02"),
+            "True");
+  EXPECT_EQ(value_of(session,
+                     "_ = signal.setitimer(signal.ITIMER_REAL, 0.02)\n"
+                     "lock.acquire()"),
+            "True");
+}
+
 TEST(PythonThreads, GoOnInALaterTurnOfASession) {
   PythonSession session = new_session();
   (void)printed(session,

@@ -42,6 +42,8 @@ std::optional<FrameInfo> frame_info(SessionWord word) noexcept {
                        "calls a callback of the host"};
     case SessionWord::forget_call: return FrameInfo{"number", "the call is not wanted any more"};
     case SessionWord::stops: return FrameInfo{"", "the request to stop has arrived, and is obeyed"};
+    case SessionWord::listens:
+      return FrameInfo{"", "a request to stop came before the code: one that holds is said again"};
     case SessionWord::record: return FrameInfo{"JSON", "how the turn ended"};
     case SessionWord::bytes: return FrameInfo{"bytes", "a piece of the state that was asked for"};
     case SessionWord::trace:
@@ -83,7 +85,10 @@ std::optional<FrameInfo> frame_info(Magic magic) noexcept {
                      "a thread with a stack of its own: its number, or 0, is put in place"};
   if (magic == request::run_thread)
     return FrameInfo{"number (4 bytes)", "that thread goes on, 0 the main one; this one waits"};
-  if (magic == request::yield_thread) return FrameInfo{"", "the next thread goes on"};
+  if (magic == request::yield_thread)
+    return FrameInfo{"clock, address of a moment by it or 0 (4 bytes each)",
+                     "the next thread goes on; without another the process waits for a signal or "
+                     "that moment"};
   if (magic == request::end_thread)
     return FrameInfo{"", "this thread is about to end: nothing more is told to it"};
   if (magic == request::tick)

@@ -36,6 +36,7 @@ enum class SessionWord : char {
   call = 'C',
   forget_call = 'X',
   stops = 'K',
+  listens = 'L',
   record = 'R',
   bytes = 'B',
   trace = 'T',

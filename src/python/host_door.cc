@@ -175,7 +175,7 @@ std::optional<Result<void>> perform_own(wasm::HostCall& host, std::uint32_t requ
   if (*magic == request::show_figure) return show_figure(host, request, length);
   if (*magic == request::begin_thread) return begin_thread(host, request);
   if (*magic == request::run_thread) return run_thread(host, request);
-  if (*magic == request::yield_thread) return yield_thread(host);
+  if (*magic == request::yield_thread) return yield_thread(host, request);
   if (*magic == request::end_thread) return end_thread(host);
   if (*magic == request::tick) return tick(host, request);
   return std::nullopt;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/interpreter_threads.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -31,6 +32,27 @@ constexpr std::string_view start_export = "cloche_thread_start";
 constexpr std::string_view swap_export = "cloche_thread_swap";
 constexpr std::string_view stack_pointer = "__stack_pointer";
 
+// A timespec of the guest's C library.
+struct GuestMoment {
+  std::int64_t s = 0;
+  std::int32_t ns = 0;
+  std::int32_t unused = 0;
+};
+
+// When the guest's clock shows that; a moment too far away never comes.
+kernel::Deadline deadline_at(kernel::Kernel& kernel, std::uint32_t clock, const GuestMoment& time) {
+  constexpr std::uint32_t realtime = 0;
+  constexpr std::int64_t longest_s = std::int64_t{1} << 33;
+  if (time.s > longest_s) return std::nullopt;
+  const std::chrono::nanoseconds shown =
+      std::chrono::seconds(std::max<std::int64_t>(time.s, 0)) + std::chrono::nanoseconds(time.ns);
+  const kernel::SteadyTime now = kernel.clock().steady();
+  const std::chrono::nanoseconds shows_now = clock == realtime
+                                                 ? kernel.clock().wall().time_since_epoch()
+                                                 : now - kernel.booted();
+  return now + (shown - shows_now);
+}
+
 class InterpreterThreads final : public kernel::Companion {
  public:
   explicit InterpreterThreads(Task& task) : task_(task) {
@@ -55,7 +77,7 @@ class InterpreterThreads final : public kernel::Companion {
   // The number of a thread that has not begun; 0 where there is no room for one.
   std::uint32_t begin(wasm::HostCall& host, std::uint32_t argument);
   void run(wasm::HostCall& host, std::uint32_t number);
-  void yield(wasm::HostCall& host);
+  void yield(wasm::HostCall& host, std::uint32_t clock, std::uint32_t moment);
   void end() EXCLUDES(kernel::kernel_lock);
   void tick(const wasm::GuestMemory& memory, std::uint32_t milliseconds, std::uint32_t signal)
       EXCLUDES(kernel::kernel_lock);
@@ -263,7 +285,8 @@ void InterpreterThreads::run(wasm::HostCall& host, std::uint32_t number) {
   if (!hand_over(*current_, *to)) host.unwind();
 }
 
-void InterpreterThreads::yield(wasm::HostCall& host) {
+void InterpreterThreads::yield(wasm::HostCall& host, std::uint32_t clock,
+                               std::uint32_t moment) {
   Stack* to = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -277,12 +300,17 @@ void InterpreterThreads::yield(wasm::HostCall& host) {
     return;
   }
   // Nobody else is there to end what is waited for; a signal may be.
-  constexpr std::chrono::milliseconds pause{1};
-  (void)kernel::enter_kernel(host,
-                             [&](Task& task, const wasm::GuestMemory&)
-                                 REQUIRES(kernel::kernel_lock) -> Result<void> {
-                                   return task.block({}, std::chrono::steady_clock::now() + pause);
-                                 });
+  (void)kernel::enter_kernel(
+      host,
+      [&](Task& task, const wasm::GuestMemory& memory) REQUIRES(kernel::kernel_lock)
+          -> Result<void> {
+        kernel::Deadline until;
+        if (moment != 0) {
+          CLOCHE_ASSIGN(const GuestMoment time, memory.read<GuestMoment>(moment));
+          until = deadline_at(task.kernel(), clock, time);
+        }
+        return task.block({}, until);
+      });
 }
 
 void InterpreterThreads::end() {
@@ -388,8 +416,10 @@ Result<void> run_thread(wasm::HostCall& host, std::uint32_t request) {
   return {};
 }
 
-Result<void> yield_thread(wasm::HostCall& host) {
-  InterpreterThreads::of(host.owner<Task>()).yield(host);
+Result<void> yield_thread(wasm::HostCall& host, std::uint32_t request) {
+  using Words = std::array<std::uint32_t, 2>;
+  CLOCHE_ASSIGN(const auto words, host.memory().read<Words>(request + magic_bytes));
+  InterpreterThreads::of(host.owner<Task>()).yield(host, words[0], words[1]);
   return {};
 }
 

@@ -12,7 +12,9 @@
 //   run_thread     "swt0" and a number: that thread goes on, and the caller waits until it is handed
 //                  to again. One that is not there is the main one, 0. A thread that ends hands to
 //                  the main one
-//   yield_thread   "yld0": the next one in turn; for the waits of C code
+//   yield_thread   "yld0", a clock of WASI's, the address of a moment by it or 0: the next one in
+//                  turn; for the waits of C code. Where there is no other the process waits for a
+//                  signal or that moment
 //   end_thread     "end0": the calling thread is about to end, and what CPython keeps of it goes
 //   tick           "tck0", milliseconds, a signal: once, so much later, the thread that runs then is
 //                  told of that signal as of one that came, at its next look
@@ -31,7 +33,7 @@ namespace cloche::python {
 
 Result<void> begin_thread(wasm::HostCall& host, std::uint32_t request);
 Result<void> run_thread(wasm::HostCall& host, std::uint32_t request);
-Result<void> yield_thread(wasm::HostCall& host);
+Result<void> yield_thread(wasm::HostCall& host, std::uint32_t request);
 Result<void> end_thread(wasm::HostCall& host);
 Result<void> tick(wasm::HostCall& host, std::uint32_t request);
 

@@ -204,13 +204,11 @@ PythonSession::PythonSession(PythonRuntime& runtime, kernel::Kernel& kernel,
     : runtime_(runtime),
       kernel_(kernel),
       shared_(std::move(shared)),
-      process_(std::move(process)) {}
+      process_(kernel.mutex(), std::move(process)) {}
 
 PythonSession::~PythonSession() {
   kernel_.kill_job(process_->job);
-  (void)kernel_.wait_for(process_, std::nullopt);
-  const kernel::KernelLock lock(kernel_.mutex());
-  process_.reset();
+  (void)kernel_.wait_for(process(), std::nullopt);
 }
 
 void PythonSession::begin() {
@@ -349,35 +347,54 @@ std::chrono::nanoseconds PythonSession::cpu_time() const {
   return process_->task != nullptr ? process_->task->cpu_time() : std::chrono::nanoseconds(0);
 }
 
-bool PythonSession::wait_within(const TurnLimits& limits) {
-  constexpr std::chrono::milliseconds look_again{1};
-  const std::chrono::nanoseconds cpu_at_start = cpu_time();
-  for (;;) {
-    const auto now = std::chrono::steady_clock::now();
-    kernel::Deadline wake = limits.deadline;
-    if (shared_->stop_wanted == StopReason::none) {
-      const std::chrono::nanoseconds used = cpu_time() - cpu_at_start;
-      if (limits.deadline && now >= *limits.deadline) begin_stop(StopReason::time);
-      if (limits.cpu.count() > 0) {
-        if (used >= limits.cpu) begin_stop(StopReason::cpu);
-        // The rest cannot be used up sooner.
-        const kernel::SteadyTime earliest =
-            now + std::max<std::chrono::nanoseconds>(limits.cpu - used, look_again);
-        wake = wake ? std::min(*wake, earliest) : earliest;
-      }
-    }
-    if (shared_->stop_wanted != StopReason::none) {
-      if (does_not_stop(now)) return false;
-      // The turn's own beginning does not listen, and may have been told.
-      if (!shared_->stop_acknowledged) tell_stop();
-      wake = now + look_again;
-    }
-    kernel::Waiter waiter;
-    kernel::WaitQueue* const queues[] = {&shared_->answer, &process_->ended};
-    if (shared_->answered || is_gone()) return true;
-    (void)waiter.sleep(kernel_.mutex(), queues, wake);
-    if (shared_->answered || is_gone()) return true;
+void PythonSession::repeat_stop() {
+  const kernel::KernelLock lock(kernel_.mutex());
+  if (shared_->stop_wanted != StopReason::none && !shared_->stop_acknowledged) tell_stop();
+}
+
+PythonSession::NextLook PythonSession::look_at_cpu(std::chrono::nanoseconds cpu) const {
+  constexpr std::chrono::nanoseconds resolution = std::chrono::milliseconds(1);
+  if (process_->task == nullptr || process_->task->sleeping()) return {std::nullopt, true};
+  return {std::chrono::steady_clock::now() + std::max(cpu - cpu_time(), resolution)};
+}
+
+PythonSession::NextLook PythonSession::next_look(const TurnLimits& limits,
+                                                 std::chrono::nanoseconds cpu_at_start) const {
+  NextLook look;
+  kernel::Deadline latest = limits.deadline;
+  if (shared_->stop_wanted == StopReason::none) {
+    if (limits.cpu.count() > 0) look = look_at_cpu(cpu_at_start + limits.cpu);
+  } else if (shared_->stop_acknowledged) {
+    latest = shared_->stopped_at + to_leave_at_rest;
+    const kernel::SteadyTime soonest = shared_->stopped_at + to_leave;
+    const std::chrono::nanoseconds enough = shared_->cpu_at_stop + cpu_to_leave;
+    look = cpu_time() >= enough ? NextLook{soonest} : look_at_cpu(enough);
+    if (look.at) look.at = std::max(*look.at, soonest);
+  } else if (shared_->request != Shared::Request::none) {
+    latest = std::nullopt;  // it never begins, which is an answer
+  } else {
+    latest = shared_->stopped_at + to_hear;
+    look = look_at_cpu(shared_->cpu_at_stop + cpu_to_hear);
   }
+  if (latest) look.at = look.at ? std::min(*look.at, *latest) : latest;
+  return look;
+}
+
+bool PythonSession::wait_within(const TurnLimits& limits) {
+  const std::chrono::nanoseconds cpu_at_start = cpu_time();
+  kernel::Waiter waiter;
+  kernel::WaitQueue* const queues[] = {&shared_->answer, &process_->ended, &process_->computes};
+  while (!shared_->answered && !is_gone()) {
+    const auto now = std::chrono::steady_clock::now();
+    if (limits.deadline && now >= *limits.deadline) begin_stop(StopReason::time);
+    if (limits.cpu.count() > 0 && cpu_time() - cpu_at_start >= limits.cpu)
+      begin_stop(StopReason::cpu);
+    if (shared_->stop_wanted != StopReason::none && does_not_stop(now)) return false;
+    const NextLook look = next_look(limits, cpu_at_start);
+    (void)waiter.sleep(kernel_.mutex(), std::span(queues).first(look.when_it_computes ? 3 : 2),
+                       look.at);
+  }
+  return true;
 }
 
 Result<std::shared_ptr<const wasm::MemoryImage>> PythonSession::capture() {

@@ -8,7 +8,8 @@
 //
 // It is an ordinary process of its kernel: signals, limits and kill_job act on it. Between turns it
 // has no thread, and before the first one it has not begun (see begin()). Threads: one call at a
-// time; stop() and acknowledge_stop() from any thread. It must be gone before its kernel.
+// time; stop(), acknowledge_stop() and repeat_stop() from any thread. It must be gone before its
+// kernel.
 #pragma once
 
 #include <map>
@@ -17,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernel/time/kernel_handle.h"
 #include "kernel/time/kernel_lock.h"
 #include "python/python_runtime.h"
 #include "python/start_block.h"
@@ -80,6 +82,8 @@ class PythonSession {
   void stop(StopReason reason) EXCLUDES(kernel::kernel_lock);
   // The interpreter has heard stop() and is on its way out: it gets some time for that.
   void acknowledge_stop() EXCLUDES(kernel::kernel_lock);
+  // The interpreter listens now, and did not when it was told: it is told again.
+  void repeat_stop() EXCLUDES(kernel::kernel_lock);
 
   // The interpreter as it is now. Costs what was written since the last memory image.
   Result<std::shared_ptr<const wasm::MemoryImage>> capture() EXCLUDES(kernel::kernel_lock);
@@ -94,7 +98,7 @@ class PythonSession {
       std::shared_ptr<const wasm::MemoryImage> image, Turn first,
       std::shared_ptr<wasm::HotPages> hot_pages);
 
-  const kernel::ProcessPtr& process() const noexcept { return process_; }
+  const kernel::ProcessPtr& process() const noexcept { return process_.get(); }
 
  private:
   struct Shared;
@@ -118,12 +122,21 @@ class PythonSession {
   // The signal that it is stopped with.
   void tell_stop() REQUIRES(kernel::kernel_lock);
   bool does_not_stop(kernel::SteadyTime now) const REQUIRES(kernel::kernel_lock);
+  // When to look again at what wait_within() waits for, if nobody says anything before.
+  struct NextLook {
+    kernel::Deadline at;
+    bool when_it_computes = false;  // it sleeps, and its CPU time counts
+  };
+  NextLook next_look(const TurnLimits& limits, std::chrono::nanoseconds cpu_at_start) const
+      REQUIRES(kernel::kernel_lock);
+  // The same for its CPU clock to show `cpu`, which it cannot sooner.
+  NextLook look_at_cpu(std::chrono::nanoseconds cpu) const REQUIRES(kernel::kernel_lock);
   std::chrono::nanoseconds cpu_time() const REQUIRES(kernel::kernel_lock);
 
   PythonRuntime& runtime_;
   kernel::Kernel& kernel_;
   std::shared_ptr<Shared> shared_;
-  kernel::ProcessPtr process_;
+  kernel::KernelHandle<kernel::ProcessPtr> process_;
 };
 
 }  // namespace cloche::python

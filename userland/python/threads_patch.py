@@ -6,7 +6,7 @@ own stack, and the host can call what it needs: the start of a thread, the chang
 """
 import re
 
-from wasm_module import CALL, CONST, GET, LEB, TEE, encode, once, with_locals
+from wasm_module import CALL, CONST, GET, LEB, LOAD, TEE, encode, once, with_locals
 
 STACK = 1 << 20  # bytes of a thread's stack; src/python/interpreter_threads.cc takes so many
 MARGIN = 1 << 16
@@ -17,6 +17,7 @@ I32_OR, I32_GE_U, I32_ADD, I32_SUB, DROP, END, STORE, SET = b"\x72", b"\x4f", b"
 SP_GET, SP_SET = b"\x23\x00", b"\x24\x00"
 BR_IF_0 = b"\x0d\x00"
 FRAME = 32
+CLOCK_OF_CONDITION = 16  # where a pthread_cond_t has it
 
 
 def signed(value):
@@ -44,10 +45,13 @@ def patch(module):
     body += GET + b"\0" + GET + bytes([frame]) + b"\x28\x02\x04" + STORE + b"\0"
     body += GET + bytes([frame]) + b"\x28\x02\x04" + b"\x45" + END  # i32.eqz: whether it failed
     module.change("__pthread_create", body)
-    # pthread_cond_timedwait(condition, mutex, time): others run, then the caller looks again.
-    body, frame, _ = with_locals(b"\0", 3, 1)
+    # pthread_cond_timedwait(condition, mutex, time): others run, or the process waits for that time by the condition's clock; then the
+    # caller looks again.
+    body, frame, _ = with_locals(b"\0", 3, 2)
+    clock = frame + 1
+    body += GET + b"\0" + LOAD + bytes([CLOCK_OF_CONDITION]) + SET + bytes([clock])
     body += GET + b"\1" + module.call("__pthread_mutex_unlock") + DROP
-    body += request(module, b"yld0", [], frame) + DROP
+    body += request(module, b"yld0", [clock, 2], frame) + DROP
     body += GET + b"\1" + module.call("__pthread_mutex_lock") + DROP + CONST + b"\0" + END
     module.change("__pthread_cond_timedwait", body)
     limits(module)

@@ -237,6 +237,7 @@ void Task::begin_computing() {
   computing_ = true;
   const std::uint32_t place = ++kernel_.computing_;
   kernel_.computing_changed_.wake_all();
+  owner_->computes.wake_all();
   const std::uint32_t full = std::max(1U, kernel_.limits().cpus);
   if (place <= full) return;
   wasm::GuestThreads::lower_priority(steps[std::min<std::size_t>(place - full, steps.size()) - 1]);

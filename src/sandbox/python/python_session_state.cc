@@ -84,6 +84,9 @@ PythonSessionState::PythonSessionState(std::unique_ptr<Sandbox> own, Sandbox& sa
       state_(state),
       callback_threads_(options.callback_threads),
       image_file_(options.image),
+      port_(state.kernel().mutex()),
+      out_(state.kernel().mutex()),
+      err_(state.kernel().mutex()),
       callbacks_(state.kernel().services().timers, options.callback_threads) {
   for (const Callback& callback : options.callbacks) callbacks_.add(callback);
 }
@@ -94,19 +97,22 @@ PythonSessionState::~PythonSessionState() { drop(); }
 
 python::SessionOptions PythonSessionState::session_options() {
   kernel::Kernel& kernel = state_.kernel();
-  port_ = std::make_shared<python::SessionPort>(
-      kernel, [this](std::string_view frame) { return listen(frame); });
-  out_ = std::make_shared<python::SessionOutput>(kernel);
-  err_ = std::make_shared<python::SessionOutput>(kernel);
-  python::SessionOptions options = interpreter_options(state_, out_, err_);
-  options.files[python::SessionPort::descriptor] = port_;
+  {
+    const kernel::KernelLock lock(kernel.mutex());
+    port_.hold(std::make_shared<python::SessionPort>(
+        kernel, [this](std::string_view frame) { return listen(frame); }));
+    out_.hold(std::make_shared<python::SessionOutput>(kernel));
+    err_.hold(std::make_shared<python::SessionOutput>(kernel));
+  }
+  python::SessionOptions options = interpreter_options(state_, out_.get(), err_.get());
+  options.files[python::SessionPort::descriptor] = port_.get();
   return options;
 }
 
 void PythonSessionState::connect() {
   known_callbacks_ = 0;
   callbacks_.connect(
-      [port = port_](std::uint32_t number, python::HostReply kind, std::string_view payload) {
+      [port = port_.get()](std::uint32_t number, python::HostReply kind, std::string_view payload) {
         port->post(number, kind, payload);
       });
 }
@@ -149,7 +155,6 @@ void PythonSessionState::drop() {
   }
   old.reset();
   callbacks_.connect({});
-  const kernel::KernelLock lock(state_.kernel().mutex());
   port_.reset();
   out_.reset();
   err_.reset();
@@ -173,6 +178,11 @@ bool PythonSessionState::listen(std::string_view frame) {
     case python::SessionWord::stops: {
       const std::lock_guard lock(interpreter_mutex_);
       if (interpreter_) interpreter_->acknowledge_stop();
+      return true;
+    }
+    case python::SessionWord::listens: {
+      const std::lock_guard lock(interpreter_mutex_);
+      if (interpreter_) interpreter_->repeat_stop();
       return true;
     }
     case python::SessionWord::record: {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cloche/python_session.h"
+#include "kernel/time/kernel_handle.h"
 #include "kernel/time/kernel_lock.h"
 #include "python/callback_host.h"
 #include "python/python_session.h"
@@ -54,7 +55,7 @@ class PythonSessionState {
 
   bool listen(std::string_view frame);
   void pass_on_trace(std::string_view records);
-  python::SessionOptions session_options();
+  python::SessionOptions session_options() EXCLUDES(kernel::kernel_lock);
   // So that there is an interpreter.
   Result<void, Error> start();
   // Null: from the boot image.
@@ -78,9 +79,9 @@ class PythonSessionState {
   std::mutex mail_mutex_;
   Mail mail_;
 
-  std::shared_ptr<python::SessionPort> port_;
-  std::shared_ptr<python::SessionOutput> out_;
-  std::shared_ptr<python::SessionOutput> err_;
+  kernel::KernelHandle<std::shared_ptr<python::SessionPort>> port_;
+  kernel::KernelHandle<std::shared_ptr<python::SessionOutput>> out_;
+  kernel::KernelHandle<std::shared_ptr<python::SessionOutput>> err_;
   std::uint64_t known_callbacks_ = 0;  // version that the interpreter has
   bool output_over_ = false;
   std::mutex interpreter_mutex_;  // of the pointer, for cancel()

@@ -62,7 +62,7 @@ def _perform(source, name, options):
                 tracing.remember(part)
         own = loop.session_loop()
         asyncio.set_event_loop(own)
-        interrupts.armed = True
+        interrupts.arm()
         if options.get("trace") or options.get("steps"):
             tracing.start(options.get("trace"), options.get("steps"))
         value = run(code, last, sys.modules["__main__"].__dict__, own)

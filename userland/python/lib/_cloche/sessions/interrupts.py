@@ -40,12 +40,24 @@ _REASONS = {
     63: (OutputLimitExceeded, "the execution was stopped at the limit of its output"),
 }
 armed = False  # while code of the user runs, and it has not been stopped
+_missed = False  # a signal came while it was not
+
+
+def arm():
+    """Code of the user begins. A stop that came before it was perhaps meant for it: the host knows, and says it again."""
+    global armed, _missed
+    armed = True
+    if _missed:
+        _missed = False
+        port.send(b"L")
 
 
 def _stop(signal, frame):
-    """The host says it again and again until it is heard: before the code has begun, nothing is to be stopped."""
-    global armed, _stopped_turn
-    if armed:
+    """The host says it once: before the code has begun, nothing is to be stopped yet."""
+    global armed, _missed, _stopped_turn
+    if not armed:
+        _missed = True
+    else:
         armed = False
         _stopped_turn = state.turns
         port.send(b"K")

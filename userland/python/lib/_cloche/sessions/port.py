@@ -3,6 +3,7 @@
 To the host, one write each: a kind and what it says.
     C number name NUL arguments    calls a callback; number is 4 bytes, little endian, arguments are JSON
     X number                       the call is not wanted any more
+    L                              a stop came before the code: is it still wanted?
     R record                       how an execution ended, JSON
     T records                      trace events, JSON texts with a line feed after each
     B bytes                        a piece of the state that was asked for

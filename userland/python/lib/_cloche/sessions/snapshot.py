@@ -35,7 +35,7 @@ def _answer(action, *arguments):
     record = {"left_out": []}
     try:
         try:
-            interrupts.armed = True  # pickling runs code of the user
+            interrupts.arm()  # pickling runs code of the user
             action(record, *arguments)
             status = 0
         finally:
