@@ -85,6 +85,19 @@ class Run(WireTest):
         self.assert_error(-32602, "'command' must be", "run", {"command": 7})
         self.assert_error(1, "EINVAL: ", "run", {"command": "echo \0"})
 
+    def test_amounts_out_of_range_are_refused_with_it(self) -> None:
+        for method, params, sentence in (
+                ("run", {"command": "true", "timeoutMs": 1e15}, "'timeoutMs' must be a number of milliseconds from 0 to"),
+                ("run", {"command": "true", "timeoutMs": -1}, "'timeoutMs' must be a number of milliseconds from 0 to"),
+                ("run", {"command": "true", "outputLimitBytes": "1g"},
+                 "'outputLimitBytes' must be a number of bytes from 0 to 268435456"),
+                ("files.write", {"path": "/tmp/f", "data": "", "mode": 4096}, "'mode' must be a number from 0 to 4095"),
+                ("files.chmod", {"path": "/tmp", "mode": -1}, "'mode' must be a number from 0 to 4095"),
+                ("files.read", {"path": "/tmp/f", "length": 1 << 40}, "'length' must be a number from 0 to 268435456"),
+                ("files.read", {"path": "/tmp/f", "offset": 1 << 64}, "'offset' must be a number that is 0 or more")):
+            self.assert_error(-32602, sentence, method, params)
+        self.assert_error(1, "ENOENT: ", "files.stat", {"path": "/tmp/f"})  # a refused write wrote nothing
+
     def test_output_that_is_not_utf8(self) -> None:
         result = self.wire.run(r"printf 'a\377b\303'")
         self.assertEqual(result["stdout"], "a�b�")

@@ -41,7 +41,8 @@ constexpr std::array table{
     Method{"terminal.close", terminals::close, "`terminal`", "ok; it is hung up", Order::overtakes,
            Needs::nothing},
     Method{"terminal.open", terminals::open,
-           "[`cols` 80], [`rows` 24], [`command`: absent: the user's shell], [`cwd`], [`env`], "
+           "[`cols` 80], [`rows` 24: each 1 to 4096], [`command`: absent: the user's shell], "
+           "[`cwd`], [`env`], "
            "[`attach`: the number of one that is there]",
            "`{terminal}`, its number", Order::overtakes, Needs::sandbox},
     Method{"terminal.resize", terminals::resize, "`terminal`, `cols`, `rows`", "ok",

@@ -98,8 +98,8 @@ Reply events(Call& call) {
 }
 
 Reply stats(Call& call) {
-  client_of(call).tell_stats(call.params.optional_ms("intervalMs", stats_intervals_ms)
-                                 .value_or(std::chrono::seconds(1)));
+  client_of(call).tell_stats(
+      call.params.optional_ms("intervalMs", stats_intervals_ms).value_or(std::chrono::seconds(1)));
   return rpc::ok();
 }
 
