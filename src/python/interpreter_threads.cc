@@ -47,9 +47,8 @@ kernel::Deadline deadline_at(kernel::Kernel& kernel, std::uint32_t clock, const 
   const std::chrono::nanoseconds shown =
       std::chrono::seconds(std::max<std::int64_t>(time.s, 0)) + std::chrono::nanoseconds(time.ns);
   const kernel::SteadyTime now = kernel.clock().steady();
-  const std::chrono::nanoseconds shows_now = clock == realtime
-                                                 ? kernel.clock().wall().time_since_epoch()
-                                                 : now - kernel.booted();
+  const std::chrono::nanoseconds shows_now =
+      clock == realtime ? kernel.clock().wall().time_since_epoch() : now - kernel.booted();
   return now + (shown - shows_now);
 }
 
@@ -285,8 +284,7 @@ void InterpreterThreads::run(wasm::HostCall& host, std::uint32_t number) {
   if (!hand_over(*current_, *to)) host.unwind();
 }
 
-void InterpreterThreads::yield(wasm::HostCall& host, std::uint32_t clock,
-                               std::uint32_t moment) {
+void InterpreterThreads::yield(wasm::HostCall& host, std::uint32_t clock, std::uint32_t moment) {
   Stack* to = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -300,17 +298,17 @@ void InterpreterThreads::yield(wasm::HostCall& host, std::uint32_t clock,
     return;
   }
   // Nobody else is there to end what is waited for; a signal may be.
-  (void)kernel::enter_kernel(
-      host,
-      [&](Task& task, const wasm::GuestMemory& memory) REQUIRES(kernel::kernel_lock)
-          -> Result<void> {
-        kernel::Deadline until;
-        if (moment != 0) {
-          CLOCHE_ASSIGN(const GuestMoment time, memory.read<GuestMoment>(moment));
-          until = deadline_at(task.kernel(), clock, time);
-        }
-        return task.block({}, until);
-      });
+  (void)kernel::enter_kernel(host,
+                             [&](Task& task, const wasm::GuestMemory& memory)
+                                 REQUIRES(kernel::kernel_lock) -> Result<void> {
+                                   kernel::Deadline until;
+                                   if (moment != 0) {
+                                     CLOCHE_ASSIGN(const GuestMoment time,
+                                                   memory.read<GuestMoment>(moment));
+                                     until = deadline_at(task.kernel(), clock, time);
+                                   }
+                                   return task.block({}, until);
+                                 });
 }
 
 void InterpreterThreads::end() {

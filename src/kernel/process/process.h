@@ -124,7 +124,7 @@ class Process : public std::enable_shared_from_this<Process> {
   WaitQueue child_changed GUARDED_BY(kernel_lock);    // this process waits here for its children
   WaitQueue ended GUARDED_BY(kernel_lock);            // the host waits here for this process
   WaitQueue signals_changed GUARDED_BY(kernel_lock);  // woken when a signal is queued (signalfd)
-  WaitQueue computes GUARDED_BY(kernel_lock);  // woken when its task goes on after a sleep
+  WaitQueue computes GUARDED_BY(kernel_lock);         // woken when its task goes on after a sleep
   Usage usage GUARDED_BY(kernel_lock);
   Usage children_usage GUARDED_BY(kernel_lock);
   std::chrono::steady_clock::time_point started GUARDED_BY(kernel_lock) =

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// KernelHandle: what the host's side holds of a kernel, a File or a Process for example, and lets go
-// of under the kernel lock: the last reference to a File closes it, which wakes others.
+// KernelHandle: what the host's side holds of a kernel, a File or a Process for example, and lets
+// go of under the kernel lock: the last reference to a File closes it, which wakes others.
 //
 //   KernelHandle<FilePtr> guest_;     // guest_.reset(), and the end of the handle, take the lock
 //
 // `Held` is a pointer that owns, or an array of such; one that is made new holds nothing. Threads:
-// like the pointer itself, except that reset() may meet others that have the lock. Lifetime: it must
-// be gone before its kernel, and no thread ends it with the lock held.
+// like the pointer itself, except that reset() may meet others that have the lock. Lifetime: it
+// must be gone before its kernel, and no thread ends it with the lock held.
 #pragma once
 
 #include <utility>

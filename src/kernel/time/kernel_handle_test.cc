@@ -44,7 +44,9 @@ class Noting {
 TEST(KernelHandle, LetsGoUnderTheLockAtItsEnd) {
   KernelMutex mutex;
   Ends ends;
-  { const KernelHandle handle(mutex, std::make_unique<Noting>(mutex, ends)); }
+  {
+    const KernelHandle handle(mutex, std::make_unique<Noting>(mutex, ends));
+  }
   EXPECT_EQ(ends.count, 1);
   EXPECT_EQ(ends.under_lock, 1);
   EXPECT_FALSE(is_held(mutex));
