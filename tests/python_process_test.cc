@@ -225,9 +225,10 @@ print(time.process_time() - cpu < (time.monotonic() - wall) / 2, os.times().elap
 TEST(PythonLacks, AreHonestErrors) {
   const auto sandbox = make_sandbox();
   for (const auto& [program, words] : std::map<std::string, std::string>{
-           {"import multiprocessing as m; m.Process(target=print).start()", "in this sandbox"},
-           {"import multiprocessing as m; m.Pool(2)", "ThreadPoolExecutor"},
-           {"from concurrent.futures import ProcessPoolExecutor as P; P()", "NotImplementedError"},
+           {"import multiprocessing as m; m.get_context('fork')", "cannot find context for 'fork'"},
+           {"from multiprocessing.shared_memory import SharedMemory as S; S(create=True, size=8)",
+            "share no memory in this sandbox"},
+           {"from multiprocessing.heap import Arena; Arena(8)", "share no memory in this sandbox"},
            {"import ctypes; ctypes.CDLL('libc.so.6')", "ctypes is unavailable"},
            {"import os; os.fork()", "no attribute 'fork'"}}) {
     const RunResult result = sandbox->run({.argv = {"python3", "-c", program}});

@@ -32,7 +32,7 @@ def build(modules=""):
     linux_calls.install()
     _replace_sockets()
     from ..libraries import figures, imports, integers
-    from ..processes import pseudo_terminals, signal_calls, trip
+    from ..processes import pseudo_terminals, shared_values, signal_calls, trip
     from ..programs import streams
     from ..sockets import loop, loop_signals, polling
     from ..threads import library as threads
@@ -54,6 +54,7 @@ def build(modules=""):
         __import__(name)
     figures.install()
     pseudo_terminals.install()
+    shared_values.install()
     integers.install()
     _import_packages(modules.split())
     loop.install()

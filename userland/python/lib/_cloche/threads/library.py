@@ -3,6 +3,7 @@ import _thread
 import os
 import posix
 import queue
+import stat
 import sys
 import threading
 import time
@@ -13,8 +14,9 @@ from . import scheduler
 from .scheduler import Handle, get_ident, wait_until
 
 _allocate_lock = _thread.allocate_lock
-_O_NONBLOCK, _F_GETFL, _POLLIN = 0o4000, 3, 1
-_real_read = posix.read
+_O_NONBLOCK, _F_GETFL, _POLLIN, _POLLOUT = 0o4000, 3, 1, 4
+_PIPE_BUF = 4096  # a pipe that can be written takes so much at once
+_real_read, _real_write = posix.read, posix.write
 
 
 def start_joinable_thread(function, *, handle=None, daemon=True):
@@ -115,6 +117,24 @@ def read(fd, length, /):
     return _real_read(fd, length)
 
 
+def write(fd, data, /):
+    """os.write: others run while a pipe, a socket or a terminal is full."""
+    if not scheduler.busy() or door.call("fcntl", fd, _F_GETFL, 0) & _O_NONBLOCK or stat.S_ISREG(os.fstat(fd).st_mode):
+        return _real_write(fd, data)
+    left = memoryview(data).cast("B")
+    done = 0
+    while True:
+        scheduler.wait_ready(lambda seconds: scheduler.poll_all({fd: _POLLOUT}, seconds), None, {fd: _POLLOUT})
+        try:
+            done += _real_write(fd, left[done:done + _PIPE_BUF])
+        except OSError:
+            if not done:
+                raise
+            return done
+        if done >= len(left):
+            return done
+
+
 class _Notifier:
     """How workers of a pool say that something has changed: a queue with a descriptor."""
 
@@ -153,7 +173,7 @@ def install():
     _thread.get_native_id = threading.get_native_id = posix_calls.getpid
     if "get_native_id" not in threading.__all__:
         threading.__all__.append("get_native_id")
-    threading.Lock = threading._allocate_lock = Lock
+    threading.Lock = threading._allocate_lock = _thread.lock = _thread.LockType = Lock
     threading._CRLock = None
     threading.RLock = threading._RLock
     threading._active_limbo_lock = threading._RLock()
@@ -161,5 +181,6 @@ def install():
     queue.SimpleQueue = queue._PySimpleQueue
     queue.SimpleQueue.__name__ = queue.SimpleQueue.__qualname__ = "SimpleQueue"
     posix.read = os.read = read
+    posix.write = os.write = write
     time.sleep = scheduler.sleep
     sys.modules["_socket"]._busy, sys.modules["_socket"]._wait_ready = scheduler.busy, scheduler.wait_ready
