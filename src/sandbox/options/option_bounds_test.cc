@@ -185,7 +185,7 @@ TEST_F(OptionBounds, FaultsAreSaidByName) {
   EXPECT_THAT(fault(R"({"limits":{"memoryBytes":0}})"), HasSubstr("that is 1 or more"));
   EXPECT_THAT(fault(R"({"limits":{"cpus":0}})"),
               HasSubstr("'limits.cpus' must be a number from 1"));
-  EXPECT_THAT(fault(R"({"limits":{"cpus":-1}})"), HasSubstr("not negative"));
+  EXPECT_THAT(fault(R"({"limits":{"cpus":-1}})"), HasSubstr("a number from 1 to 4294967295"));
   EXPECT_THAT(fault(R"({"limits":[]})"), HasSubstr("'limits' must be an object"));
   EXPECT_THAT(fault(R"({"network":true})"), HasSubstr("'network' must be false, a list"));
   EXPECT_THAT(fault(R"({"timeoutMs":"soon"})"), HasSubstr("'timeoutMs' must be milliseconds"));
