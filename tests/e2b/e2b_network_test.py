@@ -49,8 +49,22 @@ class Network(unittest.TestCase):
         self.assertEqual((status, answer["code"]), (400, 400), wish)
         return answer["message"]
 
-    def test_nothing_is_open_unless_the_operator_says_so(self):
+    def test_nothing_is_open_unless_a_client_names_it(self):
         server = self.serve()
+        self.assertFalse(self.reaches(Box(server, allow_internet_access=True)))
+        self.assertTrue(self.reaches(Box(server, network={"allowOut": [self.here]})))
+        self.assertFalse(self.reaches(Box(server, network={"allowOut": ["*"]})), "a private address has to be named")
+        denied = self.serve("--session-net-deny", "localhost")
+        self.assertFalse(self.reaches(Box(denied, network={"allowOut": [self.here]})))
+
+    def test_the_internet_is_no_private_address(self):
+        server = self.serve("--e2b-internet")
+        box = Box(server)
+        self.assertTrue(box.rest("GET")[1]["allowInternetAccess"])
+        self.assertFalse(self.reaches(box))
+
+    def test_where_there_are_bounds_nothing_else_is_open(self):
+        server = self.serve("--allow-session-net", "granted.example")
         for rule in [self.here, "localhost", "*", "0.0.0.0/0", "127.0.0.1", "127.0.0.0/8", "api.example.com", "169.254.169.254"]:
             for more in [{}, {"allow_internet_access": True}, {"allow_internet_access": False}]:
                 said = self.refused(server, network={"allowOut": [rule]}, **more)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the network a sandbox of this door gets: what its client wishes, held to what the
-// operator allows by the one rule of all doors (sandbox/options/option_bounds.h).
+// What of the network a sandbox of this door gets: what its client names, as E2B's wire has it;
+// where the operator has said what sessions may ask for (--allow-session-net), held to that by the
+// one rule of all doors (sandbox/options/option_bounds.h). What the operator denies stays denied.
 #pragma once
 
 #include <optional>

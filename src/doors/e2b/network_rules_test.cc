@@ -13,6 +13,7 @@ using Rules = std::vector<std::string>;
 const Rules none;
 const Rules names{"*.example.com"};
 const Rules all{"*"};
+const Rules granted{"granted.example"};
 
 struct Operator {
   Rules usual;   // --session-net, --e2b-net
@@ -60,6 +61,14 @@ TEST(NetworkRules, AreWhatIsWishedWithinWhatTheOperatorAllows) {
        {.usual = names},
        {.allow = {"a.example.com:443"}},
        Rules{"a.example.com:443"}},
+      {"what a client names, without bounds",
+       {},
+       {.allow = {"localhost:8080", "*"}},
+       Rules{"localhost:8080", "*"}},
+      {"also beside what is usual, and without internet",
+       {.usual = names},
+       {.allow = {"10.0.0.1"}, .internet = false},
+       Rules{"10.0.0.1"}},
       {"what is granted", {.grants = {"10.0.0.0/8"}}, {.allow = {"10.1.2.3"}}, Rules{"10.1.2.3"}},
       {"what is granted, everything", {.grants = all}, {.allow = all}, all},
       {"what is allowed wins",
@@ -96,11 +105,20 @@ struct Refused {
 
 TEST(NetworkRules, AreRefusedBeyondThat) {
   const Refused cases[] = {
-      {"everything", {}, {.allow = all}, "network.allowOut: 'network.allow' may not be the rule *"},
-      {"more than one has", {.usual = names}, {.allow = all}, "--allow-session-net"},
-      {"another name", {.usual = names}, {.allow = {"example.org"}}, "the rule example.org"},
+      {"everything",
+       {.grants = granted},
+       {.allow = all},
+       "network.allowOut: 'network.allow' may not be the rule *"},
+      {"more than one has",
+       {.usual = names, .grants = granted},
+       {.allow = all},
+       "--allow-session-net"},
+      {"another name",
+       {.usual = names, .grants = granted},
+       {.allow = {"example.org"}},
+       "the rule example.org"},
       {"one of several",
-       {.usual = names},
+       {.usual = names, .grants = granted},
        {.allow = {"a.example.com", "b.example.org"}},
        "the rule b.example.org"},
       {"another port", {.grants = {"a.example:443"}}, {.allow = {"a.example"}}, "a.example"},
@@ -113,11 +131,15 @@ TEST(NetworkRules, AreRefusedBeyondThat) {
        {.allow = {"169.254.169.254"}},
        "169.254.169.254"},
       {"a wider range", {.grants = {"10.1.0.0/16"}}, {.allow = {"10.0.0.0/8"}}, "10.0.0.0/8"},
-      {"although all else is denied", {}, {.allow = {"a.example"}, .deny = all}, "a.example"},
+      {"although all else is denied",
+       {.grants = granted},
+       {.allow = {"a.example"}, .deny = all},
+       "a.example"},
       {"although there is no internet",
-       {},
+       {.grants = granted},
        {.allow = {"a.example"}, .internet = false},
        "a.example"},
+      {"no rule, without bounds", {}, {.allow = {"not a rule"}}, "network.allowOut: "},
       {"no rule", {.grants = all}, {.allow = {"not a rule"}}, "network.allowOut: "},
       {"a part of what all have",
        {.usual = all},

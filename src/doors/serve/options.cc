@@ -71,7 +71,9 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
   --e2b-template NAME=IMAGE a template of E2B's sandboxes: NAME is a sandbox of the linux engine made of that IMAGE (cloche image
                             list); may be repeated
   --e2b-net RULE            what of the network E2B's sandboxes have that say nothing of it, besides --session-net; "*" is
-                            the internet; may be repeated (none). They may ask for that, and for --allow-session-net
+                            the internet; may be repeated (none). They may open what they name, unless --allow-session-net
+                            says what: then that, and what they have
+  --e2b-internet            the same as --e2b-net '*'
   --e2b-build-net RULE      what builds of templates may reach, besides what all sandboxes may; may be repeated (none)
   --peers PEERS             the other cells: HOST:PORT,..., or dns:NAME:PORT for all addresses of a name, or file:FILE with a
                             HOST:PORT a line. Then any of them answers for all; they speak HTTP without TLS
@@ -428,6 +430,10 @@ Options parse(const std::vector<std::string>& words, Api api) {
     }
     if (name == "--e2b-debug" && !value) {
       options.e2b.listens_for_debug = true;
+      continue;
+    }
+    if (name == "--e2b-internet" && !value) {
+      options.e2b.network.emplace_back("*");
       continue;
     }
     if (name == "--e2b-secure-only" && !value) {
