@@ -23,6 +23,7 @@ def commands(sandbox):
     assert sandbox.commands.run("id -u; pwd; echo $HOME $USER", user="root").stdout == "0\n/root\n/root root\n"
     assert sandbox.commands.run("sudo -u user id -u").stdout == "0\n"
     sandbox.commands.run("echo of user > f; chown user:user f; touch /usr/new", user="root")
+    assert sandbox.commands.run("cat /mounted/data").stdout == "of the host"
     assert fails(CommandExitException, lambda: sandbox.commands.run("exit 4")).exit_code == 4
     fails(TimeoutException, lambda: sandbox.commands.run("sleep 100", timeout=1))
     handle = sandbox.commands.run("echo $$; while read line; do echo got $line; done", background=True, stdin=True)

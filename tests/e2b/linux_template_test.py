@@ -3,6 +3,7 @@
 `small` in the store; words of the command line are the program's."""
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -18,10 +19,18 @@ class LinuxTemplates(Clients):
     install = classmethod(python_sdk_test.PythonClients.install.__func__)
 
     @classmethod
+    def mounted(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        (Path(folder.name) / "data").write_text("of the host")
+        return folder.name
+
+    @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.server.stop()
-        cls.server = Server("serve", "--token", KEY, "--e2b-template", "small=small", port=cls.server.port)
+        cls.server = Server("serve", "--token", KEY, "--e2b-template", "small=small", "--session-mount", f"{cls.mounted()}:/mounted",
+                            port=cls.server.port)
         cls.addClassCleanup(cls.server.stop)
 
     def test_a_program_runs(self):
@@ -36,8 +45,9 @@ class WrongLines(unittest.TestCase):
                             (["a=../small"], "--e2b-template a=../small: "),
                             (["a=small", "--e2b-template", "a=small"], "says twice"),
                             (["a=small", "--isolate", "owner"], "--isolate"),
-                            (["a=small", "--session-mount", "/tmp:/data"], "the linux engine has no mounts yet")]:
-            done = subprocess.run([PROGRAM, "serve", "--port", "0", "--e2b-template", *words], capture_output=True, text=True)
+                            (["a=small", "--session-mount", "nothing:/data"], "nothing")]:
+            done = subprocess.run([PROGRAM, "serve", "--port", "0", "--e2b-template", *words], capture_output=True, text=True,
+                                  timeout=60)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
             self.assertIn(said, done.stderr)
 
