@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mistakes that `scripts/tidy.py locks` must find, each in a line that ends with its mark; it finds
 // nothing else here. Not part of any program.
+#include "base/mutex.h"
 #include "kernel/kernel.h"
 #include "kernel/time/kernel_handle.h"
 #include "kernel/time/kernel_lock.h"
@@ -54,6 +55,26 @@ Pid in_a_function_of_its_own(const Process& process) REQUIRES(kernel_lock) {
   };
   return parent();
 }
+
+class Counter {
+ public:
+  void add() {
+    const MutexLock lock(mutex_);
+    ++count_;
+  }
+  int count() const {
+    return count_;  // mistake
+  }
+
+ private:
+  mutable Mutex mutex_;
+  int count_ GUARDED_BY(mutex_) = 0;
+};
+
+class Unsaid {
+  Mutex unsaid_;    // mistake
+  std::mutex raw_;  // mistake
+};
 
 }  // namespace
 }  // namespace cloche::kernel

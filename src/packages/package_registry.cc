@@ -274,7 +274,7 @@ Result<std::vector<const BundledPackage*>, Error> PackageRegistry::resolve(
 }
 
 vfs::Frozen PackageRegistry::tree_of(const BundledPackage& package) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   vfs::Frozen& tree = trees_[&package];
   if (!tree) {
     vfs::BaseBuilder builder;

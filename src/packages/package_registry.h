@@ -8,12 +8,12 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "packages/bundle.h"
 #include "vfs/base_builder.h"
@@ -75,8 +75,9 @@ class PackageRegistry {
   vfs::Frozen tree_of(const BundledPackage& package);
 
   Bundle bundle_;
-  std::mutex mutex_;
-  std::map<const BundledPackage*, vfs::Frozen> trees_;  // made at the first installation
+  Mutex mutex_;
+  std::map<const BundledPackage*, vfs::Frozen> trees_
+      GUARDED_BY(mutex_);  // made at the first installation
 };
 
 }  // namespace cloche::packages

@@ -5,11 +5,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "kernel/host/host_entry.h"
 #include "kernel/kernel.h"
 #include "kernel/time/timer_thread.h"
@@ -69,7 +68,7 @@ class InterpreterThreads final : public kernel::Companion {
   }
 
   std::optional<wasm::Outcome> failure() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return failure_;
   }
 
@@ -95,7 +94,7 @@ class InterpreterThreads final : public kernel::Companion {
     State state = State::idle;
     bool ends = false;  // its thread_state goes: nothing is told to it any more
     bool go = false;
-    std::condition_variable wake;
+    Condition wake;
   };
 
   Stack* free_stack(wasm::Instance& instance);
@@ -104,47 +103,52 @@ class InterpreterThreads final : public kernel::Companion {
   bool hand_over(Stack& from, Stack& to);
   bool come_back(Stack& stack) EXCLUDES(kernel::kernel_lock);
   bool swap(Stack& stack, std::uint32_t thread_state);
-  void hand_to_main();
-  std::optional<InterpreterSignals> words_of(const Stack& stack) const;
+  void hand_to_main() REQUIRES(mutex_);
+  std::optional<InterpreterSignals> words_of(const Stack& stack) const REQUIRES(mutex_);
   void tell_later(std::uint64_t arming, std::chrono::milliseconds delay);
   void told(std::uint64_t arming, std::chrono::milliseconds delay) noexcept;
-  void tell(const Stack& stack) noexcept;
+  void tell(const Stack& stack) noexcept REQUIRES(mutex_);
 
   Task& task_;
-  // Guards what follows. Never held while a guest runs or the kernel's lock is taken.
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Stack>> stacks_;  // by number
-  Stack* current_;
-  bool ending_ = false;
-  std::size_t serving_ = 0;
-  std::condition_variable served_;
-  std::optional<wasm::Outcome> failure_;
+  // Never held while a guest runs or the kernel's lock is taken.
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Stack>> stacks_ GUARDED_BY(mutex_);  // by number
+  Stack* current_ GUARDED_BY(mutex_);
+  bool ending_ GUARDED_BY(mutex_) = false;
+  std::size_t serving_ GUARDED_BY(mutex_) = 0;
+  Condition served_;
+  std::optional<wasm::Outcome> failure_ GUARDED_BY(mutex_);
 
-  std::uint64_t arming_ = 0;  // of the tick that is awaited
-  bool told_ = false;         // that tick, and the next one is not asked for yet
-  std::uint32_t tick_signal_ = 0;
-  std::optional<InterpreterSignals> signals_;  // the main thread's
-  std::byte* memory_ = nullptr;
-  std::uint64_t memory_bytes_ = 0;
+  std::uint64_t arming_ GUARDED_BY(mutex_) = 0;  // of the tick that is awaited
+  bool told_ GUARDED_BY(mutex_) = false;         // that tick, and the next one is not asked for yet
+  std::uint32_t tick_signal_ GUARDED_BY(mutex_) = 0;
+  std::optional<InterpreterSignals> signals_ GUARDED_BY(mutex_);  // the main thread's
+  std::byte* memory_ GUARDED_BY(mutex_) = nullptr;
+  std::uint64_t memory_bytes_ GUARDED_BY(mutex_) = 0;
 };
 
 InterpreterThreads::~InterpreterThreads() {
   {
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
     ++arming_;
     for (const auto& stack : stacks_) stack->wake.notify_all();
-    served_.wait(lock, [&] { return serving_ == 0; });
+    served_.wait(mutex_, [&]() REQUIRES(mutex_) { return serving_ == 0; });
   }
   task_.kernel().services().timers.drain(this);
 }
 
 InterpreterThreads::Stack* InterpreterThreads::make_stack(wasm::Instance& instance) {
-  if (stacks_.size() > max_threads || !instance.has_export(stack_pointer)) return nullptr;
+  std::size_t number = 0;  // only the thread that runs makes stacks
+  {
+    const MutexLock lock(mutex_);
+    number = stacks_.size();
+  }
+  if (number > max_threads || !instance.has_export(stack_pointer)) return nullptr;
   const wasm::Outcome room = instance.call("host_alloc", {Value::i32(stack_bytes)});
   if (!room.returned() || room.result.as_u32() == 0) return nullptr;
   auto stack = std::make_unique<Stack>();
-  stack->number = static_cast<std::uint32_t>(stacks_.size());
+  stack->number = static_cast<std::uint32_t>(number);
   stack->top = (room.result.as_u32() + stack_bytes) / stack_alignment * stack_alignment;
   wasm::InstanceOptions options;
   options.owner = &task_;
@@ -159,12 +163,12 @@ InterpreterThreads::Stack* InterpreterThreads::make_stack(wasm::Instance& instan
       [](wasm::Instance&, void* owner) noexcept { return Task::of(owner).on_epoch(); });
   Stack* const added = stack.get();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stacks_.push_back(std::move(stack));
     ++serving_;
   }
   if (task_.kernel().services().threads.run([this, added] { serve(*added); })) return added;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --serving_;
   stacks_.pop_back();
   return nullptr;
@@ -172,7 +176,7 @@ InterpreterThreads::Stack* InterpreterThreads::make_stack(wasm::Instance& instan
 
 InterpreterThreads::Stack* InterpreterThreads::free_stack(wasm::Instance& instance) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& stack : stacks_)
       if (stack->state == Stack::State::idle) return stack.get();
   }
@@ -182,7 +186,7 @@ InterpreterThreads::Stack* InterpreterThreads::free_stack(wasm::Instance& instan
 std::uint32_t InterpreterThreads::begin(wasm::HostCall& host, std::uint32_t argument) {
   Stack* const stack = free_stack(host.instance());
   if (stack == nullptr) return 0;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stack->argument = argument;
   stack->thread_state = 0;
   stack->ends = false;
@@ -192,9 +196,9 @@ std::uint32_t InterpreterThreads::begin(wasm::HostCall& host, std::uint32_t argu
 
 // The body of a host's thread: one thread of the interpreter after the other.
 void InterpreterThreads::serve(Stack& stack) noexcept {
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   for (;;) {
-    stack.wake.wait(lock, [&] { return stack.go || ending_; });
+    stack.wake.wait(mutex_, [&]() REQUIRES(mutex_) { return stack.go || ending_; });
     if (ending_) break;
     stack.go = false;
     lock.unlock();
@@ -231,7 +235,7 @@ bool InterpreterThreads::swap(Stack& stack, std::uint32_t thread_state) {
   const wasm::Outcome outcome = stack.instance->call(swap_export, {Value::i32(thread_state)});
   if (!outcome.returned()) return false;
   if (thread_state == 0) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stack.thread_state = outcome.result.as_u32();
   }
   return true;
@@ -245,7 +249,7 @@ bool InterpreterThreads::come_back(Stack& stack) {
   if (stack.own) stack.own->set_memory_limit(task_.instance().memory_limit());
   std::optional<InterpreterSignals> words;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stack.own) words = words_of(stack);
     if (told_) tell(stack);  // the one that was told may not go on soon
   }
@@ -259,11 +263,11 @@ bool InterpreterThreads::hand_over(Stack& from, Stack& to) {
   if (!swap(from, 0)) return false;
   if (&from != &to) {
     task_.leave_thread();
-    std::unique_lock lock(mutex_);
+    ReleasableMutexLock lock(mutex_);
     current_ = &to;
     to.go = true;
     to.wake.notify_all();
-    from.wake.wait(lock, [&] { return from.go || ending_; });
+    from.wake.wait(mutex_, [&]() REQUIRES(mutex_) { return from.go || ending_; });
     from.go = false;
     if (ending_) {
       lock.unlock();
@@ -275,26 +279,30 @@ bool InterpreterThreads::hand_over(Stack& from, Stack& to) {
 }
 
 void InterpreterThreads::run(wasm::HostCall& host, std::uint32_t number) {
+  Stack* from = nullptr;
   Stack* to = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
+    from = current_;
     const bool there = number < stacks_.size() && stacks_[number]->state == Stack::State::live;
     to = stacks_[there ? number : 0].get();
   }
-  if (!hand_over(*current_, *to)) host.unwind();
+  if (!hand_over(*from, *to)) host.unwind();
 }
 
 void InterpreterThreads::yield(wasm::HostCall& host, std::uint32_t clock, std::uint32_t moment) {
+  Stack* from = nullptr;
   Stack* to = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
+    from = current_;
     for (std::size_t i = 1; to == nullptr; ++i) {
       Stack& next = *stacks_[(current_->number + i) % stacks_.size()];
       if (next.state == Stack::State::live) to = &next;
     }
   }
-  if (to != current_) {
-    if (!hand_over(*current_, *to)) host.unwind();
+  if (to != from) {
+    if (!hand_over(*from, *to)) host.unwind();
     return;
   }
   // Nobody else is there to end what is waited for; a signal may be.
@@ -314,7 +322,7 @@ void InterpreterThreads::yield(wasm::HostCall& host, std::uint32_t clock, std::u
 void InterpreterThreads::end() {
   std::optional<InterpreterSignals> words;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!current_->own) return;
     current_->ends = true;
     words = words_of(*current_);
@@ -343,7 +351,7 @@ void InterpreterThreads::tick(const wasm::GuestMemory& memory, std::uint32_t mil
   }
   std::uint64_t arming = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     arming = ++arming_;
     told_ = false;
     tick_signal_ = signal;
@@ -368,7 +376,7 @@ void InterpreterThreads::tell_later(std::uint64_t arming, std::chrono::milliseco
 // asked for the next tick; ever later, for it may sleep.
 void InterpreterThreads::told(std::uint64_t arming, std::chrono::milliseconds delay) noexcept {
   constexpr std::chrono::milliseconds longest_delay{5'000};
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (arming != arming_) return;
   told_ = true;
   tell(*current_);
@@ -385,7 +393,7 @@ void InterpreterThreads::tell(const Stack& stack) noexcept {
         at + std::uint64_t{sizeof(std::uint32_t)} > memory_bytes_)
       return;
   }
-  const auto word = [&](std::uint32_t at) {
+  const auto word = [&](std::uint32_t at) REQUIRES(mutex_) {
     return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(memory_ + at));
   };
   word(words->first).store(1);
@@ -394,7 +402,7 @@ void InterpreterThreads::tell(const Stack& stack) noexcept {
 }
 
 void InterpreterThreads::rest() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++arming_;
   told_ = false;
 }

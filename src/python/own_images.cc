@@ -18,7 +18,7 @@ std::optional<wasm::FileIdentity> identity_of(const std::filesystem::path& file)
 
 std::shared_ptr<OwnImage> OwnImages::open(const std::filesystem::path& file,
                                           const wasm::Module& module) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto identity = identity_of(file);
   if (const auto known = opened_.find(file);
       identity && known != opened_.end() && known->second.file == *identity) {
@@ -42,7 +42,7 @@ void OwnImages::save(const std::filesystem::path& file, const wasm::MemoryImage&
 }
 
 void OwnImages::use(const kernel::Kernel& kernel, std::shared_ptr<OwnImage> image) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (image) {
     used_.insert_or_assign(&kernel, std::move(image));
   } else {
@@ -51,7 +51,7 @@ void OwnImages::use(const kernel::Kernel& kernel, std::shared_ptr<OwnImage> imag
 }
 
 std::shared_ptr<OwnImage> OwnImages::used_by(const kernel::Kernel& kernel) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = used_.find(&kernel);
   return found == used_.end() ? nullptr : found->second;
 }

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "python/boot_images.h"
 #include "python/image_file.h"
 #include "wasm/trusted_file.h"
@@ -45,9 +45,9 @@ class OwnImages {
 
   const std::filesystem::path cache_folder_;
   const std::string library_id_;
-  mutable std::mutex mutex_;
-  std::map<std::filesystem::path, Opened> opened_;
-  std::map<const kernel::Kernel*, std::shared_ptr<OwnImage>> used_;
+  mutable Mutex mutex_;
+  std::map<std::filesystem::path, Opened> opened_ GUARDED_BY(mutex_);
+  std::map<const kernel::Kernel*, std::shared_ptr<OwnImage>> used_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cloche::python

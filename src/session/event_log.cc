@@ -36,7 +36,7 @@ std::string shortened(std::string_view text) {
 }  // namespace
 
 void EventLog::add(LoggedEvent event) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   event.number = ++last_;
   event.time = std::chrono::system_clock::now();
   for (const Subscriber& subscriber : subscribers_) {
@@ -80,7 +80,7 @@ void EventLog::add_network(const std::string& session_id, const std::string& own
 EventLog::Subscription EventLog::subscribe(std::string owner, std::string session_id,
                                            std::uint64_t since, Sink sink) {
   Subscription subscription;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   subscribers_.push_back(
       {++last_subscriber_, std::move(owner), std::move(session_id), std::move(sink)});
   const Subscriber& subscriber = subscribers_.back();
@@ -103,7 +103,7 @@ EventLog::Subscription& EventLog::Subscription::operator=(Subscription&& other) 
 
 EventLog::Subscription::~Subscription() {
   if (!log_) return;
-  const std::lock_guard lock(log_->mutex_);
+  const MutexLock lock(log_->mutex_);
   log_->subscribers_.remove_if([this](const Subscriber& one) { return one.id == id_; });
 }
 

@@ -9,10 +9,10 @@
 #include <deque>
 #include <functional>
 #include <list>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "cloche/observer.h"
 #include "session/session_facts.h"
 
@@ -72,11 +72,11 @@ class EventLog {
     }
   };
 
-  std::mutex mutex_;
-  std::deque<LoggedEvent> events_;
-  std::list<Subscriber> subscribers_;
-  std::uint64_t last_ = 0;
-  std::uint64_t last_subscriber_ = 0;
+  Mutex mutex_;
+  std::deque<LoggedEvent> events_ GUARDED_BY(mutex_);
+  std::list<Subscriber> subscribers_ GUARDED_BY(mutex_);
+  std::uint64_t last_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t last_subscriber_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cloche::session

@@ -47,11 +47,14 @@ void SessionManager::find_saved() {
     const SteadyTime deadline =
         for_ever ? SteadyTime::max()
                  : now.steady + std::chrono::duration_cast<std::chrono::nanoseconds>(left);
-    found.facts.sequence = ++last_sequence_;
+    {
+      const MutexLock lock(mutex_);
+      found.facts.sequence = ++last_sequence_;
+    }
     const auto session = std::make_shared<Session>(
         std::move(found), [this](Session& one) { return load(one); }, deadline, clock_);
     log_what_happens_in(*session);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     add(session);
   }
 }
@@ -75,7 +78,7 @@ std::variant<std::unique_ptr<Sandbox>, Session::LoadProblem> SessionManager::loa
   const std::string& id = session.facts().id;
   const auto begin = std::chrono::steady_clock::now();
   auto loaded = [&] {
-    const std::lock_guard lock(session.save_mutex_);
+    const MutexLock lock(session.save_mutex_);
     return saver_->store().load(session.chain_, id, engine_, options_of_saved(session.facts()));
   }();
   if (auto* problem = std::get_if<StateStore::Problem>(&loaded)) {

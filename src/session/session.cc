@@ -25,22 +25,22 @@ Session::Session(StateStore::Found found, Loader loader, SteadyTime deadline, Cl
       chain_(std::move(found.chain)) {}
 
 Status Session::status() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return status_;
 }
 
 WallTime Session::last_activity() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return last_activity_.wall;
 }
 
 WallTime Session::expires() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return expires_;
 }
 
 void Session::extend(WallTime expires, SteadyTime deadline) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   expires_ = expires;
   deadline_ = deadline;
   last_activity_ = clock_.now();
@@ -48,7 +48,7 @@ void Session::extend(WallTime expires, SteadyTime deadline) {
 
 void Session::watch_by(std::function<void(Sandbox& sandbox)> watcher) {
   watcher_ = std::move(watcher);
-  if (sandbox_) watcher_(*sandbox_);
+  if (const std::shared_ptr<Sandbox> there = sandbox()) watcher_(*there);
 }
 
 Twin fork_with_python(Sandbox& sandbox, PythonSession* python) {
@@ -76,7 +76,7 @@ Session::Use& Session::Use::operator=(Use&& other) noexcept {
 
 std::shared_ptr<PythonSession> Session::Use::python() const {
   if (sandbox_->options().engine != EngineKind::wasm) return nullptr;
-  const std::lock_guard lock(session_->mutex_);
+  const MutexLock lock(session_->mutex_);
   const bool is_of_session = session_->sandbox_ == sandbox_;
   if (is_of_session && session_->python_) return session_->python_;
   // It goes before the sandbox, whoever holds it last.
@@ -93,7 +93,7 @@ bool Session::Use::replace(std::shared_ptr<Sandbox> sandbox,
                            std::shared_ptr<PythonSession> python) const {
   if (session_->watcher_) session_->watcher_(*sandbox);
   {
-    const std::lock_guard lock(session_->mutex_);
+    const MutexLock lock(session_->mutex_);
     if (session_->status_ != Status::running) return false;
     session_->sandbox_.swap(sandbox);
     session_->python_.swap(python);
@@ -109,7 +109,7 @@ Session::Use::~Use() {
 }
 
 Session::Use Session::use(const std::shared_ptr<Session>& session) {
-  std::unique_lock lock(session->mutex_);
+  ReleasableMutexLock lock(session->mutex_);
   if (session->status_ != Status::running) return {};
   ++session->uses_;
   session->last_activity_ = session->clock_.now();
@@ -127,10 +127,10 @@ Session::Use Session::use(const std::shared_ptr<Session>& session) {
 }
 
 void Session::load() {
-  const std::lock_guard load_lock(load_mutex_);
+  const MutexLock load_lock(load_mutex_);
   if (!loader_ || unreadable_) return;
   auto loaded = loader_(*this);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (auto* problem = std::get_if<LoadProblem>(&loaded)) {
     unreadable_ = problem->for_good;
     trouble_ = std::move(problem->sentence);
@@ -144,28 +144,28 @@ void Session::load() {
 }
 
 std::shared_ptr<PythonSession> Session::made_python() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return python_;
 }
 
 std::string Session::trouble() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return trouble_;
 }
 
 void Session::release() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --uses_;
   last_activity_ = clock_.now();
 }
 
 std::shared_ptr<Sandbox> Session::sandbox() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return sandbox_;
 }
 
 void Session::touch() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   last_activity_ = clock_.now();
 }
 
@@ -173,7 +173,7 @@ bool Session::pause(const std::function<void()>& stopping) {
   std::shared_ptr<Sandbox> old;
   std::shared_ptr<PythonSession> python;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (status_ != Status::running) return false;
     status_ = Status::paused;
     old = sandbox_;
@@ -188,7 +188,7 @@ bool Session::pause(const std::function<void()>& stopping) {
   Twin rest = fork_with_python(*old, python.get());
   if (watcher_) watcher_(*rest.sandbox);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (status_ == Status::paused) {
       sandbox_ = std::move(rest.sandbox);
       python_ = std::move(rest.python);
@@ -202,7 +202,7 @@ bool Session::pause(const std::function<void()>& stopping) {
 bool Session::freeze(const std::function<void()>& stopping) {
   std::shared_ptr<Sandbox> sandbox;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (status_ != Status::running) return false;
     status_ = Status::paused;
     frozen_ = true;
@@ -215,7 +215,7 @@ bool Session::freeze(const std::function<void()>& stopping) {
 }
 
 bool Session::resume() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (status_ != Status::paused) return false;
   if (std::exchange(frozen_, false) && sandbox_) sandbox_->thaw();
   status_ = Status::running;
@@ -224,7 +224,7 @@ bool Session::resume() {
 }
 
 SteadyTime Session::due(std::chrono::milliseconds idle_timeout) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (idle_timeout.count() == 0 || status_ == Status::paused ||
       facts_.lifetime == Lifetime::of_time)
     return deadline_;
@@ -236,7 +236,7 @@ bool Session::close(const std::function<void()>& stopping) {
   std::shared_ptr<Sandbox> sandbox;
   std::shared_ptr<PythonSession> python;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (status_ == Status::closed) return false;
     status_ = Status::closed;
     sandbox = std::move(sandbox_);

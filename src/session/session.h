@@ -17,6 +17,7 @@
 #include <variant>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "cloche/python_session.h"
 #include "cloche/sandbox.h"
 #include "session/session_facts.h"
@@ -117,29 +118,30 @@ class Session {
 
   Clock& clock_;
   const Facts facts_;
-  mutable std::mutex mutex_;
-  SteadyTime deadline_;
-  WallTime expires_;
-  bool frozen_ = false;
-  std::shared_ptr<Sandbox> sandbox_;
-  std::shared_ptr<PythonSession> python_;  // of sandbox_; null: nobody has asked for it yet
-  Status status_ = Status::running;
-  std::size_t uses_ = 0;
-  Moment last_activity_;
+  mutable Mutex mutex_;
+  SteadyTime deadline_ GUARDED_BY(mutex_);
+  WallTime expires_ GUARDED_BY(mutex_);
+  bool frozen_ GUARDED_BY(mutex_) = false;
+  std::shared_ptr<Sandbox> sandbox_ GUARDED_BY(mutex_);
+  // Of sandbox_; null: nobody has asked for it yet.
+  std::shared_ptr<PythonSession> python_ GUARDED_BY(mutex_);
+  Status status_ GUARDED_BY(mutex_) = Status::running;
+  std::size_t uses_ GUARDED_BY(mutex_) = 0;
+  Moment last_activity_ GUARDED_BY(mutex_);
 
   std::function<void(Sandbox& sandbox)> watcher_;  // never changes once somebody uses the session
 
   std::timed_mutex python_turn_;
 
-  std::mutex load_mutex_;  // of the two below
-  Loader loader_;          // null: there is nothing to load
-  bool unreadable_ = false;
-  std::string trouble_;  // under mutex_
+  Mutex load_mutex_;
+  Loader loader_ GUARDED_BY(load_mutex_);  // null: there is nothing to load
+  bool unreadable_ GUARDED_BY(load_mutex_) = false;
+  std::string trouble_ GUARDED_BY(mutex_);
 
-  std::mutex save_mutex_;  // one save at a time, none after the close; of chain_ and saved_
-  SavedChain chain_;
+  Mutex save_mutex_;  // one save at a time, none after the close
+  SavedChain chain_ GUARDED_BY(save_mutex_);
   std::atomic<std::uint64_t> changes_ = 0;
-  std::uint64_t saved_ = 0;
+  std::uint64_t saved_ GUARDED_BY(save_mutex_) = 0;
 };
 
 // An independent sandbox that goes on from here, and the Python with it where there is one that

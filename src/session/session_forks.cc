@@ -27,7 +27,7 @@ std::variant<std::vector<std::shared_ptr<Session>>, Refusal> SessionManager::for
     try {
       twin = fork_with_python(*use, python.get());
     } catch (const std::exception& error) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       give_place_back(session->facts().owner);
       refusal = Refusal{RefusalReason::failed, error.what()};
       break;
@@ -53,7 +53,7 @@ Change SessionManager::extend(const std::shared_ptr<Session>& session, std::chro
     session->extend(now.wall + ttl, now.steady + ttl);
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     watch(session);
   }
   const Result<void> saved = save_now(session);

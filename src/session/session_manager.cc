@@ -55,7 +55,7 @@ SessionManager::SessionManager(Engine& engine, ManagerOptions options)
 
 SessionManager::~SessionManager() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closing_ = true;
     due_changed_.notify_all();
   }
@@ -95,7 +95,7 @@ std::optional<Refusal> SessionManager::take_place(const std::string& owner, std:
           "the server has no memory for another session: delete one, or try again later"};
     }
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closing_ || ending_) return Refusal{RefusalReason::ending, "the server is about to end"};
   const auto own = owners_.find(owner);
   const auto making = being_made_.find(owner);
@@ -131,7 +131,7 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::make(
     sandbox = make_sandbox ? make_sandbox()
                            : engine_.create(request.sandbox ? *request.sandbox : options_.sandbox);
   } catch (const std::exception& problem) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     give_place_back(request.owner);
     Refusal refusal{RefusalReason::failed, problem.what()};
     if (const auto* error = dynamic_cast<const Error*>(&problem)) refusal.error = *error;
@@ -170,7 +170,7 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::adopt(Facts fact
   }
   std::shared_ptr<Session> session;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     give_place_back(facts.owner);
     facts.sequence = ++last_sequence_;
     session = std::make_shared<Session>(std::move(facts), std::move(state), deadline, clock_);
@@ -215,7 +215,7 @@ void SessionManager::watch(const std::shared_ptr<Session>& session) {
 }
 
 std::shared_ptr<Session> SessionManager::find_any(std::string_view id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = sessions_.find(std::string(id));
   // Taken first: one that is in use is due later than whenever that is.
   const SteadyTime now = clock_.now().steady;
@@ -237,7 +237,7 @@ std::optional<CellKey> SessionManager::other_cell(std::string_view id) const {
 SessionManager::Page SessionManager::list(const std::string& owner, std::size_t limit,
                                           std::size_t offset) {
   Page page;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto own = owners_.find(owner);
   if (own == owners_.end()) return page;
   page.total = own->second.size();
@@ -250,7 +250,7 @@ SessionManager::Page SessionManager::list(const std::string& owner, std::size_t 
 
 std::shared_ptr<Session> SessionManager::take_out(std::string_view id,
                                                   const std::string_view* owner) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = sessions_.find(std::string(id));
   if (it == sessions_.end() || (owner && it->second->facts().owner != *owner)) return nullptr;
   std::shared_ptr<Session> session = std::move(it->second);
@@ -275,7 +275,7 @@ Change SessionManager::close(std::string_view id, std::string_view owner) {
 
 std::vector<std::shared_ptr<Session>> SessionManager::take_out_all() {
   std::vector<std::shared_ptr<Session>> all;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   all.reserve(sessions_.size());
   for (auto& [id, session] : sessions_) all.push_back(std::move(session));
   sessions_.clear();
@@ -322,7 +322,7 @@ Change SessionManager::resume(const std::shared_ptr<Session>& session) {
   const Result<void> saved = save_now(session);
   {
     // The idle time counts again.
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     watch(session);
   }
   tell(Event::resumed, *session);
@@ -331,20 +331,20 @@ Change SessionManager::resume(const std::shared_ptr<Session>& session) {
 
 void SessionManager::set_deadline(const std::shared_ptr<Session>& session, SteadyTime deadline) {
   {
-    const std::lock_guard lock(session->mutex_);
+    const MutexLock lock(session->mutex_);
     session->deadline_ = deadline;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   watch(session);
 }
 
 std::size_t SessionManager::count() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return sessions_.size();
 }
 
 Room SessionManager::room() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {.sessions = sessions_.size(),
           .session_limit = options_.session_limit,
           .memory_bytes = resident_bytes(),
@@ -353,7 +353,7 @@ Room SessionManager::room() const {
 }
 
 void SessionManager::stop_creating() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ending_ = true;
 }
 
@@ -383,7 +383,7 @@ void SessionManager::tell(Event event, const Session& session) const {
 // What sandboxes give back stays with the allocator, which does not know that most of it will not
 // be wanted again: left alone, a server would stay as large as it once was. The reaper sees to it.
 void SessionManager::look_at_memory() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (memory_due_ != SteadyTime::max()) return;
   memory_due_ = std::max(clock_.now().steady, memory_looked_at_ + memory_interval);
   due_changed_.notify_one();
@@ -404,7 +404,7 @@ void SessionManager::trim_memory() {
 }
 
 void SessionManager::reap() {
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   while (!closing_) {
     const SteadyTime now = clock_.now().steady;
     if (memory_due_ <= now) {
@@ -417,7 +417,7 @@ void SessionManager::reap() {
     }
     const SteadyTime next = due_.empty() ? SteadyTime::max() : due_.top().when;
     if (now < next) {
-      clock_.sleep(due_changed_, lock, std::min(next, memory_due_));
+      due_changed_.wait_until(mutex_, clock_, std::min(next, memory_due_));
       continue;
     }
     const std::shared_ptr<Session> session = due_.top().session.lock();

@@ -8,10 +8,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <queue>
 #include <string>
@@ -25,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/mutex.h"
 #include "cloche/engine.h"
 #include "sandbox/options/option_bounds.h"
 #include "session/cell_key.h"
@@ -215,17 +214,17 @@ class SessionManager {
 
   // A place for a session that is being made, where there is one.
   std::optional<Refusal> take_place(const std::string& owner, std::size_t elsewhere = 0);
-  void give_place_back(const std::string& owner);
+  void give_place_back(const std::string& owner) REQUIRES(mutex_);
   std::variant<std::shared_ptr<Session>, Refusal> make(const SessionRequest& request,
                                                        const MakeSandbox& make_sandbox);
   std::variant<std::shared_ptr<Session>, Refusal> adopt(Facts facts, std::chrono::seconds ttl,
                                                         Twin state, Event event);
   std::shared_ptr<Session> take_out(std::string_view id, const std::string_view* owner);
   std::vector<std::shared_ptr<Session>> take_out_all();
-  void add(const std::shared_ptr<Session>& session);
+  void add(const std::shared_ptr<Session>& session) REQUIRES(mutex_);
   SandboxOptions options_of_saved(const Facts& facts) const;
   void log_what_happens_in(Session& session);
-  void watch(const std::shared_ptr<Session>& session);
+  void watch(const std::shared_ptr<Session>& session) REQUIRES(mutex_);
   void find_saved();
   std::variant<std::unique_ptr<Sandbox>, Session::LoadProblem> load(Session& session);
   Result<void> save_now(const std::shared_ptr<Session>& session);
@@ -244,18 +243,20 @@ class SessionManager {
   mutable EventLog events_;                 // sandboxes tell it, and go before it
   std::unique_ptr<SessionSaver> saver_;     // null: nothing is saved
   std::unordered_set<std::string> unread_;  // ids; never changes once this is made
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, std::shared_ptr<Session>> sessions_;
-  std::unordered_map<std::string, ByAge> owners_;
-  std::unordered_map<std::string, std::size_t> being_made_;  // by owner; none is 0
-  std::size_t all_being_made_ = 0;
-  bool ending_ = false;
-  std::uint64_t last_sequence_ = 0;
-  std::priority_queue<Due> due_;
-  std::condition_variable due_changed_;
-  bool closing_ = false;
-  SteadyTime memory_due_ = SteadyTime::max();  // when to look; max: nothing has been freed
-  SteadyTime memory_looked_at_;
+  mutable Mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<Session>> sessions_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string, ByAge> owners_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string, std::size_t> being_made_
+      GUARDED_BY(mutex_);  // by owner; none is 0
+  std::size_t all_being_made_ GUARDED_BY(mutex_) = 0;
+  bool ending_ GUARDED_BY(mutex_) = false;
+  std::uint64_t last_sequence_ GUARDED_BY(mutex_) = 0;
+  std::priority_queue<Due> due_ GUARDED_BY(mutex_);
+  Condition due_changed_;
+  bool closing_ GUARDED_BY(mutex_) = false;
+  SteadyTime memory_due_ GUARDED_BY(mutex_) =
+      SteadyTime::max();  // when to look; max: nothing has been freed
+  SteadyTime memory_looked_at_ GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> resident_after_trim_ = 0;
   std::thread reaper_;
 };

@@ -21,7 +21,7 @@ SessionSaver::SessionSaver(SaverOptions options)
 
 SessionSaver::~SessionSaver() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closing_ = true;
     changed_.notify_all();
   }
@@ -31,7 +31,7 @@ SessionSaver::~SessionSaver() {
 Result<void> SessionSaver::save(const std::shared_ptr<Session>& session) {
   if (options_.policy == SavePolicy::always) return save_now(session);
   if (options_.policy == SavePolicy::interval) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waiting_.emplace(session->facts().id, session);
     if (interval_due_ == SteadyTime::max()) {
       interval_due_ = clock_.now().steady + options_.interval;
@@ -44,7 +44,7 @@ Result<void> SessionSaver::save(const std::shared_ptr<Session>& session) {
 Result<void> SessionSaver::save_now(const std::shared_ptr<Session>& session) {
   // Whoever waits here while another save runs may find its change saved already by the next one.
   const std::uint64_t change = ++session->changes_;
-  const std::lock_guard lock(session->save_mutex_);
+  const MutexLock lock(session->save_mutex_);
   if (session->saved_ >= change) return {};
   const std::uint64_t changes = session->changes_;
   const Result<void> written = write(*session);
@@ -57,7 +57,6 @@ Result<void> SessionSaver::save_now(const std::shared_ptr<Session>& session) {
   return written;
 }
 
-// Under the session's save_mutex_.
 Result<void> SessionSaver::write(Session& session) {
   const auto begin = std::chrono::steady_clock::now();
   const std::shared_ptr<Sandbox> sandbox = session.sandbox();
@@ -83,7 +82,7 @@ Result<void> SessionSaver::write(Session& session) {
 
 Result<void> SessionSaver::forget(Session& session, StateStore::Removal what) {
   const std::string& id = session.facts().id;
-  const std::lock_guard lock(session.save_mutex_);
+  const MutexLock lock(session.save_mutex_);
   const Result<void> removed = store_.remove(id, what);
   if (removed) {
     note_success(id);
@@ -101,7 +100,7 @@ void SessionSaver::note_failure(const std::string& id, Unsaved what, Errno error
                  : fmt::format("the saved state of session {} is not removed: {}", id, why);
   bool is_new = true;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto it = unsaved_.find(id); it != unsaved_.end()) {
       is_new = it->second.why != what.why;
       what.delay = std::min(it->second.delay * 2, delay_max);
@@ -114,7 +113,7 @@ void SessionSaver::note_failure(const std::string& id, Unsaved what, Errno error
 }
 
 void SessionSaver::note_success(const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   unsaved_.erase(id);
 }
 
@@ -124,19 +123,19 @@ void SessionSaver::complain(const std::string& sentence) const {
 
 std::string SessionSaver::trouble() const {
   if (store_.is_lost()) return "another server has taken the state folder";
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (unsaved_.empty()) return {};
   const std::string& first = unsaved_.begin()->second.why;
   return unsaved_.size() == 1 ? first : fmt::format("{}, and {} more", first, unsaved_.size() - 1);
 }
 
 std::size_t SessionSaver::unsaved() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return unsaved_.size();
 }
 
 void SessionSaver::work() {
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   while (!closing_) {
     const SteadyTime now = clock_.now().steady;
     if (interval_due_ <= now) {
@@ -160,7 +159,7 @@ void SessionSaver::work() {
       continue;
     }
     const SteadyTime due = next == unsaved_.end() ? SteadyTime::max() : next->second.due;
-    clock_.sleep(changed_, lock, std::min(interval_due_, due));
+    changed_.wait_until(mutex_, clock_, std::min(interval_due_, due));
   }
 }
 
@@ -173,7 +172,7 @@ void SessionSaver::retry(const std::string& id, const Unsaved& what) {
   const auto session = what.session.lock();
   // One that was closed has nothing to save; its removal has an entry of its own.
   if (!session || session->status() == Status::closed) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto it = unsaved_.find(id);
     if (it != unsaved_.end() && !it->second.removal) unsaved_.erase(it);
     return;

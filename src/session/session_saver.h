@@ -6,17 +6,16 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "session/session.h"
 #include "session/state_store.h"
 
@@ -74,7 +73,7 @@ class SessionSaver {
     std::chrono::seconds delay{1};
     SteadyTime due = {};
   };
-  Result<void> write(Session& session);
+  Result<void> write(Session& session) REQUIRES(session.save_mutex_);
   void note_failure(const std::string& id, Unsaved what, Errno error);
   void note_success(const std::string& id);
   void complain(const std::string& sentence) const;
@@ -84,12 +83,12 @@ class SessionSaver {
   const SaverOptions options_;
   Clock& clock_;
   StateStore store_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::string, Unsaved> unsaved_;                 // by the session's id
-  std::map<std::string, std::weak_ptr<Session>> waiting_;  // for the interval
-  SteadyTime interval_due_ = SteadyTime::max();
-  bool closing_ = false;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::map<std::string, Unsaved> unsaved_ GUARDED_BY(mutex_);                 // by the session's id
+  std::map<std::string, std::weak_ptr<Session>> waiting_ GUARDED_BY(mutex_);  // for the interval
+  SteadyTime interval_due_ GUARDED_BY(mutex_) = SteadyTime::max();
+  bool closing_ GUARDED_BY(mutex_) = false;
   std::thread worker_;
 };
 

@@ -5,7 +5,7 @@ namespace cloche::session {
 
 Timers::~Timers() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closing_ = true;
     changed_.notify_all();
   }
@@ -13,7 +13,7 @@ Timers::~Timers() {
 }
 
 Timers::Id Timers::at(Time when, std::function<void()> work) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Id id{when, ++last_};
   waiting_.emplace(id, std::move(work));
   if (!thread_.joinable()) {
@@ -25,22 +25,22 @@ Timers::Id Timers::at(Time when, std::function<void()> work) {
 }
 
 void Timers::cancel(const Id& id) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (waiting_.erase(id) > 0 || std::this_thread::get_id() == thread_.get_id()) return;
-  changed_.wait(lock, [&] { return running_ != id || id.number == 0; });
+  changed_.wait(mutex_, [&]() REQUIRES(mutex_) { return running_ != id || id.number == 0; });
 }
 
 void Timers::serve() {
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   while (!closing_) {
     if (waiting_.empty()) {
-      changed_.wait(lock);
+      changed_.wait(mutex_);
       continue;
     }
     const auto next = waiting_.begin();
     if (next->first.when > std::chrono::steady_clock::now()) {
       const Time when = next->first.when;
-      changed_.wait_until(lock, when);
+      changed_.wait_until(mutex_, when);
       continue;
     }
     running_ = next->first;

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace cloche::session {
 
@@ -37,12 +37,12 @@ class Timers {
  private:
   void serve();
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<Id, std::function<void()>> waiting_;
-  std::uint64_t last_ = 0;
-  Id running_;  // number 0: none
-  bool closing_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  std::map<Id, std::function<void()>> waiting_ GUARDED_BY(mutex_);
+  std::uint64_t last_ GUARDED_BY(mutex_) = 0;
+  Id running_ GUARDED_BY(mutex_);  // number 0: none
+  bool closing_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -18,14 +18,14 @@ WorkerPool::WorkerPool(std::size_t thread_limit)
     : thread_limit_(thread_limit), host_(std::make_unique<wasm::GuestThreads>(0)) {}
 
 WorkerPool::~WorkerPool() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   closing_ = true;
   for (Worker* worker : idle_) worker->wake.notify_one();
-  ended_.wait(lock, [this] { return threads_ == 0; });
+  ended_.wait(mutex_, [this]() REQUIRES(mutex_) { return threads_ == 0; });
 }
 
 void WorkerPool::post(std::function<void()> work) {
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   queue_.push_back(std::move(work));
   if (!idle_.empty()) {
     Worker& worker = *idle_.back();
@@ -57,16 +57,16 @@ void WorkerPool::do_here(std::function<void()> work) {
 }
 
 std::size_t WorkerPool::threads() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return threads_ + here_;
 }
 
 void WorkerPool::serve() {
   Worker self;
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   for (;;) {
     if (queue_.empty()) {
-      if (closing_ || !wait_for_work(lock, self)) break;
+      if (closing_ || !wait_for_work(self)) break;
       continue;
     }
     std::function<void()> work = std::move(queue_.front());
@@ -82,10 +82,10 @@ void WorkerPool::serve() {
 }
 
 // False when there was none for a while.
-bool WorkerPool::wait_for_work(std::unique_lock<std::mutex>& lock, Worker& self) {
+bool WorkerPool::wait_for_work(Worker& self) {
   self.wanted = false;
   idle_.push_back(&self);
-  self.wake.wait_for(lock, patience, [&] { return closing_ || self.wanted; });
+  self.wake.wait_for(mutex_, patience, [&]() REQUIRES(mutex_) { return closing_ || self.wanted; });
   if (self.wanted) return true;
   std::erase(idle_, &self);
   return closing_;

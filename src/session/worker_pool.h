@@ -10,13 +10,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace cloche::wasm {
 class GuestThreads;
@@ -44,20 +45,20 @@ class WorkerPool {
 
  private:
   struct Worker {
-    std::condition_variable wake;
+    Condition wake;
     bool wanted = false;
   };
   void serve();
-  bool wait_for_work(std::unique_lock<std::mutex>& lock, Worker& self);
+  bool wait_for_work(Worker& self) REQUIRES(mutex_);
 
   const std::size_t thread_limit_;
-  mutable std::mutex mutex_;
-  std::condition_variable ended_;
-  std::deque<std::function<void()>> queue_;
-  std::size_t threads_ = 0;
-  std::atomic<std::size_t> here_ = 0;  // in do_here
-  std::vector<Worker*> idle_;          // the latest last: its stack and caches are warm
-  bool closing_ = false;
+  mutable Mutex mutex_;
+  Condition ended_;
+  std::deque<std::function<void()>> queue_ GUARDED_BY(mutex_);
+  std::size_t threads_ GUARDED_BY(mutex_) = 0;
+  std::atomic<std::size_t> here_ = 0;             // in do_here
+  std::vector<Worker*> idle_ GUARDED_BY(mutex_);  // the latest last: its stack and caches are warm
+  bool closing_ GUARDED_BY(mutex_) = false;
   std::unique_ptr<wasm::GuestThreads> host_;
 };
 

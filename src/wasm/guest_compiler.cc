@@ -165,9 +165,10 @@ std::uint64_t compile_memory_bytes(std::span<const std::byte> wasm) {
 class GuestCompiler::Turn {
  public:
   Turn(GuestCompiler& compiler, const CompileFor& whom) : compiler_(compiler) {
-    std::unique_lock lock(compiler_.mutex_);
+    ReleasableMutexLock lock(compiler_.mutex_);
     while (compiler_.at_work_ >= compiler_.options_.max_at_once) {
-      compiler_.changed_.wait_for(lock, give_up_look);
+      compiler_.changed_.wait_until(compiler_.mutex_,
+                                    std::chrono::steady_clock::now() + give_up_look);
       lock.unlock();
       const bool given_up = whom.given_up();
       lock.lock();
@@ -178,7 +179,7 @@ class GuestCompiler::Turn {
   }
   ~Turn() {
     if (!taken_) return;
-    const std::lock_guard lock(compiler_.mutex_);
+    const MutexLock lock(compiler_.mutex_);
     --compiler_.at_work_;
     compiler_.changed_.notify_one();
   }

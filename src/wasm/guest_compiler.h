@@ -14,15 +14,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "wasm/memory_budget.h"
@@ -63,9 +62,9 @@ class GuestCompiler {
   class Turn;
 
   const Options options_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::uint32_t at_work_ = 0;
+  Mutex mutex_;
+  Condition changed_;
+  std::uint32_t at_work_ GUARDED_BY(mutex_) = 0;
 };
 
 // What a compiler of this program may take.

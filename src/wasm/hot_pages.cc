@@ -30,7 +30,7 @@ void HotPages::learn(Instance& instance) {
   const std::span<std::byte> memory = pages_of(instance);
   if (memory.empty()) return;
   std::vector<PageRun> written = find_private_pages(memory.data(), memory.size());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (known_.load(std::memory_order_relaxed)) return;
   runs_ = lessons_ == 0 ? std::move(written) : common_pages(runs_, written);
   if (++lessons_ < lessons_needed) return;

@@ -7,9 +7,9 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "wasm/instance.h"
 #include "wasm/private_pages.h"
 
@@ -26,8 +26,8 @@ class HotPages {
   static constexpr int lessons_needed = 3;
 
   std::atomic<bool> known_{false};
-  std::mutex mutex_;
-  int lessons_ = 0;
+  Mutex mutex_;
+  int lessons_ GUARDED_BY(mutex_) = 0;
   std::vector<PageRun> runs_;  // never changes once known_
 };
 

@@ -97,11 +97,13 @@ Linker::Linker(Engine& engine)
 Linker::~Linker() { wasmtime_linker_delete(native_); }
 
 void Linker::set_on_missing(OnMissing on_missing) {
+  const MutexLock lock(mutex_);
   CLOCHE_CHECK(!frozen_);
   on_missing_ = std::make_shared<const OnMissing>(std::move(on_missing));
 }
 
 void Linker::define(const HostFunction& function) {
+  const MutexLock lock(mutex_);
   CLOCHE_CHECK(!frozen_);
   CLOCHE_CHECK(function.results.size() <= 1);
   CLOCHE_CHECK(defined_.emplace(function.module, function.name).second);
@@ -158,7 +160,7 @@ Result<wasmtime_instance_pre*, Error> Linker::resolve(const Module& module) cons
 
 Result<std::shared_ptr<const LinkedModule>, Error> Linker::link(
     std::shared_ptr<const Module> module) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   frozen_ = true;
   if (const auto it = linked_.find(module.get()); it != linked_.end()) {
     if (auto known = it->second.lock()) return known;

@@ -12,12 +12,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "wasm/engine.h"
 #include "wasm/host_function.h"
@@ -76,9 +76,9 @@ class Linker {
   wasmtime_linker* native_;
   std::shared_ptr<const OnMissing> on_missing_;
   std::set<std::pair<std::string, std::string>, std::less<>> defined_;
-  std::mutex mutex_;
-  bool frozen_ = false;
-  std::map<const Module*, std::weak_ptr<const LinkedModule>> linked_;
+  Mutex mutex_;
+  bool frozen_ GUARDED_BY(mutex_) = false;
+  std::map<const Module*, std::weak_ptr<const LinkedModule>> linked_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cloche::wasm

@@ -11,6 +11,7 @@
 #include <list>
 #include <ranges>
 
+#include "base/mutex.h"
 #include "wasm/image_memory.h"
 
 namespace cloche::wasm {
@@ -33,7 +34,7 @@ std::size_t most_files() noexcept {
 class RestingMemories {
  public:
   std::unique_ptr<LinearMemory> take(const MemoryContent& content, bool prepared) noexcept {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = std::ranges::find_if(all_, [&](const Entry& entry) {
       return entry.content == &content && has_file(entry) == prepared;
     });
@@ -46,7 +47,7 @@ class RestingMemories {
 
   void keep(const MemoryContent& content, std::unique_ptr<LinearMemory> memory) {
     std::list<Entry> leaving;  // unmapped without the lock
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     all_.push_front({&content, std::move(memory)});
     held_bytes_ += all_.front().memory->warmth()->held_bytes;
     file_count_ += has_file(all_.front()) ? 1U : 0U;
@@ -60,13 +61,13 @@ class RestingMemories {
 
   void drop_all() noexcept {
     std::list<Entry> leaving;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     while (!all_.empty()) leave(all_.begin(), leaving);
   }
 
   void drop(const MemoryContent& content) noexcept {
     std::list<Entry> leaving;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto entry = all_.begin(); entry != all_.end();) {
       const auto next = std::next(entry);
       if (entry->content == &content) leave(entry, leaving);
@@ -85,20 +86,22 @@ class RestingMemories {
   static bool has_file(const Entry& entry) noexcept {
     return entry.memory->warmth()->growth != nullptr;
   }
-  void forget(const Entry& entry) noexcept {
+  void forget(const Entry& entry) noexcept REQUIRES(mutex_) {
     held_bytes_ -= entry.memory->warmth()->held_bytes;
     file_count_ -= has_file(entry) ? 1U : 0U;
   }
-  void leave(std::list<Entry>::iterator entry, std::list<Entry>& leaving) noexcept {
+  void leave(std::list<Entry>::iterator entry, std::list<Entry>& leaving) noexcept
+      REQUIRES(mutex_) {
     forget(*entry);
     leaving.splice(leaving.end(), all_, entry);
   }
 
   const std::size_t most_files_ = std::min(most_memories, most_files());
-  std::mutex mutex_;
-  std::list<Entry> all_;  // the latest first: its pages are the likeliest to be in the CPU's cache
-  std::uint64_t held_bytes_ = 0;
-  std::size_t file_count_ = 0;
+  Mutex mutex_;
+  std::list<Entry> all_
+      GUARDED_BY(mutex_);  // the latest first: its pages are the likeliest to be in the CPU's cache
+  std::uint64_t held_bytes_ GUARDED_BY(mutex_) = 0;
+  std::size_t file_count_ GUARDED_BY(mutex_) = 0;
 };
 
 // Never destroyed: contents may be, at the very end.
@@ -120,7 +123,7 @@ MemoryContent::~MemoryContent() {
 std::span<const std::byte> MemoryContent::view() const {
   const std::byte* at = view_.load(std::memory_order_acquire);
   if (at != nullptr) return {at, bytes_};
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (view_ == nullptr) {
     void* mapping = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

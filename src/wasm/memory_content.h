@@ -18,10 +18,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "base/mutex.h"
 #include "wasm/linear_memory.h"
 
 namespace cloche::wasm {
@@ -39,7 +39,7 @@ class MemoryContent {
 
   std::uint64_t bytes() const noexcept { return bytes_; }
   // All of it, to be read; nothing where the host refuses. Mapped at the first call.
-  std::span<const std::byte> view() const;
+  std::span<const std::byte> view() const EXCLUDES(mutex_);
 
   // A memory that holds it, prepared for a capture or not; null where none is kept.
   std::unique_ptr<LinearMemory> take(bool prepared) const noexcept;
@@ -60,7 +60,7 @@ class MemoryContent {
   const std::uint64_t bytes_;
   const Put put_;
   const std::vector<PageRun> patches_;
-  mutable std::mutex mutex_;  // held while the view is made
+  mutable Mutex mutex_;  // held while the view is made
   mutable std::atomic<const std::byte*> view_{nullptr};
   mutable std::atomic<std::uint32_t> lives_{0};
 };

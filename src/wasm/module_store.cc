@@ -86,7 +86,7 @@ struct ModuleStore::Entry {
 class ModuleStore::EntryUse {
  public:
   EntryUse(ModuleStore& store, const Digest& digest) : store_(store) {
-    const std::lock_guard lock(store_.mutex_);
+    const MutexLock lock(store_.mutex_);
     if (store_.entries_.size() > 4 * recent_guest_modules) {
       std::erase_if(store_.entries_, [](const auto& item) {
         return item.second->users == 0 && item.second->module.expired();
@@ -98,7 +98,7 @@ class ModuleStore::EntryUse {
     ++entry_->users;
   }
   ~EntryUse() {
-    const std::lock_guard lock(store_.mutex_);
+    const MutexLock lock(store_.mutex_);
     --entry_->users;
   }
   EntryUse(const EntryUse&) = delete;
@@ -218,7 +218,7 @@ ModuleStore::Loaded ModuleStore::get(const Request& request) {
 }
 
 void ModuleStore::keep_recent(const std::shared_ptr<const Module>& module) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto& recent = recent_guest_modules_;
   std::erase(recent, module);
   recent.push_back(module);

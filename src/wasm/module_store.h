@@ -22,11 +22,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "wasm/engine.h"
@@ -110,9 +110,9 @@ class ModuleStore {
   Engine& engine_;
   Options options_;
   std::map<std::string, std::uint64_t> shipped_;  // digest in hex, bytes of its code
-  std::mutex mutex_;
-  std::map<Digest, std::shared_ptr<Entry>> entries_;
-  std::deque<std::shared_ptr<const Module>> recent_guest_modules_;
+  Mutex mutex_;
+  std::map<Digest, std::shared_ptr<Entry>> entries_ GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<const Module>> recent_guest_modules_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cloche::wasm

@@ -16,24 +16,24 @@ Result<std::shared_ptr<const Program>> ProgramStore::link(
 }
 
 ProgramTag ProgramStore::add(std::filesystem::path wasm_file, Startup startup) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   entries_.push_back({std::move(wasm_file), std::move(startup), nullptr});
   return entries_.size();
 }
 
 ProgramTag ProgramStore::add(Program program) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   entries_.push_back({{}, {}, std::make_shared<const Program>(std::move(program))});
   return entries_.size();
 }
 
 std::size_t ProgramStore::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return entries_.size();
 }
 
 void ProgramStore::replace(ProgramTag tag, Program program) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   CLOCHE_CHECK(tag >= 1 && tag <= entries_.size());
   entries_[tag - 1].program = std::make_shared<const Program>(std::move(program));
 }
@@ -42,7 +42,7 @@ Result<std::shared_ptr<const Program>> ProgramStore::load(ProgramTag tag) {
   std::filesystem::path wasm_file;
   Startup startup;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (tag == 0 || tag > entries_.size()) return Errno::noexec;
     if (entries_[tag - 1].program) return entries_[tag - 1].program;
     wasm_file = entries_[tag - 1].wasm_file;
@@ -52,7 +52,7 @@ Result<std::shared_ptr<const Program>> ProgramStore::load(ProgramTag tag) {
   const auto module = modules_.load(wasm_file);
   if (!module) return Errno::noexec;
   CLOCHE_ASSIGN(std::shared_ptr<const Program> program, link(*module, std::move(startup)));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Entry& entry = entries_[tag - 1];
   if (!entry.program) entry.program = std::move(program);
   return entry.program;

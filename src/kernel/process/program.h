@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "kernel/process/preopen_plan.h"
 #include "kernel/time/kernel_lock.h"
@@ -99,13 +99,13 @@ class ProgramStore {
 
   wasm::ModuleStore& modules_;
   wasm::Linker& linker_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   struct Entry {
     std::filesystem::path wasm_file;
     Startup startup;
     std::shared_ptr<const Program> program;
   };
-  std::vector<Entry> entries_;  // tag - 1
+  std::vector<Entry> entries_ GUARDED_BY(mutex_);  // tag - 1
 };
 
 }  // namespace cloche::kernel

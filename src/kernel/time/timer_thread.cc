@@ -11,7 +11,7 @@ namespace cloche::kernel {
 
 TimerThread::~TimerThread() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
@@ -19,7 +19,7 @@ TimerThread::~TimerThread() {
 }
 
 TimerThread::Id TimerThread::add(Time when, const void* owner, std::function<void()> callback) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!thread_.joinable()) {
     try {
       thread_ = background_thread([this] { run(); });
@@ -37,7 +37,7 @@ TimerThread::Id TimerThread::add(Time when, const void* owner, std::function<voi
 bool TimerThread::cancel(Id id) {
   std::function<void()>
       unwanted;  // destroyed without the lock: what it holds may have a destructor of its own
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto timer = timers_.find(id);
   if (timer == timers_.end()) return false;
   const auto [first, last] = order_.equal_range(timer->second.when);
@@ -53,7 +53,7 @@ bool TimerThread::cancel(Id id) {
 
 void TimerThread::drain(const void* owner) {
   std::vector<std::function<void()>> unwanted;
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   for (;;) {
     for (auto it = order_.begin(); it != order_.end();) {
       const auto timer = timers_.find(it->second);
@@ -67,23 +67,23 @@ void TimerThread::drain(const void* owner) {
     }
     if (!running_ || running_owner_ != owner) break;
     // The one that runs may add timers.
-    finished_.wait(lock);
+    finished_.wait(mutex_);
   }
   lock.unlock();
 }
 
 std::size_t TimerThread::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return timers_.size();
 }
 
 void TimerThread::run() {
   pthread_setname_np(pthread_self(), "cloche-timers");
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   while (!stopping_) {
     if (order_.empty()) {
       sleeping_until_ = Time::max();
-      clock_.sleep(changed_, lock, Time::max());
+      changed_.wait_until(mutex_, clock_, Time::max());
       sleeping_until_ = Time::min();
       continue;
     }
@@ -91,7 +91,7 @@ void TimerThread::run() {
     if (next->first > clock_.steady()) {
       const Time when = next->first;
       sleeping_until_ = when;
-      clock_.sleep(changed_, lock, when);
+      changed_.wait_until(mutex_, clock_, when);
       sleeping_until_ = Time::min();
       continue;
     }

@@ -4,16 +4,15 @@
 // itself, and calls back without its own.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace cloche::kernel {
 
@@ -54,17 +53,17 @@ class TimerThread {
   void run();
 
   Clock& clock_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;   // for the thread: an earlier timer, or the end
-  std::condition_variable finished_;  // for drain: a callback has returned
-  std::multimap<Time, Id> order_;
-  std::unordered_map<Id, Timer> timers_;
-  Id last_id_ = 0;
-  Time sleeping_until_ =
+  mutable Mutex mutex_;
+  Condition changed_;   // for the thread: an earlier timer, or the end
+  Condition finished_;  // for drain: a callback has returned
+  std::multimap<Time, Id> order_ GUARDED_BY(mutex_);
+  std::unordered_map<Id, Timer> timers_ GUARDED_BY(mutex_);
+  Id last_id_ GUARDED_BY(mutex_) = 0;
+  Time sleeping_until_ GUARDED_BY(mutex_) =
       Time::min();  // min(): it is awake, and looks at the order before it sleeps
-  const void* running_owner_ = nullptr;
-  bool running_ = false;
-  bool stopping_ = false;
+  const void* running_owner_ GUARDED_BY(mutex_) = nullptr;
+  bool running_ GUARDED_BY(mutex_) = false;
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
