@@ -185,10 +185,12 @@ TEST(CliProgram, TheDoctorSaysWhatThisMachineCanDo) {
   EXPECT_EQ(cloche("doctor --bogus").status, 2);
 }
 
-TEST(CliProgram, ATimeLimitMayBeAsLongAsOneLikes) {
+TEST(CliProgram, ATimeLimitOverTenYearsIsRefusedWithTheRange) {
+  EXPECT_EQ(cloche("run --timeout 3650d 'echo hello'").said, "hello\n");
   const Ended ended = cloche("run --timeout 9223372036854775807 'echo hello'");
-  EXPECT_EQ(ended.status, 0);
-  EXPECT_EQ(ended.said, "hello\n");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_NE(ended.said.find("milliseconds from 0 to 315360000000"), std::string::npos)
+      << ended.said;
 }
 
 }  // namespace

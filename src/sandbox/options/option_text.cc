@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/host_error.h"
+#include "base/json_members.h"
 #include "base/units.h"
 #include "sandbox/host_folders.h"
 #include "sandbox/options/sandbox_option.h"
@@ -22,16 +23,10 @@ namespace {
 
 using namespace option;
 
-// Ten years: a deadline stays within the clock's range.
-constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365 * 10);
 constexpr std::uintmax_t most_certificate_bytes = 4 << 20;
 
 [[noreturn]] void refuse(std::string_view name, std::string_view wanted, std::string_view given) {
   throw request_error(fmt::format("{} wants {}; not '{}'", name, wanted, given));
-}
-
-bool is_digits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 std::uint64_t count_of(std::string_view name, const std::string& text, std::uint64_t most) {
@@ -68,11 +63,14 @@ struct Setter {
     kind.member(options) = *bytes;
   }
   void operator()(const Time& kind) const {
-    const auto time = is_digits(text) && !parse_duration(text, std::chrono::milliseconds(1))
-                          ? longest
-                          : parse_duration(text, std::chrono::milliseconds(1));
-    if (!time) refuse(name, "milliseconds, or a time such as 30s or 5m; 0 for no limit", text);
-    kind.member(options) = std::min(*time, longest);
+    constexpr std::chrono::milliseconds longest = JsonMembers::longest_time;
+    const auto time = parse_duration(text, std::chrono::milliseconds(1));
+    if (!time || *time > longest)
+      refuse(name,
+             fmt::format("milliseconds from 0 to {}, or a time such as 30s or 5m; 0 for no limit",
+                         longest.count()),
+             text);
+    kind.member(options) = *time;
   }
   void operator()(const Count& kind) const {
     kind.member(options) = static_cast<std::uint32_t>(count_of(name, text, kind.most));
