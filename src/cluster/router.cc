@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/backoff.h"
 #include "base/constant_time.h"
 #include "cluster/ask.h"
 #include "cluster/hop.h"
@@ -16,7 +17,9 @@ namespace cloche::cluster {
 namespace {
 
 constexpr std::size_t waiting_max = 256;
-constexpr std::chrono::milliseconds try_again{100};
+// Nothing tells that another process listens again.
+constexpr std::chrono::milliseconds first_pause{10};
+constexpr std::chrono::milliseconds longest_pause{200};
 constexpr std::chrono::milliseconds connect_patience{1000};
 constexpr std::chrono::seconds send_patience{30};
 constexpr std::chrono::seconds list_patience{5};
@@ -60,6 +63,7 @@ bool Router::pass_on_to(CellKey cell, const http::Request& request,
   const auto deadline = std::chrono::steady_clock::now() + options_.patience;
   bool connected = false;
   UniqueFd fd;
+  Backoff backoff(first_pause, longest_pause);
   const bool may_wait = waiting_.fetch_add(1) < waiting_max;
   for (;;) {
     const auto now = std::chrono::steady_clock::now();
@@ -67,7 +71,7 @@ bool Router::pass_on_to(CellKey cell, const http::Request& request,
     fd = begin_connect(peer->address);
     connected = fd && finish_connect(fd.get(), now + connect_patience);
     if (connected || !may_wait || now >= deadline) break;
-    std::this_thread::sleep_for(try_again);
+    std::this_thread::sleep_for(backoff.next());
   }
   --waiting_;
   parts_.metrics.count("cloche_forwarded_total",

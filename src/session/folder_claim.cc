@@ -3,14 +3,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <thread>
 
+#include "base/file_lock.h"
 #include "base/host_error.h"
 #include "base/random.h"
 
@@ -18,7 +17,6 @@ namespace cloche::session {
 namespace {
 
 constexpr std::chrono::milliseconds patience{2000};
-constexpr std::chrono::milliseconds pause{20};
 constexpr std::size_t name_max_bytes = 512;  // of one sector: it is written whole or not
 constexpr std::string_view word = "generation ";
 
@@ -39,13 +37,8 @@ std::uint64_t generation_of(std::string_view name) {
 // False: another one has it. Without locks there is the name.
 bool take_lock(int fd) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) return true;
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(pause);
-  }
-  return true;
+  const auto too_late = [&] { return std::chrono::steady_clock::now() > deadline; };
+  return take_file_lock(fd, too_late) != FileLockEnd::given_up;
 }
 
 }  // namespace

@@ -3,17 +3,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <thread>
 #include <vector>
 
+#include "base/file_lock.h"
 #include "base/host_error.h"
 #include "wasm/trusted_file.h"
 
@@ -109,15 +107,7 @@ CachedFileLock::CachedFileLock(const std::filesystem::path& path,
                                const std::function<bool()>& give_up)
     : name_(std::filesystem::path(path) += ".lock"),
       fd_(open(name_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) {
-  constexpr std::chrono::milliseconds look{10};
-  while (fd_ && flock(fd_.get(), give_up ? LOCK_EX | LOCK_NB : LOCK_EX) != 0) {
-    if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK || give_up()) {
-      fd_ = UniqueFd();
-    } else {
-      std::this_thread::sleep_for(look);
-    }
-  }
+  if (fd_ && take_file_lock(fd_.get(), give_up) != FileLockEnd::taken) fd_.reset();
 }
 
 CachedFileLock::~CachedFileLock() {
