@@ -65,9 +65,17 @@ class Counter {
   int count() const {
     return count_;  // mistake
   }
+  int while_given_up() REQUIRES(mutex_) {
+    const MutexUnlocked unlocked(mutex_);
+    return count_;  // mistake
+  }
+  void wait_for_one() EXCLUDES(mutex_) {
+    changed_.wait(mutex_);  // mistake
+  }
 
  private:
   mutable Mutex mutex_;
+  Condition changed_;
   int count_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -399,10 +399,7 @@ LOCK_ANNOTATIONS = "src/base/thread_annotations.h"
 LOCK_MISTAKES = "scripts/lock_mistakes.cc"
 # What clang's analysis cannot follow is made of these.
 LOCK_MAKERS = ("src/base/mutex.h", "src/kernel/time/kernel_lock.h")
-# Where locks are std::mutex, of which only the words beside it say what it guards.
-UNFOLLOWED_LOCKS = ("src/cluster/", "src/doors/", "src/native/", "src/net/", "src/sandbox/", "src/python/boot_images.h",
-                    "src/python/callback_host.", "src/wasm/guest_threads.h")
-LOCK_MEMBER = re.compile(r"^\s*(?:mutable )?(std::mutex|Mutex)\s+(\w+);")
+LOCK_MEMBER = re.compile(r"^\s*(?:mutable )?(std::(?:shared_)?mutex|(?:Shared)?Mutex)\s+(\w+);")
 
 
 def loose_locks(name: str):
@@ -411,8 +408,8 @@ def loose_locks(name: str):
     for number, line in lines(name):
         if not (member := LOCK_MEMBER.match(line)):
             continue
-        if member[1] == "std::mutex":
-            yield f"{name}:{number}", "clang does not follow a std::mutex: it is a Mutex of base/mutex.h"
+        if member[1].startswith("std::"):
+            yield f"{name}:{number}", "clang does not follow a {member[1]}: use one of base/mutex.h"
         elif not re.search(rf"\b(GUARDED_BY|REQUIRES|EXCLUDES)\([^)]*\b{member[2]}\)", whole):
             yield f"{name}:{number}", f"nothing says what {member[2]} guards: GUARDED_BY({member[2]})"
 
@@ -426,8 +423,7 @@ def rule_locks(options):
     clean = ROOT / options.build / "locks-clean"
     clean.mkdir(exist_ok=True)
     for name in with_suffix(*CXX, under="src/"):
-        if not name.endswith(("_test.cc", "_testing.cc", "_testing.h", *LOCK_MAKERS)) and \
-                not name.startswith(UNFOLLOWED_LOCKS):
+        if not name.endswith(("_test.cc", "_testing.cc", "_testing.h", *LOCK_MAKERS)):
             yield from (f"{where}: {what}" for where, what in loose_locks(name))
 
     def closure(name: str) -> dict[str, str]:

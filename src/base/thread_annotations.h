@@ -31,6 +31,7 @@
 #define REQUIRES(...) CLOCHE_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define EXCLUDES(...) CLOCHE_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define ACQUIRE(...) CLOCHE_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
+#define ACQUIRE_SHARED(...) CLOCHE_THREAD_ANNOTATION(acquire_shared_capability(__VA_ARGS__))
 #define RELEASE(...) CLOCHE_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
 #define TRY_ACQUIRE(...) CLOCHE_THREAD_ANNOTATION(try_acquire_capability(__VA_ARGS__))
 // Not checked: the reason stands beside it.

@@ -76,7 +76,7 @@ std::string MetricsSum::page(std::string_view own,
                              const std::vector<std::pair<session::CellKey, std::string>>& workers) {
   Metrics sum = parse(own);
   std::string text;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [key, page] : workers) last_[key] = parse(page);
   // One that did not answer now counts as it did when it last answered.
   for (const auto& [key, metrics] : last_) add(sum, metrics, false);
@@ -90,7 +90,7 @@ std::string MetricsSum::page(std::string_view own,
 }
 
 void MetricsSum::worker_ended(session::CellKey key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = last_.find(key);
   if (found == last_.end()) return;
   add(ended_, found->second, true);

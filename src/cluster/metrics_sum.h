@@ -4,12 +4,12 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "session/cell_key.h"
 
 namespace cloche::cluster {
@@ -33,9 +33,9 @@ class MetricsSum {
   static Metrics parse(std::string_view page);
   static void add(Metrics& sum, const Metrics& more, bool only_counts);
 
-  std::mutex mutex_;
-  Metrics ended_;  // of workers that have
-  std::map<session::CellKey, Metrics> last_;
+  Mutex mutex_;
+  Metrics ended_ GUARDED_BY(mutex_);  // of workers that have
+  std::map<session::CellKey, Metrics> last_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cloche::cluster

@@ -43,7 +43,7 @@ PeerTable::PeerTable(Options options) : options_(std::move(options)) {
 
 PeerTable::~PeerTable() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closing_ = true;
     changed_.notify_all();
   }
@@ -59,7 +59,7 @@ void PeerTable::ask() {
     questions.push_back({std::move(address), std::move(text)});
   }
   auto answers = ask_all(questions, std::chrono::steady_clock::now() + patience, report_max_bytes);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto& [key, peer] : peers_) peer.answers = false;
   for (std::size_t i = 0; i < questions.size(); ++i) {
     if (!answers[i] || answers[i]->status != 200) continue;
@@ -73,8 +73,9 @@ void PeerTable::ask() {
 }
 
 void PeerTable::work() {
-  std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, options_.interval, [this] { return closing_; })) {
+  ReleasableMutexLock lock(mutex_);
+  while (!changed_.wait_for(mutex_, options_.interval,
+                            [this]() REQUIRES(mutex_) { return closing_; })) {
     lock.unlock();
     ask();
     lock.lock();
@@ -82,14 +83,14 @@ void PeerTable::work() {
 }
 
 std::optional<Peer> PeerTable::find(CellKey key) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = peers_.find(key);
   return it == peers_.end() ? std::nullopt : std::optional(it->second);
 }
 
 std::vector<Peer> PeerTable::all() const {
   std::vector<Peer> all;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [key, peer] : peers_) all.push_back(peer);
   return all;
 }

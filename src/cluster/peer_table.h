@@ -4,15 +4,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cluster/address.h"
 #include "session/cell_key.h"
 
@@ -60,10 +59,10 @@ class PeerTable {
   void work();
 
   const Options options_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<CellKey, Peer> peers_;
-  bool closing_ = false;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::map<CellKey, Peer> peers_ GUARDED_BY(mutex_);
+  bool closing_ GUARDED_BY(mutex_) = false;
   std::thread worker_;
 };
 

@@ -61,7 +61,7 @@ WorkerSet::WorkerSet(Spawner& spawner, Options options)
 WorkerSet::~WorkerSet() { stop(); }
 
 void WorkerSet::begin_to_end() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stopping_) return;
   stopping_ = true;
   changed_.notify_all();
@@ -75,6 +75,7 @@ void WorkerSet::stop() {
 }
 
 void WorkerSet::read_keys() {
+  const MutexLock lock(mutex_);
   const std::string path = keys_file(options_.state_folder);
   std::ifstream stream(path);
   std::string line;
@@ -122,31 +123,31 @@ std::optional<CellKey> WorkerSet::key_for(const std::string& owner) {
 }
 
 std::size_t WorkerSet::count() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return static_cast<std::size_t>(std::ranges::count_if(
       workers_, [](const auto& entry) { return entry.second.stage != Stage::away; }));
 }
 
 std::optional<std::string> WorkerSet::owner_of(CellKey key) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = workers_.find(key);
   return found == workers_.end() ? std::nullopt : std::optional(found->second.owner);
 }
 
 std::optional<CellKey> WorkerSet::key_of(const std::string& owner) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = keys_.find(owner);
   return found == keys_.end() ? std::nullopt : std::optional(found->second);
 }
 
 // One sentence where it cannot be started.
-std::optional<std::string> WorkerSet::start(Lock& lock, CellKey key) {
+std::optional<std::string> WorkerSet::start(CellKey key) {
   Worker& worker = workers_.at(key);
-  const auto running = [this] {
+  const auto running = [this]() REQUIRES(mutex_) {
     return static_cast<std::size_t>(std::ranges::count_if(
         workers_, [](const auto& entry) { return entry.second.stage != Stage::away; }));
   };
-  if (running() >= options_.limit && !end_an_idle_one(lock))
+  if (running() >= options_.limit && !end_an_idle_one())
     return fmt::format("all {} workers are in use", options_.limit);
   if (worker.stage != Stage::away) return std::nullopt;  // another thread's, in the meantime
   try {
@@ -179,20 +180,21 @@ std::variant<UniqueFd, int> WorkerSet::connect_to(Worker& worker) {
 std::variant<UniqueFd, std::string> WorkerSet::connect(const std::string& owner) {
   if (owner.size() > owner_max_bytes) return "the owner's name is too long";
   const auto deadline = Clock::now() + ending_patience;
-  Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::optional<CellKey> key = key_for(owner);
   if (!key) return "the server cannot give this owner a worker of its own";
   Worker& worker = workers_.at(*key);
   for (;;) {
-    const bool settled = changed_.wait_until(
-        lock, deadline, [&] { return stopping_ || lost_ || worker.stage != Stage::ending; });
+    const bool settled = changed_.wait_until(mutex_, deadline, [&]() REQUIRES(mutex_) {
+      return stopping_ || lost_ || worker.stage != Stage::ending;
+    });
     if (stopping_ || lost_) return "the server is about to end";
     if (!settled) {
       spawner_.kill(*key);
       return "the worker of this owner is still ending";
     }
     if (worker.stage == Stage::away) {
-      if (auto problem = start(lock, *key)) return *std::move(problem);
+      if (auto problem = start(*key)) return *std::move(problem);
       continue;
     }
     auto connected = connect_to(worker);
@@ -206,7 +208,7 @@ std::variant<UniqueFd, std::string> WorkerSet::connect(const std::string& owner)
 
 std::vector<std::pair<CellKey, UniqueFd>> WorkerSet::connect_all() {
   std::vector<std::pair<CellKey, UniqueFd>> all;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto& [key, worker] : workers_) {
     if (worker.stage != Stage::running) continue;
     const auto used = worker.used;  // who asks how it is does not use it
@@ -224,7 +226,7 @@ void WorkerSet::end(Worker& worker) {
 }
 
 // Asks it without the lock. What it was given since the question makes its answer void.
-bool WorkerSet::ends_when_idle(Lock& lock, CellKey key) {
+bool WorkerSet::ends_when_idle(CellKey key) {
   Worker& worker = workers_.at(key);
   const std::shared_ptr<UniqueFd> channel = worker.channel;
   const std::uint64_t before = worker.connections;
@@ -233,9 +235,11 @@ bool WorkerSet::ends_when_idle(Lock& lock, CellKey key) {
       send_message(channel->get(), fmt::format("{}{}", question_message, number)) != 0)
     return false;
   worker.asked = true;
-  lock.unlock();
-  const bool idle = says_idle(channel->get(), number);
-  lock.lock();
+  bool idle = false;
+  {
+    const MutexUnlocked unlocked(mutex_);
+    idle = says_idle(channel->get(), number);
+  }
   worker.asked = false;
   if (!idle || worker.stage != Stage::running || worker.channel != channel ||
       worker.connections != before)
@@ -246,16 +250,17 @@ bool WorkerSet::ends_when_idle(Lock& lock, CellKey key) {
 
 // For one that is needed more: the one that has not been used for the longest time, where it has
 // nothing. True once it has ended.
-bool WorkerSet::end_an_idle_one(Lock& lock) {
+bool WorkerSet::end_an_idle_one() {
   std::vector<std::pair<Clock::time_point, CellKey>> running;
   for (const auto& [key, worker] : workers_) {
     if (worker.stage == Stage::running) running.emplace_back(worker.used, key);
   }
   std::ranges::sort(running);
   for (const auto& [used, key] : running) {
-    if (workers_.at(key).stage != Stage::running || !ends_when_idle(lock, key)) continue;
-    return changed_.wait_for(lock, ending_patience,
-                             [&, key = key] { return workers_.at(key).stage != Stage::ending; });
+    if (workers_.at(key).stage != Stage::running || !ends_when_idle(key)) continue;
+    return changed_.wait_for(mutex_, ending_patience, [&, key = key]() REQUIRES(mutex_) {
+      return workers_.at(key).stage != Stage::ending;
+    });
   }
   return false;
 }
@@ -264,7 +269,7 @@ void WorkerSet::hear_of_ends() {
   while (const std::optional<WorkerEnd> heard = spawner_.wait()) {
     std::string owner;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       Worker& worker = workers_[heard->key];
       worker.stage = Stage::away;
       worker.channel.reset();
@@ -275,7 +280,7 @@ void WorkerSet::hear_of_ends() {
   }
   bool is_lost = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_lost = !stopping_;
     lost_ = true;
     changed_.notify_all();
@@ -284,17 +289,18 @@ void WorkerSet::hear_of_ends() {
 }
 
 void WorkerSet::look_for_idle_ones() {
-  Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto interval =
       std::max<std::chrono::milliseconds>(options_.idle / 4, std::chrono::milliseconds(20));
-  while (!changed_.wait_for(lock, interval, [this] { return stopping_ || lost_; })) {
+  while (!changed_.wait_for(mutex_, interval,
+                            [this]() REQUIRES(mutex_) { return stopping_ || lost_; })) {
     std::vector<CellKey> due;
     for (const auto& [key, worker] : workers_) {
       if (worker.stage == Stage::running && Clock::now() - worker.used >= options_.idle)
         due.push_back(key);
     }
     for (const CellKey key : due) {
-      if (workers_.at(key).stage == Stage::running) (void)ends_when_idle(lock, key);
+      if (workers_.at(key).stage == Stage::running) (void)ends_when_idle(key);
     }
   }
 }

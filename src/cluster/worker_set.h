@@ -9,7 +9,6 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "base/host_files.h"
+#include "base/mutex.h"
 #include "base/unique_fd.h"
 #include "cluster/spawner.h"
 #include "session/folder_claim.h"
@@ -79,29 +79,28 @@ class WorkerSet {
     bool asked = false;                 // whether it is idle, and has not said yet
     std::chrono::steady_clock::time_point used;
   };
-  using Lock = std::unique_lock<std::mutex>;
 
-  std::optional<std::string> start(Lock& lock, CellKey key);
-  std::optional<CellKey> key_for(const std::string& owner);
+  std::optional<std::string> start(CellKey key) REQUIRES(mutex_);
+  std::optional<CellKey> key_for(const std::string& owner) REQUIRES(mutex_);
   static std::variant<UniqueFd, int> connect_to(Worker& worker);
-  void end(Worker& worker);
-  bool end_an_idle_one(Lock& lock);
-  bool ends_when_idle(Lock& lock, CellKey key);
+  void end(Worker& worker) REQUIRES(mutex_);
+  bool end_an_idle_one() REQUIRES(mutex_);
+  bool ends_when_idle(CellKey key) REQUIRES(mutex_);
   void read_keys();
-  Result<void> write_keys(CellKey key, const std::string& owner);
+  Result<void> write_keys(CellKey key, const std::string& owner) REQUIRES(mutex_);
   void hear_of_ends();
   void look_for_idle_ones();
 
   Spawner& spawner_;
   const Options options_;
   std::optional<session::FolderClaim> claim_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<CellKey, Worker> workers_;
-  std::map<std::string, CellKey> keys_;
-  std::uint64_t questions_ = 0;
-  bool stopping_ = false;
-  bool lost_ = false;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::map<CellKey, Worker> workers_ GUARDED_BY(mutex_);
+  std::map<std::string, CellKey> keys_ GUARDED_BY(mutex_);
+  std::uint64_t questions_ GUARDED_BY(mutex_) = 0;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  bool lost_ GUARDED_BY(mutex_) = false;
   std::thread ends_;
   std::thread idlers_;
 };

@@ -5,12 +5,12 @@
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
 #include <deque>
-#include <mutex>
 #include <system_error>
 #include <thread>
+
+#include "base/mutex.h"
 
 namespace cloche::net {
 
@@ -60,13 +60,13 @@ struct Resolver::State {
   };
 
   Lookup lookup;
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<Query> queries;
-  std::size_t threads = 0;
-  std::size_t idle = 0;
-  std::size_t answering = 0;
-  bool ending = false;
+  Mutex mutex;
+  Condition changed;
+  std::deque<Query> queries GUARDED_BY(mutex);
+  std::size_t threads GUARDED_BY(mutex) = 0;
+  std::size_t idle GUARDED_BY(mutex) = 0;
+  std::size_t answering GUARDED_BY(mutex) = 0;
+  bool ending GUARDED_BY(mutex) = false;
 };
 
 Resolver::Resolver(Lookup lookup) : state_(std::make_shared<State>()) {
@@ -74,15 +74,16 @@ Resolver::Resolver(Lookup lookup) : state_(std::make_shared<State>()) {
 }
 
 Resolver::~Resolver() {
-  std::unique_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->ending = true;
   state_->queries.clear();
   state_->changed.notify_all();
-  state_->changed.wait(lock, [this] { return state_->answering == 0; });
+  state_->changed.wait(state_->mutex,
+                       [this]() REQUIRES(state_->mutex) { return state_->answering == 0; });
 }
 
 bool Resolver::ask(std::string name, Answer answer) {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   if (state_->ending || state_->queries.size() >= State::max_waiting) return false;
   state_->queries.push_back({std::move(name), std::move(answer)});
   if (state_->idle < state_->queries.size() && state_->threads < State::max_threads) {
@@ -101,10 +102,12 @@ bool Resolver::ask(std::string name, Answer answer) {
 }
 
 void Resolver::work(const std::shared_ptr<State>& state) {
-  std::unique_lock lock(state->mutex);
+  ReleasableMutexLock lock(state->mutex);
   for (;;) {
     ++state->idle;
-    state->changed.wait(lock, [&] { return state->ending || !state->queries.empty(); });
+    state->changed.wait(state->mutex, [&]() REQUIRES(state->mutex) {
+      return state->ending || !state->queries.empty();
+    });
     --state->idle;
     if (state->ending) return;
     State::Query query = std::move(state->queries.front());

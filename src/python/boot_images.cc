@@ -48,7 +48,7 @@ BootImages::BootImages(kernel::KernelServices services, Options options)
 
 BootImages::~BootImages() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     wanted_.clear();
     if (stoppable_ != nullptr) stoppable_->kill_job(0);
@@ -64,12 +64,11 @@ Result<const wasm::Module*, Error> BootImages::module_of(kernel::ProgramTag tag)
 
 Result<std::shared_ptr<BootImage>, Error> BootImages::get(kernel::ProgramTag tag,
                                                           const Preload& preload, Making making) {
-  std::unique_lock lock(mutex_);
-  return find_or_make(lock, tag, preload, making, 0);
+  ReleasableMutexLock lock(mutex_);
+  return find_or_make(tag, preload, making, 0);
 }
 
-Result<BootImages::ImagePtr, Error> BootImages::find_or_make(std::unique_lock<std::mutex>& lock,
-                                                             kernel::ProgramTag tag,
+Result<BootImages::ImagePtr, Error> BootImages::find_or_make(kernel::ProgramTag tag,
                                                              const Preload& preload, Making making,
                                                              int nice_steps) {
   const std::string key = preload.key();
@@ -85,13 +84,15 @@ Result<BootImages::ImagePtr, Error> BootImages::find_or_make(std::unique_lock<st
     if (Memory memory = cache_.load(*module, key)) return add(key, std::move(memory));
     if (making == Making::only_the_common_one && !preload.empty()) return ImagePtr();
     if (!in_making_.contains(key)) break;
-    changed_.wait(lock);
+    changed_.wait(mutex_);
   }
   in_making_.insert(key);
-  lock.unlock();
-  Result<Memory, Error> memory = build(preload, nice_steps);
-  if (memory) keep(*module, key, *memory);
-  lock.lock();
+  Result<Memory, Error> memory = [&]() REQUIRES(mutex_) {
+    const MutexUnlocked unlocked(mutex_);
+    Result<Memory, Error> built = build(preload, nice_steps);
+    if (built) keep(*module, key, *built);
+    return built;
+  }();
   in_making_.erase(key);
   changed_.notify_all();
   if (!memory) return memory.error();
@@ -115,15 +116,14 @@ BootImages::ImagePtr BootImages::add(const std::string& key, Memory memory) {
 
 Result<void, Error> BootImages::prepare_behind(kernel::ProgramTag tag, const Preload& preload) {
   const std::string key = preload.key();
-  std::unique_lock lock(mutex_);
-  CLOCHE_ASSIGN(const ImagePtr image,
-                find_or_make(lock, tag, preload, Making::only_the_common_one, 0));
+  ReleasableMutexLock lock(mutex_);
+  CLOCHE_ASSIGN(const ImagePtr image, find_or_make(tag, preload, Making::only_the_common_one, 0));
   if (image != nullptr || stopping_ || wanted_.size() >= waiting_max) return {};
   CLOCHE_ASSIGN(const wasm::Module* module, module_of(tag));
   std::optional<ImageClaim> claim = cache_.claim(*module, key);
   if (!claim) return {};
   if (claim->is_second_try()) {
-    const auto made = find_or_make(lock, tag, preload, Making::all, 0);
+    const auto made = find_or_make(tag, preload, Making::all, 0);
     claim->settle();
     if (!made) return made.error();
     return {};
@@ -144,13 +144,13 @@ Result<void, Error> BootImages::prepare_behind(kernel::ProgramTag tag, const Pre
 
 // The maker's thread: it ends when nothing more is wanted.
 void BootImages::make_wanted() noexcept {
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   while (!wanted_.empty()) {
     Wanted wanted = std::move(wanted_.front());
     wanted_.pop_front();
     // Programs that start meanwhile want the common one first.
-    (void)find_or_make(lock, wanted.tag, {}, Making::all, 0);
-    (void)find_or_make(lock, wanted.tag, wanted.preload, Making::all, behind_nice_steps);
+    (void)find_or_make(wanted.tag, {}, Making::all, 0);
+    (void)find_or_make(wanted.tag, wanted.preload, Making::all, behind_nice_steps);
     if (!stopping_) wanted.claim.settle();
   }
   maker_runs_ = false;
@@ -181,7 +181,7 @@ wasm::Outcome BootImages::run(kernel::Task& task) {
 
 // `builder` may be killed when all this ends; null: not any more.
 void BootImages::may_stop(kernel::Kernel* builder) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stoppable_ = builder;
   if (builder != nullptr && stopping_) builder->kill_job(0);
 }
@@ -192,7 +192,7 @@ Result<BootImages::Memory, Error> BootImages::build(const Preload& preload, int 
     if (!options_.install) return HostError("its packages cannot be installed", Errno::nosys);
     CLOCHE_TRY(options_.install(*root, preload.packages));
   }
-  const std::lock_guard one_at_a_time(building_);
+  const MutexLock one_at_a_time(building_);
   if (options_.progress && nice_steps == 0) {
     options_.progress(preload.empty()
                           ? "preparing python3, once ..."

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <filesystem>
 #include <functional>
@@ -22,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "kernel/kernel_options.h"
 #include "kernel/process/program.h"
 #include "kernel/time/kernel_lock.h"
@@ -100,14 +100,15 @@ class BootImages {
     ImageClaim claim;
   };
   Result<const wasm::Module*, Error> module_of(kernel::ProgramTag tag);
-  // Lock held, which is released while another thread makes that boot image, or this one.
-  Result<ImagePtr, Error> find_or_make(std::unique_lock<std::mutex>& lock, kernel::ProgramTag tag,
-                                       const Preload& preload, Making making, int nice_steps);
-  ImagePtr add(const std::string& key, Memory memory);
+  // Gives the mutex up while another thread makes that boot image, or this one.
+  Result<ImagePtr, Error> find_or_make(kernel::ProgramTag tag, const Preload& preload,
+                                       Making making, int nice_steps) REQUIRES(mutex_);
+  ImagePtr add(const std::string& key, Memory memory) REQUIRES(mutex_);
   void make_wanted() noexcept;
   void may_stop(kernel::Kernel* builder);
 
-  Result<Memory, Error> build(const Preload& preload, int nice_steps) EXCLUDES(kernel::kernel_lock);
+  Result<Memory, Error> build(const Preload& preload, int nice_steps)
+      EXCLUDES(kernel::kernel_lock, building_);
   void keep(const wasm::Module& module, const std::string& key, Memory& memory) const;
 
   kernel::KernelServices services_;
@@ -115,20 +116,20 @@ class BootImages {
   ImageCache cache_;
   vfs::Frozen base_;
 
-  std::mutex
-      mutex_;  // of the members up to the next blank line; not held while a boot image is made
-  std::condition_variable changed_;
-  std::map<std::string, Kept> images_;  // by Preload::key
-  std::uint64_t uses_ = 0;
-  std::set<std::string> in_making_;
-  std::deque<Wanted> wanted_;
-  std::thread maker_;
-  bool maker_runs_ = false;
-  bool stopping_ = false;
-  kernel::Kernel* stoppable_ = nullptr;  // the builder, while it may be stopped
+  Mutex mutex_;  // not held while a boot image is made
+  Condition changed_;
+  std::map<std::string, Kept> images_ GUARDED_BY(mutex_);  // by Preload::key
+  std::uint64_t uses_ GUARDED_BY(mutex_) = 0;
+  std::set<std::string> in_making_ GUARDED_BY(mutex_);
+  std::deque<Wanted> wanted_ GUARDED_BY(mutex_);
+  std::thread maker_ GUARDED_BY(mutex_);
+  bool maker_runs_ GUARDED_BY(mutex_) = false;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  kernel::Kernel* stoppable_ GUARDED_BY(mutex_) = nullptr;  // the builder, while it may be stopped
 
-  std::mutex building_;  // held while a boot image is made; of what follows
+  Mutex building_;  // held while a boot image is made, by the thread that waits for its builder
   std::atomic<const kernel::Kernel*> builder_{nullptr};
+  // For the builder's task: nothing else touches them while it runs.
   std::string build_code_;  // what the builder runs
   int nice_steps_ = 0;      // of its priority
   Memory built_;            // by its task, for who waits for its end

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "kernel/time/time_limit.h"
 
 namespace cloche::python {
@@ -32,10 +33,10 @@ bool is_good_name(std::string_view name) {
 
 // What calls and the host share: calls may live longer, in handlers that have not answered yet.
 struct CallbackHost::Gate {
-  std::mutex mutex;
-  Reply reply;
-  std::unordered_map<std::uint32_t, std::shared_ptr<Call>> in_progress;
-  std::size_t bytes = 0;  // of their arguments
+  Mutex mutex;
+  Reply reply GUARDED_BY(mutex);
+  std::unordered_map<std::uint32_t, std::shared_ptr<Call>> in_progress GUARDED_BY(mutex);
+  std::size_t bytes GUARDED_BY(mutex) = 0;  // of their arguments
 };
 
 class CallbackHost::Call final : public CallbackCall, public std::enable_shared_from_this<Call> {
@@ -63,12 +64,12 @@ class CallbackHost::Call final : public CallbackCall, public std::enable_shared_
   }
 
   bool cancelled() const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return state_ == State::cancelled;
   }
   void on_cancel(std::function<void()> callback) override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (state_ == State::waiting) {
         on_cancel_.push_back(std::move(callback));
         return;
@@ -82,7 +83,7 @@ class CallbackHost::Call final : public CallbackCall, public std::enable_shared_
   void cancel() {
     std::vector<std::function<void()>> told;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (state_ != State::waiting) return;
       state_ = State::cancelled;
       told.swap(on_cancel_);
@@ -108,7 +109,7 @@ class CallbackHost::Call final : public CallbackCall, public std::enable_shared_
   void expire(std::chrono::milliseconds limit) {
     bool waiting = false;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       waiting = state_ == State::waiting;
     }
     if (!waiting) return;
@@ -123,7 +124,7 @@ class CallbackHost::Call final : public CallbackCall, public std::enable_shared_
 
   void finish(HostReply kind, std::string_view payload) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (state_ != State::waiting) return;
       state_ = State::answered;
       on_cancel_.clear();
@@ -132,7 +133,7 @@ class CallbackHost::Call final : public CallbackCall, public std::enable_shared_
   }
 
   void post(HostReply kind, std::string_view payload) {
-    const std::lock_guard lock(gate_->mutex);
+    const MutexLock lock(gate_->mutex);
     const auto own = gate_->in_progress.find(number_);
     if (own == gate_->in_progress.end() || own->second.get() != this) return;
     disarm();
@@ -147,9 +148,9 @@ class CallbackHost::Call final : public CallbackCall, public std::enable_shared_
   const std::string arguments_;
   kernel::TimerThread* timers_ = nullptr;
   kernel::TimerThread::Id timer_ = 0;
-  mutable std::mutex mutex_;
-  State state_ = State::waiting;
-  std::vector<std::function<void()>> on_cancel_;
+  mutable Mutex mutex_;
+  State state_ GUARDED_BY(mutex_) = State::waiting;
+  std::vector<std::function<void()>> on_cancel_ GUARDED_BY(mutex_);
 };
 
 CallbackHost::CallbackHost(kernel::TimerThread& timers, unsigned threads)
@@ -158,7 +159,7 @@ CallbackHost::CallbackHost(kernel::TimerThread& timers, unsigned threads)
 CallbackHost::~CallbackHost() {
   connect({});
   {
-    const std::lock_guard lock(jobs_mutex_);
+    const MutexLock lock(jobs_mutex_);
     ending_ = true;
     jobs_.clear();
   }
@@ -180,13 +181,13 @@ void CallbackHost::add(Callback callback) {
   } catch (const Error& problem) {
     throw request_error(fmt::format("the callback {}: {}", callback.name, problem.what()));
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   functions_[function->callback.name] = std::move(function);
   ++version_;
 }
 
 bool CallbackHost::remove(std::string_view name) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = functions_.find(name);
   if (found == functions_.end()) return false;
   functions_.erase(found);
@@ -195,19 +196,19 @@ bool CallbackHost::remove(std::string_view name) {
 }
 
 std::vector<Callback> CallbackHost::callbacks() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Callback> all;
   for (const auto& [name, function] : functions_) all.push_back(function->callback);
   return all;
 }
 
 std::uint64_t CallbackHost::version() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return version_;
 }
 
 std::string CallbackHost::describe() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Json infos = Json::array();
   for (const auto& [name, function] : functions_) {
     infos.push_back({{"name", name},
@@ -220,20 +221,20 @@ std::string CallbackHost::describe() const {
 void CallbackHost::connect(Reply reply) {
   const bool connected = reply != nullptr;
   {
-    const std::lock_guard lock(gate_->mutex);
+    const MutexLock lock(gate_->mutex);
     gate_->reply = std::move(reply);
   }
   if (!connected) cancel_all();
 }
 
 void CallbackHost::begin(std::uint64_t max_calls) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   max_calls_ = max_calls;
   calls_ = 0;
 }
 
 std::uint64_t CallbackHost::calls() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return calls_;
 }
 
@@ -244,7 +245,7 @@ bool CallbackHost::call(std::uint32_t number, std::string_view payload) {
       std::make_shared<Call>(gate_, number, payload.substr(0, end), payload.substr(end + 1));
   bool full = false;
   {
-    const std::lock_guard lock(gate_->mutex);
+    const MutexLock lock(gate_->mutex);
     full = gate_->in_progress.size() >= max_in_progress ||
            gate_->bytes + payload.size() > max_bytes_in_progress;
     if (!gate_->in_progress.emplace(number, call).second) return false;
@@ -265,7 +266,7 @@ bool CallbackHost::call(std::uint32_t number, std::string_view payload) {
 std::string CallbackHost::begin_call(const std::shared_ptr<Call>& call) {
   std::shared_ptr<const Function> function;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = functions_.find(call->name());
     if (found == functions_.end())
       return fmt::format("not_found:there is no callback '{}'", call->name());
@@ -280,7 +281,7 @@ std::string CallbackHost::begin_call(const std::shared_ptr<Call>& call) {
   if (const std::string problem = function->schema.problem(*arguments); !problem.empty())
     return fmt::format("arguments:{}(): {}", call->name(), problem);
   if (const auto limit = function->callback.timeout) {
-    const std::lock_guard lock(gate_->mutex);
+    const MutexLock lock(gate_->mutex);
     if (gate_->in_progress.contains(call->number())) call->arm(timers_, this, *limit);
   }
   if (function->callback.async_handler) {
@@ -293,7 +294,7 @@ std::string CallbackHost::begin_call(const std::shared_ptr<Call>& call) {
 
 void CallbackHost::run_on_thread(std::shared_ptr<const Function> function,
                                  std::shared_ptr<Call> call) {
-  const std::lock_guard lock(jobs_mutex_);
+  const MutexLock lock(jobs_mutex_);
   jobs_.push_back({std::move(function), std::move(call)});
   if (idle_ >= jobs_.size() || threads_.size() >= max_threads_) {
     jobs_changed_.notify_one();
@@ -311,10 +312,11 @@ void CallbackHost::run_on_thread(std::shared_ptr<const Function> function,
 }
 
 void CallbackHost::work() {
-  std::unique_lock lock(jobs_mutex_);
+  ReleasableMutexLock lock(jobs_mutex_);
   for (;;) {
     ++idle_;
-    jobs_changed_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
+    jobs_changed_.wait(jobs_mutex_,
+                       [this]() REQUIRES(jobs_mutex_) { return ending_ || !jobs_.empty(); });
     --idle_;
     if (ending_) return;
     Job job = std::move(jobs_.front());
@@ -335,7 +337,7 @@ void CallbackHost::work() {
 void CallbackHost::cancel(std::uint32_t number) {
   std::shared_ptr<Call> call;
   {
-    const std::lock_guard lock(gate_->mutex);
+    const MutexLock lock(gate_->mutex);
     const auto found = gate_->in_progress.find(number);
     if (found == gate_->in_progress.end()) return;
     call = std::move(found->second);
@@ -349,7 +351,7 @@ void CallbackHost::cancel(std::uint32_t number) {
 void CallbackHost::cancel_all() {
   std::unordered_map<std::uint32_t, std::shared_ptr<Call>> calls;
   {
-    const std::lock_guard lock(gate_->mutex);
+    const MutexLock lock(gate_->mutex);
     calls.swap(gate_->in_progress);
     gate_->bytes = 0;
   }

@@ -5,13 +5,11 @@
 // Thread-safe. It must be gone before the TimerThread, and after the interpreter that calls.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -19,6 +17,7 @@
 #include <vector>
 
 #include "base/callback.h"
+#include "base/mutex.h"
 #include "kernel/time/timer_thread.h"
 #include "python/frames.h"
 #include "python/json_schema.h"
@@ -76,22 +75,22 @@ class CallbackHost {
   const unsigned max_threads_;
   std::shared_ptr<Gate> gate_;
 
-  mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions_;
-  std::uint64_t version_ = 1;
-  std::uint64_t max_calls_ = 0;
-  std::uint64_t calls_ = 0;
+  mutable Mutex mutex_;
+  std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions_ GUARDED_BY(mutex_);
+  std::uint64_t version_ GUARDED_BY(mutex_) = 1;
+  std::uint64_t max_calls_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t calls_ GUARDED_BY(mutex_) = 0;
 
   struct Job {
     std::shared_ptr<const Function> function;
     std::shared_ptr<Call> call;
   };
-  std::mutex jobs_mutex_;
-  std::condition_variable jobs_changed_;
-  std::deque<Job> jobs_;
-  std::size_t idle_ = 0;
-  bool ending_ = false;
-  std::vector<std::thread> threads_;
+  Mutex jobs_mutex_;
+  Condition jobs_changed_;
+  std::deque<Job> jobs_ GUARDED_BY(jobs_mutex_);
+  std::size_t idle_ GUARDED_BY(jobs_mutex_) = 0;
+  bool ending_ GUARDED_BY(jobs_mutex_) = false;
+  std::vector<std::thread> threads_ GUARDED_BY(jobs_mutex_);
 };
 
 }  // namespace cloche::python

@@ -197,12 +197,12 @@ void HostCommands::set(std::vector<HostCommand> commands, CommandFiles& files) {
   for (const HostCommand& old : *before) {
     if (!has(commands, old.name) && is_script(files, old.name)) files.remove(path_of(old.name));
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   commands_ = std::make_shared<const List>(std::move(commands));
 }
 
 std::shared_ptr<const HostCommands::List> HostCommands::current() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return commands_;
 }
 

@@ -11,10 +11,10 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "sandbox/command_process.h"
 
 namespace cloche::sandbox {
@@ -44,8 +44,8 @@ class HostCommands {
   using List = std::vector<HostCommand>;
   std::shared_ptr<const List> current() const;
 
-  mutable std::mutex mutex_;
-  std::shared_ptr<const List> commands_;  // in the order of their names
+  mutable Mutex mutex_;
+  std::shared_ptr<const List> commands_ GUARDED_BY(mutex_);  // in the order of their names
   std::atomic<std::size_t> calls_ = 0;
 };
 

@@ -79,12 +79,14 @@ class Ports {
 class KeptShell::TurnHolder {
  public:
   explicit TurnHolder(KeptShell& shell) : shell_(shell) {
-    std::unique_lock lock(shell_.queue_mutex_);
+    const MutexLock lock(shell_.queue_mutex_);
     const std::uint64_t ticket = shell_.last_ticket_++;
-    shell_.queue_changed_.wait(lock, [&] { return shell_.served_ == ticket; });
+    shell_.queue_changed_.wait(shell_.queue_mutex_, [&]() REQUIRES(shell_.queue_mutex_) {
+      return shell_.served_ == ticket;
+    });
   }
   ~TurnHolder() {
-    const std::lock_guard lock(shell_.queue_mutex_);
+    const MutexLock lock(shell_.queue_mutex_);
     ++shell_.served_;
     shell_.queue_changed_.notify_all();
   }
@@ -139,12 +141,12 @@ void KeptShell::restart() {
 }
 
 void KeptShell::forget(const std::string& name) {
-  const std::lock_guard lock(forgotten_mutex_);
+  const MutexLock lock(forgotten_mutex_);
   forgotten_.insert(name);
 }
 
 void KeptShell::drop_forgotten() {
-  const std::lock_guard lock(forgotten_mutex_);
+  const MutexLock lock(forgotten_mutex_);
   for (const std::string& name : forgotten_) applied_.erase(name);
   forgotten_.clear();
 }

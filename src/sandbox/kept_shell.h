@@ -3,13 +3,12 @@
 // to its forks. See ShellState::kept.
 #pragma once
 
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 
+#include "base/mutex.h"
 #include "cloche/run.h"
 #include "sandbox/shell_process.h"
 
@@ -53,18 +52,18 @@ class KeptShell {
 
   SandboxState& state_;
 
-  std::mutex queue_mutex_;
-  std::condition_variable queue_changed_;
-  std::uint64_t last_ticket_ = 0;
-  std::uint64_t served_ = 0;
+  Mutex queue_mutex_;
+  Condition queue_changed_;
+  std::uint64_t last_ticket_ GUARDED_BY(queue_mutex_) = 0;
+  std::uint64_t served_ GUARDED_BY(queue_mutex_) = 0;
 
   // For who has the place.
   std::unique_ptr<ShellProcess> process_;
   std::shared_ptr<const RestingShell> resting_;  // when there is no process
   std::map<std::string, std::string> applied_;   // of the sandbox's environment
 
-  std::mutex forgotten_mutex_;
-  std::set<std::string> forgotten_;  // of what is applied
+  Mutex forgotten_mutex_;
+  std::set<std::string> forgotten_ GUARDED_BY(forgotten_mutex_);  // of what is applied
 };
 
 }  // namespace cloche::sandbox

@@ -181,7 +181,7 @@ bool WasmLiveRun::tell_of_room() {
   starved_ = false;
   const kernel::KernelUnlocked unlocked(kernel_.mutex());
   if (options_.on_room) options_.on_room();
-  const std::lock_guard end_lock(end_mutex_);
+  const MutexLock end_lock(end_mutex_);
   end_changed_.notify_all();  // write_all waits there too
   return true;
 }
@@ -193,7 +193,7 @@ void WasmLiveRun::finish() {
   if (process_) result_.figures = state_.shown_figures().take(process_->job);
   result_.duration = std::chrono::steady_clock::now() - begin_;
   if (options_.on_end) options_.on_end(result_);
-  const std::lock_guard lock(end_mutex_);
+  const MutexLock lock(end_mutex_);
   ended_ = true;
   end_changed_.notify_all();
 }
@@ -241,12 +241,12 @@ Result<void> WasmLiveRun::write_all(std::string_view bytes) {
     CLOCHE_ASSIGN(const std::size_t taken, write(bytes));
     bytes.remove_prefix(taken);
     if (bytes.empty()) break;
-    std::unique_lock lock(end_mutex_);
+    const MutexLock lock(end_mutex_);
     const auto owed = [&] {
       const kernel::KernelLock kernel_lock(kernel_.mutex());
       return starved_;
     };
-    end_changed_.wait(lock, [&] { return ended_ || !owed(); });
+    end_changed_.wait(end_mutex_, [&]() REQUIRES(end_mutex_) { return ended_ || !owed(); });
     if (ended_) return Errno::pipe;
   }
   return {};
@@ -293,11 +293,11 @@ void WasmLiveRun::kill() {
 }
 
 std::optional<RunResult> WasmLiveRun::wait_for(std::optional<std::chrono::milliseconds> limit) {
-  std::unique_lock lock(end_mutex_);
-  const auto ended = [this] { return ended_; };
+  const MutexLock lock(end_mutex_);
+  const auto ended = [this]() REQUIRES(end_mutex_) { return ended_; };
   if (!limit) {
-    end_changed_.wait(lock, ended);
-  } else if (!end_changed_.wait_for(lock, *limit, ended)) {
+    end_changed_.wait(end_mutex_, ended);
+  } else if (!end_changed_.wait_for(end_mutex_, *limit, ended)) {
     return std::nullopt;
   }
   return result_;

@@ -2,12 +2,11 @@
 // A LiveRun of a WebAssembly sandbox: the process, its ports, and a thread that sees to its end.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 
+#include "base/mutex.h"
 #include "cloche/live_run.h"
 #include "kernel/host/host_ports.h"
 #include "kernel/process/process.h"
@@ -75,9 +74,9 @@ class WasmLiveRun final : public LiveRunState {
   std::uint64_t screen_bytes_ GUARDED_BY(kernel::kernel_lock) = 0;
 
   RunResult result_;  // the thread's, until ended_
-  std::mutex end_mutex_;
-  std::condition_variable end_changed_;
-  bool ended_ = false;
+  Mutex end_mutex_;
+  Condition end_changed_;
+  bool ended_ GUARDED_BY(end_mutex_) = false;
   std::thread thread_;
 };
 

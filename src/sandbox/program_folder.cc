@@ -67,7 +67,7 @@ Result<void> link_command(vfs::MemFs& files, vfs::Ino folder, const std::string&
 ProgramFolders::Tree ProgramFolders::tree_of(const std::filesystem::path& folder) {
   const std::vector<Found> programs = programs_in(folder);
   std::string state = state_of(programs);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Tree& tree = trees_[std::filesystem::absolute(folder).lexically_normal()];
   if (tree.files && tree.state == state) return tree;
   vfs::BaseBuilder builder;

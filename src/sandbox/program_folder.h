@@ -6,10 +6,10 @@
 
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "kernel/process/program.h"
 #include "vfs/memfs.h"
 
@@ -32,8 +32,8 @@ class ProgramFolders {
   Tree tree_of(const std::filesystem::path& folder);
 
   kernel::ProgramStore& programs_;
-  std::mutex mutex_;
-  std::map<std::filesystem::path, Tree> trees_;
+  Mutex mutex_;
+  std::map<std::filesystem::path, Tree> trees_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cloche::sandbox

@@ -8,12 +8,12 @@ namespace cloche::sandbox {
 
 void RunObserver::set(SandboxObserver observer) {
   auto set = std::make_shared<const SandboxObserver>(std::move(observer));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   observer_.swap(set);
 }
 
 std::shared_ptr<const SandboxObserver> RunObserver::observer() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return observer_;
 }
 

@@ -4,10 +4,10 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "cloche/observer.h"
 
 namespace cloche::sandbox {
@@ -35,8 +35,8 @@ class RunObserver {
  private:
   std::shared_ptr<const SandboxObserver> observer() const;
 
-  mutable std::mutex mutex_;
-  std::shared_ptr<const SandboxObserver> observer_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const SandboxObserver> observer_ GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> last_ = 0;
 };
 

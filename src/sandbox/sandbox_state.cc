@@ -245,7 +245,7 @@ NetworkOptions SandboxState::watched(NetworkOptions options) const {
 
 // A network that has been there stays, without rules too: what it has counted counts on.
 void SandboxState::set_network_rules(std::vector<std::string> allow) {
-  const std::lock_guard changing(network_mutex_);
+  const MutexLock changing(network_mutex_);
   NetworkOptions options = watched(options_.network);
   options.allow = allow;
   net::Policy policy(options);
@@ -257,12 +257,12 @@ void SandboxState::set_network_rules(std::vector<std::string> allow) {
     network_ = network;
     kernel_->sockets().set_outbound(std::move(network));
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   network_rules_ = std::move(allow);
 }
 
 std::vector<std::string> SandboxState::network_rules() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return network_rules_;
 }
 
@@ -320,7 +320,7 @@ std::unique_ptr<SandboxState> SandboxState::fork() {
   std::map<std::string, std::string> environment;
   SandboxOptions options = options_;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     environment = environment_;
     options.network.allow = network_rules_;
   }
@@ -343,7 +343,7 @@ std::vector<std::string> SandboxState::environment(
     const std::map<std::string, std::string>& more) const {
   std::map<std::string, std::string> all = more;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     all.insert(environment_.begin(), environment_.end());
   }
   std::vector<std::string> lines;
@@ -353,19 +353,19 @@ std::vector<std::string> SandboxState::environment(
 }
 
 std::map<std::string, std::string> SandboxState::environment() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return environment_;
 }
 
 std::optional<std::string> SandboxState::environment(const std::string& name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = environment_.find(name);
   return it == environment_.end() ? std::nullopt : std::optional(it->second);
 }
 
 void SandboxState::set_environment(const std::string& name, const std::string& value) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     environment_[name] = value;
   }
   shell_->forget(name);
@@ -381,18 +381,18 @@ Result<void, Error> SandboxState::install_packages(const std::vector<std::string
 }
 
 std::uint64_t SandboxState::cancellations() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return cancellations_;
 }
 
 bool SandboxState::cancelled_since(std::uint64_t number) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return cancellations_ != number || cancels_in_progress_ != 0;
 }
 
 void SandboxState::cancel() {
   const auto count = [this](int in_progress) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++cancellations_;
     cancels_in_progress_ += in_progress;
   };

@@ -4,10 +4,10 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cloche/sandbox.h"
 #include "kernel/time/kernel_lock.h"
 #include "net/network.h"
@@ -125,7 +125,7 @@ class SandboxState {
   void open_image();
   // For processes of the kernel.
   void use_image();
-  void start_network() EXCLUDES(kernel::kernel_lock);
+  void start_network() EXCLUDES(kernel::kernel_lock) REQUIRES(network_mutex_);
   NetworkOptions watched(NetworkOptions options) const;
   // What the registry has, and what is left to pip, where the operator gave wheels.
   std::pair<std::vector<std::string>, std::vector<std::string>> split_packages(
@@ -137,11 +137,11 @@ class SandboxState {
   EngineState& engine_;
   SandboxOptions options_;
   vfs::Credentials user_;
-  mutable std::mutex mutex_;  // of the members up to the next blank line
-  std::map<std::string, std::string> environment_;
-  std::vector<std::string> network_rules_;
-  std::uint64_t cancellations_ = 0;
-  int cancels_in_progress_ = 0;
+  mutable Mutex mutex_;
+  std::map<std::string, std::string> environment_ GUARDED_BY(mutex_);
+  std::vector<std::string> network_rules_ GUARDED_BY(mutex_);
+  std::uint64_t cancellations_ GUARDED_BY(mutex_) = 0;
+  int cancels_in_progress_ GUARDED_BY(mutex_) = 0;
 
   vfs::TypedFsRef<vfs::MemFs> root_;                 // under the kernel lock
   std::shared_ptr<const net::SecretStore> secrets_;  // the same in forks
@@ -150,8 +150,8 @@ class SandboxState {
   const std::unique_ptr<ShownFigures> shown_figures_ = std::make_unique<ShownFigures>();
   const std::unique_ptr<HostCommands> commands_;
   std::unique_ptr<kernel::Kernel> kernel_;
-  std::mutex network_mutex_;               // one change at a time
-  std::shared_ptr<net::Network> network_;  // null: there is none
+  Mutex network_mutex_;                                               // one change at a time
+  std::shared_ptr<net::Network> network_ GUARDED_BY(network_mutex_);  // null: there is none
   std::unique_ptr<KeptPython> python_;
   std::unique_ptr<KeptShell> shell_;
 };

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "kernel/process/process.h"
 
 namespace cloche::sandbox {
@@ -21,7 +21,7 @@ class ShownFigures {
   static constexpr std::size_t limit = 256;
 
   void add(kernel::JobId job, std::string_view path) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (paths_.size() == limit) paths_.pop_front();
     paths_.push_back({job, std::string(path)});
     count_ = paths_.size();
@@ -30,7 +30,7 @@ class ShownFigures {
   // Those of a job, in order; they are its result's from then on.
   std::vector<std::string> take(kernel::JobId job) {
     if (count_ == 0) return {};
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::vector<std::string> taken;
     for (Shown& shown : paths_) {
       if (shown.job == job) taken.push_back(std::move(shown.path));
@@ -46,8 +46,8 @@ class ShownFigures {
     std::string path;
   };
 
-  std::mutex mutex_;
-  std::deque<Shown> paths_;
+  Mutex mutex_;
+  std::deque<Shown> paths_ GUARDED_BY(mutex_);
   std::atomic<std::size_t> count_ = 0;
 };
 

@@ -34,7 +34,7 @@ struct GuestThreads::Worker {
   GuestThreads* pool;
   pthread_t thread;
   std::list<std::unique_ptr<Worker>>::iterator place;
-  std::condition_variable wake;
+  Condition wake;
   std::function<void()> work;  // guarded by the pool's mutex until taken
   int lowered = 0;             // steps; its own thread's
 };
@@ -44,12 +44,12 @@ thread_local GuestThreads::Worker* GuestThreads::own_worker = nullptr;
 GuestThreads::GuestThreads(std::size_t max_idle) : max_idle_(max_idle) {}
 
 GuestThreads::~GuestThreads() {
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   stopping_ = true;
   for (Worker* worker : idle_) worker->wake.notify_one();
   while (!workers_.empty() || !ended_.empty()) {
-    reap(lock);
-    if (!workers_.empty() && ended_.empty()) changed_.wait(lock);
+    reap();
+    if (!workers_.empty() && ended_.empty()) changed_.wait(mutex_);
   }
   starter_ends_ = true;
   start_changed_.notify_all();
@@ -59,9 +59,9 @@ GuestThreads::~GuestThreads() {
 
 Result<void> GuestThreads::run(std::function<void()> work, RunHere* here) {
   if (here != nullptr && here->take(work)) return {};
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   CLOCHE_CHECK(!stopping_ || !workers_.empty());
-  reap(lock);
+  reap();
   if (!idle_.empty()) {
     Worker& worker = *idle_.back();
     idle_.pop_back();
@@ -69,30 +69,30 @@ Result<void> GuestThreads::run(std::function<void()> work, RunHere* here) {
     worker.wake.notify_one();
     return {};
   }
-  return start(std::move(work), lock);
+  return start(std::move(work));
 }
 
 // With the lock held, so that the new thread finds itself in the list.
-Result<void> GuestThreads::start(std::function<void()> work, std::unique_lock<std::mutex>& lock) {
+Result<void> GuestThreads::start(std::function<void()> work) {
   const auto place = workers_.insert(workers_.end(), std::make_unique<Worker>());
   Worker& worker = **place;
   worker.pool = this;
   worker.place = place;
   worker.work = std::move(work);
-  const Result<void> created = create(worker, lock);
+  const Result<void> created = create(worker);
   if (!created) workers_.erase(place);
   return created;
 }
 
 // By a thread that has the priority for it; the lock is released while that is another one.
-Result<void> GuestThreads::create(Worker& worker, std::unique_lock<std::mutex>& lock) {
+Result<void> GuestThreads::create(Worker& worker) {
   const bool lowered = own_worker != nullptr && own_worker->lowered > 0;
   if (!lowered && !starter_.joinable()) begin_starter();
   if (!lowered || !starter_.joinable()) return create_here(worker);
   Start start{&worker, std::nullopt};
   starts_.push_back(&start);
   start_changed_.notify_all();
-  start_changed_.wait(lock, [&] { return start.result.has_value(); });
+  start_changed_.wait(mutex_, [&]() REQUIRES(mutex_) { return start.result.has_value(); });
   return *start.result;
 }
 
@@ -105,9 +105,10 @@ void GuestThreads::begin_starter() {
 }
 
 void GuestThreads::serve_starts() noexcept {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (;;) {
-    start_changed_.wait(lock, [&] { return starter_ends_ || !starts_.empty(); });
+    start_changed_.wait(mutex_,
+                        [&]() REQUIRES(mutex_) { return starter_ends_ || !starts_.empty(); });
     if (starts_.empty()) return;
     Start& start = *starts_.front();
     starts_.pop_front();
@@ -145,7 +146,7 @@ void* GuestThreads::worker_main(void* argument) noexcept {
 }
 
 void GuestThreads::serve(Worker& worker) noexcept {
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   for (;;) {
     std::function<void()> work = std::move(worker.work);
     worker.work = nullptr;
@@ -155,7 +156,7 @@ void GuestThreads::serve(Worker& worker) noexcept {
     lock.lock();
     if (stopping_ || worker.lowered > 0 || idle_.size() >= max_idle_) break;
     idle_.push_back(&worker);
-    worker.wake.wait(lock, [&] { return stopping_ || worker.work; });
+    worker.wake.wait(mutex_, [&]() REQUIRES(mutex_) { return stopping_ || worker.work; });
     if (!worker.work) {
       std::erase(idle_, &worker);
       break;
@@ -166,22 +167,21 @@ void GuestThreads::serve(Worker& worker) noexcept {
 }
 
 // Joins the threads that ended. They are past their last use of the pool.
-void GuestThreads::reap(std::unique_lock<std::mutex>& lock) {
+void GuestThreads::reap() {
   if (ended_.empty()) return;
   std::list<std::unique_ptr<Worker>> ended;
   ended.swap(ended_);
-  lock.unlock();
+  const MutexUnlocked unlocked(mutex_);
   for (const auto& worker : ended) pthread_join(worker->thread, nullptr);
-  lock.lock();
 }
 
 std::size_t GuestThreads::idle_count() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return idle_.size();
 }
 
 std::size_t GuestThreads::thread_count() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return workers_.size();
 }
 

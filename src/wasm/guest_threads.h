@@ -7,7 +7,6 @@
 // thread takes some microseconds, starting a new one some tens.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -17,6 +16,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace cloche::wasm {
@@ -50,32 +50,32 @@ class GuestThreads {
   struct Worker;
   static void* worker_main(void* argument) noexcept;
   void serve(Worker& worker) noexcept;
-  Result<void> start(std::function<void()> work, std::unique_lock<std::mutex>& lock);
-  Result<void> create(Worker& worker, std::unique_lock<std::mutex>& lock);
+  Result<void> start(std::function<void()> work) REQUIRES(mutex_);
+  Result<void> create(Worker& worker) REQUIRES(mutex_);
   static Result<void> create_here(Worker& worker);
   void serve_starts() noexcept;
-  void begin_starter();
+  void begin_starter() REQUIRES(mutex_);
 
   static thread_local Worker* own_worker;
-  void reap(std::unique_lock<std::mutex>& lock);
+  void reap() REQUIRES(mutex_);
 
   const std::size_t max_idle_;
-  mutable std::mutex mutex_;
-  std::list<std::unique_ptr<Worker>> workers_;  // running and idle
-  std::deque<Worker*> idle_;                    // the latest last: its stack is warm
-  std::list<std::unique_ptr<Worker>> ended_;    // to be joined
-  bool stopping_ = false;
-  std::condition_variable changed_;  // a worker ended
+  mutable Mutex mutex_;
+  std::list<std::unique_ptr<Worker>> workers_ GUARDED_BY(mutex_);  // running and idle
+  std::deque<Worker*> idle_ GUARDED_BY(mutex_);  // the latest last: its stack is warm
+  std::list<std::unique_ptr<Worker>> ended_ GUARDED_BY(mutex_);  // to be joined
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  Condition changed_;  // a worker ended
   // A new thread has the priority of the one that makes it: for one that was lowered the starter
   // makes it, which never is.
   struct Start {
     Worker* worker;
     std::optional<Result<void>> result;
   };
-  std::thread starter_;
-  std::deque<Start*> starts_;
-  bool starter_ends_ = false;
-  std::condition_variable start_changed_;
+  std::thread starter_ GUARDED_BY(mutex_);
+  std::deque<Start*> starts_ GUARDED_BY(mutex_);
+  bool starter_ends_ GUARDED_BY(mutex_) = false;
+  Condition start_changed_;
 };
 
 }  // namespace cloche::wasm

@@ -75,7 +75,7 @@ http::Response ConsoleDoor::answer(const http::Request& request) {
 
 bool ConsoleDoor::may_try() {
   const auto now = std::chrono::steady_clock::now();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   while (!failures_.empty() && now - failures_.front() > std::chrono::minutes(1))
     failures_.pop_front();
   return failures_.size() < failures_a_minute;
@@ -89,7 +89,7 @@ http::Response ConsoleDoor::log_in(const http::Request& request) {
   if (!may_try()) return error(429, "too many wrong tokens: wait a minute");
   const auto owner = parts_.tokens.owner_of(token->get_ref<const std::string&>());
   if (!owner) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     failures_.push_back(std::chrono::steady_clock::now());
     return error(401, "this token is not known here");
   }

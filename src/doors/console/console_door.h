@@ -11,9 +11,9 @@
 
 #include <chrono>
 #include <deque>
-#include <mutex>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "doors/http/login_cookies.h"
 #include "doors/http/origin_guard.h"
 #include "doors/http/server.h"
@@ -40,8 +40,9 @@ class ConsoleDoor {
   bool may_try();
 
   const Parts parts_;
-  std::mutex mutex_;
-  std::deque<std::chrono::steady_clock::time_point> failures_;  // of the last minute
+  Mutex mutex_;
+  std::deque<std::chrono::steady_clock::time_point> failures_
+      GUARDED_BY(mutex_);  // of the last minute
 };
 
 }  // namespace cloche::console

@@ -6,11 +6,11 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "base/json.h"
+#include "base/mutex.h"
 #include "doors/e2b/box_start.h"
 #include "doors/e2b/code_interpreter.h"
 #include "doors/e2b/network_rules.h"
@@ -73,13 +73,14 @@ struct Box {
   const std::shared_ptr<Watches> watches;
   CodeInterpreter interpreter;
 
-  mutable std::mutex mutex;  // of what follows
-  session::WallTime ends;
-  OrderedJson network;  // as the client said it
-  bool allow_public_traffic = true;
-  bool has_network = false;  // some rule opens something
-  double cpu_seconds = 0;    // when its use was asked for last
-  std::chrono::steady_clock::time_point cpu_asked = std::chrono::steady_clock::now();
+  mutable Mutex mutex;
+  session::WallTime ends GUARDED_BY(mutex);
+  OrderedJson network GUARDED_BY(mutex);  // as the client said it
+  bool allow_public_traffic GUARDED_BY(mutex) = true;
+  bool has_network GUARDED_BY(mutex) = false;  // some rule opens something
+  double cpu_seconds GUARDED_BY(mutex) = 0;    // when its use was asked for last
+  std::chrono::steady_clock::time_point cpu_asked GUARDED_BY(mutex) =
+      std::chrono::steady_clock::now();
 };
 
 using BoxPtr = std::shared_ptr<Box>;

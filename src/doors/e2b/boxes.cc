@@ -51,7 +51,7 @@ Boxes::Boxes(Engine& engine, session::SessionManager& sessions, session::WorkerP
 std::shared_ptr<Sandbox> Boxes::base(const std::string& template_id) {
   const auto named = images_.find(std::string(without_tag(template_id)));
   const std::string image = named == images_.end() ? std::string() : named->second;
-  const std::lock_guard lock(base_mutex_);
+  const MutexLock lock(base_mutex_);
   std::shared_ptr<Sandbox>& base = bases_[image];
   if (!base) base = make_base(engine_, options_, image);
   return base;
@@ -68,7 +68,7 @@ std::string Boxes::template_name(const std::string& owner, const std::string& id
   const std::string_view name = without_tag(id);
   if (std::ranges::count(templates, name) > 0 || images_.contains(std::string(name)))
     return std::string(name);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Snapshot* snapshot = find_snapshot(owner, id);
   return snapshot ? snapshot->id : std::string();
 }
@@ -77,7 +77,7 @@ std::variant<BoxPtr, Denial> Boxes::create(const std::string& owner, BoxWish wis
   std::shared_ptr<Sandbox> from;
   BoxStart start;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const std::string& copied = wish.snapshot_id.empty() ? wish.template_id : wish.snapshot_id;
     if (const Snapshot* snapshot = find_snapshot(owner, copied)) {
       from = snapshot->sandbox;
@@ -115,12 +115,15 @@ std::variant<BoxPtr, Denial> Boxes::make(const std::string& owner, BoxWish wish,
     box->agent_token = random_hex(token_bytes);
     box->traffic_token = random_hex(token_bytes);
   }
-  box->network = box->wish.network.given;
-  box->allow_public_traffic = box->wish.network.allow_public_traffic.value_or(true);
-  box->ends = std::chrono::system_clock::now() + box->wish.timeout;
+  {
+    const MutexLock lock(box->mutex);
+    box->network = box->wish.network.given;
+    box->allow_public_traffic = box->wish.network.allow_public_traffic.value_or(true);
+    box->ends = std::chrono::system_clock::now() + box->wish.timeout;
+  }
   {
     // What ends it may come before the caller knows of it.
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     boxes_[id] = box;
   }
   std::string wrong_rule;
@@ -142,7 +145,7 @@ std::variant<BoxPtr, Denial> Boxes::make(const std::string& owner, BoxWish wish,
                                    wrong_rule = error.what();
                                    throw;
                                  }
-                                 const std::lock_guard lock(box->mutex);
+                                 const MutexLock lock(box->mutex);
                                  box->has_network = !sandbox->network_rules().empty();
                                  return sandbox;
                                });
@@ -156,7 +159,7 @@ std::variant<BoxPtr, Denial> Boxes::make(const std::string& owner, BoxWish wish,
     return Denial{status, refusal->sentence};
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     box->session = std::get<std::shared_ptr<session::Session>>(std::move(made));
   }
   sessions_.set_deadline(box->session, deadline_after(box->wish.timeout));
@@ -181,7 +184,7 @@ std::vector<std::variant<BoxPtr, Denial>> Boxes::fork(const BoxPtr& box, std::si
 }
 
 BoxPtr Boxes::find_any(const std::string& id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = boxes_.find(id);
   if (found == boxes_.end() || !found->second->session) return nullptr;
   return found->second;
@@ -194,7 +197,7 @@ BoxPtr Boxes::find(const std::string& id, const std::string& owner) const {
 
 std::vector<BoxPtr> Boxes::all() const {
   std::vector<BoxPtr> found;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [id, box] : boxes_) {
     if (box->session) found.push_back(box);
   }
@@ -234,7 +237,7 @@ bool Boxes::resume(const BoxPtr& box, Seconds timeout) {
 void Boxes::set_timeout(const BoxPtr& box, Seconds timeout, Change change) {
   const session::WallTime ends = std::chrono::system_clock::now() + timeout;
   {
-    const std::lock_guard lock(box->mutex);
+    const MutexLock lock(box->mutex);
     if (change == Change::lengthen && ends <= box->ends) return;
     box->ends = ends;
   }
@@ -253,7 +256,7 @@ std::optional<Denial> Boxes::set_network(const BoxPtr& box, NetworkWish wish) {
   } catch (const Error& error) {
     return Denial{400, error.what()};
   }
-  const std::lock_guard lock(box->mutex);
+  const MutexLock lock(box->mutex);
   box->allow_public_traffic = wish.allow_public_traffic.value_or(box->allow_public_traffic);
   box->network = std::move(wish.given);
   if (!box->allow_public_traffic) box->network["allowPublicTraffic"] = false;
@@ -293,7 +296,7 @@ std::variant<Snapshot, Denial> Boxes::take_template(const BoxPtr& box, const Box
 
 std::variant<Snapshot, Denial> Boxes::keep(Snapshot snapshot, const std::string& name) {
   if (!name.empty()) snapshot.names.push_back(name);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto own = std::ranges::count(snapshots_, snapshot.owner, &Snapshot::owner);
   if (static_cast<std::size_t>(own) >= snapshots_max)
     return Denial{429, fmt::format("there are {} snapshots, which is the limit: delete one", own)};
@@ -308,7 +311,7 @@ std::variant<Snapshot, Denial> Boxes::keep(Snapshot snapshot, const std::string&
 
 std::vector<Snapshot> Boxes::snapshots(const std::string& owner) const {
   std::vector<Snapshot> own;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto each = snapshots_.rbegin(); each != snapshots_.rend(); ++each) {
     if (each->owner == owner && !each->is_template) own.push_back(*each);
   }
@@ -317,7 +320,7 @@ std::vector<Snapshot> Boxes::snapshots(const std::string& owner) const {
 
 bool Boxes::remove_snapshot(const std::string& owner, const std::string& id) {
   std::shared_ptr<Sandbox> sandbox;  // goes without the lock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Snapshot* found = find_snapshot(owner, id);
   if (!found) return false;
   sandbox = found->sandbox;
@@ -344,7 +347,7 @@ void Boxes::stopping(const session::Session& session) {
 void Boxes::forget(const std::string& id) {
   BoxPtr box;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = boxes_.find(id);
     if (found == boxes_.end()) return;
     box = std::move(found->second);

@@ -10,12 +10,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cloche/engine.h"
 #include "doors/e2b/box.h"
 #include "doors/e2b/box_base.h"
@@ -100,7 +100,8 @@ class Boxes {
   std::variant<BoxPtr, Denial> make(const std::string& owner, BoxWish wish, Sandbox& from,
                                     const BoxStart& start);
   std::variant<Snapshot, Denial> keep(Snapshot snapshot, const std::string& name);
-  const Snapshot* find_snapshot(const std::string& owner, const std::string& id) const;
+  const Snapshot* find_snapshot(const std::string& owner, const std::string& id) const
+      REQUIRES(mutex_);
 
   Engine& engine_;
   session::SessionManager& sessions_;
@@ -111,13 +112,14 @@ class Boxes {
 
   session::Timers timers_;  // of the boxes
   const std::shared_ptr<ProcessCount> process_count_ = std::make_shared<ProcessCount>();
-  std::mutex base_mutex_;
-  std::map<std::string, std::shared_ptr<Sandbox>> bases_;  // by image; made at the first use
+  Mutex base_mutex_;
+  std::map<std::string, std::shared_ptr<Sandbox>> bases_
+      GUARDED_BY(base_mutex_);  // by image; made at the first use
 
-  mutable std::mutex mutex_;
-  std::map<std::string, BoxPtr> boxes_;
-  std::deque<Snapshot> snapshots_;  // the oldest first
-  std::uint64_t last_snapshot_ = 0;
+  mutable Mutex mutex_;
+  std::map<std::string, BoxPtr> boxes_ GUARDED_BY(mutex_);
+  std::deque<Snapshot> snapshots_ GUARDED_BY(mutex_);  // the oldest first
+  std::uint64_t last_snapshot_ GUARDED_BY(mutex_) = 0;
   PortRelays relays_{PortRelays::Patience{}};
 };
 

@@ -44,12 +44,12 @@ std::size_t index_of(Stream stream) { return stream == Stream::out ? 0 : 1; }
 }  // namespace
 
 bool CodeContext::has_room() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiting_.size() < waiting_max;
 }
 
 void CodeContext::run(Cell cell) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   waiting_.push_back(std::move(cell));
   if (!std::exchange(is_busy_, true)) {
     workers_.post([self = shared_from_this()] { self->start_next(); });
@@ -68,7 +68,7 @@ void CodeContext::start_next() {
   const std::string mark = random_hex(mark_bytes);
   std::uint64_t number = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (waiting_.empty()) {
       is_busy_ = false;
       return;
@@ -99,9 +99,9 @@ void CodeContext::start_next() {
 bool CodeContext::give(const RunningPtr& running, const KernelPtr& kernel,
                        const std::string& request) {
   const bool is_taken = kernel->live->write_all(request).ok();
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   if (!is_taken) {
-    changed_.wait(lock, [&] { return kernel_ != kernel; });
+    changed_.wait(mutex_, [&]() REQUIRES(mutex_) { return kernel_ != kernel; });
     return false;
   }
   running->is_given = true;
@@ -125,7 +125,7 @@ CodeContext::KernelPtr CodeContext::start_kernel(session::Session::Use use) {
   auto kernel = std::make_shared<Kernel>();
   kernel->use = std::move(use);
   // Its end may come before it is known here: kernel_ended waits for the lock.
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   kernel->live = kernel->use->start(std::move(options));
   kernel_ = kernel;
   return kernel;
@@ -134,7 +134,7 @@ CodeContext::KernelPtr CodeContext::start_kernel(session::Session::Use use) {
 void CodeContext::take(Stream stream, std::string_view bytes) {
   RunningPtr running;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     running = running_;
     // What a cell's threads and programs write after its end belongs to no cell.
     if (!running || running->has_ended[index_of(stream)]) return;
@@ -157,7 +157,7 @@ void CodeContext::take_record(const RunningPtr& running, Stream stream, std::str
   }
   if (type != "end") return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     running->has_ended[index_of(stream)] = true;
     if (running_ != running || !running->has_ended[0] || !running->has_ended[1]) return;
     running_ = nullptr;
@@ -173,7 +173,7 @@ void CodeContext::finish(const RunningPtr& running) {
 
 void CodeContext::fail(const RunningPtr& running, const RunResult& result) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (running_ == running) running_ = nullptr;
   }
   const std::string why = fmt::format(
@@ -189,7 +189,7 @@ void CodeContext::kernel_ended(const RunResult& result) {
   RunningPtr running;
   KernelPtr kernel;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     running = std::exchange(running_, nullptr);
     kernel = std::exchange(kernel_, nullptr);
   }
@@ -210,7 +210,7 @@ void CodeContext::kernel_ended(const RunResult& result) {
 
 void CodeContext::interrupt(const std::weak_ptr<Running>& which) {
   const RunningPtr running = which.lock();
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   if (!running || running_ != running || !kernel_) return;
   const KernelPtr kernel = kernel_;
   // Again and again: one that comes between two commands of a shell is heard by neither.
@@ -219,7 +219,8 @@ void CodeContext::interrupt(const std::weak_ptr<Running>& which) {
     lock.unlock();
     (void)kernel->live->signal(SIGINT);
     lock.lock();
-    changed_.wait_for(lock, interrupt_again, [&] { return running_ != running; });
+    changed_.wait_for(mutex_, interrupt_again,
+                      [&]() REQUIRES(mutex_) { return running_ != running; });
   }
   const bool has_ended = running_ != running;
   lock.unlock();
@@ -229,14 +230,15 @@ void CodeContext::interrupt(const std::weak_ptr<Running>& which) {
 void CodeContext::restart() {
   KernelPtr kernel;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     kernel = kernel_;
     count_of_cells_ = 0;
   }
   if (!kernel) return;
   kernel->live->kill();
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, interrupt_patience, [&] { return kernel_ != kernel; });
+  const MutexLock lock(mutex_);
+  changed_.wait_for(mutex_, interrupt_patience,
+                    [&]() REQUIRES(mutex_) { return kernel_ != kernel; });
 }
 
 void CodeContext::break_off() {
@@ -244,7 +246,7 @@ void CodeContext::break_off() {
   RunningPtr running;
   KernelPtr kernel;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waiting = std::exchange(waiting_, {});
     running = running_;
     kernel = kernel_;

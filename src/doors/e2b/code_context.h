@@ -6,13 +6,12 @@
 #pragma once
 
 #include <array>
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "cloche/live_run.h"
 #include "doors/e2b/cell_output.h"
 #include "doors/e2b/code_kernel.h"
@@ -89,13 +88,13 @@ class CodeContext : public std::enable_shared_from_this<CodeContext> {
   session::WorkerPool& workers_;
   const std::shared_ptr<ProcessCount> count_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;  // running_ is another one, or none
-  std::deque<Cell> waiting_;
-  bool is_busy_ = false;  // one is started, runs or ends
-  RunningPtr running_;
-  KernelPtr kernel_;
-  std::uint64_t count_of_cells_ = 0;
+  mutable Mutex mutex_;
+  Condition changed_;  // running_ is another one, or none
+  std::deque<Cell> waiting_ GUARDED_BY(mutex_);
+  bool is_busy_ GUARDED_BY(mutex_) = false;  // one is started, runs or ends
+  RunningPtr running_ GUARDED_BY(mutex_);
+  KernelPtr kernel_ GUARDED_BY(mutex_);
+  std::uint64_t count_of_cells_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cloche::e2b

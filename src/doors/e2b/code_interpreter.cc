@@ -142,7 +142,7 @@ http::Response CodeInterpreter::contexts(session::Session::Use& use, const http:
   const ContextPtr context = find(id);
   if (!context) return no_context(id);
   if (!is_restart) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     contexts_.erase(id);
     std::erase_if(usual_, [&](const auto& each) { return each.second == id; });
   }
@@ -153,7 +153,7 @@ http::Response CodeInterpreter::contexts(session::Session::Use& use, const http:
 http::Response CodeInterpreter::list() {
   (void)usual(CodeLanguage::python);  // it is there from the beginning
   OrderedJson all = OrderedJson::array();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [id, context] : contexts_) all.push_back(json_of(*context));
   return http::json_response(200, write_json(all));
 }
@@ -175,19 +175,19 @@ http::Response CodeInterpreter::create(session::Session::Use& use, const http::R
   const auto facts = use->files().stat(place);
   if (!facts || facts->kind != FileKind::directory)
     return text_answer(400, fmt::format("cwd '{}' does not exist", place));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const ContextPtr made = add(*language, std::move(place));
   return made ? http::json_response(200, write_json(json_of(*made))) : no_room();
 }
 
 CodeInterpreter::ContextPtr CodeInterpreter::find(const std::string& id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = contexts_.find(id);
   return found == contexts_.end() ? nullptr : found->second;
 }
 
 CodeInterpreter::ContextPtr CodeInterpreter::usual(CodeLanguage language) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = usual_.find(language); found != usual_.end())
     return contexts_.at(found->second);
   const ContextPtr made = add(language, std::string(home));
@@ -204,7 +204,7 @@ CodeInterpreter::ContextPtr CodeInterpreter::add(CodeLanguage language, std::str
 }
 
 std::map<std::string, CodeInterpreter::ContextPtr> CodeInterpreter::all() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return contexts_;
 }
 

@@ -6,9 +6,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "doors/e2b/code_context.h"
 #include "doors/http/server.h"
 #include "session/session.h"
@@ -42,13 +42,13 @@ class CodeInterpreter {
   ContextPtr find(const std::string& id) const;
   // The one that cells of a language run in where no other is named; null: there are too many.
   ContextPtr usual(CodeLanguage language);
-  ContextPtr add(CodeLanguage language, std::string folder);
+  ContextPtr add(CodeLanguage language, std::string folder) REQUIRES(mutex_);
 
   session::WorkerPool& workers_;
   const std::shared_ptr<ProcessCount> count_;
-  mutable std::mutex mutex_;
-  std::map<std::string, ContextPtr> contexts_;
-  std::map<CodeLanguage, std::string> usual_;
+  mutable Mutex mutex_;
+  std::map<std::string, ContextPtr> contexts_ GUARDED_BY(mutex_);
+  std::map<CodeLanguage, std::string> usual_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cloche::e2b

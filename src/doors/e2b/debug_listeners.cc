@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/e2b/debug_listeners.h"
 
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "doors/e2b/rest_wire.h"
 #include "doors/e2b/target.h"
 #include "doors/http/origin_guard.h"
@@ -43,7 +43,7 @@ class DebugListeners::TheBox {
 
   // Its id. Waits where it is made.
   std::variant<std::string, Denial> id() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!id_.empty() && boxes_.find_any(id_)) return id_;
     BoxWish wish;
     wish.template_id = "base";
@@ -57,8 +57,8 @@ class DebugListeners::TheBox {
 
  private:
   Boxes& boxes_;
-  std::mutex mutex_;
-  std::string id_;
+  Mutex mutex_;
+  std::string id_ GUARDED_BY(mutex_);
 };
 
 class DebugListeners::Port final : public http::Application {

@@ -158,7 +158,7 @@ std::optional<http::Response> E2bDoor::access_fault(const Target& target, const 
       return std::nullopt;
     return rest_error(403, "a token of this sandbox is missing, or is not its own");
   }
-  const std::lock_guard lock(box.mutex);
+  const MutexLock lock(box.mutex);
   if (box.allow_public_traffic || is_token(traffic, box.traffic_token)) return std::nullopt;
   return rest_error(403, "the ports of this sandbox want e2b-traffic-access-token");
 }

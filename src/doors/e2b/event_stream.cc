@@ -26,7 +26,7 @@ std::shared_ptr<EventStream> EventStream::begin(http::Exchange& exchange,
                                                 std::chrono::seconds silence, StreamForm form) {
   std::shared_ptr<EventStream> stream(new EventStream(std::move(form)));
   const std::weak_ptr<EventStream> weak = stream;
-  const std::lock_guard lock(stream->mutex_);
+  const MutexLock lock(stream->mutex_);
   stream->answer_ = exchange.begin({200, {{"Content-Type", stream->form_.type}}, {}},
                                    {.changed =
                                         [weak] {
@@ -40,7 +40,7 @@ std::shared_ptr<EventStream> EventStream::begin(http::Exchange& exchange,
 void EventStream::changed() {
   std::function<void()> leave, woken;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     changed_.notify_all();
     if (!answer_) return;
     if (answer_->gone()) {
@@ -55,19 +55,19 @@ void EventStream::changed() {
 }
 
 void EventStream::wake() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!answer_ || std::exchange(is_awake_, true)) return;
   answer_->call_changed();
 }
 
 void EventStream::on_wake(std::function<void()> woken) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   woken_ = std::move(woken);
 }
 
 void EventStream::on_leave(std::function<void()> leave) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (answer_) {
       leave_ = std::move(leave);
       return;
@@ -77,10 +77,12 @@ void EventStream::on_leave(std::function<void()> leave) {
 }
 
 bool EventStream::send(const std::string& frame) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (answer_ && answer_->unsent_bytes() > unsent_max_bytes) {
     const std::size_t before = answer_->unsent_bytes();
-    if (changed_.wait_for(lock, patience) == std::cv_status::no_timeout) continue;
+    if (changed_.wait_until(mutex_, std::chrono::steady_clock::now() + patience) ==
+        std::cv_status::no_timeout)
+      continue;
     if (!answer_ || answer_->unsent_bytes() < before) continue;
     if (form_.too_slow.empty()) {
       answer_->break_off();
@@ -95,7 +97,7 @@ bool EventStream::send(const std::string& frame) {
 }
 
 void EventStream::end(const std::string& frame) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!answer_) return;
   answer_->write(frame);
   answer_->end();
@@ -105,7 +107,7 @@ void EventStream::end(const std::string& frame) {
 }
 
 void EventStream::break_off() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!answer_) return;
   answer_->break_off();
   answer_.reset();
@@ -114,7 +116,7 @@ void EventStream::break_off() {
 }
 
 bool EventStream::is_over() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return answer_ == nullptr;
 }
 

@@ -6,12 +6,11 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "doors/e2b/connect_wire.h"
 #include "doors/http/server.h"
 
@@ -53,12 +52,12 @@ class EventStream {
   void changed();
 
   const StreamForm form_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::shared_ptr<http::AnswerStream> answer_;  // null: it is over
-  std::function<void()> leave_;
-  std::function<void()> woken_;
-  bool is_awake_ = false;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::shared_ptr<http::AnswerStream> answer_ GUARDED_BY(mutex_);  // null: it is over
+  std::function<void()> leave_ GUARDED_BY(mutex_);
+  std::function<void()> woken_ GUARDED_BY(mutex_);
+  bool is_awake_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cloche::e2b

@@ -321,7 +321,7 @@ PortRelays::PortRelays(Patience patience) : patience_(patience) {}
 PortRelays::~PortRelays() {
   std::map<std::uint64_t, std::shared_ptr<Relay>> relays;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     relays = relays_;
   }
   for (const auto& [number, relay] : relays) relay->end();
@@ -332,7 +332,7 @@ PortRelays::~PortRelays() {
 Result<void> PortRelays::start(Wish wish, http::Exchange& exchange) {
   std::shared_ptr<Relay> relay;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto of_sandbox = std::ranges::count(
         relays_, wish.id, [](const auto& each) -> const std::string& { return each.second->id(); });
     const std::size_t bytes = wish.request.text.size();
@@ -354,7 +354,7 @@ Result<void> PortRelays::start(Wish wish, http::Exchange& exchange) {
 }
 
 void PortRelays::drop(const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [number, relay] : relays_) {
     if (relay->id() == id) relay->end();
   }
@@ -362,7 +362,7 @@ void PortRelays::drop(const std::string& id) {
 
 void PortRelays::forget(std::uint64_t number) {
   std::shared_ptr<Relay> relay;  // goes without the lock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = relays_.find(number);
   if (found == relays_.end()) return;
   relay = std::move(found->second);

@@ -14,9 +14,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "cloche/result.h"
 #include "doors/e2b/server_request.h"
 #include "doors/http/server.h"
@@ -62,11 +62,11 @@ class PortRelays {
   void forget(std::uint64_t number);
 
   const Patience patience_;
-  std::mutex mutex_;
-  std::map<std::uint64_t, std::shared_ptr<Relay>> relays_;
-  std::size_t request_bytes_ = 0;
-  std::uint64_t last_ = 0;
-  std::unique_ptr<Threads> threads_;  // made at the first use
+  Mutex mutex_;
+  std::map<std::uint64_t, std::shared_ptr<Relay>> relays_ GUARDED_BY(mutex_);
+  std::size_t request_bytes_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t last_ GUARDED_BY(mutex_) = 0;
+  std::unique_ptr<Threads> threads_ GUARDED_BY(mutex_);  // made at the first use
 };
 
 }  // namespace cloche::e2b

@@ -90,12 +90,12 @@ ProcessEnd end_of(const RunResult& result) {
 std::string Process::start_frame() const { return event_frame({{"start", {{"pid", pid_}}}}); }
 
 std::shared_ptr<LiveRun> Process::live() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return live_;
 }
 
 void Process::add(const std::shared_ptr<EventStream>& listener) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(listeners_, [](const auto& each) { return each->is_over(); });
   if (!live_ || listeners_.size() >= listeners_max) {
     return listener->end(
@@ -118,7 +118,7 @@ void Process::output(Stream stream, std::string_view data) {
 void Process::tell(const std::string& frame) {
   std::vector<std::shared_ptr<EventStream>> listeners;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(listeners_, [](const auto& each) { return each->is_over(); });
     listeners = listeners_;
   }
@@ -128,7 +128,7 @@ void Process::tell(const std::string& frame) {
 void Process::end_streams(const std::string& last_frame) {
   std::vector<std::shared_ptr<EventStream>> listeners;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     listeners = std::exchange(listeners_, {});
   }
   for (const auto& listener : listeners) listener->end(last_frame);
@@ -137,7 +137,7 @@ void Process::end_streams(const std::string& last_frame) {
 CallResult<bool> Process::write_input(std::string_view bytes) {
   const auto running = live();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (has_terminal_)
       return CallError{"internal", "tty assigned to process, use its pty instead of stdin"};
     if (!running || !has_input_ || input_closed_) return input_error();
@@ -157,7 +157,7 @@ CallResult<bool> Process::type(std::string_view bytes) {
 CallResult<bool> Process::close_input() {
   const auto running = live();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (has_terminal_) return CallError{"internal", "tty assigned to process, type Ctrl-D instead"};
     if (!running || !has_input_ || input_closed_) return input_error();
     input_closed_ = true;
@@ -203,7 +203,7 @@ CallResult<std::shared_ptr<Process>> Processes::start(session::Session::Use use,
   };
   count_->add();
   // Its callbacks wait here until the client knows that it has begun.
-  std::unique_lock lock(process->mutex_);
+  ReleasableMutexLock lock(process->mutex_);
   const std::shared_ptr<LiveRun> live = use->start(std::move(wish.run));
   process->live_ = live;
   process->use_ = std::move(use);
@@ -214,7 +214,7 @@ CallResult<std::shared_ptr<Process>> Processes::start(session::Session::Use use,
   }
   if (!wish.has_input && !process->has_terminal_) live->close_input();
   {
-    const std::lock_guard table_lock(mutex_);
+    const MutexLock table_lock(mutex_);
     processes_[process->pid_] = process;
   }
   process->starter_ = EventStream::begin(exchange, silence, process_form());
@@ -231,7 +231,7 @@ void Processes::ended(const std::shared_ptr<Process>& process, const RunResult& 
   std::shared_ptr<LiveRun> live;
   session::Session::Use use;
   {
-    const std::lock_guard lock(process->mutex_);
+    const MutexLock lock(process->mutex_);
     listeners = std::exchange(process->listeners_, {});
     starter = std::exchange(process->starter_, nullptr);
     live = std::exchange(process->live_, nullptr);
@@ -239,7 +239,7 @@ void Processes::ended(const std::shared_ptr<Process>& process, const RunResult& 
   }
   if (process->pid_ != 0) {
     const auto now = std::chrono::steady_clock::now();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     processes_.erase(process->pid_);
     ended_.push_back({process->pid_, process->tag_, std::move(end.event), now});
     while (ended_.size() > ends_max || ended_.front().when + end_kept < now) ended_.pop_front();
@@ -262,7 +262,7 @@ void Processes::ended(const std::shared_ptr<Process>& process, const RunResult& 
 
 CallResult<std::shared_ptr<Process>> Processes::find(const Json* selector) const {
   CLOCHE_CALL(const auto choice, read_selector(selector));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [pid, process] : processes_) {
     if (is_chosen(choice, pid, process->tag())) return process;
   }
@@ -275,7 +275,7 @@ std::optional<std::pair<int, OrderedJson>> Processes::find_ended(const Json* sel
   const auto read = read_selector(selector);
   const auto* choice = std::get_if<0>(&read);
   const auto oldest = std::chrono::steady_clock::now() - end_kept;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Ended& end : ended_) {
     if (choice && end.when >= oldest && is_chosen(*choice, end.pid, end.tag))
       return std::pair(end.pid, end.event);
@@ -285,7 +285,7 @@ std::optional<std::pair<int, OrderedJson>> Processes::find_ended(const Json* sel
 
 std::vector<std::shared_ptr<Process>> Processes::list() const {
   std::vector<std::shared_ptr<Process>> all;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [pid, process] : processes_) all.push_back(process);
   return all;
 }
@@ -297,7 +297,7 @@ void Processes::end_streams(const CallError& why) {
 
 void Processes::stop(const CallError& why) {
   end_streams(why);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   processes_.clear();
   ended_.clear();
 }

@@ -6,16 +6,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cloche/live_run.h"
 #include "doors/e2b/connect_wire.h"
 #include "doors/e2b/event_stream.h"
@@ -71,12 +70,12 @@ class Process : public std::enable_shared_from_this<Process> {
   bool has_input_ = true;
   int pid_ = 0;  // set before anybody else knows it
 
-  mutable std::mutex mutex_;
-  std::vector<std::shared_ptr<EventStream>> listeners_;
-  std::shared_ptr<EventStream> starter_;  // whose deadline it has
-  std::shared_ptr<LiveRun> live_;         // null: it has ended. It goes before use_
-  session::Session::Use use_;
-  bool input_closed_ = false;
+  mutable Mutex mutex_;
+  std::vector<std::shared_ptr<EventStream>> listeners_ GUARDED_BY(mutex_);
+  std::shared_ptr<EventStream> starter_ GUARDED_BY(mutex_);  // whose deadline it has
+  std::shared_ptr<LiveRun> live_ GUARDED_BY(mutex_);  // null: it has ended. It goes before use_
+  session::Session::Use use_ GUARDED_BY(mutex_);
+  bool input_closed_ GUARDED_BY(mutex_) = false;
 };
 
 // How many processes there are, of all sandboxes: at its end a server waits for those of which it
@@ -84,23 +83,23 @@ class Process : public std::enable_shared_from_this<Process> {
 class ProcessCount {
  public:
   void add() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++count_;
   }
   void remove() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     --count_;
     none_.notify_all();
   }
   void wait_for_none() {
-    std::unique_lock lock(mutex_);
-    none_.wait(lock, [this] { return count_ == 0; });
+    const MutexLock lock(mutex_);
+    none_.wait(mutex_, [this]() REQUIRES(mutex_) { return count_ == 0; });
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable none_;
-  std::size_t count_ = 0;
+  Mutex mutex_;
+  Condition none_;
+  std::size_t count_ GUARDED_BY(mutex_) = 0;
 };
 
 class Processes : public std::enable_shared_from_this<Processes> {
@@ -138,9 +137,9 @@ class Processes : public std::enable_shared_from_this<Processes> {
 
   session::WorkerPool& workers_;
   const std::shared_ptr<ProcessCount> count_;
-  mutable std::mutex mutex_;
-  std::map<int, std::shared_ptr<Process>> processes_;
-  std::deque<Ended> ended_;  // the oldest first
+  mutable Mutex mutex_;
+  std::map<int, std::shared_ptr<Process>> processes_ GUARDED_BY(mutex_);
+  std::deque<Ended> ended_ GUARDED_BY(mutex_);  // the oldest first
 };
 
 ProcessEnd end_of(const RunResult& result);

@@ -36,14 +36,14 @@ http::Response RequestMemory::once(const std::string& owner, std::string_view ke
                                    std::string_view body,
                                    const std::function<http::Response()>& make) {
   const std::string digest = digest_of(body);
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   std::erase_if(entries_,
                 [&](const Entry& each) { return each.is_done && each.when + kept < now; });
   for (Entry* entry = find(owner, key); entry; entry = find(owner, key)) {
     if (entry->digest != digest) return mismatch();
     if (entry->is_done) return entry->response;
-    done_.wait(lock);
+    done_.wait(mutex_);
   }
   if (std::ranges::count(entries_, owner, &Entry::owner) >=
       static_cast<std::ptrdiff_t>(entries_max)) {

@@ -4,13 +4,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "doors/http/message.h"
 
 namespace cloche::e2b {
@@ -31,11 +30,11 @@ class RequestMemory {
     bool is_done = false;
     http::Response response = {};
   };
-  Entry* find(const std::string& owner, std::string_view key);
+  Entry* find(const std::string& owner, std::string_view key) REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::condition_variable done_;
-  std::deque<Entry> entries_;  // the oldest first
+  Mutex mutex_;
+  Condition done_;
+  std::deque<Entry> entries_ GUARDED_BY(mutex_);  // the oldest first
 };
 
 }  // namespace cloche::e2b

@@ -224,7 +224,7 @@ http::Response E2bDoor::of_box(const BoxPtr& box, std::string_view action,
     if (!box->agent_token.empty()) json["envdAccessToken"] = box->agent_token;
     json["domain"] = options_.domain.empty() ? OrderedJson() : OrderedJson(options_.domain);
     {
-      const std::lock_guard lock(box->mutex);
+      const MutexLock lock(box->mutex);
       json["allowInternetAccess"] = box->has_network;
       json["network"] = box->network;
     }

@@ -265,7 +265,7 @@ OrderedJson listed_json(const Box& box) {
   json["clientID"] = "cloche";
   json["startedAt"] = utc_time(box.session->facts().created);
   {
-    const std::lock_guard lock(box.mutex);
+    const MutexLock lock(box.mutex);
     json["endAt"] = utc_time(box.ends);
   }
   json["cpuCount"] = box.limits.cpus;
@@ -284,7 +284,7 @@ OrderedJson metrics_json(Box& box) {
   const double cpu_seconds = std::chrono::duration<double>(usage.cpu).count();
   double used_pct = 0;
   {
-    const std::lock_guard lock(box.mutex);
+    const MutexLock lock(box.mutex);
     const double passed = std::chrono::duration<double>(now - box.cpu_asked).count();
     if (passed > 0 && cpu_seconds > box.cpu_seconds)
       used_pct = 100 * (cpu_seconds - box.cpu_seconds) / passed;

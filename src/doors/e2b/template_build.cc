@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/mutex.h"
 #include "base/random.h"
 
 namespace cloche::e2b {
@@ -91,19 +92,19 @@ std::string step_label(const TemplateStep& step) {
 void TemplateBuild::cancel(Boxes& boxes) {
   std::string id;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     id = box_id_;
   }
   if (!id.empty()) boxes.close(id, owner_);
 }
 
 TemplateBuild::Status TemplateBuild::status() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return status_;
 }
 
 TemplateBuild::Report TemplateBuild::report(std::size_t offset) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Report report{status_, {}, failure_, failed_step_};
   for (std::size_t i = offset; i < entries_.size() && report.entries.size() < page_entries; ++i)
     report.entries.push_back(entries_[i]);
@@ -111,7 +112,7 @@ TemplateBuild::Report TemplateBuild::report(std::size_t offset) const {
 }
 
 bool TemplateBuild::begin() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (status_ != Status::waiting) return false;
   status_ = Status::building;
   return true;
@@ -119,13 +120,13 @@ bool TemplateBuild::begin() {
 
 void TemplateBuild::finish() {
   log("info", "Build finished", "finalize");
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   status_ = Status::ready;
 }
 
 void TemplateBuild::fail(std::string sentence, std::string step) {
   log("error", sentence, step);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   failure_ = std::move(sentence);
   failed_step_ = std::move(step);
   status_ = Status::error;
@@ -133,7 +134,7 @@ void TemplateBuild::fail(std::string sentence, std::string step) {
 
 void TemplateBuild::log(std::string_view level, std::string message, const std::string& step) {
   message.resize(std::min(message.size(), entry_max_bytes));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (entries_.size() > entries_max) return;
   if (entries_.size() == entries_max) message = "more is not kept";
   entries_.push_back({std::chrono::system_clock::now(), level, std::move(message), step});
@@ -154,7 +155,7 @@ std::optional<Snapshot> TemplateBuild::run(Boxes& boxes, TemplateFiles& files,
   }
   const BoxPtr box = std::get<BoxPtr>(made);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     box_id_ = box->id;
   }
   std::optional<Snapshot> snapshot;
@@ -226,11 +227,13 @@ std::optional<TemplateBuild::Failure> TemplateBuild::do_step(Sandbox& sandbox, T
 std::optional<TemplateBuild::Failure> TemplateBuild::command(Sandbox& sandbox,
                                                              const RunOptions& run,
                                                              const std::string& number) {
-  std::mutex mutex;  // each stream comes in order, and both at once
-  std::string last;
+  struct {
+    Mutex mutex;  // each stream comes in order, and both at once
+    std::string last GUARDED_BY(mutex);
+  } said;
   const auto take = [&](std::string line) {
-    const std::lock_guard lock(mutex);
-    last = line;
+    const MutexLock lock(said.mutex);
+    said.last = line;
     log("info", std::move(line), number);
   };
   LineCutter out(take), err(take);
@@ -243,6 +246,8 @@ std::optional<TemplateBuild::Failure> TemplateBuild::command(Sandbox& sandbox,
   out.finish();
   err.finish();
   if (result.status == RunStatus::exited && result.exit_code == 0) return std::nullopt;
+  const MutexLock lock(said.mutex);
+  std::string& last = said.last;
   last.resize(std::min(last.size(), said_max_bytes));
   return Failure{fmt::format("the command ended with {}{}{}", result.exit_code,
                              last.empty() && result.reason.empty() ? "" : ": ",

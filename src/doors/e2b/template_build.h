@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "doors/e2b/boxes.h"
 #include "doors/e2b/template_files.h"
 #include "doors/e2b/template_plan.h"
@@ -70,12 +70,12 @@ class TemplateBuild {
 
   const std::string id_;
   const std::string owner_;
-  mutable std::mutex mutex_;
-  Status status_ = Status::waiting;
-  std::vector<LogEntry> entries_;
-  std::string failure_;
-  std::string failed_step_;
-  std::string box_id_;  // while it is done
+  mutable Mutex mutex_;
+  Status status_ GUARDED_BY(mutex_) = Status::waiting;
+  std::vector<LogEntry> entries_ GUARDED_BY(mutex_);
+  std::string failure_ GUARDED_BY(mutex_);
+  std::string failed_step_ GUARDED_BY(mutex_);
+  std::string box_id_ GUARDED_BY(mutex_);  // while it is done
 };
 
 }  // namespace cloche::e2b

@@ -25,7 +25,7 @@ void TemplateFiles::forget_old(Time now) {
 
 TemplateFiles::Archive TemplateFiles::find(const std::string& owner, const std::string& hash) {
   const Time now = std::chrono::steady_clock::now();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   forget_old(now);
   const auto found = std::ranges::find_if(
       entries_, [&](const Entry& each) { return each.owner == owner && each.hash == hash; });
@@ -37,7 +37,7 @@ TemplateFiles::Archive TemplateFiles::find(const std::string& owner, const std::
 
 std::string TemplateFiles::make_ticket(const std::string& owner, const std::string& hash) {
   const Time now = std::chrono::steady_clock::now();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   tickets_.push_back({random_hex(ticket_bytes), owner, hash, now});
   forget_old(now);
   return tickets_.back().text;
@@ -45,7 +45,7 @@ std::string TemplateFiles::make_ticket(const std::string& owner, const std::stri
 
 std::optional<std::string> TemplateFiles::owner_of_ticket(std::string_view ticket,
                                                           std::string_view hash) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   forget_old(std::chrono::steady_clock::now());
   for (const Ticket& each : tickets_) {
     if (each.hash == hash && is_same_secret(ticket, each.text)) return each.owner;
@@ -55,7 +55,7 @@ std::optional<std::string> TemplateFiles::owner_of_ticket(std::string_view ticke
 
 bool TemplateFiles::keep(const std::string& owner, const std::string& hash, std::string archive) {
   const Time now = std::chrono::steady_clock::now();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   forget_old(now);
   std::erase_if(entries_,
                 [&](const Entry& each) { return each.owner == owner && each.hash == hash; });

@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "base/mutex.h"
 
 namespace cloche::e2b {
 
@@ -53,12 +54,12 @@ class TemplateFiles {
     std::string hash;
     Time made;
   };
-  void forget_old(Time now);
+  void forget_old(Time now) REQUIRES(mutex_);
 
   const Limits limits_;
-  std::mutex mutex_;
-  std::deque<Entry> entries_;   // the longest unused first
-  std::deque<Ticket> tickets_;  // the oldest first
+  Mutex mutex_;
+  std::deque<Entry> entries_ GUARDED_BY(mutex_);   // the longest unused first
+  std::deque<Ticket> tickets_ GUARDED_BY(mutex_);  // the oldest first
 };
 
 }  // namespace cloche::e2b

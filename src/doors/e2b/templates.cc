@@ -70,7 +70,7 @@ std::variant<Templates::Template, Denial> Templates::request(const std::string& 
     return Denial{400, "a tag has letters, digits, and - _ . between them, 128 bytes at most"};
   if (!boxes_.template_name(owner, name).empty() && !find(owner, name))
     return Denial{409, fmt::format("the name '{}' is taken", name)};
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Template* found = find_locked(owner, name);
   if (!found) {
     const auto own = std::ranges::count(templates_, owner, &Template::owner);
@@ -115,7 +115,7 @@ std::optional<Denial> Templates::begin(const std::string& owner, const std::stri
   std::vector<std::string> tags;
   std::string template_id;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Template* found = find_locked(owner, id);
     if (!found || !found->latest || found->latest->id() != build_id)
       return Denial{404, "there is no such build, or a later one was asked for"};
@@ -144,7 +144,7 @@ void Templates::publish(const std::string& owner, const std::string& id,
   std::vector<std::string> before;
   bool is_there = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (Template* found = find_locked(owner, id)) {
       is_there = true;
       for (const std::string& tag : tags) {
@@ -161,7 +161,7 @@ void Templates::publish(const std::string& owner, const std::string& id,
 void Templates::drop_snapshots(const std::string& owner, const std::vector<std::string>& ids) {
   for (const std::string& id : ids) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       const bool is_used = std::ranges::any_of(templates_, [&](const Template& each) {
         return std::ranges::any_of(each.tags,
                                    [&](const auto& tag) { return tag.second.snapshot_id == id; });
@@ -174,14 +174,14 @@ void Templates::drop_snapshots(const std::string& owner, const std::vector<std::
 
 std::optional<Templates::Template> Templates::find(const std::string& owner,
                                                    const std::string& said) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Template* found = find_locked(owner, said);
   return found ? std::optional(*found) : std::nullopt;
 }
 
 std::vector<Templates::Template> Templates::list(const std::string& owner) const {
   std::vector<Template> own;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::ranges::copy_if(templates_, std::back_inserter(own),
                        [&](const Template& each) { return each.owner == owner; });
   return own;
@@ -189,7 +189,7 @@ std::vector<Templates::Template> Templates::list(const std::string& owner) const
 
 std::shared_ptr<TemplateBuild> Templates::build(const std::string& owner, const std::string& id,
                                                 const std::string& build_id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Template* found = find_locked(owner, id);
   return found && found->latest && found->latest->id() == build_id ? found->latest : nullptr;
 }
@@ -198,7 +198,7 @@ bool Templates::remove(const std::string& owner, const std::string& said) {
   std::vector<std::string> ids;
   std::shared_ptr<TemplateBuild> latest;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Template* found = find_locked(owner, said);
     if (!found) return false;
     latest = found->latest;
@@ -213,7 +213,7 @@ bool Templates::remove(const std::string& owner, const std::string& said) {
 
 std::optional<Templates::Found> Templates::resolve(const std::string& owner,
                                                    const std::string& said) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Template* found = find_locked(owner, said);
   if (!found) return std::nullopt;
   const auto tag = found->tags.find(name_and_tag(said).second);
@@ -226,7 +226,7 @@ std::optional<Templates::Tag> Templates::add_tags(const std::string& owner, cons
   Tag tag;
   std::vector<std::string> before;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Template* found = find_locked(owner, said);
     if (!found || found->tags.size() + tags.size() > tags_max) return std::nullopt;
     const auto from = found->tags.find(name_and_tag(said).second);
@@ -248,7 +248,7 @@ bool Templates::remove_tags(const std::string& owner, const std::string& name,
                             const std::vector<std::string>& tags) {
   std::vector<std::string> before;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Template* found = find_locked(owner, name);
     if (!found) return false;
     for (const std::string& tag : tags) {

@@ -6,12 +6,12 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "base/mutex.h"
 #include "doors/e2b/template_build.h"
 
 namespace cloche::e2b {
@@ -70,8 +70,9 @@ class Templates {
   TemplateFiles& files() noexcept { return files_; }
 
  private:
-  Template* find_locked(const std::string& owner, std::string_view said);
-  const Template* find_locked(const std::string& owner, std::string_view said) const;
+  Template* find_locked(const std::string& owner, std::string_view said) REQUIRES(mutex_);
+  const Template* find_locked(const std::string& owner, std::string_view said) const
+      REQUIRES(mutex_);
   void publish(const std::string& owner, const std::string& id, const std::string& build_id,
                const std::string& snapshot_id, const std::vector<std::string>& tags);
   // Of those that no tag names any more.
@@ -81,8 +82,8 @@ class Templates {
   session::WorkerPool& workers_;
   const std::vector<std::string> network_;
   TemplateFiles files_{TemplateFiles::Limits{}};
-  mutable std::mutex mutex_;
-  std::deque<Template> templates_;  // the oldest first
+  mutable Mutex mutex_;
+  std::deque<Template> templates_ GUARDED_BY(mutex_);  // the oldest first
 };
 
 // The parts of NAME:TAG; without a tag it is "default".

@@ -97,7 +97,7 @@ void Watches::start(std::shared_ptr<Sandbox> sandbox, WatchWish wish,
   const std::weak_ptr<Watches> weak = weak_from_this();
   std::uint64_t number = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_full()) return stream->end(end_frame(full_error()));
     number = ++last_;
     Told& told = told_[number];
@@ -129,7 +129,7 @@ void Watches::schedule(std::uint64_t number) {
 void Watches::pass_on(std::uint64_t number) {
   Told told;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = told_.find(number);
     if (found == told_.end()) return;
     if (found->second.turn != Told::Turn::none) {
@@ -141,7 +141,7 @@ void Watches::pass_on(std::uint64_t number) {
   }
   for (;;) {
     if (!pass_on(told)) return forget(number, std::nullopt);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = told_.find(number);
     if (found == told_.end()) return;
     if (found->second.turn == Told::Turn::taken) {
@@ -175,7 +175,7 @@ bool Watches::pass_on(const Told& told) {
 void Watches::forget(std::uint64_t number, const std::optional<std::string>& last_frame) {
   Told told;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = told_.find(number);
     if (found == told_.end()) return;
     told = std::move(found->second);
@@ -188,7 +188,7 @@ void Watches::forget(std::uint64_t number, const std::optional<std::string>& las
 CallResult<std::string> Watches::create(std::shared_ptr<Sandbox> sandbox, WatchWish wish) {
   CLOCHE_CALL(auto folder, WatchedFolder::make(std::move(sandbox), std::move(wish), nullptr));
   std::string name = random_hex(name_bytes);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (is_full()) return full_error();
   asked_[name] = std::move(folder);
   return name;
@@ -197,7 +197,7 @@ CallResult<std::string> Watches::create(std::shared_ptr<Sandbox> sandbox, WatchW
 CallResult<std::vector<OrderedJson>> Watches::events(const std::string& name) {
   std::shared_ptr<WatchedFolder> folder;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = asked_.find(name);
     if (found != asked_.end()) folder = found->second;
   }
@@ -207,7 +207,7 @@ CallResult<std::vector<OrderedJson>> Watches::events(const std::string& name) {
 
 CallResult<bool> Watches::remove(const std::string& name) {
   std::shared_ptr<WatchedFolder> folder;  // goes without the lock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = asked_.find(name);
   if (found == asked_.end())
     return CallError{"not_found", fmt::format("watcher with id {} not found", name)};
@@ -219,7 +219,7 @@ CallResult<bool> Watches::remove(const std::string& name) {
 void Watches::end_streams(const CallError& why) {
   std::vector<std::uint64_t> numbers;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [number, told] : told_) numbers.push_back(number);
   }
   for (const std::uint64_t number : numbers) forget(number, end_frame(why));
@@ -228,7 +228,7 @@ void Watches::end_streams(const CallError& why) {
 void Watches::stop(const CallError& why) {
   end_streams(why);
   std::map<std::string, std::shared_ptr<WatchedFolder>> asked;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   asked.swap(asked_);
 }
 

@@ -9,11 +9,11 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cloche/folder_watch.h"
 #include "cloche/sandbox.h"
 #include "doors/e2b/connect_wire.h"
@@ -87,7 +87,7 @@ class Watches : public std::enable_shared_from_this<Watches> {
     std::optional<session::Timers::Id> deadline;
     enum class Turn : std::uint8_t { none, taken, again } turn = Turn::none;
   };
-  bool is_full() const { return told_.size() + asked_.size() >= watches_max; }
+  bool is_full() const REQUIRES(mutex_) { return told_.size() + asked_.size() >= watches_max; }
   void schedule(std::uint64_t number);
   void pass_on(std::uint64_t number);
   // False: the stream is over.
@@ -96,10 +96,10 @@ class Watches : public std::enable_shared_from_this<Watches> {
 
   session::WorkerPool& workers_;
   session::Timers& timers_;
-  std::mutex mutex_;
-  std::map<std::uint64_t, Told> told_;
-  std::uint64_t last_ = 0;
-  std::map<std::string, std::shared_ptr<WatchedFolder>> asked_;
+  Mutex mutex_;
+  std::map<std::uint64_t, Told> told_ GUARDED_BY(mutex_);
+  std::uint64_t last_ GUARDED_BY(mutex_) = 0;
+  std::map<std::string, std::shared_ptr<WatchedFolder>> asked_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cloche::e2b

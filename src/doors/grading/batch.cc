@@ -31,7 +31,7 @@ void Batch::start(Gate& gate, std::size_t width) {
 void Batch::post_next(Gate& gate) {
   std::size_t index = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (next_ == requests_.size()) return;
     index = next_++;
   }
@@ -51,7 +51,7 @@ void Batch::post_next(Gate& gate) {
 
 void Batch::answer(std::size_t index, const RunVerdict& verdict) {
   std::string text = to_json(verdict);
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   if (text.size() > answer_limit_bytes - answer_bytes_) {
     text = to_json(
         error(fmt::format("the answers of this batch have more than {} bytes: send fewer at once",

@@ -5,10 +5,10 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "doors/grading/gate.h"
 #include "doors/grading/run_request.h"
 
@@ -32,11 +32,11 @@ class Batch : public std::enable_shared_from_this<Batch> {
   const std::vector<RunRequest> requests_;
   const Grade grade_;
   const std::function<void(std::string)> done_;
-  std::mutex mutex_;  // of the rest
-  std::vector<std::string> answers_;
-  std::uint64_t answer_bytes_ = 0;
-  std::size_t next_ = 0;
-  std::size_t answered_ = 0;
+  Mutex mutex_;
+  std::vector<std::string> answers_ GUARDED_BY(mutex_);
+  std::uint64_t answer_bytes_ GUARDED_BY(mutex_) = 0;
+  std::size_t next_ GUARDED_BY(mutex_) = 0;
+  std::size_t answered_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cloche::grading

@@ -23,7 +23,7 @@ FairDeadline::FairDeadline(session::Timers& timers, const Sandbox& sandbox,
 FairDeadline::~FairDeadline() {
   session::Timers::Id last;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
     last = timer_;
   }
@@ -31,7 +31,7 @@ FairDeadline::~FairDeadline() {
 }
 
 void FairDeadline::look_at(Clock::time_point when) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!ended_) timer_ = timers_.at(when, [this] { look(); });
 }
 

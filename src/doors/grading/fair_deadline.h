@@ -8,9 +8,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <stop_token>
 
+#include "base/mutex.h"
 #include "cloche/sandbox.h"
 #include "session/timers.h"
 
@@ -46,9 +46,9 @@ class FairDeadline {
   std::stop_source stop_;
   std::atomic<Verdict> verdict_ = Verdict::within;
 
-  std::mutex mutex_;  // of the rest
-  bool ended_ = false;
-  session::Timers::Id timer_;
+  Mutex mutex_;
+  bool ended_ GUARDED_BY(mutex_) = false;
+  session::Timers::Id timer_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cloche::grading

@@ -9,7 +9,7 @@ namespace cloche::grading {
 
 void Gate::enter(Job job) {
   {
-    std::unique_lock lock(mutex_);
+    ReleasableMutexLock lock(mutex_);
     const bool has_room =
         queue_.size() < limits_.waiting && job.bytes <= limits_.waiting_bytes - queued_bytes_;
     if (closed_ ||
@@ -34,7 +34,7 @@ void Gate::pass_on() {
   std::vector<Job> late;
   std::optional<Job> next;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Clock::time_point now = Clock::now();
     while (!queue_.empty() && !next) {
       Waiting first = std::move(queue_.front());
@@ -61,7 +61,7 @@ void Gate::pass_on() {
 void Gate::close() {
   std::deque<Waiting> all;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
     all.swap(queue_);
     queued_bytes_ = 0;
@@ -70,12 +70,12 @@ void Gate::close() {
 }
 
 std::size_t Gate::running() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return running_;
 }
 
 std::size_t Gate::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return queue_.size();
 }
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "session/worker_pool.h"
 
 namespace cloche::grading {
@@ -54,11 +54,11 @@ class Gate {
 
   session::WorkerPool& workers_;
   const Limits limits_;
-  mutable std::mutex mutex_;  // of the rest
-  std::deque<Waiting> queue_;
-  std::uint64_t queued_bytes_ = 0;
-  std::size_t running_ = 0;
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  std::deque<Waiting> queue_ GUARDED_BY(mutex_);
+  std::uint64_t queued_bytes_ GUARDED_BY(mutex_) = 0;
+  std::size_t running_ GUARDED_BY(mutex_) = 0;
+  bool closed_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cloche::grading

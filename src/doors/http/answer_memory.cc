@@ -126,7 +126,7 @@ std::shared_ptr<Exchange> AnswerMemory::admit(const Request& request, std::strin
   std::string name(scope);
   name += '\n';
   name += key;
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   make_room();
   const auto [it, is_new] = entries_.try_emplace(name);
   Entry& entry = it->second;
@@ -159,7 +159,7 @@ std::shared_ptr<Exchange> AnswerMemory::admit(const Request& request, std::strin
 // Gives those that wait for it.
 std::vector<std::shared_ptr<Exchange>> AnswerMemory::finish(const std::string& name,
                                                             const Response& answer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Entry& entry = entries_.find(name)->second;
   std::vector<std::shared_ptr<Exchange>> waiting = std::exchange(entry.waiting, {});
   entry.finished = true;
@@ -177,7 +177,7 @@ std::vector<std::shared_ptr<Exchange>> AnswerMemory::finish(const std::string& n
 }
 
 std::vector<std::shared_ptr<Exchange>> AnswerMemory::forget(const std::string& name) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = entries_.find(name);
   std::vector<std::shared_ptr<Exchange>> waiting = std::exchange(it->second.waiting, {});
   entries_.erase(it);
@@ -187,7 +187,7 @@ std::vector<std::shared_ptr<Exchange>> AnswerMemory::forget(const std::string& n
 void AnswerMemory::slow(const std::string& name, std::chrono::milliseconds interval) {
   std::vector<std::shared_ptr<Exchange>> waiting;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Entry& entry = entries_.find(name)->second;
     entry.is_slow = true;
     entry.blank_interval = interval;
@@ -200,7 +200,7 @@ bool AnswerMemory::is_too_large(const Response& answer) const {
   return answer.source || answer.body.size() > limits_.answer_max_bytes;
 }
 
-// One that is finished; under the lock.
+// One that is finished.
 void AnswerMemory::erase(Entries::iterator it) {
   const Entry& entry = it->second;
   bytes_ -= bytes_of(entry);
@@ -211,7 +211,6 @@ void AnswerMemory::erase(Entries::iterator it) {
   entries_.erase(it);
 }
 
-// Under the lock.
 void AnswerMemory::make_room() {
   const auto oldest_kept = now_() - limits_.age;
   while (!order_.empty()) {

@@ -16,12 +16,12 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "doors/http/server.h"
 
 namespace cloche::http {
@@ -68,17 +68,18 @@ class AnswerMemory {
   std::vector<std::shared_ptr<Exchange>> forget(const std::string& name);
   void slow(const std::string& name, std::chrono::milliseconds interval);
   bool is_too_large(const Response& answer) const;
-  void erase(Entries::iterator it);
-  void make_room();
+  void erase(Entries::iterator it) REQUIRES(mutex_);
+  void make_room() REQUIRES(mutex_);
   static std::uint64_t bytes_of(const Entry& entry);
 
   const Limits limits_;
   const Clock now_;
-  std::mutex mutex_;
-  Entries entries_;               // by scope and key
-  std::list<std::string> order_;  // of those that are finished, the oldest first
-  std::unordered_map<std::string, std::deque<std::string>> scopes_;  // the same by scope
-  std::uint64_t bytes_ = 0;
+  Mutex mutex_;
+  Entries entries_ GUARDED_BY(mutex_);               // by scope and key
+  std::list<std::string> order_ GUARDED_BY(mutex_);  // of those that are finished, the oldest first
+  std::unordered_map<std::string, std::deque<std::string>> scopes_
+      GUARDED_BY(mutex_);  // the same by scope
+  std::uint64_t bytes_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cloche::http

@@ -30,7 +30,7 @@ ConnectionTable::ConnectionTable(std::size_t limit)
 
 ConnectionTable::Verdict ConnectionTable::add(const std::shared_ptr<Connection>& connection) {
   Verdict verdict;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::string& peer = connection->peer_name();
   std::size_t& held = peers_[peer];
   if (held >= share_) {
@@ -50,11 +50,11 @@ ConnectionTable::Verdict ConnectionTable::add(const std::shared_ptr<Connection>&
 }
 
 ConnectionTable::Connections ConnectionTable::shed() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return choose(nullptr);
 }
 
-// Under the lock. Marks them as leaving.
+// Marks them as leaving.
 ConnectionTable::Connections ConnectionTable::choose(const std::string* only_peer) {
   std::vector<Candidate> candidates;
   std::unordered_map<std::string, std::size_t> sizes[Standing::stages];
@@ -94,7 +94,7 @@ void ConnectionTable::leave(Entry& entry, const std::string& peer) {
 }
 
 void ConnectionTable::remove(Connection* connection) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = entries_.find(connection);
   if (found == entries_.end()) return;
   const std::string& peer = connection->peer_name();
@@ -106,13 +106,13 @@ void ConnectionTable::remove(Connection* connection) {
 }
 
 std::size_t ConnectionTable::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return staying_;
 }
 
 ConnectionTable::Connections ConnectionTable::all() const {
   Connections found;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   found.reserve(entries_.size());
   for (const auto& [key, entry] : entries_) {
     if (auto alive = entry.connection.lock()) found.push_back(std::move(alive));
@@ -121,8 +121,9 @@ ConnectionTable::Connections ConnectionTable::all() const {
 }
 
 bool ConnectionTable::wait_until_empty(std::chrono::milliseconds patience) const {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, patience, [this] { return entries_.empty(); });
+  const MutexLock lock(mutex_);
+  return changed_.wait_for(mutex_, patience,
+                           [this]() REQUIRES(mutex_) { return entries_.empty(); });
 }
 
 }  // namespace cloche::http

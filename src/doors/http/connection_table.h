@@ -8,15 +8,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "doors/http/connection.h"
 
 namespace cloche::http {
@@ -47,16 +46,17 @@ class ConnectionTable {
     std::weak_ptr<Connection> connection;
     bool leaving = false;
   };
-  Connections choose(const std::string* only_peer);
-  void leave(Entry& entry, const std::string& peer);
+  Connections choose(const std::string* only_peer) REQUIRES(mutex_);
+  void leave(Entry& entry, const std::string& peer) REQUIRES(mutex_);
 
   const std::size_t limit_;
   const std::size_t share_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  std::unordered_map<Connection*, Entry> entries_;
-  std::unordered_map<std::string, std::size_t> peers_;  // how many they have that do not leave
-  std::size_t staying_ = 0;                             // of all peers
+  mutable Mutex mutex_;
+  mutable Condition changed_;
+  std::unordered_map<Connection*, Entry> entries_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string, std::size_t> peers_
+      GUARDED_BY(mutex_);                       // how many they have that do not leave
+  std::size_t staying_ GUARDED_BY(mutex_) = 0;  // of all peers
 };
 
 }  // namespace cloche::http

@@ -64,7 +64,7 @@ std::string Log::line(LogFormat format, LogLevel level, std::string_view name,
 void Log::event(LogLevel level, std::string_view name, std::initializer_list<Detail> details) {
   const std::string text =
       line(format_, level, name, details, iso_timestamp(std::chrono::system_clock::now()));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::string_view rest = text;
   while (!rest.empty()) {
     const ssize_t written = ::write(fd_, rest.data(), rest.size());

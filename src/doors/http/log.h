@@ -3,11 +3,12 @@
 #pragma once
 
 #include <initializer_list>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace cloche::http {
 
@@ -21,7 +22,8 @@ class Log {
 
   using Detail = std::pair<std::string_view, std::string>;
   // 2026-01-02T03:04:05.678Z INFO session_created session_id=...; values are cut at 300 bytes.
-  void event(LogLevel level, std::string_view name, std::initializer_list<Detail> details);
+  void event(LogLevel level, std::string_view name, std::initializer_list<Detail> details)
+      EXCLUDES(mutex_);
 
   static std::string line(LogFormat format, LogLevel level, std::string_view name,
                           std::initializer_list<Detail> details, std::string_view timestamp);
@@ -29,7 +31,7 @@ class Log {
  private:
   const LogFormat format_;
   const int fd_;
-  std::mutex mutex_;
+  Mutex mutex_;  // held while a line is written
 };
 
 // What the result of a run has of figures (RunResult::figures): a further field,

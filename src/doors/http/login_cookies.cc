@@ -49,7 +49,7 @@ std::string set_cookie(std::string_view value, std::chrono::seconds age, bool is
 
 std::string LoginCookies::log_in(std::string owner, bool is_secure) {
   const std::string cookie = random_hex(random_bytes);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   make_room();
   logins_.insert_or_assign(digest_of(cookie), Login{std::move(owner), now_() + lifetime});
   return set_cookie(cookie, lifetime, is_secure);
@@ -64,7 +64,7 @@ void LoginCookies::make_room() {
 }
 
 std::string LoginCookies::log_out(const Request& head) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   logins_.erase(digest_of(cookie_of(head)));
   return set_cookie("", std::chrono::seconds(0), head.secure);
 }
@@ -72,7 +72,7 @@ std::string LoginCookies::log_out(const Request& head) {
 std::optional<std::string> LoginCookies::owner_of(const Request& head) const {
   const std::string_view cookie = cookie_of(head);
   if (cookie.empty()) return std::nullopt;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = logins_.find(digest_of(cookie));
   if (found == logins_.end() || found->second.until <= now_()) return std::nullopt;
   return found->second.owner;

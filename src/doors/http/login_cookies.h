@@ -5,12 +5,12 @@
 
 #include <chrono>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "doors/http/message.h"
 
 namespace cloche::http {
@@ -36,11 +36,12 @@ class LoginCookies {
     std::string owner;
     Clock::time_point until;
   };
-  void make_room();
+  void make_room() REQUIRES(mutex_);
 
   const std::function<Clock::time_point()> now_;
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, Login> logins_;  // by the SHA-256 of the cookie
+  mutable Mutex mutex_;
+  std::unordered_map<std::string, Login> logins_
+      GUARDED_BY(mutex_);  // by the SHA-256 of the cookie
 };
 
 }  // namespace cloche::http

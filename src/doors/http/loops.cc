@@ -46,7 +46,7 @@ Loops::~Loops() { stop(); }
 
 void Loops::start() {
   watchman_ = std::thread([this] { watch(); });
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (Loop& loop : loops_) {
     add_thread();
     waiting_.push_back(&loop);
@@ -56,21 +56,21 @@ void Loops::start() {
 void Loops::stop() {
   for (Loop& loop : loops_) loop.context_.stop();
   {
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     spare_changed_.notify_all();
     watch_changed_.notify_all();
-    changed_.wait(lock, [this] { return threads_ == 0; });
+    changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return threads_ == 0; });
   }
   if (watchman_.joinable()) watchman_.join();
 }
 
 std::size_t Loops::threads() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return threads_;
 }
 
-// Under the lock. Throws std::system_error.
+// Throws std::system_error.
 void Loops::add_thread() {
   std::thread thread([this] { serve(); });  // it waits for the lock
   thread.detach();
@@ -79,10 +79,10 @@ void Loops::add_thread() {
 }
 
 void Loops::serve() {
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   for (;;) {
-    spare_changed_.wait_for(lock, spare_patience,
-                            [this] { return stopping_ || !waiting_.empty(); });
+    spare_changed_.wait_for(mutex_, spare_patience,
+                            [this]() REQUIRES(mutex_) { return stopping_ || !waiting_.empty(); });
     --spare_;
     if (stopping_ || waiting_.empty()) break;
     Loop& loop = *waiting_.front();
@@ -96,7 +96,7 @@ void Loops::serve() {
   if (--threads_ == 0) changed_.notify_all();
 }
 
-// Under the lock. Only when there is a thread for it: else the loop waits for the end of its turn.
+// Only when there is a thread for it: otherwise the loop waits for the end of its turn.
 void Loops::hand_over(Loop& loop, std::uint64_t turn) {
   if (spare_ <= waiting_.size()) {
     try {
@@ -111,7 +111,7 @@ void Loops::hand_over(Loop& loop, std::uint64_t turn) {
 }
 
 void Loops::wake_watchman() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (awake_) return;
   awake_ = true;
   watch_changed_.notify_one();
@@ -134,12 +134,13 @@ bool Loops::look() {
 }
 
 void Loops::watch() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   int quiet = 0;
   while (!stopping_) {
     quiet = look() ? 0 : quiet + 1;
     if (quiet < quiet_looks) {
-      watch_changed_.wait_for(lock, look_interval);
+      watch_changed_.wait_for(mutex_, look_interval,
+                              [this]() REQUIRES(mutex_) { return stopping_; });
       continue;
     }
     // A turn that begins now either finds that he sleeps, and wakes him, or is seen here.
@@ -147,7 +148,7 @@ void Loops::watch() {
     if (look()) {
       awake_ = true;
     } else {
-      watch_changed_.wait(lock, [this] { return stopping_ || awake_; });
+      watch_changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return stopping_ || awake_; });
     }
     quiet = 0;
   }

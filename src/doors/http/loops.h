@@ -13,13 +13,13 @@
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace cloche::http {
 
@@ -84,22 +84,22 @@ class Loops {
 
  private:
   friend class Loop;
-  void add_thread();
-  void hand_over(Loop& loop, std::uint64_t turn);
+  void add_thread() REQUIRES(mutex_);
+  void hand_over(Loop& loop, std::uint64_t turn) REQUIRES(mutex_);
   void serve();
   void wake_watchman();
   void watch();
-  bool look();
+  bool look() REQUIRES(mutex_);
 
   std::deque<Loop> loops_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;        // for who waits for the end of threads
-  std::condition_variable spare_changed_;  // for threads that wait for a loop
-  std::condition_variable watch_changed_;
-  std::deque<Loop*> waiting_;  // for a driver
-  std::size_t spare_ = 0;      // threads that wait for a loop
-  std::size_t threads_ = 0;
-  bool stopping_ = false;
+  mutable Mutex mutex_;
+  Condition changed_;        // for who waits for the end of threads
+  Condition spare_changed_;  // for threads that wait for a loop
+  Condition watch_changed_;
+  std::deque<Loop*> waiting_ GUARDED_BY(mutex_);  // for a driver
+  std::size_t spare_ GUARDED_BY(mutex_) = 0;      // threads that wait for a loop
+  std::size_t threads_ GUARDED_BY(mutex_) = 0;
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::atomic<bool> awake_ = false;  // the watchman looks
   std::thread watchman_;
 };

@@ -8,28 +8,28 @@
 namespace cloche::http {
 
 void Metrics::count(std::string_view name, std::string_view labels, double amount) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   counters_[std::string(name)][std::string(labels)] += amount;
 }
 
 void Metrics::describe(std::string_view name, std::string_view help) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   help_.emplace(name, help);
   counters_[std::string(name)];
 }
 
 void Metrics::gauge(std::string_view name, std::string_view help, std::function<double()> value) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   gauges_.push_back({std::string(name), std::string(help), std::move(value)});
 }
 
 void Metrics::describe_times(std::string_view name, std::string_view help) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   histograms_[std::string(name)].help = help;
 }
 
 void Metrics::observe(std::string_view name, double seconds) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Histogram& histogram = histograms_[std::string(name)];
   const auto bucket = std::ranges::lower_bound(bounds_s, seconds) - bounds_s.begin();
   ++histogram.counts[static_cast<std::size_t>(bucket)];
@@ -37,17 +37,17 @@ void Metrics::observe(std::string_view name, double seconds) {
 }
 
 void Metrics::describe_level(std::string_view name, std::string_view help) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   levels_[std::string(name)].help = help;
 }
 
 void Metrics::change_level(std::string_view name, double amount) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   levels_[std::string(name)].value += amount;
 }
 
 double Metrics::sum(std::string_view name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = counters_.find(name);
   double all = 0;
   if (found == counters_.end()) return all;
@@ -59,7 +59,7 @@ std::string Metrics::page() const {
   std::string text;
   std::vector<Gauge> gauges;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [name, values] : counters_) {
       if (const auto it = help_.find(name); it != help_.end())
         text += fmt::format("# HELP {} {}\n", name, it->second);

@@ -6,10 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace cloche::http {
 
@@ -53,12 +54,12 @@ class Metrics {
     std::string help;
     std::function<double()> value;
   };
-  mutable std::mutex mutex_;
-  std::map<std::string, std::map<std::string, double>, std::less<>> counters_;
-  std::map<std::string, std::string, std::less<>> help_;
-  std::vector<Gauge> gauges_;
-  std::map<std::string, Histogram, std::less<>> histograms_;
-  std::map<std::string, Level, std::less<>> levels_;
+  mutable Mutex mutex_;
+  std::map<std::string, std::map<std::string, double>, std::less<>> counters_ GUARDED_BY(mutex_);
+  std::map<std::string, std::string, std::less<>> help_ GUARDED_BY(mutex_);
+  std::vector<Gauge> gauges_ GUARDED_BY(mutex_);
+  std::map<std::string, Histogram, std::less<>> histograms_ GUARDED_BY(mutex_);
+  std::map<std::string, Level, std::less<>> levels_ GUARDED_BY(mutex_);
 };
 
 // One more of something, as long as it lives.

@@ -8,13 +8,13 @@ namespace cloche::http {
 std::vector<std::shared_ptr<AnswerKeeper>> UnsentBytes::keep(
     const std::shared_ptr<AnswerKeeper>& keeper, const std::string& owner, std::uint64_t bytes) {
   std::vector<std::shared_ptr<AnswerKeeper>> leaving;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto before = kept_.find(keeper.get()); before != kept_.end()) forget(before);
   bytes = std::max<std::uint64_t>(bytes, 1);
   kept_.emplace(keeper.get(), Kept{keeper, owner, bytes});
   owners_[owner] += bytes;
   bytes_ += bytes;
-  const auto owned = [&] {
+  const auto owned = [&]() REQUIRES(mutex_) {
     const auto found = owners_.find(owner);
     return found == owners_.end() ? 0 : found->second;
   };
@@ -58,12 +58,12 @@ std::shared_ptr<AnswerKeeper> UnsentBytes::drop_longest(const std::string* owner
 }
 
 void UnsentBytes::release(AnswerKeeper* keeper) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto kept = kept_.find(keeper); kept != kept_.end()) forget(kept);
 }
 
 std::uint64_t UnsentBytes::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return bytes_;
 }
 

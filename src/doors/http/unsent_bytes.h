@@ -8,11 +8,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "doors/http/connection.h"
 
 namespace cloche::http {
@@ -37,15 +37,15 @@ class UnsentBytes {
     std::string owner;
     std::uint64_t bytes;
   };
-  void forget(std::unordered_map<AnswerKeeper*, Kept>::iterator kept);
-  std::shared_ptr<AnswerKeeper> drop_longest(const std::string* owner);
+  void forget(std::unordered_map<AnswerKeeper*, Kept>::iterator kept) REQUIRES(mutex_);
+  std::shared_ptr<AnswerKeeper> drop_longest(const std::string* owner) REQUIRES(mutex_);
 
   const std::uint64_t limit_;
   const std::uint64_t owner_limit_;
-  mutable std::mutex mutex_;
-  std::unordered_map<AnswerKeeper*, Kept> kept_;
-  std::unordered_map<std::string, std::uint64_t> owners_;
-  std::uint64_t bytes_ = 0;
+  mutable Mutex mutex_;
+  std::unordered_map<AnswerKeeper*, Kept> kept_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string, std::uint64_t> owners_ GUARDED_BY(mutex_);
+  std::uint64_t bytes_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cloche::http

@@ -15,13 +15,12 @@
 #include <boost/beast/websocket.hpp>
 #include <boost/beast/websocket/ssl.hpp>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "doors/http/connection.h"
 #include "doors/http/message.h"
 #include "doors/http/web_socket.h"
@@ -82,7 +81,7 @@ class WebSocketOf final : public WebSocket,
   }
 
   void send(Frame frame, Kind kind, std::string message) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!open_) return;
     const std::size_t bytes = message.size();
     if (kind == Kind::notice && notice_bytes_ + bytes > notices_limit_bytes) {
@@ -100,11 +99,11 @@ class WebSocketOf final : public WebSocket,
   }
 
   bool wait_for_room() override {
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     while (open_ && unsent_bytes_ > room_bytes) {
       const auto until = moved_ + read_patience;
       if (Clock::now() >= until) break;
-      changed_.wait_until(lock, until);
+      changed_.wait_until(mutex_, until);
     }
     return open_;
   }
@@ -115,7 +114,7 @@ class WebSocketOf final : public WebSocket,
         self.close_code_ = code;
         self.close_reason_ = reason.substr(0, boost::beast::websocket::reason_string().max_size());
       }
-      const std::lock_guard lock(self.mutex_);
+      const MutexLock lock(self.mutex_);
       if (!self.writing_) self.say_goodbye();
     });
   }
@@ -153,7 +152,7 @@ class WebSocketOf final : public WebSocket,
 
   void begin() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       open_ = true;
     }
     heard_ = Clock::now();
@@ -206,7 +205,7 @@ class WebSocketOf final : public WebSocket,
 
   void write() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (queue_.empty() || !open_) {
         writing_ = false;
         if (close_code_ != 0) say_goodbye();
@@ -224,7 +223,7 @@ class WebSocketOf final : public WebSocket,
 
   void written(Error error) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       unsent_bytes_ -= sending_.bytes.size();
       if (sending_.kind == Kind::notice) notice_bytes_ -= sending_.bytes.size();
       moved_ = Clock::now();
@@ -239,7 +238,7 @@ class WebSocketOf final : public WebSocket,
   void account() {
     std::size_t bytes = 0;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       bytes = unsent_bytes_;
     }
     const std::size_t steps = bytes / account_step_bytes;
@@ -282,7 +281,7 @@ class WebSocketOf final : public WebSocket,
   void end() {
     if (std::exchange(ended_, true)) return;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       open_ = false;
       queue_.clear();
       changed_.notify_all();
@@ -312,14 +311,14 @@ class WebSocketOf final : public WebSocket,
   Message sending_{};
   std::size_t accounted_steps_ = 0;
 
-  std::mutex mutex_;  // of what follows
-  std::condition_variable changed_;
-  std::deque<Message> queue_;
-  std::size_t unsent_bytes_ = 0;
-  std::size_t notice_bytes_ = 0;
-  Clock::time_point moved_ = Clock::now();
-  bool writing_ = false;
-  bool open_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<Message> queue_ GUARDED_BY(mutex_);
+  std::size_t unsent_bytes_ GUARDED_BY(mutex_) = 0;
+  std::size_t notice_bytes_ GUARDED_BY(mutex_) = 0;
+  Clock::time_point moved_ GUARDED_BY(mutex_) = Clock::now();
+  bool writing_ GUARDED_BY(mutex_) = false;
+  bool open_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cloche::http

@@ -25,13 +25,13 @@ void Output::write_all(const std::string& line) noexcept {
 
 void Output::send(std::string line) noexcept {
   line.push_back('\n');
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   write_all(line);
 }
 
 void Output::send_last(std::string line) noexcept {
   line.push_back('\n');
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   write_all(line);
   closed_ = true;
 }

@@ -6,8 +6,9 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <string>
+
+#include "base/mutex.h"
 
 namespace cloche::lines {
 
@@ -28,10 +29,10 @@ class Output {
   bool gone() const noexcept { return closed_; }
 
  private:
-  void write_all(const std::string& line) noexcept;
+  void write_all(const std::string& line) noexcept REQUIRES(mutex_);
 
   const int fd_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::atomic<bool> closed_ = false;
 };
 

@@ -13,7 +13,7 @@ Box::Box(Facts facts, Maker maker, session::WorkerPool& pool)
     : facts_(std::move(facts)), pool_(pool), maker_(std::move(maker)) {}
 
 bool Box::post(std::function<void()> job) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (queue_.size() >= waiting_limit) return false;
   queue_.push_back(std::move(job));
   ++uses_;
@@ -24,7 +24,7 @@ bool Box::post(std::function<void()> job) {
 }
 
 void Box::serve() {
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   while (!queue_.empty()) {
     std::function<void()> job = std::move(queue_.front());
     queue_.pop_front();
@@ -46,44 +46,44 @@ void Box::post_at_once(std::function<void()> job) {
 }
 
 void Box::begin_use() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++uses_;
 }
 
 void Box::end_use() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --uses_;
   last_use_ = Clock::now();
 }
 
 std::chrono::milliseconds Box::idle() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (uses_ > 0) return std::chrono::milliseconds(0);
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - last_use_);
 }
 
 Place Box::place_if_made() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return place_;
 }
 
 std::shared_ptr<Processes> Box::processes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return processes_;
 }
 
 Place Box::place() {
   const auto look = [&] {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) throw ToolError{fmt::format("the sandbox '{}' was deleted", facts_.name)};
     return place_;
   };
   if (Place there = look()) return there;
-  const std::lock_guard making(making_);
+  const MutexLock making(making_);
   if (Place there = look()) return there;
   Place made = maker_();
   maker_ = nullptr;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_) throw ToolError{fmt::format("the sandbox '{}' was deleted", facts_.name)};
   place_ = made;
   return made;
@@ -92,7 +92,7 @@ Place Box::place() {
 void Box::set_place(Place place) {
   auto processes = std::make_shared<Processes>();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) throw ToolError{fmt::format("the sandbox '{}' was deleted", facts_.name)};
     std::swap(place_, place);
     std::swap(processes_, processes);
@@ -105,7 +105,7 @@ void Box::close() {
   Place place;
   std::shared_ptr<Processes> processes;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
     std::swap(place, place_);
     processes = processes_;
@@ -121,7 +121,7 @@ std::optional<Box::Clock::time_point> Box::due() const {
   std::optional<Clock::time_point> due;
   if (facts_.ttl.count() > 0) due = created_steady_ + facts_.ttl;
   if (facts_.idle_timeout.count() == 0) return due;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Clock::time_point idle = (uses_ > 0 ? Clock::now() : last_use_) + facts_.idle_timeout;
   return due ? std::min(*due, idle) : idle;
 }

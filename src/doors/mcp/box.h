@@ -9,11 +9,11 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 
+#include "base/mutex.h"
 #include "doors/mcp/place.h"
 #include "doors/mcp/processes.h"
 #include "session/worker_pool.h"
@@ -76,17 +76,17 @@ class Box : public std::enable_shared_from_this<Box> {
   session::WorkerPool& pool_;
   std::stop_source closing_;
 
-  std::mutex making_;  // of the making of the first place
-  Maker maker_;
+  Mutex making_;  // of the making of the first place
+  Maker maker_ GUARDED_BY(making_);
 
-  mutable std::mutex mutex_;  // of what follows
-  std::deque<std::function<void()>> queue_;
-  bool active_ = false;
-  bool closed_ = false;
-  std::size_t uses_ = 0;
-  Clock::time_point last_use_ = Clock::now();
-  Place place_;
-  std::shared_ptr<Processes> processes_ = std::make_shared<Processes>();
+  mutable Mutex mutex_;
+  std::deque<std::function<void()>> queue_ GUARDED_BY(mutex_);
+  bool active_ GUARDED_BY(mutex_) = false;
+  bool closed_ GUARDED_BY(mutex_) = false;
+  std::size_t uses_ GUARDED_BY(mutex_) = 0;
+  Clock::time_point last_use_ GUARDED_BY(mutex_) = Clock::now();
+  Place place_ GUARDED_BY(mutex_);
+  std::shared_ptr<Processes> processes_ GUARDED_BY(mutex_) = std::make_shared<Processes>();
 };
 
 }  // namespace cloche::mcp

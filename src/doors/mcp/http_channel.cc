@@ -24,7 +24,7 @@ http::Response error_page(int status, const Reply& id, const ProtocolError& erro
 }
 
 void HttpChannel::go_on(Form form, std::function<void()> gone) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!exchange_) return;
   gone_ = std::move(gone);
   begin(form);
@@ -50,13 +50,12 @@ void HttpChannel::begin(Form form) {
 void HttpChannel::look() {
   std::function<void()> gone;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stream_ && stream_->gone()) gone = std::exchange(gone_, nullptr);
   }
   if (gone) gone();
 }
 
-// The lock is held.
 void HttpChannel::write_event(std::string_view message) {
   std::string event = "event: message\ndata: ";
   event += message;
@@ -65,7 +64,7 @@ void HttpChannel::write_event(std::string_view message) {
 }
 
 void HttpChannel::send(std::string message) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (exchange_) begin(Form::events);
   if (!stream_ || form_ == Form::json) return;
   if (stream_->unsent_bytes() > unread_limit_bytes) return stream_->break_off();
@@ -73,7 +72,7 @@ void HttpChannel::send(std::string message) {
 }
 
 void HttpChannel::finish(std::string answer, int error_code) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (exchange_) {
     http::Response response = http::json_response(status_of(era_, error_code), std::move(answer));
     response.fields.insert(response.fields.end(), fields_.begin(), fields_.end());
@@ -91,7 +90,7 @@ void HttpChannel::finish(std::string answer, int error_code) {
 }
 
 void HttpChannel::abandon() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (exchange_) begin(Form::events);
   if (!stream_) return;
   if (form_ == Form::events) {

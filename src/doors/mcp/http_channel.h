@@ -5,9 +5,9 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "doors/http/server.h"
 #include "doors/mcp/request.h"
 
@@ -29,17 +29,17 @@ class HttpChannel final : public Channel, public std::enable_shared_from_this<Ht
   void abandon() override;
 
  private:
-  void begin(Form form);  // the lock is held
-  void write_event(std::string_view message);
+  void begin(Form form) REQUIRES(mutex_);
+  void write_event(std::string_view message) REQUIRES(mutex_);
   void look();
 
-  std::mutex mutex_;
-  std::shared_ptr<http::Exchange> exchange_;  // null: it was used
+  Mutex mutex_;
+  std::shared_ptr<http::Exchange> exchange_ GUARDED_BY(mutex_);  // null: it was used
   const Era era_;
-  http::Fields fields_;
-  Form form_ = Form::json;
-  std::shared_ptr<http::AnswerStream> stream_;  // null: not begun, or ended
-  std::function<void()> gone_;
+  http::Fields fields_ GUARDED_BY(mutex_);
+  Form form_ GUARDED_BY(mutex_) = Form::json;
+  std::shared_ptr<http::AnswerStream> stream_ GUARDED_BY(mutex_);  // null: not begun, or ended
+  std::function<void()> gone_ GUARDED_BY(mutex_);
 };
 
 // {"jsonrpc", "id", "error"} with that status.

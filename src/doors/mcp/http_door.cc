@@ -166,7 +166,7 @@ void HttpDoor::post_modern(const std::string& owner, const http::Request& reques
   const auto peer =
       std::make_shared<Peer>(parts_.hub, Scope{its.space, its.space, its.subscriptions, owner});
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return exchange->send(refusal(503, "the server is about to end"));
     std::erase_if(busy_, [](const auto& entry) { return entry.second.expired(); });
     busy_.emplace(peer.get(), peer);
@@ -243,14 +243,14 @@ void HttpDoor::remove(const std::string& owner, const http::Request& request,
 }
 
 HttpDoor::Tenant HttpDoor::tenant(const std::string& owner) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Tenant& its = tenants_[owner];
   if (!its.space) its.space = parts_.hub.make_space();
   return its;
 }
 
 std::shared_ptr<Peer> HttpDoor::session(const std::string& id, const std::string& owner) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = sessions_.find(id);
   if (found == sessions_.end() || found->second.owner != owner) return nullptr;
   found->second.last_use = std::chrono::steady_clock::now();
@@ -263,7 +263,7 @@ std::string HttpDoor::open_session(const std::string& owner) {
       parts_.hub, Scope{parts_.hub.make_space(), its.space, its.subscriptions, owner});
   const std::string id = random_uuid();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_ || sessions_.size() >= session_limit) return {};
     sessions_.emplace(id, Session{owner, peer, std::chrono::steady_clock::now()});
   }
@@ -275,7 +275,7 @@ std::string HttpDoor::open_session(const std::string& owner) {
 void HttpDoor::watch(const std::string& id) {
   std::optional<std::chrono::steady_clock::time_point> due;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = sessions_.find(id);
     if (found == sessions_.end() || stopping_) return;
     const bool is_busy = !found->second.peer->is_idle();
@@ -290,7 +290,7 @@ void HttpDoor::watch(const std::string& id) {
 void HttpDoor::end_session(const std::string& id) {
   std::shared_ptr<Peer> peer;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = sessions_.find(id);
     if (found == sessions_.end()) return;
     peer = std::move(found->second.peer);
@@ -304,7 +304,7 @@ void HttpDoor::end_session(const std::string& id) {
 void HttpDoor::end_listening() {
   std::vector<std::shared_ptr<Peer>> peers;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [id, session] : sessions_) peers.push_back(session.peer);
     for (const auto& [key, weak] : busy_) {
       if (auto peer = weak.lock()) peers.push_back(std::move(peer));
@@ -320,7 +320,7 @@ void HttpDoor::stop() {
   std::map<std::string, Tenant> tenants;
   std::vector<std::shared_ptr<Peer>> peers;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     tenants.swap(tenants_);
     for (const auto& [id, session] : sessions_) peers.push_back(session.peer);

@@ -8,11 +8,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "doors/http/origin_guard.h"
 #include "doors/http/server.h"
 #include "doors/http/token_store.h"
@@ -78,11 +78,11 @@ class HttpDoor {
   void remove(const std::string& owner, const http::Request& request, const ExchangePtr& exchange);
 
   const Parts parts_;
-  std::mutex mutex_;  // of what follows
-  std::map<std::string, Tenant> tenants_;
-  std::map<std::string, Session> sessions_;
-  std::map<const Peer*, std::weak_ptr<Peer>> busy_;  // of the modern era
-  bool stopping_ = false;
+  Mutex mutex_;
+  std::map<std::string, Tenant> tenants_ GUARDED_BY(mutex_);
+  std::map<std::string, Session> sessions_ GUARDED_BY(mutex_);
+  std::map<const Peer*, std::weak_ptr<Peer>> busy_ GUARDED_BY(mutex_);  // of the modern era
+  bool stopping_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cloche::mcp

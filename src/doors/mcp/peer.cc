@@ -29,7 +29,7 @@ void Peer::serve(Message message, std::shared_ptr<Channel> stream) {
   try {
     Asker asker = asker_of(message);
     const std::string key = id.dump();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (running_.contains(key)) {
       throw ProtocolError{code::invalid_request,
                           "a request with this id is in progress: take another one"};
@@ -59,7 +59,7 @@ void Peer::serve(Message message, std::shared_ptr<Channel> stream) {
 std::function<void()> Peer::end(const std::string& key) {
   Held held;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     running_.erase(key);
     if (const auto found = held_.find(key); found != held_.end()) {
       held = std::move(found->second);
@@ -68,7 +68,7 @@ std::function<void()> Peer::end(const std::string& key) {
   }
   return [self = shared_from_this(), held = std::move(held)] {
     {
-      const std::lock_guard lock(self->mutex_);
+      const MutexLock lock(self->mutex_);
       --self->open_;
       self->changed_.notify_all();
     }
@@ -79,7 +79,7 @@ std::function<void()> Peer::end(const std::string& key) {
 void Peer::hold(const std::shared_ptr<Request>& request, std::function<void()> ended) {
   const std::string key = request->id().dump();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (running_.contains(key)) {
       held_.emplace(key, Held{request, std::move(ended)});
       return;
@@ -94,7 +94,7 @@ void Peer::take_notification(const Message& message) {
   if (id == nullptr) return;
   std::shared_ptr<Request> request;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = running_.find(id->dump());
     if (found == running_.end()) return;
     request = found->second.lock();
@@ -105,7 +105,7 @@ void Peer::take_notification(const Message& message) {
 
 void Peer::take_answer(Message message) {
   if (!message.id.is_string()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = asked_.find(message.id.get_ref<const std::string&>());
   // One that nobody waits for any more is dropped.
   if (found == asked_.end() || found->second) return;
@@ -117,15 +117,15 @@ std::optional<Json> Peer::ask(Request& request, std::string_view method, Reply p
                               std::chrono::milliseconds patience) {
   std::string id;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     id = fmt::format("cloche-{}", ++last_question_);
     asked_.emplace(id, std::nullopt);
   }
   request.send(server_request(id, method, std::move(params)));
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   const auto asked = asked_.find(id);
-  (void)changed_.wait_for(lock, request.stop(), patience,
-                          [&] { return asked->second.has_value(); });
+  (void)changed_.wait_for(mutex_, request.stop(), patience,
+                          [&]() REQUIRES(mutex_) { return asked->second.has_value(); });
   const std::optional<Message> answer = std::move(asked->second);
   asked_.erase(asked);
   lock.unlock();
@@ -138,20 +138,20 @@ std::optional<Json> Peer::ask(Request& request, std::string_view method, Reply p
 std::string Peer::shake_hands(const Json& params) {
   const std::string_view wanted = text_member(params, "protocolVersion");
   const Json* capabilities = member(params, "capabilities");
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   version_ = is_legacy_version(wanted) ? wanted : newest_legacy_version;
   capabilities_ = capabilities == nullptr ? Json(nullptr) : *capabilities;
   return version_;
 }
 
 bool Peer::speaks_newest_legacy() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return version_ == newest_legacy_version;
 }
 
 void Peer::set_events(std::shared_ptr<Channel> stream) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::swap(events_, stream);
   }
   // The stream before ends: a client has one.
@@ -161,7 +161,7 @@ void Peer::set_events(std::shared_ptr<Channel> stream) {
 void Peer::send_event(std::string message) {
   std::shared_ptr<Channel> stream;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stream = events_;
   }
   if (stream) stream->send(std::move(message));
@@ -170,7 +170,7 @@ void Peer::send_event(std::string message) {
 void Peer::end_listening() {
   std::vector<std::shared_ptr<Request>> all;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [id, held] : held_) all.push_back(held.request);
   }
   for (const auto& request : all)
@@ -180,7 +180,7 @@ void Peer::end_listening() {
 void Peer::cancel_all() {
   std::vector<std::shared_ptr<Request>> all;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [id, weak] : running_) {
       if (auto request = weak.lock()) all.push_back(std::move(request));
     }
@@ -189,13 +189,13 @@ void Peer::cancel_all() {
 }
 
 bool Peer::is_idle() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return open_ == 0;
 }
 
 bool Peer::wait_idle(std::chrono::steady_clock::time_point deadline) const {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, deadline, [this] { return open_ == 0; });
+  const MutexLock lock(mutex_);
+  return changed_.wait_until(mutex_, deadline, [this]() REQUIRES(mutex_) { return open_ == 0; });
 }
 
 }  // namespace cloche::mcp

@@ -7,15 +7,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 
+#include "base/mutex.h"
 #include "doors/mcp/hub.h"
 #include "doors/mcp/request.h"
 
@@ -71,10 +70,11 @@ class Peer : public std::enable_shared_from_this<Peer> {
   Hub& hub_;
   const Scope scope_;
   const std::string name_;
-  mutable std::mutex mutex_;  // of what follows
-  mutable std::condition_variable_any changed_;
-  std::map<std::string, std::weak_ptr<Request>> running_;  // by the id as JSON text
-  std::size_t open_ = 0;                                   // requests whose answer is not out
+  mutable Mutex mutex_;
+  mutable StoppableCondition changed_;
+  std::map<std::string, std::weak_ptr<Request>> running_
+      GUARDED_BY(mutex_);                    // by the id as JSON text
+  std::size_t open_ GUARDED_BY(mutex_) = 0;  // requests whose answer is not out
   struct Held {
     std::shared_ptr<Request> request;
     std::function<void()> ended;

@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <condition_variable>
-
+#include "base/mutex.h"
 #include "doors/mcp/tool_error.h"
 
 namespace cloche::mcp {
@@ -59,23 +58,26 @@ struct Processes::Process {
   Place place;
   std::uint64_t number = 0;
   std::string command;
-  std::mutex mutex;
-  std::condition_variable_any changed;
-  Tail out;
-  Tail err;
-  std::uint64_t dropped = 0;
-  std::uint64_t room = 0;  // how often there was some again for input
-  std::optional<int> exit_code;
-  std::unique_ptr<LiveRun> live;  // the last: its callbacks use the rest
+  Mutex mutex;
+  StoppableCondition changed;
+  Tail out GUARDED_BY(mutex);
+  Tail err GUARDED_BY(mutex);
+  std::uint64_t dropped GUARDED_BY(mutex) = 0;
+  std::uint64_t room GUARDED_BY(mutex) = 0;  // how often there was some again for input
+  std::optional<int> exit_code GUARDED_BY(mutex);
+  // Null until it is started, and then the same, which find() sees to. The last: its callbacks use
+  // the rest.
+  std::unique_ptr<LiveRun> live;
 
-  // The lock is held.
-  Status status() const { return {fmt::format("p{}", number), command, !exit_code, exit_code}; }
+  Status status() const REQUIRES(mutex) {
+    return {fmt::format("p{}", number), command, !exit_code, exit_code};
+  }
   std::uint64_t seen_room() {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return room;
   }
   bool has_ended() {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return exit_code.has_value();
   }
 };
@@ -85,7 +87,7 @@ std::string Processes::start(const Place& place, RunOptions command) {
   process->place = place;
   process->command = command.script;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) throw ToolError{"the sandbox was deleted"};
     forget_ended();
     std::size_t running = 0;
@@ -101,17 +103,17 @@ std::string Processes::start(const Place& place, RunOptions command) {
   LiveRunOptions options;
   options.command = std::move(command);
   options.command.output = [target = process.get()](Stream stream, std::string_view data) {
-    const std::lock_guard lock(target->mutex);
+    const MutexLock lock(target->mutex);
     target->dropped += (stream == Stream::out ? target->out : target->err).add(data);
     target->changed.notify_all();
   };
   options.on_room = [target = process.get()] {
-    const std::lock_guard lock(target->mutex);
+    const MutexLock lock(target->mutex);
     ++target->room;
     target->changed.notify_all();
   };
   options.on_end = [target = process.get()](const RunResult& result) {
-    const std::lock_guard lock(target->mutex);
+    const MutexLock lock(target->mutex);
     if (result.status != RunStatus::exited && result.status != RunStatus::signaled &&
         !result.reason.empty())
       target->err.add(result.reason + "\n");
@@ -119,13 +121,12 @@ std::string Processes::start(const Place& place, RunOptions command) {
     target->changed.notify_all();
   };
   std::unique_ptr<LiveRun> live = place.sandbox->start(std::move(options));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_) live->kill();
   process->live = std::move(live);
   return fmt::format("p{}", process->number);
 }
 
-// The lock is held.
 void Processes::forget_ended() {
   std::size_t ended = 0;
   for (const auto& [number, process] : processes_) ended += process->has_ended() ? 1U : 0U;
@@ -140,7 +141,7 @@ void Processes::forget_ended() {
 }
 
 std::shared_ptr<Processes::Process> Processes::find(const std::string& id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::string known;
   for (const auto& [number, process] : processes_) {
     const std::string its_id = fmt::format("p{}", number);
@@ -155,10 +156,10 @@ std::shared_ptr<Processes::Process> Processes::find(const std::string& id) const
 }
 
 std::vector<Processes::Status> Processes::list() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Status> all;
   for (const auto& [number, process] : processes_) {
-    const std::lock_guard process_lock(process->mutex);
+    const MutexLock process_lock(process->mutex);
     all.push_back(process->status());
   }
   return all;
@@ -167,8 +168,8 @@ std::vector<Processes::Status> Processes::list() const {
 Processes::Output Processes::take_output(const std::string& id, std::chrono::milliseconds wait,
                                          const std::stop_token& stop) {
   const std::shared_ptr<Process> process = find(id);
-  std::unique_lock lock(process->mutex);
-  (void)process->changed.wait_for(lock, stop, wait, [&] {
+  const MutexLock lock(process->mutex);
+  (void)process->changed.wait_for(process->mutex, stop, wait, [&]() REQUIRES(process->mutex) {
     return !process->out.empty() || !process->err.empty() || process->exit_code.has_value();
   });
   const bool goes_on = !process->exit_code.has_value();
@@ -196,29 +197,31 @@ Processes::Status Processes::give_input(const std::string& id, std::string_view 
           fmt::format("the process reads its input too slowly: {} of {} bytes were given to it",
                       given, text.size())};
     }
-    std::unique_lock lock(process->mutex);
-    (void)process->changed.wait_until(lock, stop, deadline, [&] {
-      return process->room > seen || process->exit_code.has_value();
-    });
+    const MutexLock lock(process->mutex);
+    (void)process->changed.wait_until(
+        process->mutex, stop, deadline, [&]() REQUIRES(process->mutex) {
+          return process->room > seen || process->exit_code.has_value();
+        });
   }
   if (close) process->live->close_input();
-  const std::lock_guard lock(process->mutex);
+  const MutexLock lock(process->mutex);
   return process->status();
 }
 
 Processes::Status Processes::kill(const std::string& id) {
   const std::shared_ptr<Process> process = find(id);
   process->live->kill();
-  std::unique_lock lock(process->mutex);
-  (void)process->changed.wait_for(lock, kill_patience,
-                                  [&] { return process->exit_code.has_value(); });
+  const MutexLock lock(process->mutex);
+  (void)process->changed.wait_for(process->mutex, kill_patience, [&]() REQUIRES(process->mutex) {
+    return process->exit_code.has_value();
+  });
   return process->status();
 }
 
 void Processes::end_all() {
   std::map<std::uint64_t, std::shared_ptr<Process>> all;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
     all.swap(processes_);
     for (const auto& [number, process] : all) {

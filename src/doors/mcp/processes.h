@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "doors/mcp/place.h"
 
 namespace cloche::mcp {
@@ -59,12 +59,12 @@ class Processes {
  private:
   struct Process;
   std::shared_ptr<Process> find(const std::string& id) const;
-  void forget_ended();
+  void forget_ended() REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::map<std::uint64_t, std::shared_ptr<Process>> processes_;
-  std::uint64_t last_ = 0;
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  std::map<std::uint64_t, std::shared_ptr<Process>> processes_ GUARDED_BY(mutex_);
+  std::uint64_t last_ GUARDED_BY(mutex_) = 0;
+  bool closed_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cloche::mcp

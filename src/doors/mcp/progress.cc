@@ -13,7 +13,7 @@ constexpr std::size_t line_limit_bytes = 200;
 
 Progress::Progress(session::Timers& timers, Tell tell) : timers_(timers), tell_(std::move(tell)) {
   if (!tell_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   arm();
 }
 
@@ -21,14 +21,13 @@ Progress::~Progress() {
   if (!tell_) return;
   session::Timers::Id last;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
     last = timer_;
   }
   timers_.cancel(last);
 }
 
-// The lock is held.
 void Progress::arm() {
   timer_ = timers_.at(std::chrono::steady_clock::now() + interval, [this] { tick(); });
 }
@@ -36,18 +35,18 @@ void Progress::arm() {
 void Progress::tick() {
   std::string line;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (ended_) return;
     line = valid_utf8(line_);
   }
   tell_(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(), line);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!ended_) arm();
 }
 
 void Progress::note(std::string_view data) {
   if (!tell_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // Only what can be part of the last line counts.
   constexpr std::size_t tail_bytes = 4 * line_limit_bytes;
   if (data.size() > tail_bytes) data.remove_prefix(data.size() - tail_bytes);

@@ -5,10 +5,10 @@
 
 #include <chrono>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "session/timers.h"
 
 namespace cloche::mcp {
@@ -28,17 +28,17 @@ class Progress {
   void note(std::string_view data);
 
  private:
-  void arm();
+  void arm() REQUIRES(mutex_);
   void tick();
 
   session::Timers& timers_;
   const Tell tell_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::mutex mutex_;
-  bool ended_ = false;
-  session::Timers::Id timer_{};
-  std::string line_;  // the last one that has something in it
-  bool line_ends_ = true;
+  Mutex mutex_;
+  bool ended_ GUARDED_BY(mutex_) = false;
+  session::Timers::Id timer_ GUARDED_BY(mutex_){};
+  std::string line_ GUARDED_BY(mutex_);  // the last one that has something in it
+  bool line_ends_ GUARDED_BY(mutex_) = true;
 };
 
 }  // namespace cloche::mcp

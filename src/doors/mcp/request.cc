@@ -11,7 +11,7 @@ Request::Request(Message message, Asker asker, std::shared_ptr<Channel> stream, 
       ending_(std::move(ending)) {}
 
 bool Request::end() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !std::exchange(is_over_, true);
 }
 
@@ -48,7 +48,7 @@ void Request::notify(std::string_view method, Reply params) {
 }
 
 void Request::send(std::string message) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!is_over_) stream_->send(std::move(message));
 }
 

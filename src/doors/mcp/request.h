@@ -5,10 +5,10 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 
+#include "base/mutex.h"
 #include "doors/mcp/message.h"
 
 namespace cloche::mcp {
@@ -65,8 +65,8 @@ class Request {
   const std::shared_ptr<Channel> stream_;
   const Ending ending_;
   std::stop_source stop_;
-  std::mutex mutex_;
-  bool is_over_ = false;
+  Mutex mutex_;
+  bool is_over_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cloche::mcp

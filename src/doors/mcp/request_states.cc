@@ -45,7 +45,7 @@ bool RequestStates::take(std::string_view state, std::string_view about, Time no
   (void)std::from_chars(time.data(), time.data() + time.size(), made);
   if (seconds_of(now) - made > std::chrono::seconds(lifetime).count()) return false;
 
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(taken_, [&](const auto& entry) { return entry.second < now; });
   // No room to remember it: then it cannot be taken once.
   if (taken_.size() >= taken_limit) return false;

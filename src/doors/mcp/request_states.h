@@ -8,9 +8,10 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
+
+#include "base/mutex.h"
 
 namespace cloche::mcp {
 
@@ -31,8 +32,9 @@ class RequestStates {
   std::string seal(std::string_view head, std::string_view about) const;
 
   std::array<std::byte, 32> key_;
-  std::mutex mutex_;
-  std::map<std::string, Time> taken_;  // by their head, until they are too old anyway
+  Mutex mutex_;
+  std::map<std::string, Time> taken_
+      GUARDED_BY(mutex_);  // by their head, until they are too old anyway
 };
 
 }  // namespace cloche::mcp

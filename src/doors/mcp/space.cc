@@ -20,13 +20,13 @@ bool is_name(std::string_view text) {
 Space::~Space() { close(); }
 
 std::shared_ptr<Box> Space::find(const std::string& name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = boxes_.find(name);
   return found == boxes_.end() ? nullptr : found->second;
 }
 
 std::vector<std::shared_ptr<Box>> Space::all() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<std::shared_ptr<Box>> list;
   for (const auto& [name, box] : boxes_) list.push_back(box);
   return list;
@@ -34,7 +34,7 @@ std::vector<std::shared_ptr<Box>> Space::all() const {
 
 bool Space::add(std::shared_ptr<Box> box) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_ || !boxes_.emplace(box->name(), box).second) return false;
   }
   watch(box);
@@ -63,7 +63,7 @@ void Space::watch(const std::shared_ptr<Box>& box) {
 bool Space::remove(const std::string& name) {
   std::shared_ptr<Box> box;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = boxes_.find(name);
     if (found == boxes_.end()) return false;
     box = std::move(found->second);
@@ -74,7 +74,7 @@ bool Space::remove(const std::string& name) {
 }
 
 bool Space::empty() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return boxes_.empty() && snapshots_.empty();
 }
 
@@ -82,7 +82,7 @@ void Space::close() {
   std::map<std::string, std::shared_ptr<Box>> boxes;
   std::map<std::string, Place> snapshots;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
     boxes.swap(boxes_);
     snapshots.swap(snapshots_);
@@ -91,7 +91,7 @@ void Space::close() {
 }
 
 void Space::save(const std::string& name, Place place) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (snapshots_.size() >= snapshot_limit) {
     throw ToolError{
         fmt::format("there are {} snapshots already: delete one first", snapshot_limit)};
@@ -103,7 +103,7 @@ void Space::save(const std::string& name, Place place) {
 }
 
 std::optional<Place> Space::snapshot(const std::string& name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = snapshots_.find(name);
   if (found == snapshots_.end()) return std::nullopt;
   return found->second;
@@ -111,7 +111,7 @@ std::optional<Place> Space::snapshot(const std::string& name) const {
 
 bool Space::drop(const std::string& name) {
   Place dropped;  // goes without the lock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = snapshots_.find(name);
   if (found == snapshots_.end()) return false;
   dropped = found->second;
@@ -120,7 +120,7 @@ bool Space::drop(const std::string& name) {
 }
 
 std::vector<std::string> Space::snapshots() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [name, place] : snapshots_) names.push_back(name);
   return names;

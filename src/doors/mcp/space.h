@@ -5,11 +5,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "doors/mcp/box.h"
 #include "session/timers.h"
 
@@ -48,10 +48,10 @@ class Space : public std::enable_shared_from_this<Space> {
   void watch(const std::shared_ptr<Box>& box);
 
   session::Timers& timers_;
-  mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Box>> boxes_;
-  std::map<std::string, Place> snapshots_;
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  std::map<std::string, std::shared_ptr<Box>> boxes_ GUARDED_BY(mutex_);
+  std::map<std::string, Place> snapshots_ GUARDED_BY(mutex_);
+  bool closed_ GUARDED_BY(mutex_) = false;
 };
 
 class Subscriptions;

@@ -23,26 +23,26 @@ bool Subscriptions::add(const Scope& scope, const std::string& name, const std::
                         FileAddress address, Tell tell) {
   Watched watched{scope.own, scope.named, std::move(address), std::nullopt, std::move(tell)};
   watched.mark = mark_of(watched);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (watched_.size() >= limit) return false;
   watched_.insert_or_assign({name, uri}, std::move(watched));
   return true;
 }
 
 void Subscriptions::remove(const std::string& name, const std::string& uri) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   watched_.erase({name, uri});
 }
 
 void Subscriptions::remove_all(const std::string& name) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(watched_, [&](const auto& entry) { return entry.first.first == name; });
 }
 
 void Subscriptions::look(const std::shared_ptr<Box>& box) {
   std::vector<std::pair<Tell, std::string>> changed;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto& [key, watched] : watched_) {
       if (watched.address.sandbox != box->name() || box_of(watched) != box) continue;
       const Mark now = mark_of(watched);

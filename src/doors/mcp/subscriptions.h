@@ -7,11 +7,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "doors/mcp/space.h"
 
 namespace cloche::mcp {
@@ -51,8 +51,8 @@ class Subscriptions {
   static std::shared_ptr<Box> box_of(const Watched& watched);
   static Mark mark_of(const Watched& watched);
 
-  std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>, Watched> watched_;
+  Mutex mutex_;
+  std::map<std::pair<std::string, std::string>, Watched> watched_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cloche::mcp

@@ -76,7 +76,7 @@ void Client::finish() {
   if (socket_) uses_.terminals.hide_all(socket_.get());
   std::uint64_t stats = 0;
   {
-    const std::lock_guard lock(watch_mutex_);
+    const MutexLock lock(watch_mutex_);
     stats = std::exchange(stats_, 0);
     events_ = {};
   }
@@ -102,28 +102,28 @@ void Client::tell_events(std::string session_id, std::uint64_t since) {
       owner_, std::move(session_id), since, [socket = socket_](const session::LoggedEvent& event) {
         socket->send(Frame::text, SocketKind::notice, event_message(event));
       });
-  const std::lock_guard lock(watch_mutex_);
+  const MutexLock lock(watch_mutex_);
   before = std::exchange(events_, std::move(events));
 }
 
 void Client::tell_stats(std::chrono::milliseconds interval) {
   std::uint64_t before = 0;
   {
-    const std::lock_guard lock(watch_mutex_);
+    const MutexLock lock(watch_mutex_);
     before = std::exchange(stats_, 0);
     last_requests_ = uses_.parts.requests();
     last_stats_ = std::chrono::steady_clock::now();
   }
   if (before != 0) uses_.ticker.remove(before);
   const std::uint64_t id = uses_.ticker.add(interval, [this] { send_stats(); });
-  const std::lock_guard lock(watch_mutex_);
+  const MutexLock lock(watch_mutex_);
   stats_ = id;
 }
 
 void Client::send_stats() {
   rpc::Reply server = server_usage(uses_.parts);
   {
-    const std::lock_guard lock(watch_mutex_);
+    const MutexLock lock(watch_mutex_);
     const std::uint64_t requests = uses_.parts.requests();
     const auto now = std::chrono::steady_clock::now();
     const double seconds = std::chrono::duration<double>(now - last_stats_).count();

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "doors/http/web_socket.h"
 #include "doors/remote/parts.h"
 #include "doors/remote/session_subject.h"
@@ -56,11 +56,11 @@ class Client final : public http::WebSocketUser, private rpc::Sink {
   SessionBackend backend_;
   std::optional<rpc::Connection> connection_;
 
-  std::mutex watch_mutex_;  // of what follows
-  session::EventLog::Subscription events_;
-  std::uint64_t stats_ = 0;  // of the ticker; 0: none
-  std::uint64_t last_requests_ = 0;
-  std::chrono::steady_clock::time_point last_stats_;
+  Mutex watch_mutex_;
+  session::EventLog::Subscription events_ GUARDED_BY(watch_mutex_);
+  std::uint64_t stats_ GUARDED_BY(watch_mutex_) = 0;  // of the ticker; 0: none
+  std::uint64_t last_requests_ GUARDED_BY(watch_mutex_) = 0;
+  std::chrono::steady_clock::time_point last_stats_ GUARDED_BY(watch_mutex_);
 };
 
 }  // namespace cloche::remote

@@ -35,7 +35,7 @@ Terminal::Terminal(std::uint32_t number, std::string owner,
 
 Terminal::~Terminal() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closing_ = true;
     socket_.reset();
   }
@@ -45,11 +45,11 @@ Terminal::~Terminal() {
 void Terminal::start(LiveRunOptions options) {
   options.command.output = [this](Stream, std::string_view bytes) { print(bytes); };
   options.on_room = [this] {
-    const std::lock_guard lock(input_mutex_);
+    const MutexLock lock(input_mutex_);
     pass_on_typed();
   };
   options.on_end = [this](const RunResult& result) { end(result); };
-  const std::lock_guard lock(input_mutex_);
+  const MutexLock lock(input_mutex_);
   if (size_) options.terminal = size_;
   live_ = sandbox_->start(std::move(options));
   pass_on_typed();
@@ -66,7 +66,7 @@ std::string Terminal::frame(std::string_view bytes) const {
 void Terminal::print(std::string_view bytes) {
   std::shared_ptr<http::WebSocket> socket;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closing_) return;
     recent_.append(bytes.substr(bytes.size() - std::min(bytes.size(), recent_bytes)));
     if (recent_.size() > 2 * recent_bytes) recent_.erase(0, recent_.size() - recent_bytes);
@@ -79,7 +79,7 @@ void Terminal::print(std::string_view bytes) {
 
 void Terminal::end(const RunResult& result) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closing_) return;
     if (socket_) {
       socket_->send(Frame::text, Kind::notice,
@@ -92,7 +92,6 @@ void Terminal::end(const RunResult& result) {
   all_.close(number_);
 }
 
-// Under input_mutex_.
 void Terminal::pass_on_typed() {
   if (!live_ || typed_.empty()) return;
   const Result<std::size_t> taken = live_->write(typed_);
@@ -100,13 +99,13 @@ void Terminal::pass_on_typed() {
 }
 
 void Terminal::resize(const TerminalSize& size) {
-  const std::lock_guard lock(input_mutex_);
+  const MutexLock lock(input_mutex_);
   size_ = size;
   if (live_) live_->resize(size);
 }
 
 bool Terminal::type(std::string_view bytes) {
-  const std::lock_guard lock(input_mutex_);
+  const MutexLock lock(input_mutex_);
   if (typed_.size() + bytes.size() > typed_bytes) return false;
   typed_.append(bytes);
   pass_on_typed();
@@ -114,7 +113,7 @@ bool Terminal::type(std::string_view bytes) {
 }
 
 void Terminal::show(std::shared_ptr<http::WebSocket> socket) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   socket_ = std::move(socket);
   hidden_since_ = Clock::time_point::max();
   if (!recent_.empty()) {
@@ -124,14 +123,14 @@ void Terminal::show(std::shared_ptr<http::WebSocket> socket) {
 }
 
 void Terminal::hide(const http::WebSocket* socket) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (socket_.get() != socket) return;
   socket_.reset();
   hidden_since_ = Clock::now();
 }
 
 Terminal::Clock::time_point Terminal::hidden_since() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return hidden_since_;
 }
 
@@ -143,7 +142,7 @@ std::shared_ptr<Terminal> Terminals::open(std::string owner,
                                           std::shared_ptr<http::WebSocket> socket) {
   std::shared_ptr<Terminal> terminal;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::size_t of_session = 0;
     for (const auto& [number, other] : terminals_)
       of_session += &other->session() == session.get() ? 1 : 0;
@@ -162,7 +161,7 @@ std::shared_ptr<Terminal> Terminals::open(std::string owner,
 }
 
 std::shared_ptr<Terminal> Terminals::find(std::uint32_t number, std::string_view owner) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = terminals_.find(number);
   if (found == terminals_.end() || found->second->owner() != owner) return nullptr;
   return found->second;
@@ -172,7 +171,7 @@ std::shared_ptr<Terminal> Terminals::find(std::uint32_t number, std::string_view
 void Terminals::close(std::uint32_t number) {
   std::shared_ptr<Terminal> terminal;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = terminals_.find(number);
     if (found == terminals_.end()) return;
     terminal = std::move(found->second);
@@ -184,7 +183,7 @@ void Terminals::close(std::uint32_t number) {
 void Terminals::hide_all(const http::WebSocket* socket) {
   std::vector<std::shared_ptr<Terminal>> all;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [number, terminal] : terminals_) all.push_back(terminal);
   }
   for (const auto& terminal : all) terminal->hide(socket);
@@ -193,7 +192,7 @@ void Terminals::hide_all(const http::WebSocket* socket) {
 void Terminals::drop_forgotten() {
   std::vector<std::uint32_t> forgotten;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto now = Terminal::Clock::now();
     for (const auto& [number, terminal] : terminals_) {
       const auto since = terminal->hidden_since();
@@ -205,7 +204,7 @@ void Terminals::drop_forgotten() {
 
 void Terminals::stop() {
   std::map<std::uint32_t, std::shared_ptr<Terminal>> all;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stopping_ = true;
   all.swap(terminals_);
   for (auto& [number, terminal] : all)

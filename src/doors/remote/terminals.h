@@ -10,12 +10,12 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cloche/live_run.h"
 #include "doors/http/web_socket.h"
 #include "session/session.h"
@@ -53,7 +53,7 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
  private:
   void print(std::string_view bytes);
   void end(const RunResult& result);
-  void pass_on_typed();
+  void pass_on_typed() REQUIRES(input_mutex_);
   std::string frame(std::string_view bytes) const;
 
   const std::uint32_t number_;
@@ -62,15 +62,16 @@ class Terminal : public std::enable_shared_from_this<Terminal> {
   session::Session::Use sandbox_;
   Terminals& all_;
 
-  mutable std::mutex mutex_;  // of the members up to the next blank line
-  std::shared_ptr<http::WebSocket> socket_;
-  Clock::time_point hidden_since_ = Clock::now();
-  std::string recent_;
-  bool closing_ = false;
+  mutable Mutex mutex_;
+  std::shared_ptr<http::WebSocket> socket_ GUARDED_BY(mutex_);
+  Clock::time_point hidden_since_ GUARDED_BY(mutex_) = Clock::now();
+  std::string recent_ GUARDED_BY(mutex_);
+  bool closing_ GUARDED_BY(mutex_) = false;
 
-  std::mutex input_mutex_;
-  std::string typed_;                 // and not taken by the terminal yet
-  std::optional<TerminalSize> size_;  // that was asked for since it was opened
+  Mutex input_mutex_;
+  std::string typed_ GUARDED_BY(input_mutex_);  // and not taken by the terminal yet
+  std::optional<TerminalSize> size_
+      GUARDED_BY(input_mutex_);  // that was asked for since it was opened
 
   std::unique_ptr<LiveRun> live_;  // goes first: its callbacks use the rest
 };
@@ -97,10 +98,10 @@ class Terminals {
 
  private:
   session::WorkerPool& workers_;
-  mutable std::mutex mutex_;
-  std::map<std::uint32_t, std::shared_ptr<Terminal>> terminals_;
-  std::uint32_t last_ = 0;
-  bool stopping_ = false;
+  mutable Mutex mutex_;
+  std::map<std::uint32_t, std::shared_ptr<Terminal>> terminals_ GUARDED_BY(mutex_);
+  std::uint32_t last_ GUARDED_BY(mutex_) = 0;
+  bool stopping_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cloche::remote

@@ -6,7 +6,7 @@
 namespace cloche::remote {
 
 Ticker::Id Ticker::add(std::chrono::milliseconds interval, std::function<void()> call) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Id id = ++last_;
   const auto entry = entries_.emplace(id, Entry{interval, std::move(call), {}}).first;
   arm(id, entry->second, std::chrono::steady_clock::now());
@@ -16,7 +16,7 @@ Ticker::Id Ticker::add(std::chrono::milliseconds interval, std::function<void()>
 void Ticker::remove(Id id) {
   session::Timers::Id timer;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto entry = entries_.find(id);
     if (entry == entries_.end()) return;
     timer = entry->second.timer;
@@ -34,14 +34,14 @@ void Ticker::tick(Id id) {
   std::function<void()> call;
   session::Timers::Time next;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto entry = entries_.find(id);
     if (entry == entries_.end()) return;
     call = entry->second.call;
     next = std::chrono::steady_clock::now() + entry->second.interval;
   }
   call();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto entry = entries_.find(id); entry != entries_.end()) arm(id, entry->second, next);
 }
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "session/timers.h"
 
 namespace cloche::remote {
@@ -35,9 +35,9 @@ class Ticker {
   void arm(Id id, Entry& entry, session::Timers::Time when);
   void tick(Id id);
 
-  std::mutex mutex_;
-  std::map<Id, Entry> entries_;
-  Id last_ = 0;
+  Mutex mutex_;
+  std::map<Id, Entry> entries_ GUARDED_BY(mutex_);
+  Id last_ GUARDED_BY(mutex_) = 0;
   session::Timers timers_;  // goes first: nothing is called after it
 };
 

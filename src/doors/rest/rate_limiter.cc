@@ -9,7 +9,7 @@ RateLimiter::Verdict RateLimiter::count(const std::string& owner,
   constexpr std::int64_t window_s = 60;
   const std::int64_t now_s =
       std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Window& window = windows_[owner];
   if (now_s >= window.start_s + window_s || now_s < window.start_s) window = {now_s, 0};
   Verdict verdict{.allowed = window.used < per_minute_,

@@ -4,9 +4,10 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <unordered_map>
+
+#include "base/mutex.h"
 
 namespace cloche::rest {
 
@@ -30,8 +31,8 @@ class RateLimiter {
     std::uint64_t used = 0;
   };
   const std::uint64_t per_minute_;
-  std::mutex mutex_;
-  std::unordered_map<std::string, Window> windows_;
+  Mutex mutex_;
+  std::unordered_map<std::string, Window> windows_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cloche::rest

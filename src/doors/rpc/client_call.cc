@@ -35,7 +35,7 @@ std::optional<int> exit_code_of(const std::string& result) {
 }  // namespace
 
 Result<void> ClientCall::write(Stream stream, std::string bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ended_) return Errno::canceled;
   CLOCHE_TRY(written_);
   if (bytes.size() > unread_limit_bytes - output_bytes_) return Errno::again;
@@ -53,7 +53,7 @@ Result<void> ClientCall::write(Stream stream, std::string bytes) {
 }
 
 Result<void> ClientCall::want_input(std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ended_) return Errno::canceled;
   if (bytes > wanted_limit_bytes - wanted_input_) return Errno::again;
   wanted_input_ += bytes;
@@ -62,7 +62,7 @@ Result<void> ClientCall::want_input(std::size_t bytes) {
 }
 
 void ClientCall::answer(Connection::Answer answer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!answer_) answer_ = std::move(answer);
   if (process_ != nullptr) process_->wake();
 }
@@ -71,11 +71,11 @@ void ClientCall::answer(Connection::Answer answer) {
 class ClientCall::Process {
  public:
   Process(ClientCall& call, CommandCall& process) : call_(call) {
-    const std::lock_guard lock(call_.mutex_);
+    const MutexLock lock(call_.mutex_);
     call_.process_ = &process;
   }
   ~Process() {
-    const std::lock_guard lock(call_.mutex_);
+    const MutexLock lock(call_.mutex_);
     call_.process_ = nullptr;
     call_.ended_ = true;
     call_.output_.clear();
@@ -114,7 +114,7 @@ std::optional<int> ClientCall::pump(CommandCall& process) {
 }
 
 std::optional<int> ClientCall::next(CommandCall& process, CommandCall::Ready& wanted) {
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   if (!output_.empty()) {
     (output_.front().stream == Stream::out ? wanted.out : wanted.err) = true;
   } else if (answer_) {
@@ -148,7 +148,7 @@ int ClientCall::end(CommandCall& process, const Connection::Answer& answer,
 Result<void> ClientCall::pass_output(CommandCall& process) {
   Piece piece;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Piece& first = output_.front();
     piece = {first.stream, first.bytes.substr(first.taken, CommandCall::piece_bytes)};
   }
@@ -157,7 +157,7 @@ Result<void> ClientCall::pass_output(CommandCall& process) {
   std::size_t taken = piece.bytes.size();
   bool is_all = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Piece& first = output_.front();
     if (written) {
       first.taken += taken;
@@ -184,7 +184,7 @@ Result<void> ClientCall::pass_input(CommandCall& process) {
   constexpr std::size_t piece_bytes = 64 << 10;
   std::size_t wanted = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     wanted = std::min(wanted_input_, piece_bytes);
   }
   std::string bytes(wanted, '\0');
@@ -195,7 +195,7 @@ Result<void> ClientCall::pass_input(CommandCall& process) {
   if (!count) params["error"] = errno_info(count.error()).name;
   {
     // Nothing comes after the end.
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     wanted_input_ = bytes.empty() ? 0 : wanted_input_ - bytes.size();
   }
   all_.tell("call.input", std::move(params));

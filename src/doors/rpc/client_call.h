@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "cloche/host_command.h"
 #include "doors/rpc/connection.h"
 
@@ -64,14 +64,14 @@ class ClientCall : public std::enable_shared_from_this<ClientCall> {
   ClientCommands& all_;
   std::size_t untold_bytes_ = 0;  // taken, of which the client does not know yet
 
-  std::mutex mutex_;  // of what follows
-  CommandCall* process_ = nullptr;
-  bool ended_ = false;
-  std::deque<Piece> output_;
-  std::size_t output_bytes_ = 0;
-  Result<void> written_;  // the first failure
-  std::size_t wanted_input_ = 0;
-  std::optional<Connection::Answer> answer_;
+  Mutex mutex_;
+  CommandCall* process_ GUARDED_BY(mutex_) = nullptr;
+  bool ended_ GUARDED_BY(mutex_) = false;
+  std::deque<Piece> output_ GUARDED_BY(mutex_);
+  std::size_t output_bytes_ GUARDED_BY(mutex_) = 0;
+  Result<void> written_ GUARDED_BY(mutex_);  // the first failure
+  std::size_t wanted_input_ GUARDED_BY(mutex_) = 0;
+  std::optional<Connection::Answer> answer_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cloche::rpc

@@ -36,7 +36,7 @@ std::vector<HostCommand> ClientCommands::make(const Json& commands, const std::s
 }
 
 std::shared_ptr<ClientCall> ClientCommands::find(std::uint64_t number) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = calls_.find(number);
   return found == calls_.end() ? nullptr : found->second;
 }
@@ -59,19 +59,19 @@ int ClientCommands::serve(CommandCall& process, const std::string& sandbox) {
 }
 
 std::shared_ptr<ClientCall> ClientCommands::begin() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (calls_.size() >= calls_limit) return nullptr;
   const std::uint64_t number = ++last_;
   return calls_.emplace(number, std::make_shared<ClientCall>(number, *this)).first->second;
 }
 
 void ClientCommands::remove(std::uint64_t number) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   calls_.erase(number);
 }
 
 std::string ClientCommands::ask(Reply params, const std::shared_ptr<ClientCall>& call) {
-  const std::shared_lock lock(connection_mutex_);
+  const ReadLock lock(connection_mutex_);
   if (connection_ == nullptr) {
     call->answer({false, "its host has gone", {}});
     return {};
@@ -81,23 +81,23 @@ std::string ClientCommands::ask(Reply params, const std::shared_ptr<ClientCall>&
 }
 
 void ClientCommands::forget(const std::string& question) {
-  const std::shared_lock lock(connection_mutex_);
+  const ReadLock lock(connection_mutex_);
   if (connection_ != nullptr && !question.empty()) connection_->forget(question);
 }
 
 void ClientCommands::tell(std::string_view method, Reply params) {
-  const std::shared_lock lock(connection_mutex_);
+  const ReadLock lock(connection_mutex_);
   if (connection_ != nullptr)
     connection_->sink().send(Sink::Kind::notice, server_message(method, std::move(params)));
 }
 
 bool ClientCommands::is_detached() {
-  const std::shared_lock lock(connection_mutex_);
+  const ReadLock lock(connection_mutex_);
   return connection_ == nullptr;
 }
 
 void ClientCommands::detach() {
-  const std::unique_lock lock(connection_mutex_);
+  const WriteLock lock(connection_mutex_);
   connection_ = nullptr;
 }
 

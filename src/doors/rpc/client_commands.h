@@ -15,11 +15,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cloche/host_command.h"
 #include "doors/rpc/protocol.h"
 
@@ -58,11 +58,11 @@ class ClientCommands : public std::enable_shared_from_this<ClientCommands> {
   void forget(const std::string& question);
   void tell(std::string_view method, Reply params);
 
-  std::shared_mutex connection_mutex_;  // held while something is sent
-  Connection* connection_;
-  mutable std::mutex mutex_;  // of what follows
-  std::map<std::uint64_t, std::shared_ptr<ClientCall>> calls_;
-  std::uint64_t last_ = 0;
+  SharedMutex connection_mutex_;  // held while something is sent
+  Connection* connection_ GUARDED_BY(connection_mutex_);
+  mutable Mutex mutex_;
+  std::map<std::uint64_t, std::shared_ptr<ClientCall>> calls_ GUARDED_BY(mutex_);
+  std::uint64_t last_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cloche::rpc

@@ -154,14 +154,14 @@ void Connection::serve(const Method& method, const std::shared_ptr<SandboxQueue>
 }
 
 std::shared_ptr<SandboxQueue> Connection::find_queue(const std::string& name) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = queues_.find(name);
   if (found != queues_.end()) return found->second;
   throw request_error(fmt::format("there is no sandbox '{}'", shown(name)), Errno::noent);
 }
 
 std::shared_ptr<SandboxQueue> Connection::add_queue() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (queues_.size() >= backend_.sandbox_limit()) {
     throw request_error(
         fmt::format("a connection holds {} sandboxes at most", backend_.sandbox_limit()),
@@ -177,7 +177,7 @@ std::shared_ptr<SandboxQueue> Connection::add_queue() {
 void Connection::remove_seat(const std::string& name) {
   std::shared_ptr<SandboxQueue> queue;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = queues_.find(name);
     if (found == queues_.end()) return;
     queue = found->second;
@@ -188,7 +188,7 @@ void Connection::remove_seat(const std::string& name) {
 }
 
 std::vector<std::shared_ptr<SandboxQueue>> Connection::queues() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<std::shared_ptr<SandboxQueue>> list;
   for (const std::string& name : order_) list.push_back(queues_.at(name));
   return list;
@@ -204,7 +204,7 @@ bool Connection::take_answer(Json& message) {
   if ((result == message.end()) == (error == message.end())) return false;
   std::function<void(Answer)> answered;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = asked_.find(id->get_ref<const std::string&>());
     if (found == asked_.end()) return true;
     answered = std::move(found->second);
@@ -228,7 +228,7 @@ std::string Connection::ask(std::string_view method, Reply params,
                             std::function<void(Answer)> answered) {
   std::string id;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!stopping_) {
       id = fmt::format("server-{}", ++last_question_);
       asked_.emplace(id, std::move(answered));
@@ -243,7 +243,7 @@ std::string Connection::ask(std::string_view method, Reply params,
 }
 
 void Connection::forget(const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   asked_.erase(id);
 }
 
@@ -257,7 +257,7 @@ bool Connection::wait_idle(std::chrono::steady_clock::time_point deadline) {
 bool Connection::stop(std::chrono::steady_clock::time_point deadline) {
   std::unordered_map<std::string, std::function<void(Answer)>> asked;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     asked.swap(asked_);
   }

@@ -8,12 +8,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "doors/rpc/client_commands.h"
 #include "doors/rpc/live_commands.h"
 #include "doors/rpc/protocol.h"
@@ -82,13 +82,13 @@ class Connection {
   std::atomic<bool> over_ = false;
   std::atomic<bool> progress_ = false;
 
-  mutable std::mutex mutex_;  // of the members up to the next blank line
-  std::unordered_map<std::string, std::shared_ptr<SandboxQueue>> queues_;
-  std::vector<std::string> order_;
-  std::uint64_t last_seat_ = 0;
-  std::unordered_map<std::string, std::function<void(Answer)>> asked_;
-  std::uint64_t last_question_ = 0;
-  bool stopping_ = false;
+  mutable Mutex mutex_;
+  std::unordered_map<std::string, std::shared_ptr<SandboxQueue>> queues_ GUARDED_BY(mutex_);
+  std::vector<std::string> order_ GUARDED_BY(mutex_);
+  std::uint64_t last_seat_ GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::string, std::function<void(Answer)>> asked_ GUARDED_BY(mutex_);
+  std::uint64_t last_question_ GUARDED_BY(mutex_) = 0;
+  bool stopping_ GUARDED_BY(mutex_) = false;
 
   const std::shared_ptr<ClientCommands> client_commands_;  // handlers hold it, too
   std::shared_ptr<SandboxQueue> main_;

@@ -32,11 +32,11 @@ LiveCommand::~LiveCommand() { live_.reset(); }
 void LiveCommand::start(LiveRunOptions options) {
   options.command.output = [this](Stream stream, std::string_view data) { print(stream, data); };
   options.on_room = [this] {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     pass_on();
   };
   options.on_end = [this](const RunResult& result) { end(result); };
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   live_ = sandbox_.sandbox->start(std::move(options));
   if (early_signal_ != 0) (void)give(early_signal_);
   pass_on();
@@ -78,7 +78,7 @@ void LiveCommand::pass_on() {
 }
 
 Result<void> LiveCommand::write(std::string_view bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (input_ended_) return Errno::pipe;
   if (unread_.size() + bytes.size() > unread_limit_bytes) return Errno::again;
   unread_.append(bytes);
@@ -87,13 +87,13 @@ Result<void> LiveCommand::write(std::string_view bytes) {
 }
 
 void LiveCommand::end_input() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   input_ended_ = true;
   pass_on();
 }
 
 Result<void> LiveCommand::signal(int number) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (number < 1 || number > 64) return Errno::inval;
   if (live_) return give(number);
   early_signal_ = number;
@@ -114,7 +114,7 @@ Result<void> LiveCommand::give(int number) {
 LiveCommands::~LiveCommands() { stop(); }
 
 std::shared_ptr<LiveCommand> LiveCommands::add(LiveSandbox live) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stopping_ || commands_.size() >= limit) {
     throw RpcError{code::sandbox_error,
                    fmt::format("EAGAIN: a connection talks with {} commands at most", limit)};
@@ -125,7 +125,7 @@ std::shared_ptr<LiveCommand> LiveCommands::add(LiveSandbox live) {
 }
 
 std::shared_ptr<LiveCommand> LiveCommands::find(std::uint64_t number) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = commands_.find(number);
   return found == commands_.end() ? nullptr : found->second;
 }
@@ -134,7 +134,7 @@ std::shared_ptr<LiveCommand> LiveCommands::find(std::uint64_t number) const {
 void LiveCommands::remove(std::uint64_t number) {
   std::shared_ptr<LiveCommand> command;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = commands_.find(number);
     if (found == commands_.end()) return;
     command = std::move(found->second);
@@ -146,7 +146,7 @@ void LiveCommands::remove(std::uint64_t number) {
 void LiveCommands::stop_in(const Sandbox& sandbox) {
   std::vector<std::shared_ptr<LiveCommand>> those;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [number, command] : commands_) {
       if (command->is_in(sandbox)) those.push_back(command);
     }
@@ -157,7 +157,7 @@ void LiveCommands::stop_in(const Sandbox& sandbox) {
 void LiveCommands::stop() {
   std::map<std::uint64_t, std::shared_ptr<LiveCommand>> all;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     all.swap(commands_);
   }

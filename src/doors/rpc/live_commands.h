@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "cloche/live_run.h"
 #include "doors/rpc/sink.h"
 #include "doors/rpc/subject.h"
@@ -42,10 +42,10 @@ class LiveCommands {
  private:
   Sink& sink_;
   session::WorkerPool& pool_;
-  mutable std::mutex mutex_;
-  std::map<std::uint64_t, std::shared_ptr<LiveCommand>> commands_;
-  std::uint64_t last_ = 0;
-  bool stopping_ = false;
+  mutable Mutex mutex_;
+  std::map<std::uint64_t, std::shared_ptr<LiveCommand>> commands_ GUARDED_BY(mutex_);
+  std::uint64_t last_ GUARDED_BY(mutex_) = 0;
+  bool stopping_ GUARDED_BY(mutex_) = false;
 };
 
 class LiveCommand {
@@ -71,7 +71,7 @@ class LiveCommand {
   void print(Stream stream, std::string_view data);
   void end(const RunResult& result);
   // Under mutex_.
-  void pass_on();
+  void pass_on() REQUIRES(mutex_);
   Result<void> give(int signal);
 
   const std::uint64_t number_;
@@ -79,11 +79,11 @@ class LiveCommand {
   LiveCommands& all_;
   Sink& sink_;
 
-  std::mutex mutex_;  // of what follows
-  std::string unread_;
-  bool input_ended_ = false;
-  bool end_told_ = false;
-  int early_signal_ = 0;  // given before it was started
+  Mutex mutex_;
+  std::string unread_ GUARDED_BY(mutex_);
+  bool input_ended_ GUARDED_BY(mutex_) = false;
+  bool end_told_ GUARDED_BY(mutex_) = false;
+  int early_signal_ GUARDED_BY(mutex_) = 0;  // given before it was started
   struct Texts;
   std::unique_ptr<Texts> texts_;
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "doors/rpc/methods.h"
 
 namespace cloche::rpc {
@@ -15,12 +16,12 @@ class OwnSubject final : public Subject {
   explicit OwnSubject(LiveSandbox live) : live_(std::move(live)) {}
 
   LiveSandbox live() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return live_;
   }
   void replace(LiveSandbox live) override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       std::swap(live_, live);
     }
     // What was there ends here and not under the lock: it may have processes.
@@ -34,8 +35,8 @@ class OwnSubject final : public Subject {
   std::timed_mutex& python_turn() override { return python_turn_; }
 
  private:
-  std::mutex mutex_;
-  LiveSandbox live_;
+  Mutex mutex_;
+  LiveSandbox live_ GUARDED_BY(mutex_);
   std::timed_mutex python_turn_;
 };
 

@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds cancel_again{5};
 SandboxQueue::~SandboxQueue() = default;
 
 bool SandboxQueue::post(Job job) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_ || queue_.size() >= queue_limit) return false;
   queue_.push_back(std::move(job));
   if (active_) return true;
@@ -25,7 +25,7 @@ bool SandboxQueue::post(Job job) {
 }
 
 void SandboxQueue::serve() {
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   while (!queue_.empty()) {
     Job job = std::move(queue_.front());
     queue_.pop_front();
@@ -58,7 +58,7 @@ void SandboxQueue::serve() {
 }
 
 bool SandboxQueue::cancel(const std::string& id) {
-  std::unique_lock lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   if (running_ == id) {
     stop_running(serial_);
     return true;
@@ -74,19 +74,19 @@ bool SandboxQueue::cancel(const std::string& id) {
   return false;
 }
 
-// The lock is held.
 void SandboxQueue::stop_running(std::uint64_t serial) {
   if (cancelling_) return;
   cancelling_ = true;
   stop_.request_stop();
   pool_.post([self = shared_from_this(), serial, runs = runs_] {
-    std::unique_lock lock(self->mutex_);
+    const MutexLock lock(self->mutex_);
     while (self->running_ && self->serial_ == serial) {
       // Under the lock, so that the next request has not begun.
       if (self->subject_ && (runs != Runs::python || self->has_python_turn_))
         self->subject_->cancel(runs);
-      self->changed_.wait_for(lock, cancel_again,
-                              [&] { return !self->running_ || self->serial_ != serial; });
+      self->changed_.wait_for(self->mutex_, cancel_again, [&]() REQUIRES(self->mutex_) {
+        return !self->running_ || self->serial_ != serial;
+      });
     }
   });
 }
@@ -94,7 +94,7 @@ void SandboxQueue::stop_running(std::uint64_t serial) {
 void SandboxQueue::cancel_all() {
   std::deque<Job> taken;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     taken.swap(queue_);
     if (running_) stop_running(serial_);
   }
@@ -103,7 +103,7 @@ void SandboxQueue::cancel_all() {
 
 void SandboxQueue::close() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
     if (!active_) {
       active_ = true;
@@ -114,27 +114,27 @@ void SandboxQueue::close() {
 }
 
 bool SandboxQueue::wait_idle(std::chrono::steady_clock::time_point deadline) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_until(lock, deadline, [this] { return !active_; });
+  const MutexLock lock(mutex_);
+  return changed_.wait_until(mutex_, deadline, [this]() REQUIRES(mutex_) { return !active_; });
 }
 
 bool SandboxQueue::is_busy() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return active_;
 }
 
 std::shared_ptr<Subject> SandboxQueue::subject() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return subject_;
 }
 
 void SandboxQueue::set_subject(std::shared_ptr<Subject> subject) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   subject_ = std::move(subject);
 }
 
 std::stop_token SandboxQueue::stop_token() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stop_.get_token();
 }
 
@@ -145,7 +145,7 @@ void SandboxQueue::remember(HistoryEntry entry) {
 }
 
 bool SandboxQueue::is_cancelled() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return cancelling_;
 }
 

@@ -7,17 +7,16 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 
+#include "base/mutex.h"
 #include "doors/rpc/protocol.h"
 #include "doors/rpc/subject.h"
 #include "session/worker_pool.h"
@@ -80,21 +79,21 @@ class SandboxQueue : public std::enable_shared_from_this<SandboxQueue> {
 
  private:
   void serve();
-  void stop_running(std::uint64_t serial);
+  void stop_running(std::uint64_t serial) REQUIRES(mutex_);
 
   const std::string name_;
   session::WorkerPool& pool_;
-  mutable std::mutex mutex_;  // of the members up to the next blank line
-  std::condition_variable changed_;
-  std::deque<Job> queue_;
-  std::optional<std::string> running_;
-  Runs runs_ = Runs::commands;
-  std::uint64_t serial_ = 0;  // of the request that is served
-  bool cancelling_ = false;
-  bool active_ = false;
-  bool closed_ = false;
-  std::stop_source stop_;  // of the request that is served
-  std::shared_ptr<Subject> subject_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::deque<Job> queue_ GUARDED_BY(mutex_);
+  std::optional<std::string> running_ GUARDED_BY(mutex_);
+  Runs runs_ GUARDED_BY(mutex_) = Runs::commands;
+  std::uint64_t serial_ GUARDED_BY(mutex_) = 0;  // of the request that is served
+  bool cancelling_ GUARDED_BY(mutex_) = false;
+  bool active_ GUARDED_BY(mutex_) = false;
+  bool closed_ GUARDED_BY(mutex_) = false;
+  std::stop_source stop_ GUARDED_BY(mutex_);  // of the request that is served
+  std::shared_ptr<Subject> subject_ GUARDED_BY(mutex_);
   std::atomic<bool> has_python_turn_ = false;
 
   std::map<std::string, LiveSandbox> snapshots_;

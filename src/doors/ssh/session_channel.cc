@@ -74,7 +74,7 @@ SessionChannel::SessionChannel(ssh_channel handle, session::Session::Use sandbox
 
 SessionChannel::~SessionChannel() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closing_ = true;
     room_.notify_all();
   }
@@ -189,8 +189,8 @@ bool SessionChannel::start(std::optional<std::string> script) {
 
 // On a thread of the sandbox: waits while the client is slow.
 void SessionChannel::take_output(Stream stream, std::string_view data) {
-  std::unique_lock lock(mutex_);
-  room_.wait(lock, [this] {
+  const MutexLock lock(mutex_);
+  room_.wait(mutex_, [this]() REQUIRES(mutex_) {
     return closing_ || output_[0].size() + output_[1].size() < output_max_bytes;
   });
   if (closing_) return;
@@ -200,7 +200,7 @@ void SessionChannel::take_output(Stream stream, std::string_view data) {
 }
 
 void SessionChannel::take_end(const RunResult& result) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   end_ = result;
   room_.notify_all();
   wake_.set();
@@ -254,7 +254,7 @@ bool SessionChannel::pass_on_input() {
 bool SessionChannel::pump_output() {
   bool ended = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const std::size_t i : {0, 1}) {
       if (sending_[i].empty()) {
         std::swap(sending_[i], output_[i]);
@@ -297,7 +297,7 @@ void SessionChannel::finish() {
   if (files_) {
     ::ssh_channel_request_send_exit_status(handle(), exit_code(files_->exit_code()));
   } else {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const bool signaled = end_->status == RunStatus::signaled || end_->status == RunStatus::killed;
     const int number = end_->status == RunStatus::killed ? SIGKILL : end_->signal;
     const char* name = signaled ? name_of_signal(number) : nullptr;

@@ -4,15 +4,14 @@
 // Threads: that of its connection, except for what the command's callbacks do.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "cloche/live_run.h"
 #include "doors/ssh/channel.h"
 #include "doors/ssh/file_protocol.h"
@@ -67,11 +66,11 @@ class SessionChannel final : public Channel {
   bool input_refused_ = false;  // nobody reads it
   std::string sending_[2];      // to the client, of each stream
 
-  std::mutex mutex_;  // of the members up to the next blank line
-  std::condition_variable room_;
+  Mutex mutex_;
+  Condition room_;
   std::string output_[2];
-  std::optional<RunResult> end_;
-  bool closing_ = false;
+  std::optional<RunResult> end_ GUARDED_BY(mutex_);
+  bool closing_ GUARDED_BY(mutex_) = false;
 
   std::unique_ptr<LiveRun> live_;  // goes first: its callbacks use the rest
 };

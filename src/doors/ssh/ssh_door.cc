@@ -143,7 +143,7 @@ void SshDoor::accept_all() {
 }
 
 bool SshDoor::has_room() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ending_idle_) return false;
   return sockets_.size() < connections_max ||
          std::ranges::any_of(sockets_, [](const auto& each) { return !each.second.logged_in; });
@@ -179,13 +179,13 @@ bool SshDoor::make_room() {
 }
 
 std::size_t SshDoor::connections() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return sockets_.size();
 }
 
 void SshDoor::serve(UniqueFd fd, std::shared_ptr<session::Session> session, std::string peer) {
   const int number = fd.get();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // Those that leave are still there for a moment.
   if (stopping_ || ending_idle_ || sockets_.size() >= connections_max + logins_max || !make_room())
     return;
@@ -201,42 +201,40 @@ void SshDoor::serve(UniqueFd fd, std::shared_ptr<session::Session> session, std:
 }
 
 void SshDoor::run(int fd, std::shared_ptr<session::Session> session) {
-  std::unique_lock lock(mutex_, std::defer_lock);
-  {
-    // libssh closes the one that it is given; this one stays, so that stop() can shut it down.
-    UniqueFd kept(fd);
-    ssh_session handle = ::ssh_new();
-    const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    bool accepted = false;
-    if (handle && own >= 0) {
-      const std::lock_guard bind_lock(bind_mutex_);
-      accepted = ::ssh_bind_accept_fd(bind_, handle, own) == SSH_OK;
-    }
-    if (accepted) {
-      const auto chosen = [&](const std::string& id) {
-        const std::lock_guard chosen_lock(mutex_);
-        Caller& caller = sockets_[fd];
-        caller.session_id = id;
-        caller.logged_in = true;
-      };
-      const auto stays = [&](std::size_t channels) { return this->stays(fd, channels); };
-      Connection connection(
-          {parts_.sessions, parts_.log, parts_.metrics, parts_.tokens, password_, chosen, stays},
-          handle, fd, std::move(session));
-      connection.run();
-    } else if (own >= 0) {
-      ::close(own);
-    }
-    if (handle) ::ssh_free(handle);
-    // Closed under the lock: the number may be another connection's as soon as it is.
-    lock.lock();
-    sockets_.erase(fd);
+  // libssh closes the one that it is given; this one stays, so that stop() can shut it down.
+  UniqueFd kept(fd);
+  ssh_session handle = ::ssh_new();
+  const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  bool accepted = false;
+  if (handle && own >= 0) {
+    const MutexLock bind_lock(bind_mutex_);
+    accepted = ::ssh_bind_accept_fd(bind_, handle, own) == SSH_OK;
   }
+  if (accepted) {
+    const auto chosen = [&](const std::string& id) {
+      const MutexLock chosen_lock(mutex_);
+      Caller& caller = sockets_[fd];
+      caller.session_id = id;
+      caller.logged_in = true;
+    };
+    const auto stays = [&](std::size_t channels) { return this->stays(fd, channels); };
+    Connection connection(
+        {parts_.sessions, parts_.log, parts_.metrics, parts_.tokens, password_, chosen, stays},
+        handle, fd, std::move(session));
+    connection.run();
+  } else if (own >= 0) {
+    ::close(own);
+  }
+  if (handle) ::ssh_free(handle);
+  // Closed under the lock: the number may be another connection's as soon as it is.
+  const MutexLock lock(mutex_);
+  sockets_.erase(fd);
+  kept.reset();
   ended_.notify_all();
 }
 
 void SshDoor::drop(const std::string& session_id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [fd, caller] : sockets_) {
     if (caller.session_id == session_id) ::shutdown(fd, SHUT_RDWR);
   }
@@ -253,14 +251,14 @@ void SshDoor::stop_listening() {
 
 // Told of how many channels a connection has; false: it must end.
 bool SshDoor::stays(int fd, std::size_t channels) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   sockets_[fd].channels = channels;
   return !ending_idle_ || channels > 0;
 }
 
 void SshDoor::end_idle() {
   stop_listening();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ending_idle_ = true;
   for (const auto& [fd, caller] : sockets_) {
     if (caller.channels == 0) ::shutdown(fd, SHUT_RDWR);
@@ -268,16 +266,16 @@ void SshDoor::end_idle() {
 }
 
 bool SshDoor::wait_until_empty(std::chrono::milliseconds patience) {
-  std::unique_lock lock(mutex_);
-  return ended_.wait_for(lock, patience, [this] { return sockets_.empty(); });
+  const MutexLock lock(mutex_);
+  return ended_.wait_for(mutex_, patience, [this]() REQUIRES(mutex_) { return sockets_.empty(); });
 }
 
 void SshDoor::stop() {
   stop_listening();
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   stopping_ = true;
   for (const auto& [fd, there] : sockets_) ::shutdown(fd, SHUT_RDWR);
-  ended_.wait(lock, [this] { return sockets_.empty(); });
+  ended_.wait(mutex_, [this]() REQUIRES(mutex_) { return sockets_.empty(); });
 }
 
 }  // namespace cloche::ssh

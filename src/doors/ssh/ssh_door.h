@@ -7,14 +7,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "base/unique_fd.h"
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
@@ -71,15 +70,15 @@ class SshDoor {
   void accept_all();
   void stop_listening();
   bool stays(int fd, std::size_t channels);
-  bool make_room();
+  bool make_room() REQUIRES(mutex_);
   void run(int fd, std::shared_ptr<session::Session> session);
 
   Parts parts_;
   const std::string password_;
-  ssh_bind_struct* bind_ = nullptr;  // under bind_mutex_
-  std::mutex bind_mutex_;
-  mutable std::mutex mutex_;
-  std::condition_variable ended_;
+  Mutex bind_mutex_;
+  ssh_bind_struct* bind_ GUARDED_BY(bind_mutex_) = nullptr;
+  mutable Mutex mutex_;
+  Condition ended_;
   struct Caller {
     std::string session_id;  // once it is known
     std::string peer;
@@ -88,10 +87,11 @@ class SshDoor {
     bool logged_in = false;
     bool leaving = false;
   };
-  std::map<int, Caller> sockets_;  // of the connections that there are
-  std::uint64_t last_number_ = 0;
-  bool stopping_ = false;
-  bool ending_idle_ = false;
+  std::map<int, Caller> sockets_ GUARDED_BY(mutex_);  // of the connections that there are
+  std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  bool ending_idle_ GUARDED_BY(mutex_) = false;
+
   UniqueFd listener_;
   UniqueFd stop_listening_;
   std::thread acceptor_;

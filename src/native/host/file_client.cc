@@ -91,7 +91,7 @@ Result<FileClient::Reply> FileClient::exchange(const FileRequest& request,
 // A server that had ended before it was asked is replaced; one that ends while it works is an error,
 // because nobody knows how far it came.
 Result<FileClient::Reply> FileClient::call(const FileRequest& request, std::string_view payload) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const Result<void> sent = send(request, payload); !sent) {
     if (sent.error() != Errno::pipe) return sent.error();
     return exchange(request, payload);
@@ -101,7 +101,7 @@ Result<FileClient::Reply> FileClient::call(const FileRequest& request, std::stri
 
 Result<FileClient::Reply> FileClient::call(Handle file, FileRequest request,
                                            std::string_view payload) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!channel_ || file.server != server_) return Errno::io;
   request.handle = file.number;
   return exchange(request, payload);
@@ -118,7 +118,7 @@ Result<FileClient::Handle> FileClient::open(std::string_view path, std::uint32_t
   CLOCHE_ASSIGN(const std::string payload, strings(path, {}));
   CLOCHE_ASSIGN(const Reply reply,
                 call({.op = FileOp::open, .number = flags, .mode = mode}, payload));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return Handle{server_, reply.answer.handle};
 }
 
@@ -195,7 +195,7 @@ Result<FileEntry> FileClient::link_stat(std::string_view path) {
 
 Result<std::vector<FileEntry>> FileClient::list(std::string_view path, std::size_t most) {
   CLOCHE_ASSIGN(const std::string payload, strings(path, {}));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Result<Reply> reply = exchange({.op = FileOp::list}, payload);
   if (!reply && reply.error() == Errno::pipe) reply = exchange({.op = FileOp::list}, payload);
   std::vector<FileEntry> entries;

@@ -8,11 +8,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "native/warden/wire.h"
@@ -81,9 +81,10 @@ class FileClient {
     std::string bytes;
   };
   // With the lock.
-  Result<void> send(const warden::FileRequest& request, std::string_view payload);
-  Result<Reply> receive();
-  Result<Reply> exchange(const warden::FileRequest& request, std::string_view payload);
+  Result<void> send(const warden::FileRequest& request, std::string_view payload) REQUIRES(mutex_);
+  Result<Reply> receive() REQUIRES(mutex_);
+  Result<Reply> exchange(const warden::FileRequest& request, std::string_view payload)
+      REQUIRES(mutex_);
 
   Result<Reply> call(const warden::FileRequest& request, std::string_view payload);
   Result<Reply> call(Handle file, warden::FileRequest request, std::string_view payload = {});
@@ -91,9 +92,9 @@ class FileClient {
   Result<FileEntry> entry(warden::FileOp op, std::string_view path);
 
   std::function<Result<UniqueFd>()> connect_;
-  std::mutex mutex_;
-  UniqueFd channel_;
-  std::uint64_t server_ = 0;
+  Mutex mutex_;
+  UniqueFd channel_ GUARDED_BY(mutex_);
+  std::uint64_t server_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cloche::native

@@ -94,7 +94,7 @@ void Warden::start() {
 }
 
 void Warden::begin() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (pid_ < 0) start();
 }
 
@@ -117,7 +117,7 @@ std::unique_ptr<Box> Warden::make(const BoxPlan& plan) {
   warden::BoxMade made;
   warden::Packet packet;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (pid_ < 0) start();
     const MountSet mounts(plan.mounts, mounter_.get());
     for (const UniqueFd& fd : mounts.descriptors()) fds.push_back(fd.get());

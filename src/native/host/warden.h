@@ -9,8 +9,8 @@
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/unique_fd.h"
 #include "native/host/box.h"
 #include "native/host/mount_set.h"
@@ -46,14 +46,14 @@ class Warden {
   std::unique_ptr<Box> make(const BoxPlan& plan);
 
  private:
-  void start();
-  void bury() noexcept;
+  void start() REQUIRES(mutex_);
+  void bury() noexcept REQUIRES(mutex_);
 
   const std::filesystem::path program_;
-  std::mutex mutex_;
-  UniqueFd socket_;
-  UniqueFd mounter_;  // none where a user runs this
-  pid_t pid_ = -1;
+  Mutex mutex_;
+  UniqueFd socket_ GUARDED_BY(mutex_);
+  UniqueFd mounter_ GUARDED_BY(mutex_);  // none where a user runs this
+  pid_t pid_ GUARDED_BY(mutex_) = -1;
 };
 
 // One sentence for a box that cannot be made.

@@ -160,7 +160,7 @@ native::CommandSpec NativeBackend::spec_of(const RunOptions& options) const {
     all.try_emplace("LOGNAME", "root");
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     all.insert(environment_.begin(), environment_.end());
   }
   for (const auto& [name, value] : all) spec.environment.push_back(name + "=" + value);
@@ -212,7 +212,7 @@ RunResult NativeBackend::run_python(std::string_view source, const PythonOptions
 
 void NativeBackend::cancel() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++cancellations_;
   }
   box_->kill_all();
@@ -220,25 +220,25 @@ void NativeBackend::cancel() {
 
 void NativeBackend::freeze() {
   Result<std::unique_ptr<native::Box::Pause>> pause = box_->pause();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (pause && !pause_) pause_ = *std::move(pause);
 }
 
 void NativeBackend::thaw() {
   std::unique_ptr<native::Box::Pause> pause;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     pause.swap(pause_);
   }
 }
 
 std::uint64_t NativeBackend::cancellations() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return cancellations_;
 }
 
 bool NativeBackend::cancelled_since(std::uint64_t number) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return cancellations_ != number;
 }
 
@@ -266,7 +266,7 @@ void NativeBackend::start_network(const NetworkOptions& options) {
 
 // A network that has been there stays, without rules too: what it has counted counts on.
 void NativeBackend::set_network_rules(std::vector<std::string> allow) {
-  const std::lock_guard changing(network_mutex_);
+  const MutexLock changing(network_mutex_);
   NetworkOptions options = options_.network;
   options.allow = allow;
   net::Policy policy(options);
@@ -275,12 +275,12 @@ void NativeBackend::set_network_rules(std::vector<std::string> allow) {
   } else if (!allow.empty()) {
     start_network(options);
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   network_rules_ = std::move(allow);
 }
 
 std::vector<std::string> NativeBackend::network_rules() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return network_rules_;
 }
 
@@ -290,14 +290,14 @@ void NativeBackend::set_commands(std::vector<HostCommand> commands) {
 
 void NativeBackend::set_environment(const std::string& name, const std::string& value) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     environment_[name] = value;
   }
   shell_.set_variable(name, value);
 }
 
 std::map<std::string, std::string> NativeBackend::environment() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return environment_;
 }
 

@@ -4,10 +4,10 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "native/host/box.h"
 #include "native/host/mount_set.h"
 #include "native/images/image_store.h"
@@ -88,23 +88,23 @@ class NativeBackend final : public Backend {
   void begin();
   // Whose decisions the observer hears of too.
   NetworkOptions watched(NetworkOptions options);
-  void start_network(const NetworkOptions& options);
+  void start_network(const NetworkOptions& options) REQUIRES(network_mutex_);
 
   NativeParts& parts_;
   SandboxOptions options_;
   std::shared_ptr<const images::Image> image_;
   std::string home_;
   Identity who_;
-  mutable std::mutex mutex_;  // of what follows, up to the next blank line
-  std::map<std::string, std::string> environment_;
-  std::vector<std::string> network_rules_;
-  std::uint64_t cancellations_ = 0;
-  std::unique_ptr<native::Box::Pause> pause_;  // while frozen
+  mutable Mutex mutex_;
+  std::map<std::string, std::string> environment_ GUARDED_BY(mutex_);
+  std::vector<std::string> network_rules_ GUARDED_BY(mutex_);
+  std::uint64_t cancellations_ GUARDED_BY(mutex_) = 0;
+  std::unique_ptr<native::Box::Pause> pause_ GUARDED_BY(mutex_);  // while frozen
 
   RunObserver observer_;
   std::unique_ptr<native::Box> box_;
-  std::mutex network_mutex_;                // one change at a time
-  std::unique_ptr<NativeNetwork> network_;  // null: there is none
+  Mutex network_mutex_;                                                // one change at a time
+  std::unique_ptr<NativeNetwork> network_ GUARDED_BY(network_mutex_);  // null: there is none
   std::unique_ptr<NativeCommands> commands_;
   std::unique_ptr<NativeFiles> files_;
   std::unique_ptr<NativeFiles> root_files_;

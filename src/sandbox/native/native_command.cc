@@ -121,13 +121,14 @@ Result<void> NativeCommand::open_streams(std::vector<int>& files, std::vector<Un
   theirs.push_back(std::move(in.first));
   theirs.push_back(std::move(out.second));
   theirs.push_back(std::move(err.second));
-  input_ = std::move(in.second);
-  set_nonblocking(input_);
+  set_nonblocking(in.second);
   out_ = {std::move(out.first), Stream::out};
   err_ = {std::move(err.first), Stream::err};
   set_nonblocking(out_.fd);
   set_nonblocking(err_.fd);
-  if (!plan_.is_live && plan_.input.empty() && plan_.input_fd < 0) input_.reset();
+  if (!plan_.is_live && plan_.input.empty() && plan_.input_fd < 0) return {};
+  const MutexLock lock(mutex_);
+  input_ = std::move(in.second);
   return {};
 }
 
@@ -170,7 +171,7 @@ bool NativeCommand::step() {
   watch(2, is_told ? err_.fd.get() : -1, POLLIN);
   watch(3, wake_.get(), POLLIN);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const bool has_input = !plan_.input.empty() || starved_;
     watch(4, has_input ? input_.get() : -1, POLLOUT);
     const bool wants_input = plan_.input_fd >= 0 && plan_.input.empty() && input_;
@@ -240,7 +241,7 @@ void NativeCommand::take(const warden::Answer& answer) {
     case warden::Tell::terminal: {
       out_ = {command_->take_terminal(), Stream::out};
       set_nonblocking(out_.fd);
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       input_.reset(::fcntl(out_.fd.get(), F_DUPFD_CLOEXEC, 0));
       starved_ = true;  // what was to be typed before
       return;
@@ -302,7 +303,7 @@ void NativeCommand::pass_on(Stream stream, std::string_view bytes) {
 void NativeCommand::feed() {
   bool has_room = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!input_) return;
     if (plan_.input.empty() && plan_.is_live) {
       has_room = std::exchange(starved_, false);
@@ -313,7 +314,6 @@ void NativeCommand::feed() {
   if (has_room && plan_.on_room) plan_.on_room();
 }
 
-// With the lock.
 void NativeCommand::feed_from_plan() {
   if (plan_.input.empty() && plan_.input_fd >= 0) {
     std::array<char, piece_bytes> piece;
@@ -337,7 +337,7 @@ void NativeCommand::feed_from_plan() {
 
 void NativeCommand::conclude() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
     input_.reset();
   }
@@ -377,7 +377,7 @@ void NativeCommand::conclude() {
 }
 
 Result<std::size_t> NativeCommand::write(std::string_view bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ended_ || (!input_ && !plan_.spec.terminal)) return Errno::pipe;
   std::size_t taken = 0;
   while (taken < bytes.size() && input_ && plan_.input.empty()) {
@@ -394,7 +394,7 @@ Result<std::size_t> NativeCommand::write(std::string_view bytes) {
 }
 
 bool NativeCommand::starved() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return starved_ && !ended_;
 }
 
@@ -404,13 +404,13 @@ void NativeCommand::close_input() {
     (void)write(end_of_file);
     return;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   input_.reset();
   starved_ = false;
 }
 
 void NativeCommand::resize(const TerminalSize& size) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!input_ || !plan_.spec.terminal) return;
   const winsize window{size.rows, size.columns, size.width_pixels, size.height_pixels};
   (void)::ioctl(input_.get(), TIOCSWINSZ, &window);
@@ -418,7 +418,7 @@ void NativeCommand::resize(const TerminalSize& size) {
 
 Result<void> NativeCommand::signal(int number) {
   if (number < 1 || number > 64) return Errno::inval;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!command_ || ended_) return Errno::srch;
   command_->signal(number);
   return {};

@@ -8,10 +8,10 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/unique_fd.h"
 #include "cloche/live_run.h"
 #include "native/host/box.h"
@@ -73,7 +73,7 @@ class NativeCommand {
   bool read_from(Source& source);
   void pass_on(Stream stream, std::string_view bytes);
   void feed();
-  void feed_from_plan();
+  void feed_from_plan() REQUIRES(mutex_);
   int patience_ms() const;
   void wake() noexcept;
   void give_up_waiting();
@@ -96,10 +96,10 @@ class NativeCommand {
   std::optional<int> status_;
   RunResult result_;
 
-  std::mutex mutex_;  // of what follows
-  UniqueFd input_;    // the command's: a pipe, or the terminal
-  bool starved_ = false;
-  bool ended_ = false;
+  Mutex mutex_;
+  UniqueFd input_ GUARDED_BY(mutex_);  // the command's: a pipe, or the terminal
+  bool starved_ GUARDED_BY(mutex_) = false;
+  bool ended_ GUARDED_BY(mutex_) = false;
   std::atomic<bool> killed_ = false;
 };
 

@@ -47,7 +47,7 @@ NativeCommands::NativeCommands(native::Box& box, std::vector<HostCommand> comman
 
 NativeCommands::~NativeCommands() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
     for (const Call& call : calls_) (void)::shutdown(call.socket.get(), SHUT_RDWR);
   }
@@ -57,7 +57,7 @@ NativeCommands::~NativeCommands() {
 }
 
 void NativeCommands::set(std::vector<HostCommand> commands, FileBackend& files) {
-  const std::lock_guard setting(set_mutex_);
+  const MutexLock setting(set_mutex_);
   NativeCommandFiles programs(files);
   if (!commands.empty()) {
     if (!listener_) listen();
@@ -83,7 +83,7 @@ void NativeCommands::accept_calls() {
   for (;;) {
     bool has_room = false;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (ending_) return;
       has_room = calls_.size() < most_threads;
     }
@@ -100,7 +100,7 @@ void NativeCommands::accept_calls() {
 void NativeCommands::take_call() {
   UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!socket) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ending_) return;
   Call& call = calls_.emplace_back();
   call.socket = std::move(socket);
@@ -119,7 +119,7 @@ void NativeCommands::serve(Call& call) noexcept {
   }
   (void)::shutdown(call.socket.get(), SHUT_RDWR);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     call.over = true;
   }
   ring();
@@ -128,7 +128,7 @@ void NativeCommands::serve(Call& call) noexcept {
 void NativeCommands::bury(bool all) {
   std::list<Call> over;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto call = calls_.begin(); call != calls_.end();) {
       const auto next = std::next(call);
       if (all || call->over) over.splice(over.end(), calls_, call);

@@ -7,10 +7,10 @@
 #pragma once
 
 #include <list>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/unique_fd.h"
 #include "native/host/box.h"
 #include "sandbox/backend.h"
@@ -40,7 +40,7 @@ class NativeCommands {
     std::thread thread;
   };
 
-  void listen();
+  void listen() REQUIRES(set_mutex_);
   void accept_calls();
   void take_call();
   void serve(Call& call) noexcept;
@@ -50,13 +50,13 @@ class NativeCommands {
   native::Box& box_;
   HostCommands commands_;
   CallRoom room_;
-  std::mutex set_mutex_;  // one change at a time
-  UniqueFd listener_;     // none: nobody has called for it yet
-  UniqueFd wake_;         // eventfd: a call is over, or all is
+  Mutex set_mutex_;    // one change at a time
+  UniqueFd listener_;  // none: nobody has called for it yet
+  UniqueFd wake_;      // eventfd: a call is over, or all is
   std::thread thread_;
-  std::mutex mutex_;  // of what follows
-  std::list<Call> calls_;
-  bool ending_ = false;
+  Mutex mutex_;
+  std::list<Call> calls_ GUARDED_BY(mutex_);
+  bool ending_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cloche::sandbox

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/native/native_live_run.h"
 
-#include <condition_variable>
 #include <thread>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -35,8 +36,8 @@ class NativeLiveRun final : public LiveRunState {
       CLOCHE_ASSIGN(const std::size_t taken, command_.write(bytes));
       bytes.remove_prefix(taken);
       if (bytes.empty()) break;
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return result_ || !command_.starved(); });
+      const MutexLock lock(mutex_);
+      changed_.wait(mutex_, [&]() REQUIRES(mutex_) { return result_ || !command_.starved(); });
       if (result_) return Errno::pipe;
     }
     return {};
@@ -48,17 +49,17 @@ class NativeLiveRun final : public LiveRunState {
   void kill() override { command_.kill(); }
 
   int pid() noexcept override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return pid_.has_value(); });
+    const MutexLock lock(mutex_);
+    changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return pid_.has_value(); });
     return *pid_;
   }
 
   std::optional<RunResult> wait_for(std::optional<std::chrono::milliseconds> limit) override {
-    std::unique_lock lock(mutex_);
-    const auto ended = [this] { return result_.has_value(); };
+    const MutexLock lock(mutex_);
+    const auto ended = [this]() REQUIRES(mutex_) { return result_.has_value(); };
     if (!limit) {
-      changed_.wait(lock, ended);
-    } else if (!changed_.wait_for(lock, *limit, ended)) {
+      changed_.wait(mutex_, ended);
+    } else if (!changed_.wait_for(mutex_, *limit, ended)) {
       return std::nullopt;
     }
     return result_;
@@ -87,7 +88,7 @@ class NativeLiveRun final : public LiveRunState {
     plan.on_started = [this](int pid) { set_pid(pid); };
     plan.on_room = [this] {
       if (options_.on_room) options_.on_room();
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       changed_.notify_all();  // write_all waits there
     };
     return plan;
@@ -101,13 +102,13 @@ class NativeLiveRun final : public LiveRunState {
       result.reason = "the command was cancelled";
     }
     if (options_.on_end) options_.on_end(result);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     result_ = std::move(result);
     changed_.notify_all();
   }
 
   void set_pid(int pid) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!pid_) pid_ = pid;
     changed_.notify_all();
   }
@@ -115,10 +116,10 @@ class NativeLiveRun final : public LiveRunState {
   NativeBackend& sandbox_;
   LiveRunOptions options_;
   const std::uint64_t cancellations_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<int> pid_;           // once it is known
-  std::optional<RunResult> result_;  // once it has ended
+  Mutex mutex_;
+  Condition changed_;
+  std::optional<int> pid_ GUARDED_BY(mutex_);           // once it is known
+  std::optional<RunResult> result_ GUARDED_BY(mutex_);  // once it has ended
   NativeCommand command_;
   std::thread thread_;
 };

@@ -272,7 +272,7 @@ Result<void> NativePython::start() {
 }
 
 RunResult NativePython::run(std::string_view source, const PythonOptions& options) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   RunResult result;
   // One that has ended between two calls is replaced.
   if (live_) {
@@ -293,7 +293,7 @@ RunResult NativePython::run(std::string_view source, const PythonOptions& option
 }
 
 void NativePython::go_on_from(NativePython& other) {
-  const std::scoped_lock lock(mutex_, other.mutex_);
+  const MutexPairLock lock(mutex_, other.mutex_);
   begins_anew_ = other.live_ != nullptr || other.begins_anew_;
 }
 

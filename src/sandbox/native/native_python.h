@@ -4,10 +4,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "base/unique_fd.h"
 #include "cloche/sandbox.h"
 #include "native/host/box.h"
@@ -30,12 +30,12 @@ class NativePython {
  private:
   struct Live;
   class Call;
-  Result<void> start();
+  Result<void> start() REQUIRES(mutex_);
 
   NativeBackend& sandbox_;
-  std::mutex mutex_;  // one call at a time
-  std::shared_ptr<Live> live_;
-  bool begins_anew_ = false;  // what a parent had is not here
+  Mutex mutex_;  // one call at a time
+  std::shared_ptr<Live> live_ GUARDED_BY(mutex_);
+  bool begins_anew_ GUARDED_BY(mutex_) = false;  // what a parent had is not here
 };
 
 }  // namespace cloche::sandbox

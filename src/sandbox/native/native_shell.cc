@@ -77,7 +77,7 @@ bool is_name(std::string_view text) {
 std::string NativeShell::preamble(const RunOptions& options) {
   std::string text = state_ + "\n";
   {
-    const std::lock_guard lock(set_mutex_);
+    const MutexLock lock(set_mutex_);
     for (const auto& [name, value] : set_) {
       if (is_name(name)) text += fmt::format("export {}={}\n", name, shell_word(value));
     }
@@ -96,7 +96,7 @@ std::string NativeShell::preamble(const RunOptions& options) {
 }
 
 RunResult NativeShell::run(const RunOptions& options) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   RunOptions command = options;
   command.environment.clear();  // the preamble has it, for this run alone
   command.argv = {"bash", "-c", driver,
@@ -105,7 +105,7 @@ RunResult NativeShell::run(const RunOptions& options) {
     command.argv.insert(command.argv.end(), options.arguments.begin() + 1, options.arguments.end());
   std::map<std::string, std::string> told;
   {
-    const std::lock_guard set_lock(set_mutex_);
+    const MutexLock set_lock(set_mutex_);
     told = set_;
   }
   std::optional<std::string> left;
@@ -117,7 +117,7 @@ RunResult NativeShell::run(const RunOptions& options) {
     return result;
   }
   state_ = *std::move(left);
-  const std::lock_guard set_lock(set_mutex_);
+  const MutexLock set_lock(set_mutex_);
   std::erase_if(set_, [&](const auto& entry) {
     const auto it = told.find(entry.first);
     return it != told.end() && it->second == entry.second;
@@ -126,17 +126,18 @@ RunResult NativeShell::run(const RunOptions& options) {
 }
 
 void NativeShell::restart() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   state_.clear();
 }
 
 void NativeShell::set_variable(const std::string& name, const std::string& value) {
-  const std::lock_guard lock(set_mutex_);
+  const MutexLock lock(set_mutex_);
   set_[name] = value;
 }
 
 void NativeShell::go_on_from(NativeShell& other) {
-  std::scoped_lock lock(mutex_, other.mutex_, set_mutex_, other.set_mutex_);
+  const MutexPairLock lock(mutex_, other.mutex_);
+  const MutexPairLock set_lock(set_mutex_, other.set_mutex_);
   state_ = other.state_;
   set_ = other.set_;
 }

@@ -8,9 +8,9 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "cloche/run.h"
 
 namespace cloche::sandbox {
@@ -32,13 +32,13 @@ class NativeShell {
   void go_on_from(NativeShell& other);
 
  private:
-  std::string preamble(const RunOptions& options);
+  std::string preamble(const RunOptions& options) REQUIRES(mutex_);
 
   NativeBackend& sandbox_;
-  std::mutex mutex_;      // one run at a time
-  std::string state_;     // under mutex_
-  std::mutex set_mutex_;  // of what follows
-  std::map<std::string, std::string> set_;
+  Mutex mutex_;  // one run at a time
+  std::string state_ GUARDED_BY(mutex_);
+  Mutex set_mutex_;
+  std::map<std::string, std::string> set_ GUARDED_BY(set_mutex_);
 };
 
 }  // namespace cloche::sandbox

@@ -60,7 +60,7 @@ void KeptPython::drop() {
 }
 
 RunResult KeptPython::run(std::string_view source, const PythonOptions& options) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto begin = std::chrono::steady_clock::now();
   RunResult result;
   if (!session_) {
@@ -92,7 +92,7 @@ RunResult KeptPython::run(std::string_view source, const PythonOptions& options)
 }
 
 void KeptPython::go_on_from(KeptPython& other) {
-  const std::scoped_lock lock(mutex_, other.mutex_);
+  const MutexPairLock lock(mutex_, other.mutex_);
   if (!other.session_) return;
   auto session = other.session_->fork(state_.kernel(), session_options());
   if (session) {

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "cloche/sandbox.h"
 #include "kernel/host/host_ports.h"
 #include "python/python_session.h"
@@ -29,15 +29,15 @@ class KeptPython {
   void go_on_from(KeptPython& other);
 
  private:
-  python::SessionOptions session_options();
-  Result<void> start();
-  void drop();
+  python::SessionOptions session_options() REQUIRES(mutex_);
+  Result<void> start() REQUIRES(mutex_);
+  void drop() REQUIRES(mutex_);
 
   SandboxState& state_;
-  std::mutex mutex_;  // one call at a time
-  std::unique_ptr<kernel::HostCapture> out_;
-  std::unique_ptr<kernel::HostCapture> err_;
-  std::unique_ptr<python::PythonSession> session_;
+  Mutex mutex_;  // one call at a time
+  std::unique_ptr<kernel::HostCapture> out_ GUARDED_BY(mutex_);
+  std::unique_ptr<kernel::HostCapture> err_ GUARDED_BY(mutex_);
+  std::unique_ptr<python::PythonSession> session_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cloche::sandbox

@@ -141,7 +141,7 @@ Result<void, Error> PythonSessionState::start_from(std::shared_ptr<python::OwnIm
     drop();
     return failed("cannot start Python", session.error());
   }
-  const std::lock_guard lock(interpreter_mutex_);
+  const MutexLock lock(interpreter_mutex_);
   interpreter_ = *std::move(session);
   interpreter_->begin();
   return {};
@@ -150,7 +150,7 @@ Result<void, Error> PythonSessionState::start_from(std::shared_ptr<python::OwnIm
 void PythonSessionState::drop() {
   std::unique_ptr<python::PythonSession> old;
   {
-    const std::lock_guard lock(interpreter_mutex_);
+    const MutexLock lock(interpreter_mutex_);
     old = std::move(interpreter_);
   }
   old.reset();
@@ -176,22 +176,22 @@ bool PythonSessionState::listen(std::string_view frame) {
       return number.has_value();
     }
     case python::SessionWord::stops: {
-      const std::lock_guard lock(interpreter_mutex_);
+      const MutexLock lock(interpreter_mutex_);
       if (interpreter_) interpreter_->acknowledge_stop();
       return true;
     }
     case python::SessionWord::listens: {
-      const std::lock_guard lock(interpreter_mutex_);
+      const MutexLock lock(interpreter_mutex_);
       if (interpreter_) interpreter_->repeat_stop();
       return true;
     }
     case python::SessionWord::record: {
-      const std::lock_guard lock(mail_mutex_);
+      const MutexLock lock(mail_mutex_);
       mail_.record = payload;
       return true;
     }
     case python::SessionWord::bytes: {
-      const std::lock_guard lock(mail_mutex_);
+      const MutexLock lock(mail_mutex_);
       if (mail_.bytes.size() + payload.size() > mail_.max_bytes) {
         mail_.too_many = true;
       } else {
@@ -207,7 +207,7 @@ bool PythonSessionState::listen(std::string_view frame) {
 void PythonSessionState::pass_on_trace(std::string_view records) {
   std::function<void(const TraceEvent&)> sink;
   {
-    const std::lock_guard lock(mail_mutex_);
+    const MutexLock lock(mail_mutex_);
     sink = mail_.trace;
   }
   while (sink && !records.empty()) {
@@ -285,7 +285,7 @@ ExecuteResult PythonSessionState::execute(std::string_view code, const ExecuteOp
   err_->begin(plan_for(Stream::err));
   callbacks_.begin(options.limits.callbacks);
   {
-    const std::lock_guard lock(mail_mutex_);
+    const MutexLock lock(mail_mutex_);
     mail_ = {};
     mail_.trace = options.trace.sink;
   }
@@ -323,7 +323,7 @@ void PythonSessionState::conclude(const python::TurnResult& turn, const ExecuteO
                                   ExecuteResult& result) {
   std::string text;
   {
-    const std::lock_guard lock(mail_mutex_);
+    const MutexLock lock(mail_mutex_);
     text = std::move(mail_.record);
     mail_ = {};
   }
@@ -400,7 +400,7 @@ void PythonSessionState::conclude(const python::TurnResult& turn, const ExecuteO
 }
 
 void PythonSessionState::cancel() {
-  const std::lock_guard lock(interpreter_mutex_);
+  const MutexLock lock(interpreter_mutex_);
   if (interpreter_) interpreter_->stop(python::StopReason::cancelled);
 }
 
@@ -454,7 +454,7 @@ Result<PythonState, Error> PythonSessionState::state_turn(python::Turn turn,
   if (!use) return Use::refusal();
   CLOCHE_TRY(start());
   {
-    const std::lock_guard lock(mail_mutex_);
+    const MutexLock lock(mail_mutex_);
     mail_ = {};
     mail_.max_bytes = max_bytes;
   }
@@ -462,7 +462,7 @@ Result<PythonState, Error> PythonSessionState::state_turn(python::Turn turn,
   const python::TurnResult end = interpreter_->take(turn, payload, limits);
   Mail mail;
   {
-    const std::lock_guard lock(mail_mutex_);
+    const MutexLock lock(mail_mutex_);
     mail = std::exchange(mail_, {});
   }
   if (end.status == python::TurnStatus::ended || end.status == python::TurnStatus::overdue) {

@@ -5,9 +5,9 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "cloche/python_session.h"
 #include "kernel/time/kernel_handle.h"
 #include "kernel/time/kernel_lock.h"
@@ -29,7 +29,7 @@ class PythonSessionState {
   PythonSessionState& operator=(const PythonSessionState&) = delete;
 
   ExecuteResult execute(std::string_view code, const ExecuteOptions& options);
-  void cancel();
+  void cancel() EXCLUDES(interpreter_mutex_);
   std::unique_ptr<PythonSessionState> fork(std::unique_ptr<Sandbox> twin, SandboxState& twin_state);
 
   Result<PythonState, Error> snapshot(const SnapshotOptions& options);
@@ -76,15 +76,16 @@ class PythonSessionState {
   const std::filesystem::path image_file_;  // to start from; empty: as the sandbox does
   std::atomic<bool> busy_ = false;
 
-  std::mutex mail_mutex_;
-  Mail mail_;
+  Mutex mail_mutex_;
+  Mail mail_ GUARDED_BY(mail_mutex_);
 
   kernel::KernelHandle<std::shared_ptr<python::SessionPort>> port_;
   kernel::KernelHandle<std::shared_ptr<python::SessionOutput>> out_;
   kernel::KernelHandle<std::shared_ptr<python::SessionOutput>> err_;
   std::uint64_t known_callbacks_ = 0;  // version that the interpreter has
   bool output_over_ = false;
-  std::mutex interpreter_mutex_;  // of the pointer, for cancel()
+  // Held to change the pointer, and to follow it by a thread that has not the call: cancel().
+  Mutex interpreter_mutex_;
   std::unique_ptr<python::PythonSession> interpreter_;
   python::CallbackHost callbacks_;
 };

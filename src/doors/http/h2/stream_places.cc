@@ -9,7 +9,7 @@ StreamPlaces::StreamPlaces(std::size_t limit)
     : limit_(std::max<std::size_t>(limit, 4)), share_(limit_ - limit_ / 4) {}
 
 std::optional<StreamPlaces::Place> StreamPlaces::take(const std::string& peer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto held = peers_.find(peer);
   if (taken_ >= limit_ || (held != peers_.end() && held->second >= share_)) return std::nullopt;
   ++peers_[peer];
@@ -18,14 +18,14 @@ std::optional<StreamPlaces::Place> StreamPlaces::take(const std::string& peer) {
 }
 
 void StreamPlaces::leave(const std::string& peer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto held = peers_.find(peer);
   if (--held->second == 0) peers_.erase(held);
   --taken_;
 }
 
 std::size_t StreamPlaces::taken() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return taken_;
 }
 

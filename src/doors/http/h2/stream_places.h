@@ -6,11 +6,12 @@
 #pragma once
 
 #include <cstddef>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace cloche::http {
 
@@ -43,9 +44,9 @@ class StreamPlaces {
 
   const std::size_t limit_;
   const std::size_t share_;
-  mutable std::mutex mutex_;
-  std::unordered_map<std::string, std::size_t> peers_;
-  std::size_t taken_ = 0;
+  mutable Mutex mutex_;
+  std::unordered_map<std::string, std::size_t> peers_ GUARDED_BY(mutex_);
+  std::size_t taken_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cloche::http

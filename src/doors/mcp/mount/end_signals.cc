@@ -22,7 +22,7 @@ EndSignals::EndSignals() {
     int number = 0;
     if (::sigwait(&signals, &number) != 0) return;
     {
-      const std::lock_guard lock(state->mutex);
+      const MutexLock lock(state->mutex);
       if (state->first) state->first();
     }
     (void)::signal(number, SIG_DFL);
@@ -32,7 +32,7 @@ EndSignals::EndSignals() {
 }
 
 void EndSignals::set(std::function<void()> first) {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->first = std::move(first);
 }
 

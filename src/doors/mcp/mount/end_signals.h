@@ -5,7 +5,8 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace cloche::mcp::mount {
 
@@ -21,8 +22,8 @@ class EndSignals {
 
  private:
   struct State {
-    std::mutex mutex;
-    std::function<void()> first;
+    Mutex mutex;
+    std::function<void()> first GUARDED_BY(mutex);
   };
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };

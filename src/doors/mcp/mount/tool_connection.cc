@@ -57,7 +57,7 @@ ToolConnection::ToolConnection(const ToolServerConfig& config)
 
 ToolConnection::~ToolConnection() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   wake();
@@ -77,7 +77,7 @@ std::uint64_t ToolConnection::ask(std::string_view method, OrderedJson params,
                                   std::chrono::milliseconds limit, Done done) {
   std::string refusal;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     refusal = over_;
     if (open_.size() >= open_limit)
       refusal = named(fmt::format("has {} calls in progress: wait for some of them", open_limit));
@@ -111,7 +111,7 @@ void ToolConnection::send(const OrderedJson& message) {
 
 void ToolConnection::forget(std::uint64_t number) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (open_.erase(number) == 0 || !is_greeted_) return;
     send({{"jsonrpc", "2.0"},
           {"method", "notifications/cancelled"},
@@ -121,7 +121,7 @@ void ToolConnection::forget(std::uint64_t number) {
 }
 
 bool ToolConnection::is_over() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !over_.empty();
 }
 
@@ -129,7 +129,7 @@ void ToolConnection::run() {
   for (;;) {
     wait_for_work();
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (stopping_) break;
     }
     if (!read_some() || !write_some()) break;
@@ -144,7 +144,7 @@ void ToolConnection::wait_for_work() {
   int limit_ms = -1;
   bool has_more = written_ < writing_.size();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     has_more = has_more || !unwritten_.empty();
     for (const auto& [number, question] : open_) {
       const auto left =
@@ -195,7 +195,7 @@ bool ToolConnection::write_some() {
   if (written_ == writing_.size()) {
     writing_.clear();
     written_ = 0;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::swap(writing_, unwritten_);
   }
   if (writing_.empty()) return true;
@@ -206,7 +206,7 @@ bool ToolConnection::write_some() {
     return false;
   }
   written_ += static_cast<std::size_t>(std::max<ssize_t>(done, 0));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (writing_.size() - written_ + unwritten_.size() <= unread_limit_bytes) return true;
   over_ = named("does not read what it is sent");
   return false;
@@ -228,7 +228,7 @@ void ToolConnection::take_line(std::string_view line) {
       answer["error"] = {{"code", code::no_such_method},
                          {"message", "this client serves no such method"}};
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     send(answer);
   } else if (id.is_number_unsigned()) {
     take_answer(id.get<std::uint64_t>(), *message);
@@ -238,7 +238,7 @@ void ToolConnection::take_line(std::string_view line) {
 void ToolConnection::take_answer(std::uint64_t number, const OrderedJson& message) {
   Done done;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = open_.find(number);
     if (found == open_.end()) return;
     done = std::move(found->second.done);
@@ -257,7 +257,7 @@ void ToolConnection::take_answer(std::uint64_t number, const OrderedJson& messag
 
 // The handshake's answer: with it the questions go out that came before.
 void ToolConnection::greet(const Outcome& outcome) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!outcome || !outcome->is_object()) {
     over_ = named(fmt::format("refuses the handshake: {}",
                               outcome ? "its answer is no object" : outcome.error().what()));
@@ -271,7 +271,7 @@ void ToolConnection::greet(const Outcome& outcome) {
 void ToolConnection::end_late() {
   std::vector<Ended> late;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Clock::time_point now = Clock::now();
     for (auto question = open_.begin(); question != open_.end();) {
       if (question->second.deadline > now) {
@@ -299,7 +299,7 @@ void ToolConnection::end_all(const std::string& why) {
   std::map<std::uint64_t, Question> open;
   std::string sentence;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (over_.empty()) over_ = why;
     sentence = over_;
     open.swap(open_);

@@ -14,13 +14,13 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "doors/mcp/mount/tool_process.h"
 
@@ -72,9 +72,9 @@ class ToolConnection {
   void greet(const Outcome& outcome);
   void end_late();
   void end_all(const std::string& why);
-  void send(const OrderedJson& message);  // with mutex_
-  void send_question(std::uint64_t number, std::string_view method,
-                     OrderedJson params);  // with mutex_
+  void send(const OrderedJson& message) REQUIRES(mutex_);
+  void send_question(std::uint64_t number, std::string_view method, OrderedJson params)
+      REQUIRES(mutex_);
   void wake() const;
   std::string named(std::string_view what) const;
 
@@ -88,15 +88,15 @@ class ToolConnection {
   std::string writing_;
   std::size_t written_ = 0;
 
-  mutable std::mutex mutex_;  // of what follows
-  std::map<std::uint64_t, Question> open_;
-  std::uint64_t last_ = 0;
+  mutable Mutex mutex_;
+  std::map<std::uint64_t, Question> open_ GUARDED_BY(mutex_);
+  std::uint64_t last_ GUARDED_BY(mutex_) = 0;
   std::uint64_t greeting_ = 0;
-  std::deque<std::string> held_;  // questions, until hands are shaken
-  bool is_greeted_ = false;
-  std::string unwritten_;
-  std::string over_;  // why nothing comes any more; empty: it is not over
-  bool stopping_ = false;
+  std::deque<std::string> held_ GUARDED_BY(mutex_);  // questions, until hands are shaken
+  bool is_greeted_ GUARDED_BY(mutex_) = false;
+  std::string unwritten_ GUARDED_BY(mutex_);
+  std::string over_ GUARDED_BY(mutex_);  // why nothing comes any more; empty: it is not over
+  bool stopping_ GUARDED_BY(mutex_) = false;
 
   std::thread thread_;  // the last: it uses the others
 };

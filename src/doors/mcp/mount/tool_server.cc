@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/mutex.h"
 #include "doors/mcp/mount/tool_result.h"
 #include "doors/mcp/protocol.h"
 
@@ -43,7 +44,7 @@ class Answer {
   explicit Answer(CommandCall& process) : process_(&process) {}
 
   void give(ToolConnection::Outcome outcome) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (process_ == nullptr) return;
     outcome_.emplace(std::move(outcome));
     process_->wake();
@@ -52,7 +53,7 @@ class Answer {
   std::optional<ToolConnection::Outcome> wait() {
     CommandCall* process = nullptr;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       process = process_;
     }
     for (;;) {
@@ -62,19 +63,19 @@ class Answer {
   }
   // The process ends: it must not be woken any more.
   void leave() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     process_ = nullptr;
   }
 
  private:
   std::optional<ToolConnection::Outcome> take() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return std::exchange(outcome_, std::nullopt);
   }
 
-  std::mutex mutex_;  // of what follows
-  CommandCall* process_;
-  std::optional<ToolConnection::Outcome> outcome_;
+  Mutex mutex_;
+  CommandCall* process_ GUARDED_BY(mutex_);
+  std::optional<ToolConnection::Outcome> outcome_ GUARDED_BY(mutex_);
 };
 
 // All of standard input; nothing where it is too long or the read fails.
@@ -101,13 +102,13 @@ ToolServer::ToolServer(ToolServerConfig config)
 
 void ToolServer::end() {
   std::shared_ptr<ToolConnection> last;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ended_ = true;
   last.swap(connection_);
 }
 
 std::shared_ptr<ToolConnection> ToolServer::connection() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (connection_ && !connection_->is_over()) return connection_;
   const auto now = ToolConnection::Clock::now();
   if (ended_ || now < started_ + start_spacing) {

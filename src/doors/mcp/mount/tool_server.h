@@ -6,10 +6,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cloche/host_command.h"
 #include "doors/mcp/mount/tool_connection.h"
 #include "doors/mcp/mount/tool_parameters.h"
@@ -50,10 +50,10 @@ class ToolServer : public std::enable_shared_from_this<ToolServer> {
   std::shared_ptr<ToolConnection> connection();
 
   const ToolServerConfig config_;
-  std::mutex mutex_;  // of what follows
-  ToolConnection::Clock::time_point started_;
-  std::shared_ptr<ToolConnection> connection_;
-  bool ended_ = false;
+  Mutex mutex_;
+  ToolConnection::Clock::time_point started_ GUARDED_BY(mutex_);
+  std::shared_ptr<ToolConnection> connection_ GUARDED_BY(mutex_);
+  bool ended_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cloche::mcp::mount

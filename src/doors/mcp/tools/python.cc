@@ -2,8 +2,7 @@
 // python: code in the interpreter that stays.
 #include <fmt/format.h>
 
-#include <condition_variable>
-
+#include "base/mutex.h"
 #include "base/utf8.h"
 #include "doors/mcp/tools/bash.h"
 #include "doors/mcp/tools/figures.h"
@@ -28,7 +27,7 @@ class Stopper {
                    pool.post([state, python] { state->stop(*python); });
                  }) {}
   ~Stopper() {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->ended = true;
     state_->changed.notify_all();
   }
@@ -37,15 +36,15 @@ class Stopper {
 
  private:
   struct State {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool ended = false;
+    Mutex mutex;
+    Condition changed;
+    bool ended GUARDED_BY(mutex) = false;
 
     void stop(PythonSession& python) {
-      std::unique_lock lock(mutex);
+      const MutexLock lock(mutex);
       while (!ended) {
         python.cancel();  // under the lock, so that the next execution has not begun
-        changed.wait_for(lock, stop_again, [this] { return ended; });
+        changed.wait_for(mutex, stop_again, [this]() REQUIRES(mutex) { return ended; });
       }
     }
   };

@@ -59,7 +59,7 @@ std::string cut(Sandbox& sandbox, const Capture::Bytes& bytes, std::string_view 
 
 void Capture::take(Stream stream, std::string_view data) {
   progress_.note(data);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Bytes& to = stream == Stream::out ? out_ : err_;
   const std::size_t fits = std::min(data.size(), limit_bytes - to.text.size());
   to.text.append(data.substr(0, fits));

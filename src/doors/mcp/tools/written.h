@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "doors/mcp/tool.h"
 
 namespace cloche::mcp {
@@ -22,19 +22,19 @@ class Capture {
   explicit Capture(Progress& progress) : progress_(progress) {}
   void take(Stream stream, std::string_view data);
 
-  // When nothing is written any more.
   struct Bytes {
     std::string text;
     std::uint64_t dropped_bytes = 0;
   };
-  Bytes& out() noexcept { return out_; }
-  Bytes& err() noexcept { return err_; }
+  // When nothing is written any more, which the analysis cannot know.
+  Bytes& out() noexcept NO_THREAD_SAFETY_ANALYSIS { return out_; }
+  Bytes& err() noexcept NO_THREAD_SAFETY_ANALYSIS { return err_; }
 
  private:
   Progress& progress_;
-  std::mutex mutex_;
-  Bytes out_;
-  Bytes err_;
+  Mutex mutex_;
+  Bytes out_ GUARDED_BY(mutex_);
+  Bytes err_ GUARDED_BY(mutex_);
 };
 
 struct Written {
