@@ -409,7 +409,7 @@ def loose_locks(name: str):
         if not (member := LOCK_MEMBER.match(line)):
             continue
         if member[1].startswith("std::"):
-            yield f"{name}:{number}", "clang does not follow a {member[1]}: use one of base/mutex.h"
+            yield f"{name}:{number}", f"clang does not follow a {member[1]}: use one of base/mutex.h"
         elif not re.search(rf"\b(GUARDED_BY|REQUIRES|EXCLUDES)\([^)]*\b{member[2]}\)", whole):
             yield f"{name}:{number}", f"nothing says what {member[2]} guards: GUARDED_BY({member[2]})"
 

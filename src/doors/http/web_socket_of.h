@@ -248,8 +248,7 @@ class WebSocketOf final : public WebSocket,
     host_.keep_unsent(connection_, owner_, bytes);
   }
 
-  // The lock is held.
-  void say_goodbye() {
+  void say_goodbye() REQUIRES(mutex_) {
     if (std::exchange(goodbye_said_, true)) return;
     open_ = false;
     changed_.notify_all();
