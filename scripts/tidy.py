@@ -391,8 +391,22 @@ def units_of(options) -> dict[str, str]:
     database = ROOT / options.build / "compile_commands.json"
     if not database.exists():
         return {}
-    entries = [(os.path.relpath(one["file"], ROOT), one["command"]) for one in json.loads(database.read_text())]
-    return {path: command for path, command in entries if path in FILES}
+    entries = [one for entry in json.loads(database.read_text()) for one in members_of(entry, ROOT / options.build)]
+    # Where clang-tidy finds them, each by itself.
+    alone = ROOT / options.build / "clang-tidy-clean" / "compile_commands.json"
+    alone.parent.mkdir(exist_ok=True)
+    alone.write_text(json.dumps(entries, indent=1))
+    return {path: one["command"] for one in entries if (path := os.path.relpath(one["file"], ROOT)) in FILES}
+
+
+def members_of(entry: dict[str, str], build: Path) -> list[dict[str, str]]:
+    """The entry of a database of compile commands; of a group (cmake/layer.cmake) those of its members."""
+    file = Path(entry["file"])
+    if not file.is_relative_to(build / "groups"):
+        return [entry]
+    members = re.findall(r'^#include "([^"]+)"$', file.read_text(), re.M)
+    return [{**entry, "file": source, "command": entry["command"].replace(str(file), source)}
+            for source in (str(ROOT / "src" / member) for member in members)]
 
 
 LOCK_ANNOTATIONS = "src/base/thread_annotations.h"
@@ -518,7 +532,7 @@ def rule_clang_tidy(options):
 
     def one(path: str) -> tuple[Path, int, str]:
         # The database is the compiler's; clang does not know these two of its options, nor its precompiled headers.
-        done = subprocess.run([f"clang-tidy-{LLVM}", "-p", str(build), "--quiet",
+        done = subprocess.run([f"clang-tidy-{LLVM}", "-p", str(clean), "--quiet",
                                "--extra-arg=-Wno-unknown-warning-option",
                                "--extra-arg=-Wno-unused-command-line-argument",
                                "--extra-arg=-Wno-ignored-gch", path],

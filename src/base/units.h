@@ -9,6 +9,8 @@
 
 namespace cloche {
 
+constexpr std::int64_t ns_per_s = 1'000'000'000;
+
 // "1048576", "512K", "256m", "2G", "1TiB": bytes, in powers of 1024; the unit in either case, with
 // or without "B" or "iB". Nothing for any other text, and for more than 64 bits.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);

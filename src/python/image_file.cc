@@ -46,7 +46,7 @@ struct stat stat_of(int fd) {
   return status;
 }
 
-std::string hash_of(int fd, std::uint64_t offset, std::uint64_t bytes) {
+std::string hash_of_file(int fd, std::uint64_t offset, std::uint64_t bytes) {
   if (bytes == 0) return wasm::to_hex(wasm::sha256({}));
   void* at = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, static_cast<off_t>(offset));
   if (at == MAP_FAILED) throw HostError::from_errno("cannot map an image", errno);
@@ -174,7 +174,7 @@ void write_image_file(const std::filesystem::path& file, const wasm::MemoryImage
   image.save(memory);
   const UniqueFd from = open_to_read(memory);
   header.content_bytes = static_cast<std::uint64_t>(stat_of(from.get()).st_size);
-  header.content_hash = hash_of(from.get(), 0, header.content_bytes);
+  header.content_hash = hash_of_file(from.get(), 0, header.content_bytes);
   const std::string text = text_of(header);
   const auto write = [&]() -> Result<void> {
     CLOCHE_ASSIGN(const UniqueFd to,
@@ -239,7 +239,7 @@ std::shared_ptr<const wasm::MemoryImage> load_image_file(
         copy, module.info().digest, header.content_bytes,
         [&](HostFiles& files, int to) -> Result<void> {
           CLOCHE_TRY(copy_content(files, fd.get(), header_bytes, to, 0, header.content_bytes));
-          is_whole = hash_of(to, 0, header.content_bytes) == header.content_hash;
+          is_whole = hash_of_file(to, 0, header.content_bytes) == header.content_hash;
           return is_whole ? Result<void>() : Errno::io;
         });
   } catch (const HostError&) {

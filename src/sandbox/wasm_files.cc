@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/wasm_files.h"
 
+#include "base/units.h"
 #include "sandbox/file_info.h"
 #include "sandbox/sandbox_state.h"
 
@@ -8,8 +9,6 @@ namespace cloche::sandbox {
 namespace {
 
 constexpr std::size_t entries_max = 1'000'000;
-constexpr std::int64_t ns_per_s = 1'000'000'000;
-
 FileKind kind_of(vfs::FileType type) {
   switch (type) {
     case vfs::FileType::regular: return FileKind::file;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/units.h"
 #include "kernel/kernel.h"
 #include "kernel/time/kernel_handle.h"
 #include "sandbox/file_info.h"
@@ -8,8 +9,6 @@
 
 namespace cloche::sandbox {
 namespace {
-
-constexpr std::int64_t ns_per_s = 1'000'000'000;
 
 vfs::Timestamp timestamp_of(std::int64_t ns) {
   std::int64_t seconds = ns / ns_per_s;

@@ -20,8 +20,6 @@ namespace {
 // Longer chains of parents than any path has names: the host moved folders about.
 constexpr std::size_t depth_max = path_max / 2;
 
-Errno last_error() { return errno_from_host(errno); }
-
 // What the host says when a component is not what it was: a link, another file, a place outside.
 Errno resolve_error(int host_errno) {
   switch (host_errno) {

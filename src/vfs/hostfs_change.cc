@@ -14,8 +14,6 @@
 namespace cloche::vfs {
 namespace {
 
-Errno last_error() { return errno_from_host(errno); }
-
 timespec host_time(const std::optional<Timestamp>& time) {
   if (!time) return {0, UTIME_OMIT};
   return {time->s, static_cast<long>(time->ns)};

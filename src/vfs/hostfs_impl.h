@@ -5,6 +5,7 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <string>
 #include <unordered_map>
 
@@ -75,6 +76,7 @@ struct HostFs::Impl {
   std::uint32_t open_count = 0;
 };
 
+inline Errno last_error() { return errno_from_host(errno); }
 // statx of a descriptor, or of `name` in a directory without following it.
 Result<struct statx> host_stat(int fd, const char* name = "");
 FileType host_type(const struct statx& st);

@@ -18,8 +18,6 @@
 namespace cloche::vfs {
 namespace {
 
-Errno last_error() { return errno_from_host(errno); }
-
 // More than this in one call is cut, as on Linux.
 constexpr std::size_t transfer_max = 0x7ffff000;
 

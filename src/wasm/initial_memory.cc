@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "wasm/page_size.h"
 #include "wasm/private_pages.h"
 #include "wasm/wasm_reader.h"
 
@@ -19,7 +20,6 @@ namespace {
 constexpr std::uint64_t least_mapped_bytes = 16 << 10;
 // Data whose pieces lie further apart than this, more than twofold, stays in its segments.
 constexpr std::uint64_t most_gap_bytes = 1 << 20;
-constexpr std::uint64_t wasm_page_bytes = 65536;
 
 enum class DataKind : std::uint32_t { active = 0, passive = 1, active_in_memory = 2 };
 constexpr std::uint8_t op_i32_const = 0x41;

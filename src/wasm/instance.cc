@@ -11,12 +11,11 @@
 #include "wasm/linear_memory.h"
 #include "wasm/memory_image.h"
 #include "wasm/native.h"
+#include "wasm/page_size.h"
 
 namespace cloche::wasm {
 namespace {
 
-constexpr std::uint64_t address_space_bytes = std::uint64_t{4} << 30;
-constexpr std::uint64_t wasm_page_bytes = 65536;
 constexpr std::size_t max_arguments = 12;
 
 // Both are one Rust error behind another C name, and only the second can leave an epoch callback. A

@@ -5,13 +5,11 @@
 
 #include "base/check.h"
 #include "wasm/image_memory.h"
+#include "wasm/page_size.h"
 #include "wasm/private_pages.h"
 
 namespace cloche::wasm {
 namespace {
-
-constexpr std::uint64_t wasm_page_bytes = 65536;
-constexpr std::uint64_t address_space_bytes = std::uint64_t{4} << 30;
 
 // How much of the end of memory may be in use for it to be a free tail, and how long it must be to
 // be worth a mapping.

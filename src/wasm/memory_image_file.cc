@@ -12,14 +12,13 @@
 #include "base/host_files.h"
 #include "wasm/image_memory.h"
 #include "wasm/memory_image.h"
+#include "wasm/page_size.h"
 #include "wasm/trusted_file.h"
 
 namespace cloche::wasm {
 namespace {
 
 constexpr std::uint64_t header_bytes = 65536;  // a multiple of every page size
-constexpr std::uint64_t wasm_page_bytes = 65536;
-constexpr std::uint64_t max_memory_bytes = std::uint64_t{4} << 30;
 
 struct GlobalRecord {
   std::array<char, 48> name{};  // ends with a NUL
@@ -92,7 +91,7 @@ Result<std::shared_ptr<const MemoryImage>> MemoryImage::load(const std::filesyst
     return Errno::noent;
   }
   const bool sound =
-      header.memory_bytes <= max_memory_bytes && header.memory_bytes % wasm_page_bytes == 0 &&
+      header.memory_bytes <= address_space_bytes && header.memory_bytes % wasm_page_bytes == 0 &&
       header.data_bytes <= header.memory_bytes && header.data_bytes % wasm_page_bytes == 0 &&
       found->size == header_bytes + header.data_bytes && header.global_count <= Header::max_globals;
   if (!sound) return Errno::noent;

@@ -7,11 +7,10 @@
 #include <ctime>
 
 #include "base/result.h"
+#include "base/units.h"
 
 namespace cloche::e2b {
 namespace {
-
-constexpr std::int64_t ns_per_s = 1'000'000'000;
 
 std::string_view type_name(FileKind kind) {
   return kind == FileKind::directory ? "FILE_TYPE_DIRECTORY" : "FILE_TYPE_FILE";

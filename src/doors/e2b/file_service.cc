@@ -12,7 +12,7 @@ namespace cloche::e2b {
 namespace {
 
 constexpr std::int64_t depth_max = 100;
-constexpr std::size_t entries_max = 100'000;
+constexpr std::size_t listed_max = 100'000;
 
 Files& files_of(const Call& call) { return call.use->files(call.actor.account); }
 
@@ -37,7 +37,7 @@ Result<void> add_entries(const Files& files, const std::string& folder, std::int
                          OrderedJson& entries) {
   CLOCHE_ASSIGN(const std::vector<FileInfo> found, files.list(folder));
   for (const FileInfo& info : found) {
-    if (entries.size() >= entries_max) return Errno::fbig;
+    if (entries.size() >= listed_max) return Errno::fbig;
     const std::string path = (folder == "/" ? "" : folder) + "/" + info.name;
     Result<OrderedJson> entry = entry_of(files, path);
     if (!entry && entry.error() == Errno::noent) continue;  // removed meanwhile

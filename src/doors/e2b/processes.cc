@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::minutes end_kept{5};
 constexpr std::size_t ends_max = 1000;
 constexpr std::size_t listeners_max = 64;
-constexpr std::size_t piece_bytes = 32 << 10;
+constexpr std::size_t output_piece_bytes = 32 << 10;
 
 std::string event_frame(const OrderedJson& event) {
   return frame_of(write_json(OrderedJson{{"event", event}}));
@@ -109,7 +109,7 @@ void Process::add(const std::shared_ptr<EventStream>& listener) {
 void Process::output(Stream stream, std::string_view data) {
   const char* const name = has_terminal_ ? "pty" : stream == Stream::out ? "stdout" : "stderr";
   while (!data.empty()) {
-    const std::string_view piece = data.substr(0, piece_bytes);
+    const std::string_view piece = data.substr(0, output_piece_bytes);
     data.remove_prefix(piece.size());
     tell(event_frame({{"data", {{name, to_base64(piece)}}}}));
   }

@@ -9,7 +9,7 @@
 namespace cloche::e2b {
 namespace {
 
-constexpr std::size_t entries_max = 1000;  // of an owner
+constexpr std::size_t remembered_max = 1000;  // of an owner
 constexpr std::chrono::hours kept{24};
 
 std::string digest_of(std::string_view text) {
@@ -46,7 +46,7 @@ http::Response RequestMemory::once(const std::string& owner, std::string_view ke
     done_.wait(mutex_);
   }
   if (std::ranges::count(entries_, owner, &Entry::owner) >=
-      static_cast<std::ptrdiff_t>(entries_max)) {
+      static_cast<std::ptrdiff_t>(remembered_max)) {
     const auto oldest = std::ranges::find_if(
         entries_, [&](const Entry& each) { return each.owner == owner && each.is_done; });
     if (oldest != entries_.end()) entries_.erase(oldest);

@@ -15,7 +15,7 @@ namespace {
 using Kind = TemplateStep::Kind;
 
 constexpr std::chrono::minutes build_time{60};
-constexpr std::size_t entries_max = 5000;
+constexpr std::size_t log_entries_max = 5000;
 constexpr std::size_t entry_max_bytes = 4096;
 constexpr std::size_t page_entries = 100;
 constexpr std::size_t said_max_bytes = 2000;
@@ -135,8 +135,8 @@ void TemplateBuild::fail(std::string sentence, std::string step) {
 void TemplateBuild::log(std::string_view level, std::string message, const std::string& step) {
   message.resize(std::min(message.size(), entry_max_bytes));
   const MutexLock lock(mutex_);
-  if (entries_.size() > entries_max) return;
-  if (entries_.size() == entries_max) message = "more is not kept";
+  if (entries_.size() > log_entries_max) return;
+  if (entries_.size() == log_entries_max) message = "more is not kept";
   entries_.push_back({std::chrono::system_clock::now(), level, std::move(message), step});
 }
 

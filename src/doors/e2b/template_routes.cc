@@ -13,7 +13,7 @@ namespace {
 
 using Status = TemplateBuild::Status;
 
-constexpr std::size_t tags_max = 50;
+constexpr std::size_t tags_asked_max = 50;
 
 std::string_view word_of(Status status) {
   switch (status) {
@@ -59,8 +59,9 @@ Checked<std::vector<std::string>> read_tags(const Json& body) {
   std::vector<std::string> tags;
   const auto given = body.find("tags");
   if (given == body.end() || given->is_null()) return tags;
-  if (!given->is_array() || given->size() > tags_max)
-    return rest_error(400, fmt::format("tags must be a list of {} strings at most", tags_max));
+  if (!given->is_array() || given->size() > tags_asked_max)
+    return rest_error(400,
+                      fmt::format("tags must be a list of {} strings at most", tags_asked_max));
   for (const Json& tag : *given) {
     if (!tag.is_string()) return rest_error(400, "tags must be a list of strings");
     tags.push_back(tag.get<std::string>());

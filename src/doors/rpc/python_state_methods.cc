@@ -21,7 +21,7 @@ SnapshotOptions snapshot_options_of(const Params& params) {
 }
 
 // A file of this machine that the client names.
-std::filesystem::path host_path(Call& call) {
+std::filesystem::path state_path(Call& call) {
   std::string path = call.params.word("path");
   call.connection.backend().admit_host_path("path");
   return path;
@@ -29,7 +29,7 @@ std::filesystem::path host_path(Call& call) {
 
 template <typename Work>
 Reply with_image(Call& call, Work work) {
-  const std::filesystem::path path = host_path(call);
+  const std::filesystem::path path = state_path(call);
   const LiveSandbox live = call.live();
   const PythonTurn turn(call);
   work(live.interpreter(), path);

@@ -10,11 +10,10 @@
 #include "base/error.h"
 #include "cluster/address.h"
 #include "cluster/haproxy.h"
+#include "doors/serve/serve.h"
 
 namespace cloche::serve {
 namespace {
-
-constexpr int usage_status = 2;
 
 constexpr const char* page = R"page(cloche route --haproxy --cell KEY=HOST:PORT... [OPTIONS]
 

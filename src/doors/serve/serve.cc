@@ -31,7 +31,6 @@
 namespace cloche::serve {
 namespace {
 
-constexpr int usage_status = 2;
 constexpr std::size_t worker_limit = 2048;
 constexpr std::chrono::seconds ending_grace{10};  // of workers, after the time of what runs
 

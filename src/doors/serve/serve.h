@@ -8,6 +8,9 @@
 
 namespace cloche::serve {
 
+// Exit status where the words make no sense.
+constexpr int usage_status = 2;
+
 // `words` follow `cloche serve`. Returns the exit status; throws HostError where the host refuses
 // something, with one sentence.
 int serve_command(const std::vector<std::string>& words);

@@ -7,7 +7,7 @@ namespace cloche::ssh {
 namespace {
 
 // Of one channel: libssh opens windows of 1.25 MiB, and keeps what comes over them.
-constexpr std::uint32_t unread_max_bytes = 4 << 20;
+constexpr std::uint32_t unread_of_channel_max_bytes = 4 << 20;
 constexpr std::size_t write_max_bytes = 256 << 10;
 
 }  // namespace
@@ -21,7 +21,7 @@ Channel::Channel(ssh_channel handle) : handle_(handle) {
   callbacks_.channel_data_function = [](ssh_session, ssh_channel, void*, std::uint32_t waiting,
                                         int is_stderr, void* self) {
     if (is_stderr != 0) return static_cast<int>(waiting);
-    if (waiting > unread_max_bytes) static_cast<Channel*>(self)->misused_ = true;
+    if (waiting > unread_of_channel_max_bytes) static_cast<Channel*>(self)->misused_ = true;
     return 0;
   };
   ssh_callbacks_init(&callbacks_);

@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/units.h"
+
 namespace cloche::ssh {
 namespace {
 
 constexpr std::size_t line_max_bytes = 8192;
 constexpr std::size_t piece_bytes = 64 << 10;
 constexpr std::size_t depth_max = 256;
-constexpr std::int64_t ns_per_s = 1'000'000'000;
 
 // "0644 12 name" after its letter.
 struct Announced {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/units.h"
 #include "doors/ssh/packet.h"
 #include "doors/ssh/sftp_wire.h"
 
@@ -19,7 +20,6 @@ constexpr std::size_t read_max_bytes = 128 << 10;
 constexpr std::size_t out_max_bytes = 1 << 20;
 constexpr std::size_t handles_max = 256;
 constexpr std::size_t entries_per_answer = 100;
-constexpr std::int64_t ns_per_s = 1'000'000'000;
 
 // Without "." and "..", as text: clients ask for this of paths that need not exist.
 std::string normal_path(std::string_view path) {

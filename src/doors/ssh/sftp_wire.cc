@@ -9,11 +9,10 @@
 #include <ctime>
 
 #include "base/error.h"
+#include "base/units.h"
 
 namespace cloche::ssh::sftp {
 namespace {
-
-constexpr std::int64_t ns_per_s = 1'000'000'000;
 
 std::uint32_t type_bits(FileKind kind) {
   switch (kind) {

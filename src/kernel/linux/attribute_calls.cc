@@ -231,7 +231,7 @@ SysResult utimensat(Call& call) REQUIRES(kernel_lock) {
   return 0;
 }
 
-constexpr auto entries = std::to_array<Entry>({
+constexpr auto attribute_entries = std::to_array<Entry>({
     {5, "setxattr", 5, setxattr, Support::partial, "the name space user. only"},
     {6, "lsetxattr", 5, lsetxattr, Support::partial, "the name space user. only"},
     {7, "fsetxattr", 5, fsetxattr, Support::partial, "the name space user. only"},
@@ -259,6 +259,6 @@ constexpr auto entries = std::to_array<Entry>({
 
 }  // namespace
 
-std::span<const Entry> attribute_calls() { return entries; }
+std::span<const Entry> attribute_calls() { return attribute_entries; }
 
 }  // namespace cloche::kernel::lnx

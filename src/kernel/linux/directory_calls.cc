@@ -51,12 +51,12 @@ SysResult getdents64(Call& call) REQUIRES(kernel_lock) {
   return static_cast<std::int64_t>(used);
 }
 
-constexpr auto entries = std::to_array<Entry>({
+constexpr auto directory_entries = std::to_array<Entry>({
     {61, "getdents64", 3, getdents64},
 });
 
 }  // namespace
 
-std::span<const Entry> directory_calls() { return entries; }
+std::span<const Entry> directory_calls() { return directory_entries; }
 
 }  // namespace cloche::kernel::lnx

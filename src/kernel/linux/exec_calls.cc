@@ -166,7 +166,7 @@ SysResult startup_copy(Call& call) REQUIRES(kernel_lock) {
   return 0;
 }
 
-constexpr std::array entries{
+constexpr std::array exec_entries{
     Entry{221, "execve", 3, execve, Support::partial, "see vfork and exec in guest-abi.md"},
     Entry{281, "execveat", 5, execveat},
     Entry{0x1000, "startup_size", 0, startup_size, Support::own, "bytes of the start block"},
@@ -177,6 +177,6 @@ constexpr std::array entries{
 
 }  // namespace
 
-std::span<const Entry> exec_calls() { return entries; }
+std::span<const Entry> exec_calls() { return exec_entries; }
 
 }  // namespace cloche::kernel::lnx

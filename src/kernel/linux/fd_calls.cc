@@ -266,7 +266,7 @@ SysResult memfd_create(Call& call) REQUIRES(kernel_lock) {
   return fd;
 }
 
-constexpr auto entries = std::to_array<Entry>({
+constexpr auto fd_entries = std::to_array<Entry>({
     {23, "dup", 1, dup},
     {24, "dup3", 3, dup3},
     {25, "fcntl64", 3, fcntl64, Support::partial,
@@ -282,6 +282,6 @@ constexpr auto entries = std::to_array<Entry>({
 
 }  // namespace
 
-std::span<const Entry> fd_calls() { return entries; }
+std::span<const Entry> fd_calls() { return fd_entries; }
 
 }  // namespace cloche::kernel::lnx

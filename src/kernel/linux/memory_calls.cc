@@ -194,7 +194,7 @@ SysResult mincore(Call& call) {
 
 SysResult nothing(Call&) { return 0; }
 
-constexpr std::array entries{
+constexpr std::array memory_entries{
     Entry{214, "brk", 1, brk},
     Entry{215, "munmap", 2, munmap},
     Entry{216, "mremap", 5, mremap, Support::partial,
@@ -216,6 +216,6 @@ constexpr std::array entries{
 
 }  // namespace
 
-std::span<const Entry> memory_calls() { return entries; }
+std::span<const Entry> memory_calls() { return memory_entries; }
 
 }  // namespace cloche::kernel::lnx

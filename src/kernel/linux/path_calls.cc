@@ -107,7 +107,7 @@ SysResult umask(Call& call) REQUIRES(kernel_lock) {
   return std::exchange(call.process.umask, call.u32(0) & 0777);
 }
 
-constexpr auto entries = std::to_array<Entry>({
+constexpr auto path_entries = std::to_array<Entry>({
     {17, "getcwd", 2, getcwd},
     {33, "mknodat", 4, mknodat},
     {34, "mkdirat", 3, mkdirat},
@@ -129,6 +129,6 @@ constexpr auto entries = std::to_array<Entry>({
 
 }  // namespace
 
-std::span<const Entry> path_calls() { return entries; }
+std::span<const Entry> path_calls() { return path_entries; }
 
 }  // namespace cloche::kernel::lnx

@@ -258,7 +258,7 @@ SysResult setsid(Call& call) REQUIRES(kernel_lock) {
   return call.process.pid();
 }
 
-constexpr std::array entries{
+constexpr std::array process_entries{
     Entry{93, "exit", 1, exit_group},
     Entry{94, "exit_group", 1, exit_group},
     Entry{95, "waitid", 5, waitid},
@@ -291,6 +291,6 @@ constexpr std::array entries{
 
 }  // namespace
 
-std::span<const Entry> process_calls() { return entries; }
+std::span<const Entry> process_calls() { return process_entries; }
 
 }  // namespace cloche::kernel::lnx

@@ -241,7 +241,7 @@ SysResult signal_return(Call& call) REQUIRES(kernel_lock) {
   return 0;
 }
 
-constexpr std::array entries{
+constexpr std::array signal_entries{
     Entry{129, "kill", 2, kill},
     Entry{130, "tkill", 2, tkill, Support::partial, "the thread is the process"},
     Entry{131, "tgkill", 3, tgkill, Support::partial, "the thread is the process"},
@@ -260,6 +260,6 @@ constexpr std::array entries{
 
 }  // namespace
 
-std::span<const Entry> signal_calls() { return entries; }
+std::span<const Entry> signal_calls() { return signal_entries; }
 
 }  // namespace cloche::kernel::lnx

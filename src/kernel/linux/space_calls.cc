@@ -85,7 +85,7 @@ SysResult readahead(Call& call) REQUIRES(kernel_lock) {
   return node_file == nullptr || node_file->is_directory() ? SysResult(Errno::inval) : SysResult(0);
 }
 
-constexpr auto entries = std::to_array<Entry>({
+constexpr auto space_entries = std::to_array<Entry>({
     {45, "truncate64", 3, truncate64},
     {46, "ftruncate64", 3, ftruncate64},
     {47, "fallocate", 6, fallocate},
@@ -100,6 +100,6 @@ constexpr auto entries = std::to_array<Entry>({
 
 }  // namespace
 
-std::span<const Entry> space_calls() { return entries; }
+std::span<const Entry> space_calls() { return space_entries; }
 
 }  // namespace cloche::kernel::lnx

@@ -227,7 +227,7 @@ SysResult capget(Call& call) {
   return 0;
 }
 
-constexpr std::array entries{
+constexpr std::array system_entries{
     Entry{90, "capget", 2, capget, Support::partial, "there are no capabilities"},
     Entry{91, "capset", 2, not_permitted, Support::refused, "EPERM"},
     Entry{92, "personality", 1, accepted, Support::accepted, "always the plain one"},
@@ -269,6 +269,6 @@ constexpr std::array entries{
 
 }  // namespace
 
-std::span<const Entry> system_calls() { return entries; }
+std::span<const Entry> system_calls() { return system_entries; }
 
 }  // namespace cloche::kernel::lnx

@@ -10,8 +10,6 @@
 namespace cloche::kernel::lnx {
 namespace {
 
-constexpr std::uint32_t timer_abstime = 1;
-
 SysResult clock_gettime(Call& call) REQUIRES(kernel_lock) {
   CLOCHE_ASSIGN(const Nanoseconds now, clock_now(call, call.i32(0)));
   CLOCHE_TRY(call.memory.write(call.u32(1), to_guest(now)));

@@ -14,7 +14,7 @@ namespace {
 
 using Setting = ProcessTimers::Setting;
 
-constexpr std::uint32_t timer_abstime = 1, tfd_timer_cancel_on_set = 2;
+constexpr std::uint32_t tfd_timer_cancel_on_set = 2;
 
 // struct itimerval of a guest whose long has 32 bits.
 struct GuestItimerval {

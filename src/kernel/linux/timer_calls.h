@@ -2,10 +2,14 @@
 // The calls on timers, which time_calls() lists: setitimer, POSIX timers, timerfd.
 #pragma once
 
+#include <cstdint>
+
 #include "kernel/linux/call.h"
 #include "kernel/time/kernel_lock.h"
 
 namespace cloche::kernel::lnx {
+
+constexpr std::uint32_t timer_abstime = 1;  // TFD_TIMER_ABSTIME too
 
 SysResult getitimer(Call& call) REQUIRES(kernel_lock);
 SysResult setitimer(Call& call) REQUIRES(kernel_lock);

@@ -245,7 +245,7 @@ SysResult copy_file_range(Call& call) REQUIRES(kernel_lock) {
   return static_cast<std::int64_t>(count);
 }
 
-constexpr auto entries = std::to_array<Entry>({
+constexpr auto transfer_entries = std::to_array<Entry>({
     {62, "_llseek", 5, llseek},
     {63, "read", 3, read},
     {64, "write", 3, write},
@@ -263,6 +263,6 @@ constexpr auto entries = std::to_array<Entry>({
 
 }  // namespace
 
-std::span<const Entry> transfer_calls() { return entries; }
+std::span<const Entry> transfer_calls() { return transfer_entries; }
 
 }  // namespace cloche::kernel::lnx

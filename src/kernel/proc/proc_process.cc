@@ -15,8 +15,6 @@
 namespace cloche::kernel::proc {
 namespace {
 
-constexpr std::int64_t ticks_per_s = 100;
-
 std::int64_t ticks(std::chrono::nanoseconds time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time).count() * ticks_per_s / 1000;
 }
@@ -41,10 +39,6 @@ std::uint64_t memory_of(const Process& process) REQUIRES(kernel_lock) {
   return process.task != nullptr
              ? std::max(process.task->memory_bytes(), process.memory.memory_end())
              : 0;
-}
-
-std::chrono::nanoseconds cpu_of(const Process& process) REQUIRES(kernel_lock) {
-  return process.task != nullptr ? process.task->cpu_time() : process.usage.cpu;
 }
 
 std::string joined(const std::vector<std::string>& texts) {
@@ -85,6 +79,10 @@ std::string_view mount_options(const vfs::Mount& mount) {
 }
 
 }  // namespace
+
+std::chrono::nanoseconds cpu_of(const Process& process) {
+  return process.task != nullptr ? process.task->cpu_time() : process.usage.cpu;
+}
 
 std::string process_cgroup(const Process&) { return "0::/\n"; }
 std::string process_cmdline(const Process& process) {

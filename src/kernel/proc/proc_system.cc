@@ -15,15 +15,10 @@ namespace cloche::kernel::proc {
 namespace {
 
 constexpr std::string_view os_release = "6.1.0-cloche";
-constexpr std::int64_t ticks_per_s = 100;
 constexpr std::int32_t pid_limit = 4194304;
 
 double uptime_s(const Kernel& kernel) {
   return std::chrono::duration<double>(kernel.clock().steady() - kernel.booted()).count();
-}
-
-std::chrono::nanoseconds cpu_of(const Process& process) REQUIRES(kernel_lock) {
-  return process.task != nullptr ? process.task->cpu_time() : process.usage.cpu;
 }
 
 }  // namespace

@@ -17,6 +17,9 @@ class Kernel;
 
 namespace cloche::kernel::proc {
 
+// Clock ticks, in which Linux tells times of the processor here.
+constexpr std::int64_t ticks_per_s = 100;
+
 // --- The sandbox --------------------------------------------------------------------------------
 
 std::string cmdline(const Kernel& kernel);
@@ -46,6 +49,9 @@ struct ProcessSummary {
   std::chrono::nanoseconds cpu{0};
 };
 ProcessSummary process_summary(const Process& process) REQUIRES(kernel_lock);
+
+// Of the process itself; that of children it has waited for is `children_usage`.
+std::chrono::nanoseconds cpu_of(const Process& process) REQUIRES(kernel_lock);
 
 std::string process_cgroup(const Process& process);
 std::string process_cmdline(const Process& process) REQUIRES(kernel_lock);

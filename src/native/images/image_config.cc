@@ -4,16 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_lookup.h"
 
 namespace cloche::images {
 namespace {
 
 using nlohmann::json;
-
-std::string text_in(const json& object, const char* name) {
-  const auto it = object.find(name);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
-}
 
 std::vector<std::string> texts_in(const json& object, const char* name) {
   std::vector<std::string> texts;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/json_lookup.h"
 #include "native/images/image_config.h"
 #include "native/images/reference.h"
 
@@ -38,17 +39,6 @@ constexpr std::array<std::string_view, 7> layer_kinds{
     "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip",
 };
 
-const Json* find(const Json& object, const char* name) {
-  if (!object.is_object()) return nullptr;
-  const auto it = object.find(name);
-  return it == object.end() ? nullptr : &*it;
-}
-
-std::string text_in(const Json& object, const char* name) {
-  const Json* value = find(object, name);
-  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-}
-
 // What comes from elsewhere and is told to a person.
 std::string shown(const std::string& text) {
   std::string out = text.substr(0, 100);
@@ -60,7 +50,7 @@ Descriptor read_descriptor(const Json& value) {
   Descriptor found{.media_type = text_in(value, "mediaType"), .digest = text_in(value, "digest")};
   if (!is_sha256_digest(found.digest))
     throw request_error("the image names a blob by a digest that is no SHA-256");
-  const Json* size = find(value, "size");
+  const Json* size = find_member(value, "size");
   if (size == nullptr || !size->is_number_integer() || *size < 0 || *size > most_blob_bytes)
     throw request_error(fmt::format("the image does not say how long {} is", found.digest));
   found.size = size->get<std::uint64_t>();
@@ -68,7 +58,7 @@ Descriptor read_descriptor(const Json& value) {
 }
 
 const Json& list_in(const Json& object, const char* name, std::size_t most) {
-  const Json& list = *find(object, name);
+  const Json& list = *find_member(object, name);
   if (!list.is_array()) throw request_error(fmt::format("the image's {} are no list", name));
   if (list.size() > most)
     throw request_error(fmt::format("the image has more than {} {}", most, name));
@@ -78,7 +68,7 @@ const Json& list_in(const Json& object, const char* name, std::size_t most) {
 // How well an image of an index fits: the lower the better; nothing: not at all. What does not say
 // for whom it is comes last, and of a CPU's variants the one that every such CPU can run first.
 std::optional<int> distance(const Json& entry) {
-  const Json* platform = find(entry, "platform");
+  const Json* platform = find_member(entry, "platform");
   if (platform == nullptr) return 3;
   if (text_in(*platform, "os") != "linux" ||
       text_in(*platform, "architecture") != own_architecture())
@@ -91,7 +81,7 @@ std::optional<int> distance(const Json& entry) {
 std::string machines_of(const Json& list) {
   std::string all;
   for (const Json& entry : list) {
-    const Json* platform = find(entry, "platform");
+    const Json* platform = find_member(entry, "platform");
     const std::string name = platform == nullptr ? "" : text_in(*platform, "architecture");
     if (name.empty() || name == "unknown" || all.size() > 200) continue;
     all += (all.empty() ? "" : ", ") + shown(text_in(*platform, "os") + "/" + name);
@@ -121,7 +111,7 @@ bool is_one_of(const std::string& kind, const std::array<std::string_view, size>
 
 Manifest read_image(const Json& whole) {
   Manifest manifest;
-  manifest.config = read_descriptor(*find(whole, "config"));
+  manifest.config = read_descriptor(*find_member(whole, "config"));
   if (!is_one_of(manifest.config.media_type, config_kinds))
     throw request_error(fmt::format("what is there is no image of a system, but {}",
                                     shown(manifest.config.media_type)));
@@ -150,11 +140,12 @@ Manifest parse_manifest(std::string_view text) {
   const Json* whole = std::get_if<Json>(&read);
   if (whole == nullptr || !whole->is_object())
     throw request_error("the image's manifest is no JSON object");
-  const Json* version = find(*whole, "schemaVersion");
+  const Json* version = find_member(*whole, "schemaVersion");
   if (version != nullptr && *version == 1)
     throw request_error("the image's manifest is of Docker's schema 1, which is not taken");
-  const bool is_index = find(*whole, "manifests") != nullptr;
-  const bool is_image = find(*whole, "config") != nullptr && find(*whole, "layers") != nullptr;
+  const bool is_index = find_member(*whole, "manifests") != nullptr;
+  const bool is_image =
+      find_member(*whole, "config") != nullptr && find_member(*whole, "layers") != nullptr;
   // What can be read in two ways is not read.
   if (is_index == is_image)
     throw request_error("the image's manifest is neither of an image nor of several");

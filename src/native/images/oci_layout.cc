@@ -14,6 +14,7 @@
 
 #include "base/hex.h"
 #include "base/host_error.h"
+#include "base/json_lookup.h"
 #include "base/sha256.h"
 #include "native/images/reference.h"
 
@@ -23,7 +24,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t most_json_bytes = 8 << 20;
-constexpr std::size_t most_layers = 256;
+constexpr std::size_t most_layout_layers = 256;
 constexpr int most_indexes = 4;  // one in another
 
 // A regular file below the folder; nothing: there is no such file.
@@ -65,19 +66,8 @@ json read_json(const UniqueFd& file, const std::string& what) {
   return value;
 }
 
-const json* find(const json& object, const char* name) {
-  if (!object.is_object()) return nullptr;
-  const auto it = object.find(name);
-  return it == object.end() ? nullptr : &*it;
-}
-
-std::string text_in(const json& object, const char* name) {
-  const json* value = find(object, name);
-  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-}
-
-std::vector<json> list_in(const json& object, const char* name, std::size_t most) {
-  const json* value = find(object, name);
+std::vector<json> values_of(const json& object, const char* name, std::size_t most) {
+  const json* value = find_member(object, name);
   if (value == nullptr || !value->is_array()) return {};
   if (value->size() > most)
     throw request_error(fmt::format("the image has more than {} {}", most, name));
@@ -98,7 +88,7 @@ UniqueFd open_blob(int folder, const std::string& digest) {
 }
 
 bool fits_machine(const json& manifest) {
-  const json* platform = find(manifest, "platform");
+  const json* platform = find_member(manifest, "platform");
   if (platform == nullptr) return true;
   const std::string architecture = text_in(*platform, "architecture");
   const std::string system = text_in(*platform, "os");
@@ -107,7 +97,7 @@ bool fits_machine(const json& manifest) {
 }
 
 std::string name_of(const json& manifest) {
-  const json* notes = find(manifest, "annotations");
+  const json* notes = find_member(manifest, "annotations");
   if (notes == nullptr) return {};
   const std::string whole = text_in(*notes, "io.containerd.image.name");
   return whole.empty() ? text_in(*notes, "org.opencontainers.image.ref.name") : whole;
@@ -119,11 +109,11 @@ ImageSource read_image_blobs(int folder, const std::string& digest) {
   ImageSource source;
   source.digest = digest;
   const json manifest = read_json(open_blob(folder, digest), "manifest");
-  const json* config = find(manifest, "config");
+  const json* config = find_member(manifest, "config");
   if (config == nullptr) throw request_error("the image's manifest names no configuration");
   const UniqueFd config_blob = open_blob(folder, text_in(*config, "digest"));
   source.config = ImageConfig::parse(read_json(config_blob, "configuration").dump());
-  for (const json& layer : list_in(manifest, "layers", most_layers))
+  for (const json& layer : values_of(manifest, "layers", most_layout_layers))
     source.layers.push_back(open_blob(folder, text_in(layer, "digest")));
   return source;
 }
@@ -131,8 +121,9 @@ ImageSource read_image_blobs(int folder, const std::string& digest) {
 std::vector<std::string> blobs_of(int folder, const std::string& digest) try {
   const json manifest = read_json(open_blob(folder, digest), "manifest");
   std::vector<std::string> all{digest};
-  if (const json* config = find(manifest, "config")) all.push_back(text_in(*config, "digest"));
-  for (const json& layer : list_in(manifest, "layers", most_layers))
+  if (const json* config = find_member(manifest, "config"))
+    all.push_back(text_in(*config, "digest"));
+  for (const json& layer : values_of(manifest, "layers", most_layout_layers))
     all.push_back(text_in(layer, "digest"));
   return all;
 } catch (const Error&) {
@@ -143,7 +134,7 @@ namespace {
 
 ImageSource read_index(int folder, const json& index, int depth) {
   if (depth > most_indexes) throw request_error("the image's indexes lead too deep");
-  for (const json& one : list_in(index, "manifests", 4096)) {
+  for (const json& one : values_of(index, "manifests", 4096)) {
     if (!fits_machine(one)) continue;
     const std::string digest = text_in(one, "digest");
     const std::string kind = text_in(one, "mediaType");
@@ -170,10 +161,10 @@ ImageSource read_docker(int folder, const json& list) {
   if (!config_file) throw request_error("the image has no configuration");
   const json config = read_json(config_file, "configuration");
   source.config = ImageConfig::parse(config.dump());
-  const json* files = find(config, "rootfs");
+  const json* files = find_member(config, "rootfs");
   const std::vector<json> digests =
-      files == nullptr ? std::vector<json>() : list_in(*files, "diff_ids", most_layers);
-  const std::vector<json> layers = list_in(image, "Layers", most_layers);
+      files == nullptr ? std::vector<json>() : values_of(*files, "diff_ids", most_layout_layers);
+  const std::vector<json> layers = values_of(image, "Layers", most_layout_layers);
   if (digests.size() != layers.size())
     throw request_error("the image's configuration does not name the digests of its layers");
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -183,7 +174,8 @@ ImageSource read_docker(int folder, const json& list) {
       throw request_error("a layer of the image is another: it was damaged on its way");
     source.layers.push_back(std::move(layer));
   }
-  if (const auto tags = list_in(image, "RepoTags", 1024); !tags.empty() && tags.front().is_string())
+  if (const auto tags = values_of(image, "RepoTags", 1024);
+      !tags.empty() && tags.front().is_string())
     source.name = tags.front().get<std::string>();
   return source;
 }

@@ -11,7 +11,7 @@ namespace cloche::images {
 namespace {
 
 constexpr std::size_t most_text = 512;
-constexpr std::size_t most_name = 255;
+constexpr std::size_t most_name_bytes = 255;
 constexpr std::size_t most_tag = 128;
 constexpr std::string_view default_registry = "docker.io";
 
@@ -106,7 +106,7 @@ Reference Reference::parse(std::string_view whole) {
     if (!is_tag(reference.tag)) refuse(whole);
     rest = rest.substr(0, colon);
   }
-  if (rest.size() > most_name) refuse(whole);
+  if (rest.size() > most_name_bytes) refuse(whole);
   // The first word is a host where it can be nothing else.
   const std::size_t slash = rest.find('/');
   const std::string_view first = slash == rest.npos ? std::string_view() : rest.substr(0, slash);

@@ -12,6 +12,7 @@
 #include "base/base64.h"
 #include "base/host_error.h"
 #include "base/json.h"
+#include "base/json_lookup.h"
 
 namespace cloche::pull {
 namespace {
@@ -19,11 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t most_file_bytes = 1 << 20;
-
-std::string text_in(const Json& object, const char* name) {
-  const auto it = object.find(name);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
-}
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);

@@ -11,6 +11,7 @@
 #include "base/base64.h"
 #include "base/host_error.h"
 #include "base/json.h"
+#include "base/json_lookup.h"
 #include "native/images/auth_challenge.h"
 
 namespace cloche::pull {
@@ -33,12 +34,6 @@ Url base_of(const images::Reference& reference, Transport transport) {
 
 bool is_one_of(long status, std::initializer_list<long> all) {
   return std::ranges::find(all, status) != all.end();
-}
-
-std::string text_in(const Json& object, const char* name) {
-  if (!object.is_object()) return {};
-  const auto it = object.find(name);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
 // What comes from elsewhere and is told to a person.

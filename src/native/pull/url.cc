@@ -14,14 +14,14 @@ namespace cloche::pull {
 namespace {
 
 // What comes from elsewhere and is told to a person.
-std::string shown(const std::string& text) {
+std::string shown_address(const std::string& text) {
   std::string out = text.substr(0, 200);
   std::ranges::replace_if(out, [](char c) { return c < ' ' || c > '~'; }, '?');
   return out;
 }
 
 [[noreturn]] void refuse(const std::string& said) {
-  throw request_error(fmt::format("'{}' is no address of HTTP that is asked", shown(said)));
+  throw request_error(fmt::format("'{}' is no address of HTTP that is asked", shown_address(said)));
 }
 
 }  // namespace

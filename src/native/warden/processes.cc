@@ -20,7 +20,7 @@
 namespace cloche::warden {
 namespace {
 
-constexpr long pidfd_send_signal = 424, pidfd_open = 434;
+constexpr long pidfd_send_signal = 424;
 constexpr std::size_t text_bytes = 4096;
 
 using Path = std::array<char, 64>;
@@ -60,7 +60,7 @@ char state_of(pid_t pid) {
 // What may have become of the number between a look at it and the signal does not matter: the
 // descriptor is of the process that it had before the look.
 bool signal_marked(pid_t pid, Mark mark, int signal) {
-  const Fd process(static_cast<int>(::syscall(pidfd_open, pid, 0)));
+  const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!process) return false;
   const Mark found = Processes::mark_of(pid);
   if (found == 0 || (mark != 0 && found != mark)) return false;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr unsigned long wait_killable = 1UL << 5;  // SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 constexpr unsigned pidfd_of_thread = O_EXCL;       // PIDFD_THREAD
-constexpr long pidfd_open = 434, pidfd_getfd = 438;
+constexpr long pidfd_getfd = 438;
 
 constexpr std::uint32_t offset_of_length = offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t);
 
@@ -63,8 +63,8 @@ pid_t process_of(pid_t thread) {
 }
 
 Fd socket_of(pid_t thread, int number) {
-  Fd process(static_cast<int>(::syscall(pidfd_open, thread, pidfd_of_thread)));
-  if (!process) process.reset(static_cast<int>(::syscall(pidfd_open, process_of(thread), 0)));
+  Fd process(static_cast<int>(::syscall(SYS_pidfd_open, thread, pidfd_of_thread)));
+  if (!process) process.reset(static_cast<int>(::syscall(SYS_pidfd_open, process_of(thread), 0)));
   if (!process) return {};
   return Fd(static_cast<int>(::syscall(pidfd_getfd, process.get(), number, 0)));
 }

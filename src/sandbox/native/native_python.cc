@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int status_timed_out = 124, status_killed = 137;
 
 // A source is its length in eight bytes, then its text; an answer the exit status in four.
-constexpr const char* driver = R"py(
+constexpr const char* python_driver = R"py(
 import os, struct, sys, traceback
 def _cloche_serve():
     here = sys.modules['__main__'].__dict__
@@ -258,7 +258,7 @@ Result<void> NativePython::start() {
   const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!nothing) return errno_from_host(errno);
   RunOptions command;
-  command.argv = {"python3", "-c", driver};
+  command.argv = {"python3", "-c", python_driver};
   native::CommandSpec spec = sandbox_.spec_of(command);
   spec.files = {nothing.get(), out.theirs.get(), err.theirs.get(), requests.theirs.get(),
                 answers.theirs.get()};

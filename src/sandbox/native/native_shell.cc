@@ -13,7 +13,7 @@ namespace {
 // $1 is the script, the rest its arguments. Descriptor 3 is the state to begin with, 4 takes the one
 // at the end: after the script, or when it calls exit. A script that becomes another program writes
 // none. What bash sets itself is left out, and names of this script's own.
-constexpr const char* driver = R"sh(
+constexpr const char* shell_driver = R"sh(
 __cloche_initial=$(set +o)
 __cloche_set=
 __cloche_save() {
@@ -99,7 +99,7 @@ RunResult NativeShell::run(const RunOptions& options) {
   const MutexLock lock(mutex_);
   RunOptions command = options;
   command.environment.clear();  // the preamble has it, for this run alone
-  command.argv = {"bash", "-c", driver,
+  command.argv = {"bash", "-c", shell_driver,
                   options.arguments.empty() ? "bash" : options.arguments.front(), options.script};
   if (!options.arguments.empty())
     command.argv.insert(command.argv.end(), options.arguments.begin() + 1, options.arguments.end());

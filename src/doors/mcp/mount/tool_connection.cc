@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/host_error.h"
+#include "base/json_lookup.h"
 #include "doors/mcp/protocol.h"
 
 namespace cloche::mcp::mount {
@@ -21,13 +22,6 @@ namespace {
 constexpr JsonBounds message_bounds{
     .depth = 64, .values = 200'000, .repeated = RepeatedNames::last_wins};
 constexpr std::size_t read_bytes = std::size_t{256} << 10;
-
-const OrderedJson nothing;
-
-const OrderedJson& get(const OrderedJson& object, const char* name) {
-  const auto found = object.find(name);
-  return found == object.end() ? nothing : *found;
-}
 
 Error failure(const std::string& sentence) { return {ErrorKind::host, Errno::io, sentence}; }
 
@@ -218,8 +212,8 @@ void ToolConnection::take_line(std::string_view line) {
   const auto* message = std::get_if<OrderedJson>(&read);
   // Programs print other things than messages: what is no message does not concern us.
   if (message == nullptr || !message->is_object()) return;
-  const OrderedJson& id = get(*message, "id");
-  if (const OrderedJson& method = get(*message, "method"); method.is_string()) {
+  const OrderedJson& id = member_or_null(*message, "id");
+  if (const OrderedJson& method = member_or_null(*message, "method"); method.is_string()) {
     if (!id.is_string() && !id.is_number_integer()) return;
     OrderedJson answer = {{"jsonrpc", "2.0"}, {"id", id}};
     if (method == "ping") {
@@ -245,9 +239,9 @@ void ToolConnection::take_answer(std::uint64_t number, const OrderedJson& messag
     open_.erase(found);
   }
   unasked_bytes_ = 0;
-  Outcome outcome = get(message, "result");
-  if (const OrderedJson& error = get(message, "error"); error.is_object()) {
-    const OrderedJson& why = get(error, "message");
+  Outcome outcome = member_or_null(message, "result");
+  if (const OrderedJson& error = member_or_null(message, "error"); error.is_object()) {
+    const OrderedJson& why = member_or_null(error, "message");
     outcome = failure(why.is_string() ? shown(why.get<std::string>())
                                       : named("says that it failed, and not why"));
   }

@@ -8,34 +8,22 @@
 #include <charconv>
 #include <utility>
 
+#include "base/json_lookup.h"
 #include "doors/mcp/protocol.h"
 
 namespace cloche::mcp::mount {
 namespace {
 
-constexpr std::size_t about_limit_bytes = 400;
+constexpr std::size_t description_limit_bytes = 400;
 constexpr JsonBounds word_bounds{.depth = 32, .values = 100'000};
 constexpr unsigned schemas_of_parameter = 200;
 constexpr std::string_view part_flag = "part";
 
-const OrderedJson nothing;
-
-const OrderedJson& get(const OrderedJson& object, std::string_view name) {
-  if (!object.is_object()) return nothing;
-  const auto found = object.find(name);
-  return found == object.end() ? nothing : *found;
-}
-
-std::string text_of(const OrderedJson& object, std::string_view name) {
-  const OrderedJson& value = get(object, name);
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
-
 // On one line, and not without end.
 std::string one_line(std::string text) {
   std::ranges::replace_if(text, [](unsigned char c) { return c < ' '; }, ' ');
-  if (text.size() <= about_limit_bytes) return text;
-  std::size_t end = about_limit_bytes;
+  if (text.size() <= description_limit_bytes) return text;
+  std::size_t end = description_limit_bytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
   return text.substr(0, end) + " ...";
 }
@@ -58,11 +46,12 @@ Error wrong(const std::string& sentence) { return request_error(sentence); }
 }  // namespace
 
 const OrderedJson* ToolParameters::resolved(const OrderedJson& schema, const OrderedJson& root) {
-  const std::string reference = text_of(schema, "$ref");
+  const std::string reference = text_in(schema, "$ref");
   for (const char* folder : {"$defs", "definitions"}) {
     const std::string start = fmt::format("#/{}/", folder);
     if (reference.starts_with(start))
-      return &get(get(root, folder), std::string_view(reference).substr(start.size()));
+      return &member_or_null(member_or_null(root, folder),
+                             std::string_view(reference).substr(start.size()));
   }
   return &schema;
 }
@@ -85,20 +74,20 @@ std::uint8_t ToolParameters::types_of(const OrderedJson& schema, const OrderedJs
                                           &std::pair<std::string_view, Type>::first);
     if (known != names.end()) types |= known->second;
   };
-  const OrderedJson& type = get(meant, "type");
+  const OrderedJson& type = member_or_null(meant, "type");
   add(type);
   if (type.is_array()) std::ranges::for_each(type, add);
   for (const char* choice : {"anyOf", "oneOf"}) {
-    const OrderedJson& choices = get(meant, choice);
+    const OrderedJson& choices = member_or_null(meant, choice);
     if (!choices.is_array()) continue;
     for (const OrderedJson& one : choices) {
       const unsigned some = types_of(one, root, budget);
       // null is what is left out; any other without a type may be anything.
-      if (some == 0 && text_of(one, "type") != "null") return 0;
+      if (some == 0 && text_in(one, "type") != "null") return 0;
       types |= some;
     }
   }
-  const OrderedJson& values = get(meant, "enum");
+  const OrderedJson& values = member_or_null(meant, "enum");
   if (types == 0 && values.is_array() && !values.empty() &&
       std::ranges::all_of(values, [](const OrderedJson& value) { return value.is_string(); }))
     types = text;
@@ -106,7 +95,7 @@ std::uint8_t ToolParameters::types_of(const OrderedJson& schema, const OrderedJs
 }
 
 std::string ToolParameters::kind_of(const Parameter& parameter, const OrderedJson& schema) {
-  const OrderedJson& values = get(schema, "enum");
+  const OrderedJson& values = member_or_null(schema, "enum");
   if (values.is_array() && !values.empty()) {
     std::string all;
     for (const OrderedJson& value : values)
@@ -130,10 +119,10 @@ std::string ToolParameters::kind_of(const Parameter& parameter, const OrderedJso
 }
 
 ToolParameters::ToolParameters(const OrderedJson& schema) {
-  const OrderedJson& properties = get(schema, "properties");
+  const OrderedJson& properties = member_or_null(schema, "properties");
   if (!properties.is_object()) return;
   std::vector<std::string> required;
-  if (const OrderedJson& names = get(schema, "required"); names.is_array()) {
+  if (const OrderedJson& names = member_or_null(schema, "required"); names.is_array()) {
     for (const OrderedJson& name : names) {
       if (name.is_string() && required.size() < limit) required.push_back(name.get<std::string>());
     }
@@ -146,13 +135,13 @@ ToolParameters::ToolParameters(const OrderedJson& schema) {
     Parameter parameter;
     parameter.name = name;
     parameter.types = types_of(about, schema, budget);
-    parameter.about = text_of(about, "description");
-    if (parameter.about.empty()) parameter.about = text_of(meant, "description");
+    parameter.about = text_in(about, "description");
+    if (parameter.about.empty()) parameter.about = text_in(meant, "description");
     parameter.about = one_line(parameter.about);
-    if (const OrderedJson& usual = get(about, "default"); !usual.is_null())
+    if (const OrderedJson& usual = member_or_null(about, "default"); !usual.is_null())
       parameter.about +=
           one_line(fmt::format("{}({})", parameter.about.empty() ? "" : " ", write_json(usual)));
-    parameter.item_types = types_of(get(meant, "items"), schema, budget);
+    parameter.item_types = types_of(member_or_null(meant, "items"), schema, budget);
     parameter.is_required = std::ranges::find(required, name) != required.end();
     parameter.kind = kind_of(parameter, meant);
     has_part_ = has_part_ || name == part_flag;

@@ -7,22 +7,11 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "base/json_lookup.h"
 #include "doors/mcp/protocol.h"
 
 namespace cloche::mcp::mount {
 namespace {
-
-const OrderedJson nothing;
-
-const OrderedJson& get(const OrderedJson& object, const char* name) {
-  if (!object.is_object()) return nothing;
-  const auto found = object.find(name);
-  return found == object.end() ? nothing : *found;
-}
-
-const std::string* text_in(const OrderedJson& object, const char* name) {
-  return get(object, name).get_ptr<const std::string*>();
-}
 
 // One part of a result: text, or bytes and how they are called.
 struct Part {
@@ -31,30 +20,30 @@ struct Part {
 };
 
 Part bytes_part(const OrderedJson& holder, const char* member, std::string_view usual_type) {
-  const std::string* encoded = text_in(holder, member);
+  const std::string* encoded = find_text(holder, member);
   std::optional<std::string> bytes = encoded == nullptr ? std::nullopt : from_base64(*encoded);
-  const std::string* type = text_in(holder, "mimeType");
+  const std::string* type = find_text(holder, "mimeType");
   const std::string kind = type == nullptr ? std::string(usual_type) : shown(*type);
   if (!bytes) return {{}, kind + ", which is broken"};
   return {*std::move(bytes), kind};
 }
 
 Part part_of(const OrderedJson& content) {
-  const std::string* type = text_in(content, "type");
+  const std::string* type = find_text(content, "type");
   if (type == nullptr) return {{}, "a kind that it does not say"};
   if (*type == "text") {
-    const std::string* text = text_in(content, "text");
+    const std::string* text = find_text(content, "text");
     return {text == nullptr ? std::string() : *text, {}};
   }
   if (*type == "image") return bytes_part(content, "data", "image/png");
   if (*type == "audio") return bytes_part(content, "data", "audio/wav");
   if (*type == "resource") {
-    const OrderedJson& resource = get(content, "resource");
-    if (const std::string* text = text_in(resource, "text")) return {*text, {}};
+    const OrderedJson& resource = member_or_null(content, "resource");
+    if (const std::string* text = find_text(resource, "text")) return {*text, {}};
     return bytes_part(resource, "blob", "application/octet-stream");
   }
   if (*type == "resource_link") {
-    const std::string* uri = text_in(content, "uri");
+    const std::string* uri = find_text(content, "uri");
     return {uri == nullptr ? std::string() : *uri, {}};
   }
   return {{}, fmt::format("the kind '{}'", shown(*type))};
@@ -69,10 +58,10 @@ void add_line(std::string& to, std::string_view text) {
 
 ToolOutput output_of(const OrderedJson& result, std::string_view command, std::size_t part) {
   constexpr int failed = 1;
-  const OrderedJson& content = get(result, "content");
-  const OrderedJson& is_error = get(result, "isError");
+  const OrderedJson& content = member_or_null(result, "content");
+  const OrderedJson& is_error = member_or_null(result, "isError");
   const bool has_failed = is_error.is_boolean() && is_error.get<bool>();
-  if (!content.is_array() && !get(result, "structuredContent").is_object())
+  if (!content.is_array() && !member_or_null(result, "structuredContent").is_object())
     return {{}, fmt::format("{}: the tool server's answer has no content\n", command), failed};
   const std::size_t count = content.is_array() ? content.size() : 0;
 
@@ -100,7 +89,8 @@ ToolOutput output_of(const OrderedJson& result, std::string_view command, std::s
         command, i + 1, one.kind, one.bytes.size(), i + 1);
   }
   // What is structured is told as text too, by servers that follow the protocol.
-  if (count == 0 && !has_failed) add_line(text, write_json(get(result, "structuredContent")));
+  if (count == 0 && !has_failed)
+    add_line(text, write_json(member_or_null(result, "structuredContent")));
   if (has_failed) {
     if (text.empty()) text = fmt::format("{}: the tool failed, and does not say why\n", command);
     return {{}, std::move(text), failed};

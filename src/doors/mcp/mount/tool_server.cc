@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/json_lookup.h"
 #include "base/mutex.h"
 #include "doors/mcp/mount/tool_result.h"
 #include "doors/mcp/protocol.h"
@@ -21,11 +22,6 @@ constexpr int status_timed_out = 124;
 constexpr std::size_t help_limit_bytes = std::size_t{60} << 10;
 constexpr std::size_t about_limit_bytes = std::size_t{16} << 10;
 constexpr std::chrono::seconds start_spacing{1};
-
-const std::string* text_in(const OrderedJson& object, const char* name) {
-  const auto found = object.find(name);
-  return found == object.end() ? nullptr : found->get_ptr<const std::string*>();
-}
 
 std::string cut(std::string text, std::size_t most) {
   if (text.size() <= most) return text;
@@ -141,12 +137,12 @@ std::vector<OrderedJson> ToolServer::listed() {
       throw request_error(
           fmt::format("the tool server '{}' does not list its tools", config_.name));
     for (const OrderedJson& tool : *list) {
-      if (tool.is_object() && text_in(tool, "name") != nullptr) tools.push_back(tool);
+      if (tool.is_object() && find_text(tool, "name") != nullptr) tools.push_back(tool);
       if (tools.size() > tool_limit)
         throw request_error(
             fmt::format("the tool server '{}' has more than {} tools", config_.name, tool_limit));
     }
-    const std::string* cursor = text_in(answer, "nextCursor");
+    const std::string* cursor = find_text(answer, "nextCursor");
     if (cursor == nullptr) return tools;
     params = {{"cursor", *cursor}};
   }
@@ -158,7 +154,7 @@ std::vector<HostCommand> ToolServer::commands() {
   std::vector<HostCommand> commands;
   std::vector<std::string> names;
   for (const OrderedJson& tool : listed()) {
-    names.push_back(*text_in(tool, "name"));
+    names.push_back(*find_text(tool, "name"));
     if (!config_.tools || std::ranges::find(*config_.tools, names.back()) != config_.tools->end())
       commands.push_back(command_of(tool));
   }
@@ -175,11 +171,11 @@ std::vector<HostCommand> ToolServer::commands() {
 HostCommand ToolServer::command_of(const OrderedJson& about) {
   const auto schema = about.find("inputSchema");
   const auto tool = std::make_shared<const Tool>(
-      Tool{.name = *text_in(about, "name"),
-           .command = config_.prefix + *text_in(about, "name"),
+      Tool{.name = *find_text(about, "name"),
+           .command = config_.prefix + *find_text(about, "name"),
            .parameters = ToolParameters(schema == about.end() ? OrderedJson() : *schema)});
-  const std::string* description = text_in(about, "description");
-  if (description == nullptr) description = text_in(about, "title");
+  const std::string* description = find_text(about, "description");
+  if (description == nullptr) description = find_text(about, "title");
   std::string help = description == nullptr
                          ? fmt::format("The tool {} of '{}'", shown(tool->name), config_.name)
                          : cut(*description, about_limit_bytes);

@@ -11,7 +11,7 @@
 namespace cloche::mcp {
 namespace {
 
-constexpr std::size_t read_bytes = 1U << 20;
+constexpr std::size_t block_bytes = 1U << 20;
 constexpr std::size_t text_limit_bytes = 200'000;
 constexpr std::size_t line_limit_bytes = 20'000;
 constexpr std::uint64_t edit_limit_bytes = std::uint64_t{64} << 20;
@@ -163,7 +163,7 @@ NumberedLines numbered_lines(const Files& files, const std::string& path, std::u
   };
   bool in_line = false;
   for (std::uint64_t offset = 0; !result.has_more;) {
-    const std::string block = must(files.read_range(path, offset, read_bytes), path);
+    const std::string block = must(files.read_range(path, offset, block_bytes), path);
     if (block.empty()) break;
     offset += block.size();
     for (std::string_view rest = block; !rest.empty();) {
