@@ -51,7 +51,7 @@ class PeerTable {
 
   // The cell of that key, where there is one or has been one.
   std::optional<Peer> find(CellKey key) const;
-  // All that there are, or have been.
+  // All that exist, or have existed.
   std::vector<Peer> all() const;
 
  private:

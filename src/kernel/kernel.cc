@@ -244,7 +244,7 @@ Result<void> Kernel::start(const ProcessPtr& process, std::unique_ptr<Task> task
 
 // Takes the task, unless it fails.
 Result<void> Kernel::execute(std::unique_ptr<Task>& task, wasm::RunHere* here) {
-  // The thread's; what it is given is a function, which may be copied.
+  // The thread owns the task; but what it is given is a function, which must be copyable.
   const auto given = std::make_shared<std::unique_ptr<Task>>(std::move(task));
   const Result<void> begun = services_.threads.run(
       [this, given] {
@@ -329,7 +329,7 @@ void Kernel::ended(Process& process, WaitStatus status) {
   process.ended.wake_all();
   task_ended_.wake_all();
   if (!parent) {
-    // Started by the host, who reaps it in wait_for; an orphan is reaped at once.
+    // Started by the host, which reaps it in wait_for; an orphan is reaped at once.
     if (!process.host_waits) reap(process);
     return;
   }

@@ -59,7 +59,7 @@ class Kernel {
   const KernelLimits& limits() const noexcept { return options_.limits; }
   const KernelOptions& options() const noexcept { return options_; }
   KernelServices& services() noexcept { return services_; }
-  // How often all processes were killed: who waits outside of a process sees that it is to stop.
+  // How often all processes were killed: whoever waits outside of a process sees that it must stop.
   std::uint64_t kills() const noexcept REQUIRES(kernel_lock) { return kills_; }
 
   // Starts a process as leader of a new session and job, on a thread of its own or that of `here`.
@@ -78,7 +78,7 @@ class Kernel {
   // go on again. A continued one sees nothing but that time has passed.
   void stop_all() EXCLUDES(kernel_lock);
   void continue_all() EXCLUDES(kernel_lock);
-  // Ids, for the tests and figures.
+  // Ids, for the tests and the benches.
   std::size_t process_count() EXCLUDES(kernel_lock);
 
   // --- Called with the lock held ---

@@ -36,7 +36,7 @@ struct KernelServices {
 
 enum class PackageChange : std::uint8_t { install, uninstall };
 
-// A file of a package index, which the host's cache is asked for, or is to keep.
+// A file of a package index, which the host's cache is asked for, or asked to keep.
 struct CachedWheel {
   std::string origin;   // whom it comes from: Outbound::origin of an open connection
   std::string address;  // its own there, as the guest says

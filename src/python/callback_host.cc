@@ -303,7 +303,7 @@ void CallbackHost::run_on_thread(std::shared_ptr<const Function> function,
   try {
     threads_.emplace_back([this] { work(); });
   } catch (const std::system_error&) {
-    // The threads that there are do it, one job after the other.
+    // The threads at hand do it, one job after the other.
     if (threads_.empty()) {
       jobs_.back().call->fail("the host has no thread for it");
       jobs_.pop_back();

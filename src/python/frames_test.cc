@@ -22,9 +22,10 @@ writes this page anew). It is a contract between `src/python` and `userland/pyth
 one build: nothing outside of them speaks it. What comes from the interpreter is a guest's word.
 
 A **turn** is a call of the interpreter by the host; a **word** what the interpreter of a session
-writes to its descriptor 201, one write each; a **reply** is the host's answer there, after its length
-and number (4 bytes each); a **request** goes through the interpreter's one import, `host.call`. Each
-begins with its mark. A start block is the process's numbers, names, argv and environment.
+writes to its descriptor 201, one write each; a **reply** is the host's answer there, after its
+length and number (4 bytes each); a **request** goes through the interpreter's one import,
+`host.call`. Each begins with its mark. A start block is the process's numbers, names, argv and
+environment.
 
 | what | mark | content | meaning |
 |---|---|---|---|

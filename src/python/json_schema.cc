@@ -37,7 +37,7 @@ bool has_type(const Json& value, std::string_view type) {
   if (type == "null") return value.is_null();
   if (type == "integer") return is_integer(value);
   if (type == "number") return value.is_number();
-  return true;  // no type that there is
+  return true;  // an unknown type
 }
 
 // Code points.

@@ -48,7 +48,7 @@ struct Outputs {
   Output out;
   Output err;
 
-  // Once those who are to write have them: from then on it is known when nobody does any more.
+  // Once those that will write have them: from then on it is known when nobody does any more.
   void release_guest_ends();
   bool are_open() const REQUIRES(kernel::kernel_lock);
   std::array<kernel::WaitQueue*, 2> closed() const REQUIRES(kernel::kernel_lock);

@@ -66,7 +66,7 @@ class Boxes {
   BoxPtr find_any(const std::string& id) const;
   // Live ones of that owner, in the order of their start.
   std::vector<BoxPtr> list(const std::string& owner) const;
-  // All that there are.
+  // All of them.
   std::vector<BoxPtr> all() const;
 
   bool close(const std::string& id, const std::string& owner);

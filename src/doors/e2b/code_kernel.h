@@ -12,7 +12,7 @@ namespace cloche::e2b {
 
 enum class CodeLanguage : std::uint8_t { python, javascript, bash };
 
-// By any name that clients use; nothing for one that there is not.
+// By any name that clients use; nothing for an unknown one.
 std::optional<CodeLanguage> code_language(std::string_view name);
 std::string_view name_of(CodeLanguage language);
 

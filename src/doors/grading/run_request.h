@@ -48,7 +48,7 @@ struct RunVerdict {
   std::string out;
   std::string err;
   std::chrono::nanoseconds duration{0};
-  std::map<std::string, std::string> files;  // that were to be fetched, and are there
+  std::map<std::string, std::string> files;  // that had to be fetched, and are there
 };
 
 // The answer, JSON.

@@ -18,7 +18,7 @@ int choose(SSL* connection, const unsigned char** chosen, unsigned char* chosen_
                                            reinterpret_cast<const unsigned char*>(ours.data()),
                                            static_cast<unsigned>(ours.size()), asked, asked_size);
   *chosen = found;
-  // Who asks for others alone may know HTTP/1.1 all the same.
+  // A client that asks only for others may still know HTTP/1.1.
   return status == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
 

@@ -57,7 +57,7 @@ bool make_whole(Response& response, std::uint64_t max_bytes) {
 
 }  // namespace
 
-// Passes the answer on, to those too that wait for it.
+// Passes the answer on, also to those that wait for it.
 class AnswerMemory::Remembering final : public Exchange {
  public:
   Remembering(AnswerMemory& memory, std::string name, std::shared_ptr<Exchange> inner,
@@ -88,7 +88,7 @@ class AnswerMemory::Remembering final : public Exchange {
   void open_tunnel(std::function<void(int fd)> opened) override {
     inner_->open_tunnel(std::move(opened));
   }
-  // What is not one answer is not kept.
+  // A connection that is handed over has no answer that could be kept.
   void hand_over(std::function<void(int fd)> taken) override {
     inner_->hand_over(std::move(taken));
   }
@@ -200,7 +200,7 @@ bool AnswerMemory::is_too_large(const Response& answer) const {
   return answer.source || answer.body.size() > limits_.answer_max_bytes;
 }
 
-// One that is finished.
+// The entry is a finished one.
 void AnswerMemory::erase(Entries::iterator it) {
   const Entry& entry = it->second;
   bytes_ -= bytes_of(entry);

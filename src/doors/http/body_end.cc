@@ -28,7 +28,7 @@ std::size_t BodyEnd::take(std::string_view bytes) {
   return at;
 }
 
-// What has no byte left is over.
+// A body without a byte left has ended.
 void BodyEnd::skip_nothing() {
   if (left_ > 0) return;
   if (state_ == State::length) state_ = State::done;

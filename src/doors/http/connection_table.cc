@@ -6,7 +6,7 @@
 namespace cloche::http {
 namespace {
 
-// What part of the places becomes free when they are all taken.
+// The share of the places that becomes free when all of them are taken.
 constexpr std::size_t leaving_part = 64;
 
 struct Candidate {
@@ -75,7 +75,7 @@ ConnectionTable::Connections ConnectionTable::choose(const std::string* only_pee
                     candidates.end(), goes_before);
   Connections leaving;
   for (std::size_t i = 0; i < count; ++i) {
-    // One whose stage is another than the first one's waits for more: it has its place still.
+    // A connection at another stage than the first one's waits for more: it keeps its place.
     if (candidates[i].standing.stage != candidates[0].standing.stage) break;
     Entry& entry = entries_.at(candidates[i].connection);
     if (auto alive = entry.connection.lock()) leaving.push_back(std::move(alive));

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view name = "cloche_console";
 constexpr std::size_t random_bytes = 32;
 
-// Looked up by what it hashes to: how long that takes says nothing of the cookies that there are.
+// Looked up by its hash: how long that takes says nothing about the cookies that exist.
 std::string digest_of(std::string_view cookie) {
   Sha256 digest;
   digest.add(cookie);

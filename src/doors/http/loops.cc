@@ -143,7 +143,7 @@ void Loops::watch() {
                               [this]() REQUIRES(mutex_) { return stopping_; });
       continue;
     }
-    // A turn that begins now either finds that he sleeps, and wakes him, or is seen here.
+    // A turn that begins now either finds the watchman asleep, and wakes him, or is seen here.
     awake_ = false;
     if (look()) {
       awake_ = true;

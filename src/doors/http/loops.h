@@ -63,7 +63,7 @@ class Loop {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_{
       context_.get_executor()};
   std::atomic<std::uint64_t> turn_ = 0;  // odd: in a turn, of that number
-  std::uint64_t seen_ = 0;               // the watchman's: turn_ when he last looked
+  std::uint64_t seen_ = 0;               // the watchman's: turn_ at the last look
 };
 
 class Loops {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t name_max_bytes = 255;
 
-// What JavaScript may send to another site without being asked back: the types of forms.
+// What JavaScript may send to another site without a preflight request: the types of forms.
 constexpr std::array<std::string_view, 3> form_types{"application/x-www-form-urlencoded",
                                                      "multipart/form-data", "text/plain"};
 
@@ -64,7 +64,7 @@ bool is_form_type(std::string_view content_type) {
                              [&](std::string_view type) { return same_text(type, content_type); });
 }
 
-// What a browser tells of the page that asks. A field that is there and empty tells as well.
+// What a browser says about the page that asks. A field that is present and empty counts too.
 struct Asker {
   bool has_origin = false;
   std::string_view origin;
@@ -111,7 +111,7 @@ bool OriginGuard::has_name(std::string_view host_field) const {
   if (host_field.size() > name_max_bytes) return false;
   const std::string name = lowered(name_of(host_field));
   if (std::ranges::find(names_, name) != names_.end()) return true;
-  // Nobody's name leads here by an address: it is what was asked for.
+  // A request to an address was not led here by a name of somebody else's.
   return any_address_ && is_address(name);
 }
 

@@ -93,7 +93,7 @@ class Server::Impl final : public Host {
   void adopt(UniqueFd fd) {
     const std::size_t number = next_adopting_++ % loops_.size();
     Loop& loop = loops_[number];
-    // The address of its peer, which is this machine, is all that differs from a socket of TCP.
+    // All that differs from a socket of TCP is the address of its peer, which is this machine.
     boost::system::error_code error;
     Tcp::socket socket(loop.context());
     socket.assign(Tcp::v4(), fd.get(), error);
@@ -169,7 +169,7 @@ class Server::Impl final : public Host {
         });
   }
 
-  // Clients whose connection stands, but not with us yet: closing the acceptor would reset it.
+  // Clients that have connected and are not accepted yet: closing the acceptor would reset them.
   void accept_those_who_wait() {
     boost::system::error_code error;
     acceptor_.non_blocking(true, error);
@@ -181,7 +181,7 @@ class Server::Impl final : public Host {
     }
   }
 
-  // The host is out of something: that does not get better by asking again at once.
+  // The host is out of something: asking again at once would not help.
   void pause_accepting() {
     pause_.expires_after(std::chrono::milliseconds(50));
     pause_.async_wait([this](boost::system::error_code) {

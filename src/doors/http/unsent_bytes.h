@@ -22,7 +22,7 @@ class UnsentBytes {
   UnsentBytes(std::uint64_t limit_bytes, std::uint64_t owner_limit_bytes)
       : limit_(limit_bytes), owner_limit_(owner_limit_bytes) {}
 
-  // It keeps so many bytes for that owner's request from now on. Gives those that are to be ended,
+  // It keeps so many bytes for that owner's request from now on. Gives those that must be ended,
   // itself among them where nobody has waited longer; they are not counted any more.
   std::vector<std::shared_ptr<AnswerKeeper>> keep(const std::shared_ptr<AnswerKeeper>& keeper,
                                                   const std::string& owner, std::uint64_t bytes);

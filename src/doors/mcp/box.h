@@ -62,7 +62,7 @@ class Box : public std::enable_shared_from_this<Box> {
   // Ends all that runs in it; calls that wait find no sandbox.
   void close();
 
-  // When it is to be closed, as far as one can say now; nothing: never.
+  // When it will be closed, as far as one can say now; nothing: never.
   std::optional<Clock::time_point> due() const;
 
  private:

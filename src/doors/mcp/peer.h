@@ -30,7 +30,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  // Serves a message; what it leads to goes to `stream`: of a request the answer, or that there is
+  // Serves a message; what comes of it goes to `stream`: the answer of a request, or that it has
   // none. Does not wait for a sandbox.
   void take(Message message, std::shared_ptr<Channel> stream);
 

@@ -18,7 +18,7 @@ Reply plain(const FileInfo& info, const std::string& name) {
   return {{"name", name}, {"type", type_name(info.kind)}, {"size", info.size_bytes}};
 }
 
-// With all that there is to say, of the link itself.
+// With all that is known, of the link itself.
 Reply detailed(const FileInfo& info, const std::string& name) {
   Reply reply = plain(info, name);
   if (info.kind == FileKind::symlink) {

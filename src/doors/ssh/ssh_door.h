@@ -87,7 +87,7 @@ class SshDoor {
     bool logged_in = false;
     bool leaving = false;
   };
-  std::map<int, Caller> sockets_ GUARDED_BY(mutex_);  // of the connections that there are
+  std::map<int, Caller> sockets_ GUARDED_BY(mutex_);  // of the open connections
   std::uint64_t last_number_ GUARDED_BY(mutex_) = 0;
   bool stopping_ GUARDED_BY(mutex_) = false;
   bool ending_idle_ GUARDED_BY(mutex_) = false;

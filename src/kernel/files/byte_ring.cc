@@ -14,7 +14,7 @@ ByteRing::~ByteRing() { budget_->give_back(charged()); }
 
 void ByteRing::reserve(std::size_t bytes) {
   if (bytes <= storage_bytes_) return;
-  // Few steps: a pipe that is used at all in earnest is soon at its full size.
+  // Few steps: a pipe in earnest use soon has its full size.
   std::size_t wanted = std::max(storage_bytes_, BufferBudget::free_bytes);
   while (wanted < bytes) wanted *= 4;
   wanted = std::min(wanted, std::max(capacity_, bytes));

@@ -24,20 +24,20 @@ Result<FilePtr> FifoTable::open(Task& task, const vfs::Node& node, std::uint32_t
   const bool nonblocking = (flags & o_nonblock) != 0;
   if (access == o_wronly && nonblocking && pipe->readers() == 0) return Errno::nxio;
 
-  // The own end is open while we wait: it is what the other side waits for.
+  // This end is open during the wait: it is what the other side waits for.
   const auto file = std::make_shared<PipeFile>(pipe, flags, node);
   if (access == o_rdwr || nonblocking) return FilePtr(file);
   const bool for_reading = access == o_rdonly;
   const std::uint64_t came_before = for_reading ? pipe->writers_ever() : pipe->readers_ever();
   const auto met = [&] {
-    // A partner that came and went while we slept counts as well.
+    // A partner that came and went during the sleep counts as well.
     return for_reading ? pipe->writers() != 0 || pipe->writers_ever() != came_before
                        : pipe->readers() != 0 || pipe->readers_ever() != came_before;
   };
   while (!met()) {
     const Result<void> woken = task.block({&pipe->opened});
-    // A signal may come with the partner: its child that wrote, and has ended. Then the two have
-    // met.
+    // A signal may come together with the partner, such as SIGCHLD of a child that wrote and has
+    // ended. The two have met then.
     if (!woken && !met()) return woken.error();
   }
   return FilePtr(file);

@@ -93,7 +93,7 @@ class HostCapture {
 };
 
 // Input from a string. It looks like a pipe that somebody has filled and closed; an empty one like
-// /dev/null, for programs (rg, file) take what they are to read from the kind of their input.
+// /dev/null, since programs (rg, file) tell what they must read by the kind of their input.
 class BytesFile : public File {
  public:
   BytesFile(Kernel& kernel, std::string bytes)

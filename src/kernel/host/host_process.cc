@@ -48,8 +48,8 @@ HostProcess::HostProcess(Task& task) : task_(task), alarm_(std::make_shared<Alar
 
 HostProcess::~HostProcess() = default;
 
-// A system call of the process's: signals are looked at before and after it, and it is issued again
-// where one that is over has interrupted it.
+// A system call of the process: signals are looked at before and after it, and where a signal that
+// is dealt with has interrupted it, it is issued again.
 template <typename Body>
 auto HostProcess::call(Body&& body) {
   using R = std::invoke_result_t<Body>;
@@ -102,7 +102,7 @@ Result<HostProcess::Ready> HostProcess::wait(const Ready& wanted) {
     add(&Ready::output, fds.get_writable(1), pollout);
     add(&Ready::errors, fds.get_writable(2), pollout);
     const bool some = ready.input || ready.output || ready.errors;
-    // One that cannot be waited for is ready now.
+    // A file that cannot be waited for is ready now.
     const Deadline deadline = some ? Deadline(SteadyTime::min()) : std::nullopt;
     CLOCHE_TRY(set.wait(task_, deadline));
     alarm_->hear();

@@ -180,7 +180,7 @@ SysResult fcntl64(Call& call) REQUIRES(kernel_lock) {
       return set_lock(call, file, LockOwner::of_description(file.get()), LockWait::no);
     case command::ofd_setlkw:
       return set_lock(call, file, LockOwner::of_description(file.get()), LockWait::yes);
-    // Nobody is told by SIGIO here, so nobody owns a descriptor; and nothing leases one.
+    // No SIGIO is sent here, so nobody owns a descriptor; and there are no leases.
     case command::getown:
     case command::getsig: return 0;
     case command::getlease: return 2;  // F_UNLCK

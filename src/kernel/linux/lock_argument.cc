@@ -22,7 +22,7 @@ static_assert(sizeof(GuestFlock) == 32);
 constexpr std::int64_t offset_max = std::numeric_limits<std::int64_t>::max();
 
 // l_start and l_len as absolute bytes; a negative length lies before the start, zero means to the
-// end whatever that becomes.
+// end, wherever that will be.
 Result<LockRange> range_of(File& file, const GuestFlock& flock) REQUIRES(kernel_lock) {
   std::int64_t base = 0;
   switch (flock.whence) {

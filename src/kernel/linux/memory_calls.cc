@@ -29,8 +29,8 @@ Result<void> clear(Call& call, std::uint64_t start, std::uint64_t length) {
   return {};
 }
 
-// What brk or mmap hand out has never been handed out before when it lies beyond what memory was:
-// then it is zero already.
+// What brk or mmap hands out beyond the former end of memory was never handed out before: it is
+// zero already.
 Result<void> provide(Call& call, std::uint64_t start, std::uint64_t length) REQUIRES(kernel_lock) {
   const std::uint64_t had = call.process.memory.memory_end();
   if (start + length > had) CLOCHE_TRY(call.task.grow_memory(start + length));
@@ -38,7 +38,7 @@ Result<void> provide(Call& call, std::uint64_t start, std::uint64_t length) REQU
   return {};
 }
 
-// Linux's brk never fails: it answers the break that holds.
+// Linux's brk never fails: it returns the break that is in force.
 SysResult brk(Call& call) REQUIRES(kernel_lock) {
   MemoryMap& map = call.process.memory;
   const std::uint64_t old = map.brk();
@@ -94,8 +94,8 @@ SysResult mmap(Call& call) REQUIRES(kernel_lock) {
   MemoryMap& map = call.process.memory;
   std::uint64_t start = 0;
   if ((flags & (map_fixed | map_fixed_noreplace)) != 0) {
-    // A place of its own choice is possible only within what mmap gave out before: that is what
-    // programs do.
+    // A program may choose a place only within what mmap gave out before, which is what programs
+    // do.
     start = call.u32(0);
     const auto* region = map.find(start);
     if (start % page_bytes != 0) return Errno::inval;

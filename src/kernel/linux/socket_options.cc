@@ -98,7 +98,7 @@ Result<T> read_value(const Call& call) {
 
 Result<Nanoseconds> to_timeout(std::int64_t s, std::int64_t us) {
   if (us < 0 || us >= 1'000'000) return Errno::dom;
-  // A negative timeout is one that has passed; the shortest there is does the same.
+  // A negative timeout is one that has passed; the shortest possible one does the same.
   if (s < 0) return Nanoseconds(1);
   constexpr std::int64_t longest_s = 100LL * 365 * 86400;
   return std::chrono::seconds(std::min(s, longest_s)) + std::chrono::microseconds(us);

@@ -69,7 +69,7 @@ SysResult syncfs(Call& call) REQUIRES(kernel_lock) {
 }
 
 // Advice changes nothing here: all files are in memory, or the host knows best. Its arguments are
-// checked as ever.
+// checked all the same.
 SysResult fadvise64_64(Call& call) REQUIRES(kernel_lock) {
   constexpr std::uint32_t advice_end = 6;
   CLOCHE_ASSIGN(const FilePtr file, call.process.fds.get(call.i32(0)));

@@ -18,8 +18,8 @@ namespace {
 constexpr std::string_view head =
     "# System calls of Linux guests\n\n"
     "Made from the table in `src/kernel/linux/`; a test holds the two together "
-    "(`CLOCHE_WRITE_DOCS=1` writes\nthis page anew). Numbers and structures are those of riscv32 "
-    "Linux, see [guest-abi.md](guest-abi.md).\nA number that is not listed is `ENOSYS`.\n\n"
+    "(`CLOCHE_WRITE_DOCS=1`\nwrites this page anew). Numbers and structures are those of riscv32 "
+    "Linux, see\n[guest-abi.md](guest-abi.md). A number that is not listed is `ENOSYS`.\n\n"
     "- **full**: as on Linux, within the limits of the sandbox and the rights of its user\n"
     "- **partial**: what the note says differs\n"
     "- **accepted**: succeeds and changes nothing\n"

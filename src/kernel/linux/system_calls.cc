@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system at large: names, figures, limits, entropy, scheduling, and what a single-threaded
+// The system at large: names, numbers, limits, entropy, scheduling, and what a single-threaded
 // program may ask of threads.
 #include <algorithm>
 #include <array>

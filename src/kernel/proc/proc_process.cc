@@ -152,8 +152,8 @@ std::string process_maps(const Process& process) {
   }
   line(0, memory.heap_base(), "rw-p", 0, process.exe);
   line(memory.heap_base(), memory.brk(), "rw-p", 0, "[heap]");
-  // There may be a hundred thousand of them, each with a path of four kilobytes: the first tell
-  // enough.
+  // There may be a hundred thousand of them, each with a path of four kilobytes: the first ones
+  // tell enough.
   constexpr std::size_t text_most = std::size_t{1} << 20;
   for (const auto& [start, region] : memory.regions()) {
     if (text.size() > text_most) break;

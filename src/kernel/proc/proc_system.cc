@@ -55,7 +55,7 @@ std::string filesystems(const Kernel&) {
   return "nodev\tproc\nnodev\ttmpfs\nnodev\tdevpts\nnodev\thostfs\n";
 }
 
-// No average is kept: what computes now stands for the three.
+// No averages are kept: how many processes compute now stands for all three.
 std::string loadavg(const Kernel& kernel) {
   const std::size_t running = running_count(kernel);
   const auto load = static_cast<double>(running);

@@ -28,7 +28,7 @@ struct Found {
 
 Result<Found> find_executable(Kernel& kernel, const Process& process, const ExecRequest& request)
     REQUIRES(kernel_lock) {
-  // A folder that is gone is in the way of no absolute path.
+  // A folder that is gone does not matter to an absolute path.
   const vfs::Node start = request.path.starts_with('/') ? kernel.files().root()
                           : request.start               ? request.start
                                                         : process.cwd;
@@ -75,7 +75,7 @@ Result<std::vector<std::byte>> read_whole(vfs::NodeIo& io, std::uint64_t size) {
   return content;
 }
 
-// Whether the one that a program is loaded for wants it still. With the lock held.
+// Whether the process that a program is loaded for still wants it. Kernel lock held.
 class Wanted {
  public:
   Wanted(Kernel& kernel, Task* task, Deadline deadline)
@@ -107,7 +107,7 @@ class Wanted {
   std::uint64_t kills_;
 };
 
-// One of those loads, from its begin to its end, both with the lock held.
+// One of those loads, from its beginning to its end, both with the kernel lock held.
 class Loading {
  public:
   explicit Loading(UserLoads& loads) : loads_(loads) { ++loads_.count; }

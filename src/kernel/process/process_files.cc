@@ -14,8 +14,8 @@ using vfs::FileType;
 using vfs::Follow;
 using vfs::LastKind;
 
-// The place that a call makes, removes or renames something in. A slash at the end does not make a
-// last symbolic link followed here, it only asks for a directory.
+// The place that a call makes, removes or renames something in. A slash at the end asks for a
+// directory, and no more: a last symbolic link is not followed for it.
 Result<vfs::Resolved> place_of(Process& process, At at) REQUIRES(kernel_lock) {
   if (at.path.size() >= vfs::path_max) return Errno::nametoolong;
   const std::string_view whole = at.path;

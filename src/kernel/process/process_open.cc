@@ -37,7 +37,7 @@ Result<FilePtr> open_content(Kernel& kernel, const vfs::Node& node, std::unique_
   return FilePtr(std::make_shared<NodeFile>(kernel, node, std::move(io), type, kept_flags(flags)));
 }
 
-// A file that the caller has just made: its mode does not hold for the one who made it.
+// A file that the caller has just made: its mode does not bind the process that made it.
 Result<FilePtr> open_new(Kernel& kernel, const vfs::Node& node, std::uint32_t flags) {
   CLOCHE_ASSIGN(std::unique_ptr<vfs::NodeIo> io, node.fs().open(node.ino(), access_of(flags)));
   return open_content(kernel, node, std::move(io), FileType::regular, flags);
@@ -141,8 +141,8 @@ Result<FilePtr> open(Task& task, const At& at, std::uint32_t flags, std::uint32_
       CLOCHE_ASSIGN(const vfs::Stat stat, found.target->stat());
       if (stat.type == FileType::directory) return Errno::isdir;
     }
-    // The link that /proc/self/exe or a device is reached by is walked by now; what is read of proc
-    // may still depend on who asks.
+    // The link by which /proc/self/exe or a device is reached has been followed by now; what is
+    // read of proc may still depend on who asks.
     return open_node(task, *found.target, flags);
   }
   if (!creates) return Errno::noent;

@@ -126,7 +126,7 @@ void ProcessTimers::arm_cpu_limit() {
   timer.event.signo = sigxcpu;
   timer.code = si_kernel;
   if (limit.soft == rlim_infinity) return disarm(timer);
-  // What has been used up is told at once.
+  // A limit that is already used up is reported at once.
   arm(cpu_limit_key, timer,
       {std::max(moment_of(limit.soft) - now(timer.clock), Nanoseconds(1)), 1s});
 }

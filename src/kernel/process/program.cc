@@ -48,7 +48,7 @@ Result<std::shared_ptr<const Program>> ProgramStore::load(ProgramTag tag) {
     wasm_file = entries_[tag - 1].wasm_file;
     startup = entries_[tag - 1].startup;
   }
-  // Loaded without the lock: a compile takes long, and the module store makes concurrent ones one.
+  // Loaded without the lock: a compile takes long. The module store joins concurrent ones.
   const auto module = modules_.load(wasm_file);
   if (!module) return Errno::noexec;
   CLOCHE_ASSIGN(std::shared_ptr<const Program> program, link(*module, std::move(startup)));

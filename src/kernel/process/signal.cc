@@ -38,7 +38,7 @@ bool SignalState::ignored(int signo) const noexcept {
 bool SignalState::enqueue(const SignalInfo& info) {
   const bool standard = info.signo < sigrtmin;
   if (standard && pending_.has(info.signo)) return true;
-  // Of the standard ones there is one each at the most, and SIGKILL must always find room.
+  // A standard signal is pending once at most, and SIGKILL must always find room.
   if (!standard && queue_.size() >= max_queued) return false;
   queue_.push_back(info);
   pending_.add(info.signo);

@@ -139,7 +139,7 @@ void Task::enter_thread() noexcept {
   if (pthread_getcpuclockid(pthread_self(), &clock) != 0) return;
   const KernelLock lock(kernel_.mutex());
   thread_clock_ = clock;
-  // What was used before counts on.
+  // Time that was used before still counts.
   cpu_base_ = clock_now(clock) - owner_->usage.cpu;
 }
 
@@ -181,8 +181,8 @@ bool Task::is_to_leave() {
 Task::LeftProgram Task::run_program() noexcept {
   wasm::Outcome outcome;
   outcome.ending = wasm::Ending::exited;
-  // Looked at twice: what is to die at once needs no instance, and nothing interrupts the making of
-  // one.
+  // Looked at twice: a task that must die at once needs no instance, and nothing interrupts the
+  // making of one.
   if (!is_to_leave()) {
     if (!program_->module) {
       start_without_instance();
@@ -244,7 +244,7 @@ void Task::begin_computing() {
 }
 
 void Task::end_computing() noexcept {
-  // One that begins parked has not computed yet.
+  // A task that begins parked has not computed yet.
   if (!std::exchange(computing_, false)) return;
   --kernel_.computing_;
   kernel_.computing_changed_.wake_all();
@@ -375,7 +375,7 @@ void Task::stop_here(int signo) {
 void Task::notice(wasm::RunHere* here) noexcept {
   attention_.store(true, std::memory_order_release);
   if (parked_) {
-    // Refused for want of a thread, it is seen when the task goes on.
+    // Where there is no thread for it, the signal is seen when the task goes on.
     (void)kernel_.resume(*owner_, here);
   } else if (sleeping_) {
     waiter_.wake();

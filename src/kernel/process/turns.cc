@@ -12,7 +12,7 @@ bool Turns::go_on() {
   using namespace std::chrono_literals;
   constexpr auto turn = 2ms;
   if (std::chrono::steady_clock::now() - begin_ < turn) return true;
-  // Who waits for the lock has to wake up before he can take it.
+  // Whoever waits for the lock has to wake up before taking it.
   constexpr auto pause = 50us;
   {
     const KernelUnlocked unlocked(task_.kernel().mutex());

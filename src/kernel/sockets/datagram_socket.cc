@@ -17,7 +17,7 @@ DatagramSocket::DatagramSocket(Kernel& kernel, SocketFamily family, std::int32_t
 DatagramSocket::~DatagramSocket() {
   if (bound_ && !local()) table().ports(type()).release(*this);
   if (const std::shared_ptr<DatagramSocket> peer = peer_.lock()) peer->changed.wake_all();
-  // Whoever waits for room here is to find out that there is nobody any more.
+  // Whoever waits for room here must learn that nobody is here any more.
   changed.wake_all();
 }
 
@@ -188,7 +188,7 @@ Result<std::size_t> DatagramSocket::send(Task& task, SendRequest request) {
   if (!local() && size > max_udp_bytes) return Errno::msgsize;
   if (!target && !local() && ask_resolver(request.to, request.bytes)) return size;
   if (!target) {
-    // What the answer of a host would say: nobody has that port.
+    // As the answer of a host would say: nobody has that port.
     if (has_peer_) set_error(Errno::connrefused);
     return size;
   }

@@ -169,7 +169,7 @@ Result<void> StreamSocket::connect_to(Task& task, std::shared_ptr<StreamSocket> 
     const Result<void> slept = task.block({queue.get()}, deadline);
     if (!slept) return slept.error() == Errno::timedout ? Errno::again : slept.error();
     listener = weak.lock();
-    // Another task may have used this socket while we slept.
+    // Another task may have used this socket during the sleep.
     if (connection_ || listening_) return Errno::isconn;
   }
   CLOCHE_ASSIGN(std::shared_ptr<StreamConnection> connection,
@@ -210,7 +210,7 @@ Result<void> StreamSocket::connect_outbound(Task& task, const InetAddress& addre
   if (outbound == nullptr) return Errno::netunreach;
   const auto connection = std::make_shared<StreamConnection>(kernel().buffers(), type());
   connection->identity(End::second).address = address;
-  // Everything is in place before the call, for the answer may come within it.
+  // Everything is in place before the call, since the answer may come within it.
   connecting_ = true;
   adopt(connection, End::first);
   const Result<void> begun =

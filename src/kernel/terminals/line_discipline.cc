@@ -59,7 +59,7 @@ void LineDiscipline::flush_input() {
   literal_next_ = false;
 }
 
-// An end of file counts, or ^D without end would take memory.
+// An end of file counts: otherwise endless ^D would take memory.
 std::size_t LineDiscipline::held_bytes() const noexcept {
   return raw_.size() + line_.size() + lines_bytes_ + lines_.size();
 }
@@ -368,7 +368,7 @@ std::size_t LineDiscipline::process_output(std::span<const std::byte> from, std:
   std::size_t used = 0;
   const std::size_t end = to.size() + room;
   while (used < from.size()) {
-    // A tab is the byte that may become the most of them.
+    // A tab is the byte that may become the most bytes.
     if (end - to.size() < tab_width) break;
     put_output(static_cast<std::uint8_t>(from[used++]), to);
   }

@@ -18,7 +18,7 @@ bool Waiter::sleep(KernelMutex& mutex, std::span<WaitQueue* const> queues, Deadl
 }
 
 void Waiter::wake() noexcept {
-  // Who was woken already is on its way: one system call for any number of wakes.
+  // A waiter that was woken already is on its way: one system call for any number of wakes.
   if (woken_) return;
   woken_ = true;
   condition_.notify_one();

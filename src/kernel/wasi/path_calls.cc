@@ -51,8 +51,8 @@ Result<void> path_link(Call& call, u32 old_fd, u32 lookupflags, u32 old_path, u3
   return process_files::link(call.process, existing.at(), name.at(), follow);
 }
 
-// preview1 has no access mode: it follows from the rights that are asked for. One who asks for
-// neither reading nor writing gets reading, and one who asks to write a directory gets what a
+// preview1 has no access mode: it follows from the rights that are asked for. A call that asks for
+// neither reading nor writing gets reading, and one that asks to write a directory gets what a
 // directory gives.
 std::uint32_t access_of(std::uint64_t rights, std::uint32_t oflags) {
   constexpr Rights reading = right_fd_read | right_fd_readdir;

@@ -87,7 +87,7 @@ class Poll {
     return {};
   }
 
-  // Sleeps until there is an event; EINTR when the guest is to do something else.
+  // Sleeps until there is an event; EINTR when the guest must do something else.
   Result<std::vector<Event>> wait() REQUIRES(kernel_lock) {
     const Deadline deadline = failed_.empty() ? earliest_ : start_;
     for (;;) {

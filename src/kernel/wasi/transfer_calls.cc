@@ -8,7 +8,7 @@ namespace {
 
 using Offset = std::optional<std::uint64_t>;  // absent: the file's position
 
-// A position beyond what a signed one can say is none (EINVAL, as pread(2)).
+// A position that does not fit a signed number is invalid (EINVAL, as for pread(2)).
 Result<void> check_position(std::uint64_t offset) {
   if (offset > static_cast<std::uint64_t>(INT64_MAX)) return Errno::inval;
   return {};

@@ -83,7 +83,7 @@ class Box {
   Result<BoxUsage> usage();
 
   // A network, from now on: `dials` has warden::Dial records, `names` are sockets at port 53 of the
-  // box's loopback, as many as were to be had. Once. The box ends when `dials` is closed.
+  // box's loopback, as many as the host gave. Once. The box ends when `dials` is closed.
   struct Network {
     UniqueFd dials;
     std::vector<UniqueFd> names;

@@ -14,8 +14,8 @@ struct HelperCall {
   std::vector<std::string> arguments;
   int input = -1;   // its standard input; -1: nothing
   int folder = -1;  // its descriptor 3
-  // Whether it has this process's environment and standard error; else an empty one, and what it
-  // writes there is taken as said.
+  // Whether it has this process's environment and standard error; otherwise an empty one, and what
+  // it writes there is taken as said.
   enum class Surroundings : std::uint8_t { ours, none } surroundings = Surroundings::none;
 };
 

@@ -20,12 +20,12 @@ struct Credentials {
 // for a text that is no such file.
 Credentials read_credentials(std::string_view text, const std::string& registry);
 
-// The file that is used where none is given: $REGISTRY_AUTH_FILE, else config.json in
+// The file that is used where none is given: $REGISTRY_AUTH_FILE, otherwise config.json in
 // $DOCKER_CONFIG or ~/.docker where there is one. Empty: none.
 std::filesystem::path default_auth_file();
 
-// $CLOCHE_REGISTRY_USER and $CLOCHE_REGISTRY_PASSWORD; else of `auth_file`; empty: nobody. Throws
-// Error where the file cannot be read.
+// $CLOCHE_REGISTRY_USER and $CLOCHE_REGISTRY_PASSWORD; otherwise of `auth_file`; empty: nobody.
+// Throws Error where the file cannot be read.
 Credentials credentials_for(const std::string& registry, const std::filesystem::path& auth_file);
 
 }  // namespace cloche::pull

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dialer: connections of a box to the world outside. A guest's connect waits until pid 1 has looked
-// at where it is to go. Cloche is asked; it connects to there by itself, and then the guest's
-// socket is joined to one of ours, which Cloche gets. A guest's own connect reaches the box's
-// loopback and nothing else, for there is no more in the box's network: so a guest that says one
-// thing and does another is alone with itself.
+// at the place where it must go. Cloche is asked; it connects to there by itself, and then the
+// guest's socket is joined to one of ours, which Cloche gets. A guest's own connect reaches the
+// box's loopback and nothing else, for there is no more in the box's network: so a guest that says
+// one thing and does another is alone with itself.
 #pragma once
 
 #include <array>

@@ -210,7 +210,7 @@ void Init::open_calls(const Fd& channel) noexcept {
   answer(channel, {.value = listener ? 0 : errno}, std::span(&beside, listener ? 1 : 0));
 }
 
-// The mark is made before the command is, so that there is no moment without it.
+// The mark is made before the command is, so that no moment is without it.
 void Init::start_run(const Request& request, Packet& packet) noexcept {
   Fd channel(packet.take_fd(0));
   if (!channel) return;

@@ -54,7 +54,7 @@ struct MountOrder {
   std::uint64_t device = 0;  // which it is
   std::uint64_t inode = 0;
   bool is_read_only = false;
-  bool has_tree = false;  // as the mounter has made it; else pid 1 looks for it by its path
+  bool has_tree = false;  // as the mounter has made it; otherwise pid 1 looks for it by its path
   char host[4096] = {};   // absolute
   char guest[4096] = {};  // the same, inside; made where it is not there
 };

@@ -243,7 +243,7 @@ void NativeCommand::take(const warden::Answer& answer) {
       set_nonblocking(out_.fd);
       const MutexLock lock(mutex_);
       input_.reset(::fcntl(out_.fd.get(), F_DUPFD_CLOEXEC, 0));
-      starved_ = true;  // what was to be typed before
+      starved_ = true;  // what had to be typed before
       return;
     }
     case warden::Tell::not_started:

@@ -12,8 +12,8 @@ namespace cloche::sandbox {
 enum class OtherMembers : std::uint8_t { refused, left_alone };
 
 // What is said is added to what is there, and stands where there can be only one. A word on the
-// network replaces the rules that allow: a list of rules, an object with all that there is to say,
-// or false for none.
+// network replaces the rules that allow: a list of rules, an object with everything, or false for
+// none.
 //
 // Nothing of the host is looked at. Throws WrongMember for a name that no option has (where others
 // are refused), and for a value of another type or unit; an Error of kind request for a word that

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "sandbox/options/sandbox_option.h"
 
@@ -20,22 +21,30 @@ constexpr std::string_view page_head = R"page(# Options of a sandbox
 Made from the table in `src/sandbox/options/`; a test holds the two together (`CLOCHE_WRITE_DOCS=1`
 writes this page anew). An option has the same meaning, unit and default at every door:
 
-- `cloche run --FLAG`, also of `shell` and `image build`; `cloche serve --session-FLAG` is what every
-  session is given, and `--allow-session-FLAG` what may be asked for ([serve.md](serve.md))
-- JSON-RPC: a parameter of `create`, and a member of `sandbox` in `POST /sessions`; `limits.x` is the
-  member `x` of the object `limits`
+- `cloche run --FLAG`, also of `shell` and `image build`; `cloche serve --session-FLAG` is what
+  every session is given, and `--allow-session-FLAG` what may be asked for ([serve.md](serve.md))
+- environment: the variable that is read where the flag is absent
+- JSON-RPC: a parameter of `create`, and a member of `sandbox` in `POST /sessions`; `limits.x` is
+  the member `x` of the object `limits`
 - Python: an argument of `Sandbox(...)`; `limits.x` is the key `x` of `limits`
 - C++: a member of `SandboxOptions`
 
-Bytes may be written as `512M`, `2G`, `64KiB`, and times as `500ms`, `30s`, `5m`, `2h`; a number alone
-counts bytes, or milliseconds. In JSON such a value is a number or a text.
+Bytes may be written as `512M`, `2G`, `64KiB`, and times as `500ms`, `30s`, `5m`, `2h`; a number
+alone counts in the option's unit. In JSON such a value is a number or a text.
 
-| flag | JSON-RPC | Python | C++ | default | meaning |
-|---|---|---|---|---|---|
+| flag | environment | JSON-RPC | Python | C++ | unit | default | meaning |
+|---|---|---|---|---|---|---|---|
 )page";
 
 std::string code(std::string_view text) {
   return text.empty() ? std::string() : fmt::format("`{}`", text);
+}
+
+// What a number alone counts.
+std::string_view unit_of(const SandboxOption& option) {
+  if (std::holds_alternative<option::Bytes>(option.kind)) return "bytes";
+  if (std::holds_alternative<option::Time>(option.kind)) return "ms";
+  return "";
 }
 
 std::string page() {
@@ -43,11 +52,10 @@ std::string page() {
   for (const SandboxOption& option : sandbox_options()) {
     const std::string flag =
         option.flag.empty() ? "" : fmt::format("--{} {}", option.flag, option.value);
-    const std::string variable =
-        option.variable.empty() ? "" : fmt::format("; without it `${}`", option.variable);
-    text += fmt::format("| {} | {} | {} | {} | {} | {}{}{} |\n", code(flag), code(option.json),
-                        code(option.sdk), code(option.member), default_text(option), option.help,
-                        is_repeatable(option) ? "; may be repeated" : "", variable);
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {}{} |\n", code(flag),
+                        code(option.variable), code(option.json), code(option.sdk),
+                        code(option.member), unit_of(option), default_text(option), option.help,
+                        is_repeatable(option) ? "; may be repeated" : "");
   }
   return text;
 }

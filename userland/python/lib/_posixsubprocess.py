@@ -21,7 +21,7 @@ def fork_exec(args, executables, close_fds, pass_fds, cwd, env, p2cread, p2cwrit
 
     def prepare():
         wanted = [p2cread, c2pwrite, errwrite]
-        # A descriptor that the child is to have below its own place is moved up first, so that no dup closes it.
+        # A descriptor that the child will have below its own place is moved up first, so that no dup closes it.
         for i in range(3):
             if 0 <= wanted[i] < i:
                 wanted[i] = call("fcntl", wanted[i], 0, 3)

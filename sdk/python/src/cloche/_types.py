@@ -87,7 +87,7 @@ class FileInfo:
 
 @dataclass
 class FileDetails:
-    """All that there is to say of an entry, a symbolic link itself included."""
+    """All that is known of an entry, also of a symbolic link itself."""
 
     name: str
     type: Literal["file", "dir", "symlink", "other"]

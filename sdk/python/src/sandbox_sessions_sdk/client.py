@@ -43,7 +43,7 @@ class SessionsClient:
                        sandbox: Optional[Dict[str, Any]] = None) -> Session:
         """A fresh session; SSH is ready when this returns. ValueError for a ttl out of 60..28800.
 
-        `sandbox`: what its sandbox is to have, within what the server allows, by the names that
+        `sandbox`: what its sandbox will have, within what the server allows, by the names that
         docs/options.md has for JSON: {"limits": {"memoryBytes": "512M"}, "packages": ["numpy"]}.
         What the server does not allow is a SandboxOperationError that says what to do."""
         settings.check_ttl(ttl)

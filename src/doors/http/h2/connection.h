@@ -104,7 +104,7 @@ class H2Connection final : public std::enable_shared_from_this<H2Connection>, pr
   bool writing_ = false;
   bool flush_posted_ = false;
   bool leaving_ = false;   // GOAWAY was said
-  bool last_ = false;      // and is to be, with the first request
+  bool last_ = false;      // and must be, with the first request
   bool broken_ = false;    // nothing more is read
   bool finished_ = false;  // all was sent
   bool closed_ = false;

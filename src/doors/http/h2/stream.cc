@@ -327,7 +327,7 @@ void H2Stream::keep_pulse() {
       });
 }
 
-// --- what HTTP/2 has not, and another process's answer --------------------------------------------
+// --- what HTTP/2 does not have, and another process's answer -------------------------------------
 
 void H2Stream::tunnel(const std::function<void(int fd)>&) {
   refuse(501, "there is no tunnel by HTTP/2 here: ask by HTTP/1.1");
@@ -389,7 +389,7 @@ void H2Stream::reset(std::uint32_t error) {
 
 void H2Stream::close(std::uint32_t) { let_go(); }
 
-// Keeps nothing any more; who writes the answer is told that its client has gone.
+// Keeps nothing any more; whatever writes the answer is told that its client has gone.
 void H2Stream::let_go() {
   if (std::exchange(closed_, true)) return;
   due_never();

@@ -29,7 +29,7 @@ class ToolServer : public std::enable_shared_from_this<ToolServer> {
   const std::string& name() const noexcept { return config_.name; }
 
   // A command for each tool that the configuration wants, as the server has them now. Waits for its
-  // answer. Throws Error, also for a wanted tool that there is not. The commands keep this.
+  // answer. Throws Error, also for a wanted tool that is unknown. The commands keep this.
   std::vector<HostCommand> commands();
 
   // Ends the program; calls from now on say so.

@@ -47,7 +47,7 @@ Written written(Sandbox& sandbox, const Capture::Bytes& out, const Capture::Byte
 
 // Puts a part on lines of its own behind what there is.
 void add_part(std::string& text, std::string_view part);
-// Output, errors under a heading, and what else there is to say; "(no output)" for nothing.
+// Output, errors under a heading, and what else can be said; "(no output)" for nothing.
 std::string text_of(const Written& written, std::string_view between, std::string_view ending);
 
 // "12", "0.5"
