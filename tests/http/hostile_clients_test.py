@@ -258,6 +258,18 @@ class Hoarders(unittest.TestCase):
             words = re.search(r"Max open files +(\S+) +(\S+)", limits)
             self.assertEqual(words[1], words[2])
 
+    def test_with_few_descriptors_it_works_or_says_that_it_cannot(self):
+        with self.assertRaisesRegex(RuntimeError, r"a server needs 256 descriptors, and this process may have 40"):
+            Server("serve", descriptors_limit=40)
+        with Server("serve", descriptors_limit=256) as server:
+            held = self.open_all(server.port, 300)
+            sessions = [server.json("POST", "/sessions", {})[1]["sessionId"] for _ in range(3)]
+            for session in sessions * 3:
+                status, done = server.json("POST", f"/sessions/{session}/commands", {"command": "seq 10 | sort | wc -l"})
+                self.assertEqual((status, done["stdout"]), (200, "10\n"), done)
+            for sock in held:
+                sock.close()
+
     def test_without_descriptors_it_neither_stops_nor_spins(self):
         with Server("sbs", "run") as server:
             limits = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)

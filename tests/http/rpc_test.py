@@ -325,6 +325,23 @@ class Open(unittest.TestCase):
                     Rpc(server.port, headers=headers)
                 self.assertEqual(caught.exception.status, 403)
 
+    def test_snapshots_need_memory_of_the_server(self):
+        with Server("serve", "--memory-limit", "300M") as server, Rpc(server.port) as rpc:
+            rpc.call("create")
+            for _ in range(10):
+                rpc.call("run", command="head -c 100000000 /dev/urandom > /tmp/f")
+                try:
+                    rpc.call("snapshot.create")
+                except WireError as error:
+                    self.assertTrue(error.message.startswith("EAGAIN: "), error.message)
+                    break
+            else:
+                self.fail("ten snapshots of 100 MB each")
+            for one in rpc.call("snapshot.list")["snapshots"]:
+                rpc.call("snapshot.remove", id=one["id"])
+            until(lambda: server.resident_mb() < 300, "they are gone")
+            rpc.call("snapshot.create")
+
     def test_the_end_of_the_server_closes_connections(self):
         server = Server("serve")
         rpc = Rpc(server.port)

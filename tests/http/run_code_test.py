@@ -119,6 +119,19 @@ class RunCode(unittest.TestCase):
 
 
 class Load(unittest.TestCase):
+    def test_a_batch_keeps_nobody_out(self):
+        with Server("serve", "--token", TOKEN, "--token", "another", "--drain", "0") as server:
+            endless = {"code": "sleep 1000", "language": "bash", "run_timeout": 3000}
+            hoard = threading.Thread(target=lambda: server.ask("POST", "/run_code/batch", {"requests": [endless] * 100},
+                                                               token="another"))
+            hoard.start()
+            for _ in range(10):
+                status, answer = server.json("POST", "/run_code", {"code": "echo hi", "language": "bash"}, token=TOKEN)
+                self.assertEqual((status, answer["status"]), (200, "Success"), answer)
+            self.assertTrue(hoard.is_alive())
+            server.stop()
+            hoard.join(PATIENCE_S)
+
     def test_load_makes_no_wrong_verdict(self):
         """Many more than the machine can run at once, beside sessions that compute: each verdict is what it is alone,
         or the request is answered 504 and was not run."""

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -24,7 +25,7 @@ def free_port() -> int:
 
 
 class Server:
-    def __init__(self, *words: str, env=None, ssh: bool = False, port: int = 0):
+    def __init__(self, *words: str, env=None, ssh: bool = False, port: int = 0, descriptors_limit: int = 0):
         self.port = port or free_port()
         self.ssh_port = free_port() if ssh else 0
         self.folder = tempfile.TemporaryDirectory()
@@ -34,7 +35,9 @@ class Server:
             self.process = subprocess.Popen(
                 [PROGRAM, *words, "--port", str(self.port), *more,
                  "--ssh-host-key", self.folder.name + "/key"],
-                stderr=log, env={**os.environ, **(env or {})})
+                stderr=log, env={**os.environ, **(env or {})},
+                preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors_limit,) * 2))
+                if descriptors_limit else None)
         deadline = time.monotonic() + PATIENCE_S
         while "listening" not in self.log():
             if self.process.poll() is not None or time.monotonic() > deadline:

@@ -145,6 +145,20 @@ class Good(MountTest):
         done = self.run_command("for i in $(seq 25); do repeat - < /tmp/big > /dev/null & done; wait")
         self.assertIn("does not read what it is sent", done["stderr"])
 
+    def test_it_is_in_a_jail_and_they_are_not(self) -> None:
+        self.prints("greet bob", "hello bob\n")
+
+        def walls(process: int) -> dict:
+            lines = Path(f"/proc/{process}/status").read_text().splitlines()
+            return {name: value.strip() for name, value in (line.split(":", 1) for line in lines)}
+
+        if "Seccomp" not in walls(os.getpid()):
+            self.skipTest("no seccomp here")
+        own, theirs = walls(self.wire.process.pid), walls(int(self.run_command("number")["stdout"]))
+        self.assertEqual((own["NoNewPrivs"], own["Seccomp"]), ("1", "2"))
+        for name in ("NoNewPrivs", "Seccomp"):
+            self.assertEqual(theirs[name], walls(os.getpid())[name])
+
     def test_the_servers_end_with_it(self) -> None:
         process = int(self.run_command("number")["stdout"])
         self.assertEqual(self.wire.end(), 0)
@@ -192,6 +206,11 @@ class Configured(MountTest):
     def test_a_stubborn_server_ends_by_a_signal(self) -> None:
         process = int(self.run_command("number")["stdout"])
         self.assertEqual(self.end(), -signal.SIGTERM)
+        wait_until(lambda: not is_alive(process), "it is still there")
+
+    def test_a_stubborn_server_ends_where_it_is_killed(self) -> None:
+        process = int(self.run_command("number")["stdout"])
+        self.wire.process.kill()
         wait_until(lambda: not is_alive(process), "it is still there")
 
 

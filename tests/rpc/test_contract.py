@@ -234,6 +234,14 @@ class Environment(WireTest):
         self.assert_error(1, "EINVAL: ", "env.set", {"name": "A=B", "value": ""})
         self.assert_error(-32602, "'value' is missing", "env.set", {"name": "A"})
 
+    def test_it_is_bounded(self) -> None:
+        for number in range(2):
+            self.wire.call("env.set", {"name": f"B{number}", "value": "x" * 900_000})
+        self.assert_error(1, "E2BIG: ", "env.set", {"name": "B2", "value": "x" * 900_000})
+        self.wire.call("env.set", {"name": "B1", "value": "x" * 1_100_000})  # in the place of another
+        self.wire.call("env.set", {"name": "B1", "value": ""})
+        self.wire.call("env.set", {"name": "B2", "value": "x" * 900_000})
+
     def get(self, name: str):
         return self.wire.call("env.get", {"name": name})["value"]
 
@@ -365,6 +373,28 @@ class Several(WireTest):
                          [(1, "echo 1", 0), (2, "exit 3", 3)])
         self.wire.call("history.clear")
         self.assertEqual(self.wire.call("history.list"), {"entries": []})
+
+    def test_history_forgets_the_oldest(self) -> None:
+        self.wire.call("create")
+        for _ in range(10):
+            self.wire.run(": " + "x" * 3_000_000)
+        self.wire.run("echo last")
+        entries = self.wire.call("history.list")["entries"]
+        self.assertEqual([e["index"] for e in entries], [6, 7, 8, 9, 10, 11])
+        self.wire.run(": " + "x" * 17_000_000)
+        self.assertEqual(self.wire.call("history.list")["entries"][-1]["index"], 11)
+
+    def test_what_waits_is_bounded(self) -> None:
+        self.wire.call("create", {"timeoutMs": 0})
+        first = self.wire.send("run", {"command": "sleep 1000"})
+        data = "A" * 60_000_000
+        waiting = [self.wire.send("files.write", {"path": "/tmp/f", "data": data}) for _ in range(9)]
+        refused = self.wire.read()
+        self.assertEqual((refused["id"], refused["error"]["message"][:7]), (waiting[-1], "EAGAIN:"))
+        self.wire.send("cancel")
+        answers = {self.wire.read()["id"] for _ in range(10)}
+        self.assertEqual(answers, {first, *waiting[:-1], self.wire.last})
+        self.wire.call("files.write", {"path": "/tmp/f", "data": data})
 
 
 @unittest.skipUnless(HAS_PYTHON, "this system has no Python")

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include "doors/cli/commands.h"
 #include "doors/cli/jail.h"
 #include "doors/cli/support.h"
@@ -12,10 +14,14 @@ int mcp_command(const Options& options) {
   server.hub.sandbox = options.sandbox;
   server.hub.allow = options.allowed_rules;
   server.hub.tools = *mcp::tool_set_of(options.tool_set);
-  if (!options.mounted_tools.empty())
-    server.tool_servers = mcp::mount::load_tool_config(options.mounted_tools);
-  // Tool servers are programs of the user's, which need what the user may do.
-  if (server.tool_servers.empty()) enter_jail(options, server.engine, Connections::some);
+  // Tool servers are programs of the user's, which need what the user may do: started from outside
+  // of the jail.
+  std::optional<mcp::mount::ToolSpawner> spawner;
+  if (!options.mounted_tools.empty()) {
+    spawner.emplace(mcp::mount::load_tool_config(options.mounted_tools));
+    if (!spawner->servers().empty()) server.tool_servers = &*spawner;
+  }
+  enter_jail(options, server.engine, Connections::some);
   mcp::serve_stdio(server);
 }
 

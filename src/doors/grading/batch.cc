@@ -17,8 +17,10 @@ RunVerdict error(std::string sentence) {
 
 }  // namespace
 
-Batch::Batch(std::vector<RunRequest> requests, Grade grade, std::function<void(std::string)> done)
-    : requests_(std::move(requests)),
+Batch::Batch(std::string owner, std::vector<RunRequest> requests, Grade grade,
+             std::function<void(std::string)> done)
+    : owner_(std::move(owner)),
+      requests_(std::move(requests)),
       grade_(std::move(grade)),
       done_(std::move(done)),
       answers_(requests_.size()) {}
@@ -35,7 +37,8 @@ void Batch::post_next(Gate& gate) {
     if (next_ == requests_.size()) return;
     index = next_++;
   }
-  gate.enter({.work =
+  gate.enter({.owner = owner_,
+              .work =
                   [self = shared_from_this(), index, &gate] {
                     self->answer(index, self->grade_(self->requests_[index]));
                     self->post_next(gate);

@@ -21,7 +21,8 @@ class Batch : public std::enable_shared_from_this<Batch> {
 
   using Grade = std::function<RunVerdict(const RunRequest& request)>;
   // `done` gets the answer, JSON, once, on any thread.
-  Batch(std::vector<RunRequest> requests, Grade grade, std::function<void(std::string)> done);
+  Batch(std::string owner, std::vector<RunRequest> requests, Grade grade,
+        std::function<void(std::string)> done);
   // Not more than `width` at a time. The gate outlives the batch.
   void start(Gate& gate, std::size_t width);
 
@@ -29,6 +30,7 @@ class Batch : public std::enable_shared_from_this<Batch> {
   void post_next(Gate& gate);
   void answer(std::size_t index, const RunVerdict& verdict);
 
+  const std::string owner_;
   const std::vector<RunRequest> requests_;
   const Grade grade_;
   const std::function<void(std::string)> done_;

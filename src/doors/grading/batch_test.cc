@@ -21,7 +21,7 @@ Json answer_of(std::vector<RunRequest> requests, const Batch::Grade& grade, bool
   session::WorkerPool workers(8);
   Gate gate(workers, {.running = 3});
   if (closed) gate.close();
-  std::make_shared<Batch>(std::move(requests), grade, [&](std::string text) {
+  std::make_shared<Batch>("", std::move(requests), grade, [&](std::string text) {
     done.set_value(std::move(text));
   })->start(gate, 3);
   return Json::parse(done.get_future().get());

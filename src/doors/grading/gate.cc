@@ -1,72 +1,140 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/grading/gate.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
 namespace cloche::grading {
 
+bool Gate::has_place(const Line& line) const {
+  return running_ < limits_.running || (line.running == 0 && running_ < 2 * limits_.running);
+}
+
 void Gate::enter(Job job) {
   {
     ReleasableMutexLock lock(mutex_);
     const bool has_room =
-        queue_.size() < limits_.waiting && job.bytes <= limits_.waiting_bytes - queued_bytes_;
-    if (closed_ ||
-        (running_ >= limits_.running && !has_room && job.patience == Patience::limited)) {
+        waiting_ < limits_.waiting && job.bytes <= limits_.waiting_bytes - queued_bytes_;
+    const auto found = lines_.find(job.owner);
+    const bool goes_on = has_place(found == lines_.end() ? Line() : found->second);
+    if (closed_ || (!goes_on && !has_room && job.patience == Patience::limited)) {
       lock.unlock();
       return job.refused();
     }
-    if (running_ >= limits_.running) {
+    Line& line = lines_[job.owner];
+    if (!goes_on) {
       if (job.patience == Patience::limited) queued_bytes_ += job.bytes;
-      queue_.push_back({std::move(job), Clock::now()});
-      return;
+      ++waiting_;
+      line.queue.push_back({std::move(job), Clock::now()});
+      return watch();
     }
     ++running_;
+    ++line.running;
   }
   workers_.do_here([this, job = std::move(job)] {
     job.work();
-    pass_on();
+    pass_on(job.owner);
   });
 }
 
-void Gate::pass_on() {
+// Of the owners that have a place, one that has the fewest in progress, and of these who waits for
+// the longest time.
+std::optional<Gate::Job> Gate::take_next() {
+  Line* best = nullptr;
+  for (auto& [owner, line] : lines_) {
+    if (line.queue.empty() || !has_place(line)) continue;
+    if (best == nullptr || std::pair(line.running, line.queue.front().since) <
+                               std::pair(best->running, best->queue.front().since)) {
+      best = &line;
+    }
+  }
+  if (best == nullptr) return std::nullopt;
+  Job job = std::move(best->queue.front().job);
+  best->queue.pop_front();
+  --waiting_;
+  if (job.patience == Patience::limited) queued_bytes_ -= job.bytes;
+  ++running_;
+  ++best->running;
+  return job;
+}
+
+void Gate::pass_on(const std::string& owner) {
+  look_for_late_ones();
+  std::vector<Job> next;
+  {
+    const MutexLock lock(mutex_);
+    --running_;
+    const auto line = lines_.find(owner);
+    if (--line->second.running == 0 && line->second.queue.empty()) lines_.erase(line);
+    while (std::optional<Job> job = take_next()) next.push_back(*std::move(job));
+  }
+  for (Job& job : next) start(std::move(job));
+}
+
+void Gate::start(Job job) {
+  workers_.post([this, job = std::move(job)] {
+    job.work();
+    pass_on(job.owner);
+  });
+}
+
+void Gate::look_for_late_ones() {
   std::vector<Job> late;
-  std::optional<Job> next;
   {
     const MutexLock lock(mutex_);
     const Clock::time_point now = Clock::now();
-    while (!queue_.empty() && !next) {
-      Waiting first = std::move(queue_.front());
-      queue_.pop_front();
-      if (first.job.patience == Patience::limited) {
-        queued_bytes_ -= first.job.bytes;
-        if (now - first.since > limits_.patience) {
-          late.push_back(std::move(first.job));
-          continue;
-        }
-      }
-      next = std::move(first.job);
+    for (auto line = lines_.begin(); line != lines_.end();) {
+      std::deque<Waiting>& queue = line->second.queue;
+      std::erase_if(queue, [&](Waiting& one) REQUIRES(mutex_) {
+        if (one.job.patience == Patience::endless || now - one.since <= limits_.patience)
+          return false;
+        --waiting_;
+        queued_bytes_ -= one.job.bytes;
+        late.push_back(std::move(one.job));
+        return true;
+      });
+      line = line->second.running == 0 && queue.empty() ? lines_.erase(line) : std::next(line);
     }
-    if (!next) --running_;
   }
   for (const Job& job : late) job.refused();
-  if (!next) return;
-  workers_.post([this, job = *std::move(next)] {
-    job.work();
-    pass_on();
+}
+
+// One timer, for the one that has waited for the longest time.
+void Gate::watch() {
+  if (watching_ || closed_) return;
+  std::optional<Clock::time_point> oldest;
+  for (const auto& [owner, line] : lines_) {
+    for (const Waiting& one : line.queue) {
+      if (one.job.patience == Patience::limited && (!oldest || one.since < *oldest))
+        oldest = one.since;
+    }
+  }
+  if (!oldest) return;
+  watching_ = true;
+  // A moment later, so that it is late then.
+  (void)timers_.at(*oldest + limits_.patience + std::chrono::milliseconds(1), [this] {
+    look_for_late_ones();
+    const MutexLock lock(mutex_);
+    watching_ = false;
+    watch();
   });
 }
 
 void Gate::close() {
-  std::deque<Waiting> all;
+  std::vector<Job> all;
   {
     const MutexLock lock(mutex_);
     closed_ = true;
-    all.swap(queue_);
+    for (auto& [owner, line] : lines_) {
+      for (Waiting& one : line.queue) all.push_back(std::move(one.job));
+      line.queue.clear();
+    }
+    waiting_ = 0;
     queued_bytes_ = 0;
   }
-  for (const Waiting& one : all) one.job.refused();
+  for (const Job& one : all) one.refused();
 }
 
 std::size_t Gate::running() const {
@@ -76,7 +144,7 @@ std::size_t Gate::running() const {
 
 std::size_t Gate::waiting() const {
   const MutexLock lock(mutex_);
-  return queue_.size();
+  return waiting_;
 }
 
 }  // namespace cloche::grading

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gate: so many jobs at once, and a queue of others, in order. A job that would wait for ever is
-// refused instead. Thread-safe; what it is given outlives it.
+// Gate: so many jobs at once, and queues of others, each owner's in order. A job that would wait
+// for ever is refused instead.
+//
+// No owner keeps others out: a place goes to one that has the fewest jobs in progress; and where
+// all are taken there are as many again, for owners that have none. Thread-safe; what it is given
+// outlives it.
 #pragma once
 
 #include <chrono>
@@ -8,8 +12,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
+#include <optional>
+#include <string>
 
 #include "base/mutex.h"
+#include "session/timers.h"
 #include "session/worker_pool.h"
 
 namespace cloche::grading {
@@ -17,14 +25,15 @@ namespace cloche::grading {
 class Gate {
  public:
   struct Limits {
-    std::size_t running = 1;
+    std::size_t running = 1;  // and as many again, one for each owner that has no other
     std::size_t waiting = 8192;
     std::uint64_t waiting_bytes = 256ULL << 20;
-    // A job whose turn comes later than that is refused: its client does not wait any more.
+    // A job whose turn does not come before that is refused: its client does not wait any more.
     std::chrono::milliseconds patience{15'000};
   };
   enum class Patience : std::uint8_t { limited, endless };
   struct Job {
+    std::string owner;
     std::function<void()> work;
     std::function<void()> refused;  // instead of `work`
     std::uint64_t bytes = 0;        // that it holds while it waits
@@ -49,16 +58,30 @@ class Gate {
     Job job;
     Clock::time_point since;
   };
-  // A place is free for the next one.
-  void pass_on();
+  // Of an owner that has a job in progress or one that waits.
+  struct Line {
+    std::size_t running = 0;
+    std::deque<Waiting> queue;
+  };
+  bool has_place(const Line& line) const REQUIRES(mutex_);
+  // The owner's job has ended: a place is free.
+  void pass_on(const std::string& owner);
+  std::optional<Job> take_next() REQUIRES(mutex_);
+  void start(Job job);
+  // Refuses what has waited too long, now and whenever it has.
+  void look_for_late_ones();
+  void watch() REQUIRES(mutex_);
 
   session::WorkerPool& workers_;
   const Limits limits_;
   mutable Mutex mutex_;
-  std::deque<Waiting> queue_ GUARDED_BY(mutex_);
+  std::map<std::string, Line> lines_ GUARDED_BY(mutex_);
+  std::size_t waiting_ GUARDED_BY(mutex_) = 0;
   std::uint64_t queued_bytes_ GUARDED_BY(mutex_) = 0;
   std::size_t running_ GUARDED_BY(mutex_) = 0;
+  bool watching_ GUARDED_BY(mutex_) = false;
   bool closed_ GUARDED_BY(mutex_) = false;
+  session::Timers timers_;  // the last: what it does is about the others
 };
 
 }  // namespace cloche::grading

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <latch>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 namespace cloche::grading {
@@ -16,7 +18,8 @@ using namespace std::chrono_literals;
 class GateTest : public ::testing::Test {
  protected:
   Gate::Job job(int number, std::latch& begun, std::latch& may_end) {
-    return {.work =
+    return {.owner = {},
+            .work =
                 [this, number, &begun, &may_end] {
                   most_ = std::max(most_.load(), ++now_);
                   {
@@ -28,6 +31,11 @@ class GateTest : public ::testing::Test {
                   --now_;
                 },
             .refused = [this] { ++refused_; }};
+  }
+
+  // The gate outlives what it has begun.
+  static void wait_for_end(const Gate& gate) {
+    while (gate.running() > 0) std::this_thread::yield();
   }
 
   std::atomic<int> now_ = 0;
@@ -47,6 +55,7 @@ TEST_F(GateTest, RunsSoManyAtOnceAndTheOthersInOrder) {
     for (int i = 0; i < count; ++i) workers.post([&, i] { gate.enter(job(i, begun, may_end)); });
     may_end.count_down();
     begun.wait();
+    wait_for_end(gate);
   }
   EXPECT_LE(most_, 2);
   EXPECT_EQ(order_.size(), count);
@@ -76,6 +85,7 @@ TEST_F(GateTest, RefusesWhatThereIsNoRoomFor) {
     EXPECT_EQ(refused_, 2);
     may_end.count_down();
     rest.wait();
+    wait_for_end(gate);
   }
   EXPECT_EQ(order_, (std::vector{0, 2, 4}));
 }
@@ -96,9 +106,59 @@ TEST_F(GateTest, RefusesWhatHasWaitedTooLong) {
     gate.enter(std::move(patient));
     may_end.count_down();
     last.wait();
+    wait_for_end(gate);
   }
   EXPECT_EQ(refused_, 1);
   EXPECT_EQ(order_, (std::vector{0, 2}));
+}
+
+// Also where nothing ends meanwhile.
+TEST_F(GateTest, RefusesWhatWaitsWhileNothingEnds) {
+  std::latch first(1);
+  std::latch never(1);
+  std::latch may_end(1);
+  std::latch told(1);
+  {
+    session::WorkerPool workers(8);
+    Gate gate(workers, {.running = 1, .patience = 20ms});
+    workers.post([&] { gate.enter(job(0, first, may_end)); });
+    first.wait();
+    Gate::Job waiting = job(1, never, may_end);
+    waiting.refused = [&] { told.count_down(); };
+    gate.enter(std::move(waiting));
+    told.wait();
+    EXPECT_EQ(gate.waiting(), 0U);
+    may_end.count_down();
+    wait_for_end(gate);
+  }
+  EXPECT_EQ(order_, std::vector{0});
+}
+
+TEST_F(GateTest, AnOwnerThatHasNoneGetsAPlaceWhereAnotherHasThemAll) {
+  std::latch hoarded(2);
+  std::latch others(2);
+  std::latch rest(3);
+  std::latch may_end(1);
+  {
+    session::WorkerPool workers(16);
+    Gate gate(workers, {.running = 2});
+    for (int i = 0; i < 2; ++i) workers.post([&, i] { gate.enter(job(i, hoarded, may_end)); });
+    hoarded.wait();
+    for (int i = 2; i < 4; ++i) gate.enter(job(i, rest, may_end));
+    for (const char* owner : {"b", "c", "d"}) {
+      Gate::Job one = job(10 + owner[0], owner[0] < 'd' ? others : rest, may_end);
+      one.owner = owner;
+      workers.post([&gate, one] { gate.enter(one); });
+      if (owner[0] == 'c') others.wait();
+    }
+    while (gate.waiting() < 3) std::this_thread::yield();
+    EXPECT_EQ(gate.running(), 4U);
+    may_end.count_down();
+    rest.wait();
+    wait_for_end(gate);
+  }
+  EXPECT_EQ(refused_, 0);
+  EXPECT_EQ(order_.size(), 7U);
 }
 
 TEST_F(GateTest, RefusesAllOnceItIsClosed) {
@@ -115,6 +175,7 @@ TEST_F(GateTest, RefusesAllOnceItIsClosed) {
     gate.enter(job(2, never, may_end));
     EXPECT_EQ(refused_, 2);
     may_end.count_down();
+    wait_for_end(gate);
   }
   EXPECT_EQ(order_, std::vector{0});
 }

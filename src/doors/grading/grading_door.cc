@@ -91,11 +91,12 @@ RunVerdict GradingDoor::grade(const RunRequest& request) {
 
 void GradingDoor::handle(const http::Request& request,
                          const std::shared_ptr<http::Exchange>& exchange) {
+  const std::string owner = owner_of(request).value_or(std::string());
   if (request.path == one_path) {
     auto read = read_run_request(request.body);
     if (const auto* bad = std::get_if<BadRequest>(&read))
       return exchange->send(refusal(422, bad->sentence));
-    return grade_one(std::get<RunRequest>(std::move(read)), exchange);
+    return grade_one(owner, std::get<RunRequest>(std::move(read)), exchange);
   }
   auto read = read_batch(request.body);
   if (const auto* bad = std::get_if<BadRequest>(&read))
@@ -106,7 +107,7 @@ void GradingDoor::handle(const http::Request& request,
   }
   exchange->send_blanks_until_answer(sign_of_life);
   std::make_shared<Batch>(
-      std::get<std::vector<RunRequest>>(std::move(read)),
+      owner, std::get<std::vector<RunRequest>>(std::move(read)),
       [this](const RunRequest& one) { return grade(one); },
       [this, exchange](std::string answer) {
         --batches_;
@@ -115,10 +116,12 @@ void GradingDoor::handle(const http::Request& request,
       ->start(gate_, processors());
 }
 
-void GradingDoor::grade_one(RunRequest request, const std::shared_ptr<http::Exchange>& exchange) {
+void GradingDoor::grade_one(const std::string& owner, RunRequest request,
+                            const std::shared_ptr<http::Exchange>& exchange) {
   const std::uint64_t bytes = request.bytes();
   gate_.enter(
-      {.work = [this, request = std::move(request),
+      {.owner = owner,
+       .work = [this, request = std::move(request),
                 exchange] { exchange->send(http::json_response(200, to_json(grade(request)))); },
        .refused = [exchange] { exchange->send(busy("too many requests wait: try again")); },
        .bytes = bytes,

@@ -44,7 +44,8 @@ class GradingDoor {
  private:
   std::optional<std::string> owner_of(const http::Request& head) const;
   RunVerdict grade(const RunRequest& request);
-  void grade_one(RunRequest request, const std::shared_ptr<http::Exchange>& exchange);
+  void grade_one(const std::string& owner, RunRequest request,
+                 const std::shared_ptr<http::Exchange>& exchange);
 
   Parts parts_;
   Grader grader_;

@@ -28,11 +28,14 @@ using Tcp = asio::ip::tcp;
 
 namespace {
 
-// Half of what the process may have: sessions need descriptors too.
+// Half of what the process may have, or less where that is little: sessions need descriptors too,
+// and so does the machine code of each program of the guests' system.
 std::size_t descriptors_for_connections() {
+  constexpr rlim_t for_programs = 192;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
-  return static_cast<std::size_t>(limit.rlim_cur / 2);
+  const rlim_t others = std::max(limit.rlim_cur / 2, for_programs);
+  return static_cast<std::size_t>(limit.rlim_cur - std::min(limit.rlim_cur - 1, others));
 }
 
 }  // namespace

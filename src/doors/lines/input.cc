@@ -28,22 +28,24 @@ Input::Input(const Options& options) : options_(options) {
 Input::Ready Input::wait() const {
   for (;;) {
     // Without events asked for, only the loss of the reader is reported.
-    std::array<pollfd, 3> fds{pollfd{options_.in, POLLIN, 0}, pollfd{options_.out, 0, 0},
-                              pollfd{parent_.get(), POLLIN, 0}};
+    std::array<pollfd, 4> fds{pollfd{options_.in, POLLIN, 0}, pollfd{options_.out, 0, 0},
+                              pollfd{parent_.get(), POLLIN, 0}, pollfd{options_.lost, POLLIN, 0}};
     if (::poll(fds.data(), fds.size(), -1) < 0) {
       if (errno == EINTR) continue;
       return Ready::lost;
     }
-    if ((fds[1].revents & (POLLERR | POLLHUP)) != 0 || fds[2].revents != 0) return Ready::lost;
+    if ((fds[1].revents & (POLLERR | POLLHUP)) != 0 || fds[2].revents != 0 || fds[3].revents != 0)
+      return Ready::lost;
     if (fds[0].revents != 0) return Ready::input;
   }
 }
 
 bool Input::is_lost_within(int limit_ms) const {
   if (parent_lost_) return true;
-  std::array<pollfd, 2> fds{pollfd{options_.out, 0, 0}, pollfd{parent_.get(), POLLIN, 0}};
+  std::array<pollfd, 3> fds{pollfd{options_.out, 0, 0}, pollfd{parent_.get(), POLLIN, 0},
+                            pollfd{options_.lost, POLLIN, 0}};
   (void)::poll(fds.data(), fds.size(), limit_ms);
-  return (fds[0].revents & (POLLERR | POLLHUP)) != 0 || fds[1].revents != 0;
+  return (fds[0].revents & (POLLERR | POLLHUP)) != 0 || fds[1].revents != 0 || fds[2].revents != 0;
 }
 
 bool Input::cut_line() {

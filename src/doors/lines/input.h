@@ -17,6 +17,7 @@ class Input {
   struct Options {
     int in = 0;          // read here; not closed
     int out = -1;        // watched for the loss of its reader; -1: not
+    int lost = -1;       // Output::lost(); -1: not watched
     int parent_pid = 0;  // watched for its end; 0: none
     std::size_t line_limit_bytes = 0;
   };
@@ -24,7 +25,7 @@ class Input {
     line,      // `line()` has it, without its end
     too_long,  // one was dropped
     end,       // no more input
-    lost,      // the client is gone, or its process is
+    lost,      // the client is gone, or its process is, or it cannot be answered
   };
 
   // Throws HostError when the process to watch cannot be watched; one that is gone is no error.

@@ -2,11 +2,19 @@
 #include "doors/lines/output.h"
 
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
+
+#include "base/host_error.h"
 
 namespace cloche::lines {
+
+Output::Output(int fd) : fd_(fd), lost_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!lost_) throw HostError::from_errno("cannot make an eventfd", errno);
+}
 
 void Output::write_all(const std::string& line) noexcept {
   std::size_t done = 0;
@@ -19,6 +27,8 @@ void Output::write_all(const std::string& line) noexcept {
       (void)::poll(&room, 1, -1);
     } else if (written == 0 || errno != EINTR) {
       closed_ = true;
+      const std::uint64_t one = 1;
+      (void)!::write(lost_.get(), &one, sizeof one);
     }
   }
 }

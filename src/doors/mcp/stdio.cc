@@ -5,12 +5,10 @@
 
 #include <cstdlib>
 #include <mutex>
-#include <optional>
 
 #include "base/process_jail.h"
 #include "doors/lines/input.h"
 #include "doors/lines/output.h"
-#include "doors/mcp/mount/end_signals.h"
 #include "doors/mcp/mount/mounted_tools.h"
 #include "doors/mcp/peer.h"
 #include "doors/mcp/subscriptions.h"
@@ -76,7 +74,10 @@ void try_names(Engine& engine, const SandboxOptions& options) {
 
 void serve_stdio(const StdioOptions& options) {
   lines::Output output(options.out);
-  Input input({.in = options.in, .out = options.out, .line_limit_bytes = message_limit_bytes});
+  Input input({.in = options.in,
+               .out = options.out,
+               .lost = output.lost(),
+               .line_limit_bytes = message_limit_bytes});
   const auto lines = std::make_shared<Lines>(output);
   std::once_flag engine_once;
   std::unique_ptr<Engine> engine;
@@ -87,15 +88,12 @@ void serve_stdio(const StdioOptions& options) {
     });
     return *engine;
   };
-  std::optional<mount::EndSignals> signals;
-  if (!options.tool_servers.empty()) signals.emplace();
   mount::MountedTools tools(options.tool_servers);
   HubOptions hub_options = options.hub;
   hub_options.sandbox.commands = tools.commands();
   if (!tools.commands().empty()) try_names(make_engine(), hub_options.sandbox);
   session::WorkerPool pool(thread_limit);
   Hub hub(std::move(hub_options), make_engine, pool);
-  if (signals) signals->set([&] { tools.end(); });
   const std::shared_ptr<Space> space = hub.make_space();
   const auto peer =
       std::make_shared<Peer>(hub, Scope{space, space, std::make_shared<Subscriptions>(), {}});

@@ -4,7 +4,7 @@
 
 #include "cloche/engine.h"
 #include "doors/mcp/hub.h"
-#include "doors/mcp/mount/tool_config.h"
+#include "doors/mcp/mount/tool_spawner.h"
 
 namespace cloche::mcp {
 
@@ -13,8 +13,8 @@ struct StdioOptions {
   int out = 1;
   HubOptions hub;
   EngineOptions engine;
-  // Their tools are commands of each sandbox.
-  std::vector<mount::ToolServerConfig> tool_servers;
+  // The tools of its servers are commands of each sandbox; nullptr: there are none.
+  mount::ToolSpawner* tool_servers = nullptr;
 };
 
 // Until the end of input, or until nobody reads the output any more. What was asked before the end

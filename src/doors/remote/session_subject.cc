@@ -155,6 +155,13 @@ void SessionBackend::admit_host_path(std::string_view parameter) const {
                              parameter)};
 }
 
+void SessionBackend::admit_snapshot() const {
+  const session::Room room = parts_.sessions.room();
+  if (room.memory_limit_bytes == 0 || room.memory_bytes <= room.memory_limit_bytes) return;
+  throw RpcError{rpc::code::sandbox_error,
+                 "EAGAIN: the server has no memory for a snapshot: remove others, or try again"};
+}
+
 rpc::Backend::Made SessionBackend::create(rpc::Connection&, const rpc::Params& params) {
   if (const auto id = params.optional_word("sessionId")) {
     std::shared_ptr<Session> there = find_session(*this, *id);

@@ -62,6 +62,7 @@ class SessionBackend final : public rpc::Backend {
   void admit_host_path(std::string_view parameter) const override;
   const rpc::Method* find_method(std::string_view name) const override;
   std::size_t sandbox_limit() const override { return 256; }
+  void admit_snapshot() const override;
 
  private:
   const Parts& parts_;

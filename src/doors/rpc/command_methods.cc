@@ -171,7 +171,7 @@ Reply history(Call& call) {
 }
 
 Reply clear_history(Call& call) {
-  call.queue->history().clear();
+  call.queue->forget_history();
   return ok();
 }
 

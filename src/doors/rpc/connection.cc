@@ -16,6 +16,21 @@ Error cancelled() { return request_error("the request was cancelled", Errno::can
 
 bool is_id(const Json& id) { return id.is_string() || id.is_number() || id.is_null(); }
 
+// Counts the bytes of a request as long as there is one.
+class HeldBytes {
+ public:
+  HeldBytes(std::atomic<std::size_t>& count, std::size_t bytes) : count_(count), bytes_(bytes) {
+    count_ += bytes_;
+  }
+  ~HeldBytes() { count_ -= bytes_; }
+  HeldBytes(const HeldBytes&) = delete;
+  HeldBytes& operator=(const HeldBytes&) = delete;
+
+ private:
+  std::atomic<std::size_t>& count_;
+  const std::size_t bytes_;
+};
+
 // An unknown name, as an error tells it: a line has room for a long one.
 std::string_view shown(std::string_view name) { return name.substr(0, 100); }
 
@@ -67,12 +82,12 @@ void Connection::take(std::string_view line) noexcept try {
     sink_.send(Sink::Kind::answer, error_response(is_id(id) ? Reply(id) : Reply(nullptr), *error));
     return;
   }
-  dispatch(std::get<Json>(std::move(read)));
+  dispatch(std::get<Json>(std::move(read)), line.size());
 } catch (const std::exception& problem) {
   refuse(rpc_error(Error(ErrorKind::host, Errno::nomem, problem.what())));
 }
 
-void Connection::dispatch(Json message) {
+void Connection::dispatch(Json message, std::size_t bytes) {
   if (take_answer(message)) return;
   const std::optional<std::string> fault = fault_of(message);
   const Json* given = message.is_object() && message.contains("id") ? &message["id"] : nullptr;
@@ -107,12 +122,18 @@ void Connection::dispatch(Json message) {
     return answer(rpc_error(error));
   }
   if (method->order == Order::overtakes) return serve(*method, queue, id, *params);
+  if (held_bytes_ > 0 && held_bytes_ + bytes > queue_limit_bytes) {
+    return answer(rpc_error(request_error(
+        fmt::format("requests with {} bytes wait already: wait for their answers", +held_bytes_),
+        Errno::again)));
+  }
+  const auto held = std::make_shared<const HeldBytes>(held_bytes_, bytes);
   const bool queued = queue->post(
       {.id = id.dump(),
        .runs = method->runs,
-       .work = [this, method, queue, id, params] { serve(*method, queue, id, *params); },
+       .work = [this, method, queue, id, params, held] { serve(*method, queue, id, *params); },
        .cancelled =
-           [this, id] {
+           [this, id, held] {
              sink_.send(Sink::Kind::answer, error_response(id, rpc_error(cancelled())));
            }});
   if (!queued) {

@@ -72,7 +72,7 @@ class Connection {
   void forget(const std::string& id);
 
  private:
-  void dispatch(Json message);
+  void dispatch(Json message, std::size_t bytes);
   bool take_answer(Json& message);
   void serve(const struct Method& method, const std::shared_ptr<SandboxQueue>& queue,
              const Reply& id, const Json& params) noexcept;
@@ -81,6 +81,7 @@ class Connection {
   Backend& backend_;
   std::atomic<bool> over_ = false;
   std::atomic<bool> progress_ = false;
+  std::atomic<std::size_t> held_bytes_ = 0;  // of requests that are not answered yet
 
   mutable Mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<SandboxQueue>> queues_ GUARDED_BY(mutex_);

@@ -46,7 +46,7 @@ constexpr std::array table{
     Method{"files.stat", files::stat, "`path`, [`detail`: of a link itself]",
            "`{name, type, size}`"},
     Method{"env.set", sandboxes::set_environment, "`name`, `value`",
-           "ok; for the commands that follow"},
+           "ok; for the commands that follow. `E2BIG` beyond 2 MiB of all"},
     Method{"env.get", sandboxes::get_environment, "`name`",
            "`{value}`: string or null, as the next command gets it: what commands have exported or "
            "unset counts"},
@@ -89,7 +89,7 @@ constexpr std::array table{
     Method{"history.clear", commands::clear_history, "", "ok"},
     Method{"history.list", commands::history, "",
            "`{entries: [{index, command, exitCode, timestamp, executionTimeMs}]}`, of the last "
-           "1000 commands"},
+           "1000 commands, of 16 MiB"},
     Method{"packages.install", sandboxes::install_packages, "`packages`: names", "ok"},
     Method{"packages.list", sandboxes::list_packages, "", "`{installed, available}`"},
     Method{"persistence.export", sandboxes::export_state, "[`path`: a file of the host]",
@@ -140,8 +140,10 @@ constexpr std::array table{
            "`{sandboxId}` of an independent sandbox that goes on from here"},
     Method{"sandbox.list", sandboxes::list, "", "`{sandboxes: [{sandboxId, busy}]}`",
            Order::overtakes, Needs::nothing},
-    Method{"snapshot.create", sandboxes::create_snapshot, "",
-           "`{id}`: files, environment, packages, the shell and a live Python, as they are now"},
+    Method{
+        "snapshot.create", sandboxes::create_snapshot, "",
+        "`{id}`: files, environment, packages, the shell and a live Python, as they are now. 64 at "
+        "most; `EAGAIN` there, and where a server has no memory for it (`--memory-limit`)"},
     Method{"snapshot.list", sandboxes::list_snapshots, "", "`{snapshots: [{id}]}`"},
     Method{"snapshot.remove", sandboxes::remove_snapshot, "`id`", "ok"},
     Method{"snapshot.restore", sandboxes::restore_snapshot, "`id`", "ok; what runs ends"},

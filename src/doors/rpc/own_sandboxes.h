@@ -22,6 +22,7 @@ class OwnSandboxes final : public Backend {
   void admit_host_path(std::string_view) const override {}
   const Method* find_method(std::string_view) const override { return nullptr; }
   std::size_t sandbox_limit() const override { return rpc::sandbox_limit; }
+  void admit_snapshot() const override {}
 
  private:
   const EngineMaker make_engine_;

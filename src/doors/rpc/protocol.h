@@ -26,9 +26,14 @@ inline constexpr std::size_t value_limit = 1'000'000;
 // The most that one answer carries of a file or an archive; larger ones go in parts.
 inline constexpr std::uint64_t payload_limit_bytes = std::uint64_t{256} << 20;
 inline constexpr std::size_t sandbox_limit = 4096;
-inline constexpr std::size_t snapshot_limit = 64;    // of a sandbox
-inline constexpr std::size_t queue_limit = 10'000;   // requests that wait for a sandbox
+inline constexpr std::size_t snapshot_limit = 64;   // of a sandbox
+inline constexpr std::size_t queue_limit = 10'000;  // requests that wait for a sandbox
+// What the requests of a connection have that are not answered yet, beyond the first of them.
+inline constexpr std::size_t queue_limit_bytes = std::size_t{512} << 20;
 inline constexpr std::size_t history_limit = 1'000;  // commands that a sandbox remembers
+inline constexpr std::size_t history_limit_bytes = std::size_t{16} << 20;
+// Names and values together: no program could be started with more.
+inline constexpr std::size_t environment_limit_bytes = std::size_t{2} << 20;
 
 namespace code {
 inline constexpr int parse_error = -32700;

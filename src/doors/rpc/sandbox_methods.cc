@@ -146,7 +146,17 @@ Reply ping(Call&) { return {{"ok", true}, {"version", cloche::version}}; }
 
 Reply set_environment(Call& call) {
   const std::string name = environment_name(call.params);
-  call.sandbox()->set_environment(name, call.params.word("value"));
+  const std::string value = call.params.word("value");
+  std::size_t bytes = name.size() + value.size();
+  for (const auto& [other, text] : call.sandbox()->environment())
+    bytes += other == name ? 0 : other.size() + text.size();
+  if (bytes > environment_limit_bytes) {
+    throw request_error(
+        fmt::format("the environment has {} bytes at most, and no program could be started with it",
+                    environment_limit_bytes),
+        Errno::toobig);
+  }
+  call.sandbox()->set_environment(name, value);
   return ok();
 }
 
@@ -208,6 +218,7 @@ Reply create_snapshot(Call& call) {
     throw request_error(fmt::format("a sandbox has {} snapshots at most", snapshot_limit),
                         Errno::again);
   }
+  call.connection.backend().admit_snapshot();
   const std::string id = std::to_string(call.queue->next_snapshot());
   snapshots.emplace(id, fork_live_sandbox(call.live()));
   return {{"id", id}};

@@ -140,8 +140,18 @@ std::stop_token SandboxQueue::stop_token() const {
 
 void SandboxQueue::remember(HistoryEntry entry) {
   entry.number = ++last_command_;
+  if (entry.command.size() > history_limit_bytes) return;
+  history_bytes_ += entry.command.size();
   history_.push_back(std::move(entry));
-  if (history_.size() > history_limit) history_.pop_front();
+  while (history_.size() > history_limit || history_bytes_ > history_limit_bytes) {
+    history_bytes_ -= history_.front().command.size();
+    history_.pop_front();
+  }
+}
+
+void SandboxQueue::forget_history() noexcept {
+  history_.clear();
+  history_bytes_ = 0;
 }
 
 bool SandboxQueue::is_cancelled() const {

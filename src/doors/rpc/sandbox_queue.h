@@ -66,8 +66,11 @@ class SandboxQueue : public std::enable_shared_from_this<SandboxQueue> {
   // For the request that is served only.
   std::map<std::string, LiveSandbox>& snapshots() noexcept { return snapshots_; }
   std::uint64_t next_snapshot() noexcept { return ++last_snapshot_; }
-  std::deque<HistoryEntry>& history() noexcept { return history_; }
+  const std::deque<HistoryEntry>& history() const noexcept { return history_; }
+  // The oldest are forgotten where there are too many, or too long ones; one that is too long
+  // itself is not kept.
   void remember(HistoryEntry entry);
+  void forget_history() noexcept;
   // Those that the client serves in it, as it gave them; null: none.
   const Json& commands() const noexcept { return commands_; }
   void set_commands(Json commands) { commands_ = std::move(commands); }
@@ -100,6 +103,7 @@ class SandboxQueue : public std::enable_shared_from_this<SandboxQueue> {
   std::uint64_t last_snapshot_ = 0;
   std::deque<HistoryEntry> history_;
   std::uint64_t last_command_ = 0;
+  std::size_t history_bytes_ = 0;
   Json commands_;
 };
 

@@ -59,6 +59,7 @@ int serve(const ServerOptions& options) {
   Output output(options.out);
   Input input({.in = options.in,
                .out = options.out,
+               .lost = output.lost(),
                .parent_pid = options.parent_pid,
                .line_limit_bytes = line_limit_bytes});
   Lines lines(output);

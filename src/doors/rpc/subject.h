@@ -85,6 +85,8 @@ class Backend {
   // Besides those of every connection; null where there is none of that name.
   virtual const Method* find_method(std::string_view name) const = 0;
   virtual std::size_t sandbox_limit() const = 0;
+  // Throws RpcError where there is no room for what a snapshot keeps.
+  virtual void admit_snapshot() const = 0;
 };
 
 }  // namespace cloche::rpc

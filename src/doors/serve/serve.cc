@@ -66,13 +66,21 @@ class Signals {
   sigset_t before_{};
 };
 
-// A connection is a descriptor, and so are a sandbox's memory and files: as many as the host lets the
-// process have.
+// A connection is a descriptor, and so are the code of a program, a sandbox's memory and files: as
+// many as the host lets the process have. Throws HostError where these are too few to work with.
 void take_all_descriptors() {
+  constexpr rlim_t fewest = 256;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < fewest) {
+    throw HostError(
+        fmt::format("a server needs {} descriptors, and this process may have {}: raise "
+                    "the limit (ulimit -n, LimitNOFILE of systemd)",
+                    fewest, limit.rlim_cur),
+        Errno::mfile);
+  }
 }
 
 // How sandboxes by the Model Context Protocol are made.

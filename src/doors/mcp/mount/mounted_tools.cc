@@ -10,9 +10,10 @@
 
 namespace cloche::mcp::mount {
 
-MountedTools::MountedTools(const std::vector<ToolServerConfig>& servers) {
-  for (const ToolServerConfig& server : servers)
-    servers_.push_back(std::make_shared<ToolServer>(server));
+MountedTools::MountedTools(ToolSpawner* spawner) {
+  if (spawner == nullptr) return;
+  for (std::size_t place = 0; place < spawner->servers().size(); ++place)
+    servers_.push_back(std::make_shared<ToolServer>(*spawner, place));
   std::map<std::string, std::string> owners;  // of commands
   for (const std::shared_ptr<ToolServer>& server : servers_) {
     for (HostCommand& command : server->commands()) {

@@ -12,9 +12,10 @@ namespace cloche::mcp::mount {
 
 class MountedTools {
  public:
-  // Starts the servers side by side, and waits until each has said what it has. Throws Error: one
-  // that does not, or two tools of one name.
-  explicit MountedTools(const std::vector<ToolServerConfig>& servers);
+  // Starts the servers of `spawner`, which outlives this, side by side, and waits until each has
+  // said what it has; nullptr: there are none. Throws Error: one that does not, or two tools of one
+  // name.
+  explicit MountedTools(ToolSpawner* spawner);
   ~MountedTools() { end(); }
   MountedTools(const MountedTools&) = delete;
   MountedTools& operator=(const MountedTools&) = delete;

@@ -37,8 +37,8 @@ std::string time_text(std::chrono::milliseconds time) {
 
 }  // namespace
 
-ToolConnection::ToolConnection(const ToolServerConfig& config)
-    : name_(config.name), process_(config), woken_(make_eventfd()) {
+ToolConnection::ToolConnection(std::string name, ToolRun program)
+    : name_(std::move(name)), program_(std::move(program)), woken_(make_eventfd()) {
   greeting_ = ask("initialize",
                   {{"protocolVersion", newest_legacy_version},
                    {"capabilities", OrderedJson::object()},
@@ -130,7 +130,7 @@ void ToolConnection::run() {
     end_late();
     if (is_over()) break;
   }
-  process_.end();
+  program_.end();
   end_all(named("has been ended"));
 }
 
@@ -148,8 +148,8 @@ void ToolConnection::wait_for_work() {
       if (limit_ms < 0 || left_ms < limit_ms) limit_ms = left_ms;
     }
   }
-  std::array<pollfd, 3> fds{pollfd{process_.output(), POLLIN, 0}, pollfd{woken_.get(), POLLIN, 0},
-                            pollfd{has_more ? process_.input() : -1, POLLOUT, 0}};
+  std::array<pollfd, 3> fds{pollfd{program_.output(), POLLIN, 0}, pollfd{woken_.get(), POLLIN, 0},
+                            pollfd{has_more ? program_.input() : -1, POLLOUT, 0}};
   (void)::poll(fds.data(), fds.size(), limit_ms);
   std::uint64_t count = 0;
   (void)!::read(woken_.get(), &count, sizeof count);
@@ -158,7 +158,7 @@ void ToolConnection::wait_for_work() {
 bool ToolConnection::read_some() {
   const std::size_t had = buffer_.size();
   buffer_.resize(had + read_bytes);
-  const ssize_t got = ::read(process_.output(), buffer_.data() + had, read_bytes);
+  const ssize_t got = ::read(program_.output(), buffer_.data() + had, read_bytes);
   const int error = errno;
   buffer_.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   if (got < 0 && (error == EAGAIN || error == EINTR)) return true;
@@ -194,7 +194,7 @@ bool ToolConnection::write_some() {
   }
   if (writing_.empty()) return true;
   const ssize_t done =
-      ::write(process_.input(), writing_.data() + written_, writing_.size() - written_);
+      ::write(program_.input(), writing_.data() + written_, writing_.size() - written_);
   if (done < 0 && errno != EAGAIN && errno != EINTR) {
     end_all(named("takes no more calls"));
     return false;

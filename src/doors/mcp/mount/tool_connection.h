@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ToolConnection: one run of a tool server, spoken to by JSON-RPC, a message a line: it starts the
-// program, shakes hands, and passes questions and answers.
+// ToolConnection: one run of a tool server, spoken to by JSON-RPC, a message a line: it shakes
+// hands, and passes questions and answers.
 //
 // The server is trusted to run on this machine and with nothing else: what it sends is bounded, and
 // one that breaks the protocol, floods, or does not read is ended. Then, and when it ends by
@@ -22,7 +22,7 @@
 #include "base/json.h"
 #include "base/mutex.h"
 #include "base/result.h"
-#include "doors/mcp/mount/tool_process.h"
+#include "doors/mcp/mount/tool_spawner.h"
 
 namespace cloche::mcp::mount {
 
@@ -41,8 +41,8 @@ class ToolConnection {
   // Called once, on the connection's thread, or in ask(); does not call back, and does not throw.
   using Done = std::function<void(Outcome)>;
 
-  // Throws Error where the program cannot be started.
-  explicit ToolConnection(const ToolServerConfig& config);
+  // To the program that was started for the server of that name. Throws HostError.
+  ToolConnection(std::string name, ToolRun program);
   ~ToolConnection();  // not on its own thread; ends the program
   ToolConnection(const ToolConnection&) = delete;
   ToolConnection& operator=(const ToolConnection&) = delete;
@@ -79,7 +79,7 @@ class ToolConnection {
   std::string named(std::string_view what) const;
 
   const std::string name_;
-  ToolProcess process_;
+  ToolRun program_;
   const UniqueFd woken_;  // an eventfd
 
   // Of its thread.

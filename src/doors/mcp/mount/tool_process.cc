@@ -124,8 +124,7 @@ ToolProcess::ToolProcess(const ToolServerConfig& config) {
     throw request_error(fmt::format("the tool server '{}' cannot be started: {}: {}", config.name,
                                     config.words.front(), std::generic_category().message(failed)));
   }
-  input_ = std::move(in.write);
-  output_ = std::move(out.read);
+  pipes_ = {std::move(in.write), std::move(out.read)};
 }
 
 void ToolProcess::end() noexcept {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ToolProcess: the program of a tool server, a child of this process with two pipes.
+// ToolProcess: the program of a tool server, a child of this process (the spawner's) with two
+// pipes.
 //
 // It gets few of this process's variables, so that what is in the others stays here, and writes to
 // this process's standard error. It and what it has started in its group end with this.
@@ -23,13 +24,15 @@ class ToolProcess {
   // Ends it, and does not wait for what it might still want to do. A second time does nothing.
   void end() noexcept;
 
-  // Ours of the pipes; neither waits.
-  int input() const noexcept { return input_.get(); }    // what is written is its standard input
-  int output() const noexcept { return output_.get(); }  // its standard output
+  // The ends of its pipes that are not its own; neither waits.
+  struct Pipes {
+    UniqueFd input;   // what is written is its standard input
+    UniqueFd output;  // its standard output
+  };
+  Pipes take_pipes() noexcept { return std::move(pipes_); }
 
  private:
-  UniqueFd input_;
-  UniqueFd output_;
+  Pipes pipes_;
   pid_t pid_ = 0;
 };
 

@@ -91,10 +91,16 @@ std::optional<std::string> read_input(CommandCall& process) {
 
 }  // namespace
 
-ToolServer::ToolServer(ToolServerConfig config)
-    : config_(std::move(config)),
+ToolServer::ToolServer(ToolSpawner& spawner, std::size_t place)
+    : spawner_(spawner),
+      place_(place),
+      config_(spawner.servers().at(place)),
       started_(ToolConnection::Clock::now()),
-      connection_(std::make_shared<ToolConnection>(config_)) {}
+      connection_(connected()) {}
+
+std::shared_ptr<ToolConnection> ToolServer::connected() const {
+  return std::make_shared<ToolConnection>(config_.name, spawner_.start(place_));
+}
 
 void ToolServer::end() {
   std::shared_ptr<ToolConnection> last;
@@ -112,7 +118,7 @@ std::shared_ptr<ToolConnection> ToolServer::connection() {
                 fmt::format("the tool server '{}' has ended: try again in a second", config_.name));
   }
   started_ = now;
-  connection_ = std::make_shared<ToolConnection>(config_);
+  connection_ = connected();
   return connection_;
 }
 

@@ -21,8 +21,8 @@ class ToolServer : public std::enable_shared_from_this<ToolServer> {
   static constexpr std::size_t tool_limit = 256;
   static constexpr std::size_t input_limit_bytes = std::size_t{1} << 20;
 
-  // Starts the program. Throws Error.
-  explicit ToolServer(ToolServerConfig config);
+  // Of spawner.servers()[place]; the spawner outlives it. Starts the program. Throws Error.
+  ToolServer(ToolSpawner& spawner, std::size_t place);
   ToolServer(const ToolServer&) = delete;
   ToolServer& operator=(const ToolServer&) = delete;
 
@@ -47,9 +47,12 @@ class ToolServer : public std::enable_shared_from_this<ToolServer> {
   HostCommand command_of(const OrderedJson& about);
   int call(const Tool& tool, CommandCall& process);
   int pass(const Tool& tool, ToolCommandLine line, CommandCall& process);
+  std::shared_ptr<ToolConnection> connected() const;
   std::shared_ptr<ToolConnection> connection();
 
-  const ToolServerConfig config_;
+  ToolSpawner& spawner_;
+  const std::size_t place_;
+  const ToolServerConfig& config_;
   Mutex mutex_;
   ToolConnection::Clock::time_point started_ GUARDED_BY(mutex_);
   std::shared_ptr<ToolConnection> connection_ GUARDED_BY(mutex_);
