@@ -58,9 +58,10 @@ def build(modules=""):
     shared_values.install()
     integers.install()
     pictures.install()
+    polling.install()  # packages start programs, and wait for them
     _import_packages(modules.split())
+    pictures.prepare()
     loop.install()
-    polling.install()
     loop_signals.install()
     _adapt()
     _quiet()

@@ -1,4 +1,6 @@
 """What Pillow finds when it is imported: its codecs' names, as if its C part had been built with them."""
+import sys
+
 from ..libraries import imports
 from . import child
 
@@ -52,3 +54,9 @@ def install():
         imports.supply("PIL._imagingft", _fill_fonts)
         imports.supply("PIL._webp", _fill_webp)
         imports.after("PIL.WebPImagePlugin", _adopt_webp)
+
+
+def prepare():
+    """While an image is made that has Pillow: what it does pictures with is there too."""
+    if "PIL.Image" in sys.modules and child.available():
+        from . import fonts, jpeg, webp
