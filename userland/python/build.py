@@ -195,7 +195,7 @@ def fonts(files: dict[str, bytes]) -> dict:
     prefix = PLOT_DATA + "/fonts/ttf/"
     own = {name.removeprefix(prefix): content for name, content in files.items()
            if name.startswith(prefix + "DejaVu") and "Display" not in name or name == prefix + "LICENSE_DEJAVU"}
-    return {"name": "fonts", "version": "", "summary": "DejaVu fonts", "requires": [], "provides": [], "files": own}
+    return {"name": "fonts", "version": "2.37", "summary": "DejaVu fonts", "license": "Bitstream-Vera AND LicenseRef-Arev", "requires": [], "provides": [], "files": own}
 
 
 def is_fresh(target: Path, inputs: list[Path], stamp: Path, choice: str) -> bool:

@@ -16,6 +16,8 @@ static const struct {
   { "webp-animate", animate_webp },
   { "tiff-decode", decode_tiff },
   { "tiff-encode", encode_tiff },
+  { "jpeg2000-decode", decode_jpeg2000 },
+  { "jpeg2000-encode", encode_jpeg2000 },
   { "font", ask_font },
 };
 

@@ -47,4 +47,12 @@ void decode_tiff(void);
 //   answer    how it ended (ENDED_CONFIG: a tag cannot be set), the file as a frame
 void encode_tiff(void);
 
+//   request   format as a frame; reduce, layers, most pixels, bits of a sample (8 or 16); the file as a frame
+//   answer    how it ended; and if well width, height, components, whether they are YCbCr; then rows, samples side by side
+void decode_jpeg2000(void);
+
+//   request   format as a frame; the numbers of struct settings; layers as a frame of floats, comment as a frame; rows
+//   answer    how it ended, the file as a frame
+void encode_jpeg2000(void);
+
 #endif

@@ -25,7 +25,18 @@ def _libtiff_encoder(*arguments):
     return TiffEncoder(*arguments)
 
 
+def _jpeg2k_decoder(*arguments):
+    from .jpeg2000 import Decoder
+    return Decoder(*arguments)
+
+
+def _jpeg2k_encoder(*arguments):
+    from .jpeg2000 import Jpeg2000Encoder
+    return Jpeg2000Encoder(*arguments)
+
+
 def _adopt_core(core):
+    core.jpeg2k_decoder, core.jpeg2k_encoder, core.jp2klib_version = _jpeg2k_decoder, _jpeg2k_encoder, "2.5.3"
     core.jpeg_decoder, core.jpeg_encoder = _jpeg_decoder, _jpeg_encoder
     core.libtiff_decoder, core.libtiff_encoder = _libtiff_decoder, _libtiff_encoder
     core.libtiff_version = "LIBTIFF, Version 4.7.0"
@@ -57,6 +68,8 @@ def install():
 
 
 def prepare():
-    """While an image is made that has Pillow: what it does pictures with is there too."""
-    if "PIL.Image" in sys.modules and child.available():
+    """While an image is made that has Pillow: its usual formats are there, and what does them."""
+    pillow = sys.modules.get("PIL.Image")
+    if pillow is not None:
+        pillow.preinit()
         from . import fonts, jpeg, webp
