@@ -119,6 +119,14 @@ TEST(CliProgram, OneWordWithOthersIsACommandAndItsArguments) {
   EXPECT_EQ(cloche("run 'x=1' a; exit $?").status, 0);
 }
 
+TEST(CliProgram, PythonStartsWithItsPackagesImported) {
+  EXPECT_EQ(cloche("run --packages matplotlib 'python3 -c \"import sys; print([name in sys.modules "
+                   "for name in (\\\"matplotlib.pyplot\\\", \\\"numpy\\\", "
+                   "\\\"PIL.JpegImagePlugin\\\")])\"' 2>/dev/null")
+                .said,
+            "[True, True, True]\n");
+}
+
 TEST(CliProgram, AScriptComesFromAFileOrFromStandardInput) {
   EXPECT_EQ(bash("echo 'echo \"$#:$1:$2\"; cat' | $CLOCHE run - 'a b' c").said, "2:a b:c\n");
   const std::string folder = ::testing::TempDir();

@@ -149,6 +149,34 @@ deactivate; python3 -c 'import mine')");
   EXPECT_THAT(result.stderr_data, HasSubstr("No module named 'mine'"));
 }
 
+TEST(Pictures, ACodecThatEndsIsAnErrorOfItsPicture) {
+  const auto sandbox = make_sandbox({.packages = {"pillow"}});
+  const RunResult result = run(*sandbox, R"(
+cat > p.py <<'END'
+import io, os
+from PIL import Image
+
+class Killing(io.BytesIO):
+    def read(self, size=-1):
+        if self.tell() > 100000:
+            print("killed" if os.system("pkill -9 -x pictures") == 0 else "there is none")
+        return super().read(size)
+
+file = io.BytesIO()
+Image.effect_noise((512, 512), 90).save(file, "JPEG")
+data = file.getvalue()
+try:
+    Image.open(Killing(data)).load()
+except OSError as error:
+    print(error)
+print(Image.open(io.BytesIO(data)).convert("RGB").size)
+END
+python3 p.py; pgrep -x pictures; echo $?; PATH=/none /usr/lib/cloche/pictures x; echo $?)");
+  EXPECT_EQ(result.stdout_data,
+            "killed\nbroken data stream when reading image file\n(512, 512)\n1\n2\n");
+  EXPECT_EQ(result.stderr_data, "pictures: Pillow's codecs; python3 starts it\n");
+}
+
 TEST(Packages, AreGivenAtCreation) {
   const auto sandbox = make_sandbox({.packages = {"PyYAML>=5", "six"}});
   EXPECT_EQ(

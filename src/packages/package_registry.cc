@@ -13,7 +13,6 @@ namespace cloche::packages {
 namespace {
 
 constexpr std::string_view library_package = "python";
-constexpr std::string_view zones_package = "zoneinfo";
 constexpr std::string_view library_folder = "usr/lib/python3.15";
 constexpr std::string_view site_folder = "usr/lib/python3.15/site-packages";
 constexpr std::string_view packages_folder = "usr/lib/python";
@@ -22,10 +21,20 @@ constexpr std::string_view pip_program =
 // Before pytest is installed it says how to install it.
 constexpr std::string_view pytest_program =
     "#!/usr/bin/python3\nimport sys\nfrom pytest import console_main\nsys.exit(console_main())\n";
-constexpr std::string_view zones_folder = "usr/share/zoneinfo";
+// What every sandbox has beside the library, by the name of its set of files in the bundle.
+struct SharedData {
+  std::string_view package;
+  std::string_view folder;
+};
+constexpr std::array shared_data{
+    SharedData{.package = "zoneinfo", .folder = "usr/share/zoneinfo"},
+    SharedData{.package = "fonts", .folder = "usr/share/fonts/truetype/dejavu"},
+};
 
 bool is_listed(const BundledPackage& package) {
-  return package.name != library_package && package.name != zones_package;
+  return package.name != library_package &&
+         std::none_of(shared_data.begin(), shared_data.end(),
+                      [&](const SharedData& data) { return data.package == package.name; });
 }
 
 Result<vfs::Ino> folder_at(vfs::MemFs& files, std::string_view path) {
@@ -189,8 +198,10 @@ std::optional<Wish> parse_wish(std::string_view text) {
 void PackageRegistry::add_library(vfs::BaseBuilder& builder) const {
   if (const auto* library = bundle_.find(library_package))
     bundle_.add_files(builder, *library, library_folder);
-  if (const auto* zones = bundle_.find(zones_package))
-    bundle_.add_files(builder, *zones, zones_folder);
+  for (const SharedData& data : shared_data) {
+    if (const auto* files = bundle_.find(data.package))
+      bundle_.add_files(builder, *files, data.folder);
+  }
   std::string catalogue;
   for (const BundledPackage* package : available()) {
     if (package->builtin) continue;

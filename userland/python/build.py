@@ -4,7 +4,7 @@
     userland/python/build.py --wheel FOLDER --out FOLDER [--packages all|none|NAME,NAME...] [WHEEL-FOLDER...]
 
 FOLDER/python.bundle   the standard library with our own guest-side modules (package "python"), time zone data
-                       ("zoneinfo"), and every chosen distribution that the wheels carry
+                       ("zoneinfo"), fonts ("fonts"), and every chosen distribution that the wheels carry
 FOLDER/python.wasm     the interpreter, as guest_patch.py changes it
 
 Done again only when an input is newer. Compiled modules keep the name of the file they came from; it is changed to where
@@ -190,6 +190,14 @@ def time_zones(files: dict[str, bytes]) -> dict:
     return {"name": "zoneinfo", "version": "", "summary": "time zones", "requires": [], "provides": [], "files": own}
 
 
+def fonts(files: dict[str, bytes]) -> dict:
+    """DejaVu, where Debian has it, with its licence: the families that programs ask for by a file's name."""
+    prefix = PLOT_DATA + "/fonts/ttf/"
+    own = {name.removeprefix(prefix): content for name, content in files.items()
+           if name.startswith(prefix + "DejaVu") and "Display" not in name or name == prefix + "LICENSE_DEJAVU"}
+    return {"name": "fonts", "version": "2.37", "summary": "DejaVu fonts", "license": "Bitstream-Vera AND LicenseRef-Arev", "requires": [], "provides": [], "files": own}
+
+
 def is_fresh(target: Path, inputs: list[Path], stamp: Path, choice: str) -> bool:
     try:
         made = target.stat().st_mtime
@@ -262,7 +270,7 @@ def main() -> int:
     for package in packages:
         package["extras"] = {extra: there for extra, names in package["extras"].items() if (there := [n for n in names if n in reached])}
     packages += [{**package, "requires": [], "requires_dist": [], "builtin": True, "files": {}} for package in BUILTIN] if reached else []
-    bundle.write(target, [standard_library(files, "3.15.0", packages, search[0]), time_zones(files), *packages])
+    bundle.write(target, [standard_library(files, "3.15.0", packages, search[0]), time_zones(files), fonts(files), *packages])
     stamp.write_text(choice)
     return 0
 

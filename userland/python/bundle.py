@@ -5,7 +5,7 @@
     40  JSON: {"id", "packages": [{name, version, summary, requires, extras, provides, first, count}]}, padded to 8
         files: {u32 name offset, u32 name bytes, u64 data offset, u64 data bytes} each
         strings: the names, relative to the package's root, UTF-8
-        data: each file at a multiple of 16
+        data: each file at a multiple of 16, once where several are the same
 
 Numbers are little endian. A package owns the files [first, first + count).
 """
@@ -21,7 +21,7 @@ MAGIC = b"CLPYBND1"
 
 def write(path: Path, packages: list[dict]) -> None:
     """`packages`: dicts as in the JSON, with `files` ({relative name: bytes}) in place of first and count."""
-    described, table, names, contents = [], [], bytearray(), []
+    described, table, names, contents = [], [], bytearray(), {}
     data_at = 0
     for package in packages:
         entry = {key: value for key, value in package.items() if key != "files"}
@@ -29,12 +29,14 @@ def write(path: Path, packages: list[dict]) -> None:
         described.append(entry)
         for name, content in sorted(package["files"].items()):
             encoded = name.encode()
-            table.append((len(names), len(encoded), data_at, len(content)))
+            if content not in contents:
+                contents[content] = data_at
+                data_at += -(-len(content) // 16) * 16
+            table.append((len(names), len(encoded), contents[content], len(content)))
             names += encoded
-            contents.append((data_at, content))
-            data_at += -(-len(content) // 16) * 16
-    digest = hashlib.sha256(json.dumps(described).encode())
-    for _, content in contents:
+    places = b"".join(struct.pack("<IIQQ", *place) for place in table)
+    digest = hashlib.sha256(json.dumps(described).encode() + names + places)
+    for content in contents:
         digest.update(hashlib.sha256(content).digest())
     text = json.dumps({"id": digest.hexdigest(), "packages": described}, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
@@ -46,9 +48,9 @@ def write(path: Path, packages: list[dict]) -> None:
         with os.fdopen(handle, "wb") as out:
             out.write(MAGIC + struct.pack("<4Q", len(text), len(table), len(names), data_start))
             out.write(text)
-            out.write(b"".join(struct.pack("<IIQQ", n, l, data_start + at, size) for n, l, at, size in table))
+            out.write(b"".join(struct.pack("<IIQQ", name, length, data_start + at, size) for name, length, at, size in table))
             out.write(names)
-            for at, content in contents:
+            for content, at in contents.items():
                 out.seek(data_start + at)
                 out.write(content)
             out.truncate(data_start + data_at)

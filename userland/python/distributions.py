@@ -58,8 +58,8 @@ TOP_LEVEL = {
 
 # What the boot image of a sandbox with the package has imported: what programs start with, and what takes long to import.
 PRELOAD = {
-    "altair": "altair", "beautifulsoup4": "bs4", "faker": "faker", "flask": "flask", "httpx": "httpx", "matplotlib": "matplotlib.pyplot", "numpy": "numpy", "nltk": "nltk", "openpyxl": "openpyxl", "pandas": "pandas",
-    "pillow": "PIL.Image", "plotly": "plotly.express", "pytest": "pytest", "requests": "requests", "scikit-learn": "sklearn.linear_model sklearn.model_selection", "scipy": "scipy.stats",
+    "altair": "altair", "beautifulsoup4": "bs4", "faker": "faker", "flask": "flask", "httpx": "httpx", "matplotlib": "matplotlib.pyplot matplotlib.backends.backend_agg", "numpy": "numpy", "nltk": "nltk", "openpyxl": "openpyxl", "pandas": "pandas",
+    "pillow": "PIL.Image PIL.ImageDraw PIL.ImageFont", "plotly": "plotly.express", "pytest": "pytest", "requests": "requests", "scikit-learn": "sklearn.linear_model sklearn.model_selection", "scipy": "scipy.stats",
     "seaborn": "seaborn", "sympy": "sympy", "networkx": "networkx", "sqlalchemy": "sqlalchemy.orm",
     "statsmodels": "statsmodels.api",
 }

@@ -5,6 +5,7 @@ libraries   what modules of others are changed by when they are imported
 threads     threads, of which one runs at a time
 sockets     names, polls, and asyncio's loop
 processes   children, signals, terminals
+pictures    Pillow's codecs, by a program of the system
 programs    the command line: runs what it names, and ends as CPython ends
 sessions    code of one __main__, call after call, and the host that it speaks with
 image       prepares the interpreter once; its memory is then the boot image, and its entry the one of every process and turn

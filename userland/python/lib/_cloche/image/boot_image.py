@@ -32,6 +32,7 @@ def build(modules=""):
     linux_calls.install()
     _replace_sockets()
     from ..libraries import figures, imports, integers
+    from ..pictures import install as pictures
     from ..processes import pseudo_terminals, shared_values, signal_calls, trip
     from ..programs import streams
     from ..sockets import loop, loop_signals, polling
@@ -56,9 +57,11 @@ def build(modules=""):
     pseudo_terminals.install()
     shared_values.install()
     integers.install()
+    pictures.install()
+    polling.install()  # packages start programs, and wait for them
     _import_packages(modules.split())
+    pictures.prepare()
     loop.install()
-    polling.install()
     loop_signals.install()
     _adapt()
     _quiet()

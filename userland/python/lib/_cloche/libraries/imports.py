@@ -1,6 +1,7 @@
 """The last word of the import system: what could be installed, and how."""
 import os
 import sys
+from importlib.machinery import ModuleSpec
 
 CATALOGUE = "/usr/lib/python/.catalogue"  # lines: import name, distribution
 # Modules of C that CPython has on Linux and this interpreter has not.
@@ -58,13 +59,28 @@ class _Loader:
         self._function(module)
 
 
-class AfterImport:
-    """Comes first on sys.meta_path, and speaks up for the modules that we change when they are imported."""
+class _Maker:
+    """Makes a module of ours: our function fills it."""
 
-    functions = {}
+    def __init__(self, function):
+        self._function = function
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        self._function(module)
+
+
+class AfterImport:
+    """Comes first on sys.meta_path, and speaks up for the modules that we change when they are imported, and for those that we make."""
+
+    functions, made = {}, {}
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):
+        if (maker := cls.made.get(name)) is not None:
+            return ModuleSpec(name, _Maker(maker), origin="built-in")
         function = cls.functions.get(name)
         if function is None:
             return None
@@ -81,6 +97,11 @@ class AfterImport:
 def after(name, function):
     """Calls `function` with the module whenever it is imported."""
     AfterImport.functions[name] = function
+
+
+def supply(name, function):
+    """A module of that name is there to import: `function` fills it."""
+    AfterImport.made[name] = function
 
 
 def install():
