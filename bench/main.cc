@@ -15,6 +15,7 @@
 #include "promises.h"
 #include "python_rows.h"
 #include "rpc_rows.h"
+#include "states.h"
 #include "tool_rows.h"
 
 namespace {
@@ -24,11 +25,10 @@ struct Topic {
   void (*measure)();
 };
 
-constexpr Topic topics[] = {{"lives", cloche::bench::measure_lives},
-                            {"promises", cloche::bench::measure_promises},
-                            {"python", cloche::bench::measure_python},
-                            {"rpc", cloche::bench::measure_rpc},
-                            {"tools", cloche::bench::measure_tools}};
+constexpr Topic topics[] = {
+    {"lives", cloche::bench::measure_lives},   {"promises", cloche::bench::measure_promises},
+    {"python", cloche::bench::measure_python}, {"rpc", cloche::bench::measure_rpc},
+    {"states", cloche::bench::measure_states}, {"tools", cloche::bench::measure_tools}};
 
 int measure(const std::vector<std::string>& wanted) {
   for (const Topic& topic : topics) {
@@ -50,8 +50,8 @@ int main(int argc, char** argv) {
   CLI::App app{"Measures what Cloche promises against native processes of this machine."};
   app.footer("cloche_bench --micro runs the small benchmarks of the layers.");
   std::vector<std::string> wanted;
-  app.add_option("topics", wanted, "lives, promises, python, rpc, tools; all without any")
-      ->check(CLI::IsMember({"lives", "promises", "python", "rpc", "tools"}));
+  app.add_option("topics", wanted, "lives, promises, python, rpc, states, tools; all without any")
+      ->check(CLI::IsMember({"lives", "promises", "python", "rpc", "states", "tools"}));
   try {
     app.parse(argc, argv);
     return measure(wanted);

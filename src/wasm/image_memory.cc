@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "wasm/page_files.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -45,15 +47,20 @@ Result<void> move_all(std::vector<iovec>& parts, std::uint64_t offset, Move move
 
 }  // namespace
 
+Result<UniqueFd> open_memory_file(std::uint64_t bytes) {
+  UniqueFd fd(memfd_create("cloche-memory", MFD_CLOEXEC));
+  if (!fd && (errno == EMFILE || errno == ENFILE)) {
+    MemoryContent::give_back_all();  // some of them have files
+    give_back_page_files();
+    fd.reset(memfd_create("cloche-memory", MFD_CLOEXEC));
+  }
+  if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return errno_from_host(errno);
+  return fd;
+}
+
 Result<std::shared_ptr<const MemoryFile>> create_memory_file(std::uint64_t bytes) {
   auto file = std::make_shared<MemoryFile>();
-  file->fd.reset(memfd_create("cloche-memory", MFD_CLOEXEC));
-  if (!file->fd && (errno == EMFILE || errno == ENFILE)) {
-    MemoryContent::give_back_all();  // some of them have files
-    file->fd.reset(memfd_create("cloche-memory", MFD_CLOEXEC));
-  }
-  if (!file->fd) return errno_from_host(errno);
-  if (ftruncate(file->fd.get(), static_cast<off_t>(bytes)) != 0) return errno_from_host(errno);
+  CLOCHE_ASSIGN(file->fd, open_memory_file(bytes));
   return std::shared_ptr<const MemoryFile>(std::move(file));
 }
 

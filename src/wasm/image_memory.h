@@ -14,6 +14,8 @@
 namespace cloche::wasm {
 
 Result<std::shared_ptr<const MemoryFile>> create_memory_file(std::uint64_t bytes);
+// Its descriptor alone.
+Result<UniqueFd> open_memory_file(std::uint64_t bytes);
 
 enum class Sharing : std::uint8_t { private_copy, shared };
 enum class Access : std::uint8_t { none, read_write };

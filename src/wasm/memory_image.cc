@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "wasm/image_memory.h"
+#include "wasm/page_files.h"
 #include "wasm/page_size.h"
 #include "wasm/private_pages.h"
 
@@ -20,7 +21,13 @@ constexpr std::uint64_t min_tail_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t max_moved_pages = 256;
 
 // The longest stretch of unwritten pages that is copied to join two runs.
-constexpr std::uint64_t max_bridged_pages = 16;
+constexpr std::uint64_t max_bridged_pages = 4;
+
+// What may be left of an inherited segment for it to be copied: this part of it.
+constexpr std::uint64_t max_rest_divisor = 8;
+
+// What is copied of inherited segments so that there are fewer.
+constexpr std::uint64_t max_renewed_bytes = std::uint64_t{1} << 20;
 
 // Room that inherited segments leave to new ones.
 constexpr std::size_t max_inherited_segments = 20;
@@ -48,6 +55,12 @@ Result<void> grow_to(Instance& instance, std::uint64_t bytes) {
 
 std::byte* base_of(Instance& instance) { return instance.mapped_memory().base(); }
 
+// Its files may be mapped where nobody knows it.
+void never_rest(const MemoryImage& image) noexcept {
+  for (const auto* parts : {&image.segments(), &image.patches()})
+    for (const MemoryImage::Segment& segment : *parts) never_rest(segment.file);
+}
+
 }  // namespace
 
 // What is left to do for memory to be what its base is.
@@ -57,6 +70,8 @@ struct UnfinishedMapping {
   std::vector<MemoryImage::Segment> growth_segments;
   // The patches of the base.
   enum class Patches : std::uint8_t { present, only_made_private, missing } patches;
+  // What is mapped until then, where it is another image: its files must not change.
+  std::shared_ptr<const MemoryImage> before;
 };
 
 void UnfinishedMappingDeleter::operator()(UnfinishedMapping* p) const noexcept { delete p; }
@@ -82,6 +97,8 @@ void finish_mapping(Instance& instance) noexcept {
   if (work->patches == only_made_private)
     good = good && read_patches(base, map.base->patches()).ok();
   if (good) return;
+  if (work->before) never_rest(*work->before);
+  never_rest(*map.base);
   map.base = nullptr;
   map.base_unknown = true;
 }
@@ -162,7 +179,8 @@ struct MemoryImage::Builder {
   Result<void> copy_written() {
     image->segments_ = map.base->segments_;
     copied = find_private_pages(base, private_end);
-    demote_small_segments();
+    drop_overwritten_segments();
+    renew_small_segments();
     copied = join_runs(std::move(copied));
     if (copied.size() > max_segments) bridge_gaps();
     std::vector<PageRun> data = map.base->tail_;
@@ -173,26 +191,24 @@ struct MemoryImage::Builder {
 
     std::vector<PageRun> large, small;
     split_runs(large, small);
-    const std::uint64_t bytes = bytes_of(copied);
-    auto file = create_memory_file(bytes);
-    if (!file) return file.error();
+    std::vector<PageRun> all = large;
+    all.insert(all.end(), small.begin(), small.end());
+    CLOCHE_ASSIGN(const std::shared_ptr<const MemoryFile> file, copy_to_file(base, all));
     std::uint64_t offset = 0;
     for (const PageRun& run : large) {
-      own_segments.push_back({run.start, run.length, offset, *file});
+      own_segments.push_back({run.start, run.length, offset, file});
       offset += run.length;
     }
-    CLOCHE_TRY(write_runs(**file, 0, base, large));
-    CLOCHE_TRY(write_runs(**file, offset, base, small));
     for (const PageRun& run : small) {
-      image->patches_.push_back({run.start, run.length, offset, *file});
+      image->patches_.push_back({run.start, run.length, offset, file});
       offset += run.length;
     }
-    image->own_bytes_ = bytes;
+    image->own_bytes_ = bytes_of(copied);
     return {};
   }
 
   // Many scattered runs would be patches that every copy of this image writes anew: what lies
-  // between near ones is taken along, so that they are few mappings instead.
+  // between near ones is taken along.
   void bridge_gaps() {
     const std::uint64_t gap = max_bridged_pages * host_page_bytes();
     std::vector<PageRun> bridged;
@@ -206,13 +222,37 @@ struct MemoryImage::Builder {
     copied = std::move(bridged);
   }
 
-  // A long chain of images would have ever more mappings; the smallest are copied anew.
-  void demote_small_segments() {
+  // Of an inherited segment that was written over little may be left: that is copied too, so that
+  // the file goes with the images before.
+  void drop_overwritten_segments() {
     auto& inherited = image->segments_;
-    while (inherited.size() > max_inherited_segments) {
+    std::vector<PageRun> left;
+    for (std::size_t i = 1; i < inherited.size();) {
+      const Segment& segment = inherited[i];
+      std::vector<PageRun> rest = pages_without({{segment.address, segment.length}}, copied);
+      if (bytes_of(rest) > segment.length / max_rest_divisor) {
+        ++i;
+        continue;
+      }
+      left.insert(left.end(), rest.begin(), rest.end());
+      inherited.erase(inherited.begin() + static_cast<std::ptrdiff_t>(i));
+      rewrite_patches = true;
+    }
+    copied.insert(copied.end(), left.begin(), left.end());
+    copied = join_runs(std::move(copied));
+  }
+
+  // A long chain of images would have ever more mappings: the smallest are copied anew, those that
+  // are too many and those that cost little.
+  void renew_small_segments() {
+    auto& inherited = image->segments_;
+    std::uint64_t left = max_renewed_bytes;
+    while (inherited.size() > 1) {
       const auto smallest =
           std::min_element(inherited.begin() + 1, inherited.end(),
                            [](const Segment& a, const Segment& b) { return a.length < b.length; });
+      if (smallest->length > left && inherited.size() <= max_inherited_segments) break;
+      left -= std::min(left, smallest->length);
       copied.push_back({smallest->address, smallest->length});
       inherited.erase(smallest);
       rewrite_patches = true;
@@ -237,7 +277,8 @@ struct MemoryImage::Builder {
   void put_off_rebase() {
     using enum UnfinishedMapping::Patches;
     map.unfinished.reset(new UnfinishedMapping{std::move(own_segments), std::move(growth_segments),
-                                               rewrite_patches ? only_made_private : present});
+                                               rewrite_patches ? only_made_private : present,
+                                               map.base});
     map.base = image;
     map.base_unknown = false;
   }
@@ -255,10 +296,11 @@ void MemoryImage::seal() {
 }
 
 Result<std::shared_ptr<const MemoryImage>> MemoryImage::capture(Instance& instance) {
-  // Captured already, and not touched since.
+  // Captured already, and not used since.
   if (const MemoryMap& map = instance.memory_map();
       map.unfinished && map.base->globals_ == read_globals(instance))
     return map.base;
+  finish_mapping(instance);
   Builder builder(instance);
   if (builder.base == nullptr) return Errno::noexec;
   if (builder.map.lost) return Errno::nomem;
@@ -293,7 +335,8 @@ Result<void> MemoryImage::map_into(Instance& instance) const {
   CLOCHE_TRY(map_segments(base_of(instance), segments_));
   map.base = shared_from_this();
   if (!patches_.empty())
-    map.unfinished.reset(new UnfinishedMapping{{}, {}, UnfinishedMapping::Patches::missing});
+    map.unfinished.reset(
+        new UnfinishedMapping{{}, {}, UnfinishedMapping::Patches::missing, nullptr});
   return {};
 }
 
