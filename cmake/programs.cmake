@@ -2,7 +2,7 @@
 # Everything that stands on the whole library and is no layer: tests/*_test.cc (contract, hostile),
 # bench/*.cc, fuzz/*_fuzz.cc, examples/*.cc. A folder with nothing in it yet adds nothing.
 
-set(all_layers cloche_cli cloche_serve cloche_console cloche_remote cloche_rpc cloche_mcp cloche_lines cloche_rest cloche_grading cloche_skills cloche_e2b cloche_ssh cloche_steps cloche_cluster cloche_http
+set(all_layers cloche_cli cloche_serve cloche_console cloche_remote cloche_rpc cloche_mcp cloche_lines cloche_rest cloche_grading cloche_skills cloche_e2b cloche_ssh cloche_steps cloche_telemetry cloche_cluster cloche_http
     cloche_session cloche_sandbox cloche_native cloche_images cloche_warden cloche_packages cloche_python cloche_kernel cloche_vfs
     cloche_wasm cloche_base)
 

@@ -6,8 +6,12 @@
 #include <algorithm>
 #include <array>
 
+#include "base/trace_context.h"
+
 namespace cloche::cluster {
 namespace {
+
+constexpr std::string_view trace_field = "traceparent";
 
 bool is_of_connection(std::string_view name) {
   static constexpr std::array<std::string_view, 10> names{
@@ -20,9 +24,13 @@ bool is_of_connection(std::string_view name) {
 // The request's line and its fields, but for those of the connection.
 std::string head_text(const http::Request& request, std::string_view target) {
   std::string text = fmt::format("{} {} HTTP/1.1\r\n", request.method, target);
+  const TraceContext* trace = current_trace();
   for (const auto& [name, value] : request.fields) {
-    if (!is_of_connection(name)) text += fmt::format("{}: {}\r\n", name, value);
+    if (is_of_connection(name) || (trace && http::same_text(name, trace_field))) continue;
+    text += fmt::format("{}: {}\r\n", name, value);
   }
+  // What is done there is a part of what is done here.
+  if (trace) text += fmt::format("{}: {}\r\n", trace_field, traceparent_text(*trace));
   return text;
 }
 

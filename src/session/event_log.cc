@@ -36,9 +36,10 @@ std::string shortened(std::string_view text) {
 }  // namespace
 
 void EventLog::add(LoggedEvent event) {
+  event.time = std::chrono::system_clock::now();
+  if (witness_) witness_(event);
   const MutexLock lock(mutex_);
   event.number = ++last_;
-  event.time = std::chrono::system_clock::now();
   for (const Subscriber& subscriber : subscribers_) {
     if (subscriber.wants(event)) subscriber.sink(event);
   }

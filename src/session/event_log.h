@@ -11,6 +11,7 @@
 #include <list>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/mutex.h"
 #include "cloche/observer.h"
@@ -35,6 +36,11 @@ class EventLog {
  public:
   static constexpr std::size_t kept = 10'000;
   static constexpr std::size_t text_limit_bytes = 200;
+  // Told of every event, whoever owns it, on the thread on which it happens, without a lock held:
+  // before it is told, and numbered, elsewhere. It must not throw.
+  using Witness = std::function<void(const LoggedEvent& event)>;
+
+  explicit EventLog(Witness witness = {}) : witness_(std::move(witness)) {}
 
   void add(LoggedEvent event);
   void add_run(const std::string& session_id, const std::string& owner, const RunEvent& event);
@@ -72,6 +78,7 @@ class EventLog {
     }
   };
 
+  const Witness witness_;
   Mutex mutex_;
   std::deque<LoggedEvent> events_ GUARDED_BY(mutex_);
   std::list<Subscriber> subscribers_ GUARDED_BY(mutex_);

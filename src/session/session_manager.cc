@@ -29,6 +29,7 @@ const char* name_of(Event event) {
     case Event::paused: return "paused";
     case Event::resumed: return "resumed";
     case Event::extended: return "extended";
+    case Event::ended: return "ended";
   }
   return "";
 }
@@ -43,7 +44,8 @@ std::string own_state_folder(const ManagerOptions& options) {
 SessionManager::SessionManager(Engine& engine, ManagerOptions options)
     : engine_(engine),
       options_(std::move(options)),
-      clock_(options_.clock ? *options_.clock : host_clock()) {
+      clock_(options_.clock ? *options_.clock : host_clock()),
+      events_(options_.witness) {
   if (!options_.state_folder.empty()) {
     saver_ = std::make_unique<SessionSaver>(
         SaverOptions{own_state_folder(options_), options_.save_policy, options_.save_interval,
@@ -296,7 +298,7 @@ void SessionManager::end() {
   for (const auto& session : take_out_all()) {
     (void)save_now(session);
     stop(*session);
-    tell(Event::closed, *session);
+    tell(Event::ended, *session);
   }
 }
 

@@ -42,7 +42,8 @@ enum class Event : std::uint8_t {
   idled,
   paused,
   resumed,
-  extended
+  extended,
+  ended  // with the server; one that is saved is there again at the next start
 };
 
 // Why there is no session.
@@ -84,6 +85,7 @@ struct ManagerOptions {
   std::function<void(const SaveEvent& event)> saved;
   // The audit: told after each event, on any thread, without a lock held.
   std::function<void(Event event, const Session& session)> audit;
+  EventLog::Witness witness;  // of the log of events
   // Told of each session that is not made, and how long it took to make or to read one. Any thread.
   std::function<void(RefusalReason reason)> refused;
   std::function<void(Timed what, std::chrono::duration<double> duration)> timed;

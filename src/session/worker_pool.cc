@@ -4,6 +4,7 @@
 #include <chrono>
 #include <vector>
 
+#include "base/trace_context.h"
 #include "wasm/guest_threads.h"
 
 namespace cloche::session {
@@ -25,6 +26,7 @@ WorkerPool::~WorkerPool() {
 }
 
 void WorkerPool::post(std::function<void()> work) {
+  work = carry_trace(std::move(work));
   ReleasableMutexLock lock(mutex_);
   queue_.push_back(std::move(work));
   if (!idle_.empty()) {

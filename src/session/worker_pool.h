@@ -32,8 +32,8 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // `work` must not throw. Where the host gives no thread it waits for one of its own; with none at
-  // all it is done here.
+  // `work` must not throw, and is done for what this thread is doing (base/trace_context.h). Where
+  // the host gives no thread it waits for one of the pool's own; with none at all it is done here.
   void post(std::function<void()> work);
 
   // Does `work` on the calling thread, where that may wait; but where as much is being done as the

@@ -40,7 +40,8 @@ std::string figures_json(const std::vector<std::string>& paths) {
 }
 
 std::string Log::line(LogFormat format, LogLevel level, std::string_view name,
-                      std::initializer_list<Detail> details, std::string_view timestamp) {
+                      std::initializer_list<Detail> details, std::string_view timestamp,
+                      const TraceContext* trace) {
   std::string line;
   if (format == LogFormat::json) {
     line = fmt::format(R"({{"time":"{}","level":"{}","event":{})", timestamp, name_of(level),
@@ -49,6 +50,8 @@ std::string Log::line(LogFormat format, LogLevel level, std::string_view name,
       line += fmt::format(",{}:{}", json_string(key),
                           json_string(std::string_view(value).substr(0, value_max_bytes)));
     }
+    if (trace)
+      line += fmt::format(R"(,"trace_id":"{}","span_id":"{}")", trace->trace_id, trace->span_id);
     line += "}";
   } else {
     line = fmt::format("{} {} {}", timestamp, name_of(level), name);
@@ -56,14 +59,15 @@ std::string Log::line(LogFormat format, LogLevel level, std::string_view name,
       const std::string_view part = std::string_view(value).substr(0, value_max_bytes);
       line += fmt::format(" {}={}", key, is_plain(part) ? std::string(part) : json_string(part));
     }
+    if (trace) line += fmt::format(" trace_id={} span_id={}", trace->trace_id, trace->span_id);
   }
   line += '\n';
   return line;
 }
 
 void Log::event(LogLevel level, std::string_view name, std::initializer_list<Detail> details) {
-  const std::string text =
-      line(format_, level, name, details, iso_timestamp(std::chrono::system_clock::now()));
+  const std::string text = line(format_, level, name, details,
+                                iso_timestamp(std::chrono::system_clock::now()), current_trace());
   const MutexLock lock(mutex_);
   std::string_view rest = text;
   while (!rest.empty()) {

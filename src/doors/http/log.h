@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/trace_context.h"
 
 namespace cloche::http {
 
@@ -21,12 +22,14 @@ class Log {
   explicit Log(LogFormat format, int fd = 2) : format_(format), fd_(fd) {}
 
   using Detail = std::pair<std::string_view, std::string>;
-  // 2026-01-02T03:04:05.678Z INFO session_created session_id=...; values are cut at 300 bytes.
+  // 2026-01-02T03:04:05.678Z INFO session_created session_id=...; values are cut at 300 bytes. What
+  // this thread does it for (base/trace_context.h) comes last: trace_id=... span_id=...
   void event(LogLevel level, std::string_view name, std::initializer_list<Detail> details)
       EXCLUDES(mutex_);
 
   static std::string line(LogFormat format, LogLevel level, std::string_view name,
-                          std::initializer_list<Detail> details, std::string_view timestamp);
+                          std::initializer_list<Detail> details, std::string_view timestamp,
+                          const TraceContext* trace = nullptr);
 
  private:
   const LogFormat format_;

@@ -12,6 +12,7 @@
 #include "base/sha256.h"
 #include "doors/http/api_pages.h"
 #include "doors/http/assets.h"
+#include "doors/serve/request_record.h"
 #include "doors/skills/skills.h"
 
 namespace cloche::serve {
@@ -19,62 +20,11 @@ namespace {
 
 constexpr std::uint64_t step_body_max_bytes = 8ULL << 20;
 
-std::string_view method_label(std::string_view method) {
-  for (const std::string_view known :
-       {"GET", "POST", "DELETE", "HEAD", "PUT", "PATCH", "OPTIONS", "CONNECT"}) {
-    if (known == method) return known;
-  }
-  return "other";
-}
-
 std::string digest_of(std::string_view text) {
   Sha256 digest;
   digest.add(text);
   return to_hex(digest.end());
 }
-
-// Passes everything on, and counts the answer.
-class Counted final : public http::Exchange {
- public:
-  Counted(std::shared_ptr<http::Exchange> inner, http::Metrics& metrics, std::string_view method)
-      : inner_(std::move(inner)), metrics_(metrics), method_(method) {}
-
-  void send(http::Response response) override {
-    count(response.status);
-    inner_->send(std::move(response));
-  }
-  void send_blanks_until_answer(std::chrono::milliseconds interval) override {
-    inner_->send_blanks_until_answer(interval);
-  }
-  void open_tunnel(std::function<void(int fd)> opened) override {
-    count(200);
-    inner_->open_tunnel(std::move(opened));
-  }
-  void hand_over(std::function<void(int fd)> taken) override {
-    inner_->hand_over(std::move(taken));
-  }
-  std::shared_ptr<http::AnswerStream> begin(http::Response head,
-                                            http::StreamOptions options) override {
-    count(head.status);
-    return inner_->begin(std::move(head), std::move(options));
-  }
-  void open_web_socket(http::Request head, std::string protocol,
-                       std::shared_ptr<http::WebSocketUser> user) override {
-    count(101);
-    inner_->open_web_socket(std::move(head), std::move(protocol), std::move(user));
-  }
-  void relay_to(UniqueFd fd) override { inner_->relay_to(std::move(fd)); }
-
- private:
-  void count(int status) {
-    metrics_.count("cloche_http_requests_total",
-                   fmt::format(R"(method="{}",code="{}")", method_, status));
-  }
-
-  const std::shared_ptr<http::Exchange> inner_;
-  http::Metrics& metrics_;
-  const std::string_view method_;
-};
 
 // What makes a browser show an answer to the page that asked.
 http::Fields page_fields(std::string_view origin) {
@@ -153,6 +103,22 @@ bool Application::is_rest(const std::string& path, std::string& rest_path) const
 }
 
 http::Admission Application::admit(const http::Request& head) {
+  http::Admission admission = admit_page(head);
+  const int status = admission.refusal ? admission.refusal->status : 200;
+  if (parts_.recorders.audit && (status == 401 || status == 403)) {
+    parts_.recorders.audit->add_stranger(
+        {.who = admission.owner,
+         .from = head.peer,
+         .what = "request",
+         .target = fmt::format("{} {}", head.method, head.path),
+         .session = std::string(cluster::session_of_path(head.path)),
+         .outcome = "refused",
+         .code = status});
+  }
+  return admission;
+}
+
+http::Admission Application::admit_page(const http::Request& head) {
   const std::string_view origin = parts_.guard.allowed_origin(head);
   if (origin.empty()) return admit_known(head);
   if (head.method == "OPTIONS" && !head.field("Access-Control-Request-Method").empty())
@@ -231,8 +197,11 @@ http::Admission Application::admit_known(const http::Request& head) {
 }
 
 void Application::handle(http::Request request, std::shared_ptr<http::Exchange> exchange) {
-  auto counted =
-      std::make_shared<Counted>(std::move(exchange), parts_.metrics, method_label(request.method));
+  const auto record = std::make_shared<RequestRecord>(
+      request, parts_.recorders, parts_.metrics,
+      parts_.recorders.audit ? admit_known(request).owner : std::string());
+  auto counted = std::make_shared<Recorded>(std::move(exchange), record);
+  const TraceScope traced(record->trace());
   if (parts_.workers && is_for_worker(request)) return to_worker(std::move(request), counted);
   if (e2b::E2bDoor::is_of_sandbox(request))
     return parts_.e2b.handle(std::move(request), std::move(counted));

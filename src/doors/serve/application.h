@@ -18,6 +18,7 @@
 #include "doors/serve/isolation.h"
 #include "doors/serve/options.h"
 #include "doors/steps/step_door.h"
+#include "doors/telemetry/event_witness.h"
 
 namespace cloche::serve {
 
@@ -39,6 +40,7 @@ class Application final : public http::Application {
     cluster::Router* router = nullptr;         // null: there are no other cells
     std::function<std::string()> report = {};  // what this cell says of itself to them
     Workers* workers = nullptr;                // null: sandboxes are in this process
+    telemetry::Recorders recorders = {};
   };
   Application(Parts parts, Api api) : parts_(std::move(parts)), api_(api) {}
 
@@ -59,6 +61,7 @@ class Application final : public http::Application {
   bool is_grading(std::string_view path) const {
     return api_ == Api::sessions && grading::GradingDoor::is_mine(path);
   }
+  http::Admission admit_page(const http::Request& head);
   http::Admission admit_known(const http::Request& head);
   http::Admission admit_remote(const http::Request& head);
   http::Admission admit_e2b(const http::Request& head);

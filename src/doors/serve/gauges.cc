@@ -40,6 +40,7 @@ std::string_view event_name(session::Event event) {
     case session::Event::closed: return "session_closed";
     case session::Event::expired: return "session_closed";
     case session::Event::idled: return "session_closed";
+    case session::Event::ended: return "session_closed";
     case session::Event::paused: return "session_paused";
     case session::Event::resumed: return "session_resumed";
   }
@@ -51,6 +52,7 @@ std::string_view event_reason(session::Event event) {
     case session::Event::closed: return "deleted";
     case session::Event::expired: return "expired";
     case session::Event::idled: return "idle";
+    case session::Event::ended: return "server_ended";
     default: return "asked";
   }
 }
@@ -63,6 +65,7 @@ std::string_view event_label(session::Event event) {
     case session::Event::restored: return "restored";
     case session::Event::paused: return "paused";
     case session::Event::resumed: return "resumed";
+    case session::Event::ended: return "ended";
     default: return event_reason(event);
   }
 }

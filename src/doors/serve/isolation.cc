@@ -71,6 +71,7 @@ Options worker_options(Options options, const cluster::WorkerTask& task) {
   options.tokens_file.clear();
   options.drain_notice = std::chrono::seconds(0);
   options.use_console = false;
+  options.audit_log.reset();  // the server's, which a worker must not reach
   options.sessions.cell = task.key;
   if (options.isolation.worker_memory_bytes > 0)
     options.sessions.memory_limit_bytes = options.isolation.worker_memory_bytes;

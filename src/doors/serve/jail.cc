@@ -34,6 +34,9 @@ std::vector<std::string> enter_jail(Options& options, EngineOptions& engine_opti
         options.peers ? options.peers->file() : std::string()}) {
     if (!file.empty()) rules.readable.push_back(folder_of(file));
   }
+  // After it has been renamed a new one is made.
+  if (options.audit_log && !options.audit_log->file.empty())
+    rules.writable.push_back(folder_of(options.audit_log->file));
   for (const std::string& folder :
        {session::own_state_folder(options.sessions), options.isolation.state_folder}) {
     if (folder.empty()) continue;

@@ -85,6 +85,10 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
   --worker-idle SECONDS     one that has no session and no request for that long ends (60)
 
   --log-format text|json    lines on standard error (text)
+  --audit-log FILE|syslog   who did what, when, and what came of it, a line of JSON each: appended to FILE, which is opened
+                            anew at SIGHUP, or sent to /dev/log (syslog:SOCKET: to that one)
+  --otlp-endpoint URL       of a collector of traces, http://HOST[:PORT][/PREFIX]: gets a span for each request and command
+                            by OTLP/HTTP in JSON, at PREFIX/v1/traces
 
 Who asks for a session by REST or /rpc may ask for less than the options below give, and for more where the
 command line has --allow-session-OPTION VALUE, which may be repeated: as much of an amount at most (memory, cpus,
@@ -406,6 +410,23 @@ Options parse(const std::vector<std::string>& words, Api api) {
        [&](const auto&, const auto& value) { options.e2b.build_network.push_back(value); }},
       {"--ssh-host-key", [&](const auto&, const auto& value) { options.ssh_host_key = value; }},
       {"--ssh-password", [&](const auto&, const auto& value) { options.ssh_password = value; }},
+      {"--audit-log",
+       [&](const auto& name, const auto& value) {
+         options.audit_log = telemetry::AuditLog::Target::parse(value);
+         if (!options.audit_log)
+           throw request_error(name + " wants a file, syslog or syslog:/SOCKET, not '" + value +
+                               "'");
+       }},
+      {"--otlp-endpoint",
+       [&](const auto& name, const auto& value) {
+         options.collector = telemetry::Collector::parse(value);
+         if (!options.collector) {
+           throw request_error(name +
+                               " wants http://HOST:PORT of a collector that takes OTLP/HTTP "
+                               "without TLS, not '" +
+                               value + "'");
+         }
+       }},
       {"--log-format",
        [&](const auto&, const auto& value) {
          if (value != "text" && value != "json")

@@ -15,6 +15,8 @@
 #include "doors/http/server.h"
 #include "doors/http/token_store.h"
 #include "doors/mcp/hub.h"
+#include "doors/telemetry/audit_log.h"
+#include "doors/telemetry/span_exporter.h"
 #include "session/session_manager.h"
 
 namespace cloche::serve {
@@ -55,9 +57,11 @@ struct Options {
   std::string ssh_host_key;  // a file; empty: the usual place
   std::string ssh_password;  // one that opens every session; empty: none
   Isolation isolation;
-  std::optional<cluster::PeerSource> peers;  // the other cells
-  std::string peer_token;                    // that they know each other by
-  std::chrono::seconds drain{3};             // for what runs when it is asked to end
+  std::optional<cluster::PeerSource> peers;       // the other cells
+  std::string peer_token;                         // that they know each other by
+  std::optional<telemetry::Collector> collector;  // of traces
+  std::optional<telemetry::AuditLog::Target> audit_log;
+  std::chrono::seconds drain{3};         // for what runs when it is asked to end
   std::chrono::seconds drain_notice{0};  // before that it takes requests, and says that it will end
 };
 

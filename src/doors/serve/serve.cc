@@ -16,7 +16,9 @@
 #include "base/error.h"
 #include "base/file_watch.h"
 #include "base/host_error.h"
+#include "base/host_files.h"
 #include "base/process_jail.h"
+#include "base/random.h"
 #include "cloche/engine.h"
 #include "doors/e2b/debug_listeners.h"
 #include "doors/http/token_store.h"
@@ -34,7 +36,7 @@ namespace {
 constexpr std::size_t worker_limit = 2048;
 constexpr std::chrono::seconds ending_grace{10};  // of workers, after the time of what runs
 
-// SIGTERM and SIGINT, and SIGHUP where it means to read tokens again, are waited for, not caught.
+// SIGTERM and SIGINT, and SIGHUP where it means to read or to open files again, are waited for, not caught.
 // Blocked before the first thread starts.
 class Signals {
  public:
@@ -46,13 +48,14 @@ class Signals {
     if (with_reload) sigaddset(&set_, SIGHUP);
     ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   }
-  // Until it is asked to end; calls `reload` for each SIGHUP, and each second in which
-  // `is_outdated`.
-  void wait_for_end(const std::function<bool()>& is_outdated,
-                    const std::function<void()>& reload) const {
+  // Until it is asked to end; calls `reopen` for each SIGHUP, and `reload` for that and each second
+  // in which `is_outdated`.
+  void wait_for_end(const std::function<bool()>& is_outdated, const std::function<void()>& reload,
+                    const std::function<void()>& reopen) const {
     static constexpr timespec second{.tv_sec = 1, .tv_nsec = 0};
     for (int number = 0; number != SIGTERM && number != SIGINT;) {
       number = ::sigtimedwait(&set_, nullptr, &second);
+      if (number == SIGHUP) reopen();
       if (number == SIGHUP || is_outdated()) reload();
     }
   }
@@ -108,6 +111,21 @@ SandboxOptions e2b_options(SandboxOptions sandbox, const e2b::DoorOptions& door)
   return sandbox;
 }
 
+// By which traces tell it from other servers.
+std::string instance_name(const Options& options) {
+  const session::CellKey cell = options.sessions.cell;
+  return cell == 0 ? random_hex(8) : fmt::format("cell-{}", cell);
+}
+
+void record_login(const ssh::Login& login, telemetry::AuditLog& audit) {
+  const telemetry::AuditEntry entry{.who = login.owner,
+                                    .from = login.peer,
+                                    .what = "ssh.login",
+                                    .session = login.session_id,
+                                    .outcome = login.is_good ? "done" : "refused"};
+  login.is_good ? audit.add(entry) : audit.add_stranger(entry);
+}
+
 // `spawner`: of a server whose sandboxes are in workers, otherwise null. `channel`: of a worker.
 int serve_here(Options options, const Signals& signals, cluster::Spawner* spawner,
                UniqueFd channel) {
@@ -121,6 +139,21 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   };
   for (const std::string& sentence : enter_jail(options, engine_options))
     log.event(http::LogLevel::warning, "jail_incomplete", {{"message", sentence}});
+  std::optional<telemetry::AuditLog> audit;
+  if (options.audit_log) audit.emplace(*options.audit_log, host_files(), metrics);
+  std::optional<telemetry::SpanExporter> spans;
+  if (options.collector) {
+    spans.emplace(
+        telemetry::SpanExporter::Options{.collector = *options.collector,
+                                         .resource = {CLOCHE_VERSION, instance_name(options)}},
+        metrics);
+  }
+  const telemetry::Recorders recorders{spans ? &*spans : nullptr, audit ? &*audit : nullptr};
+  if (audit || spans) {
+    options.sessions.witness = [recorders](const session::LoggedEvent& event) {
+      telemetry::record_event(event, recorders);
+    };
+  }
   Engine engine(engine_options);
   hide_memory();
   // An image file that is not for this program, an unknown package, a folder that is not there: the
@@ -140,7 +173,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   count_events(options.sessions, metrics);
   options.sessions.audit = [&](session::Event event, const session::Session& session) {
     const bool is_gone = event == session::Event::closed || event == session::Event::expired ||
-                         event == session::Event::idled;
+                         event == session::Event::idled || event == session::Event::ended;
     if (e2b::Boxes* boxes = boxes_of_e2b; boxes && is_gone) boxes->forget(session.facts().id);
     metrics.count("cloche_sessions_total", fmt::format(R"(event="{}")", event_label(event)));
     log.event(http::LogLevel::info, event_name(event),
@@ -163,7 +196,11 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
       given ? given : std::make_shared<http::TokenStore>(options.tokens, options.tokens_file);
   http::TokenStore& tokens = *token_store;
   session::SessionManager sessions(engine, options.sessions);
-  ssh::SshDoor ssh({sessions, log, metrics, tokens}, {options.ssh_host_key, options.ssh_password});
+  ssh::SshDoor ssh({sessions, log, metrics, tokens,
+                    [&audit](const ssh::Login& login) {
+                      if (audit) record_login(login, *audit);
+                    }},
+                   {options.ssh_host_key, options.ssh_password});
   tunnels = &ssh;
   // What a worker uses is made before it, and so goes after it.
   std::optional<steps::StepDoor> steps;
@@ -188,6 +225,9 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   if (spawner) isolated.emplace(*spawner, options, log, metrics);
   const auto not_ready = [&] {
     if (ending) return std::string("the server is about to end");
+    if (audit) {
+      if (std::string trouble = audit->trouble(); !trouble.empty()) return trouble;
+    }
     return isolated ? isolated->not_ready() : sessions.save_trouble();
   };
   if (options.peers) {
@@ -235,7 +275,8 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   application.emplace(
       Application::Parts{*steps, *rest, *mcp, *remote, options.use_console ? &console : nullptr,
                          *e2b_door, *grading, metrics, log, guard, tokens,
-                         router ? &*router : nullptr, report, isolated ? &*isolated : nullptr},
+                         router ? &*router : nullptr, report, isolated ? &*isolated : nullptr,
+                         recorders},
       options.api);
   http::Server server(options.http, *application);
   std::optional<e2b::DebugListeners> debug;
@@ -267,6 +308,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   });
 
   const auto read_tokens = [&] {
+    if (options.tokens_file.empty()) return;
     try {
       tokens.reload();
       log.event(http::LogLevel::info, "tokens_read", {{"tokens", std::to_string(tokens.size())}});
@@ -274,7 +316,11 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
       log.event(http::LogLevel::error, "tokens_not_read", {{"message", error.what()}});
     }
   };
-  signals.wait_for_end([&] { return tokens_watch.has_changed(); }, read_tokens);
+  const auto reopen_audit = [&] {
+    const auto problem = audit ? audit->reopen() : std::nullopt;
+    if (problem) log.event(http::LogLevel::error, "audit_not_reopened", {{"message", *problem}});
+  };
+  signals.wait_for_end([&] { return tokens_watch.has_changed(); }, read_tokens, reopen_audit);
   ending = true;
   log.event(http::LogLevel::info, "ending", {{"sessions", std::to_string(sessions.count())}});
   // A worker is asked once by its server, once by the spawner, and means the same by both.
@@ -301,6 +347,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   tunnels = nullptr;  // it goes before the sessions do
   if (isolated) isolated->stop();
   server.drain(std::chrono::seconds(2));
+  if (spans) spans->stop();
   log.event(http::LogLevel::info, "ended", {});
   // A compilation cannot be stopped, and nobody waits for it any more.
   if (prepared.wait_for(std::chrono::seconds(0)) != std::future_status::ready) ::_exit(0);
@@ -308,7 +355,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
 }
 
 int serve(Options options) {
-  const Signals signals(!options.tokens_file.empty());
+  const Signals signals(!options.tokens_file.empty() || options.audit_log.has_value());
   if (!options.isolation.by_owner)
     return serve_here(std::move(options), signals, nullptr, UniqueFd());
   const std::uint64_t memory_bytes = options.isolation.worker_memory_bytes;

@@ -90,6 +90,7 @@ void Connection::run() {
     ::ssh_set_blocking(handle_, 0);
     if (::ssh_event_add_session(event, handle_) == SSH_OK) {
       logged_in = log_in(event);
+      parts_.tried(logged_in, session_.get());
       if (logged_in) serve(event);
       channels_.clear();
       ::ssh_event_remove_session(event, handle_);

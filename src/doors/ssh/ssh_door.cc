@@ -218,9 +218,21 @@ void SshDoor::run(int fd, std::shared_ptr<session::Session> session) {
       caller.logged_in = true;
     };
     const auto stays = [&](std::size_t channels) { return this->stays(fd, channels); };
-    Connection connection(
-        {parts_.sessions, parts_.log, parts_.metrics, parts_.tokens, password_, chosen, stays},
-        handle, fd, std::move(session));
+    const auto tried = [&, by_tunnel = session != nullptr](bool is_good,
+                                                           const session::Session* wanted) {
+      if (!parts_.login) return;
+      Login login{.is_good = is_good};
+      if (wanted) login.session_id = wanted->facts().id;
+      if (wanted) login.owner = wanted->facts().owner;
+      if (!by_tunnel) {
+        const MutexLock caller_lock(mutex_);
+        login.peer = sockets_[fd].peer;
+      }
+      parts_.login(login);
+    };
+    Connection connection({parts_.sessions, parts_.log, parts_.metrics, parts_.tokens, password_,
+                           chosen, tried, stays},
+                          handle, fd, std::move(session));
     connection.run();
   } else if (own >= 0) {
     ::close(own);

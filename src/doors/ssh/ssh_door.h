@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -33,6 +34,14 @@ struct SshOptions {
 // not there. Throws HostError when there is no key, and none can be made.
 std::string prepare_host_key(const std::string& file);
 
+// Somebody logged in, or went away without it.
+struct Login {
+  std::string session_id = {};  // where one was named that there is
+  std::string owner = {};       // of that session
+  std::string peer = {};        // an address; empty by a tunnel
+  bool is_good = false;
+};
+
 class SshDoor {
  public:
   // All of them outlive it.
@@ -41,6 +50,7 @@ class SshDoor {
     http::Log& log;
     http::Metrics& metrics;
     const http::TokenStore& tokens;
+    std::function<void(const Login& login)> login = {};  // told of each, on any thread
   };
   // Throws HostError when there is no host key, and none can be made.
   SshDoor(Parts parts, const SshOptions& options);

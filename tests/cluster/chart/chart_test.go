@@ -112,10 +112,10 @@ func TestAnImageMustBeNamed(t *testing.T) {
 }
 
 func TestAllPartsAreThere(t *testing.T) {
-	found := mustRender(t, "autoscaling: {enabled: true}\nserviceMonitor: {enabled: true, labels: {team: agents}}\nsshHostKeySecret: keys\n")
+	found := mustRender(t, "autoscaling: {enabled: true}\ndashboard: {enabled: true}\nserviceMonitor: {enabled: true, labels: {team: agents}}\nsshHostKeySecret: keys\n")
 	for _, name := range []string{"StatefulSet/box", "Service/box", "Service/box-cells", "Deployment/box-gateway",
 		"ConfigMap/box-gateway", "PodDisruptionBudget/box", "PodDisruptionBudget/box-gateway", "NetworkPolicy/box-cells",
-		"HorizontalPodAutoscaler/box", "ServiceMonitor/box"} {
+		"HorizontalPodAutoscaler/box", "ServiceMonitor/box", "ConfigMap/box-dashboard"} {
 		if found[name] == nil {
 			t.Errorf("no %s", name)
 		}
@@ -182,7 +182,7 @@ func TestTheServerTakesTheOptions(t *testing.T) {
 	if program == "" {
 		t.Skip("CLOCHE_PROGRAM names no cloche")
 	}
-	_, cell := cellOf(t, mustRender(t, "sshHostKeySecret: keys\nmaxTokenSessions: 5\n"))
+	_, cell := cellOf(t, mustRender(t, "sshHostKeySecret: keys\nmaxTokenSessions: 5\notlpEndpoint: http://collector:4318\n"))
 	help, err := exec.Command(program, "serve", "--help").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -191,6 +191,24 @@ func TestTheServerTakesTheOptions(t *testing.T) {
 		if name := strings.SplitN(word, "=", 2)[0]; !bytes.Contains(help, []byte("  "+name+" ")) {
 			t.Errorf("cloche serve has no option %s", name)
 		}
+	}
+}
+
+func TestTheDashboardIsTheFileItself(t *testing.T) {
+	found := mustRender(t, "dashboard: {enabled: true, labels: {grafana_dashboard: \"1\"}}\n")
+	dashboard, ok := found["ConfigMap/box-dashboard"].(*core.ConfigMap)
+	if !ok {
+		t.Fatal("no dashboard")
+	}
+	file, err := os.ReadFile(folder + "/dashboards/cloche.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.TrimSpace(dashboard.Data["cloche.json"]) != strings.TrimSpace(string(file)) {
+		t.Error("it is another text")
+	}
+	if dashboard.Labels["grafana_dashboard"] != "1" {
+		t.Errorf("Grafana does not find it: %v", dashboard.Labels)
 	}
 }
 
