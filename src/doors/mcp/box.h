@@ -14,7 +14,7 @@
 #include <string>
 
 #include "base/mutex.h"
-#include "doors/mcp/place.h"
+#include "doors/mcp/own_sandbox.h"
 #include "doors/mcp/processes.h"
 #include "session/worker_pool.h"
 

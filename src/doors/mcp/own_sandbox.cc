@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doors/mcp/place.h"
+#include "doors/mcp/own_sandbox.h"
 
 #include <fmt/format.h>
 

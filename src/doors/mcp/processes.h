@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "doors/mcp/place.h"
+#include "doors/mcp/own_sandbox.h"
 
 namespace cloche::mcp {
 
