@@ -177,6 +177,26 @@ python3 p.py; pgrep -x pictures; echo $?; PATH=/none /usr/lib/cloche/pictures x;
   EXPECT_EQ(result.stderr_data, "pictures: Pillow's codecs; python3 starts it\n");
 }
 
+TEST(Pictures, OneThatIsInterruptedLeavesNoCodecBehind) {
+  const auto sandbox = make_sandbox({.packages = {"pillow"}});
+  const RunResult result = run(*sandbox, R"(
+cat > p.py <<'END'
+import io, os, signal
+from PIL import Image
+picture = Image.effect_noise((3000, 3000), 90)
+def give_up(*_):
+    raise TimeoutError("too long")
+signal.signal(signal.SIGALRM, give_up)
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+try:
+    picture.convert("RGB").save(io.BytesIO(), "JPEG2000")
+except TimeoutError as error:
+    print(error, os.system("pgrep -x pictures"))
+END
+python3 p.py)");
+  EXPECT_EQ(result.stdout_data, "too long 256\n") << result.stderr_data;
+}
+
 TEST(Packages, AreGivenAtCreation) {
   const auto sandbox = make_sandbox({.packages = {"PyYAML>=5", "six"}});
   EXPECT_EQ(

@@ -5,6 +5,7 @@ A picture that makes the program crash, or ask for more memory than there is, en
 import fcntl
 import os
 import struct
+from signal import SIGKILL
 
 from ..processes import posix_processes
 from ..processes.posix_processes import POSIX_SPAWN_DUP2
@@ -69,10 +70,13 @@ class Child:
             os.close(fd)
         self._ends = []
         pid, self._pid = self._pid, 0
+        options = posix_processes.WNOHANG
         while pid:
             try:
-                posix_processes.waitpid(pid, 0)
-                pid = 0
+                if posix_processes.waitpid(pid, options) != (0, 0):
+                    return
+                posix_processes.kill(pid, SIGKILL)  # what it still computes nobody waits for
+                options = 0
             except InterruptedError:
                 continue
             except ChildProcessError:
