@@ -162,18 +162,18 @@ std::optional<Snapshot> TemplateBuild::run(Boxes& boxes, TemplateFiles& files,
   std::string number = "base";
   try {
     const auto use = session::Session::use(box->session);
-    Place place{box->start.user, box->start.workdir};
+    StepState state{box->start.user, box->start.workdir};
     std::optional<Failure> failure;
     for (std::size_t i = 0; use && !failure && i < plan.steps.size(); ++i) {
       number = std::to_string(i + 1);
       log("info", fmt::format("[{}/{}] {}", number, plan.steps.size(), step_label(plan.steps[i])),
           number);
-      failure = do_step(*use, files, plan.steps[i], place, number);
+      failure = do_step(*use, files, plan.steps[i], state, number);
     }
     if (!use) failure = Failure{"the time for a build is over, or the server is about to end"};
     if (!failure) {
       number = "finalize";
-      const BoxStart start{place.user, place.workdir, plan.start_command, plan.ready_command};
+      const BoxStart start{state.user, state.workdir, plan.start_command, plan.ready_command};
       if (auto fault = begin_service(*use, start)) failure = Failure{*std::move(fault)};
       if (!failure) {
         auto taken = boxes.take_template(box, start);
@@ -193,33 +193,34 @@ std::optional<Snapshot> TemplateBuild::run(Boxes& boxes, TemplateFiles& files,
 }
 
 std::optional<TemplateBuild::Failure> TemplateBuild::do_step(Sandbox& sandbox, TemplateFiles& files,
-                                                             const TemplateStep& step, Place& place,
+                                                             const TemplateStep& step,
+                                                             StepState& state,
                                                              const std::string& number) {
   const std::vector<std::string>& words = step.arguments;
   switch (step.kind) {
     case Kind::run: {
-      const std::string& user = words.size() > 1 && !words[1].empty() ? words[1] : place.user;
+      const std::string& user = words.size() > 1 && !words[1].empty() ? words[1] : state.user;
       RunOptions run;
       run.argv = {"/bin/bash", "-l", "-c", words[0]};
       run.account = account_of(user);
-      run.cwd = place.folder();
+      run.cwd = state.folder();
       return command(sandbox, run, number);
     }
-    case Kind::copy: return copy(sandbox, files, step, place, number);
+    case Kind::copy: return copy(sandbox, files, step, state, number);
     case Kind::set_variables:
       for (std::size_t i = 0; i + 1 < words.size(); i += 2)
         sandbox.set_environment(words[i], words[i + 1]);
       return std::nullopt;
     case Kind::set_workdir: {
-      place.workdir = path_from(place.folder(), words[0]);
+      state.workdir = path_from(state.folder(), words[0]);
       RunOptions run;
       // Who works there owns it, as with this wire's other servers; one that was there is as it was.
       run.script = R"([ -d "$1" ] || { mkdir -p -- "$1" && chown "$2:$2" -- "$1"; })";
-      run.arguments = {"workdir", place.workdir, place.user};
+      run.arguments = {"workdir", state.workdir, state.user};
       run.account = Account::root;
       return command(sandbox, run, number);
     }
-    case Kind::set_user: place.user = words[0]; return std::nullopt;
+    case Kind::set_user: state.user = words[0]; return std::nullopt;
   }
   return std::nullopt;
 }
@@ -256,7 +257,7 @@ std::optional<TemplateBuild::Failure> TemplateBuild::command(Sandbox& sandbox,
 
 std::optional<TemplateBuild::Failure> TemplateBuild::copy(Sandbox& sandbox, TemplateFiles& files,
                                                           const TemplateStep& step,
-                                                          const Place& place,
+                                                          const StepState& state,
                                                           const std::string& number) {
   const TemplateFiles::Archive archive = files.find(owner_, step.files_hash);
   if (!archive) return Failure{"the files of this step were not sent, or have been forgotten"};
@@ -272,7 +273,7 @@ std::optional<TemplateBuild::Failure> TemplateBuild::copy(Sandbox& sandbox, Temp
   RunOptions run;
   run.argv = {
       "/bin/bash", "-c",    std::string(copy_script),           "copy",
-      passing,     word(0), path_from(place.folder(), word(1)), owner.empty() ? place.user : owner,
+      passing,     word(0), path_from(state.folder(), word(1)), owner.empty() ? state.user : owner,
       word(3)};
   run.account = Account::root;
   return command(sandbox, run, number);

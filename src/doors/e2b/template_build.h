@@ -52,7 +52,8 @@ class TemplateBuild {
   void finish();
 
  private:
-  struct Place {
+  // What the steps so far have set.
+  struct StepState {
     std::string user = "user";
     std::string workdir;  // empty: nothing was said
     std::string folder() const { return workdir.empty() ? "/home/user" : workdir; }
@@ -62,11 +63,11 @@ class TemplateBuild {
   };
   void log(std::string_view level, std::string message, const std::string& step);
   std::optional<Failure> do_step(Sandbox& sandbox, TemplateFiles& files, const TemplateStep& step,
-                                 Place& place, const std::string& number);
+                                 StepState& state, const std::string& number);
   std::optional<Failure> command(Sandbox& sandbox, const RunOptions& run,
                                  const std::string& number);
   std::optional<Failure> copy(Sandbox& sandbox, TemplateFiles& files, const TemplateStep& step,
-                              const Place& place, const std::string& number);
+                              const StepState& state, const std::string& number);
 
   const std::string id_;
   const std::string owner_;

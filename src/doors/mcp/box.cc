@@ -62,9 +62,9 @@ std::chrono::milliseconds Box::idle() const {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - last_use_);
 }
 
-Place Box::place_if_made() const {
+LiveSandbox Box::live_if_made() const {
   const MutexLock lock(mutex_);
-  return place_;
+  return live_;
 }
 
 std::shared_ptr<Processes> Box::processes() const {
@@ -72,29 +72,29 @@ std::shared_ptr<Processes> Box::processes() const {
   return processes_;
 }
 
-Place Box::place() {
+LiveSandbox Box::live() {
   const auto look = [&] {
     const MutexLock lock(mutex_);
     if (closed_) throw ToolError{fmt::format("the sandbox '{}' was deleted", facts_.name)};
-    return place_;
+    return live_;
   };
-  if (Place there = look()) return there;
+  if (LiveSandbox there = look()) return there;
   const MutexLock making(making_);
-  if (Place there = look()) return there;
-  Place made = maker_();
+  if (LiveSandbox there = look()) return there;
+  LiveSandbox made = maker_();
   maker_ = nullptr;
   const MutexLock lock(mutex_);
   if (closed_) throw ToolError{fmt::format("the sandbox '{}' was deleted", facts_.name)};
-  place_ = made;
+  live_ = made;
   return made;
 }
 
-void Box::set_place(Place place) {
+void Box::set_live(LiveSandbox live) {
   auto processes = std::make_shared<Processes>();
   {
     const MutexLock lock(mutex_);
     if (closed_) throw ToolError{fmt::format("the sandbox '{}' was deleted", facts_.name)};
-    std::swap(place_, place);
+    std::swap(live_, live);
     std::swap(processes_, processes);
   }
   // What was there ends here and not under the lock: it may have processes.
@@ -102,19 +102,19 @@ void Box::set_place(Place place) {
 }
 
 void Box::close() {
-  Place place;
+  LiveSandbox live;
   std::shared_ptr<Processes> processes;
   {
     const MutexLock lock(mutex_);
     closed_ = true;
-    std::swap(place, place_);
+    std::swap(live, live_);
     processes = processes_;
   }
   closing_.request_stop();
   processes->end_all();
-  if (!place) return;
-  place.sandbox->cancel();
-  place.python->cancel();
+  if (!live) return;
+  live.sandbox->cancel();
+  live.python->cancel();
 }
 
 std::optional<Box::Clock::time_point> Box::due() const {

@@ -28,12 +28,12 @@ class Box : public std::enable_shared_from_this<Box> {
   struct Facts {
     std::string name;
     std::string parent;           // that it is a fork of; empty: of none
-    std::shared_ptr<void> seat;   // of those that there may be; given back with the box
+    std::shared_ptr<void> count;  // of the limit of sandboxes; given back with the box
     std::chrono::seconds ttl{0};  // 0: none
     std::chrono::milliseconds idle_timeout{0};
   };
   // Throws ToolError.
-  using Maker = std::function<Place()>;
+  using Maker = std::function<LiveSandbox()>;
   // `pool` outlives it.
   Box(Facts facts, Maker maker, session::WorkerPool& pool);
   Box(const Box&) = delete;
@@ -50,11 +50,11 @@ class Box : public std::enable_shared_from_this<Box> {
   void post_at_once(std::function<void()> job);
 
   // Throws ToolError where it cannot be made, or the box was closed.
-  Place place();
+  LiveSandbox live();
   // Empty: nothing has been made yet, or the box was closed.
-  Place place_if_made() const;
+  LiveSandbox live_if_made() const;
   // Instead of what is there, which ends.
-  void set_place(Place place);
+  void set_live(LiveSandbox live);
   std::shared_ptr<Processes> processes() const;
 
   // Asked to stop when the box is closed.
@@ -76,7 +76,7 @@ class Box : public std::enable_shared_from_this<Box> {
   session::WorkerPool& pool_;
   std::stop_source closing_;
 
-  Mutex making_;  // of the making of the first place
+  Mutex making_;  // of the making of the first sandbox
   Maker maker_ GUARDED_BY(making_);
 
   mutable Mutex mutex_;
@@ -85,7 +85,7 @@ class Box : public std::enable_shared_from_this<Box> {
   bool closed_ GUARDED_BY(mutex_) = false;
   std::size_t uses_ GUARDED_BY(mutex_) = 0;
   Clock::time_point last_use_ GUARDED_BY(mutex_) = Clock::now();
-  Place place_ GUARDED_BY(mutex_);
+  LiveSandbox live_ GUARDED_BY(mutex_);
   std::shared_ptr<Processes> processes_ GUARDED_BY(mutex_) = std::make_shared<Processes>();
 };
 

@@ -26,28 +26,29 @@ Hub::Hub(HubOptions options, EngineMaker engine, session::WorkerPool& pool)
   for (const std::string& rule : options_.sandbox.network.allow) (void)net::Rule(rule);
 }
 
-std::shared_ptr<void> Hub::take_seat() {
+std::shared_ptr<void> Hub::count_one() {
   if (options_.refusal) {
     if (std::string why = options_.refusal(); !why.empty()) throw ToolError{std::move(why)};
   }
-  if (seats_->fetch_add(1) >= options_.sandbox_limit) {
-    seats_->fetch_sub(1);
+  if (sandboxes_->fetch_add(1) >= options_.sandbox_limit) {
+    sandboxes_->fetch_sub(1);
     throw ToolError{
         fmt::format("there are {} sandboxes already: delete one with the tool sandbox_delete",
                     options_.sandbox_limit)};
   }
-  return {static_cast<void*>(seats_.get()), [seats = seats_](void*) { seats->fetch_sub(1); }};
+  return {static_cast<void*>(sandboxes_.get()),
+          [count = sandboxes_](void*) { count->fetch_sub(1); }};
 }
 
 std::shared_ptr<Box> Hub::add_box(Space& space, NewBox about, const SandboxOptions& options) {
   return add_box(space, std::move(about),
-                 [this, options] { return make_place(engine_(), options); });
+                 [this, options] { return make_sandbox(engine_(), options); });
 }
 
 std::shared_ptr<Box> Hub::add_box(Space& space, NewBox about, Box::Maker maker) {
   auto box = std::make_shared<Box>(Box::Facts{.name = about.name,
                                               .parent = std::move(about.parent),
-                                              .seat = take_seat(),
+                                              .count = count_one(),
                                               .ttl = about.ttl,
                                               .idle_timeout = options_.idle_timeout},
                                    std::move(maker), pool_);

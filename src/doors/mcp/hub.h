@@ -70,21 +70,21 @@ class Hub {
   // The one of that name; `default` is made where it is not there. Throws ToolError.
   std::shared_ptr<Box> box(const Scope& scope, const std::string& name);
 
-  std::size_t boxes() const noexcept { return *seats_; }
+  std::size_t boxes() const noexcept { return *sandboxes_; }
 
   // Whether the operator lets all of these rules be opened without asking. Throws ToolError for
   // one that is none.
   bool covers(const std::vector<std::string>& rules) const;
 
  private:
-  std::shared_ptr<void> take_seat();
+  std::shared_ptr<void> count_one();
 
   const HubOptions options_;
   const EngineMaker engine_;
   session::WorkerPool& pool_;
   session::Timers timers_;
   RequestStates states_;
-  const std::shared_ptr<std::atomic<std::size_t>> seats_ =
+  const std::shared_ptr<std::atomic<std::size_t>> sandboxes_ =
       std::make_shared<std::atomic<std::size_t>>(0);
 };
 

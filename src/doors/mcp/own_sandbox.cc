@@ -3,31 +3,25 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
+#include <exception>
 
 #include "doors/mcp/tool_error.h"
 
 namespace cloche::mcp {
 
-Place make_place(Engine& engine, const SandboxOptions& options) {
+LiveSandbox make_sandbox(Engine& engine, const SandboxOptions& options) {
   try {
-    Place place;
-    place.sandbox = engine.create(options);
-    place.python = std::make_shared<PythonSession>(*place.sandbox);
-    return place;
+    LiveSandbox live = sandbox::make_live_sandbox(engine.create(options));
+    (void)live.interpreter();
+    return live;
   } catch (const std::exception& problem) {
     throw ToolError{fmt::format("the sandbox cannot be made: {}", problem.what())};
   }
 }
 
-Place fork_place(const Place& place) {
+LiveSandbox fork_sandbox(const LiveSandbox& live) {
   try {
-    // The session brings the fork of its sandbox with it.
-    std::shared_ptr<PythonSession> python = place.python->fork();
-    Place twin;
-    twin.sandbox = std::shared_ptr<Sandbox>(python, &python->sandbox());
-    twin.python = std::move(python);
-    return twin;
+    return sandbox::fork_live_sandbox(live);
   } catch (const std::exception& problem) {
     throw ToolError{fmt::format("the sandbox cannot be forked now: {}", problem.what())};
   }

@@ -55,7 +55,7 @@ class Tail {
 }  // namespace
 
 struct Processes::Process {
-  Place place;
+  LiveSandbox sandbox;
   std::uint64_t number = 0;
   std::string command;
   Mutex mutex;
@@ -82,9 +82,9 @@ struct Processes::Process {
   }
 };
 
-std::string Processes::start(const Place& place, RunOptions command) {
+std::string Processes::start(const LiveSandbox& live, RunOptions command) {
   auto process = std::make_shared<Process>();
-  process->place = place;
+  process->sandbox = live;
   process->command = command.script;
   {
     const MutexLock lock(mutex_);
@@ -120,10 +120,10 @@ std::string Processes::start(const Place& place, RunOptions command) {
     target->exit_code = result.exit_code;
     target->changed.notify_all();
   };
-  std::unique_ptr<LiveRun> live = place.sandbox->start(std::move(options));
+  std::unique_ptr<LiveRun> run = live.sandbox->start(std::move(options));
   const MutexLock lock(mutex_);
-  if (closed_) live->kill();
-  process->live = std::move(live);
+  if (closed_) run->kill();
+  process->live = std::move(run);
   return fmt::format("p{}", process->number);
 }
 

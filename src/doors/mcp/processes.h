@@ -43,8 +43,8 @@ class Processes {
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
 
-  // The functions throw ToolError. Starts one, which keeps `place` there; gives its id.
-  std::string start(const Place& place, RunOptions command);
+  // The functions throw ToolError. Starts one, which keeps the sandbox there; gives its id.
+  std::string start(const LiveSandbox& live, RunOptions command);
   std::vector<Status> list() const;
   // Waits for output or the end, `wait` at most, and until it is asked to stop.
   Output take_output(const std::string& id, std::chrono::milliseconds wait,

@@ -80,16 +80,16 @@ Reply list_resources(const Scope& scope, std::string_view cursor) {
     return is_here;
   };
   for (const std::shared_ptr<Box>& box : scope.all()) {
-    const Place place = box->place_if_made();
-    if (!place) continue;
+    const LiveSandbox live = box->live_if_made();
+    if (!live) continue;
     if (take()) add_folder(list, *box);
-    const Result<std::vector<FileInfo>> entries = place.sandbox->files().list(home);
+    const Result<std::vector<FileInfo>> entries = live.sandbox->files().list(home);
     if (!entries) continue;
     for (const FileInfo& entry : *entries) {
       if (entry.kind != FileKind::file || entry.name.starts_with('.') || !take()) continue;
       const std::string path = fmt::format("{}/{}", home, entry.name);
       const Result<std::string> beginning =
-          place.sandbox->files().read_range(path, 0, beginning_bytes);
+          live.sandbox->files().read_range(path, 0, beginning_bytes);
       list.push_back({{"uri", address_of(box->name(), path)},
                       {"name", valid_utf8(entry.name)},
                       {"mimeType", mime_type(path, beginning ? *beginning : std::string())},
@@ -105,9 +105,9 @@ Reply list_resources(const Scope& scope, std::string_view cursor) {
 Reply read_resource(const Scope& scope, Era era, std::string_view uri) {
   const std::optional<FileAddress> address = read_address(uri);
   const std::shared_ptr<Box> box = address ? scope.find(address->sandbox) : nullptr;
-  const Place place = box ? box->place_if_made() : Place();
-  if (!place) not_found(era, uri);
-  const Files& files = place.sandbox->files();
+  const LiveSandbox live = box ? box->live_if_made() : LiveSandbox();
+  if (!live) not_found(era, uri);
+  const Files& files = live.sandbox->files();
   const Result<FileInfo> info = files.stat(address->path);
   if (!info || info->kind == FileKind::other) not_found(era, uri);
   Reply content{{"uri", uri}};

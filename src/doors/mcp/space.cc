@@ -80,7 +80,7 @@ bool Space::empty() const {
 
 void Space::close() {
   std::map<std::string, std::shared_ptr<Box>> boxes;
-  std::map<std::string, Place> snapshots;
+  std::map<std::string, LiveSandbox> snapshots;
   {
     const MutexLock lock(mutex_);
     closed_ = true;
@@ -90,19 +90,19 @@ void Space::close() {
   for (const auto& [name, box] : boxes) box->close();
 }
 
-void Space::save(const std::string& name, Place place) {
+void Space::save(const std::string& name, LiveSandbox live) {
   const MutexLock lock(mutex_);
   if (snapshots_.size() >= snapshot_limit) {
     throw ToolError{
         fmt::format("there are {} snapshots already: delete one first", snapshot_limit)};
   }
-  if (!snapshots_.emplace(name, std::move(place)).second) {
+  if (!snapshots_.emplace(name, std::move(live)).second) {
     throw ToolError{fmt::format(
         "there is a snapshot '{}' already: take another name, or delete that one first", name)};
   }
 }
 
-std::optional<Place> Space::snapshot(const std::string& name) const {
+std::optional<LiveSandbox> Space::snapshot(const std::string& name) const {
   const MutexLock lock(mutex_);
   const auto found = snapshots_.find(name);
   if (found == snapshots_.end()) return std::nullopt;
@@ -110,7 +110,7 @@ std::optional<Place> Space::snapshot(const std::string& name) const {
 }
 
 bool Space::drop(const std::string& name) {
-  Place dropped;  // goes without the lock
+  LiveSandbox dropped;  // goes without the lock
   const MutexLock lock(mutex_);
   const auto found = snapshots_.find(name);
   if (found == snapshots_.end()) return false;
@@ -122,7 +122,7 @@ bool Space::drop(const std::string& name) {
 std::vector<std::string> Space::snapshots() const {
   const MutexLock lock(mutex_);
   std::vector<std::string> names;
-  for (const auto& [name, place] : snapshots_) names.push_back(name);
+  for (const auto& [name, live] : snapshots_) names.push_back(name);
   return names;
 }
 
@@ -147,8 +147,8 @@ std::string Scope::free_name(const std::string& prefix) const {
   }
 }
 
-std::optional<Place> Scope::snapshot(const std::string& name) const {
-  if (auto place = own->snapshot(name)) return place;
+std::optional<LiveSandbox> Scope::snapshot(const std::string& name) const {
+  if (auto live = own->snapshot(name)) return live;
   return named->snapshot(name);
 }
 

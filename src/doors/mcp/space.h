@@ -39,8 +39,8 @@ class Space : public std::enable_shared_from_this<Space> {
   void close();
 
   // Of snapshots. Throws ToolError where there are too many, or the name is taken.
-  void save(const std::string& name, Place place);
-  std::optional<Place> snapshot(const std::string& name) const;
+  void save(const std::string& name, LiveSandbox live);
+  std::optional<LiveSandbox> snapshot(const std::string& name) const;
   bool drop(const std::string& name);
   std::vector<std::string> snapshots() const;
 
@@ -50,7 +50,7 @@ class Space : public std::enable_shared_from_this<Space> {
   session::Timers& timers_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<Box>> boxes_ GUARDED_BY(mutex_);
-  std::map<std::string, Place> snapshots_ GUARDED_BY(mutex_);
+  std::map<std::string, LiveSandbox> snapshots_ GUARDED_BY(mutex_);
   bool closed_ GUARDED_BY(mutex_) = false;
 };
 
@@ -67,7 +67,7 @@ struct Scope {
   std::vector<std::shared_ptr<Box>> all() const;
   // PREFIX-1, PREFIX-2 ..., the first that is not taken.
   std::string free_name(const std::string& prefix) const;
-  std::optional<Place> snapshot(const std::string& name) const;
+  std::optional<LiveSandbox> snapshot(const std::string& name) const;
   std::vector<std::string> snapshots() const;
 };
 

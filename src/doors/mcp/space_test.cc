@@ -72,7 +72,7 @@ TEST_F(SpaceTest, ABoxThatWasClosedDoesItsCallsAndHasNoSandbox) {
   std::promise<std::string> told;
   EXPECT_TRUE(own->remove(default_name));
   EXPECT_TRUE(box->closing().stop_requested());
-  EXPECT_TRUE(box->post([&] { told.set_value(fault_of([&] { (void)box->place(); })); }));
+  EXPECT_TRUE(box->post([&] { told.set_value(fault_of([&] { (void)box->live(); })); }));
   EXPECT_EQ(told.get_future().get(), "the sandbox 'default' was deleted");
 }
 

@@ -12,9 +12,9 @@ std::shared_ptr<Box> Subscriptions::box_of(const Watched& watched) {
 
 Subscriptions::Mark Subscriptions::mark_of(const Watched& watched) {
   const std::shared_ptr<Box> box = box_of(watched);
-  const Place place = box ? box->place_if_made() : Place();
-  if (!place) return std::nullopt;
-  const Result<FileInfo> info = place.sandbox->files().stat(watched.address.path);
+  const LiveSandbox live = box ? box->live_if_made() : LiveSandbox();
+  if (!live) return std::nullopt;
+  const Result<FileInfo> info = live.sandbox->files().stat(watched.address.path);
   if (!info) return std::nullopt;
   return std::pair(info->modified_ns, info->size_bytes);
 }

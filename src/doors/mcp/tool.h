@@ -36,7 +36,7 @@ class Call {
   const Scope& scope() const noexcept { return peer_.scope(); }
   const Arguments& arguments() const noexcept { return arguments_; }
   Box& box() noexcept { return *box_; }
-  Place place() { return box_->place(); }
+  LiveSandbox live() { return box_->live(); }
   Progress& progress() noexcept { return progress_; }
   // Asked to stop when the call is cancelled, or its sandbox deleted.
   std::stop_token stop() const { return stop_.get_token(); }
@@ -54,7 +54,7 @@ class Call {
 };
 
 struct Tool {
-  enum class Place : std::uint8_t { sandbox, names };
+  enum class Target : std::uint8_t { sandbox, names };
   enum class Order : std::uint8_t { queued, overtakes };
   enum class Effect : std::uint8_t { reads, changes, destroys };
   enum class World : std::uint8_t { closed, open };
@@ -65,7 +65,7 @@ struct Tool {
   std::vector<Parameter> parameters;
   std::string_view output;        // JSON Schema of what is structured; empty: nothing is
   ToolResult (*run)(Call& call);  // throws ToolError, or ProtocolError, or InputRequired
-  Place place = Place::sandbox;
+  Target target = Target::sandbox;
   Order order = Order::queued;
   Effect effect = Effect::changes;
   World world = World::closed;

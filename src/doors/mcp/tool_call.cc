@@ -33,7 +33,7 @@ class ToolCall {
   // Checks what was given, and has it done. Throws ToolError.
   static void begin(std::shared_ptr<ToolCall> self) {
     self->arguments_.emplace(self->tool_.parameters, *self->given_, self->tool_.lenient);
-    if (self->tool_.place == Tool::Place::names)
+    if (self->tool_.target == Tool::Target::names)
       return self->peer_->hub().pool().post([self] { self->run(); });
     self->box_ = self->peer_->hub().box(
         self->peer_->scope(), self->arguments_->optional_text("sandbox").value_or(default_name));

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/rpc/own_sandboxes.h"
 
-#include <stdexcept>
 #include <utility>
 
-#include "base/error.h"
 #include "base/mutex.h"
 #include "doors/rpc/methods.h"
 
@@ -42,37 +40,13 @@ class OwnSubject final : public Subject {
 
 }  // namespace
 
-LiveSandbox make_live_sandbox(std::unique_ptr<Sandbox> sandbox) {
-  LiveSandbox live;
-  live.sandbox = std::move(sandbox);
-  if (live.sandbox->options().engine == EngineKind::wasm)
-    live.python = std::make_shared<PythonSession>(*live.sandbox);
-  return live;
-}
-
-PythonSession& LiveSandbox::interpreter() const {
-  if (!python)
-    throw request_error("a linux sandbox has no such Python yet: run python3 as a command",
-                        Errno::notsup);
-  return *python;
-}
-
-LiveSandbox fork_live_sandbox(const LiveSandbox& live) {
-  if (!live.python) return make_live_sandbox(live.sandbox->fork());
-  // The session brings the fork of its sandbox with it.
-  std::shared_ptr<PythonSession> python = live.python->fork();
-  LiveSandbox twin;
-  twin.sandbox = std::shared_ptr<Sandbox>(python, &python->sandbox());
-  twin.python = std::move(python);
-  return twin;
-}
-
 Backend::Made OwnSandboxes::create(Connection& connection, const Params& params) {
-  return {std::make_shared<OwnSubject>(make_live_sandbox(create_sandbox(connection, params)))};
+  return {
+      std::make_shared<OwnSubject>(sandbox::make_live_sandbox(create_sandbox(connection, params)))};
 }
 
 Backend::Made OwnSandboxes::fork(Subject& subject) {
-  return {std::make_shared<OwnSubject>(fork_live_sandbox(subject.live()))};
+  return {std::make_shared<OwnSubject>(sandbox::fork_live_sandbox(subject.live()))};
 }
 
 Engine& OwnSandboxes::engine(Connection& connection) {

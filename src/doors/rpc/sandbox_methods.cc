@@ -220,12 +220,12 @@ Reply create_snapshot(Call& call) {
   }
   call.connection.backend().admit_snapshot();
   const std::string id = std::to_string(call.queue->next_snapshot());
-  snapshots.emplace(id, fork_live_sandbox(call.live()));
+  snapshots.emplace(id, sandbox::fork_live_sandbox(call.live()));
   return {{"id", id}};
 }
 
 Reply restore_snapshot(Call& call) {
-  LiveSandbox then = fork_live_sandbox(snapshot(call));
+  LiveSandbox then = sandbox::fork_live_sandbox(snapshot(call));
   // Who serves commands now goes on.
   then.sandbox->set_commands(call.sandbox()->commands());
   stop_commands(call.connection, *call.subject());
@@ -265,7 +265,7 @@ Reply import_state(Call& call) {
         must(cloche::import_state(call.connection.engine(), options, call.params.bytes("data")));
   }
   stop_commands(call.connection, *call.subject());
-  call.subject()->replace(make_live_sandbox(std::move(sandbox)));
+  call.subject()->replace(sandbox::make_live_sandbox(std::move(sandbox)));
   return ok();
 }
 

@@ -9,41 +9,16 @@
 #include <string_view>
 
 #include "cloche/engine.h"
-#include "cloche/python_session.h"
-#include "cloche/sandbox.h"
 #include "doors/rpc/params.h"
 #include "doors/rpc/protocol.h"
+#include "sandbox/live_sandbox.h"
 
 namespace cloche::rpc {
 
 class Connection;
 struct Method;
 
-// A sandbox and its Python. Copies share both.
-struct LiveSandbox {
-  LiveSandbox() = default;
-  LiveSandbox(const LiveSandbox&) = default;
-  LiveSandbox(LiveSandbox&&) noexcept = default;
-  // What was here goes by the destructor: member by member the sandbox would go first.
-  LiveSandbox& operator=(LiveSandbox other) noexcept {
-    sandbox.swap(other.sandbox);
-    python.swap(other.python);
-    return *this;
-  }
-  ~LiveSandbox() = default;
-
-  std::shared_ptr<Sandbox> sandbox;
-  std::shared_ptr<PythonSession> python;  // goes before the sandbox; null: its engine has none
-
-  explicit operator bool() const noexcept { return sandbox != nullptr; }
-
-  // Throws Error where the engine has none.
-  PythonSession& interpreter() const;
-};
-
-LiveSandbox make_live_sandbox(std::unique_ptr<Sandbox> sandbox);
-// An independent one that goes on from here. Throws RpcError.
-LiveSandbox fork_live_sandbox(const LiveSandbox& live);
+using sandbox::LiveSandbox;
 
 // What cancelling stops: the command of a request, or the code that it has Python run (which keeps
 // its names then).

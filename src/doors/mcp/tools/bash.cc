@@ -17,18 +17,18 @@ using Need = Parameter::Need;
 constexpr double usual_timeout_s = 120;
 
 ToolResult start_in_background(Call& call) {
-  const Place place = call.place();
+  const LiveSandbox live = call.live();
   RunOptions options;
   options.script = call.arguments().text("command");
-  options.environment = shell_environment(*place.sandbox, call.stop());
+  options.environment = shell_environment(*live.sandbox, call.stop());
   for (auto& [name, value] : call.arguments().word_map("env"))
     options.environment.insert_or_assign(name, value);
   options.cwd =
-      call.arguments().optional_text("cwd").value_or(shell_folder(*place.sandbox, call.stop()));
+      call.arguments().optional_text("cwd").value_or(shell_folder(*live.sandbox, call.stop()));
   options.stdin_data = call.arguments().text("stdin");
   if (call.arguments().has("timeout_s")) options.timeout = timeout_of(call, usual_timeout_s);
   const std::string cwd = valid_utf8(options.cwd);
-  const std::string id = call.box().processes()->start(place, std::move(options));
+  const std::string id = call.box().processes()->start(live, std::move(options));
   return {.text = fmt::format("Started in the background as process {0}. Its output: the tool "
                               "process with action output and id {0}.",
                               id),
@@ -44,8 +44,8 @@ ToolResult start_in_background(Call& call) {
 
 ToolResult run_bash(Call& call) {
   const Arguments& arguments = call.arguments();
-  const Place place = call.place();
-  if (arguments.flag("restart")) place.sandbox->restart_shell();
+  const LiveSandbox live = call.live();
+  if (arguments.flag("restart")) live.sandbox->restart_shell();
   if (arguments.flag("background")) return start_in_background(call);
 
   ShellCommand command;
@@ -55,26 +55,26 @@ ToolResult run_bash(Call& call) {
   command.stdin_data = arguments.text("stdin");
   command.timeout = timeout_of(call, usual_timeout_s);
   if (command.script.empty() && arguments.flag("restart")) command.script = ":";
-  ShellAnswer answer = run_in_shell(call, place, std::move(command));
+  ShellAnswer answer = run_in_shell(call, live, std::move(command));
 
   ToolResult result;
   result.text = text_of(answer.written, {}, answer.ending);
   result.is_error = answer.is_error;
-  add_figures(result.more, call.box().name(), place.sandbox->files(), answer.figures);
+  add_figures(result.more, call.box().name(), live.sandbox->files(), answer.figures);
   result.structured = {{"exit_code", answer.exit_code ? Reply(*answer.exit_code) : Reply(nullptr)},
                        {"stdout", answer.written.out},
                        {"stderr", answer.written.err},
                        {"truncated", answer.written.truncated},
                        {"timed_out", answer.timed_out},
                        {"duration_ms", milliseconds(answer.duration)},
-                       {"cwd", valid_utf8(shell_folder(*place.sandbox, call.stop()))}};
+                       {"cwd", valid_utf8(shell_folder(*live.sandbox, call.stop()))}};
   return result;
 }
 
 ToolResult run_trained_bash(Call& call) {
-  const Place place = call.place();
+  const LiveSandbox live = call.live();
   const bool restart = call.arguments().flag("restart");
-  if (restart) place.sandbox->restart_shell();
+  if (restart) live.sandbox->restart_shell();
   ShellCommand command;
   command.script = call.arguments().text("command");
   command.timeout = timeout_of(call, usual_timeout_s);
@@ -82,11 +82,11 @@ ToolResult run_trained_bash(Call& call) {
     if (restart) return {.text = "tool has been restarted."};
     throw ToolError{"the argument 'command' is missing: it must be a string"};
   }
-  ShellAnswer answer = run_in_shell(call, place, std::move(command));
+  ShellAnswer answer = run_in_shell(call, live, std::move(command));
   ToolResult result;
   result.text = text_of(answer.written, {}, answer.ending);
   result.is_error = answer.is_error;
-  add_figures(result.more, call.box().name(), place.sandbox->files(), answer.figures);
+  add_figures(result.more, call.box().name(), live.sandbox->files(), answer.figures);
   return result;
 }
 
@@ -98,10 +98,10 @@ std::chrono::milliseconds timeout_of(const Call& call, double usual_s) {
       static_cast<std::int64_t>(call.arguments().number("timeout_s", usual_s) * ms_per_s));
 }
 
-ShellAnswer run_in_shell(Call& call, const Place& place, ShellCommand command) {
+ShellAnswer run_in_shell(Call& call, const LiveSandbox& live, ShellCommand command) {
   // A folder for one call: the shell goes back to its own.
   std::string own_folder;
-  if (!command.cwd.empty()) own_folder = shell_folder(*place.sandbox, call.stop());
+  if (!command.cwd.empty()) own_folder = shell_folder(*live.sandbox, call.stop());
 
   Capture capture(call.progress());
   RunOptions options;
@@ -113,11 +113,11 @@ ShellAnswer run_in_shell(Call& call, const Place& place, ShellCommand command) {
   options.timeout = command.timeout;
   options.stop = call.stop();
   options.output = [&capture](Stream stream, std::string_view data) { capture.take(stream, data); };
-  RunResult run = place.sandbox->run(options);
-  if (!own_folder.empty()) set_shell_folder(*place.sandbox, own_folder, call.stop());
+  RunResult run = live.sandbox->run(options);
+  if (!own_folder.empty()) set_shell_folder(*live.sandbox, own_folder, call.stop());
 
   ShellAnswer answer;
-  answer.written = written(*place.sandbox, capture.out(), capture.err());
+  answer.written = written(*live.sandbox, capture.out(), capture.err());
   answer.figures = std::move(run.figures);
   answer.duration = run.duration;
   switch (run.status) {

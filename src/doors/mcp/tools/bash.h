@@ -31,7 +31,7 @@ struct ShellAnswer {
 };
 
 // Throws ToolError where it could not be started.
-ShellAnswer run_in_shell(Call& call, const Place& place, ShellCommand command);
+ShellAnswer run_in_shell(Call& call, const LiveSandbox& live, ShellCommand command);
 
 // The argument timeout_s.
 std::chrono::milliseconds timeout_of(const Call& call, double usual_s);

@@ -13,11 +13,11 @@ using Need = Parameter::Need;
 
 ToolResult run_edit(Call& call) {
   const Arguments& arguments = call.arguments();
-  const Place place = call.place();
+  const LiveSandbox live = call.live();
   const std::string path = arguments.text("path");
-  const Edit edit = edit_file(place.sandbox->files(), path, arguments.text("old_text"),
-                              arguments.text("new_text"),
-                              arguments.flag("replace_all") ? Replace::all : Replace::one);
+  const Edit edit =
+      edit_file(live.sandbox->files(), path, arguments.text("old_text"), arguments.text("new_text"),
+                arguments.flag("replace_all") ? Replace::all : Replace::one);
   const std::string shown_path = valid_utf8(path);
   const std::string diff = fmt::format("--- {0}\n+++ {0}\n{1}", shown_path, edit.diff);
   return {

@@ -127,8 +127,8 @@ ToolResult insert(Call& call, Files& files, const std::string& path) {
 ToolResult run_editor(Call& call) {
   const std::string command = call.arguments().text("command");
   const std::string path = call.arguments().text("path");
-  const Place place = call.place();
-  Files& files = place.sandbox->files();
+  const LiveSandbox live = call.live();
+  Files& files = live.sandbox->files();
   if (command == "view") return view(call, files, path);
   if (command == "str_replace") return replace(call, files, path);
   if (command == "insert") return insert(call, files, path);

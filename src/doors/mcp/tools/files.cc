@@ -48,8 +48,8 @@ ToolResult read_bytes(Call& call, const Files& files, const std::string& path, c
 }
 
 ToolResult run_read(Call& call) {
-  const Place place = call.place();
-  const Files& files = place.sandbox->files();
+  const LiveSandbox live = call.live();
+  const Files& files = live.sandbox->files();
   const std::string path = call.arguments().text("path");
   const FileInfo info = file_info(files, path);
   const std::string beginning = must(files.read_range(path, 0, beginning_bytes), path);
@@ -80,8 +80,8 @@ ToolResult run_read(Call& call) {
 
 ToolResult run_write(Call& call) {
   const Arguments& arguments = call.arguments();
-  const Place place = call.place();
-  Files& files = place.sandbox->files();
+  const LiveSandbox live = call.live();
+  Files& files = live.sandbox->files();
   const std::string path = arguments.text("path");
   if (arguments.has("content") == arguments.has("content_base64"))
     throw ToolError{"give one of the arguments 'content', for text, and 'content_base64'"};

@@ -131,8 +131,8 @@ class Walk {
 };
 
 ToolResult run_list(Call& call) {
-  const Place place = call.place();
-  Walk walk(place.sandbox->files(), call.arguments(), call.stop());
+  const LiveSandbox live = call.live();
+  Walk walk(live.sandbox->files(), call.arguments(), call.stop());
   if (walk.text.empty()) walk.text = "(nothing)\n";
   if (walk.truncated) {
     walk.text +=

@@ -27,8 +27,8 @@ void set_rules(Sandbox& sandbox, std::vector<std::string> rules) {
 ToolResult run_network(Call& call) {
   const Arguments& arguments = call.arguments();
   const std::string action = arguments.text("action");
-  const Place place = call.place();
-  std::vector<std::string> rules = place.sandbox->network_rules();
+  const LiveSandbox live = call.live();
+  std::vector<std::string> rules = live.sandbox->network_rules();
   const std::vector<std::string> given = arguments.words("rules");
   if (action != "show" && given.empty())
     throw ToolError{"the argument 'rules' is missing: it must be an array of strings"};
@@ -40,7 +40,7 @@ ToolResult run_network(Call& call) {
     for (const std::string& rule : given) {
       if (std::ranges::find(rules, rule) == rules.end()) rules.push_back(rule);
     }
-    set_rules(*place.sandbox, rules);
+    set_rules(*live.sandbox, rules);
   } else if (action == "revoke") {
     for (const std::string& rule : given) {
       if (std::erase(rules, rule) == 0) {
@@ -49,7 +49,7 @@ ToolResult run_network(Call& call) {
                         rules.empty() ? "none" : fmt::format("{}", fmt::join(rules, ", ")))};
       }
     }
-    set_rules(*place.sandbox, rules);
+    set_rules(*live.sandbox, rules);
   }
   return {.text = rules.empty() ? "There is no network."
                                 : fmt::format("May be reached: {}", fmt::join(rules, ", ")),

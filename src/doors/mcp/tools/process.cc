@@ -52,9 +52,9 @@ ToolResult output(Call& call, const std::string& id) {
   constexpr double ms_per_s = 1000;
   const auto wait = std::chrono::milliseconds(
       static_cast<std::int64_t>(call.arguments().number("wait_s", 0) * ms_per_s));
-  const Place place = call.place();
+  const LiveSandbox live = call.live();
   const Processes::Output taken = call.box().processes()->take_output(id, wait, call.stop());
-  const Written text = written(*place.sandbox, {taken.out, 0}, {taken.err, 0});
+  const Written text = written(*live.sandbox, {taken.out, 0}, {taken.err, 0});
   std::string ending = fmt::format("[process {} {}]", id, state_of(taken.status));
   if (taken.dropped_bytes > 0) {
     ending = fmt::format("[{} bytes of older output were dropped: nobody took them]\n{}",

@@ -90,10 +90,10 @@ std::string ending_of(const ExecuteResult& result, bool timed_out) {
 }
 
 ToolResult run_python(Call& call) {
-  const Place place = call.place();
-  PythonSession& python = *place.python;
+  const LiveSandbox live = call.live();
+  PythonSession& python = *live.python;
   if (call.arguments().flag("restart")) restart(python);
-  const Files& files = place.sandbox->files();
+  const Files& files = live.sandbox->files();
   const std::vector<std::string> shown_before = shown_figures(files);
 
   Capture capture(call.progress());
@@ -103,7 +103,7 @@ ToolResult run_python(Call& call) {
   ExecuteResult ran;
   std::vector<std::string> figures;
   {
-    const Stopper stopper(call, place.python);
+    const Stopper stopper(call, live.python);
     ran = python.execute(call.arguments().text("code"), options);
     if (ran.status == ExecuteStatus::busy)
       throw ToolError{"EBUSY: this sandbox's Python does something else: try again"};
@@ -111,13 +111,13 @@ ToolResult run_python(Call& call) {
       figures = collect_figures(python, shown_before);
   }
   const bool timed_out = ran.limit == Limit::time;
-  const Written streams = written(*place.sandbox, capture.out(), capture.err());
+  const Written streams = written(*live.sandbox, capture.out(), capture.err());
   Written told = streams;  // as python3 prints it: what was raised, after what was written
   if (ran.error && !timed_out) add_part(told.err, valid_utf8(ran.error->traceback));
 
   ToolResult result;
   const std::string repr = valid_utf8(ran.result_repr.value_or(""));
-  Written shown_repr = written(*place.sandbox, {repr, 0}, {});
+  Written shown_repr = written(*live.sandbox, {repr, 0}, {});
   result.text = text_of(told, shown_repr.out, ending_of(ran, timed_out));
   result.is_error = timed_out || ran.status == ExecuteStatus::cancelled;
   const std::size_t count = add_figures(result.more, call.box().name(), files, figures);

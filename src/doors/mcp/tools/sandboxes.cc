@@ -34,19 +34,20 @@ void check_name(const Scope& scope, const std::string& name) {
 // A name that somebody gave outlives the session; one that nobody gave is made up.
 Space& space_of(const Scope& scope, bool is_named) { return is_named ? *scope.named : *scope.own; }
 
-Place fresh_place(const std::optional<Place>& snapshot, const std::vector<std::string>& packages,
-                  const std::vector<std::string>& rules) {
-  Place place = fork_place(*snapshot);
+LiveSandbox fresh_sandbox(const std::optional<LiveSandbox>& snapshot,
+                          const std::vector<std::string>& packages,
+                          const std::vector<std::string>& rules) {
+  LiveSandbox live = fork_sandbox(*snapshot);
   if (!packages.empty()) {
-    if (const auto installed = place.sandbox->install_packages(packages); !installed)
+    if (const auto installed = live.sandbox->install_packages(packages); !installed)
       throw ToolError{named_sentence(installed.error())};
   }
   if (!rules.empty()) {
-    std::vector<std::string> all = place.sandbox->network_rules();
+    std::vector<std::string> all = live.sandbox->network_rules();
     all.insert(all.end(), rules.begin(), rules.end());
-    place.sandbox->set_network_rules(std::move(all));
+    live.sandbox->set_network_rules(std::move(all));
   }
-  return place;
+  return live;
 }
 
 ToolResult run_create(Call& call) {
@@ -59,7 +60,7 @@ ToolResult run_create(Call& call) {
   if (packages.size() > package_limit)
     throw ToolError{fmt::format("'packages' may have {} names at most", package_limit)};
   const std::vector<std::string> rules = arguments.words("network");
-  std::optional<Place> snapshot;
+  std::optional<LiveSandbox> snapshot;
   if (const auto from = arguments.optional_text("from_snapshot")) {
     snapshot = scope.snapshot(*from);
     if (!snapshot) {
@@ -77,12 +78,13 @@ ToolResult run_create(Call& call) {
   Hub::NewBox about{.name = name, .ttl = std::chrono::seconds(arguments.integer("ttl_s", 0))};
   Space& space = space_of(scope, given.has_value());
   const std::shared_ptr<Box> box =
-      snapshot ? call.hub().add_box(
-                     space, about,
-                     [snapshot, packages, rules] { return fresh_place(snapshot, packages, rules); })
+      snapshot ? call.hub().add_box(space, about,
+                                    [snapshot, packages, rules] {
+                                      return fresh_sandbox(snapshot, packages, rules);
+                                    })
                : call.hub().add_box(space, about, options);
   try {
-    (void)box->place();
+    (void)box->live();
   } catch (...) {
     (void)space.remove(name);
     throw;
@@ -103,17 +105,17 @@ ToolResult run_fork(Call& call) {
     throw ToolError{"'count' and the number of 'names' differ: give one of them"};
   const bool is_named = !names.empty();
   for (const std::string& name : names) check_name(scope, name);
-  const Place place = call.place();
+  const LiveSandbox live = call.live();
   std::vector<std::string> made;
   Space& space = space_of(scope, is_named);
   try {
     for (std::size_t number = 0; number < count; ++number) {
       const std::string name = is_named ? names[number] : scope.free_name(call.box().name());
-      Place twin = fork_place(place);
+      LiveSandbox twin = fork_sandbox(live);
       const auto box = call.hub().add_box(space, {.name = name, .parent = call.box().name()},
                                           [twin] { return twin; });
       made.push_back(name);
-      (void)box->place();
+      (void)box->live();
     }
   } catch (...) {
     // All of them, or none.
@@ -128,8 +130,8 @@ ToolResult run_list(Call& call) {
   Reply list = Reply::array();
   std::string text;
   for (const std::shared_ptr<Box>& box : call.scope().all()) {
-    const Place place = box->place_if_made();
-    const SandboxUsage usage = place ? place.sandbox->usage() : SandboxUsage();
+    const LiveSandbox live = box->live_if_made();
+    const SandboxUsage usage = live ? live.sandbox->usage() : SandboxUsage();
     const double idle_s = std::chrono::duration<double>(box->idle()).count();
     list.push_back({{"name", box->name()},
                     {"parent", box->parent().empty() ? Reply(nullptr) : Reply(box->parent())},
@@ -185,7 +187,7 @@ Tool sandbox_create_tool() {
   tool.output = R"({"type":"object","properties":{"sandbox":{"type":"string",
 "description":"its name"}},"required":["sandbox"]})";
   tool.run = run_create;
-  tool.place = Tool::Place::names;
+  tool.target = Tool::Target::names;
   tool.order = Tool::Order::overtakes;
   return tool;
 }
@@ -223,7 +225,7 @@ Tool sandbox_list_tool() {
 "required":["name","parent","created","idle_s","memory_bytes","file_bytes","processes"]}}},
 "required":["sandboxes"]})";
   tool.run = run_list;
-  tool.place = Tool::Place::names;
+  tool.target = Tool::Target::names;
   tool.order = Tool::Order::overtakes;
   tool.effect = Tool::Effect::reads;
   return tool;
@@ -240,7 +242,7 @@ Tool sandbox_delete_tool() {
   tool.parameters = {{"sandbox", Kind::word, "Which one, by its name.", Need::required}};
   tool.output = R"({"type":"object","properties":{}})";
   tool.run = run_delete;
-  tool.place = Tool::Place::names;
+  tool.target = Tool::Target::names;
   tool.order = Tool::Order::overtakes;
   tool.effect = Tool::Effect::destroys;
   return tool;

@@ -44,7 +44,7 @@ ToolResult run_snapshot(Call& call) {
       throw ToolError{fmt::format(
           "there is a snapshot '{}' already: take another name, or delete that one first", name)};
     }
-    (given ? scope.named : scope.own)->save(name, fork_place(call.place()));
+    (given ? scope.named : scope.own)->save(name, fork_sandbox(call.live()));
     return told(fmt::format("Saved {} as {}", call.box().name(), name));
   }
   if (!given) throw ToolError{"the argument 'name' is missing: it must be that of a snapshot"};
@@ -53,9 +53,9 @@ ToolResult run_snapshot(Call& call) {
                                  names_text(scope.snapshots()))};
   };
   if (action == "restore") {
-    const std::optional<Place> saved = scope.snapshot(*given);
+    const std::optional<LiveSandbox> saved = scope.snapshot(*given);
     if (!saved) throw not_there();
-    call.box().set_place(fork_place(*saved));
+    call.box().set_live(fork_sandbox(*saved));
     return told(fmt::format("{} is as it was in {}", call.box().name(), *given));
   }
   if (!scope.own->drop(*given) && !scope.named->drop(*given)) throw not_there();
