@@ -142,6 +142,43 @@ TEST_F(ShellTerminal, CtrlDEndsIt) {
   EXPECT_EQ(exit_status(), 1);
 }
 
+// What is shown between two keys is cursor movement and colours, so only what Python prints is looked for.
+TEST_F(ShellTerminal, PythonsPromptEditsAndRemembersLines) {
+  start();
+  ASSERT_TRUE(shows("$ "));
+  type("python3\r");
+  ASSERT_TRUE(shows(">>> "));
+  type("print('edit' 'd')\x1bOD\x1bODe\r");  // the cursor is behind the d
+  EXPECT_TRUE(shows("editde\r\n"));
+  ASSERT_TRUE(shows(">>> "));
+  type("\x1bOA\r");
+  EXPECT_TRUE(shows("editde\r\n"));
+  ASSERT_TRUE(shows(">>> "));
+  type("import time; time.sleep(1000)\r");
+  EXPECT_TRUE(shows("\x1b[?2004l"));  // the terminal is the program's now
+  type("\x03");
+  EXPECT_TRUE(shows("KeyboardInterrupt"));
+  ASSERT_TRUE(shows(">>> "));
+  type("\x04");
+  ASSERT_TRUE(shows("$ "));
+  type("python3 -q\r");
+  ASSERT_TRUE(shows(">>> "));
+  type("\x1bOA\x1bOA\r");  // what the process before it has left in its file
+  EXPECT_TRUE(shows("editde\r\n"));
+  ASSERT_TRUE(shows(">>> "));
+  type("raise SystemExit(3)\r");
+  ASSERT_TRUE(shows("$ "));
+  type("echo st=$?; PYTHON_BASIC_REPL=1 python3 -q\r");
+  EXPECT_TRUE(shows("\rst=3\r\n"));
+  EXPECT_TRUE(shows(">>> "));
+  type("6 * 7\r");
+  EXPECT_TRUE(shows("6 * 7\r\n42\r\n"));
+  type("\x04");
+  ASSERT_TRUE(shows("$ "));
+  type("exit\r");
+  EXPECT_EQ(exit_status(), 0);
+}
+
 TEST(ShellWithoutTerminal, AScriptComesFromStandardInput) {
   const std::string command =
       std::string("printf 'read x\\nline\\necho got $x\\nexit 3\\n' | CLOCHE_ROOTFS='") +

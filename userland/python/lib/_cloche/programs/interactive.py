@@ -6,7 +6,8 @@ import sys
 
 
 def run(main, report, banner):
-    """`report` tells of an exception as the interpreter does at its top level."""
+    """`report` tells of an exception as the interpreter does at its top level. On a terminal that can move its cursor the
+    lines are edited and remembered, as CPython's own prompt does it."""
     if banner:
         print(f"Python {sys.version} on linux\n"
               'Type "help", "copyright", "credits" or "license" for more information.', file=sys.stderr)
@@ -21,7 +22,29 @@ def run(main, report, banner):
             report(error)
     sys.ps1 = getattr(sys, "ps1", ">>> ")
     sys.ps2 = getattr(sys, "ps2", "... ")
-    Console(main.__dict__).loop()
+    plain = not sys.flags.ignore_environment and os.environ.get("PYTHON_BASIC_REPL")
+    edited = None if plain else _edited_prompt()
+    if edited is None:
+        Console(main.__dict__).loop()
+    else:
+        _read_history()
+        edited(mainmodule=main)
+
+
+def _edited_prompt():
+    """The library's prompt in Python; None where it cannot be used: no terminal, or one that is `dumb`."""
+    from _pyrepl import main
+    return main.interactive_console if main.CAN_USE_PYREPL else None
+
+
+def _read_history():
+    """What earlier prompts have appended to ~/.python_history, or to the file that PYTHON_HISTORY names."""
+    import site
+    from _pyrepl import readline
+    try:
+        readline.read_history_file(site.gethistoryfile())
+    except OSError:
+        pass  # there is none yet
 
 
 class Console(code.InteractiveInterpreter):
