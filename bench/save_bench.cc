@@ -84,24 +84,24 @@ void measure(benchmark::State& state, Change change) {
 void save_nothing_changed(benchmark::State& state) {
   measure(state, [](SavedSession&) {});
 }
-BENCHMARK(save_nothing_changed)->ArgName("MB")->Arg(1)->Arg(100);
+BENCHMARK(save_nothing_changed)->ArgName("MB")->Arg(1)->Arg(100)->Arg(1000);
 
 void save_small_file(benchmark::State& state) {
   measure(state, [](SavedSession& session) { session.change("small", 1000); });
 }
-BENCHMARK(save_small_file)->ArgName("MB")->Arg(1)->Arg(100)->UseRealTime();
+BENCHMARK(save_small_file)->ArgName("MB")->Arg(1)->Arg(100)->Arg(1000)->UseRealTime();
 
 void save_new_file_of_100_kb(benchmark::State& state) {
   measure(state, [n = 0](SavedSession& session) mutable {
     session.change("new" + std::to_string(n++ % 50), 100'000);
   });
 }
-BENCHMARK(save_new_file_of_100_kb)->ArgName("MB")->Arg(1)->Arg(100)->UseRealTime();
+BENCHMARK(save_new_file_of_100_kb)->ArgName("MB")->Arg(1)->Arg(100)->Arg(1000)->UseRealTime();
 
 void save_everything(benchmark::State& state) {
   measure(state, [](SavedSession& session) { session.forget(); });
 }
-BENCHMARK(save_everything)->ArgName("MB")->Arg(1)->Arg(100)->UseRealTime();
+BENCHMARK(save_everything)->ArgName("MB")->Arg(1)->Arg(100)->Arg(1000)->UseRealTime();
 
 }  // namespace
 }  // namespace cloche::session

@@ -68,6 +68,8 @@ class StateReader {
   // left out.
   Result<std::unique_ptr<Sandbox>, Error> make(Engine& engine);
   const std::vector<std::string>& missing_packages() const;
+  // Packages that this engine has in another version: "numpy 2.1=2.2".
+  const std::vector<std::string>& changed_packages() const;
 
  private:
   struct Impl;

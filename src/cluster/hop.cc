@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/trace_context.h"
 
@@ -14,9 +15,9 @@ namespace {
 constexpr std::string_view trace_field = "traceparent";
 
 bool is_of_connection(std::string_view name) {
-  static constexpr std::array<std::string_view, 10> names{
-      "Connection", "Keep-Alive",     "Proxy-Connection",  "TE",     "Trailer",
-      "Upgrade",    "Content-Length", "Transfer-Encoding", "Expect", hop_field};
+  static constexpr std::array<std::string_view, 11> names{
+      "Connection",     "Keep-Alive",        "Proxy-Connection", "TE",      "Trailer", "Upgrade",
+      "Content-Length", "Transfer-Encoding", "Expect",           hop_field, hops_field};
   return std::ranges::any_of(names,
                              [&](std::string_view each) { return http::same_text(each, name); });
 }
@@ -44,8 +45,18 @@ std::string end_text(const http::Request& request) {
 
 std::string hop_text(const http::Request& request, std::string_view target,
                      std::string_view peer_token) {
-  return head_text(request, target) + fmt::format("{}: {}\r\n", hop_field, peer_token) +
+  return head_text(request, target) +
+         fmt::format("{}: {}\r\n{}: {}\r\n", hop_field, peer_token, hops_field,
+                     std::min(hops_of(request), hops_max) + 1) +
          end_text(request);
+}
+
+unsigned hops_of(const http::Request& request) {
+  const std::string_view text = request.field(hops_field);
+  if (request.field(hop_field).empty() || text.empty()) return 0;
+  unsigned hops = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hops);
+  return error != std::errc() || end != text.data() + text.size() ? hops_max : hops;
 }
 
 std::string worker_text(const http::Request& request) {

@@ -2,7 +2,9 @@
 // A request that one cell passes on to another.
 //
 // It has the field X-Cloche-Hop, whose value is the secret of the cells (--peer-token). Whatever
-// has the field is passed on no further; with the secret it is believed to come from a peer.
+// has the field is passed on no further; with the secret it is believed to come from a peer. Only a
+// cell that had a key and has given it up passes what is for that key on to whoever has it now: the
+// one that asked may not know that yet. X-Cloche-Hops says how often that has been done.
 #pragma once
 
 #include <string>
@@ -13,6 +15,11 @@
 namespace cloche::cluster {
 
 inline constexpr std::string_view hop_field = "X-Cloche-Hop";
+inline constexpr std::string_view hops_field = "X-Cloche-Hops";
+inline constexpr unsigned hops_max = 3;
+
+// How often it has been passed on, as it says; hops_max where that is no number.
+unsigned hops_of(const http::Request& request);
 
 // The request as it is sent to a peer: what is about the client's connection is left out.
 std::string hop_text(const http::Request& request, std::string_view target,

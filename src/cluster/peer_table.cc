@@ -18,16 +18,18 @@ constexpr std::uint64_t report_max_bytes = 16 << 10;
 }  // namespace
 
 std::string to_json(const CellReport& report) {
-  return nlohmann::json{{"key", report.key},
-                        {"ready", report.ready},
-                        {"headroom", report.headroom},
-                        {"version", report.version}}
+  return nlohmann::json{{"key", report.key},           {"keys", report.keys},
+                        {"sessions", report.sessions}, {"ready", report.ready},
+                        {"headroom", report.headroom}, {"version", report.version}}
       .dump();
 }
 
 std::optional<CellReport> report_of_json(std::string_view text) try {
   const auto json = nlohmann::json::parse(text);
+  // The release before has no other keys than its own.
   const CellReport report{.key = json.at("key"),
+                          .keys = json.value("keys", std::vector<CellKey>{json.at("key")}),
+                          .sessions = json.value("sessions", std::size_t{0}),
                           .ready = json.at("ready"),
                           .headroom = json.at("headroom"),
                           .version = json.at("version")};
@@ -69,6 +71,7 @@ void PeerTable::ask() {
     // A cell that ends and the one after it may both be there for a moment.
     if (peer.answers && peer.report.ready) continue;
     peer = {std::move(questions[i].address), *report, true};
+    for (const CellKey held : report->keys) homes_[held] = report->key;
   }
 }
 
@@ -84,7 +87,8 @@ void PeerTable::work() {
 
 std::optional<Peer> PeerTable::find(CellKey key) const {
   const MutexLock lock(mutex_);
-  const auto it = peers_.find(key);
+  const auto home = homes_.find(key);
+  const auto it = home == homes_.end() ? peers_.end() : peers_.find(home->second);
   return it == peers_.end() ? std::nullopt : std::optional(it->second);
 }
 

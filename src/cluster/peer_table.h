@@ -21,7 +21,9 @@ using session::CellKey;
 
 // What a cell says of itself, to peers that know the token: GET /cell.
 struct CellReport {
-  CellKey key = 0;
+  CellKey key = 0;            // its own
+  std::vector<CellKey> keys;  // whose sessions it has
+  std::size_t sessions = 0;
   bool ready = false;   // may be given new sessions
   double headroom = 0;  // Room::headroom
   std::string version;
@@ -49,7 +51,7 @@ class PeerTable {
   PeerTable(const PeerTable&) = delete;
   PeerTable& operator=(const PeerTable&) = delete;
 
-  // The cell of that key, where there is one or has been one.
+  // The cell that has that key, or had it last, where there is one.
   std::optional<Peer> find(CellKey key) const;
   // All that exist, or have existed.
   std::vector<Peer> all() const;
@@ -61,7 +63,8 @@ class PeerTable {
   const Options options_;
   mutable Mutex mutex_;
   Condition changed_;
-  std::map<CellKey, Peer> peers_ GUARDED_BY(mutex_);
+  std::map<CellKey, Peer> peers_ GUARDED_BY(mutex_);     // by their own keys
+  std::map<CellKey, CellKey> homes_ GUARDED_BY(mutex_);  // who has a key, by its own
   bool closing_ GUARDED_BY(mutex_) = false;
   std::thread worker_;
 };

@@ -49,12 +49,15 @@ bool Router::is_from_peer(const http::Request& request) const {
 
 bool Router::pass_on(const http::Request& request, std::string_view path,
                      const std::shared_ptr<http::Exchange>& exchange, const Away& away) {
-  if (is_hop(request)) return false;
+  const auto cell = parts_.sessions.other_cell(session_of_path(path));
+  const bool has_left = cell && parts_.sessions.has_given_up(*cell);
+  if (is_hop(request) && !(has_left && is_from_peer(request) && hops_of(request) < hops_max))
+    return false;
   if (request.method == "POST" && is_list(path)) {
     return parts_.sessions.room().headroom() <= 0 && create_elsewhere(request, exchange);
   }
-  const auto cell = parts_.sessions.other_cell(session_of_path(path));
-  return cell && parts_.peers.find(*cell) && pass_on_to(*cell, request, exchange, away);
+  return cell && (has_left || parts_.peers.find(*cell)) &&
+         pass_on_to(*cell, request, exchange, away);
 }
 
 // Nothing has been sent while there is no connection: that may be tried again without harm.
@@ -67,8 +70,11 @@ bool Router::pass_on_to(CellKey cell, const http::Request& request,
   const bool may_wait = waiting_.fetch_add(1) < waiting_max;
   for (;;) {
     const auto now = std::chrono::steady_clock::now();
+    // A key that is given up is nobody's for a moment.
     const std::optional<Peer> peer = parts_.peers.find(cell);
-    fd = begin_connect(peer->address);
+    const bool has_it =
+        peer && std::ranges::find(peer->report.keys, cell) != peer->report.keys.end();
+    fd = has_it ? begin_connect(peer->address) : UniqueFd();
     connected = fd && finish_connect(fd.get(), now + connect_patience);
     if (connected || !may_wait || now >= deadline) break;
     std::this_thread::sleep_for(backoff.next());

@@ -2,8 +2,9 @@
 // Router: any cell answers for all. What belongs to another cell is passed on to it, by one hop,
 // with the client's own token; what belongs to all is asked of all.
 //
-// A request that was passed on is passed on no further. One for a cell that does not answer waits
-// some seconds for it: it may be starting anew. Thread-safe.
+// A request that was passed on is passed on no further (but see hop.h). One for a cell that does
+// not answer, or for a key that no cell has, waits some seconds: it may be starting anew, or taking
+// the key. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -26,7 +26,11 @@ constexpr vfs::Quota no_quota{};
 // What a part says before its tree.
 struct Header {
   std::map<std::string, std::string> environment;
-  std::vector<std::string> packages;
+  struct Package {
+    std::string name;
+    std::string version;  // empty: not known
+  };
+  std::vector<Package> packages;
 };
 
 std::optional<Header> read_header(std::string_view line) {
@@ -36,7 +40,9 @@ std::optional<Header> read_header(std::string_view line) {
   try {
     Header header{json.at("environment"), {}};
     for (const Json& package : json.at("packages"))
-      header.packages.push_back(package.is_string() ? package : package.at("name"));
+      header.packages.push_back(
+          package.is_string() ? Header::Package{package, {}}
+                              : Header::Package{package.at("name"), package.value("version", "")});
     return header;
   } catch (const Json::exception&) {
     return std::nullopt;
@@ -128,6 +134,7 @@ struct StateReader::Impl {
   std::optional<Header> header;
   std::optional<std::string> old_tar;  // of a state of the release before
   std::vector<std::string> missing;
+  std::vector<std::string> changed;
 
   Result<void> read_part(const ByteSource& source);
   Result<void> read_tree(CheckedSource& in);
@@ -143,9 +150,11 @@ StateReader::StateReader(const SandboxOptions& options, Quota quota)
                               : vfs::Quota{options.file_limit_bytes, options.file_limit_inodes}),
           {},
           {},
+          {},
           {}}) {}
 StateReader::~StateReader() = default;
 const std::vector<std::string>& StateReader::missing_packages() const { return impl_->missing; }
+const std::vector<std::string>& StateReader::changed_packages() const { return impl_->changed; }
 
 Result<void, Error> StateReader::read(const ByteSource& source) {
   if (const Result<void> read = impl_->read_part(source); !read) return unreadable(read.error());
@@ -184,9 +193,11 @@ Result<void> StateReader::Impl::read_tree(CheckedSource& in) {
 }
 
 void StateReader::Impl::choose_packages(packages::PackageRegistry* registry) {
-  for (const std::string& name : header->packages) {
-    const bool known = registry && registry->find(name);
+  for (const auto& [name, version] : header->packages) {
+    const packages::BundledPackage* known = registry ? registry->find(name) : nullptr;
     (known ? options.packages : missing).push_back(name);
+    if (known && !version.empty() && known->version != version)
+      changed.push_back(fmt::format("{} {}={}", name, version, known->version));
   }
 }
 
@@ -198,6 +209,7 @@ Result<std::unique_ptr<Sandbox>, Error> StateReader::make(Engine& engine) {
     impl_->options.environment.erase(name);
   impl_->options.packages.clear();
   impl_->missing.clear();
+  impl_->changed.clear();
   impl_->choose_packages(engine.state_->python().registry());
   std::unique_ptr<Sandbox> made;
   try {

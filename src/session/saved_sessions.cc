@@ -9,38 +9,81 @@ namespace cloche::session {
 
 Result<void> SessionManager::save(const std::shared_ptr<Session>& session) {
   look_at_memory();
-  const bool is_saved = saver_ && session->facts().lifetime == Lifetime::of_use;
-  return is_saved ? saver_->save(session) : Result<void>();
+  const SaverPtr saver = saver_of(session->facts());
+  return saver ? saver->save(session) : Result<void>();
 }
 
 Result<void> SessionManager::save_now(const std::shared_ptr<Session>& session) {
   look_at_memory();
-  const bool is_saved = saver_ && session->facts().lifetime == Lifetime::of_use;
-  return is_saved ? saver_->save_now(session) : Result<void>();
+  const SaverPtr saver = saver_of(session->facts());
+  return saver ? saver->save_now(session) : Result<void>();
 }
 
 Result<void> SessionManager::forget(Session& session, StateStore::Removal what) {
-  const bool is_saved = saver_ && session.facts().lifetime == Lifetime::of_use;
-  return is_saved ? saver_->forget(session, what) : Result<void>();
+  const SaverPtr saver = saver_of(session.facts());
+  return saver ? saver->forget(session, what) : Result<void>();
 }
 
-std::string SessionManager::save_trouble() const { return saver_ ? saver_->trouble() : ""; }
-std::size_t SessionManager::unsaved() const { return saver_ ? saver_->unsaved() : 0; }
+SessionManager::SaverPtr SessionManager::make_saver(CellKey key) const {
+  return std::make_shared<SessionSaver>(
+      SaverOptions{state_folder_of(options_, key), options_.save_policy, options_.save_interval,
+                   options_.state_files, &clock_, options_.trouble, options_.saved});
+}
+
+// Sessions from before there were cells are with its own.
+CellKey SessionManager::key_of(std::string_view id) const {
+  const std::optional<CellKey> key = options_.cell == 0 ? std::nullopt : cell_of(id);
+  return key.value_or(options_.cell);
+}
+
+SessionManager::SaverPtr SessionManager::saver_of(const Facts& facts) const {
+  if (facts.lifetime != Lifetime::of_use) return nullptr;
+  const MutexLock lock(mutex_);
+  const auto it = savers_.find(key_of(facts.id));
+  return it == savers_.end() ? nullptr : it->second;
+}
+
+std::vector<SessionManager::SaverPtr> SessionManager::all_savers() const {
+  std::vector<SaverPtr> all;
+  const MutexLock lock(mutex_);
+  for (const auto& [key, saver] : savers_) {
+    if (saver) all.push_back(saver);
+  }
+  return all;
+}
+
+std::string SessionManager::save_trouble() const {
+  for (const SaverPtr& saver : all_savers()) {
+    if (std::string trouble = saver->trouble(); !trouble.empty()) return trouble;
+  }
+  return {};
+}
+
+std::size_t SessionManager::unsaved() const {
+  std::size_t sum = 0;
+  for (const SaverPtr& saver : all_savers()) sum += saver->unsaved();
+  return sum;
+}
 
 bool SessionManager::is_unreadable(std::string_view id) const {
+  const MutexLock lock(mutex_);
   return unread_.contains(std::string(id));
 }
 
-void SessionManager::find_saved() {
-  StateStore::Listing listing = saver_->store().list();
+std::vector<std::shared_ptr<Session>> SessionManager::find_saved(SessionSaver& saver) {
+  std::vector<std::shared_ptr<Session>> sessions;
+  StateStore::Listing listing = saver.store().list();
   for (const std::string& sentence : listing.trouble) complain(sentence);
-  unread_.insert(listing.unread.begin(), listing.unread.end());
+  {
+    const MutexLock lock(mutex_);
+    unread_.insert(listing.unread.begin(), listing.unread.end());
+  }
   for (StateStore::Found& found : listing.sessions) {
     const Moment now = clock_.now();
     const auto left = found.facts.expires - now.wall;
     const bool for_ever = found.facts.expires == WallTime::max();
     if (!for_ever && left.count() <= 0) {
-      if (!saver_->store().remove(found.facts.id, StateStore::Removal::saved))
+      if (!saver.store().remove(found.facts.id, StateStore::Removal::saved))
         complain("the saved state of session " + found.facts.id + " cannot be removed");
       continue;
     }
@@ -54,9 +97,9 @@ void SessionManager::find_saved() {
     const auto session = std::make_shared<Session>(
         std::move(found), [this](Session& one) { return load(one); }, deadline, clock_);
     log_what_happens_in(*session);
-    const MutexLock lock(mutex_);
-    add(session);
+    sessions.push_back(session);
   }
+  return sessions;
 }
 
 // A saved session gets what the operator allows now, and no more.
@@ -73,17 +116,18 @@ SandboxOptions SessionManager::options_of_saved(const Facts& facts) const {
   return options_.sandbox;
 }
 
-std::variant<std::unique_ptr<Sandbox>, Session::LoadProblem> SessionManager::load(
-    Session& session) {
+std::variant<Session::Loaded, Session::LoadProblem> SessionManager::load(Session& session) {
   const std::string& id = session.facts().id;
   const auto begin = std::chrono::steady_clock::now();
+  const SaverPtr saver = saver_of(session.facts());
+  if (!saver) return Session::LoadProblem{false, "this session belongs to another server now"};
   auto loaded = [&] {
     const MutexLock lock(session.save_mutex_);
-    return saver_->store().load(session.chain_, id, engine_, options_of_saved(session.facts()));
+    return saver->store().load(session.chain_, id, engine_, options_of_saved(session.facts()));
   }();
   if (auto* problem = std::get_if<StateStore::Problem>(&loaded)) {
     if (problem->damaged) {
-      saver_->store().set_aside(id);
+      saver->store().set_aside(id);
       complain(
           fmt::format("the saved state of session {0} is damaged ({1}): its files are kept as "
                       "{0}.*.damaged",
@@ -101,7 +145,13 @@ std::variant<std::unique_ptr<Sandbox>, Session::LoadProblem> SessionManager::loa
   }
   if (options_.timed) options_.timed(Timed::restoration, std::chrono::steady_clock::now() - begin);
   tell(Event::restored, session);
-  return std::move(good.sandbox);
+  if (!good.changed_packages.empty()) {
+    complain(fmt::format("session {} is restored with other versions of packages: {}", id,
+                         fmt::join(good.changed_packages, ", ")));
+  }
+  std::vector<std::string> changed = std::move(good.changed_packages);
+  for (const std::string& name : good.missing_packages) changed.push_back(name + "=none");
+  return Session::Loaded{std::move(good.sandbox), fmt::format("{}", fmt::join(changed, ", "))};
 }
 
 }  // namespace cloche::session

@@ -22,6 +22,7 @@ Session::Session(StateStore::Found found, Loader loader, SteadyTime deadline, Cl
       status_(found.chain.status),
       last_activity_(clock.now()),
       loader_(std::move(loader)),
+      was_running_(found.chain.status == Status::running),
       chain_(std::move(found.chain)) {}
 
 Status Session::status() const {
@@ -110,7 +111,7 @@ Session::Use::~Use() {
 
 Session::Use Session::use(const std::shared_ptr<Session>& session) {
   ReleasableMutexLock lock(session->mutex_);
-  if (session->status_ != Status::running) return {};
+  if (session->status_ != Status::running || session->leaving_) return {};
   ++session->uses_;
   session->last_activity_ = session->clock_.now();
   if (!session->sandbox_) {
@@ -139,8 +140,20 @@ void Session::load() {
   loader_ = nullptr;
   trouble_.clear();
   if (status_ == Status::closed) return;
-  sandbox_ = std::get<std::unique_ptr<Sandbox>>(std::move(loaded));
+  auto& good = std::get<Loaded>(loaded);
+  sandbox_ = std::move(good.sandbox);
+  if (was_running_) restart_ = Restart{std::move(good.changed_packages)};
   if (watcher_) watcher_(*sandbox_);
+}
+
+std::optional<Session::Restart> Session::restart() const {
+  const MutexLock lock(mutex_);
+  return restart_;
+}
+
+void Session::restart_is_told() {
+  const MutexLock lock(mutex_);
+  restart_.reset();
 }
 
 std::shared_ptr<PythonSession> Session::made_python() const {
@@ -155,8 +168,24 @@ std::string Session::trouble() const {
 
 void Session::release() {
   const MutexLock lock(mutex_);
-  --uses_;
+  if (--uses_ == 0) unused_.notify_all();
   last_activity_ = clock_.now();
+}
+
+bool Session::is_leaving() const {
+  const MutexLock lock(mutex_);
+  return leaving_;
+}
+
+void Session::stay() {
+  const MutexLock lock(mutex_);
+  leaving_ = false;
+}
+
+bool Session::begin_to_leave(SteadyTime deadline) {
+  const MutexLock lock(mutex_);
+  leaving_ = true;
+  return unused_.wait_until(mutex_, deadline, [this]() REQUIRES(mutex_) { return uses_ == 0; });
 }
 
 std::shared_ptr<Sandbox> Session::sandbox() const {
@@ -174,7 +203,7 @@ bool Session::pause(const std::function<void()>& stopping) {
   std::shared_ptr<PythonSession> python;
   {
     const MutexLock lock(mutex_);
-    if (status_ != Status::running) return false;
+    if (status_ != Status::running || leaving_) return false;
     status_ = Status::paused;
     old = sandbox_;
     python = python_;
@@ -203,7 +232,7 @@ bool Session::freeze(const std::function<void()>& stopping) {
   std::shared_ptr<Sandbox> sandbox;
   {
     const MutexLock lock(mutex_);
-    if (status_ != Status::running) return false;
+    if (status_ != Status::running || leaving_) return false;
     status_ = Status::paused;
     frozen_ = true;
     sandbox = sandbox_;
@@ -216,7 +245,7 @@ bool Session::freeze(const std::function<void()>& stopping) {
 
 bool Session::resume() {
   const MutexLock lock(mutex_);
-  if (status_ != Status::paused) return false;
+  if (status_ != Status::paused || leaving_) return false;
   if (std::exchange(frozen_, false) && sandbox_) sandbox_->thaw();
   status_ = Status::running;
   last_activity_ = clock_.now();

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -41,8 +42,11 @@ class Session {
     bool for_good = false;
     std::string sentence;
   };
-  using Loader =
-      std::function<std::variant<std::unique_ptr<Sandbox>, LoadProblem>(Session& session)>;
+  struct Loaded {
+    std::shared_ptr<Sandbox> sandbox;
+    std::string changed_packages;  // see Restart
+  };
+  using Loader = std::function<std::variant<Loaded, LoadProblem>(Session& session)>;
   Session(StateStore::Found found, Loader loader, SteadyTime deadline, Clock& clock);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -88,6 +92,17 @@ class Session {
   // Why the last use found no sandbox, one sentence; empty: it did.
   std::string trouble() const;
 
+  // That a server has started anew since the last answer about this session: what ran in it is
+  // gone. Nothing: that is not so, or has been told.
+  struct Restart {
+    // Packages that are of other versions than they were: "numpy 2.1=2.2, polars 1.0=none".
+    std::string changed_packages;
+  };
+  std::optional<Restart> restart() const;
+  // It is going to another server with its cell's key, and cannot be used here any more.
+  bool is_leaving() const;
+  void restart_is_told();
+
   // For a look that is no use; null: it has not been read, or is closed.
   std::shared_ptr<Sandbox> sandbox() const;
 
@@ -115,6 +130,9 @@ class Session {
   void watch_by(std::function<void(Sandbox& sandbox)> watcher);
   void release();
   void load();
+  // From now on nobody begins to use it; whether nobody uses it any more by then. Waits.
+  bool begin_to_leave(SteadyTime deadline);
+  void stay();
 
   Clock& clock_;
   const Facts facts_;
@@ -127,6 +145,8 @@ class Session {
   std::shared_ptr<PythonSession> python_ GUARDED_BY(mutex_);
   Status status_ GUARDED_BY(mutex_) = Status::running;
   std::size_t uses_ GUARDED_BY(mutex_) = 0;
+  Condition unused_;
+  bool leaving_ GUARDED_BY(mutex_) = false;
   Moment last_activity_ GUARDED_BY(mutex_);
 
   std::function<void(Sandbox& sandbox)> watcher_;  // never changes once somebody uses the session
@@ -137,6 +157,8 @@ class Session {
   Loader loader_ GUARDED_BY(load_mutex_);  // null: there is nothing to load
   bool unreadable_ GUARDED_BY(load_mutex_) = false;
   std::string trouble_ GUARDED_BY(mutex_);
+  const bool was_running_ = false;  // when it was saved, and it is not read yet
+  std::optional<Restart> restart_ GUARDED_BY(mutex_);
 
   Mutex save_mutex_;  // one save at a time, none after the close
   SavedChain chain_ GUARDED_BY(save_mutex_);

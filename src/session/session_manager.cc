@@ -30,15 +30,16 @@ const char* name_of(Event event) {
     case Event::resumed: return "resumed";
     case Event::extended: return "extended";
     case Event::ended: return "ended";
+    case Event::left: return "left";
   }
   return "";
 }
 
 }  // namespace
 
-std::string own_state_folder(const ManagerOptions& options) {
+std::string state_folder_of(const ManagerOptions& options, CellKey key) {
   const std::string& folder = options.state_folder;
-  return folder.empty() || options.cell == 0 ? folder : fmt::format("{}/{}", folder, options.cell);
+  return folder.empty() || key == 0 ? folder : fmt::format("{}/{}", folder, key);
 }
 
 SessionManager::SessionManager(Engine& engine, ManagerOptions options)
@@ -46,11 +47,16 @@ SessionManager::SessionManager(Engine& engine, ManagerOptions options)
       options_(std::move(options)),
       clock_(options_.clock ? *options_.clock : host_clock()),
       events_(options_.witness) {
-  if (!options_.state_folder.empty()) {
-    saver_ = std::make_unique<SessionSaver>(
-        SaverOptions{own_state_folder(options_), options_.save_policy, options_.save_interval,
-                     options_.state_files, &clock_, options_.trouble, options_.saved});
-    find_saved();
+  SaverPtr saver = options_.state_folder.empty() ? nullptr : make_saver(options_.cell);
+  {
+    const MutexLock lock(mutex_);
+    savers_.emplace(options_.cell, saver);
+  }
+  if (saver) {
+    for (const auto& session : find_saved(*saver)) {
+      const MutexLock lock(mutex_);
+      add(session);
+    }
   }
   reaper_ = std::thread([this] { reap(); });
 }
@@ -98,7 +104,8 @@ std::optional<Refusal> SessionManager::take_place(const std::string& owner, std:
     }
   }
   const MutexLock lock(mutex_);
-  if (closing_ || ending_) return Refusal{RefusalReason::ending, "the server is about to end"};
+  if (closing_ || ending_ || given_up_.contains(options_.cell))
+    return Refusal{RefusalReason::ending, "the server is about to end"};
   const auto own = owners_.find(owner);
   const auto making = being_made_.find(owner);
   const std::size_t owned = (own == owners_.end() ? 0 : own->second.size()) +
@@ -123,7 +130,7 @@ std::optional<Refusal> SessionManager::take_place(const std::string& owner, std:
 void SessionManager::give_place_back(const std::string& owner) {
   const auto making = being_made_.find(owner);
   if (--making->second == 0) being_made_.erase(making);
-  --all_being_made_;
+  if (--all_being_made_ == 0) made_.notify_all();
 }
 
 std::variant<std::shared_ptr<Session>, Refusal> SessionManager::make(
@@ -195,7 +202,9 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::adopt(Facts fact
 // Under the lock.
 void SessionManager::add(const std::shared_ptr<Session>& session) {
   sessions_.emplace(session->facts().id, session);
-  owners_[session->facts().owner].push_back(session);
+  // Nearly always at the end: what comes from another server may be older.
+  ByAge& own = owners_[session->facts().owner];
+  own.insert(std::ranges::upper_bound(own, age_of(session), {}, age_of), session);
   watch(session);
 }
 
@@ -233,7 +242,9 @@ std::shared_ptr<Session> SessionManager::find(std::string_view id, std::string_v
 std::optional<CellKey> SessionManager::other_cell(std::string_view id) const {
   if (options_.cell == 0) return std::nullopt;
   const std::optional<CellKey> cell = cell_of(id);
-  return cell == options_.cell ? std::nullopt : cell;
+  if (!cell) return std::nullopt;
+  const MutexLock lock(mutex_);
+  return savers_.contains(*cell) ? std::nullopt : cell;
 }
 
 SessionManager::Page SessionManager::list(const std::string& owner, std::size_t limit,
@@ -258,9 +269,7 @@ std::shared_ptr<Session> SessionManager::take_out(std::string_view id,
   std::shared_ptr<Session> session = std::move(it->second);
   sessions_.erase(it);
   const auto own = owners_.find(session->facts().owner);
-  own->second.erase(std::ranges::lower_bound(
-      own->second, session->facts().sequence, {},
-      [](const std::shared_ptr<Session>& other) { return other->facts().sequence; }));
+  own->second.erase(std::ranges::lower_bound(own->second, age_of(session), {}, age_of));
   if (own->second.empty()) owners_.erase(own);
   return session;
 }
@@ -351,7 +360,7 @@ Room SessionManager::room() const {
           .session_limit = options_.session_limit,
           .memory_bytes = resident_bytes(),
           .memory_limit_bytes = options_.memory_limit_bytes,
-          .ending = ending_ || closing_};
+          .ending = ending_ || closing_ || given_up_.contains(options_.cell)};
 }
 
 void SessionManager::stop_creating() {

@@ -9,9 +9,11 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -43,7 +45,8 @@ enum class Event : std::uint8_t {
   paused,
   resumed,
   extended,
-  ended  // with the server; one that is saved is there again at the next start
+  ended,  // with the server; one that is saved is there again at the next start
+  left    // its cell's key is another server's now
 };
 
 // Why there is no session.
@@ -91,8 +94,8 @@ struct ManagerOptions {
   std::function<void(Timed what, std::chrono::duration<double> duration)> timed;
 };
 
-// Where the sessions of that server are kept; empty: nowhere.
-std::string own_state_folder(const ManagerOptions& options);
+// Where the sessions of that key are kept; empty: nowhere.
+std::string state_folder_of(const ManagerOptions& options, CellKey key);
 
 struct SessionRequest {
   std::string owner;
@@ -155,8 +158,22 @@ class SessionManager {
   std::shared_ptr<Session> find(std::string_view id, std::string_view owner);
   // Whoever owns it.
   std::shared_ptr<Session> find_any(std::string_view id);
-  // The cell that has that session, where its id says another one than this.
+  // The key in the id of that session, where it is none of those that this server has.
   std::optional<CellKey> other_cell(std::string_view id) const;
+
+  // --- Keys of cells: a server has its own, and may have those of others beside it.
+
+  std::vector<CellKey> keys() const;
+  // Whether it had that one, and has given it up.
+  bool has_given_up(CellKey key) const;
+  // Its sessions are this server's from now on, as the state folder has them: another server that
+  // has the key must have given it up. Done where it is there already. The error's sentence says
+  // why not.
+  Result<void, Error> take_key(CellKey key);
+  // Its sessions are saved, and end here: what runs in them has `patience` before that. With its
+  // own key a server makes no session any more. After an error all is as it was, but for what was
+  // ended.
+  Result<void, Error> give_up_key(CellKey key, std::chrono::milliseconds patience);
 
   struct Page {
     std::vector<std::shared_ptr<Session>> sessions;
@@ -208,6 +225,9 @@ class SessionManager {
 
  private:
   using ByAge = std::vector<std::shared_ptr<Session>>;  // the oldest first
+  static std::pair<WallTime, std::uint64_t> age_of(const std::shared_ptr<Session>& session) {
+    return {session->facts().created, session->facts().sequence};
+  }
   struct Due {
     SteadyTime when;
     std::weak_ptr<Session> session;
@@ -227,8 +247,16 @@ class SessionManager {
   SandboxOptions options_of_saved(const Facts& facts) const;
   void log_what_happens_in(Session& session);
   void watch(const std::shared_ptr<Session>& session) REQUIRES(mutex_);
-  void find_saved();
-  std::variant<std::unique_ptr<Sandbox>, Session::LoadProblem> load(Session& session);
+  using SaverPtr = std::shared_ptr<SessionSaver>;
+  SaverPtr make_saver(CellKey key) const;
+  // Null: it is not saved.
+  SaverPtr saver_of(const Facts& facts) const;
+  std::vector<SaverPtr> all_savers() const;
+  CellKey key_of(std::string_view id) const;
+  // What the folder has, as sessions, which nobody finds yet; expired ones are removed.
+  std::vector<std::shared_ptr<Session>> find_saved(SessionSaver& saver);
+  std::vector<std::shared_ptr<Session>> take_out_key(CellKey key);
+  std::variant<Session::Loaded, Session::LoadProblem> load(Session& session);
   Result<void> save_now(const std::shared_ptr<Session>& session);
   void stop(Session& session);
   void let_go(const Session& session) const;
@@ -242,15 +270,19 @@ class SessionManager {
   Engine& engine_;
   const ManagerOptions options_;
   Clock& clock_;
-  mutable EventLog events_;                 // sandboxes tell it, and go before it
-  std::unique_ptr<SessionSaver> saver_;     // null: nothing is saved
-  std::unordered_set<std::string> unread_;  // ids; never changes once this is made
+  mutable EventLog events_;  // sandboxes tell it, and go before it
+  Mutex keys_mutex_;         // held while a key is taken or given up
   mutable Mutex mutex_;
+  // By key of the cell, which is 0 where there are no others; a null one saves nothing.
+  std::map<CellKey, SaverPtr> savers_ GUARDED_BY(mutex_);
+  std::set<CellKey> given_up_ GUARDED_BY(mutex_);
+  std::unordered_set<std::string> unread_ GUARDED_BY(mutex_);  // ids
   std::unordered_map<std::string, std::shared_ptr<Session>> sessions_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, ByAge> owners_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, std::size_t> being_made_
       GUARDED_BY(mutex_);  // by owner; none is 0
   std::size_t all_being_made_ GUARDED_BY(mutex_) = 0;
+  Condition made_;  // one that was being made is there, or is not
   bool ending_ GUARDED_BY(mutex_) = false;
   std::uint64_t last_sequence_ GUARDED_BY(mutex_) = 0;
   std::priority_queue<Due> due_ GUARDED_BY(mutex_);

@@ -252,7 +252,7 @@ std::variant<StateStore::Loaded, StateStore::Problem> StateStore::load(
                    std::string(why.sentence())};
   }
   chain.read.emplace(**made);
-  return Loaded{*std::move(made), reader.missing_packages()};
+  return Loaded{*std::move(made), reader.missing_packages(), reader.changed_packages()};
 }
 
 Result<void, Error> StateStore::read_level(StateReader& reader, const std::string& path,

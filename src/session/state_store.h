@@ -75,6 +75,7 @@ class StateStore {
   struct Loaded {
     std::unique_ptr<Sandbox> sandbox;
     std::vector<std::string> missing_packages;
+    std::vector<std::string> changed_packages;  // StateReader::changed_packages
   };
   // Reads and checks everything.
   std::variant<Loaded, Problem> load(SavedChain& chain, const std::string& id, Engine& engine,

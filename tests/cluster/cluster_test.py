@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three cells behind HAProxy, as `cloche route --haproxy` sets it up, while each of them is restarted and killed in turn under load."""
+"""Cells behind HAProxy, as `cloche route --haproxy` sets it up, under load: restarted and killed in turn, more of them and fewer, full.
+
+CLUSTER_SESSIONS and CLUSTER_TUNNELS say how many (300 and 24).
+"""
 import http.client
 import json
 import os
@@ -20,16 +23,21 @@ from server import PATIENCE_S, PROGRAM, Server, free_port, until  # noqa: E402
 TOKEN = "test-token-one"
 HAPROXY = shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin")
 KEYS = (1, 2, 3)
-SESSIONS = 60
+SESSIONS = int(os.environ.get("CLUSTER_SESSIONS", "300"))
+TUNNELS = int(os.environ.get("CLUSTER_TUNNELS", "24"))
 CLIENTS = 8
 
 
 class Cluster:
-    def __init__(self):
+    """Cells, each with its own key at first; `homes` has which cell a key is with."""
+
+    def __init__(self, *words):
+        self.words = words
         self.folder = tempfile.TemporaryDirectory()
         self.port = free_port()
         self.ports = {key: free_port() for key in KEYS}
         Path(self.folder.name, "secret").write_text("a-secret-of-the-cells\n")
+        self.homes = {key: key for key in KEYS}
         self.cells = {}
         self.gateway = None
         try:
@@ -39,25 +47,52 @@ class Cluster:
             raise
 
     def begin(self):
+        Path(self.folder.name, "peers").touch()
         for key in KEYS:
             self.start(key)
-        words = [word for key in KEYS for word in ["--cell", f"{key}=127.0.0.1:{self.ports[key]}"]]
-        text = subprocess.run([PROGRAM, "route", "--haproxy", "--listen", f"127.0.0.1:{self.port}", *words],
-                              check=True, capture_output=True, text=True).stdout
         self.config = Path(self.folder.name, "haproxy.cfg")
-        self.config.write_text(text)
         self.start_gateway()
+        # One that is not known yet has no room for others, and counts for no limit.
+        for port in self.ports.values():
+            for key in KEYS:
+                until(lambda port=port, key=key: self.ask("GET", f"/sessions/01234567-89ab-4cde-8f01-23456789{key:04x}",
+                                                          connection=http.client.HTTPConnection("127.0.0.1", port))[0] == 404,
+                      f"cell {key} is known")
+
+    def peers(self):
+        return ",".join(f"127.0.0.1:{port}" for port in self.ports.values())
+
+    def add(self, key):
+        self.ports[key] = free_port()
+        self.homes[key] = key
+        self.start(key)
+
+    def move(self, key, to):
+        subprocess.run([PROGRAM, "cells", "move", str(key), str(to), "--peers", self.peers(), "--peer-token-file",
+                        self.folder.name + "/secret"], check=True, capture_output=True, timeout=PATIENCE_S)
+        self.homes[key] = to
 
     def start(self, key):
         if key in self.cells:
             self.cells[key].folder.cleanup()
         self.cells[key] = Server("serve", "--cell-key", str(key), "--token", TOKEN, "--state-dir", self.folder.name + "/state",
                                  "--drain", "30", "--drain-notice", "1", "--peer-token-file", self.folder.name + "/secret",
-                                 "--peers", ",".join(f"127.0.0.1:{p}" for p in self.ports.values()), port=self.ports[key])
+                                 "--peers", f"file:{self.folder.name}/peers", *self.words, port=self.ports[key])
+        part = Path(self.folder.name, "peers.part")
+        part.write_text("".join(f"127.0.0.1:{port}\n" for port in self.ports.values()))
+        part.rename(part.with_suffix(""))
 
     def start_gateway(self):
-        self.gateway = subprocess.Popen([HAPROXY, "-db", "-f", str(self.config)], stderr=subprocess.DEVNULL)
+        """Another one takes over from the one there is, which goes on with what it has begun."""
+        places = [word for key, home in self.homes.items() for word in ["--cell", f"{key}=127.0.0.1:{self.ports[home]}"]]
+        self.config.write_text(subprocess.run([PROGRAM, "route", "--haproxy", "--listen", f"127.0.0.1:{self.port}", *places],
+                                              check=True, capture_output=True, text=True).stdout)
+        old = self.gateway if self.gateway and self.gateway.poll() is None else None
+        finish = ["-sf", str(old.pid)] if old else []
+        self.gateway = subprocess.Popen([HAPROXY, "-db", "-f", str(self.config), *finish], stderr=subprocess.DEVNULL)
         until(lambda: self.is_up(), "the gateway answers")
+        if old:
+            old.wait(PATIENCE_S)
 
     def is_up(self) -> bool:
         assert self.gateway.poll() is None, "HAProxy does not take its configuration"
@@ -95,8 +130,9 @@ class Cluster:
 class Load:
     """Clients that append to files of sessions, one line a command, and know which lines were acknowledged."""
 
-    def __init__(self, cluster, sessions):
+    def __init__(self, cluster, sessions, keep_alive=True):
         self.cluster = cluster
+        self.keep_alive = keep_alive
         self.acknowledged = {session: [] for session in sessions}
         self.failures = []  # (session, line, what)
         self.longest_s = 0.0
@@ -124,6 +160,9 @@ class Load:
                 except (OSError, http.client.HTTPException) as error:
                     connection = None
                     self.failures.append((session, line, repr(error)))
+                if connection and not self.keep_alive:
+                    connection.close()
+                    connection = None
                 self.longest_s = max(self.longest_s, time.monotonic() - begin)
         if connection:
             connection.close()
@@ -165,7 +204,7 @@ class ClusterTest(unittest.TestCase):
         with SessionsClient(url, TOKEN) as client:
             listed = [s.session_id for offset in (0, 50) for s in client.list_sessions(limit=50, offset=offset)["sessions"]]
             self.assertLessEqual(set(self.sessions), set(listed))
-            for session in self.sessions[:9]:
+            for session in self.sessions[:TUNNELS // 2]:
                 self.assertEqual(client.get_session(session).session_id, session)
                 for prefix in ["", "/v1"]:
                     template = prefix + "/sessions/{sessionId}"
@@ -215,6 +254,70 @@ class ClusterTest(unittest.TestCase):
         self.cluster.gateway.wait()
         self.cluster.start_gateway()
         self.assertEqual(self.cluster.ask("GET", f"/sessions/{session}")[0], 200)
+
+
+@unittest.skipUnless(HAPROXY, "haproxy is not installed: apt-get install haproxy")
+class ScaleTest(unittest.TestCase):
+    def test_more_cells_and_fewer_under_load(self):
+        cluster = Cluster("--take-keys")
+        self.addCleanup(cluster.stop)
+        sessions = [cluster.create() for _ in range(SESSIONS // 3)]
+        load = Load(cluster, sessions, keep_alive=False)
+        try:
+            load.until_more(100)
+            for key in (4, 5, 6):
+                cluster.add(key)
+            cluster.start_gateway()
+            more = [cluster.create() for _ in range(60)]
+            self.assertEqual({int(session[-4:], 16) for session in more}, {1, 2, 3, 4, 5, 6})
+            load.until_more(200)
+            for key, home in [(6, 1), (5, 2), (4, 1), (3, 2)]:
+                cluster.move(key, home)
+                cluster.start_gateway()
+                load.until_more(50)
+                self.assertEqual(cluster.cells[key].stop(), 0)
+                load.until_more(50)
+        finally:
+            load.stop()
+        self.assertEqual(load.failures, [])
+        load.check(self)
+        for session in more:
+            self.assertEqual(cluster.ask("GET", f"/sessions/{session}")[0], 200)
+        print(f"\nscale 3, 6, 2: {sum(map(len, load.acknowledged.values()))} commands, the longest took {load.longest_s:.2f} s")
+
+
+@unittest.skipUnless(HAPROXY, "haproxy is not installed: apt-get install haproxy")
+class RefusalTest(unittest.TestCase):
+    def test_full_cells_say_so_at_once(self):
+        cluster = Cluster("--max-sessions", "4")
+        self.addCleanup(cluster.stop)
+        sessions = [cluster.create() for _ in range(12)]
+        self.assertEqual({int(session[-4:], 16) for session in sessions}, set(KEYS))
+        answers = []
+
+        def burst():
+            begin = time.monotonic()
+            status, body = cluster.ask("POST", "/sessions", {"ttl": 3600})
+            answers.append((status, json.loads(body)["error"], time.monotonic() - begin))
+
+        threads = [threading.Thread(target=burst) for _ in range(120)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual({answer[:2] for answer in answers}, {(503, "CELL_FULL")})
+        print(f"\n120 at once at full cells: the longest took {max(took for _, _, took in answers):.2f} s")
+        self.assertEqual(cluster.ask("DELETE", f"/sessions/{sessions[0]}")[0], 200)
+        self.assertEqual(cluster.create()[-4:], sessions[0][-4:])
+
+    def test_an_owner_who_is_full_is_told_apart(self):
+        cluster = Cluster("--max-token-sessions", "5")
+        self.addCleanup(cluster.stop)
+        for _ in range(5):
+            cluster.create()
+        for _ in range(6):
+            status, body = cluster.ask("POST", "/sessions", {"ttl": 3600})
+            self.assertEqual((status, json.loads(body)["error"]), (429, "RATE_LIMITED"))
 
 
 @unittest.skipUnless(shutil.which("go"), "go is not installed: apt-get install golang-go")

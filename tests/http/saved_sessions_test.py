@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions that survive the server (--state-dir): what comes back, what is told, what costs nothing."""
+import base64
+import hashlib
+import io
+import json
 import os
 import re
 import resource
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
@@ -10,6 +15,21 @@ from pathlib import Path
 from server import Server, until
 
 TOKEN = "test-token-one"
+
+
+def format_1(session: str, files: dict) -> bytes:
+    """A session as it was saved before the first release: a digest of all, a line of facts, the state as a tar archive."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    state = b"cloche sandbox state 1\n" + json.dumps({"environment": {"A": "b"}, "packages": []}).encode() + b"\n" + archive.getvalue()
+    facts = {"created_ms": 0, "expires_ms": None, "format": 1, "id": session, "image": "", "metadata": "{}", "owner": "",
+             "paused": False, "ssh_public_key": ""}
+    rest = json.dumps(facts, separators=(",", ":")).encode() + b"\n" + state + hashlib.sha256(state).digest()
+    return hashlib.sha256(rest).digest() + rest
 
 
 class Survival(unittest.TestCase):
@@ -155,6 +175,44 @@ class Survival(unittest.TestCase):
         with self.start() as server:
             self.assertEqual(self.command(server, bad, "cat f")[0], 500)
             self.assertEqual(self.command(server, good, "cat f")[1]["stdout"], "kept\n")
+
+    def test_that_processes_are_gone_is_told_once(self):
+        with self.start() as server:
+            session = server.json("POST", "/sessions")[1]["sessionId"]
+            path = f"/sessions/{session}"
+            _, headers, _ = server.ask("POST", path + "/commands", {"command": "sleep 1000 & echo x > f"})
+            self.assertIsNone(headers["X-Cloche-Restarted"])
+            paused = server.json("POST", "/sessions")[1]["sessionId"]
+            server.ask("POST", f"/sessions/{paused}/pause")
+            self.killed(server)
+        with self.start() as server:
+            self.assertIsNone(server.ask("GET", path)[1]["X-Cloche-Restarted"])
+            told = [server.ask("GET", path + "/files?filePath=f")[1]["X-Cloche-Restarted"] for _ in range(2)]
+            self.assertEqual(told, ["true", None])
+            # One that was paused had no processes.
+            server.ask("POST", f"/sessions/{paused}/resume")
+            self.assertIsNone(server.ask("POST", f"/sessions/{paused}/commands", {"command": "true"})[1]["X-Cloche-Restarted"])
+
+    def test_saved_states_of_every_release_open(self):
+        kept = Path(__file__).parent / "saved_states"
+        states = {p.name.removesuffix(".base64"): base64.b64decode(p.read_text()) for p in kept.glob("*.base64")}
+        self.assertIn("0.1.0", states)
+        states["before 0.1.0"] = format_1("6d0c2f4e-9a51-4c3b-8d27-5b1e0f3a7c99", {"workspace/f": b"old\n", "tmp/t": b"\0\xff"})
+        ids = {}
+        for release, state in states.items():
+            ids[release] = re.search(rb'"id":"([0-9a-f-]+)"', state)[1].decode()
+            Path(self.folder.name, ids[release] + ".session").write_bytes(state)
+        with self.start() as server:
+            self.assertEqual({s["sessionId"] for s in server.json("GET", "/sessions")[1]["sessions"]}, set(ids.values()))
+            self.assertEqual(self.command(server, ids["before 0.1.0"], "cat f; od -An -tx1 /tmp/t")[1]["stdout"], "old\n 00 ff\n")
+            self.assertEqual(self.command(server, ids["0.1.0"], "cat f; readlink l; stat -c '%a %h' d/g; cat d/h; du -k sparse | cut -f1; wc -c < sparse")[1]["stdout"],
+                             "kept\nnowhere\n640 2\nlinked\n1\n1000001\n")
+            for one in ids.values():
+                self.command(server, one, "echo new > n")
+            self.killed(server)
+        with self.start() as server:
+            for one in ids.values():
+                self.assertEqual(self.command(server, one, "cat n; test -s f")[1]["stdout"], "new\n")
 
     def test_when_is_said_by_an_option(self):
         with self.start("--save", "pause") as server:

@@ -14,6 +14,7 @@ constexpr const char* general_page =
   cloche rpc                      serve a program: JSON-RPC 2.0 on standard input and output
   cloche mcp [OPTIONS]            serve an agent: Model Context Protocol on standard input and output
   cloche serve [OPTIONS]          sessions for agents over HTTP and SSH; see cloche serve --help
+  cloche cells ...                several servers and the keys that they have; see cloche cells --help
   cloche route --haproxy ...      what leads requests to several servers; see cloche route --help
   cloche sbs run                  the same with the steps of session-based-sandbox at the root
   cloche skill [DOOR]             a page from which an agent learns to use it

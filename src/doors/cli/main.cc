@@ -18,6 +18,7 @@
 #include "doors/cli/licenses.h"
 #include "doors/cli/options.h"
 #include "doors/cli/support.h"
+#include "doors/serve/key_requests.h"
 #include "doors/serve/route.h"
 #include "doors/serve/serve.h"
 
@@ -36,6 +37,8 @@ std::optional<int> run_server(int argc, char** argv) {
   if (words.size() == 2 && words[0] == "help") words = {words[1], "--help"};
   if (!words.empty() && words[0] == "route")
     return cloche::serve::route_command({words.begin() + 1, words.end()});
+  if (!words.empty() && words[0] == "cells")
+    return cloche::serve::cells_command({words.begin() + 1, words.end()});
   if (words.empty() || (words[0] != "serve" && words[0] != "sbs")) return std::nullopt;
   const bool is_sbs = words[0] == "sbs";
   words.erase(words.begin());

@@ -35,6 +35,12 @@ http::Response unauthorized() {
 
 http::Response not_running(const session::Session& session) {
   if (session.status() == session::Status::closed) return no_session();
+  if (session.is_leaving()) {
+    http::Response response =
+        error(503, "CELL_FULL", "the session is going to another server: try again");
+    response.fields.emplace_back("Retry-After", "1");
+    return response;
+  }
   if (const std::string trouble = session.trouble(); !trouble.empty())
     return error(500, "INTERNAL_ERROR", trouble);
   return error(409, "INVALID_STATE", "the session is paused: resume it first");
@@ -45,6 +51,19 @@ http::Response wish_error(const Error& why) {
   const std::string sentence = fmt::format("sandbox: {}", why.sentence());
   return why == Errno::acces ? error(403, "FORBIDDEN", sentence)
                              : error(400, "INVALID_PARAMETER", sentence);
+}
+
+// The answer, which says once that the session's processes are gone. What has begun as blanks has no
+// field any more: then the next answer says it.
+http::Response with_restart(const std::shared_ptr<session::Session>& session,
+                            http::Response response, std::chrono::steady_clock::time_point asked) {
+  const auto restart = session->restart();
+  if (!restart) return response;
+  response.fields.emplace_back("X-Cloche-Restarted", "true");
+  if (!restart->changed_packages.empty())
+    response.fields.emplace_back("X-Cloche-Changed-Packages", restart->changed_packages);
+  if (std::chrono::steady_clock::now() - asked < blank_interval / 2) session->restart_is_told();
+  return response;
 }
 
 // "/sessions/ID/ACTION"; false for another path.
@@ -192,10 +211,11 @@ void RestDoor::handle_session(const std::string& owner, const std::string& id,
     return answer(exchange, [this, session, is_post, request = std::move(request)] {
       session::Session::Use use = session::Session::use(session);
       if (!use) return not_running(*session);
-      if (!is_post) return download(session, std::move(use), request);
+      const auto asked = std::chrono::steady_clock::now();
+      if (!is_post) return with_restart(session, download(session, std::move(use), request), asked);
       http::Response response = upload(*use, request);
       const Result<void> saved = parts_.sessions.save(session);
-      return saved ? response
+      return saved ? with_restart(session, std::move(response), asked)
                    : not_saved(saved.error(), "what was uploaded is not saved", response.body);
     });
   }
@@ -313,7 +333,7 @@ void RestDoor::run(Kind kind, const SessionPtr& session, const http::Request& re
          {"duration_ms",
           fmt::format("{:.1f}",
                       std::chrono::duration<double, std::milli>(result.duration).count())}});
-    return saved ? result_response(std::move(result))
+    return saved ? with_restart(session, result_response(std::move(result)), asked)
                  : result_not_saved(saved.error(), std::move(result));
   });
 }

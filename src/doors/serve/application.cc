@@ -12,6 +12,7 @@
 #include "base/sha256.h"
 #include "doors/http/api_pages.h"
 #include "doors/http/assets.h"
+#include "doors/serve/key_requests.h"
 #include "doors/serve/request_record.h"
 #include "doors/skills/skills.h"
 
@@ -191,7 +192,7 @@ http::Admission Application::admit_known(const http::Request& head) {
     if (const auto fault = parts_.guard.fault(head, body))
       return {0, refuse(to_rest, fault->status, fault->sentence)};
   }
-  if (head.path == "/cell" && parts_.router && parts_.router->is_from_peer(head)) return {1024};
+  if (is_of_peer(head)) return {1024};
   if (to_rest) return parts_.rest.admit(head, path);
   return {step_body_max_bytes};
 }
@@ -214,8 +215,10 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
                           parts_.workers ? parts_.workers->metrics_page(parts_.metrics.page())
                                          : parts_.metrics.page()});
   }
-  if (request.path == "/cell" && parts_.router && parts_.router->is_from_peer(request))
-    return counted->send(http::json_response(200, parts_.report()));
+  if (is_of_peer(request)) {
+    return counted->send(request.path == "/cell" ? http::json_response(200, parts_.report())
+                                                 : parts_.keys(request));
+  }
   if (const std::optional<Page> page = find_api_page(request, api_)) {
     return counted->send(
         {200,
@@ -244,6 +247,11 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
     return parts_.rest.handle(std::move(request), std::move(answered));
   }
   parts_.steps.handle(std::move(request), std::move(answered));
+}
+
+bool Application::is_of_peer(const http::Request& request) const {
+  return (request.path == "/cell" || is_key_path(request.path)) && parts_.router &&
+         parts_.router->is_from_peer(request);
 }
 
 bool Application::is_for_worker(const http::Request& request) const {

@@ -39,7 +39,9 @@ class Application final : public http::Application {
     const http::TokenStore& tokens;
     cluster::Router* router = nullptr;         // null: there are no other cells
     std::function<std::string()> report = {};  // what this cell says of itself to them
-    Workers* workers = nullptr;                // null: sandboxes are in this process
+    // Answers their requests for keys.
+    std::function<http::Response(const http::Request& request)> keys = {};
+    Workers* workers = nullptr;  // null: sandboxes are in this process
     telemetry::Recorders recorders = {};
   };
   Application(Parts parts, Api api) : parts_(std::move(parts)), api_(api) {}
@@ -74,6 +76,9 @@ class Application final : public http::Application {
   http::Response refuse(bool is_rest, int status, std::string_view reason);
 
   Parts parts_;
+  // Whether another cell asks this one about itself.
+  bool is_of_peer(const http::Request& request) const;
+
   const Api api_;
   http::AnswerMemory answers_;
 };

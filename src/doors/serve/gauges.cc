@@ -41,6 +41,7 @@ std::string_view event_name(session::Event event) {
     case session::Event::expired: return "session_closed";
     case session::Event::idled: return "session_closed";
     case session::Event::ended: return "session_closed";
+    case session::Event::left: return "session_left";
     case session::Event::paused: return "session_paused";
     case session::Event::resumed: return "session_resumed";
   }
@@ -66,6 +67,7 @@ std::string_view event_label(session::Event event) {
     case session::Event::paused: return "paused";
     case session::Event::resumed: return "resumed";
     case session::Event::ended: return "ended";
+    case session::Event::left: return "left";
     default: return event_reason(event);
   }
 }

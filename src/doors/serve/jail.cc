@@ -38,7 +38,9 @@ std::vector<std::string> enter_jail(Options& options, EngineOptions& engine_opti
   if (options.audit_log && !options.audit_log->file.empty())
     rules.writable.push_back(folder_of(options.audit_log->file));
   for (const std::string& folder :
-       {session::own_state_folder(options.sessions), options.isolation.state_folder}) {
+       {options.takes_keys ? options.sessions.state_folder
+                           : session::state_folder_of(options.sessions, options.sessions.cell),
+        options.isolation.state_folder}) {
     if (folder.empty()) continue;
     std::error_code error;  // who uses it says what is wrong
     std::filesystem::create_directories(folder, error);

@@ -78,6 +78,8 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
   --peers PEERS             the other cells: HOST:PORT,..., or dns:NAME:PORT for all addresses of a name, or file:FILE with a
                             HOST:PORT a line. Then any of them answers for all; they speak HTTP without TLS
   --peer-token-file FILE    a secret in a line that they know each other by
+  --take-keys               it may be given keys of other cells, with their sessions (cloche cells move): --state-dir is then
+                            storage that all cells share
 
   --isolate owner           each token's sandboxes are in a process of their own, in a jail of its own
   --max-workers N           how many of them there are at a time (64)
@@ -213,6 +215,8 @@ void check(const Options& options) {
     throw request_error("--peers and --peer-token-file belong together");
   if (options.peers && options.sessions.cell == 0)
     throw request_error("--peers is of no use without --cell-key");
+  if (options.takes_keys && (!options.peers || options.sessions.state_folder.empty()))
+    throw request_error("--take-keys is of no use without --peers and --state-dir");
   if (options.peers && !options.http.tls_key.empty())
     throw request_error("cells with --peers have no TLS of their own: have it end before them");
   if (options.isolation.by_owner) check_isolation(options);
@@ -447,6 +451,10 @@ Options parse(const std::vector<std::string>& words, Api api) {
     }
     if (name == "--no-http2" && !value) {
       options.http.use_http2 = false;
+      continue;
+    }
+    if (name == "--take-keys" && !value) {
+      options.takes_keys = true;
       continue;
     }
     if (name == "--e2b-debug" && !value) {

@@ -59,6 +59,7 @@ struct Options {
   Isolation isolation;
   std::optional<cluster::PeerSource> peers;       // the other cells
   std::string peer_token;                         // that they know each other by
+  bool takes_keys = false;                        // of other cells, with their folders
   std::optional<telemetry::Collector> collector;  // of traces
   std::optional<telemetry::AuditLog::Target> audit_log;
   std::chrono::seconds drain{3};         // for what runs when it is asked to end

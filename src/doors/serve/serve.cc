@@ -27,6 +27,7 @@
 #include "doors/serve/gauges.h"
 #include "doors/serve/isolation.h"
 #include "doors/serve/jail.h"
+#include "doors/serve/key_requests.h"
 #include "doors/ssh/ssh_door.h"
 #include "doors/steps/pages.h"
 
@@ -173,7 +174,8 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   count_events(options.sessions, metrics);
   options.sessions.audit = [&](session::Event event, const session::Session& session) {
     const bool is_gone = event == session::Event::closed || event == session::Event::expired ||
-                         event == session::Event::idled || event == session::Event::ended;
+                         event == session::Event::idled || event == session::Event::ended ||
+                         event == session::Event::left;
     if (e2b::Boxes* boxes = boxes_of_e2b; boxes && is_gone) boxes->forget(session.facts().id);
     metrics.count("cloche_sessions_total", fmt::format(R"(event="{}")", event_label(event)));
     log.event(http::LogLevel::info, event_name(event),
@@ -238,8 +240,21 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
     metrics.describe("cloche_forwarded_total", "What was passed on to other cells.");
   }
   const auto report = [&] {
-    return to_json(cluster::CellReport{options.sessions.cell, not_ready().empty(),
-                                       sessions.room().headroom(), CLOCHE_VERSION});
+    return to_json(cluster::CellReport{.key = options.sessions.cell,
+                                       .keys = sessions.keys(),
+                                       .sessions = sessions.count(),
+                                       .ready = not_ready().empty(),
+                                       .headroom = sessions.room().headroom(),
+                                       .version = CLOCHE_VERSION});
+  };
+  const auto keys = [&](const http::Request& request) {
+    http::Response answer =
+        answer_key_request(request, sessions, options.sessions.cell,
+                           options.takes_keys ? KeyRule::any : KeyRule::only_own);
+    log.event(http::LogLevel::info, "key_asked",
+              {{"request", fmt::format("{} {}", request.method, request.path)},
+               {"status", std::to_string(answer.status)}});
+    return answer;
   };
   rest.emplace(
       rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh, not_ready,
@@ -275,7 +290,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   application.emplace(
       Application::Parts{*steps, *rest, *mcp, *remote, options.use_console ? &console : nullptr,
                          *e2b_door, *grading, metrics, log, guard, tokens,
-                         router ? &*router : nullptr, report, isolated ? &*isolated : nullptr,
+                         router ? &*router : nullptr, report, keys, isolated ? &*isolated : nullptr,
                          recorders},
       options.api);
   http::Server server(options.http, *application);

@@ -208,9 +208,14 @@ http::Response StepDoor::run(const StepRun& step) {
   parts_.metrics.count("cloche_steps_total", label);
   parts_.metrics.count("cloche_step_seconds_total", label, duration_s);
   if (!saved) return not_saved(saved.error(), "the step has run, but what it did is not saved");
-  return http::output_response(
+  http::Response response = http::output_response(
       200, R"({"output":)", std::move(result.stdout_data), R"(,"error":)", std::move(error),
       fmt::format(R"(,"exit_code":{}{}}})", code, http::figures_json(result.figures)));
+  if (step.session->restart()) {
+    response.fields.emplace_back("X-Cloche-Restarted", "true");
+    step.session->restart_is_told();
+  }
+  return response;
 }
 
 }  // namespace cloche::steps

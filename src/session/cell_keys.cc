@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys of cells, which a server takes and gives up: with a key go all the sessions that have it in
+// their ids.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/host_error.h"
+#include "session/session_manager.h"
+
+namespace cloche::session {
+
+std::vector<CellKey> SessionManager::keys() const {
+  std::vector<CellKey> keys;
+  const MutexLock lock(mutex_);
+  for (const auto& [key, saver] : savers_) keys.push_back(key);
+  return keys;
+}
+
+bool SessionManager::has_given_up(CellKey key) const {
+  const MutexLock lock(mutex_);
+  return given_up_.contains(key);
+}
+
+Result<void, Error> SessionManager::take_key(CellKey key) {
+  if (options_.cell == 0 || key == 0)
+    return request_error("a server without --cell-key has no keys", Errno::inval);
+  if (options_.state_folder.empty())
+    return request_error("a key is taken with its folder: there is no --state-dir", Errno::inval);
+  const MutexLock keys_lock(keys_mutex_);
+  {
+    const MutexLock lock(mutex_);
+    if (savers_.contains(key)) return {};
+    if (ending_) return request_error("the server is about to end", Errno::busy);
+  }
+  SaverPtr saver;
+  try {
+    saver = make_saver(key);
+  } catch (const HostError& problem) {
+    return Error(problem);
+  }
+  const auto sessions = find_saved(*saver);
+  const MutexLock lock(mutex_);
+  if (sessions_.size() + all_being_made_ + sessions.size() > options_.session_limit) {
+    return request_error(
+        fmt::format("there is no room for the {} sessions of key {}", sessions.size(), key),
+        Errno::nospc);
+  }
+  for (const auto& session : sessions) add(session);
+  savers_.emplace(key, std::move(saver));
+  given_up_.erase(key);
+  return {};
+}
+
+// Whoever looks for one of them from here on is told that they are elsewhere.
+std::vector<std::shared_ptr<Session>> SessionManager::take_out_key(CellKey key) {
+  std::vector<std::shared_ptr<Session>> taken;
+  const MutexLock lock(mutex_);
+  for (auto it = sessions_.begin(); it != sessions_.end();) {
+    if (key_of(it->first) != key) {
+      ++it;
+      continue;
+    }
+    taken.push_back(it->second);
+    it = sessions_.erase(it);
+  }
+  for (auto it = owners_.begin(); it != owners_.end();) {
+    std::erase_if(it->second,
+                  [&](const auto& session) { return key_of(session->facts().id) == key; });
+    it = it->second.empty() ? owners_.erase(it) : std::next(it);
+  }
+  std::ranges::sort(taken, {}, [](const auto& session) { return session->facts().sequence; });
+  return taken;
+}
+
+Result<void, Error> SessionManager::give_up_key(CellKey key, std::chrono::milliseconds patience) {
+  if (options_.state_folder.empty())
+    return request_error("a key is given up with its folder: there is no --state-dir",
+                         Errno::inval);
+  const MutexLock keys_lock(keys_mutex_);
+  SaverPtr saver;
+  {
+    const MutexLock lock(mutex_);
+    const auto it = savers_.find(key);
+    if (it == savers_.end() || key == 0)
+      return request_error(fmt::format("key {} is not here", key), Errno::noent);
+    given_up_.insert(key);
+    saver = it->second;
+  }
+  const SteadyTime deadline = std::chrono::steady_clock::now() + patience;
+  {
+    // New sessions would have the server's own key.
+    const MutexLock lock(mutex_);
+    if (key == options_.cell && !made_.wait_until(mutex_, deadline, [this]() REQUIRES(mutex_) {
+          return all_being_made_ == 0;
+        })) {
+      given_up_.erase(key);
+      return request_error("sessions are being made: try again", Errno::busy);
+    }
+    savers_.erase(key);
+  }
+  const auto sessions = take_out_key(key);
+  Result<void, Error> saved;
+  for (const auto& session : sessions) {
+    (void)session->begin_to_leave(deadline);
+    if (session->facts().lifetime != Lifetime::of_use) continue;
+    if (const Result<void> written = saver->save_now(session); !written && saved) {
+      saved = Error(ErrorKind::host, written.error(),
+                    fmt::format("session {} cannot be saved: {}", session->facts().id,
+                                errno_info(written.error()).message));
+    }
+  }
+  if (!saved) {
+    const MutexLock lock(mutex_);
+    savers_.emplace(key, std::move(saver));
+    given_up_.erase(key);
+    for (const auto& session : sessions) {
+      session->stay();
+      add(session);
+    }
+    return saved;
+  }
+  for (const auto& session : sessions) {
+    stop(*session);
+    tell(Event::left, *session);
+  }
+  look_at_memory();
+  return {};
+}
+
+}  // namespace cloche::session
