@@ -232,6 +232,15 @@ void NativeBackend::thaw() {
   }
 }
 
+bool NativeBackend::is_paused() const {
+  const MutexLock lock(mutex_);
+  return pause_ != nullptr;
+}
+
+const FreezePrograms& NativeBackend::freeze_programs() const noexcept {
+  return parts_.freeze_programs();
+}
+
 std::uint64_t NativeBackend::cancellations() const {
   const MutexLock lock(mutex_);
   return cancellations_;
@@ -308,10 +317,12 @@ Result<void, Error> NativeBackend::install_packages(const std::vector<std::strin
       Errno::notsup);
 }
 
+// The interpreter before the files, so that what it wrote until then is there.
 std::unique_ptr<Backend> NativeBackend::fork() {
+  NativePython::Frozen python = python_.freeze();
   std::unique_ptr<NativeBackend> twin(new NativeBackend(parts_, *this));
   twin->shell_.go_on_from(shell_);
-  twin->python_.go_on_from(python_);
+  twin->python_.go_on_as(std::move(python));
   return twin;
 }
 

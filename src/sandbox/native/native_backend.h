@@ -22,6 +22,7 @@
 
 namespace cloche::sandbox {
 
+class FreezePrograms;
 class NativeParts;
 
 // The one user inside.
@@ -70,6 +71,9 @@ class NativeBackend final : public Backend {
 
   // For what is below.
   native::Box& box() noexcept { return *box_; }
+  const FreezePrograms& freeze_programs() const noexcept;
+  // Between freeze() and thaw().
+  bool is_paused() const;
   // A command with descriptors 3 and 4 for the engine itself, where `side_input` is given.
   RunResult run_command(const RunOptions& options, std::optional<std::string> side_input,
                         std::optional<std::string>* side_output);
