@@ -62,8 +62,8 @@ class NativeBackend final : public Backend {
   Result<void, Error> install_packages(const std::vector<std::string>& names) override;
   std::unique_ptr<Backend> fork() override;
   SandboxUsage usage() override;
-  std::vector<ProcessInfo> processes() override { return {}; }
-  Result<void> signal(int, int) override { return Errno::notsup; }
+  std::vector<ProcessInfo> processes() override;
+  Result<void> signal(int pid, int number) override { return box_->signal(pid, number); }
   RunObserver& observer() noexcept override { return observer_; }
   std::string scrub(std::string text) const override { return text; }  // there are no secrets
   const SandboxOptions& options() const noexcept override { return options_; }
