@@ -5,15 +5,15 @@
 # its *_test.cc the program NAME_test. Test helpers (*_testing.cc) belong to the tests; they may be
 # used by tests of the layers above through cloche_NAME_testing. LAYERS are the layers below that it
 # may use: no other layer's headers are on its include path (and scripts/tidy.py says so in words). A layer of headers only, or one with
-# nothing in it yet, is an interface library. With PROGRAM its main.cc makes that program in bin/.
+# nothing in it yet, is an interface library. With PROGRAM its main.cc makes that program in bin/, with MODULE a library that programs load.
 #
 # The target layer_tests has the tests of all layers. They need no guests' system: what does is in tests/.
 add_custom_target(layer_tests)
 function(cloche_layer name)
-  cmake_parse_arguments(arg "" "PROGRAM" "LAYERS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "PROGRAM;MODULE" "LAYERS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(main ${CMAKE_CURRENT_SOURCE_DIR}/main.cc)
-  if(arg_PROGRAM)
+  if(arg_PROGRAM OR arg_MODULE)
     list(REMOVE_ITEM sources ${main})
   endif()
   cloche_split(${sources})
@@ -54,6 +54,10 @@ function(cloche_layer name)
   if(arg_PROGRAM AND EXISTS ${main})
     add_executable(${arg_PROGRAM} ${main})
     target_link_libraries(${arg_PROGRAM} PRIVATE cloche_flags cloche_${name})
+  endif()
+
+  if(arg_MODULE)
+    add_library(${arg_MODULE} MODULE ${main})
   endif()
 
   if(test_sources)
@@ -123,6 +127,28 @@ function(cloche_write_group made)
   # another file of the group has is no mistake.
   set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "-Wno-subobject-linkage;-Wno-shadow;-Wshadow=local")
   set(${made} ${file} PARENT_SCOPE)
+endfunction()
+
+# cloche_program_without_library(target): needs nothing of a C library, so none of the compiler's checks that need one, and finds the
+# headers of the program of a host command.
+function(cloche_program_without_library target)
+  set_target_properties(${target} PROPERTIES LINK_LIBRARIES "" RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  target_include_directories(${target} PRIVATE
+    ${CMAKE_BINARY_DIR}/layers/caller ${CMAKE_BINARY_DIR}/layers/warden)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Os -g0 -ffreestanding -fno-exceptions -fno-rtti
+    -fno-stack-protector -fno-asynchronous-unwind-tables -U_FORTIFY_SOURCE
+    $<$<CXX_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_options(${target} PRIVATE -fcf-protection=none)
+  endif()
+  target_link_options(${target} PRIVATE -nostdlib -s -Wl,--build-id=none,-z,noseparate-code,-z,noexecstack,-z,norelro)
+  get_target_property(kind ${target} TYPE)
+  if(kind STREQUAL "EXECUTABLE")
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fno-pie)
+    target_link_options(${target} PRIVATE -static -no-pie)
+  endif()
 endfunction()
 
 # cloche_split(source...): sets library_sources, testing_sources and test_sources in the caller.

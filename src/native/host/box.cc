@@ -131,8 +131,9 @@ Result<std::unique_ptr<Command>> Box::start(const CommandSpec& spec) {
 }
 
 // A box whose pid 1 does not answer is of no use to anybody.
-Result<Answer> Box::ask(Ask what, std::vector<UniqueFd>* beside, std::span<const int> given) {
-  CLOCHE_ASSIGN(const UniqueFd channel, open_channel(Request{.ask = what}, given));
+Result<Answer> Box::ask(const Request& request, std::vector<UniqueFd>* beside,
+                        std::span<const int> given) {
+  CLOCHE_ASSIGN(const UniqueFd channel, open_channel(request, given));
   Packet packet;
   Answer answer;
   if (!readable_within(channel.get(), patience)) {
@@ -146,6 +147,10 @@ Result<Answer> Box::ask(Ask what, std::vector<UniqueFd>* beside, std::span<const
   return answer;
 }
 
+Result<Answer> Box::ask(Ask what, std::vector<UniqueFd>* beside, std::span<const int> given) {
+  return ask(Request{.ask = what}, beside, given);
+}
+
 void Box::kill_all() { (void)ask(Ask::kill); }
 
 void Box::drain(std::span<const int> pipes) {
@@ -157,7 +162,27 @@ Result<BoxUsage> Box::usage() {
   return BoxUsage{.file_bytes = answer.file_bytes,
                   .file_inodes = answer.file_inodes,
                   .memory_bytes = answer.memory_bytes,
-                  .processes = static_cast<std::size_t>(answer.processes)};
+                  .processes = static_cast<std::size_t>(answer.processes),
+                  .cpu = std::chrono::nanoseconds(answer.cpu_ns)};
+}
+
+Result<std::vector<warden::ProcessRecord>> Box::processes() {
+  const UniqueFd file(::memfd_create("cloche processes", MFD_CLOEXEC));
+  if (!file) return errno_from_host(errno);
+  const int theirs = file.get();
+  CLOCHE_TRY(ask(Ask::list, nullptr, std::span(&theirs, 1)));
+  std::vector<warden::ProcessRecord> all;
+  warden::ProcessRecord record;
+  for (off_t at = 0;
+       ::pread(file.get(), &record, sizeof record, at) == static_cast<ssize_t>(sizeof record);
+       at += static_cast<off_t>(sizeof record))
+    all.push_back(record);
+  return all;
+}
+
+Result<void> Box::signal(int pid, int number) {
+  CLOCHE_TRY(ask(Request{.ask = Ask::signal, .process = pid, .number = number}, nullptr, {}));
+  return {};
 }
 
 Result<std::unique_ptr<Box::Pause>> Box::pause() {

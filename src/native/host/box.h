@@ -62,6 +62,7 @@ struct BoxUsage {
   std::uint64_t file_inodes = 0;
   std::uint64_t memory_bytes = 0;
   std::uint64_t processes = 0;
+  std::chrono::nanoseconds cpu{0};
 };
 
 class Box {
@@ -81,6 +82,10 @@ class Box {
   // Nobody wants what is still written to these pipes: the box reads them itself. At most six.
   void drain(std::span<const int> pipes);
   Result<BoxUsage> usage();
+  // All that guests run. What they say of themselves is theirs to choose.
+  Result<std::vector<warden::ProcessRecord>> processes();
+  // EINVAL: no signal; ESRCH: no process.
+  Result<void> signal(int pid, int number);
 
   // A network, from now on: `dials` has warden::Dial records, `names` are sockets at port 53 of the
   // box's loopback, as many as the host gave. Once. The box ends when `dials` is closed.
@@ -115,6 +120,8 @@ class Box {
  private:
   Result<warden::Answer> ask(warden::Ask what, std::vector<UniqueFd>* beside = nullptr,
                              std::span<const int> given = {});
+  Result<warden::Answer> ask(const warden::Request& request, std::vector<UniqueFd>* beside,
+                             std::span<const int> given);
   Result<UniqueFd> open_channel(const warden::Request& request, std::span<const int> more);
 
   UniqueFd socket_;

@@ -179,6 +179,14 @@ bool Init::take_request() noexcept {
     case Ask::usage: answer_usage(channel); break;
     case Ask::network: open_network(channel, packet); break;
     case Ask::calls: open_calls(channel); break;
+    case Ask::list: {
+      const Fd file(packet.take_fd(1));
+      answer(channel, {.value = file ? processes_.list(file.get()) : EINVAL});
+      break;
+    }
+    case Ask::signal:
+      answer(channel, {.value = processes_.signal(request.process, request.number)});
+      break;
     case Ask::run:
     case Ask::drain: break;
   }
@@ -392,7 +400,8 @@ void Init::answer_usage(const Fd& channel) noexcept {
   answer(channel, {.file_bytes = file_bytes(),
                    .file_inodes = use.f_files - use.f_ffree,
                    .memory_bytes = processes.private_bytes + processes.shared_bytes,
-                   .processes = processes.count});
+                   .processes = processes.count,
+                   .cpu_ns = processes_.cpu_ns()});
 }
 
 }  // namespace cloche::warden

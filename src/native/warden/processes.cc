@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -13,9 +14,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <string_view>
 
 #include "native/warden/fd.h"
+#include "native/warden/wire.h"
 
 namespace cloche::warden {
 namespace {
@@ -55,6 +58,58 @@ char state_of(pid_t pid) {
   const std::string_view stat = read_text(proc_path(pid, "stat").data(), text);
   const std::size_t end = stat.rfind(')');
   return end == std::string_view::npos || end + 2 >= stat.size() ? '\0' : stat[end + 2];
+}
+
+// The numbers of /proc/PID/stat by the places that proc(5) gives them; the third is a letter.
+class Stat {
+ public:
+  explicit Stat(pid_t pid) noexcept {
+    text_ = read_text(proc_path(pid, "stat").data(), room_);
+    const std::size_t end = text_.rfind(')');  // of the name, which may be anything
+    text_.remove_prefix(end == std::string_view::npos ? text_.size() : end + 1);
+  }
+  explicit operator bool() const noexcept { return !text_.empty(); }
+  char state() const noexcept { return field(3).empty() ? '\0' : field(3).front(); }
+  std::uint64_t number(int place) const noexcept {
+    const std::string_view word = field(place);
+    std::uint64_t value = 0;
+    (void)std::from_chars(word.data(), word.data() + word.size(), value);
+    return value;
+  }
+
+ private:
+  std::string_view field(int place) const noexcept {
+    std::string_view rest = text_;
+    for (int i = 2; i < place; ++i) {
+      const std::size_t space = rest.find(' ');
+      if (space == std::string_view::npos) return {};
+      rest.remove_prefix(space + 1);
+      if (i + 1 == place) return rest.substr(0, rest.find(' '));
+    }
+    return {};
+  }
+
+  Text room_{};
+  std::string_view text_;
+};
+
+constexpr std::uint64_t second_ns = 1'000'000'000;
+
+std::uint64_t ticks_ns(std::uint64_t ticks) {
+  static const auto per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  return ticks * (second_ns / per_second);
+}
+
+std::uint64_t since_boot_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * second_ns +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::uint64_t time_ns(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * second_ns +
+         static_cast<std::uint64_t>(time.tv_usec) * 1000;
 }
 
 // What may have become of the number between a look at it and the signal does not matter: the
@@ -155,6 +210,53 @@ Processes::Use Processes::exact_use() noexcept {
     use.shared_bytes += kilobytes_of(sums, "Pss_Shmem:");
   });
   return use;
+}
+
+int Processes::list(int file) noexcept {
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t now = since_boot_ns();
+  int error = 0;
+  each([&](pid_t pid) {
+    const Stat stat(pid);
+    if (!stat || error != 0) return;
+    Text text{};
+    std::string_view command = read_text(proc_path(pid, "cmdline").data(), text);
+    if (command.empty()) {  // it has ended, and nobody has asked how
+      command = read_text(proc_path(pid, "comm").data(), text);
+      command = command.substr(0, command.find('\n'));
+    }
+    ProcessRecord record;
+    record.pid = pid;
+    record.parent = static_cast<std::int32_t>(stat.number(4));
+    record.state = stat.state();
+    record.command_bytes =
+        static_cast<std::uint16_t>(command.copy(record.command, sizeof record.command));
+    record.cpu_ns = ticks_ns(stat.number(14) + stat.number(15));
+    record.memory_bytes = stat.number(24) * page;
+    const std::uint64_t begin = ticks_ns(stat.number(22));
+    record.age_ns = now > begin ? now - begin : 0;
+    if (::write(file, &record, sizeof record) != static_cast<ssize_t>(sizeof record))
+      error = errno != 0 ? errno : EIO;
+  });
+  return error;
+}
+
+int Processes::signal(pid_t pid, int number) noexcept {
+  if (number < 1 || number > SIGRTMAX) return EINVAL;
+  if (pid <= 1 || pid == spared_) return ESRCH;
+  return ::kill(pid, number) == 0 ? 0 : errno;
+}
+
+// Those whose end somebody has waited for count with who waited.
+std::uint64_t Processes::cpu_ns() noexcept {
+  rusage ended{};
+  (void)::getrusage(RUSAGE_CHILDREN, &ended);
+  std::uint64_t all = time_ns(ended.ru_utime) + time_ns(ended.ru_stime);
+  each([&](pid_t pid) {
+    const Stat stat(pid);
+    for (const int place : {14, 15, 16, 17}) all += ticks_ns(stat.number(place));
+  });
+  return all;
 }
 
 // The column `rss` of the table.

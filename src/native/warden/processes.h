@@ -42,6 +42,13 @@ class Processes {
   // Such pages count once. Slower.
   Use exact_use() noexcept;
 
+  // Writes a ProcessRecord of each to the file; an errno.
+  int list(int file) noexcept;
+  // An errno. ESRCH: there is no such process, as far as guests are concerned.
+  int signal(pid_t pid, int number) noexcept;
+  // What all have computed, those that have ended too.
+  std::uint64_t cpu_ns() noexcept;
+
   static Mark mark_of(pid_t pid) noexcept;
   static std::uint64_t system_v_bytes() noexcept;
 

@@ -13,7 +13,7 @@
 
 namespace cloche::warden {
 
-inline constexpr std::uint32_t protocol_version = 4;
+inline constexpr std::uint32_t protocol_version = 5;
 inline constexpr int socket_fd = 3;          // of the warden, at its start
 inline constexpr int mounter_fd = 4;         // of the warden that root starts
 inline constexpr std::size_t most_fds = 24;  // beside a record
@@ -113,6 +113,8 @@ enum class Ask : std::uint8_t {
   network,  // channel, the socket of its dials; the Answer has the sockets for names beside it
   calls,    // channel; the Answer has the listener for calls of commands beside it (call_wire.h)
   drain,    // a descriptor that is read to its end for nobody; no channel
+  list,     // channel, a file of memory that gets a ProcessRecord for each process
+  signal,   // channel: `number` for the process `process`
 };
 
 struct TerminalShape {
@@ -126,6 +128,20 @@ struct Request {
   TerminalShape terminal{};     // of run
   std::uint32_t arguments = 0;  // of run: how many strings of the file are arguments ...
   std::uint32_t variables = 0;  // ... and environment, after the directory, each ended by a zero
+  std::int32_t process = 0;     // of signal
+  std::int32_t number = 0;      // of signal
+};
+
+// A process, as its box knows it.
+struct ProcessRecord {
+  std::int32_t pid = 0;
+  std::int32_t parent = 0;
+  char state = 'R';                 // as /proc has it
+  std::uint16_t command_bytes = 0;  // its words, each ended by a zero, as far as there is room
+  std::uint64_t cpu_ns = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t age_ns = 0;
+  char command[1024] = {};
 };
 
 enum class Tell : std::uint8_t {
@@ -148,6 +164,7 @@ struct Answer {
   std::uint64_t file_inodes = 0;
   std::uint64_t memory_bytes = 0;
   std::uint64_t processes = 0;
+  std::uint64_t cpu_ns = 0;  // of all that there have been
 };
 
 enum class Order : std::uint8_t {

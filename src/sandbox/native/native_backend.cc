@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/native/native_backend.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/error.h"
@@ -232,6 +233,15 @@ void NativeBackend::thaw() {
   }
 }
 
+bool NativeBackend::is_paused() const {
+  const MutexLock lock(mutex_);
+  return pause_ != nullptr;
+}
+
+const FreezePrograms& NativeBackend::freeze_programs() const noexcept {
+  return parts_.freeze_programs();
+}
+
 std::uint64_t NativeBackend::cancellations() const {
   const MutexLock lock(mutex_);
   return cancellations_;
@@ -308,10 +318,12 @@ Result<void, Error> NativeBackend::install_packages(const std::vector<std::strin
       Errno::notsup);
 }
 
+// The interpreter before the files, so that what it wrote until then is there.
 std::unique_ptr<Backend> NativeBackend::fork() {
+  NativePython::Frozen python = python_.freeze();
   std::unique_ptr<NativeBackend> twin(new NativeBackend(parts_, *this));
   twin->shell_.go_on_from(shell_);
-  twin->python_.go_on_from(python_);
+  twin->python_.go_on_as(std::move(python));
   return twin;
 }
 
@@ -322,8 +334,32 @@ SandboxUsage NativeBackend::usage() {
           .file_inodes = usage->file_inodes,
           .memory_bytes = usage->memory_bytes,
           .processes = static_cast<std::size_t>(usage->processes),
-          .cpu = {},
+          .cpu = usage->cpu,
           .unknown_syscalls = {}};
+}
+
+std::vector<ProcessInfo> NativeBackend::processes() {
+  const Result<std::vector<warden::ProcessRecord>> found = box_->processes();
+  std::vector<ProcessInfo> all;
+  if (!found) return all;
+  for (const warden::ProcessRecord& record : *found) {
+    std::string command(record.command,
+                        std::min<std::size_t>(record.command_bytes, sizeof record.command));
+    while (command.ends_with('\0')) command.pop_back();
+    std::ranges::replace(command, '\0', ' ');
+    char state = record.state;
+    if (state == 'D' || state == 'I') state = 'S';
+    if (state == 't') state = 'T';
+    if (state == 'X' || state == 'x') state = 'Z';
+    all.push_back({.pid = record.pid,
+                   .ppid = record.parent,
+                   .command = std::move(command),
+                   .state = state,
+                   .cpu = std::chrono::nanoseconds(record.cpu_ns),
+                   .memory_bytes = record.memory_bytes,
+                   .age = std::chrono::nanoseconds(record.age_ns)});
+  }
+  return all;
 }
 
 SandboxState& NativeBackend::wasm() {

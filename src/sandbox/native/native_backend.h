@@ -22,6 +22,7 @@
 
 namespace cloche::sandbox {
 
+class FreezePrograms;
 class NativeParts;
 
 // The one user inside.
@@ -61,8 +62,8 @@ class NativeBackend final : public Backend {
   Result<void, Error> install_packages(const std::vector<std::string>& names) override;
   std::unique_ptr<Backend> fork() override;
   SandboxUsage usage() override;
-  std::vector<ProcessInfo> processes() override { return {}; }
-  Result<void> signal(int, int) override { return Errno::notsup; }
+  std::vector<ProcessInfo> processes() override;
+  Result<void> signal(int pid, int number) override { return box_->signal(pid, number); }
   RunObserver& observer() noexcept override { return observer_; }
   std::string scrub(std::string text) const override { return text; }  // there are no secrets
   const SandboxOptions& options() const noexcept override { return options_; }
@@ -70,6 +71,9 @@ class NativeBackend final : public Backend {
 
   // For what is below.
   native::Box& box() noexcept { return *box_; }
+  const FreezePrograms& freeze_programs() const noexcept;
+  // Between freeze() and thaw().
+  bool is_paused() const;
   // A command with descriptors 3 and 4 for the engine itself, where `side_input` is given.
   RunResult run_command(const RunOptions& options, std::optional<std::string> side_input,
                         std::optional<std::string>* side_output);

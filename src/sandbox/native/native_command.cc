@@ -17,6 +17,7 @@
 
 #include "base/write_fully.h"
 #include "native/host/patience.h"
+#include "sandbox/native/sealed_file.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -35,17 +36,6 @@ Result<std::pair<UniqueFd, UniqueFd>> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno_from_host(errno);
   return std::pair(UniqueFd(ends[0]), UniqueFd(ends[1]));
-}
-
-// Read-only for good: what a guest could add to it would count for nobody.
-Result<UniqueFd> sealed_file(std::string_view text) {
-  UniqueFd file(::memfd_create("cloche", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file || !write_fully(file.get(), text) ||
-      ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) !=
-          0)
-    return errno_from_host(errno);
-  (void)::lseek(file.get(), 0, SEEK_SET);
-  return file;
 }
 
 // A reader that is gone is an error here, and no signal for this process.
@@ -110,7 +100,7 @@ Result<void> NativeCommand::open_streams(std::vector<int>& files, std::vector<Un
   CLOCHE_ASSIGN(auto err, make_pipe());
   files = {in.first.get(), out.second.get(), err.second.get()};
   if (plan_.side_input) {
-    CLOCHE_ASSIGN(UniqueFd side_in, sealed_file(*plan_.side_input));
+    CLOCHE_ASSIGN(UniqueFd side_in, make_sealed_file(*plan_.side_input));
     CLOCHE_ASSIGN(auto side_out, make_pipe());
     files.insert(files.end(), {side_in.get(), side_out.second.get()});
     theirs.push_back(std::move(side_in));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all native sandboxes of an engine share: the warden that makes their boxes, and the store of
-// images.
+// What all native sandboxes of an engine share: the warden that makes their boxes, the store of
+// images, and what freezes guests.
 #pragma once
 
 #include <filesystem>
 
 #include "native/host/warden.h"
 #include "native/images/image_store.h"
+#include "sandbox/native/freeze_programs.h"
 
 namespace cloche::sandbox {
 
@@ -16,10 +17,12 @@ class NativeParts {
 
   native::Warden& warden() noexcept { return warden_; }
   images::ImageStore& images() noexcept { return images_; }
+  const FreezePrograms& freeze_programs() const noexcept { return freeze_programs_; }
 
  private:
   native::Warden warden_;
   images::ImageStore images_;
+  FreezePrograms freeze_programs_;
 };
 
 }  // namespace cloche::sandbox

@@ -12,9 +12,14 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "native/host/patience.h"
+#include "native/thaw/thaw_wire.h"
+#include "sandbox/native/frozen_image.h"
 #include "sandbox/native/native_backend.h"
+#include "sandbox/native/native_parts.h"
+#include "sandbox/native/native_python_driver.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -23,44 +28,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int status_timed_out = 124, status_killed = 137;
 
-// A source is its length in eight bytes, then its text; an answer the exit status in four.
-constexpr const char* python_driver = R"py(
-import os, struct, sys, traceback
-def _cloche_serve():
-    here = sys.modules['__main__'].__dict__
-    del here['_cloche_serve']
-    def read(size):
-        data = b''
-        while len(data) < size:
-            piece = os.read(3, min(size - len(data), 1 << 20))
-            if not piece:
-                os._exit(0)
-            data += piece
-        return data
-    for fd in (3, 4):
-        os.set_inheritable(fd, False)
-    while True:
-        source = read(struct.unpack('<Q', read(8))[0])
-        status = 0
-        try:
-            exec(compile(source, '<cloche>', 'exec'), here)
-        except SystemExit as end:
-            status = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
-            if end.code is not None and not isinstance(end.code, int):
-                print(end.code, file=sys.stderr)
-        except BaseException:
-            status = 1
-            kind, value, trace = sys.exc_info()
-            traceback.print_exception(kind, value, trace.tb_next if trace else None)
-            del kind, value, trace
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except Exception:
-                status = status or 1
-        os.write(4, struct.pack('<i', status & 0xff))
-_cloche_serve()
-)py";
+// For an image, which is written at once.
+constexpr std::chrono::milliseconds freeze_patience{10'000};
 
 struct Ends {
   UniqueFd ours;
@@ -87,7 +56,17 @@ Result<Ends> make_output() {
 
 struct NativePython::Live {
   std::unique_ptr<native::Command> command;
-  UniqueFd out, err, requests, answers;
+  UniqueFd out, err, requests, answers, images;
+  bool is_thawing = false;  // it has not said yet that it lives
+
+  // Four bytes at once; nothing, with errno: it does not answer, or makes no sense.
+  std::optional<unsigned char> read_answer() {
+    std::array<unsigned char, 4> bytes{};
+    const ssize_t got = ::recv(answers.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (got == static_cast<ssize_t>(bytes.size())) return bytes[0];
+    if (got >= 0) errno = EPIPE;
+    return std::nullopt;
+  }
 };
 
 // One turn of the interpreter.
@@ -160,13 +139,8 @@ class NativePython::Call {
 
   // Four bytes at once; anything else is the end of the interpreter's side.
   void read_answer() {
-    std::array<unsigned char, 4> bytes{};
-    const ssize_t got = ::recv(live_.answers.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got == static_cast<ssize_t>(bytes.size())) {
-      answer_ = bytes[0];
-      return;
-    }
+    answer_ = live_.read_answer();
+    if (answer_ || errno == EAGAIN || errno == EINTR) return;
     live_.answers.reset();
     live_.command->kill();
   }
@@ -249,52 +223,143 @@ class NativePython::Call {
   bool over_ = false;
 };
 
-Result<void> NativePython::start() {
+Result<void> NativePython::start(UniqueFd image) {
   auto live = std::make_shared<Live>();
   CLOCHE_ASSIGN(Ends out, make_output());
   CLOCHE_ASSIGN(Ends err, make_output());
+  CLOCHE_ASSIGN(Ends images, make_output());
   CLOCHE_ASSIGN(Ends requests, make_socket());
   CLOCHE_ASSIGN(Ends answers, make_socket());
   const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!nothing) return errno_from_host(errno);
+  const FreezePrograms& programs = sandbox_.freeze_programs();
   RunOptions command;
   command.argv = {"python3", "-c", python_driver};
+  if (image) command.argv = {fmt::format("/proc/self/fd/{}", freeze::program_fd)};
   native::CommandSpec spec = sandbox_.spec_of(command);
-  spec.files = {nothing.get(), out.theirs.get(), err.theirs.get(), requests.theirs.get(),
-                answers.theirs.get()};
+  spec.files = {nothing.get(),        out.theirs.get(),
+                err.theirs.get(),     requests.theirs.get(),
+                answers.theirs.get(), programs.exist() ? programs.library() : nothing.get(),
+                images.theirs.get()};
+  if (image) spec.files.insert(spec.files.end(), {programs.thaw(), image.get()});
   CLOCHE_ASSIGN(live->command, sandbox_.box().start(spec));
   live->out = std::move(out.ours);
   live->err = std::move(err.ours);
   live->requests = std::move(requests.ours);
   live->answers = std::move(answers.ours);
+  live->images = std::move(images.ours);
+  live->is_thawing = static_cast<bool>(image);
   live_ = std::move(live);
   return {};
+}
+
+// One that has ended between two calls is replaced.
+void NativePython::forget_ended() {
+  if (!live_) return;
+  const Result<std::optional<warden::Answer>> heard = live_->command->receive();
+  if (!heard || *heard) live_.reset();
+}
+
+// What another box has frozen says that it lives, or is no interpreter.
+bool NativePython::is_alive() {
+  if (live_ == nullptr || !live_->is_thawing) return live_ != nullptr;
+  std::array<pollfd, 2> waiting{
+      {{live_->answers.get(), POLLIN, 0}, {live_->command->channel(), POLLIN, 0}}};
+  const int wait_ms = static_cast<int>(freeze_patience.count());
+  while (::poll(waiting.data(), waiting.size(), wait_ms) < 0 && errno == EINTR) continue;
+  if (live_->read_answer()) {
+    live_->is_thawing = false;
+    return true;
+  }
+  live_.reset();
+  begins_anew_ = "it could not go on there";
+  return false;
 }
 
 RunResult NativePython::run(std::string_view source, const PythonOptions& options) {
   const MutexLock lock(mutex_);
   RunResult result;
-  // One that has ended between two calls is replaced.
-  if (live_) {
-    const Result<std::optional<warden::Answer>> heard = live_->command->receive();
-    if (!heard || *heard) live_.reset();
-  }
+  (void)is_alive();
+  forget_ended();
   if (!live_) {
-    if (const Result<void> started = start(); !started) {
+    if (const Result<void> started = start({}); !started) {
       return native_not_started("python3", "/", warden::Step::program,
                                 static_cast<int>(started.error()));
     }
-    if (begins_anew_)
-      result.reason = "a fork of a linux sandbox has no live Python: this one began anew";
-    begins_anew_ = false;
+    if (!begins_anew_.empty()) {
+      result.reason = fmt::format("the live Python is not in this fork: {}, and began anew",
+                                  std::exchange(begins_anew_, {}));
+    }
   }
   if (!Call(sandbox_, *live_, source, options).perform(result)) live_.reset();
   return result;
 }
 
-void NativePython::go_on_from(NativePython& other) {
-  const MutexPairLock lock(mutex_, other.mutex_);
-  begins_anew_ = other.live_ != nullptr || other.begins_anew_;
+NativePython::Frozen NativePython::freeze() {
+  const MutexLock lock(mutex_);
+  (void)is_alive();
+  forget_ended();
+  if (!live_) return {{}, begins_anew_};
+  if (!sandbox_.freeze_programs().exist())
+    return {{}, "on this kind of machine an interpreter cannot be frozen"};
+  if (sandbox_.is_paused()) return {{}, "the sandbox was paused when it was forked"};
+  const std::uint64_t order = freeze_order;
+  const std::uint64_t limit = sandbox_.options().memory_limit_bytes;
+  FrozenImage image(limit == 0 ? ~std::uint64_t{0} >> 1 : limit);
+  bool is_over = ::send(live_->requests.get(), &order, sizeof order, MSG_NOSIGNAL) !=
+                 static_cast<ssize_t>(sizeof order);
+  std::optional<unsigned char> answer;
+  const auto end = Clock::now() + freeze_patience;
+  bool has_images = true;  // somebody can write to the pipe
+  while (!answer && !is_over) {
+    std::array<pollfd, 3> waiting{{{has_images ? live_->images.get() : -1, POLLIN, 0},
+                                   {live_->answers.get(), POLLIN, 0},
+                                   {live_->command->channel(), POLLIN, 0}}};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    const int ready =
+        left <= 0 ? 0 : ::poll(waiting.data(), waiting.size(), static_cast<int>(left));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) break;
+    if (waiting[0].revents != 0) {
+      if (image.take_from(live_->images.get())) continue;
+      has_images = (waiting[0].revents & POLLHUP) == 0;
+    }
+    if (waiting[1].revents != 0) {
+      answer = live_->read_answer();
+      is_over = !answer;
+    } else {
+      is_over = waiting[2].revents != 0;
+    }
+  }
+  if (!answer) {  // it has ended, or what it does is not known
+    live_->command->kill();
+    live_.reset();
+    begins_anew_ = "it ended when it was to be frozen";
+    return {{}, begins_anew_};
+  }
+  while (Clock::now() < end && image.take_from(live_->images.get())) continue;
+  Result<UniqueFd> file = image.finish();
+  switch (static_cast<FreezeAnswer>(*answer)) {
+    case FreezeAnswer::done:
+      if (file) return {*std::move(file), {}};
+      return {{},
+              file.error() == Errno::toobig ? "its image was larger than the sandbox's memory"
+                                            : "its image was not whole"};
+    case FreezeAnswer::has_threads: return {{}, "it had threads"};
+    case FreezeAnswer::has_no_means: return {{}, "it has no ctypes, or its C library is not glibc"};
+    case FreezeAnswer::shares_memory:
+      return {{}, "it shared memory with other processes, or its addresses were taken"};
+    case FreezeAnswer::failed: break;
+  }
+  return {{}, "it could not be frozen"};
+}
+
+void NativePython::go_on_as(Frozen frozen) {
+  const MutexLock lock(mutex_);
+  begins_anew_ = std::move(frozen.reason);
+  if (!frozen.image) return;
+  if (const Result<void> started = start(std::move(frozen.image)); !started)
+    begins_anew_ = "it could not go on there";
 }
 
 }  // namespace cloche::sandbox

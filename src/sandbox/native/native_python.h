@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NativePython: the interpreter that a native sandbox keeps from call to call: the system image's
-// python3 with a small script that reads sources from descriptor 3 and answers on 4.
+// python3 with a small script (native_python_driver.h). It goes on in a fork: frozen here, thawed
+// there. Where that cannot be it begins anew, and the first call says so, and why.
 #pragma once
 
 #include <memory>
@@ -24,18 +25,28 @@ class NativePython {
 
   // Calls queue.
   RunResult run(std::string_view source, const PythonOptions& options);
-  // A fork has no live interpreter: its first call says so, where the other has one.
-  void go_on_from(NativePython& other);
+
+  // An interpreter on its way into a fork.
+  struct Frozen {
+    UniqueFd image;      // none: there is no interpreter, or it begins anew
+    std::string reason;  // why it begins anew
+  };
+  // Waits for the call in progress. The interpreter goes on here, too.
+  Frozen freeze();
+  // Once, before the first call.
+  void go_on_as(Frozen frozen);
 
  private:
   struct Live;
   class Call;
-  Result<void> start() REQUIRES(mutex_);
+  Result<void> start(UniqueFd image) REQUIRES(mutex_);
+  bool is_alive() REQUIRES(mutex_);
+  void forget_ended() REQUIRES(mutex_);
 
   NativeBackend& sandbox_;
   Mutex mutex_;  // one call at a time
   std::shared_ptr<Live> live_ GUARDED_BY(mutex_);
-  bool begins_anew_ GUARDED_BY(mutex_) = false;  // what a parent had is not here
+  std::string begins_anew_ GUARDED_BY(mutex_);  // why, where what a parent had is not here
 };
 
 }  // namespace cloche::sandbox

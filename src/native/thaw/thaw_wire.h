@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the program that thaws and who starts it agree on.
+#pragma once
+
+namespace cloche::freeze {
+
+inline constexpr int program_fd = 7;
+inline constexpr int image_fd = 8;
+
+// The exit status of a thaw that failed.
+enum class ThawStep : unsigned char {
+  maps = 90,
+  image,
+  kernel_parts,
+  region,
+  file,
+  piece,
+  layout,
+  signals,
+  thread,
+};
+
+}  // namespace cloche::freeze

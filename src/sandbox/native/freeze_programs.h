@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a guest needs to be frozen and to go on in another box, as files that it may have: the
+// library of src/native/freeze and the program of src/native/thaw. Where this machine's kind has
+// none, or they cannot be had, exist() is false.
+#pragma once
+
+#include "base/unique_fd.h"
+
+namespace cloche::sandbox {
+
+class FreezePrograms {
+ public:
+  FreezePrograms();
+
+  bool exist() const noexcept { return library_ && thaw_; }
+  int library() const noexcept { return library_.get(); }
+  int thaw() const noexcept { return thaw_.get(); }
+
+ private:
+  UniqueFd library_;
+  UniqueFd thaw_;
+};
+
+}  // namespace cloche::sandbox
