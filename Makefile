@@ -74,6 +74,19 @@ soak: guests-ready ## ask a server this and that, and restart and kill it, for S
 bench: guests-ready ## measure against native processes of this machine
 	@$(build)/bin/cloche_bench
 
+# Their packages go into an environment of their own in the cache. Writes the table of docs/performance.md.
+PEER_ROUNDS ?= 20
+.PHONY: bench-peers
+bench-peers: guests-ready ## measure beside other sandboxes, in one run, and write the table of docs/performance.md
+	@scripts/setup packages-peers.txt
+	@scripts/bench_peers $(build)/bin/cloche --rounds $(PEER_ROUNDS) --write docs/performance.md
+
+# Builds the other commit in the cache; a busy machine only makes it less sharp.
+BASE ?= HEAD~1
+.PHONY: bench-check
+bench-check: guests-ready ## compare CPU times with those of commit BASE (HEAD~1): fails where they are longer beyond noise
+	@JOBS=$(JOBS) scripts/bench_check $(BASE)
+
 # What is installed and packaged, made and not copied yet: the library, the manual, machine code of the guests (minutes,
 # once; CODE=none leaves it out).
 .PHONY: installation

@@ -73,6 +73,13 @@ struct ExecuteOptions {
   TraceOptions trace;
 };
 
+enum class CheckpointFile : std::uint8_t {
+  // What differs from the started interpreter that this build makes on each machine: small, and
+  // fast. Where it does not fit what a machine has made, opening it is an error that says so.
+  over_started,
+  whole,
+};
+
 enum class ExecuteStatus : std::uint8_t {
   ok,
   error,      // the code raised: error
@@ -173,9 +180,10 @@ class PythonSession {
   // Forgets all names.
   Result<void, Error> clear_state();
 
-  // The whole interpreter, with its libraries, as a file that sessions of this machine and this
-  // build can start from. Throws Error.
-  void checkpoint(const std::filesystem::path& file);
+  // The whole interpreter, with its libraries, as a file that sessions of this build can start
+  // from. Throws Error.
+  void checkpoint(const std::filesystem::path& file,
+                  CheckpointFile kind = CheckpointFile::over_started);
   // Goes on from a checkpoint; what the session was is gone. Files of the sandbox are not part of
   // it. Throws Error when the file is none, is damaged, or is of another build.
   void restore(const std::filesystem::path& file);

@@ -68,6 +68,31 @@ Result<std::shared_ptr<BootImage>, Error> BootImages::get(kernel::ProgramTag tag
   return find_or_make(tag, preload, making, 0);
 }
 
+std::optional<BootImages::Known> BootImages::base_of(const wasm::MemoryImage& image) {
+  const auto file_of = [](const wasm::MemoryImage& memory) {
+    return memory.segments().empty() ? nullptr : memory.segments().front().file;
+  };
+  const MutexLock lock(mutex_);
+  for (const auto& [key, kept] : images_) {
+    const auto file = file_of(*kept.image->memory);
+    if (file && file == file_of(image)) return Known{key, kept.image};
+  }
+  return std::nullopt;
+}
+
+Result<std::shared_ptr<BootImage>, Error> BootImages::known(kernel::ProgramTag tag,
+                                                            const std::string& key) {
+  if (key.empty()) return get(tag, {}, Making::only_the_common_one);
+  ReleasableMutexLock lock(mutex_);
+  if (const auto it = images_.find(key); it != images_.end()) {
+    it->second.last_use = ++uses_;
+    return it->second.image;
+  }
+  CLOCHE_ASSIGN(const wasm::Module* module, module_of(tag));
+  Memory memory = cache_.load(*module, key);
+  return memory ? add(key, std::move(memory)) : ImagePtr();
+}
+
 Result<BootImages::ImagePtr, Error> BootImages::find_or_make(kernel::ProgramTag tag,
                                                              const Preload& preload, Making making,
                                                              int nice_steps) {

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -29,6 +30,7 @@
 #include "vfs/memfs.h"
 #include "wasm/hot_pages.h"
 #include "wasm/memory_image.h"
+#include "wasm/page_sums.h"
 
 namespace cloche::python {
 
@@ -44,6 +46,7 @@ struct Preload {
 
 struct BootImage {
   std::shared_ptr<const wasm::MemoryImage> memory;
+  wasm::PageSums sums;           // of it
   wasm::HotPages process_pages;  // of processes that start from it
   wasm::HotPages session_pages;  // of sessions, up to the end of their first code
 };
@@ -68,6 +71,17 @@ class BootImages {
 
   // The finished base layer, in which boot images are made. Before the first process starts.
   void set_base(vfs::Frozen base) { base_ = std::move(base); }
+
+  struct Known {
+    std::string key;  // Preload::key
+    std::shared_ptr<BootImage> image;
+  };
+  // The one that an interpreter with this memory image began with; nothing where that is another
+  // one, or no longer in memory.
+  std::optional<Known> base_of(const wasm::MemoryImage& image) EXCLUDES(mutex_);
+  // The one of this key where it is there; the common one is made. Null: it is not.
+  Result<std::shared_ptr<BootImage>, Error> known(kernel::ProgramTag tag, const std::string& key)
+      EXCLUDES(mutex_);
 
   enum class Making : std::uint8_t {
     only_the_common_one,  // another one is used where it is there already

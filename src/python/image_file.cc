@@ -20,9 +20,10 @@
 namespace cloche::python {
 namespace {
 
-constexpr std::uint64_t header_bytes = 65536;
+constexpr std::uint64_t header_bytes = image_header_bytes;
 constexpr std::string_view magic = "cloche-image ";
 constexpr std::string_view format = "1";
+constexpr std::string_view layer_format = "2";
 constexpr std::uint64_t copies_bytes_max = std::uint64_t{1} << 30;  // in the cache
 constexpr std::string_view copy_prefix = "own-";
 
@@ -94,18 +95,6 @@ Result<void> copy_content(HostFiles& files, int from, std::uint64_t from_at, int
   return {};
 }
 
-std::string text_of(const ImageHeader& header) {
-  const Json json{{"program", header.build.program},
-                  {"library", header.build.library},
-                  {"packages", header.packages},
-                  {"content_bytes", header.content_bytes},
-                  {"content_hash", header.content_hash}};
-  std::string text = fmt::format("{}{}\n{}\n", magic, format, write_json(json));
-  if (text.size() > header_bytes) throw HostError("the image has too many packages for its header");
-  text.resize(header_bytes, '\0');
-  return text;
-}
-
 std::string member(const Json& json, const char* name) {
   const auto found = json.find(name);
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -117,18 +106,23 @@ ImageHeader parse_header(const std::filesystem::path& file, std::string_view tex
   }
   text.remove_prefix(magic.size());
   const std::string_view version = text.substr(0, text.find('\n'));
-  if (version != format) {
+  const bool is_layer = version == layer_format;
+  if (version != format && !is_layer) {
     constexpr std::size_t shown = 8;
     throw HostError(
-        fmt::format("the image {} has format {}, this build reads format {}: make it "
+        fmt::format("the image {} has format {}, this build reads formats {} and {}: make it "
                     "anew with cloche image build",
-                    file.string(), version.substr(0, shown), format));
+                    file.string(), version.substr(0, shown), format, layer_format));
   }
   text.remove_prefix(std::min(version.size() + 1, text.size()));
   const std::optional<Json> json = read_json(text.substr(0, text.find('\n')));
   if (!json || !json->is_object()) throw damaged(file, "its header cannot be read");
-  ImageHeader header{
-      {member(*json, "program"), member(*json, "library")}, {}, 0, member(*json, "content_hash")};
+  ImageHeader header{{member(*json, "program"), member(*json, "library")},
+                     {},
+                     0,
+                     member(*json, "content_hash"),
+                     std::nullopt};
+  if (is_layer) header.base = ImageBase{member(*json, "base_key"), member(*json, "base_sum")};
   if (const auto bytes = json->find("content_bytes");
       bytes != json->end() && bytes->is_number_unsigned())
     header.content_bytes = bytes->get<std::uint64_t>();
@@ -136,7 +130,7 @@ ImageHeader parse_header(const std::filesystem::path& file, std::string_view tex
     for (const Json& name : *packages)
       if (name.is_string()) header.packages.push_back(name.get<std::string>());
   // Part of the name of its copy.
-  constexpr std::size_t digits = 64;
+  const std::size_t digits = is_layer ? 32 : 64;
   if (header.content_hash.size() != digits ||
       header.content_hash.find_first_not_of("0123456789abcdef") != std::string::npos)
     throw damaged(file, "its header has no checksum");
@@ -162,6 +156,29 @@ std::string state_of(int fd) {
 
 }  // namespace
 
+OpenedImage open_image_file(const std::filesystem::path& file) {
+  UniqueFd fd = open_to_read(file);
+  ImageHeader header = read_header(fd.get(), file);
+  return {std::move(fd), std::move(header)};
+}
+
+std::string image_header_text(const ImageHeader& header) {
+  Json json{{"program", header.build.program},
+            {"library", header.build.library},
+            {"packages", header.packages},
+            {"content_bytes", header.content_bytes},
+            {"content_hash", header.content_hash}};
+  if (header.base) {
+    json["base_key"] = header.base->key;
+    json["base_sum"] = header.base->sum;
+  }
+  std::string text =
+      fmt::format("{}{}\n{}\n", magic, header.base ? layer_format : format, write_json(json));
+  if (text.size() > header_bytes) throw HostError("the image has too many packages for its header");
+  text.resize(header_bytes, '\0');
+  return text;
+}
+
 void write_image_file(const std::filesystem::path& file, const wasm::MemoryImage& image,
                       ImageHeader header, HostFiles& files) {
   const std::filesystem::path memory = file.string() + fmt::format(".{}.memory", getpid());
@@ -175,7 +192,7 @@ void write_image_file(const std::filesystem::path& file, const wasm::MemoryImage
   const UniqueFd from = open_to_read(memory);
   header.content_bytes = static_cast<std::uint64_t>(stat_of(from.get()).st_size);
   header.content_hash = hash_of_file(from.get(), 0, header.content_bytes);
-  const std::string text = text_of(header);
+  const std::string text = image_header_text(header);
   const auto write = [&]() -> Result<void> {
     CLOCHE_ASSIGN(const UniqueFd to,
                   files.open(part.string(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644));
@@ -191,7 +208,7 @@ void write_image_file(const std::filesystem::path& file, const wasm::MemoryImage
 }
 
 ImageHeader read_image_header(const std::filesystem::path& file) {
-  return read_header(open_to_read(file).get(), file);
+  return open_image_file(file).header;
 }
 
 std::shared_ptr<const wasm::MemoryImage> load_image_file(

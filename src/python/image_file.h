@@ -3,7 +3,8 @@
 // PythonSession::checkpoint write.
 //
 // Format 1: 64 KiB of header, which are a line "cloche-image 1", a line of JSON (ImageHeader) and
-// zeros; then the file that MemoryImage::save writes, holes where memory is zero. The file may come
+// zeros; then the file that MemoryImage::save writes, holes where memory is zero. Format 2 is a
+// layer over a boot image: layer_file.h. The file may come
 // from anywhere: what it holds is a guest's memory, and is used as that alone. A checksum finds
 // damage.
 //
@@ -13,10 +14,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/host_files.h"
+#include "base/unique_fd.h"
 #include "wasm/memory_image.h"
 
 namespace cloche::python {
@@ -28,11 +31,19 @@ struct ImageBuild {
   friend bool operator==(const ImageBuild&, const ImageBuild&) = default;
 };
 
+// The boot image that a layer lies over.
+struct ImageBase {
+  std::string key;  // Preload::key
+  std::string sum;  // of its pages that are not in the layer: wasm::PageSums
+  friend bool operator==(const ImageBase&, const ImageBase&) = default;
+};
+
 struct ImageHeader {
   ImageBuild build;
   std::vector<std::string> packages;  // that its sandbox had
   std::uint64_t content_bytes = 0;
-  std::string content_hash;  // SHA-256 of what follows the header
+  std::string content_hash;       // of what follows the header: SHA-256, of a layer wasm::sum_of
+  std::optional<ImageBase> base;  // of a layer
 };
 
 // Complete, or as it was before. `header` without size and hash.
@@ -40,6 +51,16 @@ void write_image_file(const std::filesystem::path& file, const wasm::MemoryImage
                       ImageHeader header, HostFiles& files = host_files());
 
 ImageHeader read_image_header(const std::filesystem::path& file);
+
+// For the rest of this layer: the file, which may be anything that can be opened, and its header.
+struct OpenedImage {
+  UniqueFd fd;
+  ImageHeader header;
+};
+OpenedImage open_image_file(const std::filesystem::path& file);
+// The header's bytes.
+std::string image_header_text(const ImageHeader& header);
+inline constexpr std::uint64_t image_header_bytes = 65536;
 
 // The memory image, when it is one of this build. What is mapped is a copy in `cache_folder`
 // (empty: one that has no name any more), since a file that is cut short while a guest runs from it

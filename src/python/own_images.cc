@@ -14,10 +14,14 @@ std::optional<wasm::FileIdentity> identity_of(const std::filesystem::path& file)
   return wasm::FileIdentity(status);
 }
 
+// Images that were saved a moment ago: programs that save and bring back do it in turn.
+constexpr std::size_t most_saved = 2;
+constexpr std::uint64_t most_saved_bytes = std::uint64_t{32} << 20;  // of each
+
 }  // namespace
 
 std::shared_ptr<OwnImage> OwnImages::open(const std::filesystem::path& file,
-                                          const wasm::Module& module) {
+                                          const wasm::Module& module, const FindBase& find_base) {
   const MutexLock lock(mutex_);
   const auto identity = identity_of(file);
   if (const auto known = opened_.find(file);
@@ -26,19 +30,38 @@ std::shared_ptr<OwnImage> OwnImages::open(const std::filesystem::path& file,
   }
   std::erase_if(opened_, [](const auto& entry) { return entry.second.image.expired(); });
   auto image = std::make_shared<OwnImage>();
-  image->memory = load_image_file(file, {wasm::to_hex(module.info().digest), library_id_}, module,
-                                  cache_folder_);
-  image->packages = read_image_header(file).packages;
+  const ImageBuild build{wasm::to_hex(module.info().digest), library_id_};
+  const OpenedImage opened = open_image_file(file);
+  image->memory = opened.header.base ? load_layer_file(file, opened, build, module, find_base)
+                                     : load_image_file(file, build, module, cache_folder_);
+  image->packages = opened.header.packages;
   if (identity) opened_.insert_or_assign(file, Opened{*identity, image});
   return image;
 }
 
-void OwnImages::save(const std::filesystem::path& file, const wasm::MemoryImage& image,
-                     std::vector<std::string> packages) const {
+void OwnImages::save(const std::filesystem::path& file,
+                     const std::shared_ptr<const wasm::MemoryImage>& image,
+                     std::vector<std::string> packages,
+                     const std::optional<BootImages::Known>& base) {
   ImageHeader header;
-  header.build = {wasm::to_hex(image.module_digest()), library_id_};
-  header.packages = std::move(packages);
-  write_image_file(file, image, std::move(header));
+  header.build = {wasm::to_hex(image->module_digest()), library_id_};
+  header.packages = packages;
+  std::optional<std::vector<wasm::PageRun>> runs;
+  if (base) runs = image->pages_over(*base->image->memory);
+  if (!runs) {
+    write_image_file(file, *image, std::move(header));
+    return;
+  }
+  const wasm::FileIdentity written =
+      write_layer_file(file, *image, *runs, std::move(header), *base);
+  if (wasm::bytes_of(*runs) > most_saved_bytes) return;
+  auto kept = std::make_shared<OwnImage>();
+  kept->memory = image;
+  kept->packages = std::move(packages);
+  const MutexLock lock(mutex_);
+  opened_.insert_or_assign(file, Opened{written, kept});
+  saved_.push_front(std::move(kept));
+  if (saved_.size() > most_saved) saved_.pop_back();
 }
 
 void OwnImages::use(const kernel::Kernel& kernel, std::shared_ptr<OwnImage> image) {

@@ -5,15 +5,18 @@
 // Thread-safe. Functions throw HostError where image_file.h's do.
 #pragma once
 
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/mutex.h"
 #include "python/boot_images.h"
 #include "python/image_file.h"
+#include "python/layer_file.h"
 #include "wasm/trusted_file.h"
 
 namespace cloche::python {
@@ -29,9 +32,13 @@ class OwnImages {
   OwnImages(std::filesystem::path cache_folder, std::string library_id)
       : cache_folder_(std::move(cache_folder)), library_id_(std::move(library_id)) {}
 
-  std::shared_ptr<OwnImage> open(const std::filesystem::path& file, const wasm::Module& module);
-  void save(const std::filesystem::path& file, const wasm::MemoryImage& image,
-            std::vector<std::string> packages) const;
+  std::shared_ptr<OwnImage> open(const std::filesystem::path& file, const wasm::Module& module,
+                                 const FindBase& find_base);
+  // With a base the file has only what lies over it. What was saved is kept a while, so that
+  // open() need not read it.
+  void save(const std::filesystem::path& file,
+            const std::shared_ptr<const wasm::MemoryImage>& image,
+            std::vector<std::string> packages, const std::optional<BootImages::Known>& base);
 
   // Processes of this kernel start from `image`; null: not any more.
   void use(const kernel::Kernel& kernel, std::shared_ptr<OwnImage> image);
@@ -46,6 +53,7 @@ class OwnImages {
   const std::filesystem::path cache_folder_;
   const std::string library_id_;
   mutable Mutex mutex_;
+  std::deque<std::shared_ptr<OwnImage>> saved_ GUARDED_BY(mutex_);  // the latest first
   std::map<std::filesystem::path, Opened> opened_ GUARDED_BY(mutex_);
   std::map<const kernel::Kernel*, std::shared_ptr<OwnImage>> used_ GUARDED_BY(mutex_);
 };

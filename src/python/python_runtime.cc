@@ -96,7 +96,17 @@ wasm::Outcome PythonRuntime::run(kernel::Task& task) {
 std::shared_ptr<OwnImage> PythonRuntime::open_image(const std::filesystem::path& file) {
   const auto program = services_.programs.load(tag_);
   if (!program) throw HostError("python3 is absent or damaged: run `make` to build it");
-  return own_images_.open(file, (*program)->module->module());
+  return own_images_.open(file, (*program)->module->module(), [this](const std::string& key) {
+    const auto image = images_.known(tag_, key);
+    return image ? *image : nullptr;
+  });
+}
+
+void PythonRuntime::save_image(const std::filesystem::path& file,
+                               const std::shared_ptr<const wasm::MemoryImage>& image,
+                               std::vector<std::string> packages, ImageParts parts) {
+  const auto base = parts == ImageParts::over_boot_image ? images_.base_of(*image) : std::nullopt;
+  own_images_.save(file, image, std::move(packages), base);
 }
 
 }  // namespace cloche::python

@@ -56,6 +56,13 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
   static Result<std::shared_ptr<const MemoryImage>> load(const std::filesystem::path& path,
                                                          const Module& module);
 
+  // The pages that may be other than those of `base`, sorted; nothing where it was not made from
+  // that one.
+  std::optional<std::vector<PageRun>> pages_over(const MemoryImage& base) const;
+  struct Layer;
+  // `base` with pages over it. EINVAL for pages that no memory of this size has.
+  static Result<std::shared_ptr<const MemoryImage>> over(const MemoryImage& base, Layer layer);
+
   std::uint64_t memory_bytes() const noexcept { return memory_bytes_; }
   // What making it copied; what it added to the images before it.
   std::uint64_t own_bytes() const noexcept { return own_bytes_; }
@@ -73,6 +80,16 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
     std::string name;
     Value value;
     friend bool operator==(const Global&, const Global&) = default;
+  };
+
+  struct Layer {
+    std::uint64_t memory_bytes;
+    // One after the other in the file, from `offset` on: the longest first, since those that are
+    // large enough are mapped up to the first that is not.
+    std::vector<PageRun> runs;
+    std::shared_ptr<const MemoryFile> file;
+    std::uint64_t offset;
+    std::vector<Global> globals;
   };
 
   // To be mapped in this order: a later one lies over an earlier one. The first is of all memory at

@@ -119,7 +119,7 @@ class RestingFiles {
 };
 
 // Never destroyed: images may be, at the very end.
-RestingFiles& resting() {
+RestingFiles& resting_files() {
   static auto* const files = new RestingFiles;
   return *files;
 }
@@ -130,7 +130,7 @@ struct LetRest {
     std::unique_ptr<PageFile> owned(const_cast<PageFile*>(file));
     if (!file->may_rest) return;
     try {
-      resting().keep(std::move(owned));
+      resting_files().keep(std::move(owned));
     } catch (const std::bad_alloc&) {
       return;  // it has gone, then
     }
@@ -152,7 +152,7 @@ Result<std::shared_ptr<const MemoryFile>> copy_to_file(const std::byte* base,
     CLOCHE_TRY(write_runs(*small, 0, base, runs));
     return small;
   }
-  std::unique_ptr<PageFile> file = resting().take(bytes);
+  std::unique_ptr<PageFile> file = resting_files().take(bytes);
   if (file) {
     file->map();
   } else {
@@ -169,8 +169,8 @@ void never_rest(const std::shared_ptr<const MemoryFile>& file) noexcept {
     static_cast<const PageFile&>(*file).may_rest = false;
 }
 
-void give_back_page_files() noexcept { resting().drop_all(); }
+void give_back_page_files() noexcept { resting_files().drop_all(); }
 
-std::uint64_t resting_file_bytes() noexcept { return resting().bytes(); }
+std::uint64_t resting_file_bytes() noexcept { return resting_files().bytes(); }
 
 }  // namespace cloche::wasm

@@ -54,7 +54,7 @@ int image_build_command(const Options& options) {
   for (const auto& [path, text] : scripts) {
     if (const int status = run_setup(session, path, text); status != 0) return status;
   }
-  session.checkpoint(options.image_file);
+  session.checkpoint(options.image_file, CheckpointFile::whole);
   return 0;
 }
 

@@ -70,7 +70,9 @@ Result<void, Error> PythonSession::restore_state(std::string_view bytes) {
 
 Result<void, Error> PythonSession::clear_state() { return state_->clear(); }
 
-void PythonSession::checkpoint(const std::filesystem::path& file) { state_->save_image(file); }
+void PythonSession::checkpoint(const std::filesystem::path& file, CheckpointFile kind) {
+  state_->save_image(file, kind);
+}
 
 void PythonSession::restore(const std::filesystem::path& file) { state_->load_image(file); }
 

@@ -424,7 +424,7 @@ std::unique_ptr<PythonSessionState> PythonSessionState::fork(std::unique_ptr<San
   return state;
 }
 
-void PythonSessionState::save_image(const std::filesystem::path& file) {
+void PythonSessionState::save_image(const std::filesystem::path& file, CheckpointFile kind) {
   const Use use(*this);
   if (!use) throw Use::refusal();
   must(start());
@@ -434,7 +434,9 @@ void PythonSessionState::save_image(const std::filesystem::path& file) {
                 "the session cannot be made an image: " + turn.reason);
   const auto image = interpreter_->capture();
   if (!image) throw failed("the session cannot be made an image", image.error());
-  runtime().own_images().save(file, **image, state_.packages());
+  using enum python::PythonRuntime::ImageParts;
+  runtime().save_image(file, *image, state_.packages(),
+                       kind == CheckpointFile::whole ? whole : over_boot_image);
 }
 
 void PythonSessionState::load_image(const std::filesystem::path& file) {

@@ -36,7 +36,7 @@ class PythonSessionState {
   Result<void, Error> restore(std::string_view bytes);
   Result<void, Error> clear();
   // Both throw Error.
-  void save_image(const std::filesystem::path& file);
+  void save_image(const std::filesystem::path& file, CheckpointFile kind);
   void load_image(const std::filesystem::path& file);
 
   python::CallbackHost& callbacks() noexcept { return callbacks_; }

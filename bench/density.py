@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What an idle sandbox holds, by kind: a table of docs/performance.md.
+
+    bench/density.py PROGRAM [--count N]
+
+PROGRAM is cloche. Of each kind COUNT sandboxes are made by JSON-RPC, used once and left alone; told is what each adds to
+the memory of the program, in KiB, by the kernel's own account: pages that nobody else has (Private_Dirty of its
+mappings, by what they are of) and the tables of all pages (VmPTE). Resting memories, which belong to no sandbox, are
+filled before.
+"""
+import argparse
+import collections
+from pathlib import Path
+
+from rpc_client import Rpc
+
+KINDS = {
+    "shell, after `echo`": (None, "run", {"command": "echo hi"}),
+    "Python, after `print(1)`": (None, "python.execute", {"code": "print(1)"}),
+    "Python, forked from one that lives": ("", "python.execute", {"code": "print(1)"}),
+    "Python, after `import numpy`": (["numpy"], "python.execute", {"code": "import numpy; print(numpy.zeros(3).sum())"}),
+}
+COLUMNS = ("guest memory", "the host's heap", "other", "page tables", "all")
+
+
+def kind_of(name: str) -> str:
+    if name == "[heap]":
+        return "the host's heap"
+    # Linear memories and their images: files in memory, files of the cache, and pages without a file.
+    if "cloche-memory" in name or name.endswith(".image") or not name:
+        return "guest memory"
+    return "other"
+
+
+def held(pid: int) -> collections.Counter:
+    """KiB by kind."""
+    kib: collections.Counter = collections.Counter()
+    name = ""
+    for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        words = line.split()
+        if "-" in words[0] and not words[0].endswith(":"):
+            name = " ".join(words[5:]).removesuffix(" (deleted)")
+        elif words[0] == "Private_Dirty:":
+            kib[kind_of(name)] += int(words[1])
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmPTE:"):
+            kib["page tables"] = int(line.split()[1])
+    kib["all"] = sum(kib.values())
+    return kib
+
+
+def used_once(rpc: Rpc, packages, method: str, params: dict, parent: str | None) -> str:
+    if parent is not None:
+        made = rpc.call("sandbox.fork", sandboxId=parent)
+    else:
+        made = rpc.call("sandbox.create", **({"packages": packages} if packages else {}))
+    rpc.call(method, sandboxId=made["sandboxId"], **params)
+    return made["sandboxId"]
+
+
+def each(rpc: Rpc, count: int, packages, method: str, params: dict) -> collections.Counter:
+    parent = None
+    if packages == "":
+        packages = None
+        parent = used_once(rpc, None, method, params, None)
+    few = [used_once(rpc, packages, method, params, parent) for _ in range(20)]
+    before = held(rpc.process.pid)
+    many = [used_once(rpc, packages, method, params, parent) for _ in range(count)]
+    after = held(rpc.process.pid)
+    for sandbox in [*few, *many, *([parent] if parent else [])]:
+        rpc.call("sandbox.destroy", sandboxId=sandbox)
+    return collections.Counter({kind: (after[kind] - before[kind]) / count for kind in COLUMNS})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("--count", type=int, default=60)
+    options = parser.parse_args()
+    print("| an idle sandbox, KiB | " + " | ".join(COLUMNS) + " |")
+    print("|---" * (len(COLUMNS) + 1) + "|")
+    for name, (packages, method, params) in KINDS.items():
+        with Rpc(options.program) as rpc:
+            kib = each(rpc, options.count, packages, method, params)
+        print(f"| {name} | " + " | ".join(f"{kib[kind]:.0f}" for kind in COLUMNS) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
