@@ -77,7 +77,7 @@ class Saved {
 
   Time save() {
     must(session_, write);
-    return time_of([&] { session_.checkpoint(file_); });
+    return time_of([&] { session_.checkpoint(file_, CheckpointFile::over_started); });
   }
   Time bring_back() {
     (void)save();

@@ -122,7 +122,7 @@ TEST(PythonSession, StartsFromACheckpoint) {
   {
     PythonSession session = new_session();
     (void)printed(session, "import colorsys\nprepared = [1, 2, 3]");
-    session.checkpoint(file);
+    session.checkpoint(file, CheckpointFile::over_started);
   }
   PythonSession session = new_session({.image = file});
   EXPECT_EQ(value_of(session, "prepared, colorsys.__name__"), "([1, 2, 3], 'colorsys')");
@@ -147,7 +147,7 @@ TEST(PythonImages, AreWhatASandboxesPythonStartsFrom) {
     (void)printed(setup,
                   "import colorsys, os, six\ncolorsys.mark = 'set up'\ndef helper(): return 7\n"
                   "os.environ['OF_SETUP'] = 'kept'");
-    setup.checkpoint(image.path);
+    setup.checkpoint(image.path, CheckpointFile::over_started);
   }
   const auto sandbox = make_sandbox({.environment = {{"OWN", "here"}}, .image = image.path});
   constexpr const char* question =

@@ -74,10 +74,12 @@ struct ExecuteOptions {
 };
 
 enum class CheckpointFile : std::uint8_t {
-  // What differs from the started interpreter that this build makes on each machine: small, and
-  // fast. Where it does not fit what a machine has made, opening it is an error that says so.
-  over_started,
+  // Opens on every machine that has this build.
   whole,
+  // What differs from the started interpreter that this build makes on each machine: small, and
+  // fast, for what is opened again soon. Where it does not fit what a machine has made, as after its
+  // cache was emptied, opening it is an error that says so.
+  over_started,
 };
 
 enum class ExecuteStatus : std::uint8_t {
@@ -182,8 +184,7 @@ class PythonSession {
 
   // The whole interpreter, with its libraries, as a file that sessions of this build can start
   // from. Throws Error.
-  void checkpoint(const std::filesystem::path& file,
-                  CheckpointFile kind = CheckpointFile::over_started);
+  void checkpoint(const std::filesystem::path& file, CheckpointFile kind = CheckpointFile::whole);
   // Goes on from a checkpoint; what the session was is gone. Files of the sandbox are not part of
   // it. Throws Error when the file is none, is damaged, or is of another build.
   void restore(const std::filesystem::path& file);

@@ -22,7 +22,8 @@ constexpr std::int32_t status_mask = 0xff;
 
 void PythonRuntime::define_imports(wasm::Linker& linker) { define_host_door(linker); }
 
-PythonRuntime::PythonRuntime(kernel::KernelServices services, Options options)
+PythonRuntime::PythonRuntime(kernel::KernelServices services, Options options,
+                             wasm::Interruption interruption)
     : services_(services),
       options_(std::move(options)),
       images_(services, {.cache_folder = options_.cache_folder,
@@ -35,7 +36,7 @@ PythonRuntime::PythonRuntime(kernel::KernelServices services, Options options)
   startup.memory = [this](kernel::Kernel& kernel) { return start_memory(kernel); };
   startup.run = [this](kernel::Task& task) { return run(task); };
   startup.preopens = {kernel::wasi::PreopenSet::root, root_fd};
-  tag_ = services_.programs.add(options_.guest_file, std::move(startup));
+  tag_ = services_.programs.add(options_.guest_file, std::move(startup), interruption);
 }
 
 void PythonRuntime::add_program(vfs::BaseBuilder& builder) const {

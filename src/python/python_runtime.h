@@ -43,7 +43,9 @@ class PythonRuntime {
   static void define_imports(wasm::Linker& linker);
 
   // Registers the interpreter; reads nothing yet.
-  PythonRuntime(kernel::KernelServices services, Options options);
+  // `interruption` is how its code is interrupted.
+  PythonRuntime(kernel::KernelServices services, Options options,
+                wasm::Interruption interruption = wasm::Interruption::epochs);
   PythonRuntime(const PythonRuntime&) = delete;
   PythonRuntime& operator=(const PythonRuntime&) = delete;
 

@@ -8,7 +8,9 @@
 #include <cstring>
 
 #include "base/write_fully.h"
+#include "wasm/preemptible_program.h"
 #include "wasm/private_pages.h"
+#include "wasm/wasm_reader.h"
 
 namespace cloche::wasm {
 namespace {
@@ -64,39 +66,61 @@ std::optional<Footer> read_footer(int fd) {
   return footer;
 }
 
+bool has_start(std::span<const std::byte> wasm) {
+  return !for_each_section(wasm, [](const WasmSection& section) {
+    return section.id != static_cast<std::uint8_t>(Section::start);
+  });
+}
+
 Error no_program(const std::string& sentence) {
   return {ErrorKind::sandbox, Errno::noexec, sentence};
 }
 
 }  // namespace
 
-Result<void, Error> compile_to_file(const Engine& engine, std::span<const std::byte> wasm, int fd) {
+Result<void, Error> compile_to_file(const Engine& engine, std::span<const std::byte> wasm, int fd,
+                                    Interruption interruption) {
   if (!is_binary(wasm)) return no_program("not a WebAssembly program");
+  const bool preempted = interruption == Interruption::signals;
+  if (preempted && has_start(wasm)) return no_program("a program with a start function");
   const std::optional<SplitProgram> split = split_data(wasm);
-  const std::span<const std::byte> bytes = split ? std::span(split->wasm) : wasm;
+  std::span<const std::byte> bytes = split ? std::span(split->wasm) : wasm;
+  std::optional<std::vector<std::byte>> rewritten;
+  if (preempted) {
+    rewritten = make_preemptible(bytes);
+    if (!rewritten) return no_program("a program with code that signals cannot interrupt");
+    bytes = *rewritten;
+  }
   wasmtime_module_t* made = nullptr;
   const Native<wasmtime_error_t> error(wasmtime_module_new(
-      engine.native(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), &made));
+      engine.native(interruption), reinterpret_cast<const std::uint8_t*>(bytes.data()),
+      bytes.size(), &made));
   const Native<wasmtime_module_t> module(made);
   if (error) return no_program("not a valid program: " + first_line(message_of(error.get())));
   ByteVec code;
   const Native<wasmtime_error_t> failed(wasmtime_module_serialize(module.get(), &code));
+  if (!failed && preempted && !check_layout(std::as_bytes(std::span(code.data, code.size))))
+    return no_program("a program whose machine code is not laid out as expected");
   if (failed ||
       !write_file(fd, std::as_bytes(std::span(code.data, code.size)), split ? &*split : nullptr))
     return Error(ErrorKind::host, Errno::io, "the machine code cannot be written");
   return {};
 }
 
-std::optional<OpenedCode> open_code_file(const Engine& engine, int fd) {
+std::optional<OpenedCode> open_code_file(const Engine& engine, int fd, Interruption interruption) {
   const std::optional<Footer> footer = read_footer(fd);
   if (!footer) return std::nullopt;
   // By descriptor: what was checked is what is mapped.
   const std::string path = fmt::format("/proc/self/fd/{}", fd);
   wasmtime_module_t* module = nullptr;
   const Native<wasmtime_error_t> error(
-      wasmtime_module_deserialize_file(engine.native(), path.c_str(), &module));
+      wasmtime_module_deserialize_file(engine.native(interruption), path.c_str(), &module));
   if (error) return std::nullopt;  // of another wasmtime or CPU
-  OpenedCode opened{Native<wasmtime_module_t>(module), {}};
+  OpenedCode opened{.module = Native<wasmtime_module_t>(module), .initial = {}};
+  if (interruption == Interruption::signals) {
+    opened.preempted = functions_of(module);
+    if (!opened.preempted) return std::nullopt;
+  }
   if (footer->data_bytes > 0) {
     auto initial =
         InitialMemory::open(fd, footer->data_offset, footer->data_bytes, footer->data_start);

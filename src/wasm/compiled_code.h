@@ -14,21 +14,26 @@
 #include "base/result.h"
 #include "wasm/engine.h"
 #include "wasm/initial_memory.h"
+#include "wasm/interruption.h"
 #include "wasm/native.h"
+#include "wasm/native_code.h"
 
 namespace cloche::wasm {
 
 // Compiles a program and writes its file to `fd`, an empty one. ENOEXEC for what is no valid
-// program; EIO when it cannot be written.
-Result<void, Error> compile_to_file(const Engine& engine, std::span<const std::byte> wasm, int fd);
+// program, or is to be interrupted by signals and cannot be; EIO when it cannot be written.
+Result<void, Error> compile_to_file(const Engine& engine, std::span<const std::byte> wasm, int fd,
+                                    Interruption interruption = Interruption::epochs);
 
 struct OpenedCode {
   Native<wasmtime_module_t> module;
   InitialMemory initial;
+  std::optional<NativeCode> preempted{};  // where signals interrupt it
 };
 
 // Nothing when the file is not whole, or for another engine. The content is trusted: it is
 // executed.
-std::optional<OpenedCode> open_code_file(const Engine& engine, int fd);
+std::optional<OpenedCode> open_code_file(const Engine& engine, int fd,
+                                         Interruption interruption = Interruption::epochs);
 
 }  // namespace cloche::wasm

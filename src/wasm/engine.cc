@@ -5,9 +5,13 @@
 #include <sys/resource.h>
 #include <wasmtime.h>
 
+#include <atomic>
+#include <mutex>
+
 #include "base/host_error.h"
 #include "wasm/linear_memory.h"
 #include "wasm/native.h"
+#include "wasm/preemption.h"
 #include "wasm/private_pages.h"
 
 #if defined(__x86_64__)
@@ -42,13 +46,13 @@ void set_portable(wasm_config_t* config) {
   if (error) throw HostError("wasmtime cannot compile for other machines");
 }
 
-wasm_config_t* make_config(Cpu cpu, Threads threads) {
+wasm_config_t* make_config(Cpu cpu, Threads threads, Interruption interruption) {
   wasm_config_t* config = wasm_config_new();
   if (cpu == Cpu::portable) set_portable(config);
   wasmtime_config_strategy_set(config, WASMTIME_STRATEGY_CRANELIFT);
   wasmtime_config_cranelift_opt_level_set(config, WASMTIME_OPT_LEVEL_SPEED);
   wasmtime_config_parallel_compilation_set(config, threads == Threads::all);
-  wasmtime_config_epoch_interruption_set(config, true);
+  wasmtime_config_epoch_interruption_set(config, interruption == Interruption::epochs);
   wasmtime_config_native_unwind_info_set(config, false);
 
   wasmtime_config_wasm_reference_types_set(config, true);
@@ -58,7 +62,7 @@ wasm_config_t* make_config(Cpu cpu, Threads threads) {
   wasmtime_config_wasm_relaxed_simd_set(config, true);
   wasmtime_config_wasm_bulk_memory_set(config, true);
   wasmtime_config_wasm_multi_value_set(config, true);
-  wasmtime_config_wasm_tail_call_set(config, true);
+  wasmtime_config_wasm_tail_call_set(config, interruption == Interruption::epochs);
   wasmtime_config_wasm_threads_set(config, false);
   wasmtime_config_shared_memory_set(config, false);
   wasmtime_config_wasm_multi_memory_set(config, false);
@@ -99,8 +103,26 @@ std::string cpu_features() {
 
 }  // namespace
 
+struct Engine::State {
+  const Cpu cpu;
+  const Threads threads;
+  wasm_engine_t* native = nullptr;
+  // Made when it is first asked for: most processes run no program of it.
+  std::once_flag preempting_made;
+  std::atomic<wasm_engine_t*> preempting{nullptr};
+
+  State(Cpu of, Threads on) : cpu(of), threads(on) {}
+  ~State() {
+    if (preempting != nullptr) wasm_engine_delete(preempting);
+    if (native != nullptr) wasm_engine_delete(native);
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+};
+
 Engine::Engine(Cpu cpu, Threads threads)
-    : fingerprint_(fmt::format("wasmtime-{} config-{} {}", WASMTIME_VERSION, config_version,
+    : state_(std::make_unique<State>(cpu, threads)),
+      fingerprint_(fmt::format("wasmtime-{} config-{} {}", WASMTIME_VERSION, config_version,
                                cpu == Cpu::portable ? "portable" : cpu_features())) {
   rlimit address_space{};
   if (getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY &&
@@ -111,12 +133,33 @@ Engine::Engine(Cpu cpu, Threads threads)
         "it: set it to unlimited");
   }
   open_page_table();
-  native_ = wasm_engine_new_with_config(make_config(cpu, threads));
-  if (native_ == nullptr) throw HostError("wasmtime cannot run on this machine");
+  state_->native = wasm_engine_new_with_config(make_config(cpu, threads, Interruption::epochs));
+  if (state_->native == nullptr) throw HostError("wasmtime cannot run on this machine");
 }
 
-Engine::~Engine() { wasm_engine_delete(native_); }
+Engine::~Engine() = default;
 
-void Engine::interrupt() noexcept { wasmtime_engine_increment_epoch(native_); }
+wasm_engine_t* Engine::native(Interruption interruption) const noexcept {
+  return interruption == Interruption::epochs ? state_->native : state_->preempting.load();
+}
+
+void Engine::interrupt(const void* owner) noexcept {
+  wasmtime_engine_increment_epoch(state_->native);
+  if (state_->preempting != nullptr) Preemption::interrupt(owner);
+}
+
+bool Engine::preempts() const noexcept {
+  State& state = *state_;
+  std::call_once(state.preempting_made, [&] {
+    if (!Preemption::available()) return;
+    state.preempting =
+        wasm_engine_new_with_config(make_config(state.cpu, state.threads, Interruption::signals));
+  });
+  return state.preempting != nullptr;
+}
+
+std::string Engine::fingerprint(Interruption interruption) const {
+  return interruption == Interruption::epochs ? fingerprint_ : fingerprint_ + " signals";
+}
 
 }  // namespace cloche::wasm

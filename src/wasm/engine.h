@@ -12,12 +12,17 @@
 // `guest_thread_stack_bytes`;
 // - every loop and function entry of a guest checks an epoch. Nothing ticks: `interrupt` makes each
 // running guest of the
-//   process call its epoch handler once (see Instance), wherever it computes.
+//   process call its epoch handler once (see Instance), wherever it computes;
+// - fixed programs of the host may be compiled without these checks, which are a fifth of the time
+// of an interpreter: a signal interrupts them (preemption.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+
+#include "wasm/interruption.h"
 
 struct wasm_engine_t;
 
@@ -47,20 +52,26 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Makes every guest that is computing now, in whichever thread, run its epoch handler soon
-  // (microseconds); one that is not in guest code runs it when it next enters or goes on. Any
-  // thread, also a signal handler. Costs one atomic increment.
-  void interrupt() noexcept;
+  // Makes every guest of this owner (InstanceOptions::owner; null: of anybody) that is computing
+  // now, in whichever thread, run its epoch handler soon (microseconds); one that is not in guest
+  // code runs it when it next enters or goes on. Handlers of other guests may run too. Any thread.
+  void interrupt(const void* owner = nullptr) noexcept;
+
+  // Whether this machine can run programs that signals interrupt. Makes ready for them at the
+  // first call.
+  bool preempts() const noexcept;
 
   // Says which machine code this engine makes and accepts: library version, configuration, CPU
   // features. Part of the key of every file of compiled code.
-  const std::string& fingerprint() const noexcept { return fingerprint_; }
+  std::string fingerprint(Interruption interruption = Interruption::epochs) const;
 
-  // For this layer only.
-  wasm_engine_t* native() const noexcept { return native_; }
+  // For this layer only. That of signals: where this machine preempts.
+  wasm_engine_t* native(Interruption interruption = Interruption::epochs) const noexcept;
 
  private:
-  wasm_engine_t* native_;
+  struct State;
+
+  std::unique_ptr<State> state_;
   std::string fingerprint_;
 };
 

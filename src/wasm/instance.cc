@@ -138,7 +138,22 @@ wasmtime_error_t* Instance::State::on_epoch(const wasmtime_context_t*, void* dat
     return as_error(trap);
   }
   state.drop_thrown();
-  return action == EpochAction::proceed ? nullptr : state.unwind();
+  const bool goes_on = action == EpochAction::proceed || action == EpochAction::again;
+  return goes_on ? nullptr : state.unwind();
+}
+
+Answer Instance::answer_interruption() noexcept {
+  if (epoch_handler_ == nullptr) {
+    state_->epoch_unhandled = true;
+    return Answer::end;
+  }
+  switch (epoch_handler_(*this, owner_)) {
+    case EpochAction::proceed: return Answer::go_on;
+    case EpochAction::again: return Answer::ask_again;
+    default: break;
+  }
+  state_->unwinding = true;
+  return Answer::end;
 }
 
 Outcome Instance::State::end_of_call(bool nested, wasmtime_error_t* raw_error,
@@ -185,9 +200,12 @@ Instance::Instance(std::shared_ptr<const LinkedModule> module, const InstanceOpt
       memory_limit_bytes_(options.memory_limit_bytes),
       table_limit_elements_(options.table_limit_elements),
       memory_(options.memory_of == nullptr ? nullptr : options.memory_of->memory_),
-      state_(std::make_unique<State>()) {
+      state_(std::make_unique<State>()),
+      preempted_(module_->module().preempted()),
+      interruptions_seen_(Preemption::count()) {
   wasmtime_exnref_set_null(&state_->thrown);
-  state_->store = wasmtime_store_new(module_->engine().native(), this, nullptr);
+  state_->store =
+      wasmtime_store_new(module_->engine().native(module_->module().interruption()), this, nullptr);
   state_->context = wasmtime_store_context(state_->store);
   apply_limits();
   wasmtime_context_set_epoch_deadline(state_->context, 1);
@@ -300,6 +318,8 @@ Outcome Instance::call(std::string_view export_name, std::span<const Value> para
     }
     arguments[i] = to_native(parameters[i]);
   }
+  // Frames of a guest that a signal has stopped are not to be walked.
+  CLOCHE_CHECK(!is_answering_signal());
   if (depth_ == 0) CLOCHE_CHECK(stack_left_bytes() > max_guest_stack_bytes);
   if (memory_map_.unfinished) finish_mapping(*this);
   if (memory_map_.lost) return out_of_memory();
@@ -314,11 +334,25 @@ Outcome Instance::call(std::string_view export_name, std::span<const Value> para
   wasm_trap_t* trap = nullptr;
   const MemoryScope scope(engine_charge_.budget());
   ++depth_;
-  wasmtime_error_t* error =
-      wasmtime_func_call(state_->context, &item.of.func, arguments.data(), parameters.size(),
-                         results.data(), found->results.size(), &trap);
+  wasmtime_error_t* error = nullptr;
+  const auto call_native = [&] {
+    error = wasmtime_func_call(state_->context, &item.of.func, arguments.data(), parameters.size(),
+                               results.data(), found->results.size(), &trap);
+  };
+  bool has_begun = true;
+  if (preempted_ == nullptr) {
+    call_native();
+  } else {
+    PreemptedCall preempted(
+        *preempted_, interruptions_seen_, owner_,
+        [](void* self) noexcept { return static_cast<Instance*>(self)->answer_interruption(); },
+        this);
+    has_begun = preempted.begin();
+    if (has_begun) call_native();
+  }
   --depth_;
   wasmtime_extern_delete(&item);
+  if (!has_begun) return state_->end_of_call(depth_ > 0, nullptr, nullptr);
   if (error != nullptr || trap != nullptr) return state_->end_of_call(depth_ > 0, error, trap);
   Outcome outcome;
   if (!found->results.empty()) outcome.result = from_native(results[0]).value_or(Value{});
@@ -393,10 +427,15 @@ Result<void> Instance::set_global(std::string_view name, Value value) {
 
 void Instance::interrupt_self() noexcept {
   wasmtime_context_set_epoch_deadline(state_->context, 0);
+  if (preempted_ != nullptr) PreemptedCall::ask_self();
 }
 
 void* Instance::begin_unwind() noexcept {
   state_->unwinding = true;
+  return end_here();
+}
+
+void* Instance::end_here() noexcept {
   static constexpr std::string_view message = "unwind";
   return wasmtime_trap_new(message.data(), message.size());
 }

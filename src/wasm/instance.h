@@ -15,6 +15,9 @@
 // interrupted function itself do not see it: wasmtime looks for them at calls only.) Where the
 // inner call ended with another trap or an exit, answer `unwind`: the guest is not in a state to go
 // on.
+//
+// A program that signals interrupt (Interruption::signals) calls its handler anywhere in its
+// functions. The handler cannot call it from there, and rethrows nothing.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +36,7 @@
 #include "wasm/memory_map.h"
 #include "wasm/module_limits.h"
 #include "wasm/outcome.h"
+#include "wasm/preemption.h"
 #include "wasm/value.h"
 
 struct wasmtime_store;
@@ -42,7 +46,10 @@ namespace cloche::wasm {
 
 class MemoryImage;
 
-enum class EpochAction : std::uint8_t { proceed, unwind, rethrow };
+// `again`: goes on, and where no check of the guest is an epoch, the handler wants to be called
+// again some milliseconds later. What it wrote into memory may be lost there: the guest may have
+// stood between reading a word and writing it.
+enum class EpochAction : std::uint8_t { proceed, unwind, rethrow, again };
 
 struct InstanceOptions {
   void* owner = nullptr;  // what HostCall::owner and the epoch handler get
@@ -130,6 +137,9 @@ class Instance {
     return memory_ == nullptr ? nullptr : memory_->warmth();
   }
   void* begin_unwind() noexcept;
+  // The same where it is known already why.
+  void* end_here() noexcept;
+  bool is_preempted() const noexcept { return preempted_ != nullptr; }
 
  private:
   struct State;
@@ -140,6 +150,7 @@ class Instance {
   const MemoryContent& content() const noexcept;
   bool is_reusable() const noexcept;
   void apply_limits() noexcept;
+  Answer answer_interruption() noexcept;
 
   std::shared_ptr<const LinkedModule> module_;
   std::shared_ptr<const MemoryImage> image_;
@@ -154,6 +165,8 @@ class Instance {
   LinearMemory* memory_ = nullptr;
   bool is_whole_ = false;         // it was made without an error, with a memory of its own
   std::unique_ptr<State> state_;  // what wasmtime gave us; goes first
+  const NativeCode* preempted_;   // null: epochs interrupt it
+  std::uint64_t interruptions_seen_;
 };
 
 }  // namespace cloche::wasm

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "wasm/instance.h"
 #include "wasm/native.h"
+#include "wasm/preemption.h"
 
 namespace cloche::wasm {
 namespace {
@@ -32,9 +33,11 @@ wasm_trap_t* call_host(void* callback, wasmtime_caller_t* caller, wasmtime_val_r
                        std::size_t) noexcept {
   auto& instance =
       *static_cast<Instance*>(wasmtime_context_get_data(wasmtime_caller_context(caller)));
+  HostSection section(instance.is_preempted());
   HostCall call(instance, instance.owner(), slots);
   reinterpret_cast<HostCallback>(callback)(call);
-  return call.unwinding() ? static_cast<wasm_trap_t*>(instance.begin_unwind()) : nullptr;
+  if (call.unwinding()) return static_cast<wasm_trap_t*>(instance.begin_unwind());
+  return section.leave() ? nullptr : static_cast<wasm_trap_t*>(instance.end_here());
 }
 
 wasm_trap_t* call_missing(void* data, wasmtime_caller_t*, wasmtime_val_raw_t* slots,
@@ -89,12 +92,27 @@ LinkedModule::LinkedModule(Engine& engine, std::shared_ptr<const Module> module,
 
 LinkedModule::~LinkedModule() { wasmtime_instance_pre_delete(native_); }
 
+struct Linker::Natives {
+  wasmtime_linker* epochs;
+  // The same for programs that signals interrupt, from the first one on.
+  wasmtime_linker* signals = nullptr;
+  std::vector<HostFunction> functions{};
+
+  explicit Natives(wasmtime_linker* first) noexcept : epochs(first) {}
+  ~Natives() {
+    if (signals != nullptr) wasmtime_linker_delete(signals);
+    wasmtime_linker_delete(epochs);
+  }
+  Natives(const Natives&) = delete;
+  Natives& operator=(const Natives&) = delete;
+};
+
 Linker::Linker(Engine& engine)
     : engine_(engine),
-      native_(wasmtime_linker_new(engine.native())),
+      natives_(std::make_unique<Natives>(wasmtime_linker_new(engine.native()))),
       on_missing_(std::make_shared<const OnMissing>()) {}
 
-Linker::~Linker() { wasmtime_linker_delete(native_); }
+Linker::~Linker() = default;
 
 void Linker::set_on_missing(OnMissing on_missing) {
   const MutexLock lock(mutex_);
@@ -107,9 +125,14 @@ void Linker::define(const HostFunction& function) {
   CLOCHE_CHECK(!frozen_);
   CLOCHE_CHECK(function.results.size() <= 1);
   CLOCHE_CHECK(defined_.emplace(function.module, function.name).second);
+  define_in(natives_->epochs, function);
+  natives_->functions.push_back(function);
+}
+
+void Linker::define_in(wasmtime_linker* linker, const HostFunction& function) const {
   const auto type = make_type(function);
   wasmtime_error_t* error = wasmtime_linker_define_func_unchecked(
-      native_, function.module.data(), function.module.size(), function.name.data(),
+      linker, function.module.data(), function.module.size(), function.name.data(),
       function.name.size(), type.get(), call_host, reinterpret_cast<void*>(function.callback),
       nullptr);
   CLOCHE_CHECK(error == nullptr);
@@ -143,17 +166,28 @@ Result<void, Error> Linker::define_missing(wasmtime_linker* linker, const Module
   return {};
 }
 
-Result<wasmtime_instance_pre*, Error> Linker::resolve(const Module& module) const {
+wasmtime_linker* Linker::native_for(Interruption interruption) {
+  Natives& natives = *natives_;
+  if (interruption == Interruption::epochs) return natives.epochs;
+  if (natives.signals == nullptr) {
+    natives.signals = wasmtime_linker_new(engine_.native(interruption));
+    for (const HostFunction& function : natives.functions) define_in(natives.signals, function);
+  }
+  return natives.signals;
+}
+
+Result<wasmtime_instance_pre*, Error> Linker::resolve(const Module& module) {
   const bool complete =
       std::ranges::all_of(module.info().imports, [this](const ModuleImport& item) {
         return defined_.contains(std::pair(item.module, item.name));
       });
+  wasmtime_linker* const linker = native_for(module.interruption());
   std::unique_ptr<wasmtime_linker_t, decltype(&wasmtime_linker_delete)> own(
-      complete ? nullptr : wasmtime_linker_clone(native_), wasmtime_linker_delete);
+      complete ? nullptr : wasmtime_linker_clone(linker), wasmtime_linker_delete);
   if (own) CLOCHE_TRY(define_missing(own.get(), module));
   wasmtime_instance_pre_t* pre = nullptr;
   const Native<wasmtime_error_t> error(
-      wasmtime_linker_instantiate_pre(own ? own.get() : native_, module.native(), &pre));
+      wasmtime_linker_instantiate_pre(own ? own.get() : linker, module.native(), &pre));
   if (error) return unlinkable(message_of(error.get()));
   return pre;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linker: joins programs with the host functions they import.
 //
-// Define every host function first, then link. A function that a program imports and the linker
+// Define every host function first, then link; their names are literals. A function that a program
+// imports and the linker
 // lacks: one of the interfaces' own modules
 // (`wasi_snapshot_preview1`, `wasi_unstable`, `linux`) becomes a function that answers "not
 // implemented" (ENOSYS, 52 for WASI) and calls `on_missing`; any other is ENOEXEC with a sentence
@@ -69,11 +70,15 @@ class Linker {
   void set_on_missing(OnMissing on_missing);
 
  private:
-  Result<wasmtime_instance_pre*, Error> resolve(const Module& module) const;
+  wasmtime_linker* native_for(Interruption interruption) REQUIRES(mutex_);
+  void define_in(wasmtime_linker* linker, const HostFunction& function) const;
+  Result<wasmtime_instance_pre*, Error> resolve(const Module& module) REQUIRES(mutex_);
   Result<void, Error> define_missing(wasmtime_linker* linker, const Module& module) const;
 
+  struct Natives;
+
   Engine& engine_;
-  wasmtime_linker* native_;
+  std::unique_ptr<Natives> natives_ PT_GUARDED_BY(mutex_);
   std::shared_ptr<const OnMissing> on_missing_;
   std::set<std::pair<std::string, std::string>, std::less<>> defined_;
   Mutex mutex_;

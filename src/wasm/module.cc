@@ -90,12 +90,14 @@ ModuleInfo describe_module(const wasmtime_module_t* module, const Digest& digest
   return info;
 }
 
-Module::Module(wasmtime_module* native, ModuleInfo info, InitialMemory initial) noexcept
+Module::Module(wasmtime_module* native, ModuleInfo info, InitialMemory initial,
+               std::optional<NativeCode> preempted) noexcept
     : native_(native),
       info_(std::move(info)),
       initial_memory_(std::move(initial)),
       content_(info_.memory_min_pages * 65536,
-               [this](std::byte* base) { return initial_memory_.put(base); }) {}
+               [this](std::byte* base) { return initial_memory_.put(base); }),
+      preempted_(preempted) {}
 
 Module::~Module() { wasmtime_module_delete(native_); }
 

@@ -6,12 +6,15 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "wasm/initial_memory.h"
+#include "wasm/interruption.h"
 #include "wasm/memory_content.h"
+#include "wasm/native_code.h"
 #include "wasm/value.h"
 
 struct wasmtime_module;
@@ -62,14 +65,20 @@ struct ModuleInfo {
 
 class Module {
  public:
-  // Takes over `native`. For ModuleStore.
-  Module(wasmtime_module* native, ModuleInfo info, InitialMemory initial) noexcept;
+  // Takes over `native`. `preempted`: its code, where signals interrupt it. For ModuleStore.
+  Module(wasmtime_module* native, ModuleInfo info, InitialMemory initial,
+         std::optional<NativeCode> preempted = std::nullopt) noexcept;
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
   const ModuleInfo& info() const noexcept { return info_; }
   wasmtime_module* native() const noexcept { return native_; }
+  Interruption interruption() const noexcept {
+    return preempted_ ? Interruption::signals : Interruption::epochs;
+  }
+  // Null where epochs interrupt it.
+  const NativeCode* preempted() const noexcept { return preempted_ ? &*preempted_ : nullptr; }
   const InitialMemory& initial_memory() const noexcept { return initial_memory_; }
   // What the memory of an instance begins with where no memory image is mapped over it.
   const MemoryContent& content() const noexcept { return content_; }
@@ -79,6 +88,7 @@ class Module {
   ModuleInfo info_;
   InitialMemory initial_memory_;
   MemoryContent content_;
+  std::optional<NativeCode> preempted_;
 };
 
 }  // namespace cloche::wasm

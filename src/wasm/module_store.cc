@@ -85,14 +85,14 @@ struct ModuleStore::Entry {
 // The entry of a digest, which is not forgotten meanwhile.
 class ModuleStore::EntryUse {
  public:
-  EntryUse(ModuleStore& store, const Digest& digest) : store_(store) {
+  EntryUse(ModuleStore& store, const Digest& digest, Interruption interruption) : store_(store) {
     const MutexLock lock(store_.mutex_);
     if (store_.entries_.size() > 4 * recent_guest_modules) {
       std::erase_if(store_.entries_, [](const auto& item) {
         return item.second->users == 0 && item.second->module.expired();
       });
     }
-    auto& entry = store_.entries_[digest];
+    auto& entry = store_.entries_[{digest, interruption}];
     if (!entry) entry = std::make_shared<Entry>();
     entry_ = entry.get();
     ++entry_->users;
@@ -116,6 +116,7 @@ struct ModuleStore::Request {
   std::string name;
   std::function<std::span<const std::byte>()> wasm;  // asked only when there is no machine code
   bool from_host;
+  Interruption interruption = Interruption::epochs;
   const CompileFor* whom = nullptr;  // of a guest's program
   bool given_up() const { return whom != nullptr && whom->given_up(); }
   std::uint64_t engine_bytes = 0;  // see ModuleInfo
@@ -136,17 +137,21 @@ ModuleStore::ModuleStore(Engine& engine, Options options)
 
 ModuleStore::~ModuleStore() = default;
 
-std::string ModuleStore::code_name(const Digest& digest) const {
-  std::string key = to_hex(digest) + " " + engine_.fingerprint();
+std::string ModuleStore::code_name(const Digest& digest, Interruption interruption) const {
+  std::string key = to_hex(digest) + " " + engine_.fingerprint(interruption);
   return to_hex(sha256(std::as_bytes(std::span(key)))).substr(0, 40) + ".code";
 }
 
 std::filesystem::path ModuleStore::code_path(const Request& request) const {
   const std::filesystem::path& folder = options_.cache_folder;
-  return (request.from_host ? folder : folder / guest_folder) / code_name(request.digest);
+  return (request.from_host ? folder : folder / guest_folder) /
+         code_name(request.digest, request.interruption);
 }
 
-ModuleStore::Loaded ModuleStore::load(const std::filesystem::path& path) {
+ModuleStore::Loaded ModuleStore::load(const std::filesystem::path& path,
+                                      Interruption interruption) {
+  if (interruption == Interruption::signals && !engine_.preempts())
+    interruption = Interruption::epochs;
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status;
   if (!fd || fstat(fd.get(), &status) != 0) {
@@ -178,7 +183,8 @@ ModuleStore::Loaded ModuleStore::load(const std::filesystem::path& path) {
               .wasm_bytes = known->wasm_bytes,
               .name = path.stem().string(),
               .wasm = checked_bytes,
-              .from_host = true});
+              .from_host = true,
+              .interruption = interruption});
 }
 
 ModuleStore::Loaded ModuleStore::load(std::span<const std::byte> wasm, std::string_view name,
@@ -197,7 +203,7 @@ ModuleStore::Loaded ModuleStore::load(std::span<const std::byte> wasm, std::stri
 }
 
 ModuleStore::Loaded ModuleStore::get(const Request& request) {
-  const EntryUse entry(*this, request.digest);
+  const EntryUse entry(*this, request.digest, request.interruption);
   std::shared_ptr<const Module> module;
   {
     std::unique_lock busy(entry->busy, std::defer_lock);
@@ -260,7 +266,8 @@ std::shared_ptr<const Module> ModuleStore::open_cached(const Request& request) {
   auto module = open_code(code_path(request), request);
   if (module || request.from_host) return module;
   // A copy of one of the host's programs.
-  return open_code(options_.cache_folder / code_name(request.digest), request);
+  return open_code(options_.cache_folder / code_name(request.digest, Interruption::epochs),
+                   request);
 }
 
 std::shared_ptr<const Module> ModuleStore::open_code(const std::filesystem::path& path,
@@ -273,12 +280,14 @@ std::shared_ptr<const Module> ModuleStore::open_code(const std::filesystem::path
 
 std::shared_ptr<const Module> ModuleStore::open_module(const UniqueFd& fd, const Request& request,
                                                        std::uint64_t wasm_bytes) {
-  auto opened = open_code_file(engine_, fd.get());
+  auto opened = open_code_file(engine_, fd.get(), request.interruption);
   if (!opened) return nullptr;  // of another wasmtime or CPU
   ModuleInfo info = describe_module(opened->module.get(), request.digest, wasm_bytes);
   info.engine_bytes = request.engine_bytes;
+  // Nobody could call such a handler where the guest stands.
+  if (opened->preempted && info.has_export("__cloche_signal")) return nullptr;
   return std::make_shared<const Module>(opened->module.release(), std::move(info),
-                                        std::move(opened->initial));
+                                        std::move(opened->initial), opened->preempted);
 }
 
 std::shared_ptr<const Module> ModuleStore::open_shipped(const Request& request) {
@@ -292,24 +301,27 @@ std::shared_ptr<const Module> ModuleStore::open_shipped(const Request& request) 
   return fd ? open_module(fd, request, request.wasm_bytes) : nullptr;
 }
 
-void ModuleStore::ship(const std::filesystem::path& program, const std::filesystem::path& folder) {
-  const auto module = load(program);
+void ModuleStore::ship(const std::filesystem::path& program, const std::filesystem::path& folder,
+                       Interruption interruption) {
+  const auto module = load(program, interruption);
   if (!module) throw uncompiled(program, module.error());
   const Digest& digest = (*module)->info().digest;
   std::filesystem::create_directories(folder);
   const std::filesystem::path target = folder / (to_hex(digest) + ".code");
-  copy_code(program, digest, target);
+  copy_code(program, **module, target);
   std::ofstream index(folder / shipped_index, std::ios::app);
   index << to_hex(digest) << ' ' << std::filesystem::file_size(target) << '\n';
   if (!index.flush()) throw HostError("cannot write to " + folder.string());
 }
 
 // The code of a program of the host that was loaded just now.
-void ModuleStore::copy_code(const std::filesystem::path& program, const Digest& digest,
+void ModuleStore::copy_code(const std::filesystem::path& program, const Module& module,
                             const std::filesystem::path& target) {
+  const Digest& digest = module.info().digest;
+  const Interruption interruption = module.interruption();
   UniqueFd code;
   if (!options_.cache_folder.empty()) {
-    if (auto file = open_trusted(options_.cache_folder / code_name(digest), digest))
+    if (auto file = open_trusted(options_.cache_folder / code_name(digest, interruption), digest))
       code = std::move(file->fd);
   }
   if (!code) {
@@ -322,7 +334,8 @@ void ModuleStore::copy_code(const std::filesystem::path& program, const Digest& 
                              .wasm_bytes = mapped.bytes().size(),
                              .name = program.stem().string(),
                              .wasm = [&] { return mapped.bytes(); },
-                             .from_host = true});
+                             .from_host = true,
+                             .interruption = interruption});
     if (!compiled) throw uncompiled(program, compiled.error());
     code = *std::move(compiled);
   }
@@ -349,7 +362,7 @@ Result<UniqueFd, Error> ModuleStore::compile(const Request& request) {
     return options_.guest_compiler->compile(wasm, *request.whom);
   UniqueFd file(memfd_create("cloche-code", MFD_CLOEXEC));
   if (!file) return HostError::from_errno("no memory for the code of " + request.name, errno);
-  if (const auto done = compile_to_file(engine_, wasm, file.get()); !done) {
+  if (const auto done = compile_to_file(engine_, wasm, file.get(), request.interruption); !done) {
     const Error& why = done.error();
     return Error(why.kind(), why.code(), fmt::format("{} is {}", request.name, why.sentence()));
   }

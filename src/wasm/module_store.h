@@ -25,6 +25,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/mutex.h"
 #include "base/result.h"
@@ -71,7 +72,9 @@ class ModuleStore {
   // The program in a file of the host. Errors: those of open; ENOEXEC; EFBIG beyond
   // max_module_bytes. An unchanged file (inode, size, times) that was loaded before on this machine
   // is not read again. The store keeps the module until its end.
-  Loaded load(const std::filesystem::path& path);
+  // `interruption`: signals are for a fixed program that preemption.h allows, else it is ENOEXEC;
+  // where the engine does not preempt they are epochs.
+  Loaded load(const std::filesystem::path& path, Interruption interruption = Interruption::epochs);
 
   // The program in these bytes (a guest's file). `name` is for on_compile. Errors: ENOEXEC (also
   // for what module_limits.h says is too big); EFBIG beyond max_guest_module_bytes; those of
@@ -81,7 +84,8 @@ class ModuleStore {
 
   // Writes the machine code of a program of the host into `folder`, for the shipped_folder of
   // stores elsewhere. For a store with a portable engine. Throws HostError.
-  void ship(const std::filesystem::path& program, const std::filesystem::path& folder);
+  void ship(const std::filesystem::path& program, const std::filesystem::path& folder,
+            Interruption interruption = Interruption::epochs);
 
   Engine& engine() const noexcept { return engine_; }
 
@@ -102,16 +106,17 @@ class ModuleStore {
   Loaded compile_and_keep(const Request& request);
   Result<UniqueFd, Error> compile(const Request& request);
   bool keep(const Request& request, const UniqueFd& code);
-  void copy_code(const std::filesystem::path& program, const Digest& digest,
+  void copy_code(const std::filesystem::path& program, const Module& module,
                  const std::filesystem::path& target);
-  std::string code_name(const Digest& digest) const;
+  std::string code_name(const Digest& digest, Interruption interruption) const;
   std::filesystem::path code_path(const Request& request) const;
 
   Engine& engine_;
   Options options_;
   std::map<std::string, std::uint64_t> shipped_;  // digest in hex, bytes of its code
   Mutex mutex_;
-  std::map<Digest, std::shared_ptr<Entry>> entries_ GUARDED_BY(mutex_);
+  // The same program may be there twice: the host's, and a copy that a guest brought.
+  std::map<std::pair<Digest, Interruption>, std::shared_ptr<Entry>> entries_ GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<const Module>> recent_guest_modules_ GUARDED_BY(mutex_);
 };
 

@@ -13,11 +13,13 @@ namespace cloche::wasm {
 inline constexpr std::size_t wasm_header_bytes = 8;
 
 enum class Section : std::uint8_t {
+  type = 1,
   import = 2,
   function = 3,
   table = 4,
   memory = 5,
   global = 6,
+  start = 8,
   code = 10,
   data = 11,
 };

@@ -15,15 +15,16 @@ Result<std::shared_ptr<const Program>> ProgramStore::link(
   return std::shared_ptr<const Program>(std::move(program));
 }
 
-ProgramTag ProgramStore::add(std::filesystem::path wasm_file, Startup startup) {
+ProgramTag ProgramStore::add(std::filesystem::path wasm_file, Startup startup,
+                             wasm::Interruption interruption) {
   const MutexLock lock(mutex_);
-  entries_.push_back({std::move(wasm_file), std::move(startup), nullptr});
+  entries_.push_back({std::move(wasm_file), std::move(startup), nullptr, interruption});
   return entries_.size();
 }
 
 ProgramTag ProgramStore::add(Program program) {
   const MutexLock lock(mutex_);
-  entries_.push_back({{}, {}, std::make_shared<const Program>(std::move(program))});
+  entries_.push_back({{}, {}, std::make_shared<const Program>(std::move(program)), {}});
   return entries_.size();
 }
 
@@ -41,15 +42,17 @@ void ProgramStore::replace(ProgramTag tag, Program program) {
 Result<std::shared_ptr<const Program>> ProgramStore::load(ProgramTag tag) {
   std::filesystem::path wasm_file;
   Startup startup;
+  wasm::Interruption interruption{};
   {
     const MutexLock lock(mutex_);
     if (tag == 0 || tag > entries_.size()) return Errno::noexec;
     if (entries_[tag - 1].program) return entries_[tag - 1].program;
     wasm_file = entries_[tag - 1].wasm_file;
     startup = entries_[tag - 1].startup;
+    interruption = entries_[tag - 1].interruption;
   }
   // Loaded without the lock: a compile takes long. The module store joins concurrent ones.
-  const auto module = modules_.load(wasm_file);
+  const auto module = modules_.load(wasm_file, interruption);
   if (!module) return Errno::noexec;
   CLOCHE_ASSIGN(std::shared_ptr<const Program> program, link(*module, std::move(startup)));
   const MutexLock lock(mutex_);

@@ -78,7 +78,9 @@ class ProgramStore {
 
   // Names a wasm file of the host as a program of base layers. Nothing is read before its first
   // exec.
-  ProgramTag add(std::filesystem::path wasm_file, Startup startup = {});
+  // `interruption`: see wasm::ModuleStore::load.
+  ProgramTag add(std::filesystem::path wasm_file, Startup startup = {},
+                 wasm::Interruption interruption = wasm::Interruption::epochs);
   // The same for one that is there.
   ProgramTag add(Program program);
   // From now on what has this tag starts like this (other memory, another entry).
@@ -104,6 +106,7 @@ class ProgramStore {
     std::filesystem::path wasm_file;
     Startup startup;
     std::shared_ptr<const Program> program;
+    wasm::Interruption interruption = wasm::Interruption::epochs;
   };
   std::vector<Entry> entries_ GUARDED_BY(mutex_);  // tag - 1
 };

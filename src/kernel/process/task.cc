@@ -214,6 +214,7 @@ Task::LeftProgram Task::run_program() noexcept {
     pending_word_.reset();
     interpreter_signals_.reset();
     stand_in_.reset();
+    awaits_look_ = false;
     unwinding_ = false;
     return Replaced{};
   }
@@ -347,6 +348,17 @@ void Task::tell_interpreter(SignalSet handled) {
   told_ = true;
 }
 
+bool Task::remind_interpreter() {
+  wasm::GuestMemory memory = instance_->memory();
+  const InterpreterSignals& words = stand_in_ ? *stand_in_ : *interpreter_signals_;
+  const auto any = memory.read<std::uint32_t>(words.any);
+  const auto bits = memory.read<std::uint32_t>(words.breaker);
+  if (!any || !bits || *any == 0) return false;
+  if ((*bits & words.breaker_bits) != words.breaker_bits)
+    (void)memory.write<std::uint32_t>(words.breaker, *bits | words.breaker_bits);
+  return true;
+}
+
 bool Task::handlers_restart() const noexcept {
   const SignalState& signals = owner_->signals;
   for (std::uint64_t bits = signals.deliverable().bits(); bits != 0; bits &= bits - 1) {
@@ -380,17 +392,20 @@ void Task::notice(wasm::RunHere* here) noexcept {
   } else if (sleeping_) {
     waiter_.wake();
   } else {
-    kernel_.services().engine.interrupt();
+    kernel_.services().engine.interrupt(this);
   }
 }
 
 wasm::EpochAction Task::on_epoch() noexcept {
-  if (!attention()) return wasm::EpochAction::proceed;
+  if (!attention() && !awaits_look_) return wasm::EpochAction::proceed;
   {
     const KernelLock lock(kernel_.mutex());
     const bool handler = attend();
     if (unwinding_) return wasm::EpochAction::unwind;
-    if (interpreter_signals_) return wasm::EpochAction::proceed;
+    if (interpreter_signals_) {
+      awaits_look_ = remind_interpreter();
+      return awaits_look_ ? wasm::EpochAction::again : wasm::EpochAction::proceed;
+    }
     // A handler that computes may be interrupted by the next signal, but not without end.
     constexpr int max_nested_handlers = 16;
     if (!handler || handler_depth_ >= max_nested_handlers) return wasm::EpochAction::proceed;

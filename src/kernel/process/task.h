@@ -205,6 +205,9 @@ class Task {
   void begin_computing() REQUIRES(kernel_lock);
   void end_computing() noexcept REQUIRES(kernel_lock);
   void tell_interpreter(SignalSet handled) REQUIRES(kernel_lock);
+  // Where it has not looked yet at what it was told: true, and its breaker is set, which it may
+  // have been writing meanwhile.
+  bool remind_interpreter() REQUIRES(kernel_lock);
 
   Kernel& kernel_;
   ProcessPtr owner_;
@@ -225,6 +228,7 @@ class Task {
   std::optional<InterpreterSignals> interpreter_signals_ GUARDED_BY(kernel_lock);
   std::optional<InterpreterSignals> stand_in_ GUARDED_BY(kernel_lock);
   bool told_ GUARDED_BY(kernel_lock) = false;  // the interpreter, in this call
+  bool awaits_look_ = false;  // it was told while it computed; for the guest's thread
   std::uint64_t memory_bytes_ GUARDED_BY(kernel_lock) = 0;
   Waiter waiter_ GUARDED_BY(kernel_lock);  // by the kernel's clock
   bool sleeping_ GUARDED_BY(kernel_lock) = false;

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/python/python_parts.h"
 
+#include <cstdlib>
+#include <string_view>
+
 #include "base/host_error.h"
 
 namespace cloche::sandbox {
+
+wasm::Interruption interruption_of_python() {
+  const char* const asked = std::getenv("CLOCHE_PREEMPTION");
+  return asked != nullptr && std::string_view(asked) == "1" ? wasm::Interruption::signals
+                                                            : wasm::Interruption::epochs;
+}
 
 PythonParts::PythonParts(kernel::KernelServices services, const EngineOptions& options,
                          vfs::BaseBuilder& builder)
@@ -24,7 +33,8 @@ PythonParts::PythonParts(kernel::KernelServices services, const EngineOptions& o
   runtime.install = [this](vfs::MemFs& files, const std::vector<std::string>& names) {
     return install(files, names);
   };
-  runtime_ = std::make_unique<python::PythonRuntime>(services, std::move(runtime));
+  runtime_ = std::make_unique<python::PythonRuntime>(services, std::move(runtime),
+                                                     interruption_of_python());
   runtime_->add_program(builder);
 }
 

@@ -17,6 +17,9 @@
 
 namespace cloche::sandbox {
 
+// Of the interpreter's machine code: where $CLOCHE_PREEMPTION is 1, signals interrupt it.
+wasm::Interruption interruption_of_python();
+
 class PythonParts {
  public:
   // Adds /usr/bin/python3 and /usr/lib/python3.15 to the system when its folder has python.bundle

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the machine code of a program lies in this process. For this layer.
+//
+// A module's image is an ELF file in which wasmtime names each piece of its code: first the
+// program's own functions, then the trampolines by which the host enters them and they leave.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+struct wasmtime_module;
+
+namespace cloche::wasm {
+
+// Of the program's own functions, without a trampoline.
+struct NativeCode {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  std::uintptr_t trap = 0;  // an instruction that traps
+
+  bool contains(std::uintptr_t address) const noexcept { return address >= begin && address < end; }
+  std::size_t size() const noexcept { return end - begin; }
+};
+
+// Nothing where the image is not as this was written for: of another wasmtime, or of a program
+// whose last function is not the one of make_preemptible.
+std::optional<NativeCode> functions_of(const wasmtime_module* module) noexcept;
+
+// The same in an image that was just made, as offsets from its start, with every symbol looked at:
+// nothing where a function lies beyond a trampoline.
+std::optional<NativeCode> check_layout(std::span<const std::byte> image) noexcept;
+
+}  // namespace cloche::wasm
