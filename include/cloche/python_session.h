@@ -77,8 +77,8 @@ enum class CheckpointFile : std::uint8_t {
   // Opens on every machine that has this build.
   whole,
   // What differs from the started interpreter that this build makes on each machine: small, and
-  // fast, for what is opened again soon. Where it does not fit what a machine has made, as after its
-  // cache was emptied, opening it is an error that says so.
+  // fast, for what is opened again soon. Where it does not fit what a machine has made, as after
+  // its cache was emptied, opening it is an error that says so.
   over_started,
 };
 

@@ -49,9 +49,16 @@ TEST(PeerSource, IsAListANameOrAFile) {
 }
 
 TEST(CellReport, IsReadAsItIsWritten) {
-  const auto report = report_of_json(to_json({3, true, 0.25, "1.2"}));
+  const auto report = report_of_json(to_json({.key = 3,
+                                              .keys = {3, 7},
+                                              .sessions = 12,
+                                              .ready = true,
+                                              .headroom = 0.25,
+                                              .version = "1.2"}));
   ASSERT_TRUE(report);
   EXPECT_EQ(report->key, 3);
+  EXPECT_EQ(report->keys, (std::vector<CellKey>{3, 7}));
+  EXPECT_EQ(report->sessions, 12U);
   EXPECT_TRUE(report->ready);
   EXPECT_EQ(report->headroom, 0.25);
   EXPECT_EQ(report->version, "1.2");
