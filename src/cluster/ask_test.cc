@@ -78,7 +78,8 @@ TEST(Hop, LeavesOutWhatIsAboutTheClientsConnection) {
                               .body = "{}"};
   EXPECT_EQ(hop_text(request, request.target, "secret"),
             "POST /v1/sessions/x/commands?a=b HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\n"
-            "X-Cloche-Hop: secret\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}");
+            "X-Cloche-Hop: secret\r\nX-Cloche-Hops: 1\r\nContent-Length: 2\r\nConnection: "
+            "close\r\n\r\n{}");
 }
 
 TEST(Router, FindsTheSessionOfAPath) {

@@ -21,6 +21,7 @@ using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 using Words = std::vector<std::string>;
 
 // The sentence of a line that is refused.
@@ -56,7 +57,7 @@ TEST(ServeOptions, SessionsOfStepsAreNotEndedForBeingIdle) {
   EXPECT_EQ(parse({"--idle-timeout", "5m"}, Api::steps).sessions.idle_timeout, 300s);
 }
 
-// An option of the help stands alone or wants a value.
+// An option of the help stands alone, or wants a value or another option.
 TEST(ServeOptions, WhatTheHelpNamesIsKnown) {
   const std::string page = help_page();
   const std::regex flag("\n  (--[a-z0-9-]+)");
@@ -66,7 +67,8 @@ TEST(ServeOptions, WhatTheHelpNamesIsKnown) {
   EXPECT_GT(flags.size(), 60u);
   EXPECT_TRUE(flags.contains("--session-memory"));
   for (const std::string& name : flags)
-    EXPECT_THAT(refusal({name}), AnyOf("nothing", name + " wants a value"));
+    EXPECT_THAT(refusal({name}), AnyOf("nothing", name + " wants a value",
+                                       StartsWith(name + " is of no use without ")));
 }
 
 TEST(ServeOptions, UnknownWordsAreRefused) {
