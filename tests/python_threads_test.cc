@@ -64,8 +64,8 @@ TEST(PythonThreadsEnd, WithATrapInOneOfThem) {
 TEST(PythonThreads, AWaitOfTheOnlyOneEndsAtItsTimeOrWithASignal) {
   PythonSession session = new_session();
   (void)printed(session,
-                "import _thread, signal, time\n"
-                "lock = _thread.allocate_lock(); lock.acquire()\n"
+                "import signal, threading, time\n"
+                "lock = threading.Lock()._lock; lock.acquire()\n"
                 "def release(*_): lock.release()\n"
                 "signal.signal(signal.SIGALRM, release)");
   EXPECT_EQ(value_of(session, "lock.acquire(True, 0.02)"), "False");
@@ -77,6 +77,30 @@ TEST(PythonThreads, AWaitOfTheOnlyOneEndsAtItsTimeOrWithASignal) {
                      "_ = signal.setitimer(signal.ITIMER_REAL, 0.02)\n"
                      "lock.acquire()"),
             "True");
+}
+
+// They hand over to each other without the scheduler.
+TEST(PythonThreads, AreWhoTheyAreAfterAWaitForALockOfC) {
+  PythonSession session = new_session();
+  (void)printed(session,
+                "import threading, time\n"
+                "lock, wrong = threading.Lock()._lock, []\n"
+                "def work():\n"
+                "    own = threading.current_thread()\n"
+                "    for _ in range(5):\n"
+                "        with lock: time.sleep(0.002)\n"
+                "        if threading.current_thread() is not own: wrong.append(own.name)\n"
+                "threads = [threading.Thread(target=work, daemon=True) for _ in range(6)]\n"
+                "for thread in threads: thread.start()\n"
+                "for thread in threads: thread.join(10)");
+  EXPECT_EQ(value_of(session, "wrong, [t.name for t in threads if t.is_alive()]"), "([], [])");
+  // And a tick comes to who computes.
+  EXPECT_EQ(value_of(session,
+                     "thread = threading.Thread(target=wrong.append, args=(1,)); thread.start()\n"
+                     "end = time.monotonic() + 10\n"
+                     "while not wrong and time.monotonic() < end: pass\n"
+                     "wrong"),
+            "[1]");
 }
 
 TEST(PythonThreads, GoOnInALaterTurnOfASession) {

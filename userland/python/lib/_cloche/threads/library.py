@@ -174,6 +174,7 @@ def install():
     if "get_native_id" not in threading.__all__:
         threading.__all__.append("get_native_id")
     threading.Lock = threading._allocate_lock = _thread.lock = _thread.LockType = Lock
+    _thread.allocate_lock = _thread.allocate = Lock  # those of importlib too: nobody spins for a module
     threading._CRLock = None
     threading.RLock = threading._RLock
     threading._active_limbo_lock = threading._RLock()

@@ -10,6 +10,9 @@ and descriptors, which whoever else waits looks at. Where nobody can go on the p
       v is free        v                        |
     queued          waiting --------------------+          its function returns: ended
 
+C code that waits for a lock of its own lets others run without asking here, so whose turn it is comes from CPython's thread state and
+is no variable of this module.
+
 Signals are the main thread's: one that comes while another runs lets the main one look.
 """
 import _signal
@@ -37,20 +40,28 @@ _idents = itertools.count(2)
 class Strand:
     """A thread before its end."""
 
-    __slots__ = ("number", "ident", "body", "daemon", "handle", "waits", "ready", "end", "fds", "found", "ended")
+    __slots__ = ("number", "ident", "body", "daemon", "handle", "waits", "ready", "end", "fds", "found", "ended", "inside")
 
     def __init__(self, ident, body=None, daemon=False, handle=None):
         self.number = 0  # of its stack
         self.ident, self.body, self.daemon, self.handle = ident, body, daemon, handle
         self.waits = self.found = self.ended = False
         self.ready = self.end = self.fds = None
+        self.inside = False  # the scheduler decides for it: no tick changes the thread
+
+
+class _Own(_thread._local):
+    """Of each of CPython's threads."""
+
+    strand = Strand(_thread.get_ident())  # of one whose values have been cleared, at its end
+    strand.ended = strand.inside = True
 
 
 _main = Strand(_thread.get_ident())
-_current = _main
+_own = _Own()
+_own.strand = _main
 _strands = [_main]  # those that have a stack, in turn
 _queued = deque()
-_inside = False  # the scheduler decides: no tick changes the thread
 _looked = 0.0
 poll_all = None  # sockets/polling.py: {descriptor: events} of those that are ready, None where a signal came
 
@@ -71,7 +82,7 @@ class Handle:
     def join(self, timeout=None, /):
         if self.ident is None:
             raise RuntimeError("thread not started")
-        if self.ident == _current.ident:
+        if self.ident == _own.strand.ident:
             raise RuntimeError("Cannot join current thread")
         if not self._ended:
             wait_until(self.is_done, None if timeout is None or timeout < 0 else timeout)
@@ -83,11 +94,11 @@ def busy():
 
 
 def is_main():
-    return _current is _main
+    return _own.strand is _main
 
 
 def get_ident():
-    return _current.ident
+    return _own.strand.ident
 
 
 def start(body, handle=None, daemon=True):
@@ -111,34 +122,25 @@ def _launch(strand):
 
 def _enter(strand):
     """The first function on a stack."""
-    global _current, _inside
-    _current = strand
-    _hand(strand.number)  # the host learns which of CPython's threads this is
-    _inside = False
+    _own.strand = strand
+    strand.inside = True
+    _switch(strand)  # the host learns which of CPython's threads this is
+    strand.inside = False
     try:
         strand.body()
     except SystemExit:
         pass
     finally:
-        _inside = True
+        strand.inside = True
         strand.ended, strand.body = True, None
         _strands.remove(strand)
         if strand.handle is not None:
             strand.handle._set_done()
         _host.call(bytearray(b"end0"))
-        _current = _main  # whom the host lets go on
-
-
-def _hand(number):
-    _host.call(bytearray(b"swt0" + number.to_bytes(4, "little")))
 
 
 def _switch(strand):
-    global _current
-    own = _current
-    _current = strand  # before it goes on: a signal's handler may be the first that it runs
-    _hand(strand.number)
-    _current = own
+    _host.call(bytearray(b"swt0" + strand.number.to_bytes(4, "little")))
 
 
 def _tick_again():
@@ -147,13 +149,12 @@ def _tick_again():
 
 def _tick(number, frame):
     """A tick's handler, in the thread that computes."""
-    global _inside
     if len(_strands) > 1:
         _tick_again()
-    if _inside or frame is None or frame.f_code.co_filename.startswith(("<frozen importlib", FOLDER)):
+    own = _own.strand
+    if own.inside or frame is None or frame.f_code.co_filename.startswith(("<frozen importlib", FOLDER)):
         return
-    own = _current
-    _inside = True
+    own.inside = True
     try:
         other = _next(own)
         if other is None and own is not _main:
@@ -161,7 +162,7 @@ def _tick(number, frame):
         if other is not None and not own.ended:
             _switch(other)
     finally:
-        _inside = False
+        own.inside = False
 
 
 def _next(own):
@@ -222,11 +223,9 @@ def _handled():
 
 def wait(ready=None, end=None, fds=None):
     """Lets others run until `ready()`, the moment `end` or an event of `fds`; whether it was not the moment."""
-    global _inside
-    own, before = _current, _inside
-    kept = own.waits, own.ready, own.end, own.fds, own.found
-    _inside = True
-    own.waits, own.ready, own.end, own.fds, own.found = True, ready, end, fds, False
+    own = _own.strand
+    kept = own.inside, own.waits, own.ready, own.end, own.fds, own.found
+    own.inside, own.waits, own.ready, own.end, own.fds, own.found = True, True, ready, end, fds, False
     try:
         while True:
             if own.found or (ready is not None and ready()):
@@ -239,8 +238,7 @@ def wait(ready=None, end=None, fds=None):
             elif not own.found:
                 _sleep_for_all(own)
     finally:
-        own.waits, own.ready, own.end, own.fds, own.found = kept
-        _inside = before
+        own.inside, own.waits, own.ready, own.end, own.fds, own.found = kept
 
 
 def wait_until(ready, timeout=None):
@@ -272,26 +270,24 @@ def sleep(seconds, /):
 
 def pause():
     """Others have a turn."""
-    global _inside
-    own, before = _current, _inside
-    _inside = True
+    own = _own.strand
+    before, own.inside = own.inside, True
     try:
         if (other := _next(own)) is not None:
             _switch(other)
     finally:
-        _inside = before
+        own.inside = before
 
 
 class alone:
     """No tick changes the thread within."""
 
     def __enter__(self):
-        global _inside
-        self._before, _inside = _inside, True
+        self._strand = _own.strand
+        self._before, self._strand.inside = self._strand.inside, True
 
     def __exit__(self, *_):
-        global _inside
-        _inside = self._before
+        self._strand.inside = self._before
 
 
 def pending():
@@ -306,13 +302,11 @@ def run_pending():
 
 def forget_others():
     """In a fork: only the thread that was forked goes on."""
-    global _current
     for strand in (*_strands, *_queued):
         if strand is not _main and strand.handle is not None:
             strand.handle._set_done()
     _strands[:] = [_main]
     _queued.clear()
-    _current = _main
 
 
 def begin_turn():
