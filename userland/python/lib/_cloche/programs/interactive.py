@@ -2,6 +2,7 @@
 import ast
 import code
 import os
+import signal
 import sys
 
 
@@ -34,7 +35,26 @@ def run(main, report, banner):
 def _edited_prompt():
     """The library's prompt in Python; None where it cannot be used: no terminal, or one that is `dumb`."""
     from _pyrepl import main
-    return main.interactive_console if main.CAN_USE_PYREPL else None
+    if not main.CAN_USE_PYREPL:
+        return None
+    _restore_whole()
+    return main.interactive_console
+
+
+def _restore_whole():
+    """The prompt gives the terminal back before each program. A Ctrl-C typed in the middle of that waits for its end: otherwise the
+    terminal stayed raw, and the next prompt took that for the mode to restore."""
+    from _pyrepl.unix_console import UnixConsole
+    restore = UnixConsole.restore
+
+    def whole(self):
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            restore(self)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    UnixConsole.restore = whole
 
 
 def _read_history():
