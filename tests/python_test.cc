@@ -79,6 +79,23 @@ TEST(KeptPython, AForkHasItAlive) {
   EXPECT_EQ(sandbox->run_python("print(len(data))").stdout_data, "1000\n");
 }
 
+TEST(KeptPython, AForkWorksInTheFolderThatItWasIn) {
+  const auto sandbox = make_sandbox();
+  const char* where = "print(os.getcwd(), os.path.samefile('.', os.getcwd()))";
+  ASSERT_EQ(sandbox->run_python("import os; os.makedirs('/tmp/there/in'); os.chdir('/tmp/there')")
+                .exit_code,
+            0);
+  const auto fork = sandbox->fork();
+  EXPECT_EQ(fork->run_python(where).stdout_data, "/tmp/there True\n");
+  EXPECT_EQ(fork->run_python("open('new', 'w').write('x'); os.chdir('in')").exit_code, 0);
+  EXPECT_EQ(fork->run_python("print(os.listdir('/tmp/there'))").stdout_data, "['in', 'new']\n");
+  EXPECT_EQ(fork->fork()->run_python(where).stdout_data, "/tmp/there/in True\n");
+  EXPECT_EQ(sandbox->run_python(where).stdout_data, "/tmp/there True\n");
+  // A folder that is gone: the fork is alive, and where a new interpreter would be.
+  ASSERT_EQ(sandbox->run_python("x = 1; os.rmdir('in'); os.rmdir('/tmp/there')").exit_code, 0);
+  EXPECT_EQ(sandbox->fork()->run_python("print(x, os.getcwd())").stdout_data, "1 /workspace\n");
+}
+
 TEST(KeptPython, ForksNeverDrawTheSameNumbers) {
   const auto sandbox = make_sandbox();
   ASSERT_EQ(sandbox->run_python("import random, uuid, os; random.random()").exit_code, 0);

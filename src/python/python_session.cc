@@ -74,6 +74,16 @@ wasm::Outcome not_begun() {
   return outcome;
 }
 
+// Whether a process of `kernel` could begin in that folder.
+bool has_folder(kernel::Kernel& kernel, const std::string& path) {
+  const kernel::KernelLock lock(kernel.mutex());
+  const Result<vfs::Node> node =
+      kernel.files().lookup(kernel.files().root(), path, vfs::Follow::yes, vfs::Credentials{});
+  if (!node) return false;
+  const Result<vfs::Stat> stat = node->stat();
+  return stat && stat->type == vfs::FileType::directory;
+}
+
 }  // namespace
 
 Result<kernel::StartMemory, Error> PythonSession::Shared::start_memory(kernel::Kernel& kernel) {
@@ -409,9 +419,17 @@ Result<std::shared_ptr<const wasm::MemoryImage>> PythonSession::capture() {
   return std::exchange(shared_->captured, nullptr);
 }
 
+std::optional<std::string> PythonSession::working_folder() {
+  const kernel::KernelLock lock(kernel_.mutex());
+  const Result<std::string> path = kernel_.files().path_of(process_->cwd);
+  return path ? std::optional(*path) : std::nullopt;
+}
+
 Result<std::unique_ptr<PythonSession>> PythonSession::fork(kernel::Kernel& kernel,
                                                            SessionOptions options) {
   CLOCHE_ASSIGN(std::shared_ptr<const wasm::MemoryImage> image, capture());
+  if (std::optional<std::string> folder = working_folder(); folder && has_folder(kernel, *folder))
+    options.cwd = *std::move(folder);
   return start_from(runtime_, kernel, std::move(options), std::move(image), Turn::resume,
                     shared_->fork_pages);
 }

@@ -14,6 +14,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,7 +89,8 @@ class PythonSession {
   // The interpreter as it is now. Costs what was written since the last memory image.
   Result<std::shared_ptr<const wasm::MemoryImage>> capture() EXCLUDES(kernel::kernel_lock);
   // A session in `kernel` (this one or another) that goes on from here: memory is shared until
-  // written. Descriptors beyond those of `options` are not open in it.
+  // written. Descriptors beyond those of `options` are not open in it. It works in the folder that
+  // this one is in, or where `kernel` has no such folder in that of `options`.
   Result<std::unique_ptr<PythonSession>> fork(kernel::Kernel& kernel, SessionOptions options);
   // The same from a memory image that was captured before; `first` is Turn::resume, or Turn::join
   // for one of another sandbox. Sessions from one memory image may share `hot_pages`, which makes
@@ -108,6 +110,8 @@ class PythonSession {
                                                       kernel::Kernel& kernel,
                                                       SessionOptions options,
                                                       std::shared_ptr<Shared> shared);
+  // Nothing for a folder that is no longer there.
+  std::optional<std::string> working_folder() EXCLUDES(kernel::kernel_lock);
   // The same under limits: stops the turn where they say so. Lock held. False when it does not
   // stop: the process must be killed.
   bool wait_within(const TurnLimits& limits) REQUIRES(kernel::kernel_lock);
