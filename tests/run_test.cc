@@ -127,6 +127,10 @@ TEST(Run, NothingOfTheHostShows) {
   for (const std::string_view path : {CLOCHE_SOURCE_DIR, CLOCHE_BINARY_DIR, CLOCHE_ROOTFS_DIR})
     EXPECT_EQ(all.find(path), std::string::npos) << path;
   EXPECT_EQ(output_of("uname -n; hostname"), "cloche\ncloche\n");
+  EXPECT_EQ(output_of("hostname -s; hostname -f; hostname -i; domainname; dnsdomainname"),
+            "cloche\ncloche\n127.0.0.1\n(none)\n");
+  EXPECT_EQ(output_of("hostname other 2>&1; echo $?; uname -n"),
+            "hostname: you must be root to change the host name\n1\ncloche\n");
   // The processes are the sandbox's own: this program is none of them.
   EXPECT_EQ(all.find("cloche_test"), std::string::npos) << all;
 }
