@@ -3,16 +3,12 @@
 // sandbox's own.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
-#include "kernel/files/file.h"
 #include "kernel/limits.h"
-#include "kernel/process/process.h"
 
 namespace cloche::wasm {
 class Engine;
@@ -22,7 +18,6 @@ class GuestThreads;
 namespace cloche::kernel {
 
 class HostProcess;
-class Kernel;
 class ProgramStore;
 class TimerThread;
 
@@ -34,14 +29,12 @@ struct KernelServices {
   TimerThread& timers;
 };
 
-enum class PackageChange : std::uint8_t { install, uninstall };
-
-// A file of a package index, which the host's cache is asked for, or asked to keep.
-struct CachedWheel {
-  std::string origin;   // whom it comes from: Outbound::origin of an open connection
-  std::string address;  // its own there, as the guest says
-  std::array<std::uint8_t, 32> sha256{};
-  std::uint64_t bytes_to_keep = 0;  // 0: it is asked for
+// What a layer above keeps with a kernel, for the requests of its own guests that are no system
+// calls. That layer derives from it and finds it by its type (python/host_services.h); the kernel
+// asks nothing of it.
+class KernelExtension {
+ public:
+  virtual ~KernelExtension() = default;
 };
 
 struct KernelOptions {
@@ -51,15 +44,8 @@ struct KernelOptions {
   // Receives one line per traced call; called without order guarantees between processes, lock
   // held.
   std::function<void(std::string_view line)> trace_sink;
-  // Links a package of the build into the kernel's files, or takes it away; ENOENT when there is
-  // none of that name. Called with the kernel lock held. Empty: there are no packages.
-  std::function<Result<void>(Kernel& kernel, PackageChange change, std::string_view name)> packages;
-  // Opens a file of the host's cache of wheels: to read one that is there (else ENOENT), or to
-  // write one. Called with the kernel lock held. Empty: there is no cache.
-  std::function<Result<FilePtr>(const CachedWheel& wheel)> wheels;
-  // Told of a figure that a program has shown: the file that it is in. Called with the kernel lock
-  // held. Empty: nobody wants to know.
-  std::function<void(JobId job, std::string_view path)> figure_shown;
+  // Lives as long as the kernel. Null: no layer above has anything here.
+  std::unique_ptr<KernelExtension> extension;
   // What a process does that executes host_program(): its exit status. Called on the thread of the
   // process, without the kernel lock; it must not throw. See HostProcess.
   std::function<int(HostProcess& process)> host_program;

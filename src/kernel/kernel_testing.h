@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernel/kernel_options.h"
+#include "kernel/process/process.h"
 #include "kernel/process/spawn_request.h"
 #include "kernel/time/kernel_lock.h"
 #include "kernel/time/timer_thread.h"
@@ -21,6 +22,8 @@
 #include "wasm/host_function.h"
 
 namespace cloche::kernel {
+
+class Kernel;
 
 // Takes what is written; reads as an empty file.
 class OutputFile : public File {

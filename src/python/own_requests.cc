@@ -10,6 +10,7 @@
 #include "kernel/kernel.h"
 #include "kernel/process/task.h"
 #include "kernel/sockets/socket.h"
+#include "python/host_services.h"
 
 namespace cloche::python {
 namespace {
@@ -36,17 +37,17 @@ Result<void> answer(const wasm::GuestMemory& memory, std::uint32_t request,
   return memory.write(request, result ? *result : -static_cast<std::int64_t>(result.error()));
 }
 
-Result<std::int64_t> open_cached(Task& task, std::int32_t connection, kernel::CachedWheel wheel)
+Result<std::int64_t> open_cached(Task& task, std::int32_t connection, CachedWheel wheel)
     REQUIRES(kernel::kernel_lock) {
-  const auto& wheels = task.kernel().options().wheels;
-  if (!wheels) return Errno::noent;
+  HostServices* const services = HostServices::of(task.kernel());
+  if (services == nullptr) return Errno::noent;
   kernel::FdTable& fds = task.process().fds;
   CLOCHE_ASSIGN(const kernel::FilePtr file, fds.get(connection));
   const auto socket = std::dynamic_pointer_cast<kernel::Socket>(file);
   if (!socket) return Errno::notsock;
   wheel.origin = socket->origin();
   if (wheel.origin.empty()) return Errno::noent;
-  CLOCHE_ASSIGN(kernel::FilePtr opened, wheels(wheel));
+  CLOCHE_ASSIGN(kernel::FilePtr opened, services->open_wheel(wheel));
   CLOCHE_ASSIGN(const std::int32_t fd, fds.install(std::move(opened), kernel::o_cloexec));
   return fd;
 }
@@ -59,12 +60,13 @@ Result<void> change_package(wasm::HostCall& host, std::uint32_t request, std::ui
   CLOCHE_ASSIGN(const std::string name, text_of(memory, request, length, magic_bytes + 1, longest));
   CLOCHE_ASSIGN(const char action, memory.read<char>(request + magic_bytes));
   if (action != 'i' && action != 'u') return Errno::inval;
-  const auto change =
-      action == 'i' ? kernel::PackageChange::install : kernel::PackageChange::uninstall;
-  const Result<void> done =
-      kernel::enter_kernel(host, [&](Task& task, const wasm::GuestMemory&) -> Result<void> {
-        const auto& packages = task.kernel().options().packages;
-        return packages ? packages(task.kernel(), change, name) : Errno::noent;
+  const auto change = action == 'i' ? PackageChange::install : PackageChange::uninstall;
+  const Result<void> done = kernel::enter_kernel(
+      host,
+      [&](Task& task, const wasm::GuestMemory&) REQUIRES(kernel::kernel_lock) -> Result<void> {
+        HostServices* const services = HostServices::of(task.kernel());
+        if (services == nullptr) return Errno::noent;
+        return services->change_package(task.kernel().files(), change, name);
       });
   return answer(memory, request, done ? Result<std::int64_t>(0) : done.error());
 }
@@ -72,7 +74,7 @@ Result<void> change_package(wasm::HostCall& host, std::uint32_t request, std::ui
 Result<void> open_wheel(wasm::HostCall& host, std::uint32_t request, std::uint32_t length) {
   constexpr std::uint32_t longest = 4096;
   const wasm::GuestMemory memory = host.memory();
-  kernel::CachedWheel wheel;
+  CachedWheel wheel;
   std::uint32_t at = magic_bytes;
   CLOCHE_ASSIGN(wheel.address,
                 text_of(memory, request, length,
@@ -97,11 +99,13 @@ Result<void> show_figure(wasm::HostCall& host, std::uint32_t request, std::uint3
   CLOCHE_ASSIGN(const std::string path, text_of(memory, request, length, magic_bytes, longest));
   if (!path.starts_with(figures_folder)) return answer(memory, request, Errno::inval);
   const Result<std::int64_t> told =
-      kernel::enter_kernel(host, [&](Task& task, const wasm::GuestMemory&) -> Result<std::int64_t> {
-        const auto& shown = task.kernel().options().figure_shown;
-        if (shown) shown(task.process().job, path);
-        return 0;
-      });
+      kernel::enter_kernel(host,
+                           [&](Task& task, const wasm::GuestMemory&)
+                               REQUIRES(kernel::kernel_lock) -> Result<std::int64_t> {
+                                 if (HostServices* const services = HostServices::of(task.kernel()))
+                                   services->show_figure(task.process().job, path);
+                                 return 0;
+                               });
   return answer(memory, request, told);
 }
 

@@ -13,7 +13,7 @@
 #include "net/no_network.h"
 #include "sandbox/default_environment.h"
 #include "sandbox/host_folders.h"
-#include "sandbox/python/cached_wheels.h"
+#include "sandbox/python/python_services.h"
 #include "sandbox/run.h"
 #include "sandbox/wasm_commands.h"
 #include "vfs/hostfs.h"
@@ -283,16 +283,11 @@ std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
   options.limits.process_memory_bytes = options_.memory_limit_bytes;
   options.trace_syscalls = options_.trace != nullptr;
   options.trace_sink = options_.trace;
-  options.packages = [&engine = engine_](kernel::Kernel& kernel, kernel::PackageChange change,
-                                         std::string_view name) REQUIRES(kernel::kernel_lock) {
-    return engine.python().change_package(kernel.files(), change, name);
-  };
-  options.wheels = wheels_of(engine_.wheels());
+  options.extension =
+      std::make_unique<PythonServices>(engine_.python(), engine_.wheels(), *shown_figures_);
   options.host_program = [commands = commands_.get()](kernel::HostProcess& process) {
     return run_command(*commands, process);
   };
-  options.figure_shown = [figures = shown_figures_.get()](
-                             kernel::JobId job, std::string_view path) { figures->add(job, path); };
   return std::make_unique<kernel::Kernel>(engine_.services(), std::move(space), std::move(options));
 }
 

@@ -100,7 +100,7 @@ TEST(proc_fs, shows_the_sandbox_and_nothing_of_the_host) {
   KernelOptions options;
   options.limits.memory_bytes = 64 << 20;
   options.host_name = "bell";
-  TestKernel machine(options);
+  TestKernel machine(std::move(options));
   run_guest(machine, [](Guest& guest) {
     EXPECT_THAT(guest.content("/proc/meminfo"), StartsWith("MemTotal:          65536 kB\n"));
     EXPECT_EQ(guest.content("/proc/sys/kernel/hostname"), "bell\n");

@@ -198,7 +198,7 @@ TEST(WasiHostile, PermissionsHold) {
 TEST(WasiHostile, DescriptorsRunOut) {
   KernelOptions options;
   options.limits.max_open_files = 16;
-  TestKernel machine(options);
+  TestKernel machine(std::move(options));
   machine.write_file("/tmp/file", "content", 0666);
   run_puppet(machine, {}, [&](Puppet& guest) {
     std::int32_t last = 0;

@@ -144,7 +144,7 @@ TEST(WasiProcess, TraceShowsTheCalls) {
   KernelOptions options;
   options.trace_syscalls = true;
   options.trace_sink = [&](std::string_view line) { lines += std::string(line) + "\n"; };
-  TestKernel machine(options);
+  TestKernel machine(std::move(options));
   run_puppet(machine, {}, [](Puppet& guest) { EXPECT_EQ(guest.call("fd_close", 42), badf); });
   EXPECT_NE(lines.find("fd_close(42) = 8 (EBADF)"), std::string::npos) << lines;
 }

@@ -60,23 +60,19 @@ class NewWheel final : public kernel::File {
 
 }  // namespace
 
-std::function<Result<kernel::FilePtr>(const kernel::CachedWheel&)> wheels_of(
-    packages::WheelCache* cache) {
-  if (cache == nullptr) return {};
-  return [cache, given = std::make_shared<std::uint64_t>(0)](
-             const kernel::CachedWheel& wheel) -> Result<kernel::FilePtr> {
-    const packages::WheelName name{wheel.origin, wheel.address, wheel.sha256};
-    if (wheel.bytes_to_keep == 0) {
-      auto found = cache->find(name);
-      if (!found) return Errno::noent;
-      return std::make_shared<KeptWheel>(*std::move(found));
-    }
-    if (wheel.bytes_to_keep > cache->share_bytes() - *given) return Errno::noent;
-    auto deposit = cache->begin(name, wheel.bytes_to_keep);
-    if (!deposit) return Errno::noent;
-    *given += wheel.bytes_to_keep;
-    return std::make_shared<NewWheel>(std::move(deposit));
-  };
+Result<kernel::FilePtr> CachedWheels::open(const python::CachedWheel& wheel) {
+  if (cache_ == nullptr) return Errno::noent;
+  const packages::WheelName name{wheel.origin, wheel.address, wheel.sha256};
+  if (wheel.bytes_to_keep == 0) {
+    auto found = cache_->find(name);
+    if (!found) return Errno::noent;
+    return std::make_shared<KeptWheel>(*std::move(found));
+  }
+  if (wheel.bytes_to_keep > cache_->share_bytes() - given_bytes_) return Errno::noent;
+  auto deposit = cache_->begin(name, wheel.bytes_to_keep);
+  if (!deposit) return Errno::noent;
+  given_bytes_ += wheel.bytes_to_keep;
+  return std::make_shared<NewWheel>(std::move(deposit));
 }
 
 }  // namespace cloche::sandbox

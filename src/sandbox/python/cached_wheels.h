@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache of wheels (packages::WheelCache) as files that a guest reads and writes.
+// CachedWheels: the cache of wheels (packages::WheelCache) as files that the guests of one sandbox
+// read and write. What the sandbox gives to the cache has a bound of its own, so that it cannot
+// push out what others use.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 
-#include "kernel/kernel_options.h"
 #include "packages/wheel_cache.h"
+#include "python/host_services.h"
 
 namespace cloche::sandbox {
 
-// For kernel::KernelOptions::wheels, of one sandbox: what it gives to the cache has a bound of its
-// own, so that it cannot push out what others use. `cache` outlives the kernel; null: there is
-// none.
-std::function<Result<kernel::FilePtr>(const kernel::CachedWheel&)> wheels_of(
-    packages::WheelCache* cache);
+class CachedWheels {
+ public:
+  // `cache` outlives it, and the files that it opens; null: there is none.
+  explicit CachedWheels(packages::WheelCache* cache) : cache_(cache) {}
+
+  // See python::HostServices::open_wheel.
+  Result<kernel::FilePtr> open(const python::CachedWheel& wheel) REQUIRES(kernel::kernel_lock);
+
+ private:
+  packages::WheelCache* const cache_;
+  std::uint64_t given_bytes_ GUARDED_BY(kernel::kernel_lock) = 0;
+};
 
 }  // namespace cloche::sandbox

@@ -82,12 +82,12 @@ Result<void, Error> PythonParts::install(vfs::MemFs& files, const std::vector<st
       "the packages cannot be installed: " + std::string(errno_info(installed.error()).message));
 }
 
-Result<void> PythonParts::change_package(vfs::Namespace& files, kernel::PackageChange change,
+Result<void> PythonParts::change_package(vfs::Namespace& files, python::PackageChange change,
                                          std::string_view name) {
   const packages::BundledPackage* package = registry_ ? registry_->find(name) : nullptr;
   if (package == nullptr) return Errno::noent;
   auto& root = static_cast<vfs::MemFs&>(files.root().fs());
-  if (change == kernel::PackageChange::uninstall) return registry_->uninstall(root, *package);
+  if (change == python::PackageChange::uninstall) return registry_->uninstall(root, *package);
   return registry_->install(root, std::span(&package, 1));
 }
 

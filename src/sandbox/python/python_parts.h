@@ -11,6 +11,7 @@
 #include "cloche/engine.h"
 #include "kernel/kernel_options.h"
 #include "packages/package_registry.h"
+#include "python/host_services.h"
 #include "python/python_runtime.h"
 #include "vfs/base_builder.h"
 #include "vfs/namespace.h"
@@ -43,7 +44,7 @@ class PythonParts {
   std::vector<std::string> installed(vfs::MemFs& files) const;
 
   // What pip in a sandbox asks for: one package, without what it depends on. Kernel lock held.
-  Result<void> change_package(vfs::Namespace& files, kernel::PackageChange change,
+  Result<void> change_package(vfs::Namespace& files, python::PackageChange change,
                               std::string_view name);
 
   // Null in a system without Python.
