@@ -73,9 +73,9 @@ Services& services() {
 std::unique_ptr<vfs::Namespace> tree() {
   constexpr vfs::Quota quota{.bytes = std::uint64_t{64} << 20, .inodes = 10'000};
   auto files = std::make_unique<vfs::Namespace>(vfs::make_fs<vfs::MemFs>(quota, vfs::host_clock()));
-  vfs::PathOperations ops(*files, files->root(), vfs::root_credentials());
-  for (const char* path : {"/bin", "/etc", "/tmp", "/workspace"}) EXPECT_TRUE(ops.make_dir(path));
-  EXPECT_TRUE(ops.chmod("/tmp", 01777));
+  vfs::PathOperations paths(*files, files->root(), vfs::root_credentials());
+  for (const char* path : {"/bin", "/etc", "/tmp", "/workspace"}) EXPECT_TRUE(paths.make_dir(path));
+  EXPECT_TRUE(paths.chmod("/tmp", 01777));
   const Result<vfs::Node> home =
       files->lookup(files->root(), "/workspace", vfs::Follow::yes, vfs::root_credentials());
   EXPECT_TRUE(home && vfs::chown(*home, 1000, 1000, vfs::root_credentials()));
@@ -97,12 +97,13 @@ vfs::Namespace& TestKernel::files() noexcept { return kernel_->files(); }
 
 void TestKernel::with_files(const std::function<void(vfs::PathOperations&)>& body) {
   const KernelLock lock(kernel_->mutex());
-  vfs::PathOperations ops(kernel_->files(), kernel_->files().root(), vfs::root_credentials());
-  body(ops);
+  vfs::PathOperations paths(kernel_->files(), kernel_->files().root(), vfs::root_credentials());
+  body(paths);
 }
 
 void TestKernel::write_file(std::string_view path, std::string_view content, std::uint32_t mode) {
-  with_files([&](vfs::PathOperations& ops) { EXPECT_TRUE(ops.write_file(path, content, mode)); });
+  with_files(
+      [&](vfs::PathOperations& paths) { EXPECT_TRUE(paths.write_file(path, content, mode)); });
 }
 
 void TestKernel::add_program(std::string_view path, std::string_view wat) {

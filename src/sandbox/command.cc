@@ -30,11 +30,12 @@ std::vector<std::string> argv_of(const RunOptions& options) {
 Result<std::string> find_in_path(SandboxState& state, const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
   const std::string path = state.environment("PATH").value_or("/usr/bin");
-  return state.with_files([&](vfs::PathOperations& ops) -> Result<std::string> {
+  return state.with_files([&](vfs::PathOperations& files) -> Result<std::string> {
     for (std::size_t start = 0; start <= path.size();) {
       const std::size_t end = std::min(path.find(':', start), path.size());
       std::string candidate = path.substr(start, end - start) + "/" + name;
-      if (const auto info = ops.stat(candidate); info && info->stat.type == vfs::FileType::regular)
+      if (const auto info = files.stat(candidate);
+          info && info->stat.type == vfs::FileType::regular)
         return candidate;
       start = end + 1;
     }
@@ -60,8 +61,8 @@ std::string directory_of(const SandboxState& state, const RunOptions& options) {
 }
 
 Result<void> check_directory(SandboxState& state, const RunOptions& options) {
-  return state.with_files(options.account, [&](vfs::PathOperations& ops) -> Result<void> {
-    CLOCHE_ASSIGN(const auto info, ops.stat(directory_of(state, options)));
+  return state.with_files(options.account, [&](vfs::PathOperations& files) -> Result<void> {
+    CLOCHE_ASSIGN(const auto info, files.stat(directory_of(state, options)));
     if (info.stat.type != vfs::FileType::directory) return Errno::notdir;
     return {};
   });

@@ -109,16 +109,16 @@ void SandboxState::make_home() {
   if (options_.user == usual.user && options_.home == usual.home) return;
   if (!is_user_name(options_.user))
     throw request_error("a user's name is made of letters, digits and . _ -, 32 at most");
-  const auto set_up = [this](vfs::PathOperations& ops) -> Result<void> {
+  const auto set_up = [this](vfs::PathOperations& files) -> Result<void> {
     for (const char* file : {"/etc/passwd", "/etc/group"}) {
-      CLOCHE_ASSIGN(const std::string lines, ops.read_file(file, account_file_max_bytes));
-      CLOCHE_TRY(ops.write_file(file, with_account(lines, options_.user, options_.home)));
+      CLOCHE_ASSIGN(const std::string lines, files.read_file(file, account_file_max_bytes));
+      CLOCHE_TRY(files.write_file(file, with_account(lines, options_.user, options_.home)));
     }
     if (options_.home == usual_home) return {};
-    CLOCHE_TRY(ops.make_dir(options_.home, 0755, vfs::Parents::make));
-    CLOCHE_TRY(ops.change_owner(options_.home, user_.uid, user_.gid));
-    CLOCHE_TRY(ops.remove(usual_home));
-    return ops.symlink(options_.home, usual_home);
+    CLOCHE_TRY(files.make_dir(options_.home, 0755, vfs::Parents::make));
+    CLOCHE_TRY(files.change_owner(options_.home, user_.uid, user_.gid));
+    CLOCHE_TRY(files.remove(usual_home));
+    return files.symlink(options_.home, usual_home);
   };
   if (const Result<void> made = with_files(Account::root, set_up); !made) {
     throw HostError("cannot make the home folder " + options_.home + ": " +

@@ -65,8 +65,8 @@ class SandboxState {
   template <typename Body>
   auto with_files(Account account, Body&& body) EXCLUDES(kernel::kernel_lock) {
     const kernel::KernelLock lock(kernel_mutex());
-    vfs::PathOperations ops = path_operations(account);
-    return std::forward<Body>(body)(ops);
+    vfs::PathOperations files = path_operations(account);
+    return std::forward<Body>(body)(files);
   }
   template <typename Body>
   auto with_files(Body&& body) {

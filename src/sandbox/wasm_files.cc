@@ -35,8 +35,8 @@ FileInfo info_of(const vfs::FileInfo& info) {
 
 namespace {
 
-Result<FileInfo> info_at(vfs::PathOperations& ops, std::string_view path, vfs::Follow follow) {
-  CLOCHE_ASSIGN(const vfs::FileInfo info, ops.stat(path, follow));
+Result<FileInfo> info_at(vfs::PathOperations& files, std::string_view path, vfs::Follow follow) {
+  CLOCHE_ASSIGN(const vfs::FileInfo info, files.stat(path, follow));
   return info_of(info);
 }
 
@@ -44,31 +44,32 @@ Result<FileInfo> info_at(vfs::PathOperations& ops, std::string_view path, vfs::F
 
 Result<std::string> WasmFiles::read(std::string_view path, std::uint64_t limit_bytes) {
   return state_.with_files(
-      account_, [&](vfs::PathOperations& ops) { return ops.read_file(path, limit_bytes); });
+      account_, [&](vfs::PathOperations& files) { return files.read_file(path, limit_bytes); });
 }
 
 Result<std::string> WasmFiles::read_range(std::string_view path, std::uint64_t offset,
                                           std::size_t size_bytes) {
-  return state_.with_files(
-      account_, [&](vfs::PathOperations& ops) { return ops.read_range(path, offset, size_bytes); });
+  return state_.with_files(account_, [&](vfs::PathOperations& files) {
+    return files.read_range(path, offset, size_bytes);
+  });
 }
 
 Result<void> WasmFiles::write(std::string_view path, std::string_view content, std::uint32_t mode) {
-  return state_.with_files(account_, [&](vfs::PathOperations& ops) {
-    return ops.write_file(path, content, mode, vfs::Parents::make);
+  return state_.with_files(account_, [&](vfs::PathOperations& files) {
+    return files.write_file(path, content, mode, vfs::Parents::make);
   });
 }
 
 Result<void> WasmFiles::append(std::string_view path, std::string_view content) {
-  return state_.with_files(account_, [&](vfs::PathOperations& ops) {
-    return ops.write_file(path, content, 0644, vfs::Parents::make, vfs::WriteMode::append);
+  return state_.with_files(account_, [&](vfs::PathOperations& files) {
+    return files.write_file(path, content, 0644, vfs::Parents::make, vfs::WriteMode::append);
   });
 }
 
 Result<std::vector<FileInfo>> WasmFiles::list(std::string_view path) {
   return state_.with_files(
-      account_, [&](vfs::PathOperations& ops) -> Result<std::vector<FileInfo>> {
-        CLOCHE_ASSIGN(const std::vector<vfs::FileInfo> found, ops.list(path, entries_max));
+      account_, [&](vfs::PathOperations& files) -> Result<std::vector<FileInfo>> {
+        CLOCHE_ASSIGN(const std::vector<vfs::FileInfo> found, files.list(path, entries_max));
         std::vector<FileInfo> infos;
         infos.reserve(found.size());
         for (const vfs::FileInfo& info : found) infos.push_back(info_of(info));
@@ -78,73 +79,75 @@ Result<std::vector<FileInfo>> WasmFiles::list(std::string_view path) {
 
 Result<FileInfo> WasmFiles::stat(std::string_view path) {
   return state_.with_files(
-      account_, [&](vfs::PathOperations& ops) { return info_at(ops, path, vfs::Follow::yes); });
+      account_, [&](vfs::PathOperations& files) { return info_at(files, path, vfs::Follow::yes); });
 }
 
 Result<FileInfo> WasmFiles::link_stat(std::string_view path) {
   return state_.with_files(
-      account_, [&](vfs::PathOperations& ops) { return info_at(ops, path, vfs::Follow::no); });
+      account_, [&](vfs::PathOperations& files) { return info_at(files, path, vfs::Follow::no); });
 }
 
 Result<void> WasmFiles::make_directories(std::string_view path) {
-  return state_.with_files(account_, [&](vfs::PathOperations& ops) {
-    return ops.make_dir(path, 0755, vfs::Parents::make);
+  return state_.with_files(account_, [&](vfs::PathOperations& files) {
+    return files.make_dir(path, 0755, vfs::Parents::make);
   });
 }
 
 Result<void> WasmFiles::make_directory(std::string_view path) {
-  return state_.with_files(account_, [&](vfs::PathOperations& ops) {
-    return ops.make_dir(path, 0755, vfs::Parents::must_exist);
+  return state_.with_files(account_, [&](vfs::PathOperations& files) {
+    return files.make_dir(path, 0755, vfs::Parents::must_exist);
   });
 }
 
 Result<void> WasmFiles::remove(std::string_view path) {
-  return state_.with_files(account_, [&](vfs::PathOperations& ops) { return ops.remove(path); });
+  return state_.with_files(account_,
+                           [&](vfs::PathOperations& files) { return files.remove(path); });
 }
 
 Result<void> WasmFiles::remove_all(std::string_view path) {
   return state_.with_files(account_,
-                           [&](vfs::PathOperations& ops) { return ops.remove_all(path); });
+                           [&](vfs::PathOperations& files) { return files.remove_all(path); });
 }
 
 Result<void> WasmFiles::rename(std::string_view from, std::string_view to) {
   return state_.with_files(account_,
-                           [&](vfs::PathOperations& ops) { return ops.rename(from, to); });
+                           [&](vfs::PathOperations& files) { return files.rename(from, to); });
 }
 
 Result<void> WasmFiles::change_mode(std::string_view path, std::uint32_t mode) {
   return state_.with_files(account_,
-                           [&](vfs::PathOperations& ops) { return ops.chmod(path, mode); });
+                           [&](vfs::PathOperations& files) { return files.chmod(path, mode); });
 }
 
 Result<void> WasmFiles::make_symlink(std::string_view target, std::string_view path) {
   return state_.with_files(account_,
-                           [&](vfs::PathOperations& ops) { return ops.symlink(target, path); });
+                           [&](vfs::PathOperations& files) { return files.symlink(target, path); });
 }
 
 Result<std::string> WasmFiles::resolve(std::string_view path) {
-  return state_.with_files(account_, [&](vfs::PathOperations& ops) { return ops.real_path(path); });
+  return state_.with_files(account_,
+                           [&](vfs::PathOperations& files) { return files.real_path(path); });
 }
 
 Result<std::map<std::string, std::string>> WasmFiles::attributes(std::string_view path) {
   return state_.with_files(account_,
-                           [&](vfs::PathOperations& ops) { return ops.attributes(path); });
+                           [&](vfs::PathOperations& files) { return files.attributes(path); });
 }
 
 Result<void> WasmFiles::set_attribute(std::string_view path, std::string_view name,
                                       std::string_view value) {
   return state_.with_files(
-      account_, [&](vfs::PathOperations& ops) { return ops.set_attribute(path, name, value); });
+      account_, [&](vfs::PathOperations& files) { return files.set_attribute(path, name, value); });
 }
 
 Result<void> WasmFiles::remove_attribute(std::string_view path, std::string_view name) {
   return state_.with_files(
-      account_, [&](vfs::PathOperations& ops) { return ops.remove_attribute(path, name); });
+      account_, [&](vfs::PathOperations& files) { return files.remove_attribute(path, name); });
 }
 
 Result<std::vector<std::string>> WasmFiles::glob(std::string_view pattern) {
   return state_.with_files(
-      account_, [&](vfs::PathOperations& ops) { return ops.glob(pattern, entries_max); });
+      account_, [&](vfs::PathOperations& files) { return files.glob(pattern, entries_max); });
 }
 
 }  // namespace cloche::sandbox

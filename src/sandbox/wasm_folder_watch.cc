@@ -57,8 +57,8 @@ Result<std::unique_ptr<WatchBackend>> WasmFiles::watch(std::string_view path, Wa
   const auto its_depth =
       depth == WatchDepth::tree ? vfs::TreeWatch::Depth::tree : vfs::TreeWatch::Depth::directory;
   return state_.with_files(
-      account_, [&](vfs::PathOperations& ops) -> Result<std::unique_ptr<WatchBackend>> {
-        CLOCHE_ASSIGN(auto watch, ops.watch(path, its_depth, std::move(changed)));
+      account_, [&](vfs::PathOperations& files) -> Result<std::unique_ptr<WatchBackend>> {
+        CLOCHE_ASSIGN(auto watch, files.watch(path, its_depth, std::move(changed)));
         return std::make_unique<WasmWatch>(state_, std::move(watch));
       });
 }

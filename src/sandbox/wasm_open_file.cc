@@ -115,18 +115,18 @@ Result<std::unique_ptr<OpenFileBackend>> WasmFiles::open(std::string_view path, 
   const auto existing =
       creates && has(mode, OpenMode::exclusive) ? vfs::Existing::error : vfs::Existing::fine;
   return state_.with_files(
-      account_, [&](vfs::PathOperations& ops) -> Result<std::unique_ptr<OpenFileBackend>> {
+      account_, [&](vfs::PathOperations& files) -> Result<std::unique_ptr<OpenFileBackend>> {
         CLOCHE_ASSIGN(std::unique_ptr<vfs::NodeIo> io,
-                      ops.open_file(path, access, new_mode, existing));
+                      files.open_file(path, access, new_mode, existing));
         if (has(mode, OpenMode::truncate)) CLOCHE_TRY(io->truncate(0));
-        return std::make_unique<WasmOpenFile>(state_, ops.user(), std::move(io));
+        return std::make_unique<WasmOpenFile>(state_, files.user(), std::move(io));
       });
 }
 
 Result<void> WasmFiles::set_times(std::string_view path, std::int64_t accessed_ns,
                                   std::int64_t modified_ns) {
-  return state_.with_files(account_, [&](vfs::PathOperations& ops) {
-    return ops.set_times(path, timestamp_of(accessed_ns), timestamp_of(modified_ns));
+  return state_.with_files(account_, [&](vfs::PathOperations& files) {
+    return files.set_times(path, timestamp_of(accessed_ns), timestamp_of(modified_ns));
   });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FileSystem: one tree of inodes, as a mechanism. It keeps the tree sound (types, names, link
-// counts, quota) and knows nothing of permissions, paths or mounts: those are ops.h and
-// namespace.h.
+// counts, quota) and knows nothing of permissions, paths or mounts: those are
+// checked_operations.h and namespace.h.
 //
 // Threads: none of this is thread-safe. All calls on a file system, its Nodes and NodeIos are made
 // under one lock, the kernel's. (What frozen states share between sandboxes is counted atomically,
@@ -205,7 +205,7 @@ class FileSystem {
   virtual StatFs statfs() = 0;
   virtual Result<void> sync() { return {}; }
 
-  // True when nothing in it may be changed: ops.h then answers EROFS.
+  // True when nothing in it may be changed: checked_operations.h then answers EROFS.
   virtual bool read_only() const { return false; }
   // The type's name, for /proc/mounts: "tmpfs", "hostfs", "proc".
   virtual std::string_view type_name() const = 0;

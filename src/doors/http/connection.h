@@ -74,7 +74,7 @@ class Connection : public AnswerKeeper {
   const std::string peer_name_;
 };
 
-class StreamPlaces;
+class StreamLimit;
 
 // The server, as a connection sees it.
 class Host {
@@ -90,7 +90,7 @@ class Host {
                            std::uint64_t bytes) = 0;
   virtual void sent(AnswerKeeper* keeper) = 0;
   virtual void ended(Connection* connection) = 0;
-  virtual StreamPlaces& stream_places() = 0;  // of HTTP/2
+  virtual StreamLimit& stream_limit() = 0;  // of HTTP/2
 };
 
 // `host` outlives them; `loop` is the socket's.

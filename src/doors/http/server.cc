@@ -17,7 +17,7 @@
 #include "doors/http/alpn.h"
 #include "doors/http/connection.h"
 #include "doors/http/connection_table.h"
-#include "doors/http/h2/stream_places.h"
+#include "doors/http/h2/stream_limit.h"
 #include "doors/http/loops.h"
 #include "doors/http/unsent_bytes.h"
 
@@ -46,7 +46,7 @@ class Server::Impl final : public Host {
       : options_(options),
         application_(application),
         connections_(std::min(options.connection_limit, descriptors_for_connections())),
-        stream_places_(options.connection_limit),
+        stream_limit_(options.connection_limit),
         unsent_(options.unsent_limit_bytes, options.unsent_limit_bytes / 2),
         loops_(options.threads > 0 ? options.threads
                                    : std::max(std::thread::hardware_concurrency(), 1U)),
@@ -76,7 +76,7 @@ class Server::Impl final : public Host {
   bool draining() const override { return draining_; }
   bool closes_after_answers() const override { return closes_after_answers_; }
 
-  StreamPlaces& stream_places() override { return stream_places_; }
+  StreamLimit& stream_limit() override { return stream_limit_; }
 
   void keep_unsent(const std::shared_ptr<AnswerKeeper>& keeper, const std::string& owner,
                    std::uint64_t bytes) override {
@@ -210,7 +210,7 @@ class Server::Impl final : public Host {
     return options_.use_http2 && application_.offers_http2(name);
   };
   ConnectionTable connections_;
-  StreamPlaces stream_places_;
+  StreamLimit stream_limit_;
   UnsentBytes unsent_;
   std::atomic<bool> draining_ = false;
   std::atomic<bool> closes_after_answers_ = false;

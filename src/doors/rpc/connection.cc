@@ -110,9 +110,9 @@ void Connection::dispatch(Json message, std::size_t bytes) {
 
   std::shared_ptr<SandboxQueue> queue;
   try {
-    const std::optional<std::string> seat = Params(*params).optional_text("sandboxId");
+    const std::optional<std::string> sandbox = Params(*params).optional_text("sandboxId");
     queue = method->serve == sandboxes::create_another ? add_queue()
-            : seat                                     ? find_queue(*seat)
+            : sandbox                                  ? find_queue(*sandbox)
                                                        : main_;
   } catch (const RpcError& error) {
     return answer(error);
@@ -188,14 +188,14 @@ std::shared_ptr<SandboxQueue> Connection::add_queue() {
         fmt::format("a connection holds {} sandboxes at most", backend_.sandbox_limit()),
         Errno::again);
   }
-  const std::string name = fmt::format("s{}", ++last_seat_);
+  const std::string name = fmt::format("s{}", ++last_sandbox_);
   auto queue = std::make_shared<SandboxQueue>(name, pool_);
   queues_.emplace(name, queue);
   order_.push_back(name);
   return queue;
 }
 
-void Connection::remove_seat(const std::string& name) {
+void Connection::remove_queue(const std::string& name) {
   std::shared_ptr<SandboxQueue> queue;
   {
     const MutexLock lock(mutex_);

@@ -58,7 +58,7 @@ class Connection {
   // Both throw Error: ENOENT for a name that is none, EAGAIN for too many.
   std::shared_ptr<SandboxQueue> find_queue(const std::string& name) const;
   std::shared_ptr<SandboxQueue> add_queue();
-  void remove_seat(const std::string& name);
+  void remove_queue(const std::string& name);
   std::vector<std::shared_ptr<SandboxQueue>> queues() const;
   // The client's answer to a question of ours: its result, or its error's message.
   struct Answer {
@@ -86,7 +86,7 @@ class Connection {
   mutable Mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<SandboxQueue>> queues_ GUARDED_BY(mutex_);
   std::vector<std::string> order_ GUARDED_BY(mutex_);
-  std::uint64_t last_seat_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t last_sandbox_ GUARDED_BY(mutex_) = 0;
   std::unordered_map<std::string, std::function<void(Answer)>> asked_ GUARDED_BY(mutex_);
   std::uint64_t last_question_ GUARDED_BY(mutex_) = 0;
   bool stopping_ GUARDED_BY(mutex_) = false;

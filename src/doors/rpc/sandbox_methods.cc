@@ -94,7 +94,7 @@ Reply create_another(Call& call) {
                  call.params.find("commands"));
     reply.update(made.facts);
   } catch (...) {
-    call.connection.remove_seat(call.queue->name());
+    call.connection.remove_queue(call.queue->name());
     throw;
   }
   return reply;
@@ -108,7 +108,7 @@ Reply fork(Call& call) {
     take_subject(call.connection, *queue, std::move(made.subject),
                  commands.is_null() ? nullptr : &commands);
   } catch (...) {
-    call.connection.remove_seat(queue->name());
+    call.connection.remove_queue(queue->name());
     throw;
   }
   Reply reply{{"sandboxId", queue->name()}};
@@ -132,7 +132,7 @@ Reply destroy(Call& call) {
   }
   const std::shared_ptr<Subject> subject = call.queue->subject();
   if (subject) stop_commands(call.connection, *subject);
-  call.connection.remove_seat(call.queue->name());
+  call.connection.remove_queue(call.queue->name());
   if (subject) subject->destroy();
   return ok();
 }

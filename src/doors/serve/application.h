@@ -18,7 +18,7 @@
 #include "doors/serve/isolation.h"
 #include "doors/serve/options.h"
 #include "doors/steps/step_door.h"
-#include "doors/telemetry/event_witness.h"
+#include "doors/telemetry/recorders.h"
 
 namespace cloche::serve {
 

@@ -13,7 +13,7 @@
 #include "base/trace_context.h"
 #include "doors/http/metrics.h"
 #include "doors/http/server.h"
-#include "doors/telemetry/event_witness.h"
+#include "doors/telemetry/recorders.h"
 
 namespace cloche::serve {
 
@@ -25,7 +25,7 @@ class RequestRecord {
   // `to` and `metrics` outlive it. `owner`: whose request it is, where that is known.
   RequestRecord(const http::Request& request, const telemetry::Recorders& to,
                 http::Metrics& metrics, std::string owner);
-  // One that nothing has been said to is answered with 500.
+  // Where end() was not called it ends with 500, as its client sees it.
   ~RequestRecord();
   RequestRecord(const RequestRecord&) = delete;
   RequestRecord& operator=(const RequestRecord&) = delete;

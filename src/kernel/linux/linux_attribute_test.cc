@@ -183,11 +183,11 @@ std::multiset<std::string> list(Guest& guest, std::int32_t fd, std::uint32_t buf
 TEST(linux_attribute, directories_are_listed_once_each) {
   TestKernel machine;
   std::multiset<std::string> wanted{".", ".."};
-  machine.with_files([&](vfs::PathOperations& ops) {
+  machine.with_files([&](vfs::PathOperations& files) {
     for (int i = 0; i < 100; ++i) {
       const std::string name = "file-" + std::to_string(i);
       wanted.insert(name);
-      EXPECT_TRUE(ops.write_file("/tmp/" + name, ""));
+      EXPECT_TRUE(files.write_file("/tmp/" + name, ""));
     }
   });
   run_guest(machine, [&](Guest& guest) {

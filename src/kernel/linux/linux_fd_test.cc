@@ -130,9 +130,9 @@ TEST(linux_fd, a_file_without_a_name_can_get_one) {
 
 TEST(linux_fd, openat2_holds_a_walk_below) {
   TestKernel machine;
-  machine.with_files([](vfs::PathOperations& ops) {
-    EXPECT_TRUE(ops.write_file("/workspace/dir/file", "x", 0644, vfs::Parents::make));
-    EXPECT_TRUE(ops.symlink("../../etc", "/workspace/dir/out"));
+  machine.with_files([](vfs::PathOperations& files) {
+    EXPECT_TRUE(files.write_file("/workspace/dir/file", "x", 0644, vfs::Parents::make));
+    EXPECT_TRUE(files.symlink("../../etc", "/workspace/dir/out"));
   });
   run_guest(machine, [](Guest& guest) {
     struct How {

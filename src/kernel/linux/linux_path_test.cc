@@ -85,10 +85,10 @@ TEST(linux_path, the_umask_holds) {
     EXPECT_EQ(guest.call(nr::umask, 07777), 027);
     EXPECT_EQ(guest.call(nr::umask, 0), 0777);
   });
-  machine.with_files([](vfs::PathOperations& ops) {
-    EXPECT_EQ(ops.stat("/workspace/d")->stat.mode, 01750U);
-    EXPECT_EQ(ops.stat("/workspace/f")->stat.mode, 0640U);
-    EXPECT_EQ(ops.stat("/workspace/f")->stat.uid, 1000U);
+  machine.with_files([](vfs::PathOperations& files) {
+    EXPECT_EQ(files.stat("/workspace/d")->stat.mode, 01750U);
+    EXPECT_EQ(files.stat("/workspace/f")->stat.mode, 0640U);
+    EXPECT_EQ(files.stat("/workspace/f")->stat.uid, 1000U);
   });
 }
 

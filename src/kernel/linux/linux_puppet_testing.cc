@@ -97,10 +97,10 @@ void add_dev(TestKernel& machine) {
     ASSERT_TRUE(dev);
     EXPECT_TRUE(vfs::create(*dev, name, vfs::FileType::character, 0666, root, number));
   };
-  machine.with_files([](vfs::PathOperations& ops) {
-    (void)ops.make_dir("/dev");
-    EXPECT_TRUE(ops.symlink("/proc/self/fd", "/dev/fd"));
-    EXPECT_TRUE(ops.symlink("/proc/self/fd/1", "/dev/stdout"));
+  machine.with_files([](vfs::PathOperations& files) {
+    (void)files.make_dir("/dev");
+    EXPECT_TRUE(files.symlink("/proc/self/fd", "/dev/fd"));
+    EXPECT_TRUE(files.symlink("/proc/self/fd/1", "/dev/stdout"));
   });
   node("null", device::null);
   node("zero", device::zero);

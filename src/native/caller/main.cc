@@ -7,23 +7,11 @@
 // Without a C library: it is written into each sandbox that has commands, and counts there.
 #include <cerrno>
 
+#include "native/caller/memory_calls.h"
 #include "native/caller/system.h"
 #include "native/warden/call_wire.h"
 
 __asm__(".globl _start\n_start:\n" CLOCHE_CALLER_START);
-
-// What the compiler may call.
-extern "C" {
-void* memcpy(void* to, const void* from, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i)
-    static_cast<char*>(to)[i] = static_cast<const char*>(from)[i];
-  return to;
-}
-void* memset(void* to, int value, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i) static_cast<char*>(to)[i] = static_cast<char>(value);
-  return to;
-}
-}
 
 namespace cloche::caller {
 namespace {

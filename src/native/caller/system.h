@@ -40,7 +40,9 @@ inline long system_call(long number, long a = 0, long b = 0, long c = 0, long d 
 #endif
 }
 
+// Arguments: an address, a number without a sign.
 inline long address_of(const void* pointer) { return reinterpret_cast<long>(pointer); }
+inline long word_of(unsigned long number) { return static_cast<long>(number); }
 
 inline long read(int fd, void* to, std::size_t size) {
   return system_call(SYS_read, fd, address_of(to), static_cast<long>(size));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cloche_freeze: a library that a process loads to write an image of itself (native/thaw/image.h).
-// It is called in a child of fork, which has one thread and nobody else's memory; that leaves
-// afterwards, and the image goes on in another box as if the call had returned there.
+// It is called in a child of fork, which has one thread and nobody else's memory. The child
+// ends afterwards, and the image goes on in another box as if the call had returned there.
 //
 // Private memory is written as far as the process has changed it, files of the box are named. What
 // cannot go along is an error: memory that is shared with other processes and is no file's.
@@ -11,6 +11,7 @@
 
 #include <cerrno>
 
+#include "native/caller/memory_calls.h"
 #include "native/caller/system.h"
 #include "native/thaw/image.h"
 #include "native/thaw/process_maps.h"
@@ -20,15 +21,6 @@
 #endif
 
 extern "C" {
-__attribute__((visibility("hidden"))) void* memcpy(void* to, const void* from, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i)
-    static_cast<char*>(to)[i] = static_cast<const char*>(from)[i];
-  return to;
-}
-__attribute__((visibility("hidden"))) void* memset(void* to, int value, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i) static_cast<char*>(to)[i] = static_cast<char>(value);
-  return to;
-}
 // 0; and is_thawed, where somebody returns by the registers again.
 __attribute__((visibility("hidden"), returns_twice)) long cloche_keep_registers(void* registers);
 }
@@ -56,6 +48,7 @@ namespace {
 
 using caller::address_of;
 using caller::system_call;
+using caller::word_of;
 
 constexpr long get_thread_base = 0x1003;  // of arch_prctl
 constexpr long populate_read = 22;        // of madvise, from Linux 5.14
@@ -73,8 +66,6 @@ struct Work {
   std::uint64_t entries[entries_at_once];
   char maps[maps_room];
 };
-
-long place(std::uint64_t number) { return static_cast<long>(number); }
 
 long write_all(int to, const void* bytes, std::uint64_t size) {
   const char* from = static_cast<const char*>(bytes);
@@ -176,7 +167,7 @@ class Freezer {
     const Region& region = work_.regions[piece.region];
     if ((region.protection & PROT_READ) == 0) {  // in a process that is not needed any more
       const long result =
-          system_call(SYS_mprotect, place(piece.begin), place(piece.bytes), PROT_READ);
+          system_call(SYS_mprotect, word_of(piece.begin), word_of(piece.bytes), PROT_READ);
       if (result < 0) return result;
     }
     return write_all(to, reinterpret_cast<const void*>(piece.begin), piece.bytes);
@@ -274,7 +265,7 @@ class Freezer {
   // Of a file that is gone: all that can be read.
   long take_whole(const Region& region) {
     for (std::uint64_t page = region.begin; page < region.end; page += page_bytes) {
-      if (system_call(SYS_madvise, place(page), page_bytes, populate_read) < 0) continue;
+      if (system_call(SYS_madvise, word_of(page), page_bytes, populate_read) < 0) continue;
       if (!add_page(page)) return -E2BIG;
     }
     return 0;
@@ -287,8 +278,8 @@ class Freezer {
       if (count > entries_at_once) count = entries_at_once;
       const long got =
           system_call(SYS_pread64, pagemap_, address_of(work_.entries),
-                      place(count * sizeof(std::uint64_t)), place(page / page_bytes * 8));
-      if (got != place(count * sizeof(std::uint64_t))) return got < 0 ? got : -EIO;
+                      word_of(count * sizeof(std::uint64_t)), word_of(page / page_bytes * 8));
+      if (got != word_of(count * sizeof(std::uint64_t))) return got < 0 ? got : -EIO;
       for (std::uint64_t i = 0; i < count; ++i) {
         const std::uint64_t entry = work_.entries[i];
         if ((entry & (is_present | is_swapped)) == 0 || (entry & is_of_file) != 0) continue;
@@ -314,7 +305,7 @@ class Freezer {
 extern "C" __attribute__((visibility("default"))) long cloche_freeze(int to,
                                                                      long restartable_offset) {
   const long memory =
-      system_call(SYS_mmap, place(freezer_place), sizeof(Work), PROT_READ | PROT_WRITE,
+      system_call(SYS_mmap, word_of(freezer_place), sizeof(Work), PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   if (memory < 0) return memory;
   Work& work = *reinterpret_cast<Work*>(memory);

@@ -38,7 +38,7 @@ struct SignalAction {
 
 // As sigaltstack has it.
 struct SignalStack {
-  std::uint64_t place;
+  std::uint64_t address;
   std::uint64_t flags;
   std::uint64_t bytes;
 };

@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 #include <sys/mman.h>
 
+#include "native/caller/memory_calls.h"
 #include "native/caller/system.h"
 #include "native/thaw/image.h"
 #include "native/thaw/process_maps.h"
@@ -19,17 +20,7 @@
 #error "frozen processes are of x86-64"
 #endif
 
-// What the compiler may call.
 extern "C" {
-void* memcpy(void* to, const void* from, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i)
-    static_cast<char*>(to)[i] = static_cast<const char*>(from)[i];
-  return to;
-}
-void* memset(void* to, int value, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i) static_cast<char*>(to)[i] = static_cast<char>(value);
-  return to;
-}
 alignas(64) char cloche_thaw_stack[1 << 16];
 [[noreturn]] void cloche_thaw_main();
 }
@@ -45,6 +36,7 @@ namespace {
 
 using caller::address_of;
 using caller::system_call;
+using caller::word_of;
 
 constexpr std::size_t most_kernel_parts = 8;
 constexpr std::uint64_t bytes_worth_a_mapping = 16 * page_bytes;
@@ -62,8 +54,6 @@ void need(long result, ThawStep step) {
   if (result < 0 && result > -4096) give_up(step);
 }
 
-long place(std::uint64_t number) { return static_cast<long>(number); }
-
 // What the kernel puts into each process: the code of the vdso, and the data that it reads.
 struct KernelParts {
   struct Part {
@@ -75,8 +65,8 @@ struct KernelParts {
 };
 
 void move(std::uint64_t from, std::uint64_t bytes, std::uint64_t to) {
-  need(system_call(SYS_mremap, place(from), place(bytes), place(bytes),
-                   MREMAP_MAYMOVE | MREMAP_FIXED, place(to)),
+  need(system_call(SYS_mremap, word_of(from), word_of(bytes), word_of(bytes),
+                   MREMAP_MAYMOVE | MREMAP_FIXED, word_of(to)),
        ThawStep::kernel_parts);
 }
 
@@ -96,7 +86,7 @@ void clear_out(KernelParts& kernel) {
       if (is("[vdso]")) kernel.vdso = mapping.begin;
       kernel.parts[kernel.count++] = {mapping.begin, bytes};
     } else if (is("[stack]") || is("[heap]")) {
-      need(system_call(SYS_munmap, place(mapping.begin), place(bytes)), ThawStep::maps);
+      need(system_call(SYS_munmap, word_of(mapping.begin), word_of(bytes)), ThawStep::maps);
     }
   }
   if (kernel.vdso == 0) give_up(ThawStep::kernel_parts);
@@ -104,13 +94,13 @@ void clear_out(KernelParts& kernel) {
 
 const Head& read_tables() {
   long size = 0;
-  for (long got = 1; got > 0 && size < place(sizeof tables); size += got) {
-    got = system_call(SYS_pread64, image_fd, address_of(tables) + size, place(sizeof tables) - size,
-                      size);
+  for (long got = 1; got > 0 && size < word_of(sizeof tables); size += got) {
+    got = system_call(SYS_pread64, image_fd, address_of(tables) + size,
+                      word_of(sizeof tables) - size, size);
     need(got, ThawStep::image);
   }
   const Head& head = *reinterpret_cast<const Head*>(tables);
-  if (size < place(sizeof(Head)) || head.magic != image_magic || head.regions > most_regions ||
+  if (size < word_of(sizeof(Head)) || head.magic != image_magic || head.regions > most_regions ||
       head.pieces > most_pieces || head.name_bytes > most_name_bytes)
     give_up(ThawStep::image);
   return head;
@@ -155,21 +145,21 @@ void map(const Region& region, Files& files) {
     flags |= region.kind == Kind::shared_file ? MAP_SHARED : MAP_PRIVATE;
     fd = files.open(region);
   }
-  need(system_call(SYS_mmap, place(region.begin), place(region.end - region.begin),
-                   region.protection, flags, fd, fd < 0 ? 0 : place(region.offset)),
+  need(system_call(SYS_mmap, word_of(region.begin), word_of(region.end - region.begin),
+                   region.protection, flags, fd, fd < 0 ? 0 : word_of(region.offset)),
        ThawStep::region);
 }
 
 void fill(const Piece& piece, const Region& region) {
   if (piece.bytes >= bytes_worth_a_mapping || (region.protection & PROT_WRITE) == 0) {
-    need(system_call(SYS_mmap, place(piece.begin), place(piece.bytes), region.protection,
-                     MAP_FIXED | MAP_PRIVATE, image_fd, place(piece.offset)),
+    need(system_call(SYS_mmap, word_of(piece.begin), word_of(piece.bytes), region.protection,
+                     MAP_FIXED | MAP_PRIVATE, image_fd, word_of(piece.offset)),
          ThawStep::piece);
     return;
   }
   for (std::uint64_t done = 0; done < piece.bytes;) {
-    const long got = system_call(SYS_pread64, image_fd, place(piece.begin + done),
-                                 place(piece.bytes - done), place(piece.offset + done));
+    const long got = system_call(SYS_pread64, image_fd, word_of(piece.begin + done),
+                                 word_of(piece.bytes - done), word_of(piece.offset + done));
     if (got <= 0) give_up(ThawStep::piece);
     done += static_cast<std::uint64_t>(got);
   }
@@ -209,11 +199,11 @@ void restore_signals(const Head& head) {
 // The C library goes on to know itself by the number that the thread has here, and asks the kernel
 // where it runs: its area is not registered again.
 void restore_thread(const Head& head) {
-  need(system_call(SYS_arch_prctl, set_thread_base, place(head.thread)), ThawStep::thread);
-  const long id = system_call(SYS_set_tid_address, place(head.thread_id));
+  need(system_call(SYS_arch_prctl, set_thread_base, word_of(head.thread)), ThawStep::thread);
+  const long id = system_call(SYS_set_tid_address, word_of(head.thread_id));
   *reinterpret_cast<std::int32_t*>(head.thread_id) = static_cast<std::int32_t>(id);
   if (head.robust != 0)
-    need(system_call(SYS_set_robust_list, place(head.robust), place(head.robust_bytes)),
+    need(system_call(SYS_set_robust_list, word_of(head.robust), word_of(head.robust_bytes)),
          ThawStep::thread);
   if (head.restartable != 0) {
     auto* const area = reinterpret_cast<std::uint32_t*>(head.restartable);

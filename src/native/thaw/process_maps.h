@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -45,7 +46,7 @@ inline long read_whole(const char* path, char* to, std::size_t room) {
   }
   caller::system_call(SYS_close, file);
   if (got < 0) return got;
-  return size == room ? -7 : static_cast<long>(size);
+  return size == room ? -E2BIG : static_cast<long>(size);
 }
 
 class MapsReader {

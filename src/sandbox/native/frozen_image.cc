@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::size_t head_bytes = 2 * sizeof(std::uint64_t);  // the mark, and how long it is
 
-std::uint64_t number_at(const std::string& text, std::size_t place) {
+std::uint64_t number_at(const std::string& text, std::size_t at) {
   std::uint64_t number = 0;
-  std::memcpy(&number, text.data() + place, sizeof number);
+  std::memcpy(&number, text.data() + at, sizeof number);
   return number;
 }
 
@@ -38,9 +38,9 @@ Result<void> FrozenImage::begin() {
   file_.reset(::memfd_create("cloche", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file_ || ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0)
     return errno_from_host(errno);
-  void* const place = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
-  if (place == MAP_FAILED) return errno_from_host(errno);
-  content_ = static_cast<std::byte*>(place);
+  void* const mapping = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  if (mapping == MAP_FAILED) return errno_from_host(errno);
+  content_ = static_cast<std::byte*>(mapping);
   std::memcpy(content_, head_.data(), head_.size());
   taken_ = head_.size();
   return {};

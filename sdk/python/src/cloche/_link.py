@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 from typing import Any, Callable, Optional, TypeVar
 
-from . import _operations as ops
+from . import _operations as operations
 from . import _server
 from ._callbacks import refuse_if_waiting
 from ._errors import SandboxError, ServerError
@@ -34,7 +34,7 @@ class Link:
         return self.server.submit(method, {**params, "sandboxId": self.sandbox_id}, on_output,
                                   on_question, command)
 
-    def perform(self, operation: "ops.Operation[T]") -> T:
+    def perform(self, operation: "operations.Operation[T]") -> T:
         """Runs an operation, answer by answer."""
         try:
             method, params = next(operation)

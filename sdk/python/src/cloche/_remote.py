@@ -41,7 +41,7 @@ class RemoteServer(Server):
         self._users = 0
         self.progress = Progress()
         # Names of sandboxes, which stay, to what each connection calls them; and their sessions.
-        self._seats: Dict[str, str] = {}
+        self._ids: Dict[str, str] = {}
         self._sessions: Dict[str, str] = {}
         self._socket: Optional[WebSocket] = None
         self._connect()
@@ -102,7 +102,7 @@ class RemoteServer(Server):
             if self._ended is not None:
                 raise ServerError(self._ended)
             if "sandboxId" in wire:
-                wire["sandboxId"] = self._seats.get(wire["sandboxId"], wire["sandboxId"])
+                wire["sandboxId"] = self._ids.get(wire["sandboxId"], wire["sandboxId"])
             self._last += 1
             number = self._last
             self._pending[number] = pending
@@ -118,14 +118,14 @@ class RemoteServer(Server):
     def _named(self, method: str, params: dict[str, Any], result: Any) -> Any:
         """Notes which session a new sandbox is; its first name stays."""
         if method in ("sandbox.create", "sandbox.fork"):
-            seat, session = result["sandboxId"], result["sessionId"]
+            sandbox, session = result["sandboxId"], result["sessionId"]
             name = "r-" + session
             with self._lock:
-                self._seats[name], self._sessions[name] = seat, session
+                self._ids[name], self._sessions[name] = sandbox, session
             return {**result, "sandboxId": name}
         if method == "sandbox.destroy":
             with self._lock:
-                self._seats.pop(params["sandboxId"], None)
+                self._ids.pop(params["sandboxId"], None)
                 self._sessions.pop(params["sandboxId"], None)
         return result
 
@@ -153,11 +153,11 @@ class RemoteServer(Server):
             self._send_request("sandbox.create", {"sessionId": session}, _Pending(),
                                lambda done, to=attached: _copy(done, to))
             try:
-                seat = attached.result(timeout=60)["sandboxId"]
+                sandbox = attached.result(timeout=60)["sandboxId"]
             except SandboxError:
-                seat = "gone"  # it has ended meanwhile: what is asked of it says so
+                sandbox = "gone"  # it has ended meanwhile: what is asked of it says so
             with self._lock:
-                self._seats[name] = seat
+                self._ids[name] = sandbox
             if (answerer := self.answerer_of(name)) is not None:
                 # Its answer is nobody's: where it fails the commands say that nobody serves them.
                 self._send_request("commands.set", {"sandboxId": name, "commands": answerer.descriptions},
@@ -174,8 +174,8 @@ class RemoteServer(Server):
         params = message.get("params")
         if isinstance(params, dict) and "sandboxId" in params:
             with self._lock:
-                for name, seat in self._seats.items():
-                    if seat == params["sandboxId"]:
+                for name, sandbox in self._ids.items():
+                    if sandbox == params["sandboxId"]:
                         params["sandboxId"] = name
         return message
 

@@ -6,7 +6,7 @@ import weakref
 from typing import Any, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _live
-from . import _operations as ops
+from . import _operations as operations
 from . import _servers
 from ._callbacks import Callbacks, CallbackSet
 from ._errors import SandboxError
@@ -50,7 +50,7 @@ class Commands(_Part):
             check: raise `CommandError` when the exit code is not 0.
         """
         stream = on_stdout is not None or on_stderr is not None
-        params = ops.run_params(command, timeout_ms, cwd, env, stdin, stream)
+        params = operations.run_params(command, timeout_ms, cwd, env, stdin, stream)
         result = command_result(*self._link.stream("run", params, on_stdout, on_stderr))
         return result.check() if check else result
 
@@ -76,76 +76,76 @@ class Commands(_Part):
 
     def history(self) -> list[HistoryEntry]:
         """The commands that were run, the oldest first."""
-        return self._link.perform(ops.history())
+        return self._link.perform(operations.history())
 
 
 class Files(_Part):
     """Files of the sandbox. Relative paths start in /workspace."""
 
-    def write(self, path: ops.StrPath, data: Data, *, mode: Optional[int] = None,
+    def write(self, path: operations.StrPath, data: Data, *, mode: Optional[int] = None,
               append: bool = False) -> None:
         """Makes or overwrites a file, and the folders that lead to it. Text is written as UTF-8."""
-        self._link.perform(ops.write(path, data, mode, append))
+        self._link.perform(operations.write(path, data, mode, append))
 
-    def read(self, path: ops.StrPath, *, offset: int = 0, length: Optional[int] = None) -> bytes:
+    def read(self, path: operations.StrPath, *, offset: int = 0, length: Optional[int] = None) -> bytes:
         """The bytes of a file, or some of them."""
-        return self._link.perform(ops.read(path, offset, length))
+        return self._link.perform(operations.read(path, offset, length))
 
-    def read_text(self, path: ops.StrPath, *, encoding: str = "utf-8", errors: str = "strict") -> str:
+    def read_text(self, path: operations.StrPath, *, encoding: str = "utf-8", errors: str = "strict") -> str:
         """The text of a file."""
         return self.read(path).decode(encoding, errors)
 
-    def list(self, path: ops.StrPath = ".") -> List[FileInfo]:
+    def list(self, path: operations.StrPath = ".") -> List[FileInfo]:
         """What is in a folder, by name."""
-        return self._link.perform(ops.list_folder(path))
+        return self._link.perform(operations.list_folder(path))
 
-    def list_details(self, path: ops.StrPath = ".") -> List[FileDetails]:
+    def list_details(self, path: operations.StrPath = ".") -> List[FileDetails]:
         """The same with modes, times and symbolic links."""
-        return self._link.perform(ops.list_details(path))
+        return self._link.perform(operations.list_details(path))
 
-    def stat(self, path: ops.StrPath) -> FileInfo:
+    def stat(self, path: operations.StrPath) -> FileInfo:
         """What is at a path."""
-        return self._link.perform(ops.stat(path))
+        return self._link.perform(operations.stat(path))
 
-    def lstat(self, path: ops.StrPath) -> FileDetails:
+    def lstat(self, path: operations.StrPath) -> FileDetails:
         """All about what is at a path, a symbolic link itself included."""
-        return self._link.perform(ops.lstat(path))
+        return self._link.perform(operations.lstat(path))
 
-    def exists(self, path: ops.StrPath) -> bool:
+    def exists(self, path: operations.StrPath) -> bool:
         """Whether there is anything at a path."""
-        return self._link.perform(ops.exists(path))
+        return self._link.perform(operations.exists(path))
 
-    def mkdir(self, path: ops.StrPath, *, parents: bool = False, exist_ok: bool = False) -> None:
+    def mkdir(self, path: operations.StrPath, *, parents: bool = False, exist_ok: bool = False) -> None:
         """Makes a folder."""
-        self._link.perform(ops.mkdir(path, parents, exist_ok))
+        self._link.perform(operations.mkdir(path, parents, exist_ok))
 
-    def rm(self, path: ops.StrPath, *, recursive: bool = False) -> None:
+    def rm(self, path: operations.StrPath, *, recursive: bool = False) -> None:
         """Removes a file, a link, or a folder: an empty one, or with all that is in it."""
-        self._link.perform(ops.simple("files.rm", path=path, recursive=recursive))
+        self._link.perform(operations.simple("files.rm", path=path, recursive=recursive))
 
-    def rename(self, old: ops.StrPath, new: ops.StrPath) -> None:
+    def rename(self, old: operations.StrPath, new: operations.StrPath) -> None:
         """Moves a file or folder."""
-        self._link.perform(ops.simple("files.rename", **{"from": old, "to": new}))
+        self._link.perform(operations.simple("files.rename", **{"from": old, "to": new}))
 
     def glob(self, pattern: str) -> List[str]:
         """Paths that match: `*`, `?`, `[...]`, and `**` for any number of folders; sorted."""
-        return self._link.perform(ops.glob(pattern))
+        return self._link.perform(operations.glob(pattern))
 
-    def chmod(self, path: ops.StrPath, mode: int) -> None:
+    def chmod(self, path: operations.StrPath, mode: int) -> None:
         """Sets permission bits."""
-        self._link.perform(ops.simple("files.chmod", path=path, mode=mode))
+        self._link.perform(operations.simple("files.chmod", path=path, mode=mode))
 
-    def symlink(self, target: str, path: ops.StrPath) -> None:
+    def symlink(self, target: str, path: operations.StrPath) -> None:
         """Makes a symbolic link at `path` that leads to `target`."""
-        self._link.perform(ops.simple("files.symlink", target=target, path=path))
+        self._link.perform(operations.simple("files.symlink", target=target, path=path))
 
-    def upload(self, local: ops.StrPath, remote: ops.StrPath) -> None:
+    def upload(self, local: operations.StrPath, remote: operations.StrPath) -> None:
         """Copies a file or a folder of this machine into the sandbox."""
-        self._link.perform(ops.upload(local, remote))
+        self._link.perform(operations.upload(local, remote))
 
-    def download(self, remote: ops.StrPath, local: ops.StrPath) -> None:
+    def download(self, remote: operations.StrPath, local: operations.StrPath) -> None:
         """Copies a file or a folder out of the sandbox. Links that lead out of it are left out."""
-        self._link.perform(ops.download(remote, local))
+        self._link.perform(operations.download(remote, local))
 
 
 class Environment(_Part):
@@ -153,11 +153,11 @@ class Environment(_Part):
 
     def set(self, name: str, value: str) -> None:
         """Sets a variable."""
-        self._link.perform(ops.simple("env.set", name=name, value=value))
+        self._link.perform(operations.simple("env.set", name=name, value=value))
 
     def get(self, name: str, default: Optional[str] = None) -> Optional[str]:
         """The value of a variable, or `default`."""
-        value = self._link.perform(ops.env_get(name))
+        value = self._link.perform(operations.env_get(name))
         return default if value is None else value
 
     def __getitem__(self, name: str) -> str:
@@ -180,7 +180,7 @@ class Environment(_Part):
 
     def all(self) -> dict[str, str]:
         """All variables."""
-        return self._link.perform(ops.env_all())
+        return self._link.perform(operations.env_all())
 
     def update(self, values: Mapping[str, str]) -> None:
         """Sets several variables."""
@@ -223,11 +223,11 @@ class PackageSet(_Part):
     def install(self, *names: Union[str, Sequence[str]]) -> None:
         """Makes packages importable, with what they depend on."""
         flat = [n for name in names for n in ([name] if isinstance(name, str) else name)]
-        self._link.perform(ops.install(flat))
+        self._link.perform(operations.install(flat))
 
     def list(self) -> Packages:
         """Which are installed, and which could be."""
-        return self._link.perform(ops.packages())
+        return self._link.perform(operations.packages())
 
 
 class Snapshot:
@@ -239,11 +239,11 @@ class Snapshot:
 
     def restore(self) -> None:
         """Takes the sandbox back to this moment; what runs in it ends."""
-        self._link.perform(ops.simple("snapshot.restore", id=self.id))
+        self._link.perform(operations.simple("snapshot.restore", id=self.id))
 
     def delete(self) -> None:
         """Forgets the moment."""
-        self._link.perform(ops.simple("snapshot.remove", id=self.id))
+        self._link.perform(operations.simple("snapshot.remove", id=self.id))
 
     def __repr__(self) -> str:
         return f"<Snapshot {self.id} of sandbox {self._link.sandbox_id}>"
@@ -298,26 +298,26 @@ class Sandbox:
         RuntimeError: the server cannot be started, or refuses; the message says why.
     """
 
-    def __init__(self, *, timeout_ms: ops.Amount = 30_000,
-                 fs_limit_bytes: ops.Amount = 256 * 1024 * 1024,
+    def __init__(self, *, timeout_ms: operations.Amount = 30_000,
+                 fs_limit_bytes: operations.Amount = 256 * 1024 * 1024,
                  packages: Iterable[str] = (), env: Optional[Mapping[str, str]] = None,
                  mounts: Iterable[Union[Mount, Tuple[Any, ...]]] = (), network: Any = None,
-                 image: Optional[ops.StrPath] = None, wasm_dir: Optional[ops.StrPath] = None,
-                 limits: Optional[Mapping[str, ops.Amount]] = None, engine: Optional[str] = None,
+                 image: Optional[operations.StrPath] = None, wasm_dir: Optional[operations.StrPath] = None,
+                 limits: Optional[Mapping[str, operations.Amount]] = None, engine: Optional[str] = None,
                  user: Optional[str] = None, url: Optional[str] = None,
                  token: Optional[str] = None, session_id: Optional[str] = None, ttl: Optional[int] = None,
                  metadata: Optional[Mapping[str, Any]] = None,
                  commands: Optional[CallbackSet] = None) -> None:
         answerer = HostCommands(commands) if commands is not None else None
-        params = ops.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network, image,
+        params = operations.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network, image,
                                    wasm_dir, limits, engine, user)
         if answerer is not None:
             params["commands"] = answerer.descriptions
         if url is None:
-            ops.refuse_remote(token=token, session_id=session_id, ttl=ttl, metadata=metadata)
+            operations.refuse_remote(token=token, session_id=session_id, ttl=ttl, metadata=metadata)
             server = _servers.acquire()
         else:
-            params = ops.remote_params(params, session_id, ttl, metadata)
+            params = operations.remote_params(params, session_id, ttl, metadata)
             server = _servers.connect(url, token)
         try:
             sandbox_id = server.call("sandbox.create", params)["sandboxId"]
@@ -364,7 +364,7 @@ class Sandbox:
 
     def snapshot(self) -> Snapshot:
         """Remembers this moment, to go back to with `restore`."""
-        return Snapshot(self._link, self._link.perform(ops.create_snapshot()))
+        return Snapshot(self._link, self._link.perform(operations.create_snapshot()))
 
     def restore(self, snapshot: Snapshot) -> None:
         """Takes the sandbox back to a moment."""
@@ -372,14 +372,14 @@ class Sandbox:
             raise TypeError("restore takes what snapshot() gave")
         snapshot.restore()
 
-    def export(self, path: Optional[ops.StrPath] = None) -> Optional[bytes]:
+    def export(self, path: Optional[operations.StrPath] = None) -> Optional[bytes]:
         """Files, environment and packages as bytes, or as a file of this machine. `Sandbox(image=...)`
         and `load` go on from it."""
-        return self._link.perform(ops.export(path))
+        return self._link.perform(operations.export(path))
 
-    def load(self, state: Union[ops.StrPath, bytes]) -> None:
+    def load(self, state: Union[operations.StrPath, bytes]) -> None:
         """Replaces the sandbox's state by one that `export` gave; what is damaged is refused."""
-        self._link.perform(ops.import_state(state))
+        self._link.perform(operations.import_state(state))
 
     def cancel(self) -> None:
         """Ends what runs in the sandbox, and takes back what waits; from another thread."""
@@ -387,7 +387,7 @@ class Sandbox:
 
     def usage(self) -> Usage:
         """What the sandbox uses now."""
-        return self._link.perform(ops.usage())
+        return self._link.perform(operations.usage())
 
     def kill(self) -> None:
         """Ends the sandbox and all that runs in it. A second time does nothing."""

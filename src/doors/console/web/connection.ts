@@ -68,7 +68,7 @@ class Connection {
   #pauseMs = firstPauseMs
   #notices = new Map<string, Set<(params: never) => void>>()
   #terminals = new Map<number, (data: Uint8Array) => void>()
-  #seats = new Map<string, Promise<string>>()
+  #sandboxes = new Map<string, Promise<string>>()
   #watchers = new Set<(state: State) => void>()
   #wanted = false
 
@@ -126,19 +126,19 @@ class Connection {
   }
 
   /** What this connection calls a session. */
-  seat(sessionId: string): Promise<string> {
-    let seat = this.#seats.get(sessionId)
-    if (!seat) {
-      seat = this.call<{ sandboxId: string }>('sandbox.create', { sessionId }).then(({ sandboxId }) => sandboxId)
-      this.#seats.set(sessionId, seat)
-      seat.catch(() => this.#seats.delete(sessionId))
+  sandboxOf(sessionId: string): Promise<string> {
+    let sandbox = this.#sandboxes.get(sessionId)
+    if (!sandbox) {
+      sandbox = this.call<{ sandboxId: string }>('sandbox.create', { sessionId }).then(({ sandboxId }) => sandboxId)
+      this.#sandboxes.set(sessionId, sandbox)
+      sandbox.catch(() => this.#sandboxes.delete(sessionId))
     }
-    return seat
+    return sandbox
   }
 
   /** A request for a session's sandbox. */
   async in<T>(sessionId: string, method: string, params: Params = {}, details: Parameters<Connection['call']>[2] = {}): Promise<T> {
-    const sandboxId = await this.seat(sessionId)
+    const sandboxId = await this.sandboxOf(sessionId)
     return this.call<T>(method, { ...params, sandboxId }, details as never)
   }
 
@@ -166,7 +166,7 @@ class Connection {
       }
     }
     socket.onclose = () => {
-      this.#seats.clear()
+      this.#sandboxes.clear()
       const lost = new RpcError('the connection to the server is lost', 'ECONNRESET')
       for (const pending of this.#pending.values()) pending.reject(lost)
       this.#pending.clear()

@@ -91,7 +91,7 @@ export function Python({ session }: { session: string }) {
   }
   const interrupt = async () => {
     if (!running.current) return
-    const sandboxId = await server.seat(session)
+    const sandboxId = await server.sandboxOf(session)
     await server.call('cancel', { sandboxId, id: running.current.id })
   }
   const keys = (event: KeyboardEvent, cell: Cell) => {

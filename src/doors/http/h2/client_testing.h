@@ -15,7 +15,7 @@
 
 #include "doors/http/connection.h"
 #include "doors/http/h2/connection.h"
-#include "doors/http/h2/stream_places.h"
+#include "doors/http/h2/stream_limit.h"
 #include "doors/http/loops.h"
 #include "doors/http/message.h"
 
@@ -57,7 +57,7 @@ class BytesInMemory final : public ByteStream {
 // The server as far as a connection knows it, and an application that does what it is told.
 class HostInMemory final : public Host, public Application {
  public:
-  explicit HostInMemory(std::size_t places = 1000) : places_(places) {}
+  explicit HostInMemory(std::size_t most_streams = 1000) : stream_limit_(most_streams) {}
 
   ServerOptions its_options;
   bool is_draining = false;
@@ -75,7 +75,7 @@ class HostInMemory final : public Host, public Application {
   }
   void sent(AnswerKeeper*) override { unsent.clear(); }
   void ended(Connection*) override {}
-  StreamPlaces& stream_places() override { return places_; }
+  StreamLimit& stream_limit() override { return stream_limit_; }
   Admission admit(const Request& head) override { return on_admit(head); }
   void handle(Request request, std::shared_ptr<Exchange> exchange) override {
     on_handle(std::move(request), std::move(exchange));
@@ -85,7 +85,7 @@ class HostInMemory final : public Host, public Application {
   }
 
  private:
-  StreamPlaces places_;
+  StreamLimit stream_limit_;
 };
 
 // The connection under test.

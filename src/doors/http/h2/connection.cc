@@ -102,9 +102,10 @@ void H2Connection::trailer_came() { head_due_ = Clock::time_point::max(); }
 void H2Connection::head_came(std::int32_t id, H2Head head, Ends ends) {
   head_due_ = idle_due_ = Clock::time_point::max();
   has_asked_ = true;
-  auto place = host_.stream_places().take(counted_->peer_name());
-  if (!place || *alive_ >= alive_max) return session_.reset(id, NGHTTP2_REFUSED_STREAM);
-  const auto stream = std::make_shared<H2Stream>(shared_from_this(), id, *std::move(place), alive_);
+  auto permit = host_.stream_limit().acquire(counted_->peer_name());
+  if (!permit || *alive_ >= alive_max) return session_.reset(id, NGHTTP2_REFUSED_STREAM);
+  const auto stream =
+      std::make_shared<H2Stream>(shared_from_this(), id, *std::move(permit), alive_);
   streams_.emplace(id, stream);
   changed();
   stream->admit(std::move(head), ends);

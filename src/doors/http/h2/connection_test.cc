@@ -50,7 +50,7 @@ TEST_F(H2ConnectionTest, ARequestIsAnsweredAsByHttp1) {
   EXPECT_EQ(answer.fields.at("content-length"), std::to_string(answer.body.size()));
   EXPECT_TRUE(answer.ended);
   EXPECT_EQ(served.counted().standing().stage, Standing::Stage::idle);
-  EXPECT_EQ(host.stream_places().taken(), 0U);
+  EXPECT_EQ(host.stream_limit().held(), 0U);
 }
 
 TEST_F(H2ConnectionTest, ManyStreamsAtOnce) {
@@ -110,10 +110,10 @@ TEST_F(H2ConnectionTest, AStreamThatIsTakenBackEndsItsAnswer) {
   client.exchange();
   EXPECT_TRUE(answer->gone());
   EXPECT_GT(changes, before);
-  EXPECT_EQ(host.stream_places().taken(), 1U);  // it is still worked for
+  EXPECT_EQ(host.stream_limit().held(), 1U);  // it is still worked for
   answer.reset();
   client.exchange();
-  EXPECT_EQ(host.stream_places().taken(), 0U);
+  EXPECT_EQ(host.stream_limit().held(), 0U);
 }
 
 TEST_F(H2ConnectionTest, AnAnswerThatBreaksOffEndsItsStreamAlone) {
@@ -158,7 +158,7 @@ TEST_F(H2ConnectionTest, AStreamThatIsNotReadEndsAtItsTime) {
   ClientInMemory client(served, 1000);
   const auto stream = client.get("/");
   client.exchange();
-  served.run_until([&] { return host.stream_places().taken() == 0; });
+  served.run_until([&] { return host.stream_limit().held() == 0; });
   client.exchange();
   EXPECT_EQ(client.answer(stream).error, NGHTTP2_CANCEL);
   const auto other = client.get("/small");
@@ -172,7 +172,7 @@ TEST_F(H2ConnectionTest, ABodyThatDoesNotComeEndsItsStreamAtItsTime) {
   ClientInMemory client(served);
   const auto stream = client.ask(head("POST", "/"), std::nullopt);
   client.exchange();
-  served.run_until([&] { return host.stream_places().taken() == 0; });
+  served.run_until([&] { return host.stream_limit().held() == 0; });
   client.exchange();
   EXPECT_EQ(client.answer(stream).error, NGHTTP2_CANCEL);
 }
@@ -299,7 +299,7 @@ TEST_F(H2ConnectionTest, RequestsThatAreTakenBackAtOnceEndTheConnection) {
   client.exchange();
   EXPECT_TRUE(client.goodbye());
   EXPECT_LT(handled, 50);  // whose head and end came in two reads
-  EXPECT_EQ(host.stream_places().taken(), 0U);
+  EXPECT_EQ(host.stream_limit().held(), 0U);
 }
 
 TEST_F(H2ConnectionTest, WorkForRequestsThatWereTakenBackIsBounded) {
@@ -490,7 +490,7 @@ std::pair<int, std::string> relayed(HostInMemory& host, std::string_view answer)
             static_cast<ssize_t>(answer.size()));
   pair.theirs = {};
   client.exchange();
-  served.run_until([&] { return host.stream_places().taken() == 0; });
+  served.run_until([&] { return host.stream_limit().held() == 0; });
   client.exchange();
   const auto& got = client.answer(stream);
   EXPECT_EQ(got.fields.count("connection") + got.fields.count("transfer-encoding"), 0U);

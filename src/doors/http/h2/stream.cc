@@ -22,10 +22,10 @@ constexpr std::size_t uncounted_max_bytes = 16 << 10;  // of an answer
 }  // namespace
 
 H2Stream::H2Stream(std::shared_ptr<H2Connection> connection, std::int32_t id,
-                   StreamPlaces::Place place, H2StreamCount alive)
+                   StreamLimit::Permit permit, H2StreamCount alive)
     : connection_(std::move(connection)),
       id_(id),
-      place_(std::move(place)),
+      permit_(std::move(permit)),
       alive_(std::move(alive)) {
   ++*alive_;
   stand(stage_);

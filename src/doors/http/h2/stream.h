@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // H2Stream: one request of an HTTP/2 connection and its answer, as ConnectionOf has them of
-// HTTP/1.1. It holds a place among the server's streams until nobody works for it any more, also
+// HTTP/1.1. It counts as one of the server's streams until nobody works for it any more, also
 // when its client has long taken the request back.
 //
 // Used on the connection's loop, but for end_now.
@@ -19,7 +19,7 @@
 #include "doors/http/body_source.h"
 #include "doors/http/connection.h"
 #include "doors/http/h2/connection.h"
-#include "doors/http/h2/stream_places.h"
+#include "doors/http/h2/stream_limit.h"
 
 namespace cloche::http {
 
@@ -29,7 +29,7 @@ class H2Stream final : public AnswerKeeper, public std::enable_shared_from_this<
  public:
   using Clock = H2Connection::Clock;
 
-  H2Stream(std::shared_ptr<H2Connection> connection, std::int32_t id, StreamPlaces::Place place,
+  H2Stream(std::shared_ptr<H2Connection> connection, std::int32_t id, StreamLimit::Permit permit,
            H2StreamCount alive);
   ~H2Stream() override;
 
@@ -87,7 +87,7 @@ class H2Stream final : public AnswerKeeper, public std::enable_shared_from_this<
 
   const std::shared_ptr<H2Connection> connection_;
   const std::int32_t id_;
-  const StreamPlaces::Place place_;
+  const StreamLimit::Permit permit_;
   const H2StreamCount alive_;
   Standing::Stage stage_ = Standing::Stage::receiving;
   Clock::time_point due_ = Clock::time_point::max();

@@ -91,15 +91,15 @@ std::optional<std::string> read_input(CommandCall& process) {
 
 }  // namespace
 
-ToolServer::ToolServer(ToolSpawner& spawner, std::size_t place)
+ToolServer::ToolServer(ToolSpawner& spawner, std::size_t index)
     : spawner_(spawner),
-      place_(place),
-      config_(spawner.servers().at(place)),
+      index_(index),
+      config_(spawner.servers().at(index)),
       started_(ToolConnection::Clock::now()),
       connection_(connected()) {}
 
 std::shared_ptr<ToolConnection> ToolServer::connected() const {
-  return std::make_shared<ToolConnection>(config_.name, spawner_.start(place_));
+  return std::make_shared<ToolConnection>(config_.name, spawner_.start(index_));
 }
 
 void ToolServer::end() {

@@ -21,8 +21,8 @@ class ToolServer : public std::enable_shared_from_this<ToolServer> {
   static constexpr std::size_t tool_limit = 256;
   static constexpr std::size_t input_limit_bytes = std::size_t{1} << 20;
 
-  // Of spawner.servers()[place]; the spawner outlives it. Starts the program. Throws Error.
-  ToolServer(ToolSpawner& spawner, std::size_t place);
+  // Of spawner.servers()[index]; the spawner outlives it. Starts the program. Throws Error.
+  ToolServer(ToolSpawner& spawner, std::size_t index);
   ToolServer(const ToolServer&) = delete;
   ToolServer& operator=(const ToolServer&) = delete;
 
@@ -51,7 +51,7 @@ class ToolServer : public std::enable_shared_from_this<ToolServer> {
   std::shared_ptr<ToolConnection> connection();
 
   ToolSpawner& spawner_;
-  const std::size_t place_;
+  const std::size_t index_;
   const ToolServerConfig& config_;
   Mutex mutex_;
   ToolConnection::Clock::time_point started_ GUARDED_BY(mutex_);

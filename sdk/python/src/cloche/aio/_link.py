@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from typing import Any, Awaitable, Callable, Optional, TypeVar, Union
 
-from .. import _operations as ops
+from .. import _operations as operations
 from .. import _server
 from .._errors import SandboxError
 from .._link import Link
@@ -40,7 +40,7 @@ class AsyncLink(Link):
             request.cancel()
             raise
 
-    async def perform_async(self, operation: "ops.Operation[T]") -> T:
+    async def perform_async(self, operation: "operations.Operation[T]") -> T:
         try:
             method, params = next(operation)
             while True:

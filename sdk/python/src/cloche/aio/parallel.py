@@ -25,11 +25,11 @@ async def map_sandboxes(function: Callable[[Sandbox, Item], Awaitable[Value]], i
     count = workers if workers is not None else min(32, (os.cpu_count() or 1) + 4)
     if count < 1:
         raise ValueError("workers is 1 at least")
-    seats = asyncio.Semaphore(count)
+    limit = asyncio.Semaphore(count)
     bar = make_bar(progress, len(given), label)
 
     async def call(item: Item) -> Value:
-        async with seats:
+        async with limit:
             try:
                 async with (await base.fork() if base is not None else Sandbox(**options)) as sandbox:
                     value = await function(sandbox, item)

@@ -7,7 +7,7 @@ import weakref
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from .. import _live
-from .. import _operations as ops
+from .. import _operations as operations
 from .. import _server, _servers
 from .._callbacks import Callbacks, CallbackSet
 from .._errors import SandboxError, ServerError
@@ -39,7 +39,7 @@ class Commands(_Part):
                   stdin: Union[str, bytes, None] = None, check: bool = False) -> CommandResult:
         """Runs a command; the callbacks may be coroutine functions."""
         stream = on_stdout is not None or on_stderr is not None
-        params = ops.run_params(command, timeout_ms, cwd, env, stdin, stream)
+        params = operations.run_params(command, timeout_ms, cwd, env, stdin, stream)
         result = command_result(*await self._link.stream_async("run", params, on_stdout, on_stderr))
         return result.check() if check else result
 
@@ -69,76 +69,76 @@ class Commands(_Part):
 
     async def history(self) -> List[HistoryEntry]:
         """The commands that were run, the oldest first."""
-        return await self._link.perform_async(ops.history())
+        return await self._link.perform_async(operations.history())
 
 
 class Files(_Part):
     """Files of the sandbox. See `cloche.Files`."""
 
-    async def write(self, path: ops.StrPath, data: Data, *, mode: Optional[int] = None,
+    async def write(self, path: operations.StrPath, data: Data, *, mode: Optional[int] = None,
                     append: bool = False) -> None:
         """Makes or overwrites a file."""
-        await self._link.perform_async(ops.write(path, data, mode, append))
+        await self._link.perform_async(operations.write(path, data, mode, append))
 
-    async def read(self, path: ops.StrPath, *, offset: int = 0, length: Optional[int] = None) -> bytes:
+    async def read(self, path: operations.StrPath, *, offset: int = 0, length: Optional[int] = None) -> bytes:
         """The bytes of a file, or some of them."""
-        return await self._link.perform_async(ops.read(path, offset, length))
+        return await self._link.perform_async(operations.read(path, offset, length))
 
-    async def read_text(self, path: ops.StrPath, *, encoding: str = "utf-8", errors: str = "strict") -> str:
+    async def read_text(self, path: operations.StrPath, *, encoding: str = "utf-8", errors: str = "strict") -> str:
         """The text of a file."""
         return (await self.read(path)).decode(encoding, errors)
 
-    async def list(self, path: ops.StrPath = ".") -> List[FileInfo]:
+    async def list(self, path: operations.StrPath = ".") -> List[FileInfo]:
         """What is in a folder, by name."""
-        return await self._link.perform_async(ops.list_folder(path))
+        return await self._link.perform_async(operations.list_folder(path))
 
-    async def list_details(self, path: ops.StrPath = ".") -> List[FileDetails]:
+    async def list_details(self, path: operations.StrPath = ".") -> List[FileDetails]:
         """The same with modes, times and symbolic links."""
-        return await self._link.perform_async(ops.list_details(path))
+        return await self._link.perform_async(operations.list_details(path))
 
-    async def stat(self, path: ops.StrPath) -> FileInfo:
+    async def stat(self, path: operations.StrPath) -> FileInfo:
         """What is at a path."""
-        return await self._link.perform_async(ops.stat(path))
+        return await self._link.perform_async(operations.stat(path))
 
-    async def lstat(self, path: ops.StrPath) -> FileDetails:
+    async def lstat(self, path: operations.StrPath) -> FileDetails:
         """All about what is at a path, a symbolic link itself included."""
-        return await self._link.perform_async(ops.lstat(path))
+        return await self._link.perform_async(operations.lstat(path))
 
-    async def exists(self, path: ops.StrPath) -> bool:
+    async def exists(self, path: operations.StrPath) -> bool:
         """Whether there is anything at a path."""
-        return await self._link.perform_async(ops.exists(path))
+        return await self._link.perform_async(operations.exists(path))
 
-    async def mkdir(self, path: ops.StrPath, *, parents: bool = False, exist_ok: bool = False) -> None:
+    async def mkdir(self, path: operations.StrPath, *, parents: bool = False, exist_ok: bool = False) -> None:
         """Makes a folder."""
-        await self._link.perform_async(ops.mkdir(path, parents, exist_ok))
+        await self._link.perform_async(operations.mkdir(path, parents, exist_ok))
 
-    async def rm(self, path: ops.StrPath, *, recursive: bool = False) -> None:
+    async def rm(self, path: operations.StrPath, *, recursive: bool = False) -> None:
         """Removes a file, a link, or a folder."""
-        await self._link.perform_async(ops.simple("files.rm", path=path, recursive=recursive))
+        await self._link.perform_async(operations.simple("files.rm", path=path, recursive=recursive))
 
-    async def rename(self, old: ops.StrPath, new: ops.StrPath) -> None:
+    async def rename(self, old: operations.StrPath, new: operations.StrPath) -> None:
         """Moves a file or folder."""
-        await self._link.perform_async(ops.simple("files.rename", **{"from": old, "to": new}))
+        await self._link.perform_async(operations.simple("files.rename", **{"from": old, "to": new}))
 
     async def glob(self, pattern: str) -> List[str]:
         """Paths that match."""
-        return await self._link.perform_async(ops.glob(pattern))
+        return await self._link.perform_async(operations.glob(pattern))
 
-    async def chmod(self, path: ops.StrPath, mode: int) -> None:
+    async def chmod(self, path: operations.StrPath, mode: int) -> None:
         """Sets permission bits."""
-        await self._link.perform_async(ops.simple("files.chmod", path=path, mode=mode))
+        await self._link.perform_async(operations.simple("files.chmod", path=path, mode=mode))
 
-    async def symlink(self, target: str, path: ops.StrPath) -> None:
+    async def symlink(self, target: str, path: operations.StrPath) -> None:
         """Makes a symbolic link at `path` that leads to `target`."""
-        await self._link.perform_async(ops.simple("files.symlink", target=target, path=path))
+        await self._link.perform_async(operations.simple("files.symlink", target=target, path=path))
 
-    async def upload(self, local: ops.StrPath, remote: ops.StrPath) -> None:
+    async def upload(self, local: operations.StrPath, remote: operations.StrPath) -> None:
         """Copies a file or a folder of this machine into the sandbox."""
-        await self._link.perform_async(ops.upload(local, remote))
+        await self._link.perform_async(operations.upload(local, remote))
 
-    async def download(self, remote: ops.StrPath, local: ops.StrPath) -> None:
+    async def download(self, remote: operations.StrPath, local: operations.StrPath) -> None:
         """Copies a file or a folder out of the sandbox."""
-        await self._link.perform_async(ops.download(remote, local))
+        await self._link.perform_async(operations.download(remote, local))
 
 
 class Environment(_Part):
@@ -146,16 +146,16 @@ class Environment(_Part):
 
     async def set(self, name: str, value: str) -> None:
         """Sets a variable."""
-        await self._link.perform_async(ops.simple("env.set", name=name, value=value))
+        await self._link.perform_async(operations.simple("env.set", name=name, value=value))
 
     async def get(self, name: str, default: Optional[str] = None) -> Optional[str]:
         """The value of a variable, or `default`."""
-        value = await self._link.perform_async(ops.env_get(name))
+        value = await self._link.perform_async(operations.env_get(name))
         return default if value is None else value
 
     async def all(self) -> dict[str, str]:
         """All variables."""
-        return await self._link.perform_async(ops.env_all())
+        return await self._link.perform_async(operations.env_all())
 
 
 class Python(_Part):
@@ -188,11 +188,11 @@ class PackageSet(_Part):
     async def install(self, *names: Union[str, Sequence[str]]) -> None:
         """Makes packages importable, with what they depend on."""
         flat = [n for name in names for n in ([name] if isinstance(name, str) else name)]
-        await self._link.perform_async(ops.install(flat))
+        await self._link.perform_async(operations.install(flat))
 
     async def list(self) -> Packages:
         """Which are installed, and which could be."""
-        return await self._link.perform_async(ops.packages())
+        return await self._link.perform_async(operations.packages())
 
 
 class Snapshot:
@@ -204,11 +204,11 @@ class Snapshot:
 
     async def restore(self) -> None:
         """Takes the sandbox back to this moment; what runs in it ends."""
-        await self._link.perform_async(ops.simple("snapshot.restore", id=self.id))
+        await self._link.perform_async(operations.simple("snapshot.restore", id=self.id))
 
     async def delete(self) -> None:
         """Forgets the moment."""
-        await self._link.perform_async(ops.simple("snapshot.remove", id=self.id))
+        await self._link.perform_async(operations.simple("snapshot.remove", id=self.id))
 
 
 class Sandbox:
@@ -221,23 +221,23 @@ class Sandbox:
     python: Python
     packages: PackageSet
 
-    def __init__(self, *, timeout_ms: ops.Amount = 30_000,
-                 fs_limit_bytes: ops.Amount = 256 * 1024 * 1024,
+    def __init__(self, *, timeout_ms: operations.Amount = 30_000,
+                 fs_limit_bytes: operations.Amount = 256 * 1024 * 1024,
                  packages: Iterable[str] = (), env: Optional[Mapping[str, str]] = None,
                  mounts: Iterable[Union[Mount, Tuple[Any, ...]]] = (), network: Any = None,
-                 image: Optional[ops.StrPath] = None, wasm_dir: Optional[ops.StrPath] = None,
-                 limits: Optional[Mapping[str, ops.Amount]] = None, engine: Optional[str] = None,
+                 image: Optional[operations.StrPath] = None, wasm_dir: Optional[operations.StrPath] = None,
+                 limits: Optional[Mapping[str, operations.Amount]] = None, engine: Optional[str] = None,
                  user: Optional[str] = None, url: Optional[str] = None,
                  token: Optional[str] = None, session_id: Optional[str] = None, ttl: Optional[int] = None,
                  metadata: Optional[Mapping[str, Any]] = None,
                  commands: Optional[CallbackSet] = None) -> None:
         self._commands = commands
-        self._params = ops.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network,
+        self._params = operations.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network,
                                          image, wasm_dir, limits, engine, user)
         if url is None:
-            ops.refuse_remote(token=token, session_id=session_id, ttl=ttl, metadata=metadata)
+            operations.refuse_remote(token=token, session_id=session_id, ttl=ttl, metadata=metadata)
         else:
-            self._params = ops.remote_params(self._params, session_id, ttl, metadata)
+            self._params = operations.remote_params(self._params, session_id, ttl, metadata)
         self._url, self._token = url, token
         self._link: Optional[AsyncLink] = None
 
@@ -312,7 +312,7 @@ class Sandbox:
     async def snapshot(self) -> Snapshot:
         """Remembers this moment."""
         link = self._there()
-        return Snapshot(link, await link.perform_async(ops.create_snapshot()))
+        return Snapshot(link, await link.perform_async(operations.create_snapshot()))
 
     async def restore(self, snapshot: Snapshot) -> None:
         """Takes the sandbox back to a moment."""
@@ -320,13 +320,13 @@ class Sandbox:
             raise TypeError("restore takes what snapshot() gave")
         await snapshot.restore()
 
-    async def export(self, path: Optional[ops.StrPath] = None) -> Optional[bytes]:
+    async def export(self, path: Optional[operations.StrPath] = None) -> Optional[bytes]:
         """Files, environment and packages as bytes, or as a file of this machine."""
-        return await self._there().perform_async(ops.export(path))
+        return await self._there().perform_async(operations.export(path))
 
-    async def load(self, state: Union[ops.StrPath, bytes]) -> None:
+    async def load(self, state: Union[operations.StrPath, bytes]) -> None:
         """Replaces the sandbox's state by one that `export` gave."""
-        await self._there().perform_async(ops.import_state(state))
+        await self._there().perform_async(operations.import_state(state))
 
     async def cancel(self) -> None:
         """Ends what runs in the sandbox, and takes back what waits."""
@@ -334,7 +334,7 @@ class Sandbox:
 
     async def usage(self) -> Usage:
         """What the sandbox uses now."""
-        return await self._there().perform_async(ops.usage())
+        return await self._there().perform_async(operations.usage())
 
     async def kill(self) -> None:
         """Ends the sandbox and all that runs in it. A second time does nothing."""

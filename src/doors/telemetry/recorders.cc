@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "doors/telemetry/event_witness.h"
+#include "doors/telemetry/recorders.h"
 
 #include <string_view>
 
