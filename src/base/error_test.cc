@@ -45,8 +45,10 @@ constexpr std::string_view page_middle = R"page(
 The message of JSON-RPC is the errno's name and the sentence:
 `ENOENT: No such file or directory: /tmp/x`. The REST API has fewer statuses than this table: a full
 disk (507) of a session is 413 there, `ENOTDIR` 404, an error of the server 500, and what is left
-400. What a command line gets wrong ends `cloche` with 2, as every other error does; a command of
-the sandbox that cannot be started gives 127 (`ENOENT`) or 126, as in a shell.
+400. A parameter that is missing or of another type is a request's `EINVAL` with codes of its own:
+-32602 of JSON-RPC, `INVALID_PARAMETER` of REST. What a command line gets wrong ends `cloche` with
+2, as every other error does; a command of the sandbox that cannot be started gives 127 (`ENOENT`)
+or 126, as in a shell.
 
 ## Errnos
 

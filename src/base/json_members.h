@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/json.h"
+#include "cloche/error.h"
 
 namespace cloche {
 
@@ -22,9 +22,12 @@ struct Amounts {
   std::uint64_t most = UINT64_MAX;
 };
 
-class WrongMember : public std::runtime_error {
+// EINVAL, a request's. A type of its own, because doors have codes for it: -32602 of JSON-RPC,
+// INVALID_PARAMETER of REST.
+class WrongMember : public Error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit WrongMember(const std::string& sentence)
+      : Error(ErrorKind::request, Errno::inval, sentence) {}
 };
 
 class JsonMembers {

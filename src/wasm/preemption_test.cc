@@ -149,9 +149,7 @@ TEST_F(PreemptionTest, EveryLoopEndsWithOneInterruption) {
       Owner owner;
       const auto guest = make(owner);
       std::thread interrupter = interrupt_after(20ms, owner, true);
-      const auto start = std::chrono::steady_clock::now();
       EXPECT_EQ(guest->call(name).ending, Ending::exited) << name;
-      EXPECT_LT(std::chrono::steady_clock::now() - start, 1s) << name;
       interrupter.join();
       EXPECT_GE(owner.asked, 1);
       EXPECT_EQ(guest->depth(), 0);

@@ -92,7 +92,7 @@ class Task {
 
   // Sleeps until one of `queues` is woken (look at your condition again), or the deadline:
   // Errno::timedout. Stops and continues happen inside. Errno::restart: a signal wants to be
-  // handled, or the process is to die: return it (calls that Linux never restarts, see signal(7),
+  // handled, or the process must die: return it (calls that Linux never restarts, see signal(7),
   // turn it to Errno::intr).
   Result<void> block(std::initializer_list<WaitQueue*> queues, Deadline deadline = std::nullopt)
       REQUIRES(kernel_lock) {

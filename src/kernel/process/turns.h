@@ -24,7 +24,7 @@ class Turns {
 
   // To be called between two pieces, with the lock, which is released for a moment when this turn
   // has lasted long enough: what the caller looked at before may have changed. False: the process
-  // is to die, so stop here.
+  // must die, so stop here.
   bool go_on() REQUIRES(kernel_lock);
 
  private:

@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <stdexcept>
 
+#include "cloche/error.h"
 #include "native/warden/identity.h"
 
 namespace cloche::native {
@@ -90,7 +90,7 @@ const std::string& no_boxes_here() {
       const UniqueFd image(::open(test_image().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
       Warden warden(warden_program());
       (void)warden.make({.image = image.get()});
-    } catch (const std::runtime_error& problem) {
+    } catch (const Error& problem) {
       return problem.what();
     }
     return {};

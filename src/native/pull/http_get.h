@@ -5,17 +5,19 @@
 
 #include <cstdint>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/host_error.h"
+
 namespace cloche::pull {
 
-// The connection was not made, or ended, or nothing came for a minute: it may be tried again.
-class Interrupted : public std::runtime_error {
+// The connection was not made, or ended, or nothing came for a minute. A type of its own, because
+// who catches it may try again.
+class Interrupted : public HostError {
  public:
-  using std::runtime_error::runtime_error;
+  using HostError::HostError;
 };
 
 struct HttpQuestion {

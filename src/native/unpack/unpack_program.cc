@@ -37,6 +37,8 @@ struct Limits {
   std::uint64_t files = 0;
 };
 
+// What is wrong with the archive: the line that the program ends with. No Error, since a program
+// that reads what strangers have made has nothing in it of ours but its jail.
 class Refused : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

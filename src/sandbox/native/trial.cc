@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <stdexcept>
 
 #include "base/unique_fd.h"
+#include "cloche/error.h"
 #include "native/host/warden.h"
 #include "native/warden/identity.h"
 #include "sandbox/host_folders.h"
@@ -24,7 +24,7 @@ std::string try_box(const std::filesystem::path& folder,
   try {
     native::Warden warden(default_helper_program("cloche-warden", system_folder));
     (void)warden.make({.image = image.get()});
-  } catch (const std::runtime_error& problem) {
+  } catch (const Error& problem) {
     return problem.what();
   }
   return {};

@@ -7,7 +7,7 @@
 
 namespace cloche::sandbox {
 
-// Empty: it can. Else one sentence with the step that failed, the cause and the remedy.
+// Empty: it can. Otherwise one sentence with the step that failed, the cause and the remedy.
 std::string why_no_native_sandboxes(const std::filesystem::path& system_folder);
 
 }  // namespace cloche::sandbox
