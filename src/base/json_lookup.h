@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members of JSON that others made and that may be anything: what is missing, or of another type,
-// is none. Who must say what is wrong with it reads by base/json_members.h.
+// JSON that others made and that may be anything: what cannot be read, is missing, or of another
+// type, is none. Who must say what is wrong with it reads by base/json.h and base/json_members.h.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/json.h"
 
 namespace cloche {
+
+// Nothing for what is no JSON, or beyond the usual bounds (JsonBounds). Of equal names the last
+// wins, as with other readers.
+std::optional<Json> parse_json(std::string_view text);
 
 // Null where `object` is no object, or has no such member. For Value = Json and OrderedJson.
 template <typename Value>

@@ -36,5 +36,13 @@ TYPED_TEST(JsonLookup, WhatIsMissingOrOfAnotherTypeIsNone) {
   }
 }
 
+TEST(ParseJson, GivesTheValueOrNothing) {
+  EXPECT_EQ(parse_json(R"({"a": 1, "a": 2})"), Json({{"a", 2}}));
+  EXPECT_EQ(parse_json("{"), std::nullopt);
+  EXPECT_EQ(parse_json("[\"\xff\"]"), std::nullopt);
+  EXPECT_EQ(parse_json(std::string(65, '[') + std::string(65, ']')), std::nullopt);
+  EXPECT_NE(parse_json(std::string(64, '[') + std::string(64, ']')), std::nullopt);
+}
+
 }  // namespace
 }  // namespace cloche

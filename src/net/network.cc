@@ -12,11 +12,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/check.h"
 #include "base/host_error.h"
+#include "base/json_lookup.h"
 #include "net/address_class.h"
 #include "net/connection.h"
 #include "net/dns.h"
@@ -57,19 +57,17 @@ struct HostAddress {
 std::optional<TlsRequest> read_request(std::string_view text) {
   constexpr std::size_t max_text = 16384;
   if (text.size() > max_text || std::ranges::count(text, '[') > 4) return std::nullopt;
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
-  const auto host = json.find("host");
-  if (host == json.end() || !host->is_string()) return std::nullopt;
-  TlsRequest request{host->get<std::string>(), {}, false};
-  if (const auto alpn = json.find("alpn"); alpn != json.end() && alpn->is_array()) {
-    for (const auto& protocol : *alpn) {
+  const std::optional<Json> json = parse_json(text);
+  const std::string* host = json ? find_text(*json, "host") : nullptr;
+  if (host == nullptr) return std::nullopt;
+  TlsRequest request{*host, {}, false};
+  if (const Json* alpn = find_member(*json, "alpn"); alpn != nullptr && alpn->is_array()) {
+    for (const Json& protocol : *alpn) {
       if (!protocol.is_string()) return std::nullopt;
       request.alpn.push_back(protocol.get<std::string>());
     }
   }
-  if (const auto least = json.find("minimum"); least != json.end() && *least == "TLSv1.3")
-    request.only_tls_1_3 = true;
+  request.only_tls_1_3 = text_in(*json, "minimum") == "TLSv1.3";
   return request;
 }
 

@@ -4,16 +4,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/hex.h"
+#include "base/json_lookup.h"
 #include "base/sha256.h"
 
 namespace cloche::session {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::string_view any_release = "cloche session ";
 constexpr std::string_view this_release = "cloche session 2\n";
@@ -102,10 +100,9 @@ Result<std::optional<StateHead>> parse(Beginning& file) {
   if (file.text().size() < begin) return damaged;
   CLOCHE_ASSIGN(const auto end, file.line_end(begin));
   if (!end) return damaged;
-  const Json json =
-      Json::parse(file.text().begin() + static_cast<std::ptrdiff_t>(begin),
-                  file.text().begin() + static_cast<std::ptrdiff_t>(*end), nullptr, false);
-  if (!json.is_object() || !read_facts(json, head)) return damaged;
+  const std::optional<Json> json =
+      parse_json(std::string_view(file.text()).substr(begin, *end - begin));
+  if (!json || !json->is_object() || !read_facts(*json, head)) return damaged;
   head.bytes = *end;
   if (head.is_old) {
     const auto digest = std::as_bytes(std::span(file.text()).first(Sha256::size));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/json_lookup.h"
 #include "doors/console/console_assets.h"
 
 namespace cloche::console {
@@ -82,12 +83,11 @@ bool ConsoleDoor::may_try() {
 }
 
 http::Response ConsoleDoor::log_in(const http::Request& request) {
-  const Json body = Json::parse(request.body, nullptr, false);
-  const auto token = body.is_object() ? body.find("token") : body.end();
-  if (token == body.end() || !token->is_string())
-    return error(400, "the body must be {\"token\": ...}");
+  const std::optional<Json> body = parse_json(request.body);
+  const std::string* token = body ? find_text(*body, "token") : nullptr;
+  if (token == nullptr) return error(400, "the body must be {\"token\": ...}");
   if (!may_try()) return error(429, "too many wrong tokens: wait a minute");
-  const auto owner = parts_.tokens.owner_of(token->get_ref<const std::string&>());
+  const auto owner = parts_.tokens.owner_of(*token);
   if (!owner) {
     const MutexLock lock(mutex_);
     failures_.push_back(std::chrono::steady_clock::now());

@@ -7,10 +7,10 @@
 #include <charconv>
 #include <chrono>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
+#include "base/json_lookup.h"
 #include "cluster/ask.h"
 #include "cluster/hop.h"
 #include "cluster/peer_table.h"
@@ -129,12 +129,11 @@ void ask_for_key(const CellsWanted& wanted, const cluster::Peer& cell, std::stri
     throw Error(ErrorKind::host, Errno::io,
                 fmt::format("cell {} does not answer", cell.report.key));
   if (answers[0]->status == 200) return;
-  const auto json = nlohmann::json::parse(answers[0]->body, nullptr, false);
-  const bool says_why = json.is_object() && json.contains("message") && json["message"].is_string();
+  const std::optional<Json> json = parse_json(answers[0]->body);
+  const std::string* why = json ? find_text(*json, "message") : nullptr;
   throw Error(ErrorKind::host, Errno::io,
               fmt::format("cell {} refuses: {}", cell.report.key,
-                          says_why ? json["message"].get<std::string>()
-                                   : fmt::format("status {}", answers[0]->status)));
+                          why ? *why : fmt::format("status {}", answers[0]->status)));
 }
 
 void move_key(const CellsWanted& wanted, cluster::CellKey key, cluster::CellKey to) {

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/descriptor_channel.h"
+#include "base/json_lookup.h"
 #include "cluster/ask.h"
 #include "cluster/hop.h"
 #include "cluster/router.h"
@@ -136,9 +136,8 @@ std::string Workers::not_ready() {
   for (const auto& [key, answer] : ask("/v1/ready")) {
     // One that is starting, or busy, says nothing: that is no trouble.
     if (!answer || answer->status == 200) continue;
-    const auto json = nlohmann::json::parse(answer->body, nullptr, false);
-    if (json.is_object() && json.contains("reason") && json["reason"].is_string())
-      return json["reason"].get<std::string>();
+    const auto json = parse_json(answer->body);
+    if (const std::string* reason = json ? find_text(*json, "reason") : nullptr) return *reason;
     return fmt::format("worker {} is not ready", key);
   }
   return {};

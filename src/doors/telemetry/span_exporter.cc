@@ -9,10 +9,10 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/backoff.h"
+#include "base/json_lookup.h"
 #include "cluster/ask.h"
 
 namespace cloche::telemetry {
@@ -60,11 +60,9 @@ int status_of(std::string_view answer) {
 std::size_t rejected_in(const std::string& text) {
   const auto answer = cluster::parse_answer(text);
   if (!answer) return 0;
-  const auto json = nlohmann::json::parse(answer->body, nullptr, false);
-  if (!json.is_object() || !json.contains("partialSuccess")) return 0;
-  const auto& part = json["partialSuccess"];
-  if (!part.is_object() || !part.contains("rejectedSpans")) return 0;
-  const auto& number = part["rejectedSpans"];
+  const std::optional<Json> json = parse_json(answer->body);
+  if (!json) return 0;
+  const Json& number = member_or_null(member_or_null(*json, "partialSuccess"), "rejectedSpans");
   if (number.is_number_unsigned()) return number.get<std::size_t>();
   std::size_t value = 0;
   if (number.is_string()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "native/images/image_config.h"
 
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/json_lookup.h"
@@ -9,13 +9,11 @@
 namespace cloche::images {
 namespace {
 
-using nlohmann::json;
-
-std::vector<std::string> texts_in(const json& object, const char* name) {
+std::vector<std::string> texts_in(const Json& object, const char* name) {
   std::vector<std::string> texts;
   const auto it = object.find(name);
   if (it == object.end() || !it->is_array()) return texts;
-  for (const json& one : *it) {
+  for (const Json& one : *it) {
     if (one.is_string()) texts.push_back(one.get<std::string>());
   }
   return texts;
@@ -24,8 +22,10 @@ std::vector<std::string> texts_in(const json& object, const char* name) {
 }  // namespace
 
 ImageConfig ImageConfig::parse(std::string_view text) {
-  const json whole = json::parse(text, nullptr, false);
-  if (!whole.is_object()) throw request_error("the image's configuration is no JSON object");
+  const std::optional<Json> read = parse_json(text);
+  if (!read || !read->is_object())
+    throw request_error("the image's configuration is no JSON object");
+  const Json& whole = *read;
   ImageConfig config;
   config.architecture = text_in(whole, "architecture");
   const auto it = whole.find("config");
@@ -39,14 +39,14 @@ ImageConfig ImageConfig::parse(std::string_view text) {
 }
 
 std::string ImageConfig::text() const {
-  const json whole{{"architecture", architecture},
+  const Json whole{{"architecture", architecture},
                    {"config",
                     {{"Env", environment},
                      {"Entrypoint", entrypoint},
                      {"Cmd", command},
                      {"WorkingDir", directory},
                      {"User", user}}}};
-  return whole.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  return whole.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string_view own_architecture() {

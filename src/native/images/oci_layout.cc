@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/hex.h"
 #include "base/host_error.h"
@@ -20,8 +20,6 @@
 
 namespace cloche::images {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::size_t most_json_bytes = 8 << 20;
 constexpr std::size_t most_layout_layers = 256;
@@ -52,7 +50,7 @@ std::string sha256_of(const UniqueFd& file) {
   return to_hex(digest.end());
 }
 
-json read_json(const UniqueFd& file, const std::string& what) {
+Json read_json_file(const UniqueFd& file, const std::string& what) {
   std::string text(most_json_bytes + 1, '\0');
   std::size_t size = 0;
   for (ssize_t got = 1; got > 0 && size < text.size();) {
@@ -61,13 +59,13 @@ json read_json(const UniqueFd& file, const std::string& what) {
   }
   text.resize(size);
   if (size > most_json_bytes) throw request_error(fmt::format("the image's {} is too long", what));
-  json value = json::parse(text, nullptr, false);
-  if (value.is_discarded()) throw request_error(fmt::format("the image's {} is no JSON", what));
-  return value;
+  std::optional<Json> value = parse_json(text);
+  if (!value) throw request_error(fmt::format("the image's {} is no JSON", what));
+  return *std::move(value);
 }
 
-std::vector<json> values_of(const json& object, const char* name, std::size_t most) {
-  const json* value = find_member(object, name);
+std::vector<Json> values_of(const Json& object, const char* name, std::size_t most) {
+  const Json* value = find_member(object, name);
   if (value == nullptr || !value->is_array()) return {};
   if (value->size() > most)
     throw request_error(fmt::format("the image has more than {} {}", most, name));
@@ -87,8 +85,8 @@ UniqueFd open_blob(int folder, const std::string& digest) {
   return blob;
 }
 
-bool fits_machine(const json& manifest) {
-  const json* platform = find_member(manifest, "platform");
+bool fits_machine(const Json& manifest) {
+  const Json* platform = find_member(manifest, "platform");
   if (platform == nullptr) return true;
   const std::string architecture = text_in(*platform, "architecture");
   const std::string system = text_in(*platform, "os");
@@ -96,8 +94,8 @@ bool fits_machine(const json& manifest) {
          (system.empty() || system == "linux");
 }
 
-std::string name_of(const json& manifest) {
-  const json* notes = find_member(manifest, "annotations");
+std::string name_of(const Json& manifest) {
+  const Json* notes = find_member(manifest, "annotations");
   if (notes == nullptr) return {};
   const std::string whole = text_in(*notes, "io.containerd.image.name");
   return whole.empty() ? text_in(*notes, "org.opencontainers.image.ref.name") : whole;
@@ -108,22 +106,22 @@ std::string name_of(const json& manifest) {
 ImageSource read_image_blobs(int folder, const std::string& digest) {
   ImageSource source;
   source.digest = digest;
-  const json manifest = read_json(open_blob(folder, digest), "manifest");
-  const json* config = find_member(manifest, "config");
+  const Json manifest = read_json_file(open_blob(folder, digest), "manifest");
+  const Json* config = find_member(manifest, "config");
   if (config == nullptr) throw request_error("the image's manifest names no configuration");
   const UniqueFd config_blob = open_blob(folder, text_in(*config, "digest"));
-  source.config = ImageConfig::parse(read_json(config_blob, "configuration").dump());
-  for (const json& layer : values_of(manifest, "layers", most_layout_layers))
+  source.config = ImageConfig::parse(read_json_file(config_blob, "configuration").dump());
+  for (const Json& layer : values_of(manifest, "layers", most_layout_layers))
     source.layers.push_back(open_blob(folder, text_in(layer, "digest")));
   return source;
 }
 
 std::vector<std::string> blobs_of(int folder, const std::string& digest) try {
-  const json manifest = read_json(open_blob(folder, digest), "manifest");
+  const Json manifest = read_json_file(open_blob(folder, digest), "manifest");
   std::vector<std::string> all{digest};
-  if (const json* config = find_member(manifest, "config"))
+  if (const Json* config = find_member(manifest, "config"))
     all.push_back(text_in(*config, "digest"));
-  for (const json& layer : values_of(manifest, "layers", most_layout_layers))
+  for (const Json& layer : values_of(manifest, "layers", most_layout_layers))
     all.push_back(text_in(layer, "digest"));
   return all;
 } catch (const Error&) {
@@ -132,16 +130,16 @@ std::vector<std::string> blobs_of(int folder, const std::string& digest) try {
 
 namespace {
 
-ImageSource read_index(int folder, const json& index, int depth) {
+ImageSource read_index(int folder, const Json& index, int depth) {
   if (depth > most_indexes) throw request_error("the image's indexes lead too deep");
-  for (const json& one : values_of(index, "manifests", 4096)) {
+  for (const Json& one : values_of(index, "manifests", 4096)) {
     if (!fits_machine(one)) continue;
     const std::string digest = text_in(one, "digest");
     const std::string kind = text_in(one, "mediaType");
     const bool is_index =
         kind.find("index") != std::string::npos || kind.find("manifest.list") != std::string::npos;
     ImageSource source =
-        is_index ? read_index(folder, read_json(open_blob(folder, digest), "index"), depth + 1)
+        is_index ? read_index(folder, read_json_file(open_blob(folder, digest), "index"), depth + 1)
                  : read_image_blobs(folder, digest);
     if (const std::string name = name_of(one); !name.empty()) source.name = name;
     return source;
@@ -152,19 +150,19 @@ ImageSource read_index(int folder, const json& index, int depth) {
 
 // Of releases of Docker before 25: layers are not compressed, and the configuration has their
 // digests.
-ImageSource read_docker(int folder, const json& list) {
+ImageSource read_docker(int folder, const Json& list) {
   if (!list.is_array() || list.empty())
     throw request_error("the image's manifest.json names no image");
-  const json& image = list.front();
+  const Json& image = list.front();
   ImageSource source;
   const UniqueFd config_file = open_inside(folder, text_in(image, "Config"));
   if (!config_file) throw request_error("the image has no configuration");
-  const json config = read_json(config_file, "configuration");
+  const Json config = read_json_file(config_file, "configuration");
   source.config = ImageConfig::parse(config.dump());
-  const json* files = find_member(config, "rootfs");
-  const std::vector<json> digests =
-      files == nullptr ? std::vector<json>() : values_of(*files, "diff_ids", most_layout_layers);
-  const std::vector<json> layers = values_of(image, "Layers", most_layout_layers);
+  const Json* files = find_member(config, "rootfs");
+  const std::vector<Json> digests =
+      files == nullptr ? std::vector<Json>() : values_of(*files, "diff_ids", most_layout_layers);
+  const std::vector<Json> layers = values_of(image, "Layers", most_layout_layers);
   if (digests.size() != layers.size())
     throw request_error("the image's configuration does not name the digests of its layers");
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -184,9 +182,9 @@ ImageSource read_docker(int folder, const json& list) {
 
 std::optional<ImageSource> read_image_folder(int folder) {
   if (const UniqueFd index = open_inside(folder, "index.json"))
-    return read_index(folder, read_json(index, "index"), 0);
+    return read_index(folder, read_json_file(index, "index"), 0);
   if (const UniqueFd list = open_inside(folder, "manifest.json"))
-    return read_docker(folder, read_json(list, "manifest.json"));
+    return read_docker(folder, read_json_file(list, "manifest.json"));
   return std::nullopt;
 }
 
