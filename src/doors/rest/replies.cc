@@ -81,6 +81,13 @@ http::Response error(int status, std::string_view code, std::string_view message
   return error_with(status, code, message, {});
 }
 
+http::Response unauthorized() {
+  http::Response response =
+      error(401, "UNAUTHORIZED", "a known bearer token is required: Authorization: Bearer TOKEN");
+  response.fields.emplace_back("WWW-Authenticate", "Bearer");
+  return response;
+}
+
 http::Response cell_full(std::string_view message) {
   http::Response response = error(503, "CELL_FULL", message);
   response.fields.emplace_back("Retry-After", "2");

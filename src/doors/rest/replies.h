@@ -16,6 +16,8 @@ namespace cloche::rest {
 
 // {"error": code, "message", "timestamp", "requestId"}.
 http::Response error(int status, std::string_view code, std::string_view message);
+// 401, with what is wanted.
+http::Response unauthorized();
 // 503 CELL_FULL: there is no room for a new session here, and may be in another cell at once, and
 // here later.
 http::Response cell_full(std::string_view message);

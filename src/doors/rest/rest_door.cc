@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/base64.h"
 #include "base/json_members.h"
 #include "doors/http/date.h"
 #include "doors/rest/openapi.h"
@@ -12,8 +11,6 @@
 namespace cloche::rest {
 namespace {
 
-constexpr std::uint64_t body_max_bytes = 4ULL << 20;
-constexpr std::uint64_t multipart_extra_bytes = 64 << 10;
 constexpr std::chrono::seconds blank_interval{10};
 
 http::Response no_session() { return error(404, "SESSION_NOT_FOUND", "there is no such session"); }
@@ -24,13 +21,6 @@ http::Response not_allowed() {
 
 http::Response no_such_address() {
   return error(404, "INVALID_REQUEST", "there is nothing at this address");
-}
-
-http::Response unauthorized() {
-  http::Response response =
-      error(401, "UNAUTHORIZED", "a known bearer token is required: Authorization: Bearer TOKEN");
-  response.fields.emplace_back("WWW-Authenticate", "Bearer");
-  return response;
 }
 
 http::Response not_running(const session::Session& session) {
@@ -66,31 +56,6 @@ http::Response with_restart(const std::shared_ptr<session::Session>& session,
   return response;
 }
 
-// "/sessions/ID/ACTION"; false for another path.
-bool split(const std::string& path, std::string& id, std::string& action) {
-  static constexpr std::string_view folder = "/sessions/";
-  if (!path.starts_with(folder)) return false;
-  const std::string rest = path.substr(folder.size());
-  const std::size_t slash = std::min(rest.find('/'), rest.size());
-  id = http::percent_decode(rest.substr(0, slash));
-  action = rest.substr(std::min(slash + 1, rest.size()));
-  return !id.empty();
-}
-
-// What clients of proxies send: "Basic", and NAME:PASSWORD in base64. The password is the token,
-// and the name does not matter; empty for anything else.
-std::string basic_password(std::string_view header) {
-  constexpr std::string_view scheme = "Basic ";
-  constexpr std::size_t text_max_bytes = 8192;
-  if (header.size() <= scheme.size() || header.size() > text_max_bytes ||
-      !http::same_text(header.substr(0, scheme.size()), scheme))
-    return {};
-  header.remove_prefix(scheme.size());
-  const std::string text = from_base64(header).value_or(std::string());
-  const std::size_t colon = text.find(':');
-  return colon == text.npos ? std::string() : text.substr(colon + 1);
-}
-
 }  // namespace
 
 // Nobody knows whose session it is that cannot be read: who knows its id is told so.
@@ -98,43 +63,6 @@ http::Response RestDoor::none_at(const std::string& id) const {
   if (const auto cell = parts_.sessions.other_cell(id)) return wrong_cell(*cell);
   if (!parts_.sessions.is_unreadable(id)) return no_session();
   return error(500, "INTERNAL_ERROR", "the saved state of this session cannot be read");
-}
-
-std::optional<std::string> RestDoor::owner_of(const http::Request& request) const {
-  std::optional<std::string> owner = parts_.tokens.owner_of_header(request.field("Authorization"));
-  if (owner || request.method != "CONNECT") return owner;
-  const std::string_view field = request.field("Proxy-Authorization");
-  owner = parts_.tokens.owner_of_header(field);
-  if (!owner) owner = parts_.tokens.owner_of(basic_password(field));
-  return owner;
-}
-
-http::Admission RestDoor::admit(const http::Request& head, const std::string& path) {
-  if (path == "/health" || path == "/ready" || path == "/metrics" || path == "/openapi.json")
-    return {1024};
-  std::optional<std::string> owner = owner_of(head);
-  if (!owner) {
-    if (head.method == "CONNECT")
-      return {0, http::text_response(401, "a bearer token is required\n")};
-    return {0, unauthorized()};
-  }
-  std::string id;
-  std::string action;
-  const bool is_upload = split(path, id, action) && action == "files" && head.method == "POST";
-  return {
-      .body_limit_bytes = is_upload ? limits_.upload_bytes + multipart_extra_bytes : body_max_bytes,
-      .owner = *std::move(owner)};
-}
-
-http::Response RestDoor::reject(int status, std::string_view reason) const {
-  const std::string_view code = status >= 500   ? "INTERNAL_ERROR"
-                                : status == 403 ? "FORBIDDEN"
-                                                : "INVALID_REQUEST";
-  return error(status, code, reason);
-}
-
-bool RestDoor::is_public(std::string_view path) {
-  return path == "/health" || path == "/ready" || path == "/openapi.json";
 }
 
 // Work that takes a while, or asks the sandbox.
@@ -180,10 +108,9 @@ void RestDoor::handle(http::Request request, ExchangePtr exchange) {
     }
     return exchange->send(not_allowed());
   }
-  std::string id;
-  std::string action;
-  if (!split(request.path, id, action)) return exchange->send(no_such_address());
-  handle_session(*owner, id, action, std::move(request), exchange);
+  const std::optional<SessionPath> path = session_path(request.path);
+  if (!path) return exchange->send(no_such_address());
+  handle_session(*owner, path->id, path->action, std::move(request), exchange);
 }
 
 void RestDoor::handle_session(const std::string& owner, const std::string& id,
@@ -354,12 +281,14 @@ void RestDoor::tunnel(const std::string& owner, const http::Request& request,
     exchange->send(std::move(response));
   };
   std::string id;
-  std::string action;
+  const std::optional<SessionPath> path = session_path(request.path);
   // As a usual proxy is asked: ID:22.
   if (const std::size_t colon = request.path.rfind(':');
       !request.path.starts_with('/') && colon != request.path.npos) {
     id = request.path.substr(0, colon);
-  } else if (!split(request.path, id, action) || !(action.empty() || action == "tunnel")) {
+  } else if (path && (path->action.empty() || path->action == "tunnel")) {
+    id = path->id;
+  } else {
     return refuse(404, "a tunnel goes to /sessions/ID, or to ID:22\n");
   }
   const SessionPtr session = parts_.sessions.find(id, owner);

@@ -44,8 +44,7 @@ class RestDoor {
   // `path` is the request's without the prefix. A request without a good token is refused here, so
   // that nobody sends a large body for nothing.
   http::Admission admit(const http::Request& head, const std::string& path);
-  // `request.path` is without the prefix. Waits for what is asked of a
-  // sandbox.
+  // `request.path` is without the prefix. Waits for what is asked of a sandbox.
   void handle(http::Request request, std::shared_ptr<http::Exchange> exchange);
   http::Response reject(int status, std::string_view reason) const;
   // Whether the path, without the prefix, tells of no session to whoever reads it.
@@ -55,6 +54,13 @@ class RestDoor {
   using ExchangePtr = std::shared_ptr<http::Exchange>;
   using SessionPtr = std::shared_ptr<session::Session>;
   enum class Kind { command, code };
+
+  // "/sessions/ID/ACTION"; nothing for another path.
+  struct SessionPath {
+    std::string id;
+    std::string action;
+  };
+  static std::optional<SessionPath> session_path(const std::string& path);
 
   std::optional<std::string> owner_of(const http::Request& request) const;
   http::Response none_at(const std::string& id) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A time limit that the host was told, as a deadline.
+// A time limit that the host was told, as a deadline. What kills at it: host/job_deadline.h.
 #pragma once
 
 #include <algorithm>
