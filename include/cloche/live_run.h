@@ -48,8 +48,8 @@ struct LiveRunOptions {
   // `shell` and `stop` are not used. `output` gets everything; with a terminal all of it as
   // Stream::out. Without `output` the result keeps it.
   RunOptions command;
-  // Absent: three streams. Else descriptors 0, 1 and 2 are a terminal of this size, the controlling
-  // one of a session of the command's own.
+  // Absent: three streams. Otherwise descriptors 0, 1 and 2 are a terminal of this size, the
+  // controlling one of a session of the command's own.
   std::optional<TerminalSize> terminal;
   std::string terminal_type = "xterm-256color";  // TERM, where `terminal` is set
 

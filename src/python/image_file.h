@@ -4,9 +4,8 @@
 //
 // Format 1: 64 KiB of header, which are a line "cloche-image 1", a line of JSON (ImageHeader) and
 // zeros; then the file that MemoryImage::save writes, holes where memory is zero. Format 2 is a
-// layer over a boot image: layer_file.h. The file may come
-// from anywhere: what it holds is a guest's memory, and is used as that alone. A checksum finds
-// damage.
+// layer over a boot image: layer_file.h. The file may come from anywhere: what it holds is a
+// guest's memory, and is used as that alone. A checksum finds damage.
 //
 // Functions throw HostError with one sentence that says what is wrong and what to do.
 #pragma once

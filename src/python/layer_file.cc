@@ -82,7 +82,7 @@ std::optional<LayerDescription> parse_description(std::string_view text) {
   return read;
 }
 
-// A file in memory, mapped. It is let go of by who has it, or goes.
+// A file in memory that is mapped here: the mapping ends with this, the file with its last owner.
 struct LayerBuffer {
   std::shared_ptr<const wasm::MemoryFile> file;
   std::byte* at = nullptr;
@@ -200,7 +200,8 @@ std::shared_ptr<const wasm::MemoryImage> load_layer_file(const std::filesystem::
                     file.string(), fmt::join(header.packages, ", ")));
   std::uint64_t bytes = 0;
   for (const wasm::PageRun& run : layer.runs)
-    if (__builtin_add_overflow(bytes, run.length, &bytes)) throw damaged_layer(file, "its pages");
+    if (__builtin_add_overflow(bytes, run.length, &bytes))
+      throw damaged_layer(file, "it has more pages than there are");
   if (bytes != content.bytes - layer.offset)
     throw damaged_layer(file, "it has other pages than it says");
   auto image = wasm::MemoryImage::over(*base->memory, std::move(layer));

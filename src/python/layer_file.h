@@ -31,7 +31,7 @@ namespace cloche::python {
 using FindBase = std::function<std::shared_ptr<BootImage>(const std::string& key)>;
 
 // Complete, or as it was before; the identity of what is there now. `header` without what is told
-// of the content. `runs`: the pages of `image` that are to be in it, sorted.
+// of the content. `runs`: the pages of `image` that go into it, sorted.
 wasm::FileIdentity write_layer_file(const std::filesystem::path& file,
                                     const wasm::MemoryImage& image,
                                     const std::vector<wasm::PageRun>& runs, ImageHeader header,

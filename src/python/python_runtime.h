@@ -68,8 +68,8 @@ class PythonRuntime {
   // Images of the user's. `open_image` throws as OwnImages::open does.
   OwnImages& own_images() noexcept { return own_images_; }
   std::shared_ptr<OwnImage> open_image(const std::filesystem::path& file);
-  // `whole`: for any machine; else, where its interpreter began with a boot image, what lies over
-  // that.
+  // `whole`: for any machine. Otherwise, where its interpreter began with a boot image, what lies
+  // over that.
   enum class ImageParts : std::uint8_t { whole, over_boot_image };
   void save_image(const std::filesystem::path& file,
                   const std::shared_ptr<const wasm::MemoryImage>& image,

@@ -9,7 +9,7 @@ namespace cloche::sandbox {
 
 PythonSession& LiveSandbox::interpreter() const {
   if (!python)
-    throw request_error("a linux sandbox has no such Python yet: run python3 as a command",
+    throw request_error("a linux sandbox has no such Python: run python3 as a command",
                         Errno::notsup);
   return *python;
 }

@@ -30,7 +30,7 @@ SessionManager::SaverPtr SessionManager::make_saver(CellKey key) const {
                    options_.state_files, &clock_, options_.trouble, options_.saved});
 }
 
-// Sessions from before there were cells are with its own.
+// A session whose id has no key, since its server had none then, goes with the server's own.
 CellKey SessionManager::key_of(std::string_view id) const {
   const std::optional<CellKey> key = options_.cell == 0 ? std::nullopt : cell_of(id);
   return key.value_or(options_.cell);

@@ -21,7 +21,7 @@
 namespace cloche::wasm {
 
 // Compiles a program and writes its file to `fd`, an empty one. ENOEXEC for what is no valid
-// program, or is to be interrupted by signals and cannot be; EIO when it cannot be written.
+// program, and for one that signals shall interrupt and cannot; EIO when it cannot be written.
 Result<void, Error> compile_to_file(const Engine& engine, std::span<const std::byte> wasm, int fd,
                                     Interruption interruption = Interruption::epochs);
 

@@ -14,7 +14,7 @@
 namespace cloche::wasm {
 
 Result<std::shared_ptr<const MemoryFile>> create_memory_file(std::uint64_t bytes);
-// Its descriptor alone.
+// The same, as a descriptor.
 Result<UniqueFd> open_memory_file(std::uint64_t bytes);
 
 enum class Sharing : std::uint8_t { private_copy, shared };

@@ -318,7 +318,7 @@ Outcome Instance::call(std::string_view export_name, std::span<const Value> para
     }
     arguments[i] = to_native(parameters[i]);
   }
-  // Frames of a guest that a signal has stopped are not to be walked.
+  // Frames of a guest that a signal has stopped must not be walked.
   CLOCHE_CHECK(!is_answering_signal());
   if (depth_ == 0) CLOCHE_CHECK(stack_left_bytes() > max_guest_stack_bytes);
   if (memory_map_.unfinished) finish_mapping(*this);

@@ -132,7 +132,7 @@ class Instance {
   GuestMemory mapped_memory() const noexcept;  // without finish_mapping first
   const MemoryImage* image() const noexcept { return image_.get(); }
   // Where its memory is one of an instance before it, which holds what this one begins with: what
-  // is there already. Else null.
+  // is there already. Otherwise null.
   const LinearMemory::Warmth* warmth() const noexcept {
     return memory_ == nullptr ? nullptr : memory_->warmth();
   }

@@ -2,11 +2,10 @@
 // Linker: joins programs with the host functions they import.
 //
 // Define every host function first, then link; their names are literals. A function that a program
-// imports and the linker
-// lacks: one of the interfaces' own modules
-// (`wasi_snapshot_preview1`, `wasi_unstable`, `linux`) becomes a function that answers "not
-// implemented" (ENOSYS, 52 for WASI) and calls `on_missing`; any other is ENOEXEC with a sentence
-// that names it. A memory, table, global or tag import is ENOEXEC.
+// imports and the linker lacks: one of the interfaces' own modules (`wasi_snapshot_preview1`,
+// `wasi_unstable`, `linux`) becomes a function that answers "not implemented" (ENOSYS, 52 for WASI)
+// and calls `on_missing`; any other is ENOEXEC with a sentence that names it. A memory, table,
+// global or tag import is ENOEXEC.
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "wasm/memory_image.h"
+#include "wasm/memory_testing.h"
 #include "wasm/wat_testing.h"
 
 namespace cloche::wasm {
@@ -38,13 +39,6 @@ class MemoryContentTest : public testing::Test {
     return guests.make(module, options);
   }
 
-  static std::span<std::byte> memory_of(Instance& guest) {
-    return *guest.memory().slice(0, guest.memory().size());
-  }
-  static std::string content(Instance& guest) {
-    const std::span<std::byte> all = memory_of(guest);
-    return {reinterpret_cast<const char*>(all.data()), all.size()};
-  }
   static void fill(Instance& guest, int value) {
     std::ranges::fill(memory_of(guest), static_cast<std::byte>(value));
   }
@@ -70,12 +64,12 @@ class MemoryContentTest : public testing::Test {
 };
 
 TEST_F(MemoryContentTest, NothingOfALifeIsLeftForTheNext) {
-  const std::string first = content(*life());
+  const std::string first = content_of(*life());
   bool was_warm = false;
   for (int i = 1; i < 6; ++i) {
     const auto guest = life();
     was_warm = guest->warmth() != nullptr;
-    ASSERT_EQ(content(*guest), first) << i;
+    ASSERT_EQ(content_of(*guest), first) << i;
     fill(*guest, i);
   }
   EXPECT_TRUE(was_warm);
@@ -84,10 +78,10 @@ TEST_F(MemoryContentTest, NothingOfALifeIsLeftForTheNext) {
 TEST_F(MemoryContentTest, WhatWasGrownIsGone) {
   for (const bool to_be_captured : {false, true}) {
     const auto image = image_of_some();
-    const std::string first = content(*life(image, to_be_captured));
+    const std::string first = content_of(*life(image, to_be_captured));
     for (int i = 1; i < 6; ++i) {
       const auto guest = life(image, to_be_captured);
-      ASSERT_EQ(content(*guest), first) << i;
+      ASSERT_EQ(content_of(*guest), first) << i;
       const auto beyond = static_cast<std::uint32_t>(first.size());
       on_guest_thread(
           [&] { EXPECT_EQ(guest->call("load", {Value::i32(beyond)}).trap, Trap::memory); });
@@ -104,11 +98,11 @@ TEST_F(MemoryContentTest, AnImageComesBackWithItsGlobals) {
   ASSERT_TRUE(guest->set_global("__stack_pointer", Value::i32(77)));
   fill(*guest, 3);
   const auto image = capture(*guest);
-  const std::string first = content(*life(image));
+  const std::string first = content_of(*life(image));
   ASSERT_EQ(first, std::string(first.size(), '\3'));
   for (int i = 4; i < 8; ++i) {
     const auto next = life(image);
-    ASSERT_EQ(content(*next), first);
+    ASSERT_EQ(content_of(*next), first);
     ASSERT_EQ(next->global("__stack_pointer")->as_i32(), 77);
     ASSERT_TRUE(next->set_global("__stack_pointer", Value::i32(5)));
     fill(*next, i);
@@ -155,14 +149,14 @@ TEST_F(MemoryContentTest, ARestingMemoryIsChargedToNobody) {
 
 TEST_F(MemoryContentTest, AClonesMemoryIsKeptToo) {
   const auto image = image_of_some();
-  const std::string first = content(*life(image));
+  const std::string first = content_of(*life(image));
   for (int i = 1; i < 6; ++i) {
     const auto parent = life(image);
-    ASSERT_EQ(content(*parent), first) << i;
+    ASSERT_EQ(content_of(*parent), first) << i;
     std::ranges::fill(memory_of(*parent).subspan(3 * page, 50 * page), static_cast<std::byte>(i));
     const auto child = life(image);
     ASSERT_TRUE(copy_into_clone(*parent, *child));
-    ASSERT_EQ(content(*child), content(*parent)) << i;
+    ASSERT_EQ(content_of(*child), content_of(*parent)) << i;
     fill(*child, i + 100);
   }
 }
@@ -199,7 +193,7 @@ TEST_F(MemoryContentTest, IsExactAfterAnySequence) {
   const auto below = [&](std::size_t limit) {
     return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random);
   };
-  std::vector<Start> starts{{nullptr, content(*life())}};
+  std::vector<Start> starts{{nullptr, content_of(*life())}};
   std::vector<std::unique_ptr<Instance>> running;
   int warm_count = 0;
   for (int step = 0; step < 3000; ++step) {
@@ -208,7 +202,7 @@ TEST_F(MemoryContentTest, IsExactAfterAnySequence) {
       const Start& start = starts[below(starts.size())];
       auto guest = life(start.image, below(2) == 0);
       warm_count += guest->warmth() != nullptr ? 1 : 0;
-      ASSERT_EQ(content(*guest), start.content) << step;
+      ASSERT_EQ(content_of(*guest), start.content) << step;
       running.push_back(std::move(guest));
       if (running.size() < 8) continue;
     }
@@ -224,7 +218,7 @@ TEST_F(MemoryContentTest, IsExactAfterAnySequence) {
       ASSERT_TRUE(guest.grow(below(8)));
     } else if (what == 8 && below(5) == 0) {
       const auto image = capture(guest);
-      starts.push_back({image, content(guest)});
+      starts.push_back({image, content_of(guest)});
       if (starts.size() > 6) starts.erase(starts.begin() + 1);
     } else {
       running.erase(running.begin() + static_cast<std::ptrdiff_t>(chosen));

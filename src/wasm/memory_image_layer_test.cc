@@ -7,6 +7,7 @@
 
 #include "wasm/image_memory.h"
 #include "wasm/memory_image.h"
+#include "wasm/memory_testing.h"
 #include "wasm/page_sums.h"
 #include "wasm/wat_testing.h"
 
@@ -29,18 +30,6 @@ class LayerTest : public testing::Test {
     options.image = image;
     options.to_be_captured = to_be_captured;
     return guests.make(module, options);
-  }
-  static std::span<std::byte> memory_of(Instance& guest) {
-    return *guest.memory().slice(0, guest.memory().size());
-  }
-  static std::string content(Instance& guest) {
-    const std::span<std::byte> all = memory_of(guest);
-    return {reinterpret_cast<const char*>(all.data()), all.size()};
-  }
-  static std::shared_ptr<const MemoryImage> captured(Instance& guest) {
-    auto image = MemoryImage::capture(guest);
-    EXPECT_TRUE(image.ok());
-    return image ? *image : nullptr;
   }
   // What a file of it would have, the longest run first.
   static MemoryImage::Layer layer_of(const MemoryImage& image, std::vector<PageRun> runs) {
@@ -79,11 +68,11 @@ TEST_F(LayerTest, HasWhatItsImageHad) {
     ASSERT_TRUE(again.ok()) << round;
     ASSERT_LE((*again)->segments().size(), MemoryImage::max_segments);
     const auto child = life(*again, true);
-    ASSERT_EQ(content(*child), content(*guest)) << round;
+    ASSERT_EQ(content_of(*child), content_of(*guest)) << round;
     ASSERT_EQ(child->global("__stack_pointer"), Value::i32(round));
     // It is a base like any other.
     memory_of(*child)[3 * page] = std::byte{77};
-    ASSERT_EQ(content(*life(captured(*child))), content(*child));
+    ASSERT_EQ(content_of(*life(captured(*child))), content_of(*child));
   }
 }
 

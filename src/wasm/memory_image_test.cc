@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 
+#include "wasm/memory_testing.h"
 #include "wasm/private_pages.h"
 #include "wasm/trusted_file.h"
 #include "wasm/wat_testing.h"
@@ -39,10 +40,6 @@ class MemoryImageTest : public testing::Test {
   static std::uint32_t peek(Instance& guest, std::uint64_t address) {
     const auto value = guest.memory().read<std::uint32_t>(static_cast<std::uint32_t>(address));
     return value ? *value : ~0U;
-  }
-  static std::string content(Instance& guest) {
-    const auto all = guest.memory().slice(0, guest.memory().size());
-    return {reinterpret_cast<const char*>(all->data()), all->size()};
   }
   std::unique_ptr<Instance> child_of(const std::shared_ptr<const MemoryImage>& image) {
     auto child = fresh();
@@ -119,12 +116,12 @@ TEST_F(MemoryImageTest, ASecondImageCopiesOnlyWhatWasWrittenSince) {
   poke(*parent, 9 * page, 1);
   const auto second = capture(*parent);
   EXPECT_EQ(second->own_bytes(), 2 * page);
-  EXPECT_EQ(content(*child_of(second)), content(*parent));
+  EXPECT_EQ(content_of(*child_of(second)), content_of(*parent));
 }
 
 TEST_F(MemoryImageTest, ReadingIsNotWriting) {
   const auto child = child_of(capture(*fresh()));
-  const std::string all = content(*child);
+  const std::string all = content_of(*child);
   EXPECT_EQ(all.substr(5000, 7), "initial");
   EXPECT_EQ(capture(*child)->own_bytes(), 0U);
 }
@@ -146,7 +143,7 @@ TEST_F(MemoryImageTest, LongChainsKeepFewMappingsAndAllContent) {
     image = capture(*guest);
     ASSERT_LE(image->segments().size(), MemoryImage::max_segments);
     auto child = child_of(image);
-    ASSERT_EQ(content(*child), content(*guest)) << round;
+    ASSERT_EQ(content_of(*child), content_of(*guest)) << round;
     if (round % 3 == 0) guest = std::move(child);
   }
 }
@@ -161,14 +158,14 @@ TEST_F(MemoryImageTest, ACloneHasAllOfItsParent) {
   ASSERT_TRUE(parent->set_global("__stack_pointer", Value::i32(500)));
   const auto child = fresh();
   ASSERT_TRUE(copy_into_clone(*parent, *child));
-  EXPECT_EQ(content(*child), content(*parent));
+  EXPECT_EQ(content_of(*child), content_of(*parent));
   EXPECT_EQ(child->global("__stack_pointer"), Value::i32(500));
   poke(*child, 20'000, 14);
   EXPECT_EQ(peek(*parent, 20'000), 12U);
 
   const auto grandchild = fresh();
   ASSERT_TRUE(copy_into_clone(*child, *grandchild));
-  EXPECT_EQ(content(*grandchild), content(*child));
+  EXPECT_EQ(content_of(*grandchild), content_of(*child));
 }
 
 TEST_F(MemoryImageTest, ACloneWithoutABaseCopiesToo) {
@@ -176,7 +173,7 @@ TEST_F(MemoryImageTest, ACloneWithoutABaseCopiesToo) {
   poke(*parent, 40'000, 1);
   const auto child = fresh();
   ASSERT_TRUE(copy_into_clone(*parent, *child));
-  EXPECT_EQ(content(*child), content(*parent));
+  EXPECT_EQ(content_of(*child), content_of(*parent));
 }
 
 TEST_F(MemoryImageTest, GrownMemoryIsTakenWithoutACopy) {
@@ -187,7 +184,7 @@ TEST_F(MemoryImageTest, GrownMemoryIsTakenWithoutACopy) {
   poke(*parent, 0, 6);
   const auto first = capture(*parent);
   EXPECT_EQ(first->own_bytes(), 0U);
-  EXPECT_EQ(content(*child_of(first)), content(*parent));
+  EXPECT_EQ(content_of(*child_of(first)), content_of(*parent));
 
   // What the parent does now is not in the image.
   poke(*parent, 50 * wasm_page, 99);
@@ -199,7 +196,7 @@ TEST_F(MemoryImageTest, GrownMemoryIsTakenWithoutACopy) {
   EXPECT_EQ(peek(*old_child, 50 * wasm_page), 5U);
   EXPECT_EQ(old_child->memory().size(), 116 * wasm_page);
   const auto new_child = child_of(second);
-  EXPECT_EQ(content(*new_child), content(*parent));
+  EXPECT_EQ(content_of(*new_child), content_of(*parent));
 
   // Children share nothing writable.
   poke(*new_child, 120 * wasm_page, 97);
@@ -210,7 +207,7 @@ TEST_F(MemoryImageTest, GrownMemoryIsTakenWithoutACopy) {
   ASSERT_TRUE(parent->grow(1));
   poke(*parent, 126 * wasm_page, 96);
   ASSERT_TRUE(copy_into_clone(*parent, *clone));
-  EXPECT_EQ(content(*clone), content(*parent));
+  EXPECT_EQ(content_of(*clone), content_of(*parent));
 }
 
 TEST_F(MemoryImageTest, WhatAnUnusedParentPutOffIsDoneBeforeItIsUsed) {
@@ -244,7 +241,7 @@ TEST_F(MemoryImageTest, TheFreeTailOfTheHeapIsTakenWithoutACopyToo) {
   EXPECT_LT(image->tail_start(), 51 * wasm_page);
   const auto parent = child_of(image);
   ASSERT_TRUE(prepare_for_capture(*parent));
-  EXPECT_EQ(content(*parent), content(*child_of(image)));
+  EXPECT_EQ(content_of(*parent), content_of(*child_of(image)));
 
   for (std::uint64_t at = 52; at < 100; ++at) poke(*parent, at * wasm_page, 4);
   ASSERT_TRUE(parent->grow(3));
@@ -252,7 +249,7 @@ TEST_F(MemoryImageTest, TheFreeTailOfTheHeapIsTakenWithoutACopyToo) {
   const auto fork = capture(*parent);
   EXPECT_EQ(fork->own_bytes(), 0U);
   const auto child = child_of(fork);
-  EXPECT_EQ(content(*child), content(*parent));
+  EXPECT_EQ(content_of(*child), content_of(*parent));
   poke(*parent, 60 * wasm_page, 6);
   EXPECT_EQ(peek(*child, 60 * wasm_page), 4U);
   EXPECT_EQ(peek(*child_of(fork), 60 * wasm_page), 4U);
@@ -262,10 +259,10 @@ TEST_F(MemoryImageTest, TheFreeTailOfTheHeapIsTakenWithoutACopyToo) {
   const auto second = child_of(fork);
   ASSERT_TRUE(prepare_for_capture(*second));
   poke(*second, 110 * wasm_page, 7);
-  EXPECT_EQ(content(*child_of(capture(*second))), content(*second));
+  EXPECT_EQ(content_of(*child_of(capture(*second))), content_of(*second));
   const auto clone = fresh();
   ASSERT_TRUE(copy_into_clone(*second, *clone));
-  EXPECT_EQ(content(*clone), content(*second));
+  EXPECT_EQ(content_of(*clone), content_of(*second));
 }
 
 TEST_F(MemoryImageTest, PatchesOfAChildThatIsNotUsedYetAreNotMissed) {
@@ -349,7 +346,7 @@ TEST_F(ImageFileTest, ComesBackAsItWas) {
   ASSERT_TRUE(loaded);
   EXPECT_EQ((*loaded)->segments().size(), 1U);
   const auto child = child_of(*loaded);
-  EXPECT_EQ(content(*child), content(*parent));
+  EXPECT_EQ(content_of(*child), content_of(*parent));
   EXPECT_EQ(child->global("clock"), Value::i64(33));
   poke(*child, 12, 23);
   EXPECT_EQ(capture(*child)->own_bytes(), page);
@@ -357,7 +354,7 @@ TEST_F(ImageFileTest, ComesBackAsItWas) {
             48 * wasm_page);  // what is zero at the end is left out
   ASSERT_TRUE(prepare_for_capture(*child));
   poke(*child, 30 * wasm_page, 24);
-  EXPECT_EQ(content(*child_of(capture(*child))), content(*child));
+  EXPECT_EQ(content_of(*child_of(capture(*child))), content_of(*child));
 }
 
 TEST_F(ImageFileTest, IsThereOrNot) {

@@ -72,7 +72,7 @@ class ModuleStore {
   // The program in a file of the host. Errors: those of open; ENOEXEC; EFBIG beyond
   // max_module_bytes. An unchanged file (inode, size, times) that was loaded before on this machine
   // is not read again. The store keeps the module until its end.
-  // `interruption`: signals are for a fixed program that preemption.h allows, else it is ENOEXEC;
+  // `interruption`: signals are for a fixed program that preemption.h allows, ENOEXEC otherwise;
   // where the engine does not preempt they are epochs.
   Loaded load(const std::filesystem::path& path, Interruption interruption = Interruption::epochs);
 

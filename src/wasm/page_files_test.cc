@@ -10,6 +10,7 @@
 #include <string>
 
 #include "wasm/memory_image.h"
+#include "wasm/memory_testing.h"
 #include "wasm/wat_testing.h"
 
 namespace cloche::wasm {
@@ -37,20 +38,8 @@ class PageFilesTest : public testing::Test {
   // Of which what is captured later is what it has written.
   std::unique_ptr<Instance> parent() { return child_of(captured(*fresh())); }
 
-  static std::span<std::byte> memory_of(Instance& guest) {
-    return *guest.memory().slice(0, guest.memory().size());
-  }
-  static std::string content(Instance& guest) {
-    const std::span<std::byte> all = memory_of(guest);
-    return {reinterpret_cast<const char*>(all.data()), all.size()};
-  }
   static void fill(Instance& guest, std::uint64_t from, std::uint64_t bytes, int value) {
     std::ranges::fill(memory_of(guest).subspan(from, bytes), static_cast<std::byte>(value));
-  }
-  static std::shared_ptr<const MemoryImage> captured(Instance& guest) {
-    auto image = MemoryImage::capture(guest);
-    EXPECT_TRUE(image.ok());
-    return image ? *image : nullptr;
   }
 
   GuestMaker guests;
@@ -66,7 +55,7 @@ TEST_F(PageFilesTest, AFileServesOneImageAfterTheOther) {
     // Somewhat more and less than before.
     fill(*guest, from + bytes, static_cast<std::uint64_t>(i % 3) * page, i);
     const auto image = captured(*guest);
-    EXPECT_EQ(content(*child_of(image)), content(*guest)) << i;
+    EXPECT_EQ(content_of(*child_of(image)), content_of(*guest)) << i;
     const auto& segment = image->segments().back();
     struct stat status{};
     ASSERT_EQ(fstat(segment.file->fd.get(), &status), 0);
@@ -80,18 +69,18 @@ TEST_F(PageFilesTest, NothingOfTheImageBeforeIsSeen) {
   const auto guest = parent();
   fill(*guest, 0, 64 * wasm_page, 0xaa);
   (void)captured(*guest);
-  (void)content(*guest);  // is used
+  (void)content_of(*guest);  // is used
   fill(*guest, 0, 64 * wasm_page, 0xaa);
   (void)captured(*guest);
-  (void)content(*guest);
+  (void)content_of(*guest);
   ASSERT_GE(resting_file_bytes(), 64 * wasm_page - page);
 
   const auto other = parent();
   fill(*other, 3 * page, 600 * page, 0x11);
   const auto image = captured(*other);
   EXPECT_EQ(resting_file_bytes(), 0U);
-  EXPECT_EQ(content(*child_of(image)).find('\xaa'), std::string::npos);
-  EXPECT_EQ(content(*child_of(image)), content(*other));
+  EXPECT_EQ(content_of(*child_of(image)).find('\xaa'), std::string::npos);
+  EXPECT_EQ(content_of(*child_of(image)), content_of(*other));
 }
 
 TEST_F(PageFilesTest, AnImageKeepsNoFileOfWhichLittleIsLeft) {
@@ -103,7 +92,7 @@ TEST_F(PageFilesTest, AnImageKeepsNoFileOfWhichLittleIsLeft) {
     fill(*guest, 16 * page + shift, 300 * page, i);
     image = captured(*guest);
     ASSERT_LE(image->segments().size(), 3U) << i;
-    ASSERT_EQ(content(*child_of(image)), content(*guest)) << i;
+    ASSERT_EQ(content_of(*child_of(image)), content_of(*guest)) << i;
   }
 }
 
@@ -112,9 +101,9 @@ TEST_F(PageFilesTest, AMappingThatTheHostRefusedStaysWhatItWas) {
   const auto guest = parent();
   fill(*guest, 0, 500 * page, 1);
   auto image = captured(*guest);
-  (void)content(*guest);  // its memory is the image's file now
+  (void)content_of(*guest);  // its memory is the image's file now
   fill(*guest, 100 * page, 60 * page, 2);
-  const std::string expected = content(*guest);
+  const std::string expected = content_of(*guest);
   image = captured(*guest);
 
   // No mapping can be split any more.
@@ -126,7 +115,7 @@ TEST_F(PageFilesTest, AMappingThatTheHostRefusedStaysWhatItWas) {
   while (split < many &&
          mprotect(static_cast<std::byte*>(room) + 2 * split * page, page, PROT_READ) == 0)
     ++split;
-  const std::string now = split < many ? content(*guest) : std::string();
+  const std::string now = split < many ? content_of(*guest) : std::string();
   munmap(room, 2 * many * page);
   if (split == many) GTEST_SKIP() << "this host lets a process have any number of mappings";
   ASSERT_EQ(now, expected);
@@ -140,8 +129,8 @@ TEST_F(PageFilesTest, AMappingThatTheHostRefusedStaysWhatItWas) {
     fill(*other, 0, 500 * page, 0xbb);
     images.push_back(captured(*other));
   }
-  EXPECT_EQ(content(*guest), expected);
-  EXPECT_EQ(content(*child_of(captured(*guest))), expected);
+  EXPECT_EQ(content_of(*guest), expected);
+  EXPECT_EQ(content_of(*child_of(captured(*guest))), expected);
 }
 
 // Whatever is captured, forked, cloned and let go of, in whatever order: each guest has what it and
@@ -163,7 +152,7 @@ TEST_F(PageFilesTest, IsExactAfterAnySequence) {
   std::vector<Image> images;
   {
     const auto first = fresh();
-    images.push_back({captured(*first), content(*first)});
+    images.push_back({captured(*first), content_of(*first)});
   }
   std::uint64_t most_resting = 0;
   for (int step = 0; step < 1500; ++step) {
@@ -203,12 +192,12 @@ TEST_F(PageFilesTest, IsExactAfterAnySequence) {
       ASSERT_TRUE(copy_into_clone(*guest.instance, *clone.instance)) << step;
       running.push_back(std::move(clone));
     } else if (what == 11) {
-      ASSERT_EQ(content(*guest.instance), guest.content) << step;
+      ASSERT_EQ(content_of(*guest.instance), guest.content) << step;
       running.erase(running.begin() + (&guest - running.data()));
     }
   }
-  for (Guest& guest : running) EXPECT_EQ(content(*guest.instance), guest.content);
-  for (Image& image : images) EXPECT_EQ(content(*child_of(image.image)), image.content);
+  for (Guest& guest : running) EXPECT_EQ(content_of(*guest.instance), guest.content);
+  for (Image& image : images) EXPECT_EQ(content_of(*child_of(image.image)), image.content);
   EXPECT_GT(most_resting, 0U);
 }
 

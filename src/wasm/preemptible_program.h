@@ -4,7 +4,8 @@
 // memory.copy and memory.fill become functions of its own. The engine does both in the host's code,
 // where a signal can do nothing: a guest that mostly copies would be there whenever one comes. As
 // functions they are stopped like any other, and short ones, which are most, cost less than a call
-// out of the guest. And the last function does nothing but trap: there goes on who must not.
+// out of the guest. And the last function does nothing but trap: a guest that must end is made to
+// go on there.
 #pragma once
 
 #include <cstddef>

@@ -62,7 +62,7 @@ void go_on_at(ucontext_t& context, std::uintptr_t address) noexcept {
 }
 constexpr bool is_possible = true;
 #else
-// Elsewhere nobody has tried it; ThreadSanitizer delivers a signal later, elsewhere.
+// Other CPUs were not tried; and ThreadSanitizer delivers a signal later, at another instruction.
 std::uintptr_t interrupted_at(const ucontext_t&) noexcept { return 0; }
 void go_on_at(ucontext_t&, std::uintptr_t) noexcept {}
 constexpr bool is_possible = false;

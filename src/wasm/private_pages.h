@@ -28,8 +28,8 @@ std::vector<PageRun> find_private_pages(const std::byte* base, std::uint64_t byt
 // The same, exactly those that may have been written; nothing where the kernel does not tell.
 std::optional<std::vector<PageRun>> known_private_pages(const std::byte* base, std::uint64_t bytes);
 
-// Opens what the kernel is asked by. It happens by itself at the first question; a process that
-// then hides its memory cannot do it later.
+// Opens /proc/self/pagemap, by which the kernel is asked. The first question does it too; a process
+// that hides its memory (PR_SET_DUMPABLE) does it before.
 void open_page_table() noexcept;
 
 // The two ways to ask the kernel, for tests; false when this kernel does not offer it.

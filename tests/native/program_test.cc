@@ -106,7 +106,7 @@ except Exception as problem:
     print(problem)
 )py");
   EXPECT_EQ(ended.said,
-            "b\n1\n/tmp\ntext\nEOPNOTSUPP: a linux sandbox has no such Python yet: run python3 as "
+            "b\n1\n/tmp\ntext\nEOPNOTSUPP: a linux sandbox has no such Python: run python3 as "
             "a command\n"
             "twin\n text\nENOENT: there is no image 'other': `cloche image pull`, `import` and "
             "`make debian` make some\n");

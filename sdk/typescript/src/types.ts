@@ -25,7 +25,7 @@ export interface CommandResult {
   stderr: string
   executionTimeMs: number
   status: 'exited' | 'signaled' | 'timedOut' | 'killed' | 'notStarted' | 'limit'
-  /** One sentence for anything but `exited`; else empty. */
+  /** One sentence for anything but `exited`; otherwise empty. */
   reason: string
   /** Whether it printed more than was kept. */
   truncated: boolean

@@ -35,7 +35,7 @@ int status_of_key(const Error& error) {
     case Errno::noent: return 404;
     case Errno::busy:
     case Errno::nospc: return 503;
-    default: return 409;  // another server has it, or the keys_folder cannot be used
+    default: return 409;  // another server has it, or the key's folder cannot be used
   }
 }
 

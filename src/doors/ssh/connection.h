@@ -30,7 +30,7 @@ class Connection {
     const http::TokenStore& tokens;
     const std::string& password;
     std::function<void(const std::string& session_id)> chosen;  // told when somebody logs in
-    // Told once the login has ended, and of the session that was wanted last; null: none there is.
+    // Told once the login has ended, and of the session that was wanted last; null: there is none.
     std::function<void(bool is_good, const session::Session* wanted)> tried;
     // Told when the number of channels has changed; false: the connection must end.
     std::function<bool(std::size_t channels)> stays;

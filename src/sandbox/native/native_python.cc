@@ -334,7 +334,7 @@ NativePython::Frozen NativePython::freeze() {
   if (!answer) {  // it has ended, or what it does is not known
     live_->command->kill();
     live_.reset();
-    begins_anew_ = "it ended when it was to be frozen";
+    begins_anew_ = "it ended before it was frozen";
     return {{}, begins_anew_};
   }
   while (Clock::now() < end && image.take_from(live_->images.get())) continue;

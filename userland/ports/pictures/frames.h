@@ -1,4 +1,4 @@
-// What Pillow's half (userland/python/lib/_cloche/libraries/pictures.py) and this program say to each other, over standard input and output.
+// What Pillow's half (userland/python/lib/_cloche/pictures) and this program say to each other, over standard input and output.
 // Numbers are of 32 bits and little endian. A frame is its length and so many bytes; a stream of bytes is frames up to one of length 0.
 #ifndef FRAMES_H
 #define FRAMES_H

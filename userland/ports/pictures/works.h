@@ -43,7 +43,7 @@ void animate_webp(void);
 void decode_tiff(void);
 
 //   request   rows, bytes of a row, number of tags; for each tag its number, type, shape (a letter, see set_field), whether it has several
-//             values, whether it is one that libtiff is to be told of, its value as a frame; then rows
+//             values, whether libtiff must be told of it, its value as a frame; then rows
 //   answer    how it ended (ENDED_CONFIG: a tag cannot be set), the file as a frame
 void encode_tiff(void);
 

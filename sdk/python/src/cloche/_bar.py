@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a work of many parts is: tqdm's bar where that is installed, else a line of our own."""
+"""How far a work of many parts is: tqdm's bar where that is installed, otherwise a line of our own."""
 from __future__ import annotations
 
 import importlib

@@ -53,7 +53,7 @@ class ExecutionResult:
     """Whether it printed more than was kept."""
     trace_events_dropped: int = 0
     session_alive: bool = True
-    """Whether names are still there; else the next execution starts afresh."""
+    """Whether names are still there; otherwise the next execution starts afresh."""
     figures: list[Figure] = field(default_factory=list, repr=False)
 
     def _repr_html_(self) -> str:

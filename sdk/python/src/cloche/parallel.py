@@ -24,12 +24,12 @@ def map_sandboxes(function: Callable[[Sandbox, Item], Value], items: Iterable[It
 
     Args:
         items: all of them are taken before the first call.
-        base: each sandbox is a fork of this one, and goes on from here; else it is `Sandbox(**options)`.
+        base: each sandbox is a fork of this one, and goes on from here; otherwise it is `Sandbox(**options)`.
         workers: how many at a time; some more than this machine has processors when absent.
         progress: whether a bar is shown, by `tqdm` where that is installed; None: on a terminal and in a
             notebook. A function is told `(done, total)` instead.
         label: what the bar says.
-        return_exceptions: what a call raises stands in its place of the results. Else the first one is
+        return_exceptions: what a call raises stands in its place of the results. Otherwise the first one is
             raised here, and what runs in the other sandboxes ends.
 
     Returns:

@@ -45,7 +45,7 @@ class ClocheBackend(BaseSandbox):
 
     @property
     def id(self) -> str:
-        """Of a server: the session; else the sandbox's name in this process."""
+        """Of a server: the session; otherwise the sandbox's name in this process."""
         return self.sandbox.session_id or self.sandbox.id
 
     def execute(self, command: str, *, timeout: Optional[int] = None) -> ExecuteResponse:

@@ -36,7 +36,7 @@ class ClocheSandbox:
 
     @property
     def sandbox_id(self) -> str:
-        """Of a server: the session; else the sandbox's name in this process."""
+        """Of a server: the session; otherwise the sandbox's name in this process."""
         return self.sandbox.session_id or self.sandbox.id
 
     async def send_heartbeat(self, timeout: int = 30) -> None:
