@@ -13,8 +13,8 @@ import unittest
 from pathlib import Path
 
 from http2 import (ACK, CANCEL, CONTINUATION, DATA, DOMAIN, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, HEADERS,
-                   HTTP_1_1_REQUIRED, PING, PREFACE, PRIORITY, RST_STREAM, SETTINGS, WINDOW_UPDATE, Client, TlsServer, frame,
-                   head)
+                   HTTP_1_1_REQUIRED, NO_ERROR, PING, PREFACE, PRIORITY, RST_STREAM, SETTINGS, WINDOW_UPDATE, Client, TlsServer,
+                   frame, head)
 from server import until
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "e2b"))
@@ -200,7 +200,8 @@ class Attackers(WithTls):
             client = self.client()
             sender = threading.Thread(target=self.flood, args=(client, data * 10))
             sender.start()
-            self.assertIn(client.goodbye(), (ENHANCE_YOUR_CALM, None), data[:9])
+            # On a machine that is too busy to send a flood the connection ends for want of a request.
+            self.assertIn(client.goodbye(), (ENHANCE_YOUR_CALM, NO_ERROR, None), data[:9])
             client.close()
             sender.join()
 

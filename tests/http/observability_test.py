@@ -101,7 +101,7 @@ class Traces(unittest.TestCase):
                 self.assertNotEqual(create["traceId"], TRACE)
                 self.assertNotIn("parentSpanId", create)
                 self.assertEqual({head[:2] for head in collector.heads}, {("/otlp/v1/traces", "application/json")})
-                self.assertEqual(figure(server, 'cloche_spans_total{result="exported"}'), 3)
+                until(lambda: figure(server, 'cloche_spans_total{result="exported"}') == 3, "the export is counted")
                 log = server.log()
             self.assertNotIn("secret-text", json.dumps(collector.batches))
             self.assertRegex(log, rf"command_finished session_id={session} .*trace_id={TRACE} span_id={request['spanId']}\n")
