@@ -10,8 +10,8 @@ namespace cloche::sandbox {
 
 wasm::Interruption interruption_of_python() {
   const char* const asked = std::getenv("CLOCHE_PREEMPTION");
-  return asked != nullptr && std::string_view(asked) == "1" ? wasm::Interruption::signals
-                                                            : wasm::Interruption::epochs;
+  return asked != nullptr && std::string_view(asked) == "0" ? wasm::Interruption::epochs
+                                                            : wasm::Interruption::signals;
 }
 
 PythonParts::PythonParts(kernel::KernelServices services, const EngineOptions& options,

@@ -18,7 +18,7 @@
 
 namespace cloche::sandbox {
 
-// Of the interpreter's machine code: where $CLOCHE_PREEMPTION is 1, signals interrupt it.
+// Of the interpreter's machine code: signals interrupt it, unless $CLOCHE_PREEMPTION is 0.
 wasm::Interruption interruption_of_python();
 
 class PythonParts {
