@@ -68,6 +68,41 @@ TEST(PythonFiles, HaveOwnersAndPermissions) {
       "refused\n");
 }
 
+// tests/python_programs/local_time.py has the zones themselves.
+TEST(PythonLocalTime, IsThatOfTheEnvironmentAtTheStart) {
+  constexpr const char* question =
+      "import time, datetime as d; print(time.tzname, time.localtime(1700000000).tm_hour, "
+      "d.datetime.fromtimestamp(1700000000).astimezone().utcoffset(), time.strftime('%Z'))";
+  const auto sandbox = make_sandbox({.environment = {{"TZ", "Asia/Tokyo"}}});
+  const std::string tokyo = "('JST', 'JST') 7 9:00:00 JST\n";
+  EXPECT_EQ(sandbox->run({.argv = {"python3", "-c", question}}).stdout_data, tokyo);
+  EXPECT_EQ(sandbox->run_python(question).stdout_data, tokyo);
+  EXPECT_EQ(sandbox->fork()->run_python(question).stdout_data, tokyo);
+  EXPECT_EQ(
+      sandbox->run({.argv = {"python3", "-c", question}, .environment = {{"TZ", "Asia/Kolkata"}}})
+          .stdout_data,
+      "('IST', 'IST') 3 5:30:00 IST\n");
+  const std::string utc = "('UTC', 'UTC') 22 0:00:00 UTC\n";
+  EXPECT_EQ(sandbox->run({.argv = {"env", "-u", "TZ", "python3", "-c", question}}).stdout_data,
+            utc);
+  EXPECT_EQ(sandbox->run({.argv = {"env", "TZ=UTC", "python3", "-c", question}}).stdout_data, utc);
+  EXPECT_EQ(make_sandbox()->run({.argv = {"python3", "-c", question}}).stdout_data, utc);
+}
+
+// A zone may be a file of the user's; one that is none, or does not end, is UTC.
+TEST(PythonLocalTime, TakesFilesOfTheUserAndRefusesWhatIsNone) {
+  const auto sandbox = make_sandbox();
+  const RunResult result = sandbox->run({.script = R"(
+cp /usr/share/zoneinfo/Asia/Tokyo mine; head -c 60 mine >cut; mkfifo fifo; head -c 3000000 /dev/zero >big
+for zone in mine cut fifo big . /dev/zero; do
+  TZ=/workspace/$zone timeout 10 python3 -c 'import time; print(time.tzname, time.localtime(0).tm_hour)'
+done
+TZ=/dev/zero timeout 10 python3 -c 'import time; print(time.localtime(0).tm_hour)')"});
+  EXPECT_EQ(result.stdout_data,
+            "('JST', 'JST') 9\n('', '') 0\n('', '') 0\n('', '') 0\n('', '') 0\n('', '') 0\n0\n")
+      << result.stderr_data;
+}
+
 TEST(PythonEnd, FlushesFilesAndRunsFinalizers) {
   const auto sandbox = make_sandbox();
   const RunResult result = sandbox->run({.argv = {"python3", "-c",
@@ -117,8 +152,9 @@ TEST(PythonDoor, RefusesWhatIsNoFrame) {
                    "  except OSError: return True\n"
                    "print(refused(b''), refused(b'sys0'), refused(b'x' * 64), refused(b'imm0' + "
                    "b'\\xff' * 8),\n"
-                   "      refused(b'imm0' + bytes(1 << 20)))"),
-            "True True True True True\n");
+                   "      refused(b'imm0' + bytes(1 << 20)), refused(b'pok0'),\n"
+                   "      refused(b'pok0\\xff\\xff\\xff\\xff12'))"),
+            "True True True True True True True\n");
 }
 
 TEST(PythonDoor, RefusesWildPointersAndForeignCalls) {

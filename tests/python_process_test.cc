@@ -86,6 +86,19 @@ except BrokenPipeError as e:
   EXPECT_EQ(result.stderr_data, "[Errno 32] Broken pipe\n");
 }
 
+TEST(PythonCommandLine, BreakpointsAreWhatTheEnvironmentSays) {
+  EXPECT_EQ(output_of(R"(
+PYTHONBREAKPOINT=0 python3 -c 'print(breakpoint())'
+PYTHONBREAKPOINT=os.getcwd python3 -c 'print(breakpoint())'
+PYTHONBREAKPOINT=len python3 -c 'print(breakpoint("four"))'
+PYTHONBREAKPOINT=none.such python3 -c 'print(breakpoint())' 2>&1
+echo c | PYTHONBREAKPOINT=none.such python3 -E -c 'breakpoint()'
+python3 -c 'raise SystemExit(2 ** 128)'; echo $?; python3 -c 'raise SystemExit(-1)'; echo $?)"),
+            "None\n/workspace\n4\n"
+            "<string>:1: RuntimeWarning: Ignoring unimportable $PYTHONBREAKPOINT: \"none.such\"\n"
+            "None\n> <string>(1)<module>()\n(Pdb) 255\n255\n");
+}
+
 TEST(PythonCommandLine, HasTheUsualOptions) {
   EXPECT_EQ(output_of(R"(
 python3 -O -c 'assert False; print(__debug__)'; python -W ignore -c 'import warnings; warnings.warn("x")'
@@ -101,14 +114,12 @@ echo 'import sys; print(sys.argv)' | python3 - b; echo 'x + 1' | python3 -q -i -
 TEST(PythonImports, SayWhatThisInterpreterLacks) {
   EXPECT_EQ(python(R"(
 import importlib.util
-for name in ('curses', 'readline', 'compression.zstd'):
+for name in ('curses', 'compression.zstd'):
     try: __import__(name)
     except ImportError as error: print(error)
-print(importlib.util.find_spec('readline')))"),
+print(importlib.util.find_spec('_zstd')))"),
             "No module named '_curses' (this Python has no curses: write escape sequences to the "
             "terminal)\n"
-            "No module named 'readline' (this Python has no readline: input() takes lines as they "
-            "come)\n"
             "No module named '_zstd' (this Python has no zstd: use gzip, bz2 or lzma)\n"
             "None\n");
 }

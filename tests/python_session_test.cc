@@ -165,6 +165,21 @@ TEST(PythonImages, AreWhatASandboxesPythonStartsFrom) {
             "True set up here True False\n");
 }
 
+TEST(PythonImages, HaveTheLocalTimeOfTheSandboxThatTheyCameTo) {
+  const TemporaryFile image;
+  {
+    PythonSession setup = new_session({}, {.environment = {{"TZ", "Asia/Tokyo"}}});
+    EXPECT_EQ(value_of(setup, "import time\ntime.localtime(0).tm_hour"), "9");
+    setup.checkpoint(image.path, CheckpointFile::over_started);
+  }
+  PythonSession kept = new_session({.image = image.path}, {.environment = {{"TZ", "Asia/Tokyo"}}});
+  EXPECT_EQ(value_of(kept, "time.localtime(0).tm_hour, time.tzname[0]"), "(9, 'JST')");
+  PythonSession moved = new_session({.image = image.path}, {.environment = {{"TZ", "EST5EDT"}}});
+  EXPECT_EQ(value_of(moved, "time.localtime(0).tm_hour, time.tzname"), "(19, ('EST', 'EDT'))");
+  PythonSession plain = new_session({.image = image.path});
+  EXPECT_EQ(value_of(plain, "time.localtime(0).tm_hour, time.tzname[0]"), "(0, 'UTC')");
+}
+
 TEST(PythonImages, ThatAreNoneAreErrorsThatSayWhy) {
   const TemporaryFile image;
   const auto why_not = [&](const std::filesystem::path& file) -> std::string {

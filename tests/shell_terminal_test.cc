@@ -179,6 +179,31 @@ TEST_F(ShellTerminal, PythonsPromptEditsAndRemembersLines) {
   EXPECT_EQ(exit_status(), 0);
 }
 
+// The same of input(), in a program that imports readline.
+TEST_F(ShellTerminal, PythonsInputEditsCompletesAndRemembersLines) {
+  start();
+  ASSERT_TRUE(shows("$ "));
+  type(
+      "python3 -c 'import readline as r\r"
+      "r.set_completer(lambda t, n: [w for w in (\"apple\", \"pear\") if w.startswith(t)][n])\r"
+      "while True: print(len(a := input(\"?: \")), a[::-1], r.get_current_history_length())'\r");
+  ASSERT_TRUE(shows("?: "));
+  type("ab\x1bODc\r");  // the cursor is behind the b
+  EXPECT_TRUE(shows("3 bca 1\r\n"));
+  ASSERT_TRUE(shows("?: "));
+  type("\x1bOA\x1bOFd\r");
+  EXPECT_TRUE(shows("4 dbca 2\r\n"));
+  ASSERT_TRUE(shows("?: "));
+  type("a p\t\r");
+  EXPECT_TRUE(shows("6 raep a 3\r\n"));
+  ASSERT_TRUE(shows("?: "));
+  type("\x04");
+  EXPECT_TRUE(shows("EOFError"));
+  ASSERT_TRUE(shows("$ "));
+  type("exit 4\r");
+  EXPECT_EQ(exit_status(), 4);
+}
+
 TEST(ShellWithoutTerminal, AScriptComesFromStandardInput) {
   const std::string command =
       std::string("printf 'read x\\nline\\necho got $x\\nexit 3\\n' | CLOCHE_ROOTFS='") +

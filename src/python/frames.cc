@@ -69,6 +69,8 @@ std::optional<FrameInfo> frame_info(Magic magic) noexcept {
     return FrameInfo{"addresses of objects", "their reference counts never change any more"};
   if (magic == request::peek)
     return FrameInfo{"address, room", "the room gets what is in the guest's own memory there"};
+  if (magic == request::poke)
+    return FrameInfo{"address, bytes", "the guest's own memory gets the bytes there"};
   if (magic == request::signal_words)
     return FrameInfo{"five words",
                      "where the interpreter is told of signals (kernel::InterpreterSignals)"};

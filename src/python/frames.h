@@ -49,6 +49,7 @@ namespace request {
 inline constexpr Magic system_call{'s', 'y', 's', '0'};
 inline constexpr Magic make_immortal{'i', 'm', 'm', '0'};
 inline constexpr Magic peek{'p', 'e', 'k', '0'};
+inline constexpr Magic poke{'p', 'o', 'k', '0'};
 inline constexpr Magic signal_words{'s', 'g', 'n', '0'};
 inline constexpr Magic change_package{'p', 'k', 'g', '0'};
 inline constexpr Magic open_wheel{'w', 'h', 'l', '0'};
@@ -58,9 +59,10 @@ inline constexpr Magic run_thread{'s', 'w', 't', '0'};
 inline constexpr Magic yield_thread{'y', 'l', 'd', '0'};
 inline constexpr Magic end_thread{'e', 'n', 'd', '0'};
 inline constexpr Magic tick{'t', 'c', 'k', '0'};
-inline constexpr std::array all{system_call,    make_immortal, peek,        signal_words,
-                                change_package, open_wheel,    show_figure, begin_thread,
-                                run_thread,     yield_thread,  end_thread,  tick};
+inline constexpr std::array all{system_call,  make_immortal,  peek,         poke,
+                                signal_words, change_package, open_wheel,   show_figure,
+                                begin_thread, run_thread,     yield_thread, end_thread,
+                                tick};
 }  // namespace request
 
 // A frame in words. Nothing for a mark that is none.

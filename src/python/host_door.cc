@@ -148,6 +148,17 @@ Result<void> peek(const wasm::GuestMemory& memory, std::uint32_t request, std::u
   return {};
 }
 
+// "pok0", an address, then bytes: the guest's own memory gets them there.
+Result<void> poke(const wasm::GuestMemory& memory, std::uint32_t request, std::uint32_t length) {
+  constexpr std::uint32_t head = 8;
+  if (length < head) return Errno::inval;
+  CLOCHE_ASSIGN(const std::uint32_t to, memory.read<std::uint32_t>(request + 4));
+  CLOCHE_ASSIGN(const auto room, memory.slice(to, length - head));
+  CLOCHE_ASSIGN(const auto source, memory.slice(request + head, length - head));
+  std::memmove(room.data(), source.data(), source.size());
+  return {};
+}
+
 // "sgn0" and kernel::InterpreterSignals.
 Result<void> take_signal_words(wasm::HostCall& host, std::uint32_t request) {
   static_assert(sizeof(kernel::InterpreterSignals) == 20);
@@ -169,6 +180,7 @@ std::optional<Result<void>> perform_own(wasm::HostCall& host, std::uint32_t requ
   if (!magic || *magic == request::system_call) return std::nullopt;
   if (*magic == request::make_immortal) return make_immortal(memory, request, length);
   if (*magic == request::peek) return peek(memory, request, length);
+  if (*magic == request::poke) return poke(memory, request, length);
   if (*magic == request::signal_words) return take_signal_words(host, request);
   if (*magic == request::change_package) return change_package(host, request, length);
   if (*magic == request::open_wheel) return open_wheel(host, request, length);

@@ -11,9 +11,10 @@
 // that make no sense for this guest (its memory, its signal handlers, clone): those are ENOSYS. The
 // import answers 0, or -2 for a frame that is none.
 //
-// Three requests are no calls, and touch nothing but the guest's own memory: "imm0" makes objects
-// immortal, "pek0" reads memory, "sgn0" names the words in which the interpreter is told of signals
-// (kernel::InterpreterSignals). Those of own_requests.h are for what the sandbox is made of.
+// Four requests are no calls, and touch nothing but the guest's own memory: "imm0" makes objects
+// immortal, "pek0" reads memory, "pok0" writes it, "sgn0" names the words in which the interpreter
+// is told of signals (kernel::InterpreterSignals). Those of own_requests.h are for what the sandbox
+// is made of.
 #pragma once
 
 #include "wasm/linker.h"

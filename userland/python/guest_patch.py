@@ -1,5 +1,5 @@
-"""Changes the interpreter's WebAssembly where no Python code can: the numbers and texts of errors, threads (threads_patch.py), and
-numpy's integers (numpy_patch.py).
+"""Changes the interpreter's WebAssembly where no Python code can: the numbers and texts of errors, threads (threads_patch.py), local
+time (zone_patch.py), and numpy's integers (numpy_patch.py).
 
 wasi-libc has WASI's error numbers and musl's texts. Agents compare with Linux's ("[Errno 2]"), so the two functions of CPython that
 make exceptions of `errno` translate it by a table, and strerror's texts become glibc's. Functions are found by the names that the
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy_patch
 import threads_patch
+import zone_patch
 from wasm_module import CALL, CONST, GET, LEB, LOAD, LOAD16_U, LOAD8_U, Module, PatchError, encode, once, uleb
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib" / "_cloche" / "host"))
@@ -71,9 +72,15 @@ def patch_set_from_errno(body, strerror, table):
     return head + tail[:call.start()] + load + tail[call.start() + 2:]
 
 
-def patch_blocking(body, table):
-    _, end = translate_errno(body, "_set_BlockingIOError")
-    return body[:end] + LOAD8_U + encode(table) + body[end:]
+# Where a file object says that a write would block: a function of CPython, and the two that have it within them.
+BLOCKING = ("_set_BlockingIOError", "_bufferedwriter_flush_unlocked", "_io_BufferedWriter_write")
+
+
+def patch_blocking(module, table):
+    for name in BLOCKING:
+        body = module.body(name)
+        _, end = translate_errno(body, name)
+        module.change(name, body[:end] + LOAD8_U + encode(table) + body[end:])
 
 
 def patch(source):
@@ -82,7 +89,8 @@ def patch(source):
     table = text_tables(module, module.body("strerror"))
     name = "PyErr_SetFromErrnoWithFilenameObjects"
     module.change(name, patch_set_from_errno(module.body(name), module.index("strerror"), table))
-    module.change("_set_BlockingIOError", patch_blocking(module.body("_set_BlockingIOError"), table))
+    patch_blocking(module, table)
     threads_patch.patch(module)
+    zone_patch.patch(module)
     numpy_patch.patch(module)
     return module.written()

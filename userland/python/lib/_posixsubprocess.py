@@ -39,7 +39,7 @@ def fork_exec(args, executables, close_fds, pass_fds, cwd, env, p2cread, p2cwrit
             call("umask", umask)
         if restore_signals:
             for name in ("SIGPIPE", "SIGXFSZ"):
-                _default(getattr(signal, name))
+                posix_processes.default_action(getattr(signal, name))
         if start_new_session:
             call("setsid")
         if process_group >= 0:
@@ -63,6 +63,7 @@ def fork_exec(args, executables, close_fds, pass_fds, cwd, env, p2cread, p2cwrit
                     raw("fcntl", fd, _F_SETFD, 0)
                 low = fd + 1
             raw("close_range", low, 0xFFFFFFFF, 0)
+        stage[0] = ""
 
     if env is None:
         env = [key + b"=" + value for key, value in os.environb.items()]
@@ -73,8 +74,7 @@ def fork_exec(args, executables, close_fds, pass_fds, cwd, env, p2cread, p2cwrit
         return _ended_child()
     if failed:
         # As the child would have told it: subprocess makes the exception of this.
-        message = stage[0] if stage[0] != "noexec" else ""
-        os.write(errpipe_write, f"OSError:{failed:X}:{message}".encode())
+        os.write(errpipe_write, f"OSError:{failed:X}:{stage[0]}".encode())
         return _ended_child()
     return pid
 
@@ -99,12 +99,6 @@ def _in_child(function):
         for number, handler in handlers.items():
             if handler is not None and _signal.getsignal(number) is not handler:
                 posix_processes.own_set_handler(number, handler)
-
-
-def _default(number):
-    frame = door.Frame()
-    action = frame.data(bytes(16))
-    raw("rt_sigaction", number, action, 0, 8, frame=frame)
 
 
 def _ended_child():

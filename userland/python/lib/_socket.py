@@ -246,6 +246,8 @@ class socket:
     def _perform(self, events, name, *words, frame=None):
         """A call, again while it would block and there is time: (result, data area)."""
         deadline = None
+        if self._fd < 0:
+            raise _door.error(_errno.EBADF)
         if self._timeout is None and _busy():
             self._wait(events, None)  # not in the kernel: other threads run meanwhile
         while True:

@@ -65,16 +65,22 @@ def _with_offsets(name, before, offsets, *after):
 
 
 def sendfile(out_fd, in_fd, offset, count):
+    if count < 0:
+        raise ValueError("count cannot be negative")
     frame = Frame()
     at = 0 if offset is None else frame.data(struct.pack("<q", offset))
     return call("sendfile", out_fd, in_fd, at, count, frame=frame)
 
 
 def copy_file_range(src, dst, count, offset_src=None, offset_dst=None):
+    if count < 0:
+        raise ValueError("negative value for 'count' not allowed")
     return _with_offsets("copy_file_range", (src, dst), (offset_src, offset_dst), count, 0)
 
 
 def splice(src, dst, count, offset_src=None, offset_dst=None, flags=0):
+    if count < 0:
+        raise ValueError("negative value for 'count' not allowed")
     return _with_offsets("splice", (src, dst), (offset_src, offset_dst), count, flags)
 
 
@@ -209,14 +215,61 @@ def makedev(major, minor, /):
 
 def fwalk(top=".", topdown=True, onerror=None, *, follow_symlinks=False, dir_fd=None):
     """os.walk, with a descriptor of each folder."""
-    if dir_fd is not None:
-        raise NotImplementedError("fwalk: dir_fd unavailable on this platform")
-    for root, folders, files in os.walk(top, topdown, onerror, follow_symlinks):
-        fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            yield root, folders, files, fd
-        finally:
-            os.close(fd)
+    sys.audit("os.fwalk", top, topdown, onerror, follow_symlinks, dir_fd)
+    top = os.fspath(top)
+    yield from _fwalk(top, top, topdown, onerror, follow_symlinks, dir_fd)
+
+
+def _listed(fd, as_bytes):
+    """Names of the folders and of the files in a folder."""
+    folders, files = [], []
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            name = os.fsencode(entry.name) if as_bytes else entry.name
+            try:
+                (folders if entry.is_dir() else files).append(name)
+            except OSError:
+                files.append(name)
+    return folders, files
+
+
+def _fwalk(top, path, topdown, onerror, follow_symlinks, dir_fd):
+    opened = []  # descriptors
+    todo = [("enter", dir_fd, top, path)]
+    try:
+        while todo:
+            what, *given = todo.pop()
+            if what == "leave":
+                os.close(opened.pop())
+                continue
+            if what == "tell":
+                yield tuple(given)
+                continue
+            folder_fd, name, path = given
+            is_root = not opened and name is top
+            try:
+                before = None if follow_symlinks else os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
+                fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK, dir_fd=folder_fd)
+            except OSError as error:
+                if is_root:
+                    raise
+                if onerror is not None:
+                    onerror(error)
+                continue
+            opened.append(fd)
+            todo.append(("leave",))
+            if before is not None and (is_root and not os.path.stat.S_ISDIR(before.st_mode)
+                                       or not os.path.samestat(before, os.fstat(fd))):
+                continue
+            folders, files = _listed(fd, isinstance(top, bytes))
+            if topdown:
+                yield path, folders, files, fd
+            else:
+                todo.append(("tell", path, folders, files, fd))
+            todo += [("enter", fd, name, os.path.join(path, name)) for name in reversed(folders)]
+    finally:
+        while opened:
+            os.close(opened.pop())
 
 
 # --- terminals ---------------------------------------------------------------------------------------------------

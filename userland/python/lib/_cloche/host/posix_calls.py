@@ -14,7 +14,6 @@ from .door import Frame, call, call_data, raw
 AT_FDCWD = -100
 _F_DUPFD_CLOEXEC, _F_GETFD, _F_SETFD, _FD_CLOEXEC = 1030, 1, 2, 1
 _O_CLOEXEC, _O_NONBLOCK = 0o2000000, 0o4000
-O_NOCTTY = 1 << 29  # a bit that the C library has no use for
 _TIOCGWINSZ = 0x5413
 
 
@@ -157,8 +156,7 @@ def sched_getaffinity(pid):
 def pipe2(flags):
     frame = Frame()
     room = frame.space(8)
-    wanted = (_O_CLOEXEC if flags & posix.O_CLOEXEC else 0) | (_O_NONBLOCK if flags & posix.O_NONBLOCK else 0)
-    _, data = call_data("pipe2", room, wanted, frame=frame)
+    _, data = call_data("pipe2", room, flags, frame=frame)
     return struct.unpack_from("<ii", data)
 
 
@@ -220,7 +218,7 @@ def openpty():
     frame = Frame()
     unlock = frame.data(struct.pack("<i", 0))
     call("ioctl", master, 0x40045431, unlock, frame=frame)  # TIOCSPTLCK
-    return master, open(f"/dev/pts/{number}", posix.O_RDWR | O_NOCTTY)
+    return master, open(f"/dev/pts/{number}", OPEN_FLAGS["O_RDWR"] | OPEN_FLAGS["O_NOCTTY"])
 
 
 def tcgetpgrp(fd, /):
@@ -239,7 +237,7 @@ def tcsetpgrp(fd, pgid, /):
 # --- files -------------------------------------------------------------------------------------------------------
 
 _chdir = posix.chdir
-_scandir = posix.scandir
+_scandir, _listdir = posix.scandir, posix.listdir
 
 
 def _path(path):
@@ -386,34 +384,55 @@ def open(path, flags, mode=0o777, *, dir_fd=None):
 class DirEntry:
     """What scandir gives. Its stat is the kernel's; the rest is what the C library read with the name."""
 
-    __slots__ = ("_entry", "name", "path")
+    __slots__ = ("_entry", "_folder", "name", "path")
 
-    def __init__(self, entry):
-        self._entry, self.name, self.path = entry, entry.name, entry.path
+    def __init__(self, entry, folder=None):
+        self._entry, self._folder, self.name = entry, folder, entry.name
+        self.path = entry.path if folder is None else entry.name
 
     def is_dir(self, *, follow_symlinks=True): return self._entry.is_dir(follow_symlinks=follow_symlinks)
     def is_file(self, *, follow_symlinks=True): return self._entry.is_file(follow_symlinks=follow_symlinks)
     def is_symlink(self): return self._entry.is_symlink()
     def is_junction(self): return False
     def inode(self): return self._entry.inode()
-    def stat(self, *, follow_symlinks=True): return stat(self.path, follow_symlinks=follow_symlinks)
+    def stat(self, *, follow_symlinks=True): return stat(self.path, dir_fd=self._folder, follow_symlinks=follow_symlinks)
     def __fspath__(self): return self.path
     def __repr__(self): return f"<DirEntry {self.name!r}>"
 
 
 class _ScandirIterator:
-    __slots__ = ("_entries",)
+    __slots__ = ("_entries", "_folder")
 
-    def __init__(self, entries): self._entries = entries
+    def __init__(self, entries, folder=None): self._entries, self._folder = entries, folder
     def __iter__(self): return self
-    def __next__(self): return DirEntry(next(self._entries))
+    def __next__(self): return DirEntry(next(self._entries), self._folder)
     def __enter__(self): return self
     def __exit__(self, *_): self._entries.close()
     def close(self): self._entries.close()
 
 
+def _by_number(fd):
+    """The path by which the C library finds an open folder."""
+    if not os.path.stat.S_ISDIR(fstat(fd).st_mode):
+        raise door.error(20, fd)
+    return f"/proc/self/fd/{fd}"
+
+
 def scandir(path=None):
+    if isinstance(path, int):
+        return _ScandirIterator(_scandir(_by_number(path)), path)
+    _refuse_empty(path)
     return _ScandirIterator(_scandir(path))
+
+
+def listdir(path=None):
+    _refuse_empty(path)
+    return _listdir(_by_number(path) if isinstance(path, int) else path)
+
+
+def _refuse_empty(path):
+    if isinstance(path, (str, bytes)) and not path:
+        raise door.error(2, path)
 
 
 def mkdir(path, mode=0o777, *, dir_fd=None):
@@ -445,23 +464,34 @@ def fstatvfs(fd):
     return _statvfs("fstatfs64", fd, 88, room, frame=frame, room=room)
 
 
+# os has Linux's; `posix` keeps the C library's, as what C opens has them: io.FileIO gives them to an `opener`.
+OPEN_FLAGS = {
+    "O_RDONLY": 0, "O_WRONLY": 1, "O_RDWR": 2, "O_ACCMODE": 3, "O_CREAT": 0o100, "O_EXCL": 0o200, "O_NOCTTY": 0o400, "O_TRUNC": 0o1000,
+    "O_APPEND": 0o2000, "O_NONBLOCK": 0o4000, "O_NDELAY": 0o4000, "O_DSYNC": 0o10000, "O_ASYNC": 0o20000, "O_DIRECT": 0o40000,
+    "O_LARGEFILE": 0, "O_DIRECTORY": 0o200000, "O_NOFOLLOW": 0o400000, "O_NOATIME": 0o1000000, "O_CLOEXEC": 0o2000000, "O_SYNC": 0o4010000,
+    "O_FSYNC": 0o4010000, "O_RSYNC": 0o4010000, "O_PATH": 0o10000000, "O_TMPFILE": 0o20200000,
+}
+_C_READ, _C_WRITE = posix.O_RDONLY, posix.O_WRONLY  # bits that no flag of Linux has
+_C_FLAGS = [(getattr(posix, name), OPEN_FLAGS[name]) for name in ("O_CREAT", "O_EXCL", "O_TRUNC", "O_APPEND", "O_NONBLOCK", "O_DIRECTORY", "O_NOFOLLOW")]
+_BESIDE_C_FLAGS = 0o13607700  # that an opener may have added to them
+
+
 def linux_open_flags(flags):
-    """Linux's open flags for the C library's own."""
-    access_mode = flags & (posix.O_RDONLY | posix.O_WRONLY | posix.O_RDWR)
-    linux = 2 if access_mode == posix.O_RDWR else 1 if access_mode == posix.O_WRONLY else 0
-    if flags & O_NOCTTY:
-        linux |= 0o400
-    for name, value in (("O_CREAT", 0o100), ("O_EXCL", 0o200), ("O_TRUNC", 0o1000), ("O_APPEND", 0o2000),
-                        ("O_NONBLOCK", 0o4000), ("O_DIRECTORY", 0o200000), ("O_NOFOLLOW", 0o400000)):
-        if flags & getattr(posix, name):
+    """Linux's open flags, for these and for the C library's own."""
+    if not flags & (_C_READ | _C_WRITE):
+        return flags
+    linux = flags & _BESIDE_C_FLAGS
+    linux |= (2 if flags & _C_READ else 1) if flags & _C_WRITE else 0
+    for own, value in _C_FLAGS:
+        if flags & own:
             linux |= value
     return linux
 
 
 # Imports go by `posix`, whose own functions are quicker and tell all that they need.
-_OF_OS_ONLY = {"stat", "lstat", "fstat", "open", "mkdir", "scandir"}
+_OF_OS_ONLY = {"stat", "lstat", "fstat", "open", "mkdir", "scandir", "listdir"}
 _OUR_OWN = {"install", "sleep", "publish", "kernel_cwd", "linux_open_flags", "start_child", "find_program", "set_signal", "libc_cwd",
-            "set_libc_cwd", "own_set_handler", "own_raise_signal"}
+            "set_libc_cwd", "own_set_handler", "own_raise_signal", "default_action"}
 
 
 def publish(module, constants=()):
@@ -482,7 +512,7 @@ def publish(module, constants=()):
 _SUPPORTS = {
     "supports_follow_symlinks": "access chown link stat utime",
     "supports_dir_fd": "access chmod chown lstat mkdir mkfifo mknod open readlink rename rmdir stat symlink unlink utime",
-    "supports_fd": "chdir chmod chown pathconf stat truncate utime",
+    "supports_fd": "chdir chmod chown listdir pathconf scandir stat truncate utime",
     "supports_effective_ids": "access",
 }
 
@@ -494,5 +524,8 @@ def install():
     for name, functions in _SUPPORTS.items():
         setattr(os, name, {getattr(os, function) for function in functions.split() if hasattr(os, function)})
     os.DirEntry = DirEntry
-    os.O_NOCTTY = posix.O_NOCTTY = O_NOCTTY
+    for name, value in OPEN_FLAGS.items():
+        setattr(os, name, value)
+    for name in ("O_EXEC", "O_SEARCH", "O_TTY_INIT"):
+        vars(os).pop(name, None)
     os.PRIO_PROCESS, os.PRIO_PGRP, os.PRIO_USER = 0, 1, 2

@@ -23,11 +23,12 @@ def build(modules=""):
     """`modules`: of packages, to import beside the common ones."""
     _identity()
     _relocate()
-    from ..host import cpu_time, linux_calls, linux_errors, posix_calls, state
+    from ..host import cpu_time, linux_calls, linux_errors, posix_calls, state, time_zone
     from ..processes import posix_processes
     linux_errors.install()
     posix_calls.install()
     cpu_time.install()
+    time_zone.install()
     posix_processes.install()
     linux_calls.install()
     _replace_sockets()
@@ -167,6 +168,7 @@ def _identity():
     sys.executable = sys._base_executable = "/usr/bin/python3"
     sys.path[:] = [LIBRARY]
     sys.platlibdir = "lib"
+    sys._stdlib_dir = LIBRARY
     sys.dont_write_bytecode = True
     sys.implementation._multiarch = "wasm32-linux"
     from ..programs.options import Options
@@ -241,6 +243,9 @@ def _adapt():
     import platform
     import subprocess
     import sysconfig
+    import tempfile
+    # As it would have them had it been imported after os had Linux's.
+    tempfile._text_openflags = tempfile._bin_openflags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     platform._uname_cache = None
     # Built without fork: what it finds now exists.
     subprocess._USE_VFORK = False

@@ -11,7 +11,7 @@ import os
 import posix
 import sys
 
-from ..host import state
+from ..host import state, time_zone
 from ..libraries import figures
 from ..processes import signal_calls, trip
 from ..programs import options, program
@@ -67,6 +67,7 @@ def _adopt(frame):
     argv = [os.fsdecode(field) for field in fields[4:4 + argc]]
     os.environ._data.clear()
     _set_environment(fields[4 + argc:4 + argc + envc])
+    time_zone.adopt()
     trip.register()
     signal_calls.start_process()
     sys.orig_argv = argv
@@ -131,7 +132,11 @@ def resume(frame):
 def join(frame):
     """The same in another sandbox: its environment comes to what the image has set."""
     fields, argc, envc = _place(frame)
-    _set_environment(fields[4 + argc:4 + argc + envc])
+    entries = fields[4 + argc:4 + argc + envc]
+    before = os.environ._data.get(b"TZ")
+    _set_environment(entries)
+    if os.environ._data.get(b"TZ") != before:
+        time_zone.tzset()
     return resume(frame)
 
 

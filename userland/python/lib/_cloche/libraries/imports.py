@@ -8,7 +8,6 @@ CATALOGUE = "/usr/lib/python/.catalogue"  # lines: import name, distribution
 ABSENT = {
     "_curses": "this Python has no curses: write escape sequences to the terminal",
     "_zstd": "this Python has no zstd: use gzip, bz2 or lzma",
-    "readline": "this Python has no readline: input() takes lines as they come",
 }
 _names = None
 

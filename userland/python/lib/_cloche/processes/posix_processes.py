@@ -16,6 +16,7 @@ from ..threads import scheduler
 from . import trip
 
 _F_SETFD = 2
+_SIG_SETMASK = 2
 _SIGINFO = struct.Struct("<iiiiii")  # signo, errno, code, pid, uid, status
 P_ALL, P_PID, P_PGID = 0, 1, 2
 WNOHANG, WUNTRACED, WEXITED, WCONTINUED, WNOWAIT = 1, 2, 4, 8, 0x01000000
@@ -133,17 +134,32 @@ def waitstatus_to_exitcode(status):
 
 
 def _environment(env):
-    return [os.fsencode(key) + b"=" + os.fsencode(value) for key, value in env.items()]
+    entries = [(os.fsencode(key), os.fsencode(value)) for key, value in list(env.items())]
+    if any(not key or b"=" in key[1:] for key, _ in entries):
+        raise ValueError("illegal environment variable name")
+    return [key + b"=" + value for key, value in entries]
+
+
+def _arguments(argv, function):
+    if not isinstance(argv, (list, tuple)):
+        raise TypeError(f"{function}: argv must be a tuple or list")
+    argv = list(argv)
+    if not argv:
+        raise ValueError(f"{function}: argv must not be empty")
+    if not argv[0]:
+        raise ValueError(f"{function}: argv first element cannot be empty")
+    return argv
 
 
 def execve(path, argv, env):
     frame = Frame()
-    result, _ = raw("execve", frame.text(os.fspath(path)), frame.strings(argv), frame.strings(_environment(env)), frame=frame)
+    arguments = frame.strings(_arguments(argv, "execve"))
+    result, _ = raw("execve", frame.text(os.fspath(path)), arguments, frame.strings(_environment(env)), frame=frame)
     raise door.error(-result, path)
 
 
 def execv(path, argv):
-    execve(path, argv, os.environ)
+    execve(path, _arguments(argv, "execv"), os.environ)
 
 
 def start_child(paths, argv, env, prepare=None):
@@ -193,21 +209,48 @@ def find_program(file, env=None):
 
 def posix_spawn(path, argv, env, /, *, file_actions=(), setpgroup=None, resetids=False, setsid=False, setsigmask=(),
                 setsigdef=(), scheduler=None):
-    return _posix_spawn([path], path, argv, env, file_actions, setpgroup, setsid)
+    return _posix_spawn([path], path, argv, env, file_actions, setpgroup, setsid, setsigmask, setsigdef, scheduler)
 
 
 def posix_spawnp(path, argv, env, /, *, file_actions=(), setpgroup=None, resetids=False, setsid=False, setsigmask=(),
                  setsigdef=(), scheduler=None):
-    return _posix_spawn(find_program(path), path, argv, env, file_actions, setpgroup, setsid)
+    return _posix_spawn(find_program(path), path, argv, env, file_actions, setpgroup, setsid, setsigmask, setsigdef, scheduler)
 
 
 POSIX_SPAWN_OPEN, POSIX_SPAWN_CLOSE, POSIX_SPAWN_DUP2 = 0, 1, 2
 
 
-def _posix_spawn(paths, name, argv, env, file_actions, setpgroup, new_session):
+def default_action(number):
+    """The child dies of the signal as usual, whatever its parent does with it."""
+    frame = Frame()
+    raw("rt_sigaction", number, frame.data(bytes(16)), 0, 8, frame=frame)
+
+
+def _signals(numbers):
+    numbers = [int(number) for number in numbers]
+    if any(not 0 < number < _signal.NSIG for number in numbers):
+        raise ValueError(f"signal number out of range [1; {_signal.NSIG - 1}]")
+    return numbers
+
+
+def _posix_spawn(paths, name, argv, env, file_actions, setpgroup, new_session, mask, defaults, policy):
+    argv = _arguments(argv, "posix_spawn")
+    mask, defaults = _signals(mask), _signals(defaults)
+    if policy is not None and not isinstance(policy, tuple):
+        raise TypeError("scheduler must be a tuple or None")
+
     def prepare():
         if new_session:
             call("setsid")
+        for number in defaults:
+            default_action(number)
+        if mask:
+            frame = Frame()
+            bits = sum(1 << number - 1 for number in set(mask))
+            call("rt_sigprocmask", _SIG_SETMASK, frame.data(bits.to_bytes(8, "little")), 0, 8, frame=frame)
+        if policy is not None:
+            frame = Frame()
+            call("sched_setscheduler", 0, policy[0] or 0, frame.data(struct.pack("<i", policy[1].sched_priority)), frame=frame)
         if setpgroup is not None:
             call("setpgid", 0, setpgroup)
         for kind, fd, *rest in file_actions or ():
@@ -232,7 +275,12 @@ P_WAIT, P_NOWAIT, P_NOWAITO = 0, 1, 1
 
 
 def _spawn_and_wait(mode, paths, name, argv, env):
-    pid, failed = start_child(paths, argv, _environment(env))
+    try:
+        pid, failed = start_child(paths, _arguments(argv, "spawnv"), _environment(env))
+    except ValueError:
+        if mode != P_WAIT or not argv or not argv[0]:
+            raise
+        return 127  # as natively, where the child finds it out
     if failed:
         if mode == P_WAIT:
             return 127

@@ -37,11 +37,11 @@ def _edited_prompt():
     from _pyrepl import main
     if not main.CAN_USE_PYREPL:
         return None
-    _restore_whole()
+    restore_whole()
     return main.interactive_console
 
 
-def _restore_whole():
+def restore_whole():
     """The prompt gives the terminal back before each program. A Ctrl-C typed in the middle of that waits for its end: otherwise the
     terminal stayed raw, and the next prompt took that for the mode to restore."""
     from _pyrepl.unix_console import UnixConsole

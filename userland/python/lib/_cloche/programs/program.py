@@ -2,6 +2,7 @@
 import atexit
 import builtins
 import gc
+import importlib
 import io
 import linecache
 import os
@@ -38,6 +39,8 @@ def run(options):
         return finish(0)
     _set_path(options, environment)
     _set_warnings(options, environment)
+    if environment.get("PYTHONBREAKPOINT"):
+        sys.breakpointhook = _chosen_breakpoint
     main = fresh_main()
     sys.argv = list(options.arguments)
     if options.kind == "stdin" and not options.arguments:
@@ -106,6 +109,22 @@ def _set_warnings(options, environment):
     if filters:
         sys.warnoptions[:] = filters
         warnings._processoptions(filters)
+
+
+def _chosen_breakpoint(*arguments, **named):
+    """breakpoint() where PYTHONBREAKPOINT says what it does: the interpreter's own does not look there."""
+    name = os.environ.get("PYTHONBREAKPOINT", "")
+    if name == "0":
+        return None
+    if not name:
+        return sys.__breakpointhook__(*arguments, **named)
+    module, _, function = name.rpartition(".")
+    try:
+        hook = getattr(importlib.import_module(module or "builtins"), function)
+    except (AttributeError, ImportError, ValueError):
+        warnings.warn(f'Ignoring unimportable $PYTHONBREAKPOINT: "{name}"', RuntimeWarning, stacklevel=2)
+        return None
+    return hook(*arguments, **named)
 
 
 def _run_command(options, main):
@@ -189,7 +208,7 @@ def exit_status(exit_request):
     if code is None:
         return 0
     if isinstance(code, int):
-        return code & 0xFF
+        return code & 0xFF if -1 << 63 <= code < 1 << 63 else 0xFF
     try:
         sys.stdout.flush()
     except Exception:

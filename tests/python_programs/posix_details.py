@@ -1,0 +1,97 @@
+"""Flags, descriptors, children and closed sockets, as CPython has them on Linux."""
+import fcntl
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+
+
+def attempt(function, *arguments, **named):
+    try:
+        return function(*arguments, **named)
+    except Exception as error:
+        return f"{type(error).__name__}: {getattr(error, 'errno', None)}"
+
+
+os.chdir(tempfile.mkdtemp())
+print({name: oct(getattr(os, name)) for name in sorted(dir(os)) if name.startswith("O_")})
+
+# A pipe that does not block, in three ways.
+for make in (lambda: os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC), os.pipe):
+    r, w = make()
+    fcntl.fcntl(r, fcntl.F_SETFL, fcntl.fcntl(r, fcntl.F_GETFL) | os.O_NONBLOCK)
+    print(os.get_blocking(r), attempt(os.read, r, 1), bool(fcntl.fcntl(r, fcntl.F_GETFL) & os.O_NONBLOCK), os.get_inheritable(r))
+child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read(); print('last words')"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+fcntl.fcntl(child.stdout, fcntl.F_SETFL, fcntl.fcntl(child.stdout, fcntl.F_GETFL) | os.O_NONBLOCK)
+print(child.stdout.read(), child.stdin.close(), child.wait(), child.stdout.read())
+for buffering in (16, 8192):
+    r, w = os.pipe()
+    os.set_blocking(w, False)
+    file = open(w, "wb", buffering=buffering)
+    print(attempt(lambda: [file.write(b"x" * 9000) for _ in range(99)]))
+    os.set_blocking(w, True)
+    threading.Thread(target=lambda: [os.read(r, 1 << 20) for _ in range(2)], daemon=True).start()
+    file.close()
+
+# Files by flags, and by an opener, which gets the flags that open() has made.
+fd = os.open("a", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+print(os.write(fd, b"one"), attempt(os.open, "a", os.O_CREAT | os.O_EXCL | os.O_WRONLY), oct(stat.S_IMODE(os.fstat(fd).st_mode)))
+print(fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR, fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_APPEND)
+os.symlink("a", "link")
+print(attempt(os.open, "link", os.O_RDONLY | os.O_NOFOLLOW), attempt(os.open, "a", os.O_RDONLY | os.O_DIRECTORY))
+for mode in ("w", "a", "r", "r+", "x"):
+    def opener(path, flags):
+        return os.open(path, flags | os.O_NOFOLLOW, 0o640)
+    with attempt(open, "b", mode, opener=opener) if mode != "x" else open("c", mode, opener=opener) as file:
+        print(mode, file.read() if "r" in mode else file.write(mode), attempt(open, "link", mode, opener=opener))
+print(open("b").read(), oct(stat.S_IMODE(os.stat("b").st_mode)), os.lseek(os.open("b", os.O_WRONLY | os.O_APPEND), 0, os.SEEK_CUR))
+print(os.fstat(os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600)).st_nlink, os.fstat(os.open("b", os.O_WRONLY | os.O_TRUNC)).st_size)
+with tempfile.TemporaryFile("w+") as file:
+    print(file.write("x"), file.seek(0), file.read(), os.fstat(file.fileno()).st_nlink)
+
+# Folders by descriptors.
+os.makedirs("d/e/f")
+open("d/e/g", "w").close()
+folder = os.open("d", os.O_RDONLY)
+print(os.listdir(folder), [(entry.name, entry.path, entry.is_dir(), stat.S_ISDIR(entry.stat().st_mode)) for entry in os.scandir(folder)])
+for options in ({}, {"topdown": False}, {"dir_fd": folder}):
+    walked = os.fwalk("e" if options.get("dir_fd") else "d", **options)
+    print([(root, folders, files, stat.S_ISDIR(os.fstat(fd).st_mode)) for root, folders, files, fd in walked])
+print(list(os.fwalk("d/e/g")), attempt(next, os.fwalk("none")), attempt(next, os.fwalk("d/e/g", follow_symlinks=True)))
+print(attempt(os.scandir, ""), attempt(os.listdir, ""), attempt(os.listdir, fd), os.listdir in os.supports_fd, os.scandir in os.supports_fd)
+print(attempt(os.copy_file_range, fd, 1, -1))
+
+# Children: names of variables, arguments, signals.
+code = "import signal, sys; print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])), flush=True)"
+for options in ({}, {"setsigdef": [signal.SIGUSR1]}, {"setsigmask": [signal.SIGUSR2, signal.SIGHUP]}):
+    print(options, flush=True)
+    print(os.waitpid(os.posix_spawn(sys.executable, ["python3", "-c", code], os.environ, **options), 0)[1], flush=True)
+print(attempt(os.posix_spawn, "/bin/true", [], {}), attempt(os.posix_spawn, "/bin/true", [""], {}), attempt(os.posix_spawn, "/bin/true", ["a"], {"A=": "b"}))
+print(attempt(os.posix_spawn, "/bin/true", ["a"], {}, setsigdef=[0]))
+print(attempt(os.execv, "/bin/true", []), attempt(os.execve, "/bin/true", [""], {}), attempt(os.execve, "/bin/true", ["a"], {"": "b"}))
+print(attempt(os.spawnv, os.P_WAIT, "/bin/true", []), os.spawnv(os.P_WAIT, "/none", ["a"]))
+print(attempt(subprocess.run, ["true"], cwd="/none"), attempt(subprocess.run, ["/none"]), attempt(subprocess.run, ["true"], env={"A=B": "c"}))
+
+# A socket that was closed is an error for every thread.
+server = socket.create_server(("127.0.0.1", 0))
+told = []
+
+
+def client():
+    connection = socket.create_connection(server.getsockname())
+    connection.close()
+    told.extend(attempt(call) for call in (lambda: connection.sendall(b"x"), lambda: connection.recv(1), connection.getpeername))
+
+
+thread = threading.Thread(target=client)
+thread.start()
+accepted, _ = server.accept()
+print(accepted.recv(1))
+accepted.sendall(b"")
+thread.join()
+server.close()
+print(told, attempt(server.accept))
