@@ -539,6 +539,30 @@ TEST(PythonSessionLimits, EachSaysWhich) {
   EXPECT_EQ(value_of(session, "i"), "3");
 }
 
+TEST(PythonSessionLimits, ResultsTellWhatWasUsed) {
+  PythonSession session = new_session();
+  constexpr const char* loop = "for i in range(50): pass";
+  const ExecuteResult first = execute_within(session, loop, {.steps = 1'000'000});
+  ASSERT_TRUE(first.steps);
+  EXPECT_GE(*first.steps, 50U);
+  EXPECT_LT(*first.steps, 500U);
+  EXPECT_EQ(execute_within(session, loop, {.steps = 1'000'000}).steps, first.steps);
+  EXPECT_EQ(execute_within(session, "while True: pass", {.steps = 700}).steps, 700U);
+  EXPECT_EQ(execute_within(session, "1/0", {.steps = 700}).error->type, "ZeroDivisionError");
+  EXPECT_FALSE(session.execute(loop).steps);
+  EXPECT_FALSE(session.execute("syntax error").steps);
+
+  const std::uint64_t before = session.execute("1").peak_memory_bytes.value_or(0);
+  EXPECT_GT(before, 1U << 20);
+  const ExecuteResult more = session.execute("b = bytearray(300 << 20); del b");
+  EXPECT_GT(more.peak_memory_bytes.value_or(0), before + (300U << 20));
+  EXPECT_EQ(session.execute("1").peak_memory_bytes, more.peak_memory_bytes);
+  const ExecuteResult ended = session.execute("import os\nos._exit(1)");
+  EXPECT_EQ(ended.status, ExecuteStatus::ended);
+  EXPECT_EQ(ended.peak_memory_bytes, more.peak_memory_bytes);
+  EXPECT_LT(session.execute("1").peak_memory_bytes.value_or(0), before + (100U << 20));
+}
+
 TEST(PythonSessionLimits, CancelStopsFromAnotherThread) {
   std::atomic<bool> begun = false;
   Callback begin;

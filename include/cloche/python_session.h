@@ -117,6 +117,11 @@ struct ExecuteResult {
   bool session_alive = true;  // names are still there; if not, the next execution starts afresh
   std::uint64_t callback_count = 0;
   std::uint64_t trace_events_dropped = 0;
+  // Counted where ExecuteLimits::steps is set: counting makes code slower.
+  std::optional<std::uint64_t> steps;
+  // Of the interpreter, with its libraries, since it started; absent where it was ended for a limit
+  // that it did not obey.
+  std::optional<std::uint64_t> peak_memory_bytes;
   std::chrono::nanoseconds duration{0};
 };
 

@@ -36,7 +36,8 @@ struct PythonSession::Shared : kernel::Resident {
   std::shared_ptr<wasm::HotPages> fork_pages = std::make_shared<wasm::HotPages>();
   // The same for this session itself, shared with all that start from the same image.
   std::shared_ptr<wasm::HotPages> own_pages = std::make_shared<wasm::HotPages>();
-  wasm::Outcome outcome;  // of the turn
+  wasm::Outcome outcome;           // of the turn
+  std::uint64_t memory_bytes = 0;  // of the instance after it: it never shrinks
   std::shared_ptr<const wasm::MemoryImage> captured;
   Errno capture_error = Errno::io;
 
@@ -147,6 +148,7 @@ void PythonSession::Shared::perform(kernel::Task& task, Request what, const std:
                                                              : std::min(memory_limit_bytes, usual));
     // A turn's result is a byte: the status of a sys.exit is a second one.
     outcome = take_turn(task.instance(), code_frame(turn, text));
+    memory_bytes = task.instance().memory().size();
     rest(task);
     task.instance().set_memory_limit(usual);
     if (!std::exchange(has_run, true)) task.learn_hot_pages();
@@ -273,6 +275,7 @@ void PythonSession::wait_for_end() {
 
 TurnResult PythonSession::turn_result() {
   TurnResult result;
+  result.memory_bytes = shared_->memory_bytes;
   shared_->busy = false;
   if (!shared_->answered || !shared_->outcome.returned()) {
     wait_for_end();

@@ -44,6 +44,7 @@ struct TurnResult {
   int exit_code = 0;                      // of exited; of ended: as a shell says it
   StopReason stopped = StopReason::none;  // what was asked of it, whether it obeyed or was killed
   std::string reason;                     // one sentence, for `ended` and `overdue`
+  std::uint64_t memory_bytes = 0;  // that the interpreter has had at most; 0 of an overdue one
 };
 
 struct TurnLimits {

@@ -413,6 +413,9 @@ class PythonWorld(WireTest):
         self.assertEqual((said["outcome"], said["result"], said["resultJson"]), ("ok", "{'a': 1}", '{"a": 1}'))
         said = self.wire.call("python.execute", {"code": "while True: pass", "steps": 1000, "detail": True})
         self.assertEqual((said["outcome"], said["limit"], said["sessionAlive"]), ("limit", "steps", True))
+        self.assertEqual(said["steps"], 1000)
+        said = self.wire.call("python.execute", {"code": "1", "detail": True})
+        self.assertEqual((said["steps"], said["peakMemoryBytes"] > 1 << 20), (None, True))
 
     def test_tracing_tells_as_it_goes(self) -> None:
         number = self.wire.send("python.execute", {"code": "def f(n):\n    return n\nf(7)",

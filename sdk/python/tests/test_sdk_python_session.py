@@ -29,6 +29,8 @@ class Executing(Sessions):
         result = session.execute("import sys\nprint('out')\nprint('err', file=sys.stderr)\n{'a': [1, None]}")
         self.assertEqual((result.stdout, result.stderr), ("out\n", "err\n"))
         self.assertEqual((result.result, result.value), ("{'a': [1, None]}", {"a": [1, None]}))
+        self.assertGreater(result.peak_memory_bytes, 1 << 20)
+        self.assertIsNone(result.steps)
         self.assertIsNone(session.execute("x = 1").result)
         opaque = session.execute("object")
         self.assertEqual((opaque.result, opaque.value), ("<class 'object'>", None))
@@ -155,7 +157,8 @@ class Limits(Sessions):
 
     def test_each_of_them(self) -> None:
         with self.subTest("steps"):
-            self.assert_limit("steps", "while True: pass", max_steps=10_000)
+            error = self.assert_limit("steps", "while True: pass", max_steps=10_000)
+            self.assertEqual(error.result.steps, 10_000)
         with self.subTest("cpu"):
             self.assert_limit("cpuTime", "while True: pass", cpu_time_ms=200)
         with self.subTest("memory"):

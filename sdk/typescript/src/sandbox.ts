@@ -24,6 +24,8 @@ interface WireResult {
   figures?: { mimeType: string; data: string; path?: string }[]
   result?: string | null
   error?: PythonResult['error']
+  steps?: PythonResult['steps']
+  peakMemoryBytes?: PythonResult['peakMemoryBytes']
 }
 
 /** How a sandbox is reached: its connection, its name there, and what ends with it. */
@@ -350,7 +352,7 @@ export class Python {
 
   /** Runs code. An exception in it is no error here: see `error` of the result. */
   async execute(code: string, options: ExecuteOptions = {}): Promise<PythonResult> {
-    const { timeoutMs, callbacks, signal, figures = true } = options
+    const { timeoutMs, callbacks, signal, figures = true, maxSteps: steps } = options
     const { text, output, wanted } = collector(options)
     const { rpc, sandboxId } = this.#link
     if (callbacks) {
@@ -362,11 +364,14 @@ export class Python {
     }
     try {
       const wire = await call<WireResult>(this.#link, 'python.execute', given({
-        code, timeoutMs, figures, detail: true, stream: wanted || undefined,
+        code, timeoutMs, steps, figures, detail: true, stream: wanted || undefined,
         callbacks: callbacks && Object.entries(callbacks).map(([name, callback]) => describe(name, callback)),
       }), { signal, output })
       if (signal?.aborted) throw new CancelledError('the code was cancelled', 'ECANCELED')
-      return { ...commonResult(wire, text), result: wire.result ?? null, error: wire.error ?? null }
+      return {
+        ...commonResult(wire, text), result: wire.result ?? null, error: wire.error ?? null, steps: wire.steps ?? null,
+        peakMemoryBytes: wire.peakMemoryBytes ?? null,
+      }
     } finally {
       if (callbacks) rpc.answer(sandboxId, undefined)
     }

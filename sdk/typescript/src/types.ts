@@ -36,6 +36,10 @@ export interface PythonResult extends CommandResult {
   /** The repr of the last expression, if it has a value. */
   result: string | null
   error: { type: string; message: string; line: number | null } | null
+  /** The lines that were executed, where `maxSteps` limits them. */
+  steps: number | null
+  /** What the interpreter has had at most, with its libraries; null where it was killed. */
+  peakMemoryBytes: number | null
 }
 
 export interface RunOptions extends CallOptions {
@@ -97,6 +101,8 @@ export interface ExecuteOptions extends CallOptions {
   callbacks?: Record<string, CallbackFunction | CallbackDescription>
   /** Whether what matplotlib drew comes with the result; true. */
   figures?: boolean
+  /** Lines that it may execute, 0: any number. Counting makes code slower. */
+  maxSteps?: number
 }
 
 export interface FileInfo {

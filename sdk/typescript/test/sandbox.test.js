@@ -112,6 +112,10 @@ for (const [kind, options] of Object.entries(kinds)) {
       })
       assert.match(failed.error.message, /not a number/)
       assert.equal((await sbx.python.execute('1/0')).error.type, 'ZeroDivisionError')
+      assert.equal((await sbx.python.execute('while True: pass', { maxSteps: 500 })).steps, 500)
+      const used = await sbx.python.execute('1')
+      assert.equal(used.steps, null)
+      assert.ok(used.peakMemoryBytes > 1 << 20)
     })
 
     test('commands that are functions of ours', async () => {

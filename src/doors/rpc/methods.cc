@@ -119,7 +119,9 @@ constexpr std::array table{
         "`detail` adds `outcome` (`ok`, `error`, `exited`, `limit`, `cancelled`, `ended`), `limit` "
         "(`time`, `cpuTime`, `steps`, `memory`, `callbacks`, `output`), `reason`, `resultJson` (a "
         "text), `error.traceback`, `sessionAlive`: whether names are still there, `callbackCount`, "
-        "`traceEventsDropped`, `status`, `stdoutTruncated`, `stderrTruncated`",
+        "`steps` that were used, where there is a limit of them, `peakMemoryBytes` that the "
+        "interpreter has had at most, `traceEventsDropped`, `status`, `stdoutTruncated`, "
+        "`stderrTruncated`",
         Order::queued, Needs::sandbox, Runs::python},
     Method{"python.restore", python_states::load_image, "`path` of a file of the host",
            "ok; Python goes on from a checkpoint, and what it was is gone", Order::queued,

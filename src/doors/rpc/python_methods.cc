@@ -183,6 +183,9 @@ Reply reply_of(const ExecuteResult& result, const Params& params) {
   reply["resultJson"] = result.result_json ? Reply(*result.result_json) : Reply(nullptr);
   reply["callbackCount"] = result.callback_count;
   reply["traceEventsDropped"] = result.trace_events_dropped;
+  reply["steps"] = result.steps ? Reply(*result.steps) : Reply(nullptr);
+  reply["peakMemoryBytes"] =
+      result.peak_memory_bytes ? Reply(*result.peak_memory_bytes) : Reply(nullptr);
   reply["status"] = name_of(result);
   reply["reason"] = result.reason;
   reply["sessionAlive"] = result.session_alive;

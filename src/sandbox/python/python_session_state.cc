@@ -357,6 +357,10 @@ void PythonSessionState::conclude(const python::TurnResult& turn, const ExecuteO
   if (const auto dropped = record.find("dropped");
       dropped != record.end() && dropped->is_number_unsigned())
     result.trace_events_dropped = dropped->get<std::uint64_t>();
+  if (const auto steps = record.find("steps");
+      options.limits.steps != 0 && steps != record.end() && steps->is_number_unsigned())
+    result.steps = std::min(steps->get<std::uint64_t>(), options.limits.steps);
+  if (turn.memory_bytes != 0) result.peak_memory_bytes = turn.memory_bytes;
 
   if (turn.stopped != python::StopReason::none) {
     result.status = ExecuteStatus::limit;

@@ -99,6 +99,7 @@ def execution_result(reply: dict[str, Any], stdout: Optional[str], stderr: Optio
         execution_time_ms=reply["executionTimeMs"], callback_count=reply["callbackCount"],
         truncated=bool(reply["stdoutTruncated"] or reply["stderrTruncated"]),
         trace_events_dropped=reply["traceEventsDropped"], session_alive=reply["sessionAlive"],
+        steps=reply["steps"], peak_memory_bytes=reply["peakMemoryBytes"],
         figures=[Figure(base64.b64decode(one["data"]), one["mimeType"]) for one in reply.get("figures", [])])
     if reply["outcome"] not in ("ok", "exited"):
         raise _error_of(reply, result)

@@ -52,6 +52,10 @@ class ExecutionResult:
     truncated: bool = False
     """Whether it printed more than was kept."""
     trace_events_dropped: int = 0
+    steps: Optional[int] = None
+    """The lines that were executed, where a limit of steps was given: counting makes code slower."""
+    peak_memory_bytes: Optional[int] = None
+    """What the interpreter has had at most since it started, with its libraries; None where it was killed."""
     session_alive: bool = True
     """Whether names are still there; otherwise the next execution starts afresh."""
     figures: list[Figure] = field(default_factory=list, repr=False)

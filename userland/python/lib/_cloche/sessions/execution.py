@@ -41,11 +41,11 @@ def evaluate(frame):
         record = _failure(error, name)
     finally:
         interrupts.armed = False
-        dropped = options.get("dropped") or tracing.stop()
+        told = options.get("told") or tracing.stop()
         streams.flush()
         state.turns = _count
-    if dropped:
-        record = (record or {"status": "none"}) | {"dropped": dropped}
+    if told:
+        record = (record or {"status": "none"}) | told
     if record is None:
         return 0
     port.send(b"R" + json.dumps(record).encode(errors="replace"))
@@ -66,7 +66,7 @@ def _perform(source, name, options):
         if options.get("trace") or options.get("steps"):
             tracing.start(options.get("trace"), options.get("steps"))
         value = run(code, last, sys.modules["__main__"].__dict__, own)
-        options["dropped"] = tracing.stop()
+        options["told"] = tracing.stop()
         record = None if value is None else _describe(value)
         interrupts.armed = False
         return record
@@ -75,7 +75,7 @@ def _perform(source, name, options):
         return {"status": "exited", "exit_code": program.exit_status(request)}
     except BaseException as error:
         interrupts.armed = False
-        options["dropped"] = tracing.stop()
+        options["told"] = tracing.stop()
         if isinstance(error, interrupts.ExecutionStopped):
             _cancel_tasks()
         return _failure(error, name)

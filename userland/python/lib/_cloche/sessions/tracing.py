@@ -67,22 +67,25 @@ def start(options, steps):
 
 
 def stop():
-    """The number of events that were dropped."""
+    """What the host is told of it: the events that were `dropped`, where there are any, and the `steps`, where they were counted."""
     global _tracer, _counter, _in_use
     if not _in_use:
-        return 0
+        return {}
     _in_use = False
-    tracer, _tracer, _counter = _tracer, None, None
+    tracer, counter = _tracer, _counter
+    _tracer = _counter = None
+    told = {} if counter is None else {"steps": counter.limit - max(counter.left, 0)}
     _mon.set_events(_TOOL, 0)
     if tracer is not None and not tracer.files:
         for code in _session_codes:
             _mon.set_local_events(_TOOL, code, 0)
     _mon.clear_tool_id(_TOOL)
     _mon.free_tool_id(_TOOL)
-    if tracer is None:
-        return 0
-    tracer.flush()
-    return tracer.dropped
+    if tracer is not None:
+        tracer.flush()
+        if tracer.dropped:
+            told["dropped"] = tracer.dropped
+    return told
 
 
 class _Counter:
