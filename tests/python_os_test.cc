@@ -103,6 +103,42 @@ TZ=/dev/zero timeout 10 python3 -c 'import time; print(time.localtime(0).tm_hour
       << result.stderr_data;
 }
 
+// Where the build had it (userland/python/library_sources.py).
+TEST(PythonLibrary, HasTheTextOfTheVeryCodeThatRuns) {
+  const auto sandbox = make_sandbox({.timeout = std::chrono::minutes(4)});
+  if (sandbox->run({.script = "test -e /usr/lib/python3.15/json/encoder.py"}).exit_code != 0)
+    GTEST_SKIP() << "this build has no source text of the library";
+  const RunResult compared = sandbox->run({.argv = {"python3", "-c", R"(
+import marshal, os, types
+def same(a, b):
+    if type(a) is not type(b): return False
+    if isinstance(a, types.CodeType):
+        names = [n for n in dir(a) if n.startswith('co_') and not callable(getattr(a, n))]
+        return all(same(getattr(a, n), getattr(b, n)) for n in names if n not in ('co_filename', 'co_lnotab'))
+    if isinstance(a, tuple): return len(a) == len(b) and all(map(same, a, b))
+    return a == b and (isinstance(a, frozenset) or repr(a) == repr(b))
+count = 0
+for folder, _, names in os.walk('/usr/lib/python3.15'):
+    for name in names if os.path.basename(folder) == '__pycache__' else ():
+        source = os.path.join(os.path.dirname(folder), name.replace('.cpython-315.pyc', '.py'))
+        code = marshal.loads(open(os.path.join(folder, name), 'rb').read()[16:])
+        if not same(code, compile(open(source, 'rb').read(), source, 'exec', dont_inherit=True)): print('other code', source)
+        if code.co_filename != source: print('other name', source)
+        count += 1
+print(count > 400)
+)"}});
+  EXPECT_EQ(compared.stdout_data, "True\n") << compared.stderr_data;
+  const RunResult shown = sandbox->run({.argv = {"python3", "-c", R"(
+import inspect, json, os, textwrap, wave
+print(json.__file__, os.__file__, wave.__file__, inspect.getsource(textwrap.dedent).partition('\n')[0])
+json.dumps({1: object()}))"}});
+  EXPECT_EQ(shown.stdout_data,
+            "/usr/lib/python3.15/json/__init__.py /usr/lib/python3.15/os.py "
+            "/usr/lib/python3.15/wave.py def dedent(text):\n");
+  EXPECT_THAT(shown.stderr_data, HasSubstr("json/encoder.py\", line 263, in iterencode\n"
+                                           "    return _iterencode(o, 0)\n"));
+}
+
 TEST(PythonEnd, FlushesFilesAndRunsFinalizers) {
   const auto sandbox = make_sandbox();
   const RunResult result = sandbox->run({.argv = {"python3", "-c",

@@ -16,6 +16,7 @@ namespace cloche::testing {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -52,6 +53,15 @@ TEST(Pip, SaysWhatThereIs) {
   const RunResult unknown = run(*sandbox, "pip install nonesuch");
   EXPECT_EQ(unknown.exit_code, 1);
   EXPECT_THAT(unknown.stderr_data, HasSubstr("\nPackage not found. Available: altair, "));
+  const RunResult native = run(*sandbox, "pip install six polars; python3 -c 'import cv2'");
+  EXPECT_THAT(native.stderr_data,
+              HasSubstr("\npolars needs native code, which this Python cannot load: use pandas "
+                        "here, or a sandbox of the linux engine, where pip install has it.\n"));
+  EXPECT_THAT(
+      native.stderr_data,
+      EndsWith("No module named 'cv2' (it needs native code, which this Python cannot load: "
+               "use pillow or scipy.ndimage here, or a sandbox of the linux engine, where "
+               "pip install has it)\n"));
   const std::string list = run(*sandbox, "pip list").stdout_data;
   EXPECT_THAT(list, StartsWith("Package Version\n"));
   EXPECT_THAT(list, HasSubstr("\nsix     1."));

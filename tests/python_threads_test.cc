@@ -39,6 +39,21 @@ TEST(PythonThreadsEnd, WithTheirProcess) {
   EXPECT_EQ(run(*sandbox, "os.kill(os.getpid(), 9)").exit_code, 128 + 9);
 }
 
+TEST(PythonThreadsEnd, AfterTheMainThreadForThoseThatJoinIt) {
+  const RunResult result = make_sandbox()->run({.argv = {"python3", "-c", R"(
+import threading, time
+def after(main):
+    main.join(); print('last', main.is_alive())
+    threading.Thread(target=print, args=('really last',)).start()
+threading.Thread(target=after, args=(threading.current_thread(),)).start()
+try: threading.current_thread().join()
+except RuntimeError as error: print(error)
+time.sleep(0.01); print('main ends'))"}});
+  EXPECT_EQ(result.stdout_data, "cannot join current thread\nmain ends\nlast False\nreally last\n")
+      << result.stderr_data;
+  EXPECT_EQ(result.exit_code, 0);
+}
+
 TEST(PythonThreadsEnd, AtATimeLimit) {
   const auto sandbox = make_sandbox();
   RunOptions options{.argv = {"python3", "-c", std::string(busy_threads) + "compute()"}};

@@ -87,15 +87,15 @@ def _debian_mirrors():
 class _Apt:
     """apt-get with lists, cache and sources of its own: needs no root and leaves the machine's alone."""
 
-    def __init__(self, releases):
-        self.home = cache_root() / "apt"
+    def __init__(self, releases, kind="deb-src"):
+        self.home = cache_root() / ("apt" if kind == "deb-src" else "apt-packages")
         for folder in ("state/lists/partial", "cache/archives/partial"):
             (self.home / folder).mkdir(parents=True, exist_ok=True)
         main, security = _debian_mirrors()
         signed = f"[signed-by={KEYRING}] " if os.path.exists(KEYRING) else ""
-        lines = [f"deb-src {signed}{main} {release} main" for release in releases]
+        lines = [f"{kind} {signed}{main} {release} main" for release in releases]
         if security:
-            lines += [f"deb-src {signed}{security} {release}-security main" for release in ("bookworm", "trixie")]
+            lines += [f"{kind} {signed}{security} {release}-security main" for release in ("bookworm", "trixie")]
         self.sources = self.home / "sources.list"
         self.sources.write_text("\n".join(lines) + "\n")
 
@@ -134,6 +134,19 @@ def _fetch_debian(source, scratch):
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise BuildError(f"apt-get could not fetch {source['file']}: {reason}")
     return path
+
+
+def _fetch_package(source, scratch):
+    """A binary package, by its version: of files that are the same on every machine."""
+    apt = _Apt(DEBIAN_RELEASES + DEBIAN_LAST_RESORT, "deb")
+    wanted = f"{source['package']}={source['version']}"
+    path = scratch / source["file"]
+    for command in (["download", wanted], ["update"], ["download", wanted]):
+        done = apt.run("apt-get", "-oAPT::Architecture=amd64", *command, cwd=scratch)
+        if path.exists():
+            return path
+    reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+    raise BuildError(f"apt-get could not fetch {source['file']}, does Debian still have that version? {reason}")
 
 
 def _fetch_pypi(source, scratch):
@@ -176,4 +189,4 @@ def _fetch_npm(source, scratch):
     return path
 
 
-_FETCHERS = {"debian": _fetch_debian, "pypi": _fetch_pypi, "crate": _fetch_crate, "npm": _fetch_npm}
+_FETCHERS = {"debian": _fetch_debian, "debian-package": _fetch_package, "pypi": _fetch_pypi, "crate": _fetch_crate, "npm": _fetch_npm}

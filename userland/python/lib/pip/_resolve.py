@@ -1,4 +1,6 @@
 """Which candidates satisfy all that is asked for, and all that those require: resolvelib searches, this says what there is."""
+from _cloche.libraries import native_packages
+
 from ._errors import NotFound, PipError
 from ._vendor.packaging.requirements import Requirement
 from ._vendor.packaging.utils import canonicalize_name
@@ -170,6 +172,8 @@ class Resolver:
     def _not_found(self, need):
         name = need.requirement.name
         because = f" (required by {need.parent})" if need.parent else ""
+        if instead := native_packages.BY_DISTRIBUTION.get(need.key):
+            raise NotFound(f"ERROR: No matching distribution found for {name}{because}\n{native_packages.sentence(name, instead)}")
         for source in self.sources:
             if problem := getattr(source, "unfit", {}).get(need.key):
                 raise PipError(problem)

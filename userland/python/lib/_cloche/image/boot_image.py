@@ -186,20 +186,23 @@ def _moved(name):
 def _relocate():
     """What the interpreter had imported from its own zip is told to come from the library's folder."""
     import _imp
-    from _frozen_importlib_external import SourcelessFileLoader
+    from _frozen_importlib_external import SourceFileLoader, SourcelessFileLoader, _path_isfile
     gc.unfreeze()
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
         if not (file or "").startswith(_BUILT_AS):
             continue
-        module.__file__ = _moved(file) + ("c" if file.endswith(".py") else "")  # a frozen one has the name of its source
-        loader = SourcelessFileLoader(module.__name__, module.__file__)
+        source = _moved(file).removesuffix("c")  # a frozen one has the name of its source
+        has_text = _path_isfile(source)
+        module.__file__ = source if has_text else source + "c"
+        loader = (SourceFileLoader if has_text else SourcelessFileLoader)(module.__name__, module.__file__)
         module.__loader__ = loader
         if hasattr(module, "__path__"):
             module.__path__ = [_moved(folder) for folder in module.__path__]
         spec = module.__spec__
         spec.loader, spec.origin = loader, module.__file__
         spec.has_location = True
+        spec._cached = None  # found when it is asked for
         if spec.submodule_search_locations is not None:
             spec.submodule_search_locations = list(module.__path__)
     function = type(_moved)

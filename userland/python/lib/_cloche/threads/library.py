@@ -47,9 +47,11 @@ def _make_thread_handle(ident):
 
 
 def _shutdown():
-    """At the end of the process."""
+    """At the end of the process. Who joins the main thread goes on now, as natively."""
+    threading._SHUTTING_DOWN = True
     for function in reversed(threading._threading_atexits):
         function()
+    threading._main_thread._os_thread_handle._set_done()
     scheduler.run_pending()
 
 
@@ -162,6 +164,15 @@ def _adopt_pool(module):
     module.ThreadPool.__init__ = __init__
 
 
+def _set_native_id(self):
+    self._native_id = threading.get_native_id()
+
+
+def _native_id(self):
+    """The main thread is the image's, and has the number of whoever asks."""
+    return threading.get_native_id() if self is threading._main_thread else self.__dict__.get("_native_id")
+
+
 def install():
     scheduler.install()
     imports.after("multiprocessing.pool", _adopt_pool)
@@ -169,10 +180,13 @@ def install():
     _thread.start_joinable_thread = threading._start_joinable_thread = start_joinable_thread
     _thread._ThreadHandle = threading._ThreadHandle = Handle
     _thread._make_thread_handle = threading._make_thread_handle = _make_thread_handle
+    threading._main_thread._os_thread_handle = Handle(get_ident())
     _thread.get_ident = threading.get_ident = get_ident
     _thread.get_native_id = threading.get_native_id = posix_calls.getpid
     if "get_native_id" not in threading.__all__:
         threading.__all__.append("get_native_id")
+    threading._HAVE_THREAD_NATIVE_ID = True
+    threading.Thread._set_native_id, threading.Thread.native_id = _set_native_id, property(_native_id)
     threading.Lock = threading._allocate_lock = _thread.lock = _thread.LockType = Lock
     _thread.allocate_lock = _thread.allocate = Lock  # those of importlib too: nobody spins for a module
     threading._CRLock = None
