@@ -95,4 +95,11 @@ accepted.sendall(b"")
 thread.join()
 server.close()
 print(told, attempt(server.accept))
-print(threading.main_thread().native_id == os.getpid(), type(thread.native_id), threading.Thread().native_id)
+print(threading.main_thread().native_id == threading.get_native_id() == os.getpid(), threading.Thread().native_id)
+others = [threading.Thread(target=lambda: told.append(threading.get_native_id())) for _ in range(3)]
+told.clear()
+for thread in others:
+    thread.start()
+for thread in others:
+    thread.join()
+print(sorted(told) == sorted({thread.native_id for thread in others}), len({*told, os.getpid()}))

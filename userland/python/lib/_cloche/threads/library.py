@@ -164,13 +164,18 @@ def _adopt_pool(module):
     module.ThreadPool.__init__ = __init__
 
 
+def get_native_id():
+    """The process's number of the main thread, as natively; another one of each further thread."""
+    return posix_calls.getpid() + (0 if scheduler.is_main() else get_ident() << 16)
+
+
 def _set_native_id(self):
-    self._native_id = threading.get_native_id()
+    self._native_id = get_native_id()
 
 
 def _native_id(self):
-    """The main thread is the image's, and has the number of whoever asks."""
-    return threading.get_native_id() if self is threading._main_thread else self.__dict__.get("_native_id")
+    """The main thread is the image's, and has the number of the process that it is in now."""
+    return posix_calls.getpid() if self is threading._main_thread else self.__dict__.get("_native_id")
 
 
 def install():
@@ -182,7 +187,7 @@ def install():
     _thread._make_thread_handle = threading._make_thread_handle = _make_thread_handle
     threading._main_thread._os_thread_handle = Handle(get_ident())
     _thread.get_ident = threading.get_ident = get_ident
-    _thread.get_native_id = threading.get_native_id = posix_calls.getpid
+    _thread.get_native_id = threading.get_native_id = get_native_id
     if "get_native_id" not in threading.__all__:
         threading.__all__.append("get_native_id")
     threading._HAVE_THREAD_NATIVE_ID = True
