@@ -103,3 +103,32 @@ for thread in others:
 for thread in others:
     thread.join()
 print(sorted(told) == sorted({thread.native_id for thread in others}), len({*told, os.getpid()}))
+
+# asyncio's loop over each of the selectors, beside a server in a thread.
+import asyncio
+import selectors
+
+
+def serve(listener):
+    connection, _ = listener.accept()
+    connection.sendall(connection.recv(100).upper())
+    connection.close()
+
+
+async def ask(loop, address):
+    with socket.socket() as connection:
+        connection.setblocking(False)
+        await loop.sock_connect(connection, address)
+        await loop.sock_sendall(connection, b"hello")
+        return await loop.sock_recv(connection, 100), await loop.run_in_executor(None, sum, [1, 2])
+
+
+for selector in (selectors.SelectSelector, selectors.PollSelector, selectors.EpollSelector):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,))
+        thread.start()
+        loop = asyncio.SelectorEventLoop(selector())
+        print(selector.__name__, loop.run_until_complete(ask(loop, listener.getsockname())))
+        thread.join()
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()

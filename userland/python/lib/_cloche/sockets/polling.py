@@ -136,6 +136,10 @@ class _SelectorPoll(poll):
 
 
 def select(rlist, wlist, xlist, timeout=None, /):
+    return _select_ready(rlist, wlist, xlist, timeout, None)
+
+
+def _select_ready(rlist, wlist, xlist, timeout, selector):
     if timeout is not None and timeout < 0:
         raise ValueError("timeout must be non-negative")
     if timeout is not None and math.isnan(timeout):
@@ -145,11 +149,16 @@ def select(rlist, wlist, xlist, timeout=None, /):
     for items, events in zip(lists, (POLLIN, POLLOUT, POLLPRI)):
         for fd, _ in items:
             wanted[fd] = wanted.get(fd, 0) | events
-    found = _wait(wanted, timeout)
+    found = _wait(wanted, timeout, selector)
     if any(events & POLLNVAL for events in found.values()):
         raise OSError(9, "Bad file descriptor")
     ready = (POLLIN | POLLHUP | POLLERR, POLLOUT | POLLERR, POLLPRI)
     return tuple([item for fd, item in items if found.get(fd, 0) & events] for items, events in zip(lists, ready))
+
+
+def _selector_select(self, rlist, wlist, xlist, timeout=None):
+    """selectors.SelectSelector"""
+    return _select_ready(rlist, wlist, xlist, timeout, self)
 
 
 EPOLLIN, EPOLLPRI, EPOLLOUT, EPOLLERR, EPOLLHUP, EPOLLRDNORM, EPOLLRDBAND, EPOLLWRNORM, EPOLLWRBAND, EPOLLMSG, EPOLLRDHUP = (
@@ -240,8 +249,9 @@ class epoll:
 
 
 class EpollSelector(selectors._PollLikeSelector):
-    """Epoll-based selector."""
+    """Epoll-based selector. It waits for its descriptor as the other selectors wait for theirs, so that a wake ends it."""
 
+    seen = 0
     _selector_cls, _EVENT_READ, _EVENT_WRITE = epoll, EPOLLIN, EPOLLOUT
 
     def fileno(self):
@@ -250,7 +260,9 @@ class EpollSelector(selectors._PollLikeSelector):
     def select(self, timeout=None):
         most = max(len(self._fd_to_key), 1)
         ready = []
-        for fd, event in self._selector.poll(None if timeout is None else max(timeout, 0), most):
+        if timeout is None or timeout > 0:
+            _wait({self._selector.fileno(): POLLIN}, timeout, self)
+        for fd, event in self._selector.poll(0, most):
             key = self._fd_to_key.get(fd)
             if key:
                 events = (event & ~EPOLLIN and selectors.EVENT_WRITE) | (event & ~EPOLLOUT and selectors.EVENT_READ)
@@ -279,3 +291,4 @@ def install():
     cls = selectors.PollSelector
     cls._selector_cls, cls._EVENT_READ, cls._EVENT_WRITE = _SelectorPoll, POLLIN, POLLOUT
     selectors.DefaultSelector = cls
+    selectors.SelectSelector._select, selectors.SelectSelector.seen = _selector_select, 0
