@@ -70,6 +70,12 @@ soak: guests-ready ## ask a server this and that, and restart and kill it, for S
 	@cd tests/http && CLOCHE_PROGRAM=$(abspath $(build)/bin/cloche) CLOCHE_ROOTFS=$(abspath $(build)/rootfs) \
 		SOAK_SECONDS=$(SOAK_SECONDS) /usr/bin/python3 -B soak_test.py
 
+# Not part of `make test`: CPython's own tests come from Debian, and take the better part of an hour. MODULES="test_json ..." runs some.
+.PHONY: test-cpython
+test-cpython: guests-ready ## run CPython's own tests of the library in sandboxes; failures are held against a list
+	@CLOCHE_ROOTFS=$(abspath $(build))/rootfs /usr/bin/python3 -B tests/cpython/cpython_test.py --cloche $(build)/bin/cloche \
+		--jobs $(JOBS) $(MODULES)
+
 .PHONY: bench
 bench: guests-ready ## measure against native processes of this machine
 	@$(build)/bin/cloche_bench
