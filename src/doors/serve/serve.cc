@@ -219,8 +219,12 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   std::optional<cluster::PeerTable> peers;
   std::optional<cluster::Router> router;
   std::optional<Workers> isolated;
+  AskedByServer asked_by_server;
   session::WorkerPool workers(worker_limit);
-  define_gauges(metrics, sessions, workers);
+  const bool by_session = options.isolation.by == Isolation::By::session;
+  define_gauges(metrics, sessions, workers, [&] {
+    return isolated && by_session ? isolated->headroom() : sessions.room().headroom();
+  });
   steps.emplace(steps::StepDoor::Parts{sessions, workers, log, metrics},
                 steps::step_timeout_s(std::getenv("SBS_STEP_TIMEOUT_SEC")));
   std::atomic<bool> ending = false;
@@ -256,9 +260,12 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
                {"status", std::to_string(answer.status)}});
     return answer;
   };
+  cluster::Elsewhere* elsewhere = nullptr;
+  if (router) elsewhere = &*router;
+  if (by_session && isolated) elsewhere = &*isolated;
+  if (by_session && is_worker) elsewhere = &asked_by_server;
   rest.emplace(
-      rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh, not_ready,
-                            router ? &*router : nullptr},
+      rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh, not_ready, elsewhere},
       rest::RestDoor::Limits{options.requests_per_minute, options.sessions.sandbox.file_limit_bytes,
                              options.sessions.session_limit_per_owner});
   mcp_hub.emplace(
@@ -371,7 +378,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
 
 int serve(Options options) {
   const Signals signals(!options.tokens_file.empty() || options.audit_log.has_value());
-  if (!options.isolation.by_owner)
+  if (options.isolation.by == Isolation::By::nothing)
     return serve_here(std::move(options), signals, nullptr, UniqueFd());
   const std::uint64_t memory_bytes = options.isolation.worker_memory_bytes;
   cluster::Spawner spawner({.memory_limit_bytes = memory_bytes + memory_bytes / 4,
