@@ -70,6 +70,14 @@ soak: guests-ready ## ask a server this and that, and restart and kill it, for S
 	@cd tests/http && CLOCHE_PROGRAM=$(abspath $(build)/bin/cloche) CLOCHE_ROOTFS=$(abspath $(build)/rootfs) \
 		SOAK_SECONDS=$(SOAK_SECONDS) /usr/bin/python3 -B soak_test.py
 
+# With a seed that it prints: FAULTS_SEED=N repeats its draws; FAULTS_ONLY=write:upload is one kind of one act.
+FAULTS_SECONDS ?= 600
+.PHONY: faults
+faults: guests-ready ## fail each call to the host once, in FAULTS_SECONDS (600) for each program: none hangs or loses
+	@CLOCHE_PROGRAM=$(abspath $(build)/bin/cloche) CLOCHE_ROOTFS=$(abspath $(build)/rootfs) \
+		CLOCHE_FAULTS_LIBRARY=$(abspath $(build)/lib/libcloche_faults.so) FAULTS_SECONDS=$(FAULTS_SECONDS) \
+		/usr/bin/python3 -B tests/faults/faults_test.py
+
 .PHONY: bench
 bench: guests-ready ## measure against native processes of this machine
 	@$(build)/bin/cloche_bench

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <functional>
 #include <future>
+#include <system_error>
 #include <thread>
 
 #include "base/error.h"
@@ -320,14 +321,23 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
                                          : std::to_string(tokens.size())}});
   // All programs are compiled one after another, so that the first steps need not wait for more than
   // theirs. What a worker needs of them it reads.
-  std::future<void> prepared = std::async(std::launch::async, [&] {
-    try {
-      if (is_worker) return;
-      engine.prepare();
-    } catch (const std::exception& error) {
-      log.event(http::LogLevel::error, "cannot_prepare", {{"message", error.what()}});
+  std::future<void> prepared;
+  const auto cannot_prepare = [&log](const std::exception& error) {
+    log.event(http::LogLevel::error, "cannot_prepare", {{"message", error.what()}});
+  };
+  try {
+    if (!is_worker) {
+      prepared = std::async(std::launch::async, [&] {
+        try {
+          engine.prepare();
+        } catch (const std::exception& error) {
+          cannot_prepare(error);
+        }
+      });
     }
-  });
+  } catch (const std::system_error& error) {
+    cannot_prepare(error);  // without a thread for it what is asked for is compiled when it is
+  }
 
   const auto read_tokens = [&] {
     if (options.tokens_file.empty()) return;
@@ -372,7 +382,8 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   if (spans) spans->stop();
   log.event(http::LogLevel::info, "ended", {});
   // A compilation cannot be stopped, and nobody waits for it any more.
-  if (prepared.wait_for(std::chrono::seconds(0)) != std::future_status::ready) ::_exit(0);
+  if (prepared.valid() && prepared.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+    ::_exit(0);
   return 0;
 }
 
