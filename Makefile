@@ -76,6 +76,14 @@ test-cpython: guests-ready ## run CPython's own tests of the library in sandboxe
 	@CLOCHE_ROOTFS=$(abspath $(build))/rootfs /usr/bin/python3 -B tests/cpython/cpython_test.py --cloche $(build)/bin/cloche \
 		--jobs $(JOBS) $(MODULES)
 
+# With a seed that it prints: FAULTS_SEED=N repeats its draws; FAULTS_ONLY=write:upload is one kind of one act.
+FAULTS_SECONDS ?= 600
+.PHONY: faults
+faults: guests-ready ## fail each call to the host once, in FAULTS_SECONDS (600) for each program: none hangs or loses
+	@CLOCHE_PROGRAM=$(abspath $(build)/bin/cloche) CLOCHE_ROOTFS=$(abspath $(build)/rootfs) \
+		CLOCHE_FAULTS_LIBRARY=$(abspath $(build)/lib/libcloche_faults.so) FAULTS_SECONDS=$(FAULTS_SECONDS) \
+		/usr/bin/python3 -B tests/faults/faults_test.py
+
 .PHONY: bench
 bench: guests-ready ## measure against native processes of this machine
 	@$(build)/bin/cloche_bench

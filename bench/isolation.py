@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `cloche serve --isolate owner` costs: a table of times and memory beside a server of one process.
+"""What `cloche serve --isolate` costs: a table of times and memory beside a server of one process.
 
     bench/isolation.py build/bin/cloche [OWNERS]
 """
@@ -59,22 +59,29 @@ class Server:
         assert answer.status == 200, content
         return (time.perf_counter() - started) * 1000, content
 
+    def memory(self) -> float:
+        return private_mib(family(self.process.pid))
+
     def figures(self, owners: int) -> dict:
         first, second, commands = [], [], []
         self.ask(0, "/sessions", {})  # reads what every process reads once
-        before = private_mib(family(self.process.pid))
+        before = self.memory()
         for owner in range(1, owners):
             first.append(self.ask(owner, "/sessions", {})[0])
-        after = private_mib(family(self.process.pid))
+        after = self.memory()
         for owner in range(1, owners):
             took, session = self.ask(owner, "/sessions", {})
             second.append(took)
             path = f"/sessions/{session['sessionId']}/commands"
             commands += [self.ask(owner, path, {"command": "echo hello"})[0] for _ in range(REPEATS // owners + 2)][1:]
+        before_more = self.memory()
+        for owner in range(1, owners):
+            self.ask(owner, "/sessions", {})
         return {"first session of an owner, ms": statistics.median(first),
                 "a further one, ms": statistics.median(second),
                 "echo hello, ms": statistics.median(commands),
-                "private memory for an owner with a session, MiB": (after - before) / (owners - 1)}
+                "private memory for an owner with a session, MiB": (after - before) / (owners - 1),
+                "for a further session, MiB": (self.memory() - before_more) / (owners - 1)}
 
     def end(self) -> None:
         self.process.terminate()
@@ -85,13 +92,14 @@ class Server:
 def main() -> None:
     program, owners = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 9
     rows = []
-    for words in [[], ["--isolate", "owner"]]:
+    modes = [[], ["--isolate", "owner"], ["--isolate", "session"]]
+    for words in modes:
         server = Server(program, owners, *words)
         rows.append(server.figures(owners))
         server.end()
-    print("| | one process | --isolate owner |\n|---|---|---|")
+    print("| | one process | --isolate owner | --isolate session |\n|---|---|---|---|")
     for name in rows[0]:
-        print(f"| {name} | {rows[0][name]:.1f} | {rows[1][name]:.1f} |")
+        print(f"| {name} |" + "".join(f" {row[name]:.1f} |" for row in rows))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ set(all_layers cloche_cli cloche_serve cloche_console cloche_remote cloche_rpc c
     cloche_wasm cloche_base)
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*.cc)
-list(FILTER sources EXCLUDE REGEX "/tests/(guests|differential|native|engines)/")
+list(FILTER sources EXCLUDE REGEX "/tests/(guests|differential|native|engines|faults)/")
 cloche_split(${sources})
 if(test_sources)
   cloche_test(cloche_test
@@ -21,6 +21,7 @@ add_subdirectory(tests/native)
 add_subdirectory(tests/engines)
 add_subdirectory(tests/rpc)
 add_subdirectory(tests/http)
+add_subdirectory(tests/faults)
 add_subdirectory(tests/mcp)
 add_subdirectory(tests/e2b)
 add_subdirectory(tests/adapters)

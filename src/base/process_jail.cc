@@ -21,6 +21,7 @@
 #include <system_error>
 
 #include "base/call_filter.h"
+#include "base/host_error.h"
 #include "base/process_jail_calls.h"
 #include "base/unique_fd.h"
 
@@ -92,6 +93,9 @@ class FileWall {
     if (!ruleset_) return;
     const UniqueFd fd(open(path.c_str(), O_PATH | O_CLOEXEC));
     struct stat about{};
+    // What is not there is left out; what is there and cannot be named would be missed.
+    if (!fd && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+      throw HostError::from_errno("the jail cannot name " + path.string(), errno);
     if (!fd || fstat(fd.get(), &about) != 0) return;
     if (!S_ISDIR(about.st_mode)) access &= file_access;
     const landlock_path_beneath_attr rule{access & attributes_.handled_access_fs, fd.get()};

@@ -31,7 +31,7 @@ std::vector<std::filesystem::path> program_files(const std::filesystem::path& pr
 
 // Enters the jail, for the calling thread and all that it starts: call it while it is the only one.
 // There is no way back. Returns a sentence for each wall that this kernel lacks, or that cannot
-// stand here; the others stand.
+// stand here; the others stand. Throws HostError where the host has no descriptor or memory for it.
 std::vector<std::string> enter_jail(const JailRules& rules);
 
 // From now on no other process of the user looks into this one's memory, and it leaves no core

@@ -136,6 +136,13 @@ std::optional<http::Response> parse_answer(std::string text) {
   return answer;
 }
 
+void leave_out_server_fields(http::Response& answer) {
+  std::erase_if(answer.fields, [](const auto& field) {
+    return http::same_text(field.first, "Connection") || http::same_text(field.first, "Date") ||
+           http::same_text(field.first, "Server");
+  });
+}
+
 bool finish_connect(int fd, SteadyTime deadline) {
   pollfd wanted{fd, POLLOUT, 0};
   int ready = 0;

@@ -35,6 +35,9 @@ std::vector<std::optional<http::Response>> ask_connected(
 // An answer as it came, up to the end of the connection. Nothing: it is none, or not whole.
 std::optional<http::Response> parse_answer(std::string text);
 
+// What the server that sends it on says of itself.
+void leave_out_server_fields(http::Response& answer);
+
 // Sends all of it; false: the peer has gone, or the deadline is over.
 bool send_all(int fd, std::string_view text, std::chrono::steady_clock::time_point deadline);
 // Waits for a connection that begin_connect has begun.

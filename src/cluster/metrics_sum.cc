@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace cloche::cluster {
 namespace {
@@ -73,11 +74,15 @@ void MetricsSum::add(Metrics& sum, const Metrics& more, bool only_counts) {
 }
 
 std::string MetricsSum::page(std::string_view own,
-                             const std::vector<std::pair<session::CellKey, std::string>>& workers) {
+                             const std::vector<std::pair<session::CellKey, std::string>>& workers,
+                             std::uint64_t asked_at) {
   Metrics sum = parse(own);
   std::string text;
   const MutexLock lock(mutex_);
-  for (const auto& [key, page] : workers) last_[key] = parse(page);
+  for (const auto& [key, page] : workers) {
+    const auto ended = ended_at_.find(key);
+    if (ended == ended_at_.end() || ended->second <= asked_at) last_[key] = parse(page);
+  }
   // One that did not answer now counts as it did when it last answered.
   for (const auto& [key, metrics] : last_) add(sum, metrics, false);
   add(sum, ended_, true);
@@ -89,8 +94,20 @@ std::string MetricsSum::page(std::string_view own,
   return text;
 }
 
+void MetricsSum::worker_said(session::CellKey key, std::string_view page) {
+  Metrics metrics = parse(page);
+  const MutexLock lock(mutex_);
+  last_[key] = std::move(metrics);
+}
+
+std::uint64_t MetricsSum::ends() const {
+  const MutexLock lock(mutex_);
+  return ends_;
+}
+
 void MetricsSum::worker_ended(session::CellKey key) {
   const MutexLock lock(mutex_);
+  ended_at_[key] = ++ends_;
   const auto found = last_.find(key);
   if (found == last_.end()) return;
   add(ended_, found->second, true);

@@ -3,6 +3,8 @@
 // counts never falls when a worker ends: what its last page had stays in the sum. Thread-safe.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -17,9 +19,15 @@ namespace cloche::cluster {
 class MetricsSum {
  public:
   // `own` with the metrics of the workers that run added to it, but for those that are the server's
-  // own matter: what it answers, limits, and how much room is left.
+  // own matter: what it answers, limits, and how much room is left. The workers were asked when
+  // ends() was `asked_at`: the page of one that has ended since then is in the sum already.
   std::string page(std::string_view own,
-                   const std::vector<std::pair<session::CellKey, std::string>>& workers);
+                   const std::vector<std::pair<session::CellKey, std::string>>& workers,
+                   std::uint64_t asked_at = std::numeric_limits<std::uint64_t>::max());
+  // How many workers have ended.
+  std::uint64_t ends() const;
+  // The worker's own page, the last one maybe.
+  void worker_said(session::CellKey key, std::string_view page);
   void worker_ended(session::CellKey key);
 
  private:
@@ -33,8 +41,10 @@ class MetricsSum {
   static Metrics parse(std::string_view page);
   static void add(Metrics& sum, const Metrics& more, bool only_counts);
 
-  Mutex mutex_;
-  Metrics ended_ GUARDED_BY(mutex_);  // of workers that have
+  mutable Mutex mutex_;
+  std::uint64_t ends_ GUARDED_BY(mutex_) = 0;
+  std::map<session::CellKey, std::uint64_t> ended_at_ GUARDED_BY(mutex_);  // the last of that key
+  Metrics ended_ GUARDED_BY(mutex_);                                       // of workers that have
   std::map<session::CellKey, Metrics> last_ GUARDED_BY(mutex_);
 };
 

@@ -42,6 +42,17 @@ TEST(MetricsSum, WhatCountsStaysWhenAWorkerHasEnded) {
   EXPECT_NE(page.find("cloche_steps_total{a=\"x y\"} 13\n"), page.npos) << page;
 }
 
+TEST(MetricsSum, WhatAWorkerSaidLastCountsOnce) {
+  MetricsSum metrics;
+  const std::uint64_t asked_at = metrics.ends();
+  metrics.worker_said(1, worker(1, 10));
+  metrics.worker_ended(1);
+  // It had answered before it ended.
+  const std::string page = metrics.page(own, {{1, worker(1, 10)}}, asked_at);
+  EXPECT_EQ(page, metrics.page(own, {}));
+  EXPECT_NE(page.find("cloche_steps_total{a=\"x y\"} 11\n"), page.npos) << page;
+}
+
 TEST(MetricsSum, OneThatDoesNotAnswerCountsAsItLastDid) {
   MetricsSum metrics;
   (void)metrics.page(own, {{1, worker(2, 10)}});

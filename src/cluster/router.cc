@@ -110,10 +110,7 @@ bool Router::create_elsewhere(const http::Request& request,
     // that nobody knows of ends by itself.
     if (!answers[0] || answers[0]->status == 503) continue;
     http::Response answer = *std::move(answers[0]);
-    std::erase_if(answer.fields, [](const auto& field) {
-      return http::same_text(field.first, "Connection") || http::same_text(field.first, "Date") ||
-             http::same_text(field.first, "Server");
-    });
+    leave_out_server_fields(answer);
     parts_.metrics.count("cloche_forwarded_total", R"(result="created")");
     exchange->send(std::move(answer));
     return true;
@@ -153,8 +150,8 @@ std::vector<SessionPage> Router::pages_elsewhere(const http::Request& request, s
   return pages;
 }
 
-http::Response Router::list(const http::Request& request, SessionPage own, std::size_t limit,
-                            std::size_t offset) const {
+http::Response Router::list(const std::string& /*owner*/, const http::Request& request,
+                            SessionPage own, std::size_t limit, std::size_t offset) {
   std::string missing;
   std::vector<SessionPage> pages = pages_elsewhere(request, offset + limit, missing);
   pages.push_back(std::move(own));
@@ -163,7 +160,7 @@ http::Response Router::list(const http::Request& request, SessionPage own, std::
   return response;
 }
 
-std::size_t Router::sessions_elsewhere(const http::Request& request) const {
+std::size_t Router::sessions_elsewhere(const http::Request& request) {
   std::string missing;
   std::size_t sum = 0;
   for (const SessionPage& page : pages_elsewhere(request, 1, missing)) sum += page.total;

@@ -13,15 +13,15 @@
 #include <string>
 #include <string_view>
 
+#include "cluster/elsewhere.h"
 #include "cluster/peer_table.h"
-#include "cluster/session_pages.h"
 #include "doors/http/metrics.h"
 #include "doors/http/server.h"
 #include "session/session_manager.h"
 
 namespace cloche::cluster {
 
-class Router {
+class Router final : public Elsewhere {
  public:
   // All of them outlive it.
   struct Parts {
@@ -38,21 +38,16 @@ class Router {
 
   Router(Parts parts, Options options);
 
-  // Whether it comes from a peer: then it has been counted there.
-  bool is_from_peer(const http::Request& request) const;
+  bool is_from_peer(const http::Request& request) const override;
 
   // True: another cell answers the request, or `away` has. `path` is the request's path without a
   // prefix. Waits.
   bool pass_on(const http::Request& request, std::string_view path,
                const std::shared_ptr<http::Exchange>& exchange, const Away& away);
 
-  // A page of all cells' sessions of whoever asks; `own` has this cell's newest, offset + limit of
-  // them. Cells that do not say theirs are named in X-Cloche-Missing-Cells. Waits.
-  http::Response list(const http::Request& request, SessionPage own, std::size_t limit,
-                      std::size_t offset) const;
-
-  // How many sessions whoever asks has in other cells, as they say now. Waits.
-  std::size_t sessions_elsewhere(const http::Request& request) const;
+  http::Response list(const std::string& owner, const http::Request& request, SessionPage own,
+                      std::size_t limit, std::size_t offset) override;
+  std::size_t sessions_elsewhere(const http::Request& request) override;
 
  private:
   bool pass_on_to(CellKey cell, const http::Request& request,

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -25,6 +26,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds ending_patience{30};  // for a worker that ends, before its next one
 constexpr std::chrono::milliseconds answer_patience{1000};
+constexpr std::chrono::milliseconds first_pause{10};  // before one is asked whether it is idle
+constexpr std::chrono::milliseconds longest_pause{2000};
+constexpr unsigned keys_max = std::numeric_limits<CellKey>::max();
+
+// In the file of keys, after the owner: names of owners have no spaces.
+constexpr std::string_view of_session_word = " session";
 
 std::string keys_file(const std::string& folder) { return folder + "/workers"; }
 
@@ -88,44 +95,71 @@ void WorkerSet::read_keys() {
           "{} is damaged: a line is a KEY and its OWNER, not '{}'; its folder names say the keys",
           path, line));
     }
-    const std::string owner = line.substr(static_cast<std::size_t>(end - line.data()) + 1);
-    workers_[key].owner = owner;
-    keys_[owner] = key;
+    std::string owner = line.substr(static_cast<std::size_t>(end - line.data()) + 1);
+    Worker& worker = workers_[key];
+    if (owner.ends_with(of_session_word)) {
+      owner.resize(owner.size() - of_session_word.size());
+      worker.kind = WorkerKind::of_session;
+      worker.is_wanted = true;
+      is_anything_wanted_ = true;
+    } else {
+      keys_[owner] = key;
+    }
+    worker.owner = std::move(owner);
   }
 }
 
-// With that owner in it; nothing that was there is lost where it cannot be written.
-Result<void> WorkerSet::write_keys(CellKey key, const std::string& owner) {
+// Has all keys that there are now in the file, which takes a while: without the lock. Nothing that
+// was there is lost where it cannot be written.
+Result<void> WorkerSet::write_keys() {
   if (options_.state_folder.empty()) return {};
   std::string text;
-  for (const auto& [its_key, worker] : workers_)
-    text += fmt::format("{} {}\n", its_key, worker.owner);
-  text += fmt::format("{} {}\n", key, owner);
+  for (const auto& [key, worker] : workers_) {
+    text += fmt::format("{} {}{}\n", key, worker.owner,
+                        worker.kind == WorkerKind::of_session ? of_session_word : "");
+  }
+  const std::uint64_t version = ++keys_version_;
+  const MutexUnlocked unlocked(mutex_);
+  const MutexLock lock(file_mutex_);
+  if (version < written_version_) return {};  // a later one has these as well
   const std::string path = keys_file(options_.state_folder);
   auto file = DurableFile::create(host_files(), path, path + ".part");
   if (!file) return file.error();
   CLOCHE_TRY(file->write(std::as_bytes(std::span(text))));
-  return file->commit([this] { return claim_->check(); });
+  CLOCHE_TRY(file->commit([this] { return claim_->check(); }));
+  written_version_ = version;
+  return {};
 }
 
-// Nothing: there is no key left, or it cannot be kept.
-std::optional<CellKey> WorkerSet::key_for(const std::string& owner) {
-  if (const auto found = keys_.find(owner); found != keys_.end()) return found->second;
-  CellKey key = 1;
-  for (const auto& [taken, worker] : workers_) {
-    if (taken != key) break;
-    if (++key == 0) return std::nullopt;
-  }
-  if (!write_keys(key, owner)) return std::nullopt;
-  workers_[key].owner = owner;
-  keys_[owner] = key;
-  return key;
+// Nothing: there is no key left, or it cannot be kept. A key that was free a moment ago comes last,
+// so that who still asks for the session that had it meets no other one.
+std::optional<CellKey> WorkerSet::add_key(const std::string& owner, WorkerKind kind) {
+  CellKey key = last_key_;
+  unsigned tried = 0;
+  do {
+    if (tried++ > keys_max) return std::nullopt;
+    ++key;
+  } while (key == 0 || workers_.contains(key));
+  last_key_ = key;
+  Worker& worker = workers_[key];
+  worker.owner = owner;
+  worker.kind = kind;
+  if (kind == WorkerKind::of_owner) keys_[owner] = key;
+  if (write_keys()) return key;
+  if (workers_.at(key).stage != Stage::away) return key;  // another thread uses it already
+  if (kind == WorkerKind::of_owner) keys_.erase(owner);
+  workers_.erase(key);
+  return std::nullopt;
+}
+
+std::size_t WorkerSet::running() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      workers_, [](const auto& entry) { return entry.second.stage != Stage::away; }));
 }
 
 std::size_t WorkerSet::count() const {
   const MutexLock lock(mutex_);
-  return static_cast<std::size_t>(std::ranges::count_if(
-      workers_, [](const auto& entry) { return entry.second.stage != Stage::away; }));
+  return running();
 }
 
 std::optional<std::string> WorkerSet::owner_of(CellKey key) const {
@@ -140,83 +174,153 @@ std::optional<CellKey> WorkerSet::key_of(const std::string& owner) const {
   return found == keys_.end() ? std::nullopt : std::optional(found->second);
 }
 
-// One sentence where it cannot be started.
-std::optional<std::string> WorkerSet::start(CellKey key) {
-  Worker& worker = workers_.at(key);
-  const auto running = [this]() REQUIRES(mutex_) {
-    return static_cast<std::size_t>(std::ranges::count_if(
-        workers_, [](const auto& entry) { return entry.second.stage != Stage::away; }));
-  };
-  if (running() >= options_.limit && !end_an_idle_one())
-    return fmt::format("all {} workers are in use", options_.limit);
-  if (worker.stage != Stage::away) return std::nullopt;  // another thread's, in the meantime
+std::vector<CellKey> WorkerSet::keys_away(const std::string& owner) const {
+  const MutexLock lock(mutex_);
+  std::vector<CellKey> keys;
+  for (const auto& [key, worker] : workers_) {
+    if (worker.kind == WorkerKind::of_session && worker.owner == owner &&
+        worker.stage != Stage::running && !worker.is_done)
+      keys.push_back(key);
+  }
+  return keys;
+}
+
+NoWorker WorkerSet::all_in_use() const {
+  return {NoWorker::Why::full, fmt::format("all {} workers are in use", options_.limit)};
+}
+
+std::optional<NoWorker> WorkerSet::start(CellKey key) {
+  if (running() >= options_.limit && !end_an_idle_one()) return all_in_use();
+  const auto found = workers_.find(key);
+  // Another thread's, in the meantime.
+  if (found == workers_.end() || found->second.stage != Stage::away) return std::nullopt;
+  Worker& worker = found->second;
   try {
     worker.channel = std::make_shared<UniqueFd>(spawner_.start(key, worker.owner));
   } catch (const HostError& error) {
-    return error.what();
+    return NoWorker{NoWorker::Why::failed, error.what()};
   }
   worker.stage = Stage::running;
   worker.connections = 0;
+  worker.is_done = false;
+  worker.is_wanted = false;
   worker.used = Clock::now();
   if (options_.started) options_.started(key, worker.owner);
   return std::nullopt;
 }
 
 // Or the errno: EPIPE, it has gone; another one, the machine has no more connections.
-std::variant<UniqueFd, int> WorkerSet::connect_to(Worker& worker) {
+std::variant<UniqueFd, int> WorkerSet::connect_over(int channel) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0)
     return errno;
   UniqueFd own(ends[0]);
   const UniqueFd its(ends[1]);
-  if (const int error = send_message(worker.channel->get(), connection_message, its.get());
-      error != 0)
+  if (const int error = send_message(channel, connection_message, its.get()); error != 0)
     return error;
-  ++worker.connections;
-  worker.used = Clock::now();
   return own;
 }
 
-std::variant<UniqueFd, std::string> WorkerSet::connect(const std::string& owner) {
-  if (owner.size() > owner_max_bytes) return "the owner's name is too long";
-  const auto deadline = Clock::now() + ending_patience;
+std::variant<UniqueFd, int> WorkerSet::connect_to(Worker& worker) {
+  auto connected = connect_over(worker.channel->get());
+  if (std::holds_alternative<int>(connected)) return connected;
+  ++worker.connections;
+  worker.used = Clock::now();
+  return connected;
+}
+
+std::variant<UniqueFd, NoWorker> WorkerSet::connect(const std::string& owner) {
   const MutexLock lock(mutex_);
-  const std::optional<CellKey> key = key_for(owner);
-  if (!key) return "the server cannot give this owner a worker of its own";
-  Worker& worker = workers_.at(*key);
+  const auto found = keys_.find(owner);
+  if (found != keys_.end()) return reach(found->second);
+  const auto key =
+      owner.size() > owner_max_bytes ? std::nullopt : add_key(owner, WorkerKind::of_owner);
+  if (key) return reach(*key);
+  return NoWorker{NoWorker::Why::failed, "the server cannot give this owner a worker of its own"};
+}
+
+std::variant<UniqueFd, NoWorker> WorkerSet::connect(CellKey key) {
+  const MutexLock lock(mutex_);
+  return reach(key);
+}
+
+std::variant<WorkerSet::NewWorker, NoWorker> WorkerSet::connect_new(const std::string& owner) {
+  const MutexLock lock(mutex_);
+  if (running() >= options_.limit && !end_an_idle_one()) return all_in_use();
+  const auto is_its = [&](const auto& entry) {
+    return entry.second.kind == WorkerKind::of_session && entry.second.owner == owner &&
+           !entry.second.is_done;
+  };
+  if (const std::size_t limit = options_.limit_per_owner;
+      limit > 0 && static_cast<std::size_t>(std::ranges::count_if(workers_, is_its)) >= limit) {
+    return NoWorker{NoWorker::Why::owner_limit,
+                    fmt::format("this token has all {} sessions that it may have", limit)};
+  }
+  const auto key =
+      owner.size() > owner_max_bytes ? std::nullopt : add_key(owner, WorkerKind::of_session);
+  if (!key) return NoWorker{NoWorker::Why::failed, "the server cannot give this session a worker"};
+  auto reached = reach(*key);
+  if (auto* fd = std::get_if<UniqueFd>(&reached)) return NewWorker{*key, std::move(*fd)};
+  // It has had no session.
+  if (const auto found = workers_.find(*key);
+      found != workers_.end() && found->second.stage == Stage::away)
+    workers_.erase(found);
+  return std::get<NoWorker>(std::move(reached));
+}
+
+std::variant<UniqueFd, NoWorker> WorkerSet::reach(CellKey key) {
+  const auto deadline = Clock::now() + ending_patience;
+  // Others may end it, and free its key, whenever the lock is given up.
+  const auto find = [&]() REQUIRES(mutex_) -> Worker* {
+    const auto found = workers_.find(key);
+    return found == workers_.end() ? nullptr : &found->second;
+  };
   for (;;) {
     const bool settled = changed_.wait_until(mutex_, deadline, [&]() REQUIRES(mutex_) {
-      return stopping_ || lost_ || worker.stage != Stage::ending;
+      const Worker* worker = find();
+      return stopping_ || lost_ || !worker || worker->stage != Stage::ending;
     });
-    if (stopping_ || lost_) return "the server is about to end";
+    if (stopping_ || lost_) return NoWorker{NoWorker::Why::failed, "the server is about to end"};
     if (!settled) {
-      spawner_.kill(*key);
-      return "the worker of this owner is still ending";
+      spawner_.kill(key);
+      return NoWorker{NoWorker::Why::failed, "the worker that has this is still ending"};
     }
-    if (worker.stage == Stage::away) {
-      if (auto problem = start(*key)) return *std::move(problem);
+    Worker* worker = find();
+    if (!worker) return NoWorker{NoWorker::Why::gone, "there is no such session"};
+    if (worker->stage == Stage::away) {
+      if (auto problem = start(key)) return *std::move(problem);
       continue;
     }
-    auto connected = connect_to(worker);
+    auto connected = connect_to(*worker);
     if (auto* fd = std::get_if<UniqueFd>(&connected)) return std::move(*fd);
     const int error = std::get<int>(connected);
-    if ((error != EPIPE && error != ECONNRESET) || Clock::now() > deadline)
-      return fmt::format("the worker of this owner cannot be reached: {}", std::strerror(error));
-    end(worker);  // it has gone: the next one is started once that is told
+    if ((error != EPIPE && error != ECONNRESET) || Clock::now() > deadline) {
+      return NoWorker{
+          NoWorker::Why::failed,
+          fmt::format("the worker that has this cannot be reached: {}", std::strerror(error))};
+    }
+    end(*worker);  // it has gone: the next one is started once that is told
   }
 }
 
-std::vector<std::pair<CellKey, UniqueFd>> WorkerSet::connect_all() {
+std::vector<std::pair<CellKey, UniqueFd>> WorkerSet::connect_all(const std::string* owner) {
   std::vector<std::pair<CellKey, UniqueFd>> all;
   const MutexLock lock(mutex_);
   for (auto& [key, worker] : workers_) {
-    if (worker.stage != Stage::running) continue;
+    if (worker.stage != Stage::running || (owner && worker.owner != *owner)) continue;
     const auto used = worker.used;  // who asks how it is does not use it
     auto connected = connect_to(worker);
     if (auto* fd = std::get_if<UniqueFd>(&connected)) all.emplace_back(key, std::move(*fd));
     worker.used = used;
   }
   return all;
+}
+
+void WorkerSet::may_be_idle(CellKey key) {
+  const MutexLock lock(mutex_);
+  suspects_[key] = {Clock::now() + first_pause, first_pause};
+  has_new_suspect_ = true;
+  changed_.notify_all();
 }
 
 // It hears that its channel has ended, and ends itself.
@@ -227,42 +331,74 @@ void WorkerSet::end(Worker& worker) {
 
 // Asks it without the lock. What it was given since the question makes its answer void.
 bool WorkerSet::ends_when_idle(CellKey key) {
-  Worker& worker = workers_.at(key);
-  const std::shared_ptr<UniqueFd> channel = worker.channel;
-  const std::uint64_t before = worker.connections;
+  const auto find = [&]() REQUIRES(mutex_) -> Worker* {
+    const auto found = workers_.find(key);
+    return found == workers_.end() || found->second.stage != Stage::running ? nullptr
+                                                                            : &found->second;
+  };
+  Worker* worker = find();
+  if (!worker) return false;
+  const std::shared_ptr<UniqueFd> channel = worker->channel;
+  const std::uint64_t before = worker->connections;
   const std::uint64_t number = ++questions_;
-  if (worker.asked ||
+  if (worker->asked ||
       send_message(channel->get(), fmt::format("{}{}", question_message, number)) != 0)
     return false;
-  worker.asked = true;
+  worker->asked = true;
   bool idle = false;
   {
     const MutexUnlocked unlocked(mutex_);
     idle = says_idle(channel->get(), number);
+    if (idle && options_.leaving) {
+      auto connected = connect_over(channel->get());
+      if (auto* fd = std::get_if<UniqueFd>(&connected)) options_.leaving(key, std::move(*fd));
+    }
   }
-  worker.asked = false;
-  if (!idle || worker.stage != Stage::running || worker.channel != channel ||
-      worker.connections != before)
-    return false;
-  end(worker);
+  worker = find();
+  if (!worker || worker->channel != channel) return false;
+  worker->asked = false;
+  if (!idle || worker->connections != before) return false;
+  worker->is_done = true;
+  end(*worker);
   return true;
 }
 
 // For one that is needed more: the one that has not been used for the longest time, where it has
 // nothing. True once it has ended.
 bool WorkerSet::end_an_idle_one() {
-  std::vector<std::pair<Clock::time_point, CellKey>> running;
+  std::vector<std::pair<Clock::time_point, CellKey>> candidates;
   for (const auto& [key, worker] : workers_) {
-    if (worker.stage == Stage::running) running.emplace_back(worker.used, key);
+    if (worker.stage == Stage::running) candidates.emplace_back(worker.used, key);
   }
-  std::ranges::sort(running);
-  for (const auto& [used, key] : running) {
-    if (workers_.at(key).stage != Stage::running || !ends_when_idle(key)) continue;
+  std::ranges::sort(candidates);
+  for (const auto& [used, key] : candidates) {
+    if (!ends_when_idle(key)) continue;
     return changed_.wait_for(mutex_, ending_patience, [&, key = key]() REQUIRES(mutex_) {
-      return workers_.at(key).stage != Stage::ending;
+      const auto found = workers_.find(key);
+      return found == workers_.end() || found->second.stage != Stage::ending;
     });
   }
   return false;
+}
+
+void WorkerSet::has_ended(const WorkerEnd& end, std::string& owner) {
+  const auto found = workers_.find(end.key);
+  if (found == workers_.end()) return;
+  Worker& worker = found->second;
+  const bool was_used = worker.connections > 0;
+  worker.stage = Stage::away;
+  worker.asked = false;
+  worker.channel.reset();
+  owner = worker.owner;
+  if (worker.kind == WorkerKind::of_owner || stopping_) return;
+  suspects_.erase(end.key);
+  // The file of keys forgets it when it is next written, and before the key is another's.
+  if (worker.is_done || options_.state_folder.empty()) {
+    workers_.erase(found);
+  } else if (was_used) {  // one that ends before anybody has used it is not tried for ever
+    worker.is_wanted = true;
+    is_anything_wanted_ = true;
+  }
 }
 
 void WorkerSet::hear_of_ends() {
@@ -270,10 +406,7 @@ void WorkerSet::hear_of_ends() {
     std::string owner;
     {
       const MutexLock lock(mutex_);
-      Worker& worker = workers_[heard->key];
-      worker.stage = Stage::away;
-      worker.channel.reset();
-      owner = worker.owner;
+      has_ended(*heard, owner);
       changed_.notify_all();
     }
     if (options_.ended) options_.ended(*heard, owner);
@@ -288,20 +421,65 @@ void WorkerSet::hear_of_ends() {
   if (is_lost && options_.lost) options_.lost();
 }
 
+// Those whose sessions are in the state folder: so that what is over ends, and all are in lists. It
+// ends no other one for that: those that there is no room for start when they are asked for.
+void WorkerSet::start_wanted() {
+  is_anything_wanted_ = false;
+  std::vector<CellKey> wanted;
+  for (const auto& [key, worker] : workers_) {
+    if (worker.is_wanted && worker.stage == Stage::away) wanted.push_back(key);
+  }
+  for (const CellKey key : wanted) {
+    if (stopping_ || lost_ || running() >= options_.limit) return;
+    if (!start(key)) suspects_[key] = {Clock::now() + first_pause, first_pause};
+  }
+}
+
+void WorkerSet::ask_suspects() {
+  std::vector<CellKey> due;
+  for (const auto& [key, suspect] : suspects_) {
+    if (suspect.due <= Clock::now()) due.push_back(key);
+  }
+  for (const CellKey key : due) {
+    const bool has_ended = ends_when_idle(key);
+    const auto found = suspects_.find(key);
+    if (found == suspects_.end() || found->second.due > Clock::now()) continue;
+    const auto pause = found->second.pause * 2;
+    if (has_ended || pause > longest_pause) {
+      suspects_.erase(found);
+    } else {
+      found->second = {Clock::now() + pause, pause};
+    }
+  }
+}
+
+void WorkerSet::ask_those_that_are_due() {
+  std::vector<CellKey> due;
+  for (const auto& [key, worker] : workers_) {
+    if (worker.stage == Stage::running && Clock::now() - worker.used >= options_.idle)
+      due.push_back(key);
+  }
+  for (const CellKey key : due) (void)ends_when_idle(key);
+}
+
 void WorkerSet::look_for_idle_ones() {
   const MutexLock lock(mutex_);
   const auto interval =
       std::max<std::chrono::milliseconds>(options_.idle / 4, std::chrono::milliseconds(20));
-  while (!changed_.wait_for(mutex_, interval,
-                            [this]() REQUIRES(mutex_) { return stopping_ || lost_; })) {
-    std::vector<CellKey> due;
-    for (const auto& [key, worker] : workers_) {
-      if (worker.stage == Stage::running && Clock::now() - worker.used >= options_.idle)
-        due.push_back(key);
-    }
-    for (const CellKey key : due) {
-      if (workers_.at(key).stage == Stage::running) (void)ends_when_idle(key);
-    }
+  auto next_look = Clock::now() + interval;
+  for (;;) {
+    if (is_anything_wanted_) start_wanted();
+    auto wake = next_look;
+    for (const auto& [key, suspect] : suspects_) wake = std::min(wake, suspect.due);
+    has_new_suspect_ = false;
+    (void)changed_.wait_until(mutex_, wake, [this]() REQUIRES(mutex_) {
+      return stopping_ || lost_ || has_new_suspect_ || is_anything_wanted_;
+    });
+    if (stopping_ || lost_) return;
+    ask_suspects();
+    if (Clock::now() < next_look) continue;
+    ask_those_that_are_due();
+    next_look = Clock::now() + interval;
   }
 }
 

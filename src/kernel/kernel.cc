@@ -2,6 +2,7 @@
 #include "kernel/kernel.h"
 
 #include <algorithm>
+#include <new>
 #include <set>
 
 #include "base/host_error.h"
@@ -93,17 +94,30 @@ Result<ProcessPtr> Kernel::spawn_locked(const SpawnRequest& request, wasm::RunHe
     request.terminal->attach(process->session);
   }
   processes_.emplace(process->pid(), process);
-  auto task =
-      std::make_unique<Task>(process, Task::Start{std::move(loaded.program), nullptr, 0, 0});
-  if (request.begin == SpawnRequest::Begin::parked) {
-    process->task = task.get();
-    ++live_tasks_;
-    Task::park(std::move(task));
-  } else if (const Result<void> started = start(process, std::move(task), here); !started) {
+  if (const Result<void> begun = begin(request, process, std::move(loaded.program), here); !begun) {
     forget(*process);
-    return started.error();
+    return begun.error();
   }
   return process;
+}
+
+// A process that is in the table: nothing of it is left where it cannot begin.
+Result<void> Kernel::begin(const SpawnRequest& request, const ProcessPtr& process,
+                           std::shared_ptr<const Program> program, wasm::RunHere* here) try {
+  auto task = std::make_unique<Task>(process, Task::Start{std::move(program), nullptr, 0, 0});
+  if (request.begin != SpawnRequest::Begin::parked) return start(process, std::move(task), here);
+  process->task = task.get();
+  ++live_tasks_;
+  try {
+    Task::park(std::move(task));
+  } catch (const std::bad_alloc&) {
+    process->task = nullptr;
+    --live_tasks_;
+    throw;
+  }
+  return {};
+} catch (const std::bad_alloc&) {
+  return Errno::nomem;  // of the host
 }
 
 std::array<ResourceLimit, rlimit_count> Kernel::initial_limits() const {
@@ -245,19 +259,24 @@ Result<void> Kernel::start(const ProcessPtr& process, std::unique_ptr<Task> task
 // Takes the task, unless it fails.
 Result<void> Kernel::execute(std::unique_ptr<Task>& task, wasm::RunHere* here) {
   // The thread owns the task; but what it is given is a function, which must be copyable.
-  const auto given = std::make_shared<std::unique_ptr<Task>>(std::move(task));
-  const Result<void> begun = services_.threads.run(
-      [this, given] {
-        std::unique_ptr<Task> ended = Task::run(std::move(*given));
-        if (!ended) return;
-        // Instance and files are gone before the kernel may be.
-        ended.reset();
-        const KernelLock lock(mutex_);
-        --live_tasks_;
-        task_ended_.wake_all();
-      },
-      here);
-  if (!begun) task = std::move(*given);
+  std::shared_ptr<std::unique_ptr<Task>> given;
+  Result<void> begun = Errno::nomem;  // of the host
+  try {
+    given = std::make_shared<std::unique_ptr<Task>>(std::move(task));
+    begun = services_.threads.run(
+        [this, given] {
+          std::unique_ptr<Task> ended = Task::run(std::move(*given));
+          if (!ended) return;
+          // Instance and files are gone before the kernel may be.
+          ended.reset();
+          const KernelLock lock(mutex_);
+          --live_tasks_;
+          task_ended_.wake_all();
+        },
+        here);
+  } catch (const std::bad_alloc&) {
+  }
+  if (!begun && given) task = std::move(*given);
   return begun;
 }
 

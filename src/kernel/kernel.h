@@ -36,6 +36,7 @@ namespace process_files {
 class Acting;
 }
 class Task;
+struct Program;
 struct SpawnRequest;
 class TerminalTable;
 class FifoTable;
@@ -152,6 +153,9 @@ class Kernel {
   friend class process_files::Acting;
 
   Result<ProcessPtr> spawn_locked(const SpawnRequest& request, wasm::RunHere* here)
+      REQUIRES(kernel_lock);
+  Result<void> begin(const SpawnRequest& request, const ProcessPtr& process,
+                     std::shared_ptr<const Program> program, wasm::RunHere* here)
       REQUIRES(kernel_lock);
   Result<void> execute(std::unique_ptr<Task>& task, wasm::RunHere* here) REQUIRES(kernel_lock);
   // From Task::park.

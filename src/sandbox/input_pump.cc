@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cerrno>
+#include <string>
+#include <system_error>
 
 #include "base/host_error.h"
 
@@ -15,7 +17,11 @@ namespace cloche::sandbox {
 InputPump::InputPump(int fd, kernel::HostPipe& pipe)
     : fd_(fd), pipe_(pipe), stop_(::eventfd(0, EFD_CLOEXEC)) {
   if (!stop_) throw HostError::from_errno("cannot pass on standard input", errno);
-  thread_ = std::thread([this] { run(); });
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    throw HostError(std::string("cannot pass on standard input: ") + error.what(), Errno::again);
+  }
 }
 
 InputPump::~InputPump() {

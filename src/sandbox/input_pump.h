@@ -14,7 +14,7 @@ namespace cloche::sandbox {
 class InputPump {
  public:
   // Reads `fd` (not closed here) into `pipe`, which outlives the pump. Throws HostError when the
-  // host gives no descriptor.
+  // host gives no descriptor or no thread.
   InputPump(int fd, kernel::HostPipe& pipe);
   // Stops, also when it waits for either side.
   ~InputPump();

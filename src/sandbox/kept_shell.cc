@@ -44,18 +44,18 @@ class Ports {
       input_ = std::make_unique<kernel::HostPipe>(kernel_, kernel::HostPipe::Flow::to_guest);
   }
 
+  // Nothing fails once the turn has them.
   std::array<kernel::FilePtr, 3> files() {
     kernel::FilePtr in = input_ ? input_->guest_end()
                                 : std::make_shared<kernel::BytesFile>(kernel_, options_.stdin_data);
+    if (input_) pump_ = std::make_unique<InputPump>(options_.stdin_fd, *input_);
     return {std::move(in), outputs_.out.port->guest_end(), outputs_.err.port->guest_end()};
   }
 
   // Once the turn has the files.
   void start() {
     outputs_.release_guest_ends();
-    if (!input_) return;
-    input_->release_guest_end();
-    pump_ = std::make_unique<InputPump>(options_.stdin_fd, *input_);
+    if (input_) input_->release_guest_end();
   }
 
   void collect(RunResult& result, kernel::JobId job) {

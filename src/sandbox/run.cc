@@ -56,6 +56,8 @@ class Run {
     if (options_.stdin_fd >= 0) {
       input_ = std::make_unique<kernel::HostPipe>(kernel_, kernel::HostPipe::Flow::to_guest);
       request.files[0] = input_->guest_end();
+      // Before the process: nothing fails between its start and its end.
+      pump_ = std::make_unique<InputPump>(options_.stdin_fd, *input_);
     } else {
       request.files[0] = std::make_shared<kernel::BytesFile>(kernel_, options_.stdin_data);
     }
@@ -65,7 +67,6 @@ class Run {
     Result<kernel::ProcessPtr> process = kernel_.spawn(std::move(request), &here);
     if (input_) input_->release_guest_end();
     outputs_.release_guest_ends();
-    if (process && input_) pump_ = std::make_unique<InputPump>(options_.stdin_fd, *input_);
     return process;
   }
 

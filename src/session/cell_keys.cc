@@ -35,12 +35,13 @@ Result<void, Error> SessionManager::take_key(CellKey key) {
     if (ending_) return request_error("the server is about to end", Errno::busy);
   }
   SaverPtr saver;
+  std::vector<std::shared_ptr<Session>> sessions;
   try {
     saver = make_saver(key);
+    sessions = find_saved(*saver);
   } catch (const HostError& problem) {
     return Error(problem);
   }
-  const auto sessions = find_saved(*saver);
   const MutexLock lock(mutex_);
   if (sessions_.size() + all_being_made_ + sessions.size() > options_.session_limit) {
     return request_error(

@@ -169,11 +169,12 @@ class SessionManager {
   // Its sessions are this server's from now on, as the state folder has them: another server that
   // has the key must have given it up. Done where it is there already. The error's sentence says
   // why not.
-  Result<void, Error> take_key(CellKey key);
+  Result<void, Error> take_key(CellKey key) EXCLUDES(keys_mutex_);
   // Its sessions are saved, and end here: what runs in them has `patience` before that. With its
   // own key a server makes no session any more. After an error all is as it was, but for what was
   // ended.
-  Result<void, Error> give_up_key(CellKey key, std::chrono::milliseconds patience);
+  Result<void, Error> give_up_key(CellKey key, std::chrono::milliseconds patience)
+      EXCLUDES(keys_mutex_);
 
   struct Page {
     std::vector<std::shared_ptr<Session>> sessions;

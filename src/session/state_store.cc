@@ -99,8 +99,11 @@ StateStore::Listing StateStore::list() {
     name.resize(name.size() - damaged_suffix.size());
     if (level_of(name, id)) listing.unread.push_back(id);
   }
-  if (error)
-    listing.trouble.push_back(fmt::format("the state folder cannot be read: {}", error.message()));
+  // A session of which a part is not listed looks as if that had gone.
+  if (error) {
+    throw HostError(
+        fmt::format("the state folder {} cannot be read: {}", folder_.string(), error.message()));
+  }
   for (auto& [id, levels] : found) {
     std::ranges::sort(levels);
     if (auto chain = read_chain(id, levels, listing)) listing.sessions.push_back(*std::move(chain));

@@ -59,6 +59,7 @@ class StateStore {
   };
   // What there is, by the beginnings of the files. Damaged ones are set aside; what is no file, or
   // of a later release, is left alone. Nothing in the folder keeps the others from being found.
+  // Throws HostError where the folder cannot be listed: nothing is changed then.
   Listing list();
 
   struct Saved {

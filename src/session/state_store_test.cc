@@ -303,6 +303,17 @@ TEST_F(StateStoreTest, SessionsOfTheReleaseBeforeAreRead) {
   EXPECT_EQ(*read_again()->files().read("f"), "new");
 }
 
+TEST_F(StateStoreTest, AFolderThatCannotBeListedIsAnErrorAndNoFolderWithoutSessions) {
+  open();
+  SavedChain chain;
+  ASSERT_TRUE(save(chain, *sandbox_));
+  const std::filesystem::path elsewhere = folder_.path().string() + ".elsewhere";
+  std::filesystem::rename(folder_.path(), elsewhere);
+  EXPECT_THROW((void)store_->list(), HostError);
+  std::filesystem::rename(elsewhere, folder_.path());
+  EXPECT_EQ(store_->list().sessions.size(), 1u);
+}
+
 TEST_F(StateStoreTest, AFolderHasOneServer) {
   open();
   try {

@@ -12,6 +12,20 @@ namespace {
 
 constexpr std::chrono::seconds patience{5};
 
+// One more, for as long as it lives, whichever way that ends.
+class Count {
+ public:
+  explicit Count(std::atomic<std::size_t>& count) : before(count.fetch_add(1)), count_(count) {}
+  ~Count() { --count_; }
+  Count(const Count&) = delete;
+  Count& operator=(const Count&) = delete;
+
+  const std::size_t before;
+
+ private:
+  std::atomic<std::size_t>& count_;
+};
+
 }  // namespace
 
 // None of its threads waits there: they wait here.
@@ -48,14 +62,15 @@ void WorkerPool::post(std::function<void()> work) {
 }
 
 void WorkerPool::do_here(std::function<void()> work) {
-  if (here_.fetch_add(1) < thread_limit_) {
-    work();
-    work = nullptr;
-    --here_;
-  } else {
-    --here_;
-    post(std::move(work));
+  {
+    const Count counted(here_);
+    if (counted.before < thread_limit_) {
+      work();
+      work = nullptr;
+      return;
+    }
   }
+  post(std::move(work));
 }
 
 std::size_t WorkerPool::threads() const {

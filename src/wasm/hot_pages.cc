@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <new>
 
 namespace cloche::wasm {
 namespace {
@@ -25,7 +26,8 @@ std::span<std::byte> pages_of(Instance& instance) {
 
 }  // namespace
 
-void HotPages::learn(Instance& instance) {
+// Where there is no memory for it, the next one learns.
+void HotPages::learn(Instance& instance) try {
   if (known_.load(std::memory_order_acquire)) return;
   const std::span<std::byte> memory = pages_of(instance);
   if (memory.empty()) return;
@@ -36,6 +38,7 @@ void HotPages::learn(Instance& instance) {
   if (++lessons_ < lessons_needed) return;
   if (bytes_of(runs_) > max_hot_bytes) runs_.clear();
   known_.store(true, std::memory_order_release);
+} catch (const std::bad_alloc&) {
 }
 
 void HotPages::prepare(Instance& instance) const {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <iterator>
 #include <list>
+#include <new>
 #include <ranges>
 
 #include "base/mutex.h"
@@ -148,7 +149,9 @@ void MemoryContent::keep(std::unique_ptr<LinearMemory> memory) const noexcept {
   resting().keep(*this, std::move(memory));
 }
 
-bool MemoryContent::put_back(LinearMemory& memory, const MemoryMap& map) const noexcept {
+// Where there is no memory to do it with the one that was used goes, as an instance that ends must
+// be able to.
+bool MemoryContent::put_back(LinearMemory& memory, const MemoryMap& map) const noexcept try {
   // A content that is used once is worth no memory.
   if (lives_.load(std::memory_order_relaxed) < 2 || memory.size() < bytes_ || view().empty())
     return false;
@@ -170,6 +173,8 @@ bool MemoryContent::put_back(LinearMemory& memory, const MemoryMap& map) const n
     return false;
   memory.rest(bytes_, std::move(warmth));
   return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 bool MemoryContent::put_back_private(std::byte* base, std::uint64_t end,

@@ -29,7 +29,7 @@ class Closed(Exception):
 class Rpc:
     """JSON-RPC with terminals over one WebSocket."""
 
-    def __init__(self, port: int, token=None, protocols=("cloche.rpc.v1",), headers=None) -> None:
+    def __init__(self, port: int, token=None, protocols=("cloche.rpc.v1",), headers=None, path="/rpc") -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
         fields = {"Host": f"127.0.0.1:{port}", "Upgrade": "websocket", "Connection": "Upgrade",
                   "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode()}
@@ -39,7 +39,7 @@ class Rpc:
             fields["Authorization"] = f"Bearer {token}"
         fields.update(headers or {})
         lines = [f"{name}: {value}" for name, value in fields.items() if value is not None]
-        self.socket.sendall(("GET /rpc HTTP/1.1\r\n" + "\r\n".join(lines) + "\r\n\r\n").encode())
+        self.socket.sendall((f"GET {path} HTTP/1.1\r\n" + "\r\n".join(lines) + "\r\n\r\n").encode())
         self.rest = b""
         head = b""
         while b"\r\n\r\n" not in head:

@@ -62,8 +62,8 @@ class SecurityPage(unittest.TestCase):
 
 def regex():
     compiled = {name for text in promises().values() for name in named(text)[0]}
-    # `http_NAME` for tests/http/NAME_test.py, `mcp_NAME` for tests/mcp/test_NAME.py
-    files = {f"http_{file.removesuffix('_test.py')}" if file.endswith("_test.py") else file.replace("test_", "mcp_").removesuffix(".py")
+    # `http_NAME` for tests/http/NAME_test.py, `mcp_NAME` for tests/mcp/test_NAME.py, `faults_...` for tests/faults
+    files = {"faults" if file == "faults_test.py" else f"http_{file.removesuffix('_test.py')}" if file.endswith("_test.py") else file.replace("test_", "mcp_").removesuffix(".py")
              for text in promises().values() for file, _ in named(text)[1]}
     one = [name.replace(".", r"\.").replace(r"\.*", r"\..*") for name in compiled]
     return "^(" + "|".join(sorted([*one, *files, r"Guests/Hostile\..*"])) + ")"

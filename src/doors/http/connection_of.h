@@ -313,7 +313,7 @@ class ConnectionOf final : public Connection,
     answer_due_ = true;
     auto answer = std::make_shared<Answer<ConnectionOf>>(this->shared_from_this());
     Loop::Turn turn(loop_);
-    host_.application().handle(std::move(request_), answer);
+    handle_by(host_.application(), std::move(request_), answer);
     std::optional<Response> early = answer->end_turn();
     answer.reset();
     if (turn.finish()) {

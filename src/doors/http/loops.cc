@@ -3,6 +3,7 @@
 
 #include <boost/asio/post.hpp>
 #include <chrono>
+#include <new>
 #include <system_error>
 
 namespace cloche::http {
@@ -32,7 +33,12 @@ bool Loop::Turn::finish() {
 
 void Loop::drive() {
   lost_its_loop = false;
-  while (!lost_its_loop && context_.run_one() > 0) {
+  for (bool goes_on = true; goes_on && !lost_its_loop;) {
+    try {
+      goes_on = context_.run_one() > 0;
+    } catch (const std::bad_alloc&) {
+      // Whose turn it was has lost its handler, and ends as a connection does that nobody serves.
+    }
   }
   // What this thread's last handler started is for the new driver, which may be waiting already.
   if (lost_its_loop) boost::asio::post(context_, [] {});

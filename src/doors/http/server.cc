@@ -9,6 +9,7 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <future>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -51,6 +52,7 @@ class Server::Impl final : public Host {
         loops_(options.threads > 0 ? options.threads
                                    : std::max(std::thread::hardware_concurrency(), 1U)),
         acceptor_(loops_[0].context()) {
+    prepare_loops();
     if (!options_.tls_certificate.empty()) use_certificate();
     if (options_.listens) {
       listen();
@@ -123,6 +125,14 @@ class Server::Impl final : public Host {
 
  private:
   static constexpr int backlog = 4096;
+
+  // A loop gets what it watches sockets with when it has the first one: too late to be told that the
+  // host has no descriptors.
+  void prepare_loops() try {
+    for (std::size_t i = 0; i < loops_.size(); ++i) Tcp::socket(loops_[i].context());
+  } catch (const boost::system::system_error& error) {
+    throw HostError(std::string("cannot wait for connections: ") + error.what());
+  }
 
   void use_certificate() {
     tls_.emplace(asio::ssl::context::tls_server);
@@ -232,5 +242,11 @@ std::size_t Server::connections() const { return impl_->connections(); }
 void Server::adopt(UniqueFd connection) { impl_->adopt(std::move(connection)); }
 void Server::close_after_answers() { impl_->close_after_answers(); }
 void Server::drain(std::chrono::milliseconds patience) { impl_->drain(patience); }
+
+void handle_by(Application& application, Request request, std::shared_ptr<Exchange> exchange) try {
+  application.handle(std::move(request), std::move(exchange));
+} catch (const std::bad_alloc&) {
+  // Nobody has the exchange any more: it has answered.
+}
 
 }  // namespace cloche::http

@@ -87,6 +87,10 @@ class Application {
   virtual bool offers_http2(std::string_view /*server_name*/) const { return true; }
 };
 
+// Has the application handle the request. Where there is no memory for that the answer is 500, and
+// the server goes on.
+void handle_by(Application& application, Request request, std::shared_ptr<Exchange> exchange);
+
 struct ServerOptions {
   bool listens = true;  // false: its connections are those that it is given
   std::string host = "127.0.0.1";

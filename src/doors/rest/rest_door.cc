@@ -74,6 +74,12 @@ void RestDoor::answer(const ExchangePtr& exchange, std::function<http::Response(
   });
 }
 
+std::optional<http::Response> RestDoor::count(const std::string& owner) {
+  const RateLimiter::Verdict verdict = rates_.count(owner, std::chrono::system_clock::now());
+  if (verdict.allowed) return std::nullopt;
+  return rate_limited(verdict, fmt::format("more than {} requests in a minute", verdict.limit));
+}
+
 void RestDoor::handle(http::Request request, ExchangePtr exchange) {
   if (request.path == "/health" || request.path == "/openapi.json") {
     if (request.method != "GET" && request.method != "HEAD") return exchange->send(not_allowed());
@@ -89,14 +95,11 @@ void RestDoor::handle(http::Request request, ExchangePtr exchange) {
   }
   const std::optional<std::string> owner = owner_of(request);
   if (!owner) return exchange->send(unauthorized());
-  const bool is_of_peer = parts_.router && parts_.router->is_from_peer(request);
+  const bool is_of_peer = parts_.elsewhere && parts_.elsewhere->is_from_peer(request);
   // A peer that asks for its client's list has counted that.
   const bool is_counted = is_of_peer && request.method == "GET" && request.path == "/sessions";
-  const RateLimiter::Verdict verdict =
-      is_counted ? RateLimiter::Verdict{} : rates_.count(*owner, std::chrono::system_clock::now());
-  if (!verdict.allowed) {
-    return exchange->send(
-        rate_limited(verdict, fmt::format("more than {} requests in a minute", verdict.limit)));
+  if (!is_counted) {
+    if (auto refusal = count(*owner)) return exchange->send(*std::move(refusal));
   }
   if (request.method == "CONNECT") return tunnel(*owner, request, exchange);
   if (request.path == "/sessions" || request.path == "/sessions/") {
@@ -206,8 +209,8 @@ void RestDoor::create(const std::string& owner, const http::Request& request,
     }
   }
   answer(exchange, [this, wanted = std::move(wanted), request]() mutable {
-    if (parts_.router && limits_.sessions_per_owner > 0)
-      wanted.sessions_elsewhere = parts_.router->sessions_elsewhere(request);
+    if (parts_.elsewhere && limits_.sessions_per_owner > 0)
+      wanted.sessions_elsewhere = parts_.elsewhere->sessions_elsewhere(request);
     const auto made = parts_.sessions.create(wanted);
     if (const auto* refusal = std::get_if<session::Refusal>(&made)) {
       return no_new_session(*refusal);
@@ -224,7 +227,7 @@ http::Response RestDoor::list(const std::string& owner, const http::Request& req
   if (query.offset > SIZE_MAX - query.limit)
     return error(400, "INVALID_PARAMETER", "offset is larger than any number of sessions");
   // Of all cells the newest are wanted from each: nobody knows yet where they come in the whole list.
-  const bool of_all = parts_.router && !is_of_peer;
+  const bool of_all = parts_.elsewhere && !is_of_peer;
   const auto found = of_all ? parts_.sessions.list(owner, query.offset + query.limit, 0)
                             : parts_.sessions.list(owner, query.limit, query.offset);
   cluster::SessionPage page{.sessions = {}, .total = found.total};
@@ -232,7 +235,8 @@ http::Response RestDoor::list(const std::string& owner, const http::Request& req
     page.sessions.push_back({http::iso_timestamp(session->facts().created), session->facts().id,
                              session_json(*session)});
   }
-  if (of_all) return parts_.router->list(request, std::move(page), query.limit, query.offset);
+  if (of_all)
+    return parts_.elsewhere->list(owner, request, std::move(page), query.limit, query.offset);
   return http::json_response(200, cluster::page_json(page, query.limit, query.offset));
 }
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "cluster/router.h"
+#include "cluster/elsewhere.h"
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
 #include "doors/http/server.h"
@@ -30,8 +30,8 @@ class RestDoor {
     http::Metrics& metrics;
     const http::TokenStore& tokens;
     ssh::SshDoor& ssh;
-    std::function<std::string()> not_ready;  // why there should be no new sessions here; or empty
-    cluster::Router* router = nullptr;       // null: there are no other cells
+    std::function<std::string()> not_ready;   // why there should be no new sessions here; or empty
+    cluster::Elsewhere* elsewhere = nullptr;  // null: all sessions are here
   };
   struct Limits {
     std::uint64_t requests_per_minute = 0;
@@ -47,6 +47,9 @@ class RestDoor {
   // `request.path` is without the prefix. Waits for what is asked of a sandbox.
   void handle(http::Request request, std::shared_ptr<http::Exchange> exchange);
   http::Response reject(int status, std::string_view reason) const;
+  // Counts a request that is answered elsewhere; the refusal, where it is one too many.
+  std::optional<http::Response> count(const std::string& owner);
+  http::Response no_new_session(const session::Refusal& refusal) const;
   // Whether the path, without the prefix, tells of no session to whoever reads it.
   static bool is_public(std::string_view path);
 
@@ -67,7 +70,6 @@ class RestDoor {
   void handle_session(const std::string& owner, const std::string& id, const std::string& action,
                       http::Request request, const ExchangePtr& exchange);
   void create(const std::string& owner, const http::Request& request, const ExchangePtr& exchange);
-  http::Response no_new_session(const session::Refusal& refusal) const;
   http::Response list(const std::string& owner, const http::Request& request, bool is_of_peer);
   void run(Kind kind, const SessionPtr& session, const http::Request& request,
            const ExchangePtr& exchange);

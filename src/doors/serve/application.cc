@@ -234,12 +234,7 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
   // Whoever sent this was let in: its token tells one from another.
   std::shared_ptr<http::Exchange> answered = std::move(counted);
   if (request.method == "POST") {
-    const std::string scope =
-        fmt::format("{}\n{}", digest_of(request.field("Authorization")), request.path);
-    answered = answers_.admit(request, scope, std::move(answered),
-                              [this, to_rest](int status, std::string_view reason) {
-                                return refuse(to_rest, status, reason);
-                              });
+    answered = remembered(request, to_rest, std::move(answered));
     if (!answered) return;
   }
   if (to_rest) {
@@ -247,6 +242,16 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
     return parts_.rest.handle(std::move(request), std::move(answered));
   }
   parts_.steps.handle(std::move(request), std::move(answered));
+}
+
+std::shared_ptr<http::Exchange> Application::remembered(const http::Request& request, bool is_rest,
+                                                        std::shared_ptr<http::Exchange> exchange) {
+  const std::string scope =
+      fmt::format("{}\n{}", digest_of(request.field("Authorization")), request.path);
+  return answers_.admit(request, scope, std::move(exchange),
+                        [this, is_rest](int status, std::string_view reason) {
+                          return refuse(is_rest, status, reason);
+                        });
 }
 
 bool Application::is_of_peer(const http::Request& request) const {
@@ -258,27 +263,6 @@ bool Application::is_for_worker(const http::Request& request) const {
   const bool is_metrics = request.path == "/metrics" && request.method == "GET";
   return !is_metrics && !is_public(request) && !find_api_page(request, api_) &&
          !is_console(request.path);
-}
-
-// Whose it is was said when its head came; a token may have gone since then.
-void Application::to_worker(http::Request request,
-                            const std::shared_ptr<http::Exchange>& exchange) {
-  http::Admission admission = admit_known(request);
-  if (admission.refusal) return exchange->send(*std::move(admission.refusal));
-  std::string path;
-  const bool is_mcp = mcp::HttpDoor::is_mine(request);
-  const bool is_step = !is_mcp && !is_rest(request.path, path);
-  if (!is_mcp && !is_step && parts_.workers->is_of_another(path, admission.owner)) {
-    request.path = std::move(path);
-    return parts_.rest.handle(std::move(request), exchange);  // there is none here either
-  }
-  // Who knows a session's id may use it by steps, whoever has it.
-  const std::string owner =
-      is_step ? parts_.workers->owner_of_path(request.path) : std::move(admission.owner);
-  parts_.workers->pass_on(request, owner, exchange,
-                          [this, is_step](int status, std::string_view sentence) {
-                            return refuse(!is_step, status, sentence);
-                          });
 }
 
 bool Application::pass_on(const http::Request& request, const std::string& path, bool to_rest,

@@ -70,7 +70,22 @@ class Application final : public http::Application {
   // Whether everybody gets the same answer, which tells of no session.
   bool is_public(const http::Request& head) const;
   bool is_for_worker(const http::Request& request) const;
+  // A request that was let in, and whose it is.
+  struct Asked {
+    http::Request request;
+    std::string rest_path;  // empty for a step
+    std::string owner;
+    bool is_step = false;
+  };
   void to_worker(http::Request request, const std::shared_ptr<http::Exchange>& exchange);
+  void to_worker_of_session(Asked asked, const std::shared_ptr<http::Exchange>& exchange,
+                            const Workers::Refuse& refuse_it);
+  void handle_here(Asked asked, const std::shared_ptr<http::Exchange>& exchange);
+  http::Response no_worker(bool is_rest, const cluster::NoWorker& why);
+  // The exchange by which to answer a POST, so that it can be asked again; null: it is answered, or
+  // will be.
+  std::shared_ptr<http::Exchange> remembered(const http::Request& request, bool is_rest,
+                                             std::shared_ptr<http::Exchange> exchange);
   bool pass_on(const http::Request& request, const std::string& path, bool to_rest,
                const std::shared_ptr<http::Exchange>& exchange);
   http::Response refuse(bool is_rest, int status, std::string_view reason);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace cloche::serve {
 namespace {
 
@@ -85,7 +87,7 @@ void count_events(session::ManagerOptions& options, http::Metrics& metrics) {
 }
 
 void define_gauges(http::Metrics& metrics, session::SessionManager& sessions,
-                   session::WorkerPool& workers) {
+                   session::WorkerPool& workers, std::function<double()> headroom) {
   metrics.describe("cloche_http_requests_total", "Answered HTTP requests.");
   metrics.describe("cloche_http_rejected_total", "What came in and was no HTTP request.");
   metrics.describe("cloche_sessions_total", "Events of sessions.");
@@ -116,7 +118,7 @@ void define_gauges(http::Metrics& metrics, session::SessionManager& sessions,
                 [&sessions] { return static_cast<double>(sessions.room().memory_limit_bytes); });
   metrics.gauge("cloche_headroom",
                 "How much of sessions or memory is left, whichever is less: 0, nothing, to 1.",
-                [&sessions] { return sessions.room().headroom(); });
+                std::move(headroom));
   metrics.gauge("cloche_worker_threads", "Threads that run something or wait for work.",
                 [&workers] { return static_cast<double>(workers.threads()); });
 }

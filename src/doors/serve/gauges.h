@@ -2,6 +2,7 @@
 // What /metrics and the log say of sessions.
 #pragma once
 
+#include <functional>
 #include <string_view>
 
 #include "doors/http/metrics.h"
@@ -19,8 +20,9 @@ std::string_view event_label(session::Event event);
 // Has the manager count what it does. `metrics` outlives it.
 void count_events(session::ManagerOptions& options, http::Metrics& metrics);
 
-// What can be seen, each with a sentence. All outlive the metrics.
+// What can be seen, each with a sentence. All outlive the metrics. `headroom`: how much room there
+// is for more sessions, 0 to 1.
 void define_gauges(http::Metrics& metrics, session::SessionManager& sessions,
-                   session::WorkerPool& workers);
+                   session::WorkerPool& workers, std::function<double()> headroom);
 
 }  // namespace cloche::serve

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `--isolate owner`: each owner's sandboxes are in a process of their own. The server lets clients
-// in, and passes what they ask on to their worker; a worker is a server too, in a jail of its own,
-// whose connections are those that it is given.
+// `--isolate owner`: each owner's sandboxes are in a process of their own; `--isolate session`:
+// each session is. The server lets clients in, and passes what they ask on to the worker that has
+// it; a worker is a server too, in a jail of its own, whose connections are those that it is given.
+//
+// Where each session has a worker the key in its id says which one. What belongs to an owner and to
+// no session, agents' sandboxes and gradings, is in a worker of that owner; a WebSocket of JSON-RPC
+// is to the worker of the session that it names, or has one of its own for the sessions that it
+// makes.
 #pragma once
 
 #include <functional>
@@ -11,8 +16,10 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "cluster/elsewhere.h"
 #include "cluster/metrics_sum.h"
 #include "cluster/worker_set.h"
 #include "doors/http/log.h"
@@ -29,17 +36,33 @@ Options front_options(Options options);
 Options worker_options(Options options, const cluster::WorkerTask& task);
 
 // The server's side.
-class Workers {
+class Workers final : public cluster::Elsewhere {
  public:
   // `spawner`, `log` and `metrics` outlive it. Throws HostError.
   Workers(cluster::Spawner& spawner, const Options& options, http::Log& log,
           http::Metrics& metrics);
 
-  // Makes the answer to what no worker can be asked: its status and one sentence.
-  using Refuse = std::function<http::Response(int status, std::string_view sentence)>;
+  bool are_of_sessions() const noexcept { return by_ == Isolation::By::session; }
+
+  // Makes the answer where there is no worker.
+  using Refuse = std::function<http::Response(const cluster::NoWorker& why)>;
   // The owner's worker answers, or `refuse` has. Waits until the worker has the request.
   void pass_on(const http::Request& request, const std::string& owner,
                const std::shared_ptr<http::Exchange>& exchange, const Refuse& refuse);
+  // The same for the worker of that key.
+  void pass_on_to(session::CellKey key, const http::Request& request,
+                  const std::shared_ptr<http::Exchange>& exchange, const Refuse& refuse);
+  // And for a new one.
+  void pass_on_to_new(const http::Request& request, const std::string& owner,
+                      const std::shared_ptr<http::Exchange>& exchange, const Refuse& refuse);
+  // What a new worker answers to a request for a session. Waits for it.
+  std::variant<http::Response, cluster::NoWorker> create(const http::Request& request,
+                                                         const std::string& owner);
+
+  // The key in a session's id, where that has a worker, or is saved; of that owner, if one is
+  // named.
+  std::optional<session::CellKey> key_of(std::string_view session_id,
+                                         const std::string* owner) const;
   // Whether a path is about a session that by its id is not that owner's.
   bool is_of_another(std::string_view path, const std::string& owner) const;
   // The owner of the session that a path is about, where its id says one that has a worker.
@@ -50,16 +73,39 @@ class Workers {
   // The server's page of metrics with theirs added. Waits.
   std::string metrics_page(std::string_view own);
 
+  // 0 to 1: how many more workers there may be, of sessions.
+  double headroom() const;
+
+  // The sessions in all of an owner's workers.
+  bool is_from_peer(const http::Request&) const override { return false; }
+  http::Response list(const std::string& owner, const http::Request& request,
+                      cluster::SessionPage own, std::size_t limit, std::size_t offset) override;
+  std::size_t sessions_elsewhere(const http::Request&) override { return 0; }
+
   void begin_to_end() { workers_.begin_to_end(); }
   void stop() { workers_.stop(); }
 
  private:
-  // What those that run say to `GET path` of the REST API.
+  using Connected = std::variant<UniqueFd, cluster::NoWorker>;
+  static void relay(const http::Request& request, Connected connected,
+                    const std::shared_ptr<http::Exchange>& exchange, const Refuse& refuse);
+  // What those that run say to `GET path` of the REST API; those of one owner, where one is named.
   std::vector<std::pair<session::CellKey, std::optional<http::Response>>> ask(
-      std::string_view path);
+      std::string_view path, std::uint64_t answer_max_bytes, const std::string* owner = nullptr);
 
+  const Isolation::By by_;
   cluster::MetricsSum metrics_;
   cluster::WorkerSet workers_;
+};
+
+// What a worker of a session is told by the server is of one that knows of the others: it has
+// counted the request.
+class AskedByServer final : public cluster::Elsewhere {
+ public:
+  bool is_from_peer(const http::Request&) const override { return true; }
+  http::Response list(const std::string& owner, const http::Request& request,
+                      cluster::SessionPage own, std::size_t limit, std::size_t offset) override;
+  std::size_t sessions_elsewhere(const http::Request&) override { return 0; }
 };
 
 // The worker's side: takes the connections that come over the channel, and answers whether there is

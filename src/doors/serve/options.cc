@@ -81,7 +81,7 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
   --take-keys               it may be given keys of other cells, with their sessions (cloche cells move): --state-dir is then
                             storage that all cells share
 
-  --isolate owner           each token's sandboxes are in a process of their own, in a jail of its own
+  --isolate owner|session   each token's sandboxes are in a process of their own, in a jail of its own; or each session
   --max-workers N           how many of them there are at a time (64)
   --worker-memory BYTES     of one: with more it makes no session, with a quarter more it is ended (no limit)
   --worker-idle SECONDS     one that has no session and no request for that long ends (60)
@@ -219,7 +219,7 @@ void check(const Options& options) {
     throw request_error("--take-keys is of no use without --peers and --state-dir");
   if (options.peers && !options.http.tls_key.empty())
     throw request_error("cells with --peers have no TLS of their own: have it end before them");
-  if (options.isolation.by_owner) check_isolation(options);
+  if (options.isolation.by != Isolation::By::nothing) check_isolation(options);
   if (options.api == Api::sessions && options.tokens.empty() && options.tokens_file.empty() &&
       !is_loopback(options.http.host)) {
     throw request_error(
@@ -324,8 +324,9 @@ Options parse(const std::vector<std::string>& words, Api api) {
        }},
       {"--isolate",
        [&](const auto& name, const auto& value) {
-         if (value != "owner") throw request_error(name + " wants owner, not '" + value + "'");
-         options.isolation.by_owner = true;
+         if (value != "owner" && value != "session")
+           throw request_error(name + " wants owner or session, not '" + value + "'");
+         options.isolation.by = value == "owner" ? Isolation::By::owner : Isolation::By::session;
        }},
       {"--max-workers",
        [&](const auto& name, const auto& value) {
@@ -493,7 +494,7 @@ Options parse(const std::vector<std::string>& words, Api api) {
   options.sessions.idle_timeout = idle_timeout.value_or(usual);
   if (save_given && options.sessions.state_folder.empty())
     throw request_error("--save is of no use without --state-dir");
-  if (!worker_option.empty() && !options.isolation.by_owner)
+  if (!worker_option.empty() && options.isolation.by == Isolation::By::nothing)
     throw request_error(worker_option + " is of no use without --isolate");
   check(options);
   return options;

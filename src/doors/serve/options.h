@@ -23,9 +23,10 @@ namespace cloche::serve {
 
 enum class Api { sessions, steps };  // which of the two is at the root
 
-// Each owner's sandboxes in a process of their own.
+// Sandboxes in processes of their own: a worker for each owner, or for each session.
 struct Isolation {
-  bool by_owner = false;
+  enum class By : std::uint8_t { nothing, owner, session };
+  By by = By::nothing;
   std::size_t worker_limit = 64;
   std::uint64_t worker_memory_bytes = 0;  // 0: as much as there is
   std::chrono::seconds idle{60};          // a worker that has nothing for that long ends

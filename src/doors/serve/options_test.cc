@@ -46,7 +46,7 @@ TEST(ServeOptions, NothingSaidIsAServerOfThisMachine) {
   EXPECT_THAT(options.sessions.grants, IsEmpty());
   EXPECT_FALSE(options.has_session_options);
   EXPECT_FALSE(options.use_ssh_port);
-  EXPECT_FALSE(options.isolation.by_owner);
+  EXPECT_EQ(options.isolation.by, Isolation::By::nothing);
   EXPECT_FALSE(options.peers);
   EXPECT_THAT(options.mcp_packages, ElementsAre("numpy", "pandas", "matplotlib", "scikit-learn"));
 }
@@ -187,7 +187,9 @@ TEST(ServeOptions, IsolationRefusesWhatWouldGoAroundIt) {
   EXPECT_THAT(refusal(with({"--ssh-port", "22"})), HasSubstr("there is no --ssh-port"));
   EXPECT_THAT(refusal(with({"--cell-key", "3"})), HasSubstr("it has none of its own"));
   EXPECT_THAT(refusal(with({"--e2b-debug"})), HasSubstr("leave --e2b-template and --e2b-debug"));
-  EXPECT_THAT(refusal({"--isolate", "session"}), HasSubstr("wants owner"));
+  EXPECT_THAT(refusal({"--isolate", "token"}), HasSubstr("wants owner or session"));
+  EXPECT_THAT(refusal({"--isolate", "session", "--cell-key", "3"}), HasSubstr("none of its own"));
+  EXPECT_EQ(parse({"--isolate", "session"}, Api::sessions).isolation.by, Isolation::By::session);
   const Options options = parse(
       with({"--max-workers", "2", "--worker-memory", "1G", "--worker-idle", "5m"}), Api::sessions);
   EXPECT_EQ(options.isolation.worker_limit, 2u);

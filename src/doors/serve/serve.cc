@@ -11,6 +11,7 @@
 #include <csignal>
 #include <functional>
 #include <future>
+#include <system_error>
 #include <thread>
 
 #include "base/error.h"
@@ -219,8 +220,12 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   std::optional<cluster::PeerTable> peers;
   std::optional<cluster::Router> router;
   std::optional<Workers> isolated;
+  AskedByServer asked_by_server;
   session::WorkerPool workers(worker_limit);
-  define_gauges(metrics, sessions, workers);
+  const bool by_session = options.isolation.by == Isolation::By::session;
+  define_gauges(metrics, sessions, workers, [&] {
+    return isolated && by_session ? isolated->headroom() : sessions.room().headroom();
+  });
   steps.emplace(steps::StepDoor::Parts{sessions, workers, log, metrics},
                 steps::step_timeout_s(std::getenv("SBS_STEP_TIMEOUT_SEC")));
   std::atomic<bool> ending = false;
@@ -256,9 +261,12 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
                {"status", std::to_string(answer.status)}});
     return answer;
   };
+  cluster::Elsewhere* elsewhere = nullptr;
+  if (router) elsewhere = &*router;
+  if (by_session && isolated) elsewhere = &*isolated;
+  if (by_session && is_worker) elsewhere = &asked_by_server;
   rest.emplace(
-      rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh, not_ready,
-                            router ? &*router : nullptr},
+      rest::RestDoor::Parts{sessions, workers, log, metrics, tokens, ssh, not_ready, elsewhere},
       rest::RestDoor::Limits{options.requests_per_minute, options.sessions.sandbox.file_limit_bytes,
                              options.sessions.session_limit_per_owner});
   mcp_hub.emplace(
@@ -313,14 +321,23 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
                                          : std::to_string(tokens.size())}});
   // All programs are compiled one after another, so that the first steps need not wait for more than
   // theirs. What a worker needs of them it reads.
-  std::future<void> prepared = std::async(std::launch::async, [&] {
-    try {
-      if (is_worker) return;
-      engine.prepare();
-    } catch (const std::exception& error) {
-      log.event(http::LogLevel::error, "cannot_prepare", {{"message", error.what()}});
+  std::future<void> prepared;
+  const auto cannot_prepare = [&log](const std::exception& error) {
+    log.event(http::LogLevel::error, "cannot_prepare", {{"message", error.what()}});
+  };
+  try {
+    if (!is_worker) {
+      prepared = std::async(std::launch::async, [&] {
+        try {
+          engine.prepare();
+        } catch (const std::exception& error) {
+          cannot_prepare(error);
+        }
+      });
     }
-  });
+  } catch (const std::system_error& error) {
+    cannot_prepare(error);  // without a thread for it what is asked for is compiled when it is
+  }
 
   const auto read_tokens = [&] {
     if (options.tokens_file.empty()) return;
@@ -365,13 +382,14 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   if (spans) spans->stop();
   log.event(http::LogLevel::info, "ended", {});
   // A compilation cannot be stopped, and nobody waits for it any more.
-  if (prepared.wait_for(std::chrono::seconds(0)) != std::future_status::ready) ::_exit(0);
+  if (prepared.valid() && prepared.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+    ::_exit(0);
   return 0;
 }
 
 int serve(Options options) {
   const Signals signals(!options.tokens_file.empty() || options.audit_log.has_value());
-  if (!options.isolation.by_owner)
+  if (options.isolation.by == Isolation::By::nothing)
     return serve_here(std::move(options), signals, nullptr, UniqueFd());
   const std::uint64_t memory_bytes = options.isolation.worker_memory_bytes;
   cluster::Spawner spawner({.memory_limit_bytes = memory_bytes + memory_bytes / 4,

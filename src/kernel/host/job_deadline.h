@@ -23,13 +23,13 @@ class JobDeadline {
   JobDeadline& operator=(const JobDeadline&) = delete;
 
   // The job was killed, or is being killed, because its time is over.
-  bool passed() const noexcept { return *passed_; }
-  // The host has no thread that could watch the time: the job was killed at once.
+  bool passed() const noexcept { return passed_ && *passed_; }
+  // The host has no thread or memory to watch the time: the job was killed at once.
   bool refused() const noexcept { return refused_; }
 
  private:
   Kernel& kernel_;
-  std::shared_ptr<std::atomic<bool>> passed_ = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<std::atomic<bool>> passed_;
   TimerThread::Id timer_ = 0;
   bool refused_ = false;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 
 #include "kernel/kernel.h"
 #include "kernel/process/mapping.h"
@@ -73,7 +74,7 @@ Errno Task::cannot_start(const Error& error) {
   return error.code();
 }
 
-Result<void> Task::start_instance() {
+Result<void> Task::start_instance() try {
   StartMemory memory;
   if (program_->startup.memory) {
     Result<StartMemory, Error> found = program_->startup.memory(kernel_);
@@ -101,6 +102,10 @@ Result<void> Task::start_instance() {
   }
   note_memory(size);
   return {};
+} catch (const std::bad_alloc&) {
+  const KernelLock lock(kernel_.mutex());
+  owner_->end_message = "the host has no memory for this program";
+  return Errno::nomem;
 }
 
 // A program of the host's has no memory in the sandbox, and no handlers of signals.
@@ -463,18 +468,22 @@ Result<Pid> Task::clone(std::uint32_t function, std::uint32_t argument, std::uin
 
   // The copy is made without the lock: this thread is the only one that changes the parent's
   // memory.
-  Result<std::unique_ptr<wasm::Instance>> copy = [&]() REQUIRES(kernel_lock) {
-    const KernelUnlocked unlocked(kernel_.mutex());
-    return copy_instance();
-  }();
   Result<void> started;
-  if (copy) {
-    auto task =
-        std::make_unique<Task>(child, Start{program_, *std::move(copy), function, argument});
-    task->note_memory(instance_->memory().size());
-    started = kernel_.start(child, std::move(task));
-  } else {
-    started = copy.error();
+  try {
+    Result<std::unique_ptr<wasm::Instance>> copy = [&]() REQUIRES(kernel_lock) {
+      const KernelUnlocked unlocked(kernel_.mutex());
+      return copy_instance();
+    }();
+    if (copy) {
+      auto task =
+          std::make_unique<Task>(child, Start{program_, *std::move(copy), function, argument});
+      task->note_memory(instance_->memory().size());
+      started = kernel_.start(child, std::move(task));
+    } else {
+      started = copy.error();
+    }
+  } catch (const std::bad_alloc&) {
+    started = Errno::nomem;  // of the host
   }
   if (!started) {
     kernel_.forget(*child);

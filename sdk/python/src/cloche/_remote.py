@@ -143,10 +143,11 @@ class RemoteServer(Server):
             raise ConnectionLostError(f"the connection is lost, and there is no new one: {problem}")
 
     def _connect(self) -> None:
-        socket = WebSocket(self._url, self._token)
+        with self._lock:
+            sessions = dict(self._sessions)
+        socket = WebSocket(self._url, self._token, next(iter(sessions.values()), None))
         with self._lock:
             self._socket = socket
-            sessions = dict(self._sessions)
         threading.Thread(target=self._receive, args=(socket,), name="cloche reader", daemon=True).start()
         for name, session in sessions.items():
             attached: "Future[Any]" = Future()

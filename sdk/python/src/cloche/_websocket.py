@@ -10,7 +10,7 @@ import ssl
 import struct
 import threading
 from typing import Optional
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from ._errors import ServerError
 
@@ -28,7 +28,8 @@ class WebSocketEnded(OSError):
 class WebSocket:
     """Connected when it is made. `send` is for any thread, `receive` for one."""
 
-    def __init__(self, url: str, token: Optional[str]) -> None:
+    def __init__(self, url: str, token: Optional[str], session: Optional[str] = None) -> None:
+        """With a session it reaches the process that has that one, where a server has several."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https", "ws", "wss") or not parts.hostname:
             raise ValueError(f"url must be like https://box.example.com, and is {url!r}")
@@ -36,6 +37,8 @@ class WebSocket:
         port = parts.port or (443 if secure else 80)
         path = parts.path.rstrip("/")
         path += "" if path.endswith("/rpc") else "/rpc"
+        query = urlencode({"session": session}) if session else parts.query
+        path += f"?{query}" if query else ""
         try:
             plain = socket.create_connection((parts.hostname, port), timeout=_CONNECT_SECONDS)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -118,7 +118,7 @@ void H2Stream::handle() {
   if (closed_) return;
   auto answer = std::make_shared<Answer<H2Stream>>(shared_from_this());
   Loop::Turn turn(connection_->loop());
-  host().application().handle(std::move(request_), answer);
+  handle_by(host().application(), std::move(request_), answer);
   std::optional<Response> early = answer->end_turn();
   answer.reset();
   const bool kept = turn.finish();

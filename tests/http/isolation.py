@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server with `--isolate`, and which of its workers does what."""
+import hashlib
+import re
+import tempfile
+from pathlib import Path
+
+from server import Server
+
+ALICE, BOB = "test-token-of-alice", "test-token-of-bob"
+
+
+def children(pid: int) -> list:
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        found += [int(word) for word in task.read_text().split()]
+    return found
+
+
+def is_there(pid: int) -> bool:
+    """Whether it runs: one that has ended and is not waited for yet does not."""
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+class Isolated(Server):
+    """A server whose workers can be told from the others."""
+
+    def __init__(self, *words, by="owner", **more):
+        self.tokens = tempfile.NamedTemporaryFile("w")
+        for name, token in [("alice", ALICE), ("bob", BOB)]:
+            print(name, hashlib.sha256(token.encode()).hexdigest(), file=self.tokens)
+        self.tokens.flush()
+        super().__init__("serve", "--isolate", by, "--tokens-file", self.tokens.name, *words, **more)
+
+    def spawner(self) -> int:
+        [pid] = [pid for pid in children(self.process.pid)
+                 if Path(f"/proc/{pid}/comm").read_text() == "cloche-spawner\n"]
+        return pid
+
+    def workers(self) -> list:
+        return [pid for pid in children(self.spawner()) if is_there(pid)]
+
+    def create(self, token=ALICE) -> str:
+        status, session = self.json("POST", "/sessions", {}, token=token)
+        assert status == 200, session
+        return session["sessionId"]
+
+    def run(self, session, command, token=ALICE):
+        return self.json("POST", f"/sessions/{session}/commands", {"command": command}, token=token)
+
+    def output(self, session, command, token=ALICE) -> str:
+        status, result = self.run(session, command, token)
+        assert status == 200, result
+        return result["stdout"]
+
+    def worker_of(self, session, token=ALICE) -> int:
+        """Which of them runs something just now: the only one that uses more of the CPU."""
+        before = {pid: ticks(pid) for pid in self.workers()}
+        self.output(session, "for ((i = 0; i < 200000; ++i)); do :; done", token)
+        return max(before, key=lambda pid: ticks(pid) - before[pid])
+
+    def figure(self, name: str) -> float:
+        page = self.ask("GET", "/metrics")[2].decode()
+        return float(re.search(rf"^{re.escape(name)} (\S+)$", page, re.M)[1])
+
+
+def ticks(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
