@@ -5,6 +5,7 @@
 // docs/engines.md says it.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <span>
 
@@ -16,6 +17,7 @@ namespace cloche::sandbox {
 
 class RunObserver;
 class SandboxState;
+class SessionInterpreter;
 
 // See LoopbackConnection.
 class LoopbackStream {
@@ -104,6 +106,9 @@ class Backend {
   virtual Result<std::unique_ptr<LoopbackStream>> connect(std::uint16_t port,
                                                           std::function<void()> changed) = 0;
   virtual RunResult run_python(std::string_view source, const PythonOptions& options) = 0;
+  // For a PythonSession; `image` is its option. Throws Error where the engine has no such images.
+  virtual std::unique_ptr<SessionInterpreter> make_interpreter(
+      const std::filesystem::path& image) = 0;
   virtual void cancel() = 0;
   virtual void freeze() = 0;
   virtual void thaw() = 0;
@@ -125,7 +130,7 @@ class Backend {
   virtual std::string scrub(std::string text) const = 0;
   virtual const SandboxOptions& options() const noexcept = 0;
 
-  // For what WebAssembly alone has (snapshots, sessions of Python): throws Error with one sentence
+  // For what WebAssembly alone has (snapshots): throws Error with one sentence
   // where this is no such sandbox.
   virtual SandboxState& wasm() = 0;
 };

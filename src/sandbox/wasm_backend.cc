@@ -7,6 +7,7 @@
 #include "kernel/kernel.h"
 #include "sandbox/live_run.h"
 #include "sandbox/processes.h"
+#include "sandbox/python/wasm_interpreter.h"
 #include "sandbox/run.h"
 #include "sandbox/sandbox_state.h"
 #include "sandbox/wasm_files.h"
@@ -50,6 +51,10 @@ class WasmBackend final : public Backend {
   }
   RunResult run_python(std::string_view source, const PythonOptions& options) override {
     return state_->python().run(source, options);
+  }
+  std::unique_ptr<SessionInterpreter> make_interpreter(
+      const std::filesystem::path& image) override {
+    return std::make_unique<WasmInterpreter>(*state_, image);
   }
   void cancel() override { state_->cancel(); }
   void freeze() override { state_->kernel().stop_all(); }

@@ -93,10 +93,6 @@ with cloche.Sandbox(engine="linux", image="small", env={"A": "b"}) as box:
     print(box.commands.run("echo $x; pwd").stdout, end="")
     box.files.write("f/g", "text")
     print(box.commands.run("cat /workspace/f/g").stdout)
-    try:
-        box.python.execute("1")
-    except Exception as problem:
-        print(problem)
     with box.fork() as twin:
         twin.commands.run("echo twin >/workspace/f/g")
         print(twin.files.read_text("f/g"), box.files.read_text("f/g"))
@@ -106,9 +102,8 @@ except Exception as problem:
     print(problem)
 )py");
   EXPECT_EQ(ended.said,
-            "b\n1\n/tmp\ntext\nEOPNOTSUPP: a linux sandbox has no such Python: run python3 as "
-            "a command\n"
-            "twin\n text\nENOENT: there is no image 'other': `cloche image pull`, `import` and "
+            "b\n1\n/tmp\ntext\ntwin\n text\nENOENT: there is no image 'other': `cloche image "
+            "pull`, `import` and "
             "`make debian` make some\n");
 }
 
@@ -183,6 +178,29 @@ with server.Server("serve", "--token", "t", *linux) as one:
       ended.said,
       "page 0\n 1\n 1\npage\n\nEOPNOTSUPP: the linux engine has no secrets yet: leave them out, "
       "or use the wasm engine\npage\n");
+}
+
+// What the SDK promises of its sessions, and of python.execute.
+TEST_F(LinuxEngine, HasThePythonSessionsOfTheSdk) {
+  if (!test_image_has_python()) GTEST_SKIP() << "this machine has no python3";
+  const Ended ended = bash("cd " CLOCHE_SOURCE_DIR
+                           "/sdk/python/tests && CLOCHE_TEST_IMAGE=small CLOCHE_BINARY=$CLOCHE "
+                           "PYTHONPATH=../src python3 -B -m unittest test_sdk_python_session 2>&1");
+  EXPECT_EQ(ended.status, 0) << ended.said;
+  const Ended figures = python(R"py(
+import cloche
+with cloche.Sandbox(engine="linux", image="small") as box:
+    ran = box.python.execute("x = 6\nprint('out')\nx * 7", figures=True)
+    print(ran.result, ran.stdout.strip(), ran.figures)
+    print(box.python.execute("1 / 0").stderr.splitlines()[-1])
+    twin = box.fork()
+    print(twin.python.execute("x").result)
+import server
+with server.Server("serve", "--token", "t", "--session-engine", "linux", "--session-image", "small") as one:
+    with cloche.PythonSession(url=one.url, token="t", callbacks={"twice": lambda n: 2 * n}) as session:
+        print(session.execute("await twice(n=21)").value)
+)py");
+  EXPECT_EQ(figures.said, "42 out []\nZeroDivisionError: division by zero\n6\n42\n");
 }
 
 TEST_F(LinuxEngine, IsATemplateOfProgramsForE2B) {

@@ -11,9 +11,7 @@ namespace cloche::mcp {
 
 LiveSandbox make_sandbox(Engine& engine, const SandboxOptions& options) {
   try {
-    LiveSandbox live = sandbox::make_live_sandbox(engine.create(options));
-    (void)live.interpreter();
-    return live;
+    return sandbox::make_live_sandbox(engine.create(options));
   } catch (const std::exception& problem) {
     throw ToolError{fmt::format("the sandbox cannot be made: {}", problem.what())};
   }

@@ -8,6 +8,7 @@
 #include "sandbox/default_environment.h"
 #include "sandbox/native/native_live_run.h"
 #include "sandbox/native/native_parts.h"
+#include "sandbox/native/native_session.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -242,6 +243,20 @@ const FreezePrograms& NativeBackend::freeze_programs() const noexcept {
   return parts_.freeze_programs();
 }
 
+const PythonPrograms& NativeBackend::python_programs() const noexcept {
+  return parts_.python_programs();
+}
+
+kernel::TimerThread& NativeBackend::timers() noexcept { return parts_.timers(); }
+
+std::unique_ptr<SessionInterpreter> NativeBackend::make_interpreter(
+    const std::filesystem::path& image) {
+  if (!image.empty())
+    throw request_error("the Python of a linux sandbox has no images: leave the option out",
+                        Errno::notsup);
+  return std::make_unique<NativeSession>(*this);
+}
+
 std::uint64_t NativeBackend::cancellations() const {
   const MutexLock lock(mutex_);
   return cancellations_;
@@ -320,7 +335,7 @@ Result<void, Error> NativeBackend::install_packages(const std::vector<std::strin
 
 // The interpreter before the files, so that what it wrote until then is there.
 std::unique_ptr<Backend> NativeBackend::fork() {
-  NativePython::Frozen python = python_.freeze();
+  NativeInterpreter::Frozen python = python_.freeze();
   std::unique_ptr<NativeBackend> twin(new NativeBackend(parts_, *this));
   twin->shell_.go_on_from(shell_);
   twin->python_.go_on_as(std::move(python));
@@ -363,9 +378,8 @@ std::vector<ProcessInfo> NativeBackend::processes() {
 }
 
 SandboxState& NativeBackend::wasm() {
-  throw request_error(
-      "a linux sandbox has no snapshots and no Python sessions yet: use the wasm engine for those",
-      Errno::notsup);
+  throw request_error("a linux sandbox has no snapshots yet: use the wasm engine for those",
+                      Errno::notsup);
 }
 
 std::unique_ptr<Backend> make_native_backend(NativeParts& parts, const SandboxOptions& options) {
