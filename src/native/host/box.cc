@@ -208,6 +208,14 @@ Result<UniqueFd> Box::open_calls() {
   return std::move(listener.front());
 }
 
+Result<UniqueFd> Box::connect(std::uint16_t port, Loopback family) {
+  std::vector<UniqueFd> socket;
+  const Request request{.ask = Ask::connect, .number = port, .is_v6 = family == Loopback::v6};
+  CLOCHE_TRY(ask(request, &socket, {}));
+  if (socket.empty()) return Errno::io;
+  return std::move(socket.front());
+}
+
 Box::Pause::~Pause() { (void)box_.ask(Ask::resume); }
 
 }  // namespace cloche::native

@@ -99,6 +99,11 @@ class Box {
   // block. The name is free again when it is closed. EADDRINUSE: a guest has taken it.
   Result<UniqueFd> open_calls();
 
+  // A socket that is connected to a port of the box's loopback, or on its way there; it does not
+  // block. ECONNREFUSED: nothing listens there.
+  enum class Loopback : std::uint8_t { v4, v6 };
+  Result<UniqueFd> connect(std::uint16_t port, Loopback family);
+
   // The folder of changes, with all processes stopped until the object is gone.
   class Pause {
    public:

@@ -2,6 +2,8 @@
 #include "native/warden/init.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/epoll.h>
@@ -83,6 +85,33 @@ Fd listen_for_calls() {
       ::listen(listener.get(), calls_in_line) != 0)
     return {};
   return listener;
+}
+
+// None, with errno. Its own filter would have pid 1 ask itself, but for that length.
+Fd connect_loopback(int port, bool is_v6) {
+  sockaddr_storage name{};
+  if (is_v6) {
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(name);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(static_cast<in_port_t>(port));
+    v6.sin6_addr = in6addr_loopback;
+  } else {
+    auto& v4 = reinterpret_cast<sockaddr_in&>(name);
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(static_cast<in_port_t>(port));
+    v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  }
+  Fd made(::socket(name.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!made) return {};
+  const int on = 1;
+  (void)::setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (::connect(made.get(), reinterpret_cast<const sockaddr*>(&name), Questions::own_length) != 0 &&
+      errno != EINPROGRESS) {
+    const int error = errno;
+    made.reset();
+    errno = error;
+  }
+  return made;
 }
 
 }  // namespace
@@ -187,6 +216,7 @@ bool Init::take_request() noexcept {
     case Ask::signal:
       answer(channel, {.value = processes_.signal(request.process, request.number)});
       break;
+    case Ask::connect: connect_to(channel, request); break;
     case Ask::run:
     case Ask::drain: break;
   }
@@ -216,6 +246,12 @@ void Init::open_calls(const Fd& channel) noexcept {
   const Fd listener = listen_for_calls();
   const int beside = listener.get();
   answer(channel, {.value = listener ? 0 : errno}, std::span(&beside, listener ? 1 : 0));
+}
+
+void Init::connect_to(const Fd& channel, const Request& request) noexcept {
+  const Fd made = connect_loopback(request.number, request.is_v6);
+  const int beside = made.get();
+  answer(channel, {.value = made ? 0 : errno}, std::span(&beside, made ? 1 : 0));
 }
 
 // The mark is made before the command is, so that no moment is without it.

@@ -56,6 +56,7 @@ class Init {
   void answer_usage(const Fd& channel) noexcept;
   void open_network(const Fd& channel, Packet& packet) noexcept;
   void open_calls(const Fd& channel) noexcept;
+  void connect_to(const Fd& channel, const Request& request) noexcept;
   void take_order(Run& run) noexcept;
   void tell_start(Run& run) noexcept;
   void signal_run(const Run& run, int number) noexcept;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "sandbox/default_environment.h"
 #include "sandbox/native/native_live_run.h"
+#include "sandbox/native/native_loopback.h"
 #include "sandbox/native/native_parts.h"
 #include "sandbox/native/native_session.h"
 
@@ -203,9 +204,9 @@ std::unique_ptr<LiveRunState> NativeBackend::start(LiveRunOptions options) {
   return make_native_live_run(*this, std::move(options));
 }
 
-Result<std::unique_ptr<LoopbackStream>> NativeBackend::connect(std::uint16_t,
-                                                               std::function<void()>) {
-  return Errno::notsup;
+Result<std::unique_ptr<LoopbackStream>> NativeBackend::connect(std::uint16_t port,
+                                                               std::function<void()> changed) {
+  return connect_loopback(*box_, parts_.edge_watch(), port, std::move(changed));
 }
 
 RunResult NativeBackend::run_python(std::string_view source, const PythonOptions& options) {
