@@ -203,6 +203,34 @@ with server.Server("serve", "--token", "t", "--session-engine", "linux", "--sess
   EXPECT_EQ(figures.said, "42 out []\nZeroDivisionError: division by zero\n6\n42\n");
 }
 
+TEST_F(LinuxEngine, HasTheToolsOfAgents) {
+  ASSERT_EQ(bash("cp -a $CLOCHE_IMAGES/small $CLOCHE_IMAGES/elsewhere && sed -i "
+                 "'s/\"WorkingDir\": \"\"/\"WorkingDir\": \"\\/srv\"/' "
+                 "$CLOCHE_IMAGES/elsewhere/image.json && grep -c /srv "
+                 "$CLOCHE_IMAGES/elsewhere/image.json")
+                .said,
+            "1\n");
+  const std::string words = test_image_has_python() ? " --python" : "";
+  const Ended ended =
+      bash("CLOCHE_PROGRAM=$CLOCHE python3 -B " CLOCHE_SOURCE_DIR "/tests/mcp/linux_boxes.py" +
+           words + " 2>&1");
+  EXPECT_EQ(ended.status, 0) << ended.said;
+}
+
+// Kept with the shell and the live Python, which go on from there.
+TEST_F(LinuxEngine, HasSnapshots) {
+  const Ended ended = python(R"py(
+import cloche
+with cloche.Sandbox(engine="linux", image="small") as box:
+    box.commands.run("echo then >f; x=1")
+    saved = box.snapshot()
+    box.commands.run("echo now >f; x=2; rm -f /etc/passwd")
+    box.restore(saved)
+    print(box.commands.run("cat f; echo $x; ls /etc/passwd").stdout, end="")
+)py");
+  EXPECT_EQ(ended.said, "then\n1\n/etc/passwd\n");
+}
+
 TEST_F(LinuxEngine, IsATemplateOfProgramsForE2B) {
   const std::string words = test_image_has_python() ? " --python" : "";
   const Ended ended = bash("CLOCHE_PROGRAM=$CLOCHE python3 -B " CLOCHE_SOURCE_DIR

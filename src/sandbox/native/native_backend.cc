@@ -63,6 +63,7 @@ NativeBackend::NativeBackend(NativeParts& parts, SandboxOptions options)
   const SandboxOptions usual;
   home_ = options_.home;
   if (home_ == usual.home && folder.starts_with('/') && folder != "/") home_ = folder;
+  while (home_.size() > 1 && home_.ends_with('/')) home_.pop_back();
   who_ = identity_of(options_.user == usual.user ? image_->config.user : options_.user);
   environment_ = default_native_environment();
   for (const std::string& line : image_->config.environment) {
