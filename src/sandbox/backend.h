@@ -6,9 +6,12 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 
+#include "base/unique_fd.h"
 #include "cloche/folder_watch.h"
 #include "cloche/open_file.h"
 #include "cloche/sandbox.h"
@@ -18,6 +21,15 @@ namespace cloche::sandbox {
 class RunObserver;
 class SandboxState;
 class SessionInterpreter;
+
+// What is saved of a sandbox whose files are not this process's own.
+struct SavedBox {
+  std::string image;   // which it is made of: its name,
+  std::string digest;  // and, where it has one, what it is
+  std::map<std::string, std::string> environment;
+  UniqueFd files;  // a stream for its engine
+  std::uint64_t file_bytes = 0;
+};
 
 // See LoopbackConnection.
 class LoopbackStream {
@@ -122,6 +134,10 @@ class Backend {
   virtual std::map<std::string, std::string> environment() const = 0;
   virtual Result<void, Error> install_packages(const std::vector<std::string>& names) = 0;
   virtual std::unique_ptr<Backend> fork() = 0;
+  // Null: its files are this process's own. Throws Error.
+  virtual std::unique_ptr<SavedBox> save() = 0;
+  // Of a sandbox in which nothing has run yet: its files become those.
+  virtual Result<void, Error> load(const SavedBox& saved) = 0;
   virtual SandboxUsage usage() = 0;
   virtual std::vector<ProcessInfo> processes() = 0;
   virtual Result<void> signal(int pid, int number) = 0;
@@ -130,7 +146,7 @@ class Backend {
   virtual std::string scrub(std::string text) const = 0;
   virtual const SandboxOptions& options() const noexcept = 0;
 
-  // For what WebAssembly alone has (snapshots): throws Error with one sentence
+  // For what WebAssembly alone has: throws Error with one sentence
   // where this is no such sandbox.
   virtual SandboxState& wasm() = 0;
 };

@@ -81,6 +81,10 @@ class WasmBackend final : public Backend {
     return state_->install_packages(names);
   }
   std::unique_ptr<Backend> fork() override { return make_wasm_backend(state_->fork()); }
+  std::unique_ptr<SavedBox> save() override { return nullptr; }
+  Result<void, Error> load(const SavedBox&) override {
+    return request_error("a wasm sandbox takes no state of the linux engine", Errno::notsup);
+  }
   SandboxUsage usage() override { return state_->usage(); }
   std::vector<ProcessInfo> processes() override { return processes_of(*state_); }
   Result<void> signal(int pid, int number) override { return signal_process(*state_, pid, number); }

@@ -75,8 +75,7 @@ TEST_F(LinuxEngine, WhatItHasNotIsOneSentence) {
                          "image remove other",
                          "image import /nowhere",
                          "image make fedora",
-                         "serve --session-engine linux --session-image other",
-                         "serve --session-engine linux --session-image small --state-dir x"};
+                         "serve --session-engine linux --session-image other"};
   for (const char* line : lines) {
     const Ended ended = bash(std::string("$CLOCHE ") + line);
     EXPECT_EQ(ended.status, 2) << line << ": " << ended.said;
@@ -229,6 +228,53 @@ with cloche.Sandbox(engine="linux", image="small") as box:
     print(box.commands.run("cat f; echo $x; ls /etc/passwd").stdout, end="")
 )py");
   EXPECT_EQ(ended.said, "then\n1\n/etc/passwd\n");
+}
+
+TEST_F(LinuxEngine, HasStatesAsFiles) {
+  const Ended ended = python(R"py(
+import os, tempfile, cloche
+path = os.path.join(tempfile.mkdtemp(), "state")
+with cloche.Sandbox(engine="linux", image="small", env={"A": "b"}) as box:
+    box.commands.run("echo then >f; chmod 700 f; rm /etc/group")
+    box.export(path)
+    state = box.export()
+    box.commands.run("echo now >f; echo >/etc/group")
+    box.load(path)
+    print(box.commands.run("cat f; stat -c %a f; ls /etc/group; echo $A").stdout, end="")
+with cloche.Sandbox(engine="linux", image="small") as other:
+    other.load(state)
+    print(other.commands.run("cat f; echo $A").stdout, end="")
+with cloche.Sandbox() as wasm:
+    try:
+        wasm.load(state)
+    except Exception as problem:
+        print(problem)
+)py");
+  EXPECT_EQ(ended.said,
+            "then\n700\nb\nthen\nb\nEOPNOTSUPP: this is no state of this sandbox's engine: say "
+            "engine and image as they were\n");
+}
+
+// A server is ended, and another one goes on with its sessions.
+TEST_F(LinuxEngine, SessionsOfAServerAreSaved) {
+  const Ended ended = python(R"py(
+import shutil, tempfile, server, cloche
+folder = tempfile.mkdtemp()
+words = ["serve", "--token", "t", "--session-engine", "linux", "--session-image", "small", "--state-dir", folder]
+with server.Server(*words) as one:
+    session = one.json("POST", "/v1/sessions", {}, token="t")[1]["sessionId"]
+    with cloche.Sandbox(url=one.url, token="t", session_id=session) as box:
+        box.commands.run("mkdir -p d; echo kept >d/f; ln d/f g; rm /etc/group; export X=1")
+        box.files.write("large", bytes(range(256)) * 10_000)
+for attempt in range(2):
+    with server.Server(*words) as two:
+        with cloche.Sandbox(url=two.url, token="t", session_id=session) as box:
+            print(box.commands.run("cat d/f; stat -c %h g; ls /etc/group 2>&1 | grep -c 'No such'").stdout.split(),
+                  box.files.read("large") == bytes(range(256)) * 10_000)
+            box.commands.run("echo more >>d/f")
+shutil.rmtree(folder)
+)py");
+  EXPECT_EQ(ended.said, "['kept', '2', '1'] True\n['kept', 'more', '2', '1'] True\n");
 }
 
 TEST_F(LinuxEngine, IsATemplateOfProgramsForE2B) {

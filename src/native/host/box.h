@@ -104,6 +104,13 @@ class Box {
   enum class Loopback : std::uint8_t { v4, v6 };
   Result<UniqueFd> connect(std::uint16_t port, Loopback family);
 
+  // The changed files, as a file in memory that another box of the same image can be given
+  // (warden/tree_stream.h); so many bytes at most, EFBIG. While processes are stopped.
+  Result<UniqueFd> pack(std::uint64_t limit_bytes);
+  // The files become those. In a box that nothing has run in yet; after an error it is of no use.
+  // EINVAL: it is no such stream. ENOSPC.
+  Result<void> unpack(int files);
+
   // The folder of changes, with all processes stopped until the object is gone.
   class Pause {
    public:
@@ -127,6 +134,8 @@ class Box {
                              std::span<const int> given = {});
   Result<warden::Answer> ask(const warden::Request& request, std::vector<UniqueFd>* beside,
                              std::span<const int> given);
+  // Of who is not pid 1, and takes its time.
+  static Result<void> hear_answer(int channel);
   Result<UniqueFd> open_channel(const warden::Request& request, std::span<const int> more);
 
   UniqueFd socket_;

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -27,6 +28,8 @@
 #include "native/warden/command.h"
 #include "native/warden/file_server.h"
 #include "native/warden/packet.h"
+#include "native/warden/tree_pack.h"
+#include "native/warden/tree_unpack.h"
 
 namespace cloche::warden {
 namespace {
@@ -217,6 +220,8 @@ bool Init::take_request() noexcept {
       answer(channel, {.value = processes_.signal(request.process, request.number)});
       break;
     case Ask::connect: connect_to(channel, request); break;
+    case Ask::pack:
+    case Ask::unpack: start_tree(request.ask, std::move(channel), Fd(packet.take_fd(1))); break;
     case Ask::run:
     case Ask::drain: break;
   }
@@ -321,6 +326,28 @@ void Init::start_files(Fd channel) noexcept {
   if (pid < 0) return answer(channel, {.value = errno});
   file_server_ = pid;
   processes_.spare(pid);
+}
+
+// With a mark of its own, so that no run's end is its end. Nothing else is open in it, and the guest,
+// whom it is in the midst of, cannot look into it.
+void Init::start_tree(Ask what, Fd channel, Fd stream) noexcept {
+  if (!channel) return;
+  const pid_t pid = stream && ::unshare(CLONE_NEWUTS) == 0 ? ::fork() : -1;
+  if (pid < 0) return answer(channel, {.value = stream ? errno : EINVAL});
+  if (pid > 0) return;
+  reset_signals();
+  constexpr int own_channel = 3, own_stream = 4, own_changes = 5;
+  std::array<Fd, 3> kept{std::move(channel), std::move(stream), Fd(plan_.changes.get())};
+  for (Fd& fd : kept) fd.reset(::fcntl(fd.get(), F_DUPFD_CLOEXEC, own_changes + 1));
+  const int count = what == Ask::pack ? 3 : 2;
+  for (int i = 0; i < count; ++i) {
+    if (::dup2(kept[static_cast<std::size_t>(i)].get(), own_channel + i) < 0) ::_exit(1);
+  }
+  if (::setsid() < 0 || ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
+      ::close_range(static_cast<unsigned>(own_channel + count), ~0U, 0) != 0)
+    ::_exit(1);
+  if (what == Ask::pack) pack_tree(own_channel, own_changes, own_stream, plan_.wall, filter_);
+  unpack_tree(own_channel, own_stream, plan_.wall, filter_);
 }
 
 void Init::take_order(Run& run) noexcept {

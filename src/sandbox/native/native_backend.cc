@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/native/native_backend.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -10,6 +12,7 @@
 #include "sandbox/native/native_loopback.h"
 #include "sandbox/native/native_parts.h"
 #include "sandbox/native/native_session.h"
+#include "sandbox/native/sealed_file.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -31,6 +34,14 @@ void refuse_what_is_not_there(const SandboxOptions& options) {
   if (!options.program_folder.empty())
     refuse("folder of WebAssembly programs", "use the wasm engine");
   if (options.trace) refuse("trace of system calls", "run strace in the sandbox");
+}
+
+// Of what is saved of its files: their content, and what is said of each.
+std::uint64_t state_limit(const SandboxOptions& options) {
+  constexpr std::uint64_t most = 64ULL << 30, of_one = 16 << 10;
+  if (options.file_limit_bytes == 0 || options.file_limit_bytes > most) return most;
+  return options.file_limit_bytes + std::min(options.file_limit_inodes, most / of_one) * of_one +
+         (1 << 20);
 }
 
 // ID or ID:ID; root is 0.
@@ -344,6 +355,40 @@ std::unique_ptr<Backend> NativeBackend::fork() {
   return twin;
 }
 
+std::unique_ptr<SavedBox> NativeBackend::save() {
+  auto saved = std::make_unique<SavedBox>();
+  saved->image = image_->name;
+  saved->digest = image_->digest;
+  saved->environment = environment();
+  const Result<std::unique_ptr<native::Box::Pause>> pause = box_->pause();
+  if (!pause) throw Error(pause.error(), "the sandbox cannot be saved");
+  Result<UniqueFd> files = box_->pack(state_limit(options_));
+  if (!files) throw Error(files.error(), "the sandbox's files cannot be saved");
+  saved->files = *std::move(files);
+  if (const Result<void> sealed = seal(saved->files); !sealed)
+    throw Error(sealed.error(), "the sandbox's files cannot be saved");
+  struct stat of{};
+  (void)::fstat(saved->files.get(), &of);
+  saved->file_bytes = static_cast<std::uint64_t>(of.st_size);
+  return saved;
+}
+
+Result<void, Error> NativeBackend::load(const SavedBox& saved) {
+  const bool is_same = saved.digest.empty() && image_->digest.empty()
+                           ? saved.image == image_->name
+                           : saved.digest == image_->digest;
+  if (!is_same) {
+    return request_error("the state is of the image '" + saved.image +
+                             "' as it was, and this sandbox of another: '" + image_->name + "'",
+                         Errno::inval);
+  }
+  const Result<void> unpacked = box_->unpack(saved.files.get());
+  if (unpacked) return {};
+  if (unpacked.error() == Errno::nospc)
+    return request_error("the sandbox may not have that many files", Errno::nospc);
+  return request_error("this is no state of a sandbox, or it is damaged", unpacked.error());
+}
+
 SandboxUsage NativeBackend::usage() {
   const Result<native::BoxUsage> usage = box_->usage();
   if (!usage) return {};
@@ -380,8 +425,7 @@ std::vector<ProcessInfo> NativeBackend::processes() {
 }
 
 SandboxState& NativeBackend::wasm() {
-  throw request_error("a linux sandbox has no snapshots yet: use the wasm engine for those",
-                      Errno::notsup);
+  throw request_error("this is of the wasm engine alone", Errno::notsup);
 }
 
 std::unique_ptr<Backend> make_native_backend(NativeParts& parts, const SandboxOptions& options) {

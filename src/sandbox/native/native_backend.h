@@ -64,6 +64,8 @@ class NativeBackend final : public Backend {
   std::map<std::string, std::string> environment() const override;
   Result<void, Error> install_packages(const std::vector<std::string>& names) override;
   std::unique_ptr<Backend> fork() override;
+  std::unique_ptr<SavedBox> save() override;
+  Result<void, Error> load(const SavedBox& saved) override;
   SandboxUsage usage() override;
   std::vector<ProcessInfo> processes() override;
   Result<void> signal(int pid, int number) override { return box_->signal(pid, number); }
