@@ -119,6 +119,26 @@ TEST_P(States, AreTakenWhileProgramsRunWhichGoOn) {
   busy->kill();
 }
 
+// Nor does a fork let it go on.
+TEST_P(States, OfASandboxThatIsPausedLeaveItSo) {
+  if (!is_linux()) GTEST_SKIP() << "there a state stops nothing";
+  const auto sandbox = make_sandbox();
+  LiveRunOptions options;
+  options.command.script = "echo begun; while :; do :; done";
+  options.command.timeout = std::chrono::minutes(5);
+  const auto busy = sandbox->start(std::move(options));
+  ASSERT_GT(busy->pid(), 0);
+  sandbox->freeze();
+  EXPECT_NE(state_of(*sandbox), "");
+  (void)sandbox->fork();
+  const std::vector<ProcessInfo> all = sandbox->processes();
+  EXPECT_FALSE(all.empty());
+  for (const ProcessInfo& one : all) EXPECT_EQ(one.state, 'T') << one.command;
+  sandbox->thaw();
+  EXPECT_EQ(said(*sandbox, "echo on"), "on\n");
+  busy->kill();
+}
+
 TEST_P(States, ThatAreDamagedAreErrors) {
   const auto sandbox = make_sandbox();
   said(*sandbox, "echo text >f");

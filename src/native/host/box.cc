@@ -190,7 +190,9 @@ Result<std::unique_ptr<Box::Pause>> Box::pause() {
   std::vector<UniqueFd> changes;
   CLOCHE_TRY(ask(Ask::upper, &changes));
   if (changes.empty()) return Errno::io;
-  CLOCHE_TRY(ask(Ask::pause));
+  const MutexLock lock(pause_mutex_);
+  CLOCHE_TRY(ask(Ask::pause));  // again where they are: some may have begun since
+  ++pauses_;
   return std::make_unique<Pause>(*this, std::move(changes.front()));
 }
 
@@ -267,6 +269,9 @@ Result<void> Box::hear_answer(int channel) {
   return {};
 }
 
-Box::Pause::~Pause() { (void)box_.ask(Ask::resume); }
+Box::Pause::~Pause() {
+  const MutexLock lock(box_.pause_mutex_);
+  if (--box_.pauses_ == 0) (void)box_.ask(Ask::resume);
+}
 
 }  // namespace cloche::native

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "native/host/file_client.h"
@@ -111,7 +112,8 @@ class Box {
   // EINVAL: it is no such stream. ENOSPC.
   Result<void> unpack(int files);
 
-  // The folder of changes, with all processes stopped until the object is gone.
+  // The folder of changes, with all processes stopped until the object, and every other one, is
+  // gone.
   class Pause {
    public:
     Pause(Box& box, UniqueFd changes) : box_(box), changes_(std::move(changes)) {}
@@ -141,6 +143,8 @@ class Box {
   UniqueFd socket_;
   UniqueFd process_;
   FileClient files_;
+  Mutex pause_mutex_;  // held while processes are stopped or go on
+  int pauses_ GUARDED_BY(pause_mutex_) = 0;
 };
 
 }  // namespace cloche::native
