@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cloche/checkpoint.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <map>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "base/sha256.h"
@@ -18,7 +21,9 @@ namespace cloche {
 struct Checkpoint::Parts {
   vfs::Frozen base;
   vfs::Frozen files;
-  std::string header;  // environment and packages
+  std::string header;                      // environment and packages
+  std::unique_ptr<sandbox::SavedBox> box;  // instead of files
+  std::array<std::uint8_t, Sha256::size> box_digest{};
 };
 
 namespace {
@@ -38,22 +43,66 @@ std::string header_of(sandbox::SandboxState& state) {
   return write_json(header);
 }
 
+std::string header_of(const sandbox::SavedBox& box) {
+  return write_json(
+      Json{{"environment", box.environment}, {"image", box.image}, {"digest", box.digest}});
+}
+
+Result<void> read_box(const sandbox::SavedBox& box, const ByteSink& sink) {
+  std::vector<std::byte> piece(std::size_t{1} << 20);
+  for (std::uint64_t at = 0; at < box.file_bytes;) {
+    const ssize_t got =
+        ::pread(box.files.get(), piece.data(), piece.size(), static_cast<off_t>(at));
+    if (got <= 0) return Errno::io;
+    CLOCHE_TRY(sink(std::span(piece).first(static_cast<std::size_t>(got))));
+    at += static_cast<std::uint64_t>(got);
+  }
+  return {};
+}
+
 }  // namespace
 
 Checkpoint::Checkpoint(Sandbox& sandbox) {
+  if (std::unique_ptr<sandbox::SavedBox> box = sandbox.backend_->save()) {
+    Sha256 digest;
+    const auto add = [&](std::span<const std::byte> bytes) -> Result<void> {
+      digest.add(bytes);
+      return {};
+    };
+    if (const Result<void> read = read_box(*box, add); !read)
+      throw Error(read.error(), "the sandbox's files cannot be saved");
+    std::string header = header_of(*box);
+    parts_ = std::make_shared<const Parts>(
+        Parts{{}, {}, std::move(header), std::move(box), digest.end()});
+    return;
+  }
   sandbox::SandboxState& state = sandbox.backend_->wasm();
   parts_ = std::make_shared<const Parts>(
-      Parts{state.engine().base(), state.freeze_files(), header_of(state)});
+      Parts{state.engine().base(), state.freeze_files(), header_of(state), nullptr, {}});
 }
 
 std::uint64_t Checkpoint::size() const {
+  if (parts_->box) return parts_->box->file_bytes + parts_->header.size();
   return vfs::size_of({parts_->base, {}, parts_->files}) + parts_->header.size();
 }
 
 std::uint64_t Checkpoint::size_since(const Checkpoint& before) const {
+  if (parts_->box) {
+    const bool is_same =
+        parts_->box_digest == before.parts_->box_digest && parts_->header == before.parts_->header;
+    return is_same ? 0 : size();
+  }
   const std::uint64_t files = vfs::size_of({parts_->base, before.parts_->files, parts_->files});
   const bool same = parts_->header == before.parts_->header;
   return same ? files : files + parts_->header.size();
+}
+
+void Checkpoint::forget_files() {
+  if (!parts_->box || !parts_->box->files) return;
+  auto box = std::make_unique<sandbox::SavedBox>();
+  box->file_bytes = parts_->box->file_bytes;
+  parts_ = std::make_shared<const Parts>(
+      Parts{{}, {}, parts_->header, std::move(box), parts_->box_digest});
 }
 
 Result<void> Checkpoint::write(const ByteSink& sink) const { return write_part(nullptr, sink); }
@@ -68,11 +117,18 @@ Result<void> Checkpoint::write_part(const Parts* before, const ByteSink& sink) c
     digest.add(bytes);
     return sink(bytes);
   };
-  std::string head(before ? sandbox::changes_line : sandbox::state_line);
+  std::string head(parts_->box ? sandbox::box_line
+                   : before    ? sandbox::changes_line
+                               : sandbox::state_line);
   head += parts_->header + "\n";
   CLOCHE_TRY(hashed(std::as_bytes(std::span(head))));
-  CLOCHE_TRY(vfs::write_tree({parts_->base, before ? before->files : vfs::Frozen(), parts_->files},
-                             user_folders, hashed));
+  if (parts_->box) {
+    CLOCHE_TRY(read_box(*parts_->box, hashed));
+  } else {
+    CLOCHE_TRY(
+        vfs::write_tree({parts_->base, before ? before->files : vfs::Frozen(), parts_->files},
+                        user_folders, hashed));
+  }
   const auto hash = digest.end();
   return sink(std::as_bytes(std::span(hash)));
 }

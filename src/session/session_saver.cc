@@ -63,7 +63,11 @@ Result<void> SessionSaver::write(Session& session) {
   const Status status = session.status();
   if (status == Status::closed) return {};
   std::optional<Checkpoint> now;
-  if (sandbox) now.emplace(*sandbox);
+  try {
+    if (sandbox) now.emplace(*sandbox);
+  } catch (const Error& problem) {
+    return problem.code();
+  }
   Facts facts = session.facts();
   facts.expires = session.expires();
   const auto saved = store_.save(session.chain_, facts, status, now ? &*now : nullptr);

@@ -210,6 +210,7 @@ Result<StateStore::Saved> StateStore::save(SavedChain& chain, const Facts& facts
   levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(level), levels.end());
   chain.unsure = !bytes;
   if (!bytes) return bytes.error();
+  if (state) state->forget_files();
   levels.push_back({std::move(head.name), *bytes, head.has_part, std::move(state)});
   chain.status = status;
   chain.expires = facts.expires;
@@ -254,7 +255,12 @@ std::variant<StateStore::Loaded, StateStore::Problem> StateStore::load(
     return Problem{why.kind() == ErrorKind::sandbox && why == Errno::inval,
                    std::string(why.sentence())};
   }
-  chain.read.emplace(**made);
+  try {
+    chain.read.emplace(**made);
+  } catch (const Error& problem) {
+    return Problem{false, std::string(problem.sentence())};
+  }
+  chain.read->forget_files();
   return Loaded{*std::move(made), reader.missing_packages(), reader.changed_packages()};
 }
 
