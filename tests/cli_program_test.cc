@@ -41,8 +41,7 @@ TEST(CliProgram, AWrongOptionIsOneSentence) {
                            "serve --session-bogus 1",
                            "serve --allow-session-bogus 1",
                            "serve --allow-session-env A=1",
-                           "serve --allow-session-net 'no rule'",
-                           "serve --allow-session-engine linux --state-dir x"}) {
+                           "serve --allow-session-net 'no rule'"}) {
     const Ended ended = cloche(line);
     EXPECT_EQ(ended.status, 2) << line;
     EXPECT_EQ(lines_of(ended.said), 1U) << line << ": " << ended.said;

@@ -120,7 +120,7 @@ struct ExecuteResult {
   // Counted where ExecuteLimits::steps is set: counting makes code slower.
   std::optional<std::uint64_t> steps;
   // Of the interpreter, with its libraries, since it started; absent where it was ended for a limit
-  // that it did not obey.
+  // that it did not obey, and in a linux sandbox.
   std::optional<std::uint64_t> peak_memory_bytes;
   std::chrono::nanoseconds duration{0};
 };
