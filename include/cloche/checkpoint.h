@@ -7,12 +7,14 @@
 // costs what differs.
 //
 // Any mode, depth, hole, link, owner, time and extended attribute is in it. Running processes, a
-// live Python, what is mounted from the host, and what has no name any more are not.
+// live Python, what is mounted from the host, and what has no name any more are not; a kept shell
+// is where it is asked for.
 //
 // A written state is one part with everything, then parts with what has changed since the part
 // before. Each ends with a SHA-256 of itself. Thread-safe, but for a StateReader.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -34,6 +36,15 @@ using ByteSource = std::function<Result<std::size_t>(std::span<std::byte>)>;
 class Checkpoint {
  public:
   explicit Checkpoint(Sandbox& sandbox);
+  // With the kept shell (ShellState::kept), as a script: a copy of the shell writes it, in some
+  // milliseconds, or is given up after `time`. Waits for the run that is in progress in it. With no
+  // time: where it is known from before, as nothing has changed it since.
+  struct WithShell {
+    std::chrono::milliseconds time{5000};
+  };
+  Checkpoint(Sandbox& sandbox, const WithShell& shell);
+  // Why there is no shell in it, though it was asked for and the sandbox has one; empty: it is.
+  const std::string& shell_problem() const;
 
   // About how many bytes write() makes.
   std::uint64_t size() const;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "sandbox/backend.h"
 #include "sandbox/sandbox_state.h"
 #include "sandbox/saved_state_format.h"
+#include "sandbox/shell_text.h"
 #include "vfs/saved_tree.h"
 
 namespace cloche {
@@ -18,7 +20,8 @@ namespace cloche {
 struct Checkpoint::Parts {
   vfs::Frozen base;
   vfs::Frozen files;
-  std::string header;  // environment and packages
+  std::string header;  // environment, packages and shell
+  std::string shell_problem;
 };
 
 namespace {
@@ -26,15 +29,17 @@ namespace {
 constexpr auto user_folders =
     std::to_array<std::string_view>({"workspace", "run/user", "tmp", "var/tmp"});
 
-std::string header_of(sandbox::SandboxState& state) {
+std::string header_of(sandbox::SandboxState& state,
+                      const std::optional<sandbox::ShellText>& shell) {
   Json packages = Json::array();
   packages::PackageRegistry* registry = state.engine().python().registry();
   for (const std::string& name : state.packages()) {
     const packages::BundledPackage* package = registry ? registry->find(name) : nullptr;
     packages.push_back({{"name", name}, {"version", package ? package->version : ""}});
   }
-  const Json header = {{"environment", std::as_const(state).environment()},
-                       {"packages", std::move(packages)}};
+  Json header = {{"environment", std::as_const(state).environment()},
+                 {"packages", std::move(packages)}};
+  if (shell) header["shell"] = sandbox::to_json(*shell);
   return write_json(header);
 }
 
@@ -43,8 +48,18 @@ std::string header_of(sandbox::SandboxState& state) {
 Checkpoint::Checkpoint(Sandbox& sandbox) {
   sandbox::SandboxState& state = sandbox.backend_->wasm();
   parts_ = std::make_shared<const Parts>(
-      Parts{state.engine().base(), state.freeze_files(), header_of(state)});
+      Parts{state.engine().base(), state.freeze_files(), header_of(state, std::nullopt), {}});
 }
+
+Checkpoint::Checkpoint(Sandbox& sandbox, const WithShell& shell) {
+  sandbox::SandboxState& state = sandbox.backend_->wasm();
+  const auto text = state.shell().text(shell.time);
+  parts_ = std::make_shared<const Parts>(Parts{
+      state.engine().base(), state.freeze_files(), header_of(state, text ? *text : std::nullopt),
+      text ? std::string() : std::string(errno_info(text.error()).message)});
+}
+
+const std::string& Checkpoint::shell_problem() const { return parts_->shell_problem; }
 
 std::uint64_t Checkpoint::size() const {
   return vfs::size_of({parts_->base, {}, parts_->files}) + parts_->header.size();

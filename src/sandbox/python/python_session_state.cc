@@ -134,8 +134,11 @@ python::PythonRuntime& PythonSessionState::runtime() const {
   return *runtime;
 }
 
-Result<void, Error> PythonSessionState::start_from(std::shared_ptr<python::OwnImage> image) {
-  auto session = start_interpreter(state_, runtime(), session_options(), image);
+Result<void, Error> PythonSessionState::start_from(std::shared_ptr<python::OwnImage> image,
+                                                   const std::string& folder) {
+  python::SessionOptions options = session_options();
+  if (python::has_folder(state_.kernel(), folder)) options.cwd = folder;
+  auto session = start_interpreter(state_, runtime(), std::move(options), image);
   connect();
   if (!session) {
     drop();
@@ -154,6 +157,7 @@ void PythonSessionState::drop() {
     old = std::move(interpreter_);
   }
   old.reset();
+  version_ = 0;
   callbacks_.connect({});
   port_.reset();
   out_.reset();
@@ -265,6 +269,7 @@ ExecuteResult PythonSessionState::execute(std::string_view code, const ExecuteOp
     result.reason = started.error().sentence();
     return result;
   }
+  has_changed();
   output_over_ = false;
   const CleanOutput clean_out = state_.clean_output();
   const CleanOutput clean_err = state_.clean_output();
@@ -425,21 +430,39 @@ std::unique_ptr<PythonSessionState> PythonSessionState::fork(std::unique_ptr<San
   state->connect();
   if (!fork) throw failed("the session cannot be forked", fork.error());
   state->interpreter_ = *std::move(fork);
+  state->version_ = version_.load();
   return state;
 }
 
-void PythonSessionState::save_image(const std::filesystem::path& file, CheckpointFile kind) {
+// Numbers of all sessions differ.
+void PythonSessionState::has_changed() noexcept {
+  static std::atomic<std::uint64_t> last = 0;
+  version_ = ++last;
+}
+
+void PythonSessionState::save_image(const std::filesystem::path& file, CheckpointFile kind,
+                                    const CheckpointLimits& limits) {
   const Use use(*this);
   if (!use) throw Use::refusal();
   must(start());
-  const python::TurnResult turn = interpreter_->take(python::Turn::settle, {}, {});
-  if (turn.status != python::TurnStatus::finished)
+  python::TurnLimits turn_limits;
+  if (limits.time.count() > 0) turn_limits.deadline = kernel::deadline_after(limits.time);
+  const python::TurnResult turn = interpreter_->take(python::Turn::settle, {}, turn_limits);
+  if (turn.status != python::TurnStatus::finished) {
+    const bool is_gone =
+        turn.status == python::TurnStatus::ended || turn.status == python::TurnStatus::overdue;
+    if (is_gone) drop();
     throw Error(ErrorKind::sandbox, Errno::io,
-                "the session cannot be made an image: " + turn.reason);
+                "the session cannot be made an image: " +
+                    (turn.reason.empty() ? "it does not come to rest" : turn.reason));
+  }
   const auto image = interpreter_->capture();
   if (!image) throw failed("the session cannot be made an image", image.error());
   using enum python::PythonRuntime::ImageParts;
-  runtime().save_image(file, *image, state_.packages(),
+  runtime().save_image(file, *image,
+                       {.packages = state_.packages(),
+                        .folder = interpreter_->working_folder().value_or(""),
+                        .limit_bytes = limits.bytes},
                        kind == CheckpointFile::whole ? whole : over_boot_image);
 }
 
@@ -448,7 +471,8 @@ void PythonSessionState::load_image(const std::filesystem::path& file) {
   if (!use) throw Use::refusal();
   std::shared_ptr<python::OwnImage> image = runtime().open_image(file);
   drop();
-  must(start_from(std::move(image)));
+  must(start_from(std::move(image), image->folder));
+  has_changed();
 }
 
 // --- State ---
@@ -459,6 +483,7 @@ Result<PythonState, Error> PythonSessionState::state_turn(python::Turn turn,
   const Use use(*this);
   if (!use) return Use::refusal();
   CLOCHE_TRY(start());
+  has_changed();  // pickling runs code of the user's too
   {
     const MutexLock lock(mail_mutex_);
     mail_ = {};

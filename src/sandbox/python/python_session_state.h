@@ -36,8 +36,10 @@ class PythonSessionState {
   Result<void, Error> restore(std::string_view bytes);
   Result<void, Error> clear();
   // Both throw Error.
-  void save_image(const std::filesystem::path& file, CheckpointFile kind);
+  void save_image(const std::filesystem::path& file, CheckpointFile kind,
+                  const CheckpointLimits& limits);
   void load_image(const std::filesystem::path& file);
+  std::uint64_t version() const noexcept { return version_; }
 
   python::CallbackHost& callbacks() noexcept { return callbacks_; }
   Sandbox& sandbox() noexcept { return sandbox_; }
@@ -58,11 +60,13 @@ class PythonSessionState {
   python::SessionOptions session_options() EXCLUDES(kernel::kernel_lock);
   // So that there is an interpreter.
   Result<void, Error> start();
-  // Null: from the boot image.
-  Result<void, Error> start_from(std::shared_ptr<python::OwnImage> image);
+  // Null: from the boot image. In that folder where there is one, otherwise at home.
+  Result<void, Error> start_from(std::shared_ptr<python::OwnImage> image,
+                                 const std::string& folder = {});
   python::PythonRuntime& runtime() const;
   void connect();
   void drop() EXCLUDES(kernel::kernel_lock);
+  void has_changed() noexcept;
   std::string head_of(const ExecuteOptions& options);
   void conclude(const python::TurnResult& turn, const ExecuteOptions& options,
                 ExecuteResult& result);
@@ -75,6 +79,7 @@ class PythonSessionState {
   const unsigned callback_threads_;
   const std::filesystem::path image_file_;  // to start from; empty: as the sandbox does
   std::atomic<bool> busy_ = false;
+  std::atomic<std::uint64_t> version_ = 0;
 
   Mutex mail_mutex_;
   Mail mail_ GUARDED_BY(mail_mutex_);
