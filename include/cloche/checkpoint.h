@@ -4,7 +4,8 @@
 //
 // Taking one costs the same whatever the sandbox holds, and stops nothing in it: what is changed
 // afterwards is not in it. Comparing two of the same sandbox, or of a sandbox and a fork of it,
-// costs what differs.
+// costs what differs. Of a sandbox of the linux engine it costs what its files are, for whose time
+// it stands still, and each part has everything.
 //
 // Any mode, depth, hole, link, owner, time and extended attribute is in it. Running processes, a
 // live Python, what is mounted from the host, and what has no name any more are not; a kept shell
@@ -35,6 +36,7 @@ using ByteSource = std::function<Result<std::size_t>(std::span<std::byte>)>;
 
 class Checkpoint {
  public:
+  // Throws Error where a box of the linux engine does not give its files.
   explicit Checkpoint(Sandbox& sandbox);
   // With the kept shell (ShellState::kept), as a script: a copy of the shell writes it, in some
   // milliseconds, or is given up after `time`. Waits for the run that is in progress in it. With no
@@ -51,12 +53,18 @@ class Checkpoint {
   // The same for write_since(); 0: nothing has changed.
   std::uint64_t size_since(const Checkpoint& before) const;
 
+  // Of a sandbox of the linux engine: gives up the memory that its files take. What is left can be
+  // compared, and not be written any more.
+  void forget_files();
+
   // The sink's error is the only one.
   Result<void> write(const ByteSink& sink) const;
   Result<void> write_since(const Checkpoint& before, const ByteSink& sink) const;
 
  private:
   struct Parts;
+  // Of a sandbox of the linux engine; null for another. Throws Error.
+  static std::shared_ptr<const Parts> box_parts(Sandbox& sandbox);
   Result<void> write_part(const Parts* before, const ByteSink& sink) const;
   std::shared_ptr<const Parts> parts_;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "base/error.h"
@@ -73,15 +74,18 @@ Result<void, Error> unpack(Sandbox& sandbox, std::string_view folder, std::strin
 }
 
 Result<std::string, Error> export_state(Sandbox& sandbox, std::uint64_t limit_bytes) {
-  if (sandbox.options().engine != EngineKind::wasm)
-    return request_error("a linux sandbox has no state to export yet", Errno::notsup);
+  std::optional<Checkpoint> saved;
+  try {
+    saved.emplace(sandbox);
+  } catch (const Error& problem) {
+    return problem;
+  }
   std::string state;
-  const Result<void> written =
-      Checkpoint(sandbox).write([&](std::span<const std::byte> bytes) -> Result<void> {
-        if (bytes.size() > limit_bytes - state.size()) return Errno::fbig;
-        state.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-        return {};
-      });
+  const Result<void> written = saved->write([&](std::span<const std::byte> bytes) -> Result<void> {
+    if (bytes.size() > limit_bytes - state.size()) return Errno::fbig;
+    state.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return {};
+  });
   if (written) return state;
   return request_error(fmt::format("the state has more than {} bytes", limit_bytes),
                        written.error());

@@ -5,9 +5,13 @@
 // docs/engines.md says it.
 #pragma once
 
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 
+#include "base/unique_fd.h"
 #include "cloche/folder_watch.h"
 #include "cloche/open_file.h"
 #include "cloche/sandbox.h"
@@ -16,6 +20,16 @@ namespace cloche::sandbox {
 
 class RunObserver;
 class SandboxState;
+class SessionInterpreter;
+
+// What is saved of a sandbox whose files are not this process's own.
+struct SavedBox {
+  std::string image;   // which it is made of: its name,
+  std::string digest;  // and, where it has one, what it is
+  std::map<std::string, std::string> environment;
+  UniqueFd files;  // a stream for its engine
+  std::uint64_t file_bytes = 0;
+};
 
 // See LoopbackConnection.
 class LoopbackStream {
@@ -104,6 +118,9 @@ class Backend {
   virtual Result<std::unique_ptr<LoopbackStream>> connect(std::uint16_t port,
                                                           std::function<void()> changed) = 0;
   virtual RunResult run_python(std::string_view source, const PythonOptions& options) = 0;
+  // For a PythonSession; `image` is its option. Throws Error where the engine has no such images.
+  virtual std::unique_ptr<SessionInterpreter> make_interpreter(
+      const std::filesystem::path& image) = 0;
   virtual void cancel() = 0;
   virtual void freeze() = 0;
   virtual void thaw() = 0;
@@ -117,6 +134,10 @@ class Backend {
   virtual std::map<std::string, std::string> environment() const = 0;
   virtual Result<void, Error> install_packages(const std::vector<std::string>& names) = 0;
   virtual std::unique_ptr<Backend> fork() = 0;
+  // Null: its files are this process's own. Throws Error.
+  virtual std::unique_ptr<SavedBox> save() = 0;
+  // Of a sandbox in which nothing has run yet: its files become those.
+  virtual Result<void, Error> load(const SavedBox& saved) = 0;
   virtual SandboxUsage usage() = 0;
   virtual std::vector<ProcessInfo> processes() = 0;
   virtual Result<void> signal(int pid, int number) = 0;
@@ -125,7 +146,7 @@ class Backend {
   virtual std::string scrub(std::string text) const = 0;
   virtual const SandboxOptions& options() const noexcept = 0;
 
-  // For what WebAssembly alone has (snapshots, sessions of Python): throws Error with one sentence
+  // For what WebAssembly alone has: throws Error with one sentence
   // where this is no such sandbox.
   virtual SandboxState& wasm() = 0;
 };

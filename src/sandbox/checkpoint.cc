@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cloche/checkpoint.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "base/sha256.h"
@@ -22,6 +25,8 @@ struct Checkpoint::Parts {
   vfs::Frozen files;
   std::string header;  // environment, packages and shell
   std::string shell_problem;
+  std::unique_ptr<sandbox::SavedBox> box;  // instead of files
+  std::array<std::uint8_t, Sha256::size> box_digest{};
 };
 
 namespace {
@@ -43,32 +48,88 @@ std::string header_of(sandbox::SandboxState& state,
   return write_json(header);
 }
 
-}  // namespace
-
-Checkpoint::Checkpoint(Sandbox& sandbox) {
-  sandbox::SandboxState& state = sandbox.backend_->wasm();
-  parts_ = std::make_shared<const Parts>(
-      Parts{state.engine().base(), state.freeze_files(), header_of(state, std::nullopt), {}});
+std::string header_of(const sandbox::SavedBox& box) {
+  return write_json(
+      Json{{"environment", box.environment}, {"image", box.image}, {"digest", box.digest}});
 }
 
-Checkpoint::Checkpoint(Sandbox& sandbox, const WithShell& shell) {
+Result<void> read_box(const sandbox::SavedBox& box, const ByteSink& sink) {
+  std::vector<std::byte> piece(std::size_t{1} << 20);
+  for (std::uint64_t at = 0; at < box.file_bytes;) {
+    const ssize_t got =
+        ::pread(box.files.get(), piece.data(), piece.size(), static_cast<off_t>(at));
+    if (got <= 0) return Errno::io;
+    CLOCHE_TRY(sink(std::span(piece).first(static_cast<std::size_t>(got))));
+    at += static_cast<std::uint64_t>(got);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::shared_ptr<const Checkpoint::Parts> Checkpoint::box_parts(Sandbox& sandbox) {
+  std::unique_ptr<sandbox::SavedBox> box = sandbox.backend_->save();
+  if (!box) return nullptr;
+  Sha256 digest;
+  const auto add = [&](std::span<const std::byte> bytes) -> Result<void> {
+    digest.add(bytes);
+    return {};
+  };
+  if (const Result<void> read = read_box(*box, add); !read)
+    throw Error(read.error(), "the sandbox's files cannot be saved");
+  std::string header = header_of(*box);
+  return std::make_shared<const Parts>(
+      Parts{{}, {}, std::move(header), {}, std::move(box), digest.end()});
+}
+
+Checkpoint::Checkpoint(Sandbox& sandbox) : parts_(box_parts(sandbox)) {
+  if (parts_) return;
+  sandbox::SandboxState& state = sandbox.backend_->wasm();
+  parts_ = std::make_shared<const Parts>(Parts{state.engine().base(),
+                                               state.freeze_files(),
+                                               header_of(state, std::nullopt),
+                                               {},
+                                               nullptr,
+                                               {}});
+}
+
+Checkpoint::Checkpoint(Sandbox& sandbox, const WithShell& shell) : parts_(box_parts(sandbox)) {
+  if (parts_) return;
   sandbox::SandboxState& state = sandbox.backend_->wasm();
   const auto text = state.shell().text(shell.time);
-  parts_ = std::make_shared<const Parts>(Parts{
-      state.engine().base(), state.freeze_files(), header_of(state, text ? *text : std::nullopt),
-      text ? std::string() : std::string(errno_info(text.error()).message)});
+  parts_ = std::make_shared<const Parts>(
+      Parts{state.engine().base(),
+            state.freeze_files(),
+            header_of(state, text ? *text : std::nullopt),
+            text ? std::string() : std::string(errno_info(text.error()).message),
+            nullptr,
+            {}});
 }
 
 const std::string& Checkpoint::shell_problem() const { return parts_->shell_problem; }
 
 std::uint64_t Checkpoint::size() const {
+  if (parts_->box) return parts_->box->file_bytes + parts_->header.size();
   return vfs::size_of({parts_->base, {}, parts_->files}) + parts_->header.size();
 }
 
 std::uint64_t Checkpoint::size_since(const Checkpoint& before) const {
+  if (parts_->box) {
+    const bool is_same =
+        parts_->box_digest == before.parts_->box_digest && parts_->header == before.parts_->header;
+    return is_same ? 0 : size();
+  }
   const std::uint64_t files = vfs::size_of({parts_->base, before.parts_->files, parts_->files});
   const bool same = parts_->header == before.parts_->header;
   return same ? files : files + parts_->header.size();
+}
+
+void Checkpoint::forget_files() {
+  if (!parts_->box || !parts_->box->files) return;
+  auto box = std::make_unique<sandbox::SavedBox>();
+  box->file_bytes = parts_->box->file_bytes;
+  parts_ = std::make_shared<const Parts>(
+      Parts{{}, {}, parts_->header, {}, std::move(box), parts_->box_digest});
 }
 
 Result<void> Checkpoint::write(const ByteSink& sink) const { return write_part(nullptr, sink); }
@@ -83,11 +144,18 @@ Result<void> Checkpoint::write_part(const Parts* before, const ByteSink& sink) c
     digest.add(bytes);
     return sink(bytes);
   };
-  std::string head(before ? sandbox::changes_line : sandbox::state_line);
+  std::string head(parts_->box ? sandbox::box_line
+                   : before    ? sandbox::changes_line
+                               : sandbox::state_line);
   head += parts_->header + "\n";
   CLOCHE_TRY(hashed(std::as_bytes(std::span(head))));
-  CLOCHE_TRY(vfs::write_tree({parts_->base, before ? before->files : vfs::Frozen(), parts_->files},
-                             user_folders, hashed));
+  if (parts_->box) {
+    CLOCHE_TRY(read_box(*parts_->box, hashed));
+  } else {
+    CLOCHE_TRY(
+        vfs::write_tree({parts_->base, before ? before->files : vfs::Frozen(), parts_->files},
+                        user_folders, hashed));
+  }
   const auto hash = digest.end();
   return sink(std::as_bytes(std::span(hash)));
 }

@@ -23,12 +23,9 @@ struct LiveSandbox {
   ~LiveSandbox() = default;
 
   std::shared_ptr<Sandbox> sandbox;
-  std::shared_ptr<PythonSession> python;  // goes before the sandbox; null: its engine has none
+  std::shared_ptr<PythonSession> python;  // goes before the sandbox
 
   explicit operator bool() const noexcept { return sandbox != nullptr; }
-
-  // Throws Error where the engine has none.
-  PythonSession& interpreter() const;
 };
 
 LiveSandbox make_live_sandbox(std::unique_ptr<Sandbox> sandbox);

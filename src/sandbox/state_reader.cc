@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -10,9 +11,11 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/sha256.h"
+#include "base/write_fully.h"
 #include "cloche/archive.h"
 #include "cloche/checkpoint.h"
 #include "sandbox/backend.h"
+#include "sandbox/native/sealed_file.h"
 #include "sandbox/sandbox_state.h"
 #include "sandbox/saved_state_format.h"
 #include "sandbox/shell_text.h"
@@ -125,6 +128,9 @@ Error unreadable(Errno code) {
   switch (code) {
     case Errno::inval:
       return request_error("this is no state of a sandbox, or it is damaged", code);
+    case Errno::notsup:
+      return request_error(
+          "this is no state of this sandbox's engine: say engine and image as they were", code);
     case Errno::nospc: return request_error("the sandbox may not have that many files", code);
     default: return {ErrorKind::host, code, std::string(errno_info(code).message)};
   }
@@ -137,12 +143,14 @@ struct StateReader::Impl {
   Quota quota;
   vfs::TreeReader tree;
   std::optional<Header> header;
-  std::optional<std::string> old_tar;  // of a state of the release before
+  std::optional<std::string> old_tar;      // of a state of the release before
+  std::unique_ptr<sandbox::SavedBox> box;  // of a sandbox of the linux engine
   std::vector<std::string> missing;
   std::vector<std::string> changed;
 
   Result<void> read_part(const ByteSource& source);
   Result<void> read_tree(CheckedSource& in);
+  Result<void> read_box(CheckedSource& in);
   void choose_packages(packages::PackageRegistry* registry);
 };
 
@@ -153,6 +161,7 @@ StateReader::StateReader(const SandboxOptions& options, Quota quota)
           vfs::TreeReader(quota == Quota::as_saved
                               ? no_quota
                               : vfs::Quota{options.file_limit_bytes, options.file_limit_inodes}),
+          {},
           {},
           {},
           {},
@@ -171,6 +180,9 @@ Result<void> StateReader::Impl::read_part(const ByteSource& source) {
   CLOCHE_ASSIGN(const std::string kind, in.line());
   const bool is_first = !header;
   const bool is_old = kind == sandbox::old_state_line;
+  const bool is_box = kind == sandbox::box_line;
+  if (is_box != (options.engine == EngineKind::native_linux)) return Errno::notsup;
+  if (is_box) return read_box(in);
   if (is_first ? kind != sandbox::state_line && !is_old : kind != sandbox::changes_line)
     return Errno::inval;
   CLOCHE_ASSIGN(const std::string line, in.line());
@@ -189,6 +201,43 @@ Result<void> StateReader::Impl::read_part(const ByteSource& source) {
     old_tar = std::move(tar);
   }
   if (!in.check()) return Errno::inval;
+  return {};
+}
+
+// The engine reads it, in the box: here it is bytes.
+Result<void> StateReader::Impl::read_box(CheckedSource& in) {
+  CLOCHE_ASSIGN(const std::string line, in.line());
+  auto found = std::make_unique<sandbox::SavedBox>();
+  const auto read = read_json<Json>(line, {});
+  if (std::holds_alternative<JsonProblem>(read)) return Errno::inval;
+  try {
+    const Json& json = std::get<Json>(read);
+    header = Header{json.at("environment"), {}, {}};
+    found->image = json.at("image");
+    found->digest = json.at("digest");
+  } catch (const Json::exception&) {
+    return Errno::inval;
+  }
+  found->files.reset(::memfd_create("cloche state", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!found->files) return errno_from_host(errno);
+  // What is written of files that a sandbox may have: their content, and a little for each.
+  constexpr std::uint64_t most = 64ULL << 30, beside = 1ULL << 30;
+  const std::uint64_t limit = quota == Quota::as_saved || options.file_limit_bytes == 0
+                                  ? most
+                                  : std::min(most, 2 * options.file_limit_bytes + beside);
+  std::vector<std::byte> piece(std::size_t{1} << 20);
+  for (;;) {
+    CLOCHE_ASSIGN(const std::size_t count, in.read(piece));
+    if (count == 0) break;
+    found->file_bytes += count;
+    if (found->file_bytes > limit) return Errno::nospc;
+    if (!write_fully(found->files.get(),
+                     std::string_view(reinterpret_cast<const char*>(piece.data()), count)))
+      return errno_from_host(errno);
+  }
+  if (!in.check()) return Errno::inval;
+  CLOCHE_TRY(sandbox::seal(found->files));
+  box = std::move(found);
   return {};
 }
 
@@ -221,6 +270,10 @@ Result<std::unique_ptr<Sandbox>, Error> StateReader::make(Engine& engine) {
     made = engine.create(impl_->options);
   } catch (const Error& problem) {
     return problem;
+  }
+  if (impl_->box) {
+    CLOCHE_TRY(made->backend_->load(*impl_->box));
+    return made;
   }
   if (impl_->old_tar) {
     CLOCHE_TRY(unpack(*made, "/", *std::move(impl_->old_tar)));

@@ -7,6 +7,7 @@
 #include "kernel/kernel.h"
 #include "sandbox/live_run.h"
 #include "sandbox/processes.h"
+#include "sandbox/python/wasm_interpreter.h"
 #include "sandbox/run.h"
 #include "sandbox/sandbox_state.h"
 #include "sandbox/wasm_files.h"
@@ -51,6 +52,10 @@ class WasmBackend final : public Backend {
   RunResult run_python(std::string_view source, const PythonOptions& options) override {
     return state_->python().run(source, options);
   }
+  std::unique_ptr<SessionInterpreter> make_interpreter(
+      const std::filesystem::path& image) override {
+    return std::make_unique<WasmInterpreter>(*state_, image);
+  }
   void cancel() override { state_->cancel(); }
   void freeze() override { state_->kernel().stop_all(); }
   void thaw() override { state_->kernel().continue_all(); }
@@ -76,6 +81,10 @@ class WasmBackend final : public Backend {
     return state_->install_packages(names);
   }
   std::unique_ptr<Backend> fork() override { return make_wasm_backend(state_->fork()); }
+  std::unique_ptr<SavedBox> save() override { return nullptr; }
+  Result<void, Error> load(const SavedBox&) override {
+    return request_error("a wasm sandbox takes no state of the linux engine", Errno::notsup);
+  }
   SandboxUsage usage() override { return state_->usage(); }
   std::vector<ProcessInfo> processes() override { return processes_of(*state_); }
   Result<void> signal(int pid, int number) override { return signal_process(*state_, pid, number); }

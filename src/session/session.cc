@@ -85,7 +85,6 @@ Session::Use& Session::Use::operator=(Use&& other) noexcept {
 }
 
 std::shared_ptr<PythonSession> Session::Use::python() const {
-  if (sandbox_->options().engine != EngineKind::wasm) return nullptr;
   const MutexLock lock(session_->mutex_);
   const bool is_of_session = session_->sandbox_ == sandbox_;
   if (is_of_session && session_->python_) return session_->python_;

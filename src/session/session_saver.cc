@@ -72,7 +72,11 @@ Result<void> SessionSaver::write(Session& session) {
   // something.
   const bool is_at_rest = status == Status::paused && !session.is_frozen();
   std::optional<Checkpoint> now;
-  if (sandbox) now.emplace(checkpoint_of(session, *sandbox, is_at_rest));
+  try {
+    if (sandbox) now.emplace(checkpoint_of(session, *sandbox, is_at_rest));
+  } catch (const Error& problem) {
+    return problem.code();
+  }
   const std::string old_live = session.chain_.live.name;
   const Result<LivePython> live = live_of(session, sandbox != nullptr, is_at_rest);
   Facts facts = session.facts();

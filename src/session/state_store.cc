@@ -243,6 +243,7 @@ Result<StateStore::Saved> StateStore::save(SavedChain& chain, const Facts& facts
   }
   if (live.name != chain.live.name) remove_live_file(facts.id, chain.live);
   chain.live = live;
+  if (state) state->forget_files();
   levels.push_back({std::move(head.name), *bytes, head.has_part, std::move(state)});
   chain.status = status;
   chain.expires = facts.expires;
@@ -287,7 +288,12 @@ std::variant<StateStore::Loaded, StateStore::Problem> StateStore::load(
     return Problem{why.kind() == ErrorKind::sandbox && why == Errno::inval,
                    std::string(why.sentence())};
   }
-  chain.read.emplace(**made);
+  try {
+    chain.read.emplace(**made);
+  } catch (const Error& problem) {
+    return Problem{false, std::string(problem.sentence())};
+  }
+  chain.read->forget_files();
   return Loaded{*std::move(made), reader.missing_packages(), reader.changed_packages()};
 }
 

@@ -2,6 +2,7 @@
 """What a program for E2B does in a template that is an image of the linux engine. It knows nothing of this server."""
 import os
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -72,12 +73,27 @@ def lives(sandbox):
     assert sandbox.files.read("new/a") == "text"
 
 
-def what_is_not_there(sandbox):
-    assert "UNIMPLEMENTED" in str(fails(SandboxException, lambda: sandbox.files.watch_dir("new"))).upper()
-    request = urllib.request.Request(os.environ["E2B_API_URL"], headers={
+def ports(sandbox):
+    request = urllib.request.Request(os.environ["E2B_API_URL"] + "/served", headers={
         "E2b-Sandbox-Id": sandbox.sandbox_id, "E2b-Sandbox-Port": "8000"})
     answer = fails(urllib.error.HTTPError, lambda: urllib.request.urlopen(request))
-    assert answer.code == 501 and b"linux engine" in answer.read()
+    assert answer.code == 502 and b"port is not open" in answer.read()
+    sandbox.files.write("served", "by a server inside")
+    server = sandbox.commands.run("echo begun; exec python3 -m http.server 8000", background=True)
+    for attempt in range(1000):
+        try:
+            assert urllib.request.urlopen(request).read() == b"by a server inside"
+            break
+        except urllib.error.HTTPError as not_yet:
+            assert not_yet.code == 502
+            time.sleep(0.02)
+    else:
+        raise AssertionError("nobody listens")
+    server.kill()
+
+
+def what_is_not_there(sandbox):
+    assert "UNIMPLEMENTED" in str(fails(SandboxException, lambda: sandbox.files.watch_dir("new"))).upper()
     assert "no template 'other'" in str(fails(SandboxException, lambda: Sandbox.create("other")))
 
 
@@ -100,6 +116,8 @@ lives(sandbox)
 what_is_not_there(sandbox)
 assert sandbox.kill() is True
 if "--python" in sys.argv:
+    with Sandbox.create("small") as served:
+        ports(served)
     cells()
 with Sandbox.create() as usual:  # the others are what they are
     assert usual.commands.run("id -u").stdout == "1000\n"

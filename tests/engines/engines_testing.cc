@@ -51,10 +51,47 @@ Engine& OnEachEngine::engine() {
   return shared;
 }
 
-std::unique_ptr<Sandbox> OnEachEngine::make_sandbox(SandboxOptions options) const {
+SandboxOptions OnEachEngine::of_engine(SandboxOptions options) const {
   options.engine = GetParam();
   if (is_linux()) options.image = image;
-  return engine().create(options);
+  return options;
+}
+
+std::unique_ptr<Sandbox> OnEachEngine::make_sandbox(SandboxOptions options) const {
+  return engine().create(of_engine(std::move(options)));
+}
+
+void PythonOnEachEngine::SetUp() {
+  OnEachEngine::SetUp();
+  if (IsSkipped() || !is_linux()) return;
+  if (!native::test_image_has_python()) GTEST_SKIP() << "this machine has no python3";
+}
+
+namespace {
+
+ExecuteResult executed(PythonSession& session, std::string_view code) {
+  ExecuteResult result = session.execute(code);
+  EXPECT_EQ(result.status, ExecuteStatus::ok)
+      << code << "\n"
+      << result.reason << (result.error ? result.error->traceback : "");
+  return result;
+}
+
+}  // namespace
+
+std::string PythonOnEachEngine::printed(PythonSession& session, std::string_view code) {
+  return executed(session, code).stdout_data;
+}
+
+std::string PythonOnEachEngine::value_of(PythonSession& session, std::string_view code) {
+  return executed(session, code).result_repr.value_or("");
+}
+
+Callback PythonOnEachEngine::echo(std::string name) {
+  Callback callback;
+  callback.name = std::move(name);
+  callback.handler = [](CallbackCall& call) { return call.arguments(); };
+  return callback;
 }
 
 }  // namespace cloche::testing

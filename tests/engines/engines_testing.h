@@ -6,8 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "cloche/engine.h"
+#include "cloche/python_session.h"
 
 namespace cloche::testing {
 
@@ -17,7 +21,22 @@ class OnEachEngine : public ::testing::TestWithParam<EngineKind> {
 
   bool is_linux() const { return GetParam() == EngineKind::native_linux; }
   static Engine& engine();
+  SandboxOptions of_engine(SandboxOptions options = {}) const;
   std::unique_ptr<Sandbox> make_sandbox(SandboxOptions options = {}) const;
+};
+
+// The same for Python, with sessions made in a line, and what their code prints or is worth.
+class PythonOnEachEngine : public OnEachEngine {
+ protected:
+  void SetUp() override;
+
+  PythonSession new_session(PythonSessionOptions options = {},
+                            const SandboxOptions& sandbox = {}) const {
+    return PythonSession(engine(), of_engine(sandbox), std::move(options));
+  }
+  static std::string printed(PythonSession& session, std::string_view code);
+  static std::string value_of(PythonSession& session, std::string_view code);
+  static Callback echo(std::string name);
 };
 
 }  // namespace cloche::testing

@@ -75,8 +75,7 @@ TEST_F(LinuxEngine, WhatItHasNotIsOneSentence) {
                          "image remove other",
                          "image import /nowhere",
                          "image make fedora",
-                         "serve --session-engine linux --session-image other",
-                         "serve --session-engine linux --session-image small --state-dir x"};
+                         "serve --session-engine linux --session-image other"};
   for (const char* line : lines) {
     const Ended ended = bash(std::string("$CLOCHE ") + line);
     EXPECT_EQ(ended.status, 2) << line << ": " << ended.said;
@@ -93,10 +92,6 @@ with cloche.Sandbox(engine="linux", image="small", env={"A": "b"}) as box:
     print(box.commands.run("echo $x; pwd").stdout, end="")
     box.files.write("f/g", "text")
     print(box.commands.run("cat /workspace/f/g").stdout)
-    try:
-        box.python.execute("1")
-    except Exception as problem:
-        print(problem)
     with box.fork() as twin:
         twin.commands.run("echo twin >/workspace/f/g")
         print(twin.files.read_text("f/g"), box.files.read_text("f/g"))
@@ -106,9 +101,8 @@ except Exception as problem:
     print(problem)
 )py");
   EXPECT_EQ(ended.said,
-            "b\n1\n/tmp\ntext\nEOPNOTSUPP: a linux sandbox has no such Python: run python3 as "
-            "a command\n"
-            "twin\n text\nENOENT: there is no image 'other': `cloche image pull`, `import` and "
+            "b\n1\n/tmp\ntext\ntwin\n text\nENOENT: there is no image 'other': `cloche image "
+            "pull`, `import` and "
             "`make debian` make some\n");
 }
 
@@ -183,6 +177,104 @@ with server.Server("serve", "--token", "t", *linux) as one:
       ended.said,
       "page 0\n 1\n 1\npage\n\nEOPNOTSUPP: the linux engine has no secrets yet: leave them out, "
       "or use the wasm engine\npage\n");
+}
+
+// What the SDK promises of its sessions, and of python.execute.
+TEST_F(LinuxEngine, HasThePythonSessionsOfTheSdk) {
+  if (!test_image_has_python()) GTEST_SKIP() << "this machine has no python3";
+  const Ended ended = bash("cd " CLOCHE_SOURCE_DIR
+                           "/sdk/python/tests && CLOCHE_TEST_IMAGE=small CLOCHE_BINARY=$CLOCHE "
+                           "PYTHONPATH=../src python3 -B -m unittest test_sdk_python_session 2>&1");
+  EXPECT_EQ(ended.status, 0) << ended.said;
+  const Ended figures = python(R"py(
+import cloche
+with cloche.Sandbox(engine="linux", image="small") as box:
+    ran = box.python.execute("x = 6\nprint('out')\nx * 7", figures=True)
+    print(ran.result, ran.stdout.strip(), ran.figures)
+    print(box.python.execute("1 / 0").stderr.splitlines()[-1])
+    twin = box.fork()
+    print(twin.python.execute("x").result)
+import server
+with server.Server("serve", "--token", "t", "--session-engine", "linux", "--session-image", "small") as one:
+    with cloche.PythonSession(url=one.url, token="t", callbacks={"twice": lambda n: 2 * n}) as session:
+        print(session.execute("await twice(n=21)").value)
+)py");
+  EXPECT_EQ(figures.said, "42 out []\nZeroDivisionError: division by zero\n6\n42\n");
+}
+
+TEST_F(LinuxEngine, HasTheToolsOfAgents) {
+  ASSERT_EQ(bash("cp -a $CLOCHE_IMAGES/small $CLOCHE_IMAGES/elsewhere && sed -i "
+                 "'s/\"WorkingDir\": \"\"/\"WorkingDir\": \"\\/srv\"/' "
+                 "$CLOCHE_IMAGES/elsewhere/image.json && grep -c /srv "
+                 "$CLOCHE_IMAGES/elsewhere/image.json")
+                .said,
+            "1\n");
+  const std::string words = test_image_has_python() ? " --python" : "";
+  const Ended ended =
+      bash("CLOCHE_PROGRAM=$CLOCHE python3 -B " CLOCHE_SOURCE_DIR "/tests/mcp/linux_boxes.py" +
+           words + " 2>&1");
+  EXPECT_EQ(ended.status, 0) << ended.said;
+}
+
+// Kept with the shell and the live Python, which go on from there.
+TEST_F(LinuxEngine, HasSnapshots) {
+  const Ended ended = python(R"py(
+import cloche
+with cloche.Sandbox(engine="linux", image="small") as box:
+    box.commands.run("echo then >f; x=1")
+    saved = box.snapshot()
+    box.commands.run("echo now >f; x=2; rm -f /etc/passwd")
+    box.restore(saved)
+    print(box.commands.run("cat f; echo $x; ls /etc/passwd").stdout, end="")
+)py");
+  EXPECT_EQ(ended.said, "then\n1\n/etc/passwd\n");
+}
+
+TEST_F(LinuxEngine, HasStatesAsFiles) {
+  const Ended ended = python(R"py(
+import os, tempfile, cloche
+path = os.path.join(tempfile.mkdtemp(), "state")
+with cloche.Sandbox(engine="linux", image="small", env={"A": "b"}) as box:
+    box.commands.run("echo then >f; chmod 700 f; rm /etc/group")
+    box.export(path)
+    state = box.export()
+    box.commands.run("echo now >f; echo >/etc/group")
+    box.load(path)
+    print(box.commands.run("cat f; stat -c %a f; ls /etc/group; echo $A").stdout, end="")
+with cloche.Sandbox(engine="linux", image="small") as other:
+    other.load(state)
+    print(other.commands.run("cat f; echo $A").stdout, end="")
+with cloche.Sandbox() as wasm:
+    try:
+        wasm.load(state)
+    except Exception as problem:
+        print(problem)
+)py");
+  EXPECT_EQ(ended.said,
+            "then\n700\nb\nthen\nb\nEOPNOTSUPP: this is no state of this sandbox's engine: say "
+            "engine and image as they were\n");
+}
+
+// A server is ended, and another one goes on with its sessions.
+TEST_F(LinuxEngine, SessionsOfAServerAreSaved) {
+  const Ended ended = python(R"py(
+import shutil, tempfile, server, cloche
+folder = tempfile.mkdtemp()
+words = ["serve", "--token", "t", "--session-engine", "linux", "--session-image", "small", "--state-dir", folder]
+with server.Server(*words) as one:
+    session = one.json("POST", "/v1/sessions", {}, token="t")[1]["sessionId"]
+    with cloche.Sandbox(url=one.url, token="t", session_id=session) as box:
+        box.commands.run("mkdir -p d; echo kept >d/f; ln d/f g; rm /etc/group; export X=1")
+        box.files.write("large", bytes(range(256)) * 10_000)
+for attempt in range(2):
+    with server.Server(*words) as two:
+        with cloche.Sandbox(url=two.url, token="t", session_id=session) as box:
+            print(box.commands.run("cat d/f; stat -c %h g; ls /etc/group 2>&1 | grep -c 'No such'").stdout.split(),
+                  box.files.read("large") == bytes(range(256)) * 10_000)
+            box.commands.run("echo more >>d/f")
+shutil.rmtree(folder)
+)py");
+  EXPECT_EQ(ended.said, "['kept', '2', '1'] True\n['kept', 'more', '2', '1'] True\n");
 }
 
 TEST_F(LinuxEngine, IsATemplateOfProgramsForE2B) {

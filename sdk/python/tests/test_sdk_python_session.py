@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`cloche.PythonSession` and `cloche.aio.PythonSession`. Needs a build with Python."""
+"""`cloche.PythonSession` and `cloche.aio.PythonSession`. Needs a build with Python. With $CLOCHE_TEST_IMAGE the same in sandboxes of
+the linux engine, made of that image, whose python3 is this one: tests/native/program_test.cc runs that."""
 import asyncio
 import os
+import sys
 import tempfile
 import threading
 import unittest
@@ -12,12 +14,16 @@ from cloche import PythonSession, aio
 
 ROOTFS = os.environ.get("CLOCHE_ROOTFS", "")
 PATIENCE_MS = 600_000
-has_python = unittest.skipUnless(not ROOTFS or Path(ROOTFS, "python.wasm").exists(), "this system has no Python")
+IMAGE = os.environ.get("CLOCHE_TEST_IMAGE", "")
+ENGINE = {"engine": "linux", "image": IMAGE} if IMAGE else {}
+has_python = unittest.skipUnless(IMAGE or not ROOTFS or Path(ROOTFS, "python.wasm").exists(), "this system has no Python")
+has_steps = unittest.skipIf(IMAGE and sys.version_info < (3, 12), "steps and traces want Python 3.12")
+has_images = unittest.skipIf(IMAGE, "a linux sandbox's Python has no images")
 
 
 class Sessions(unittest.TestCase):
     def session(self, **options) -> PythonSession:
-        session = PythonSession(**{"timeout_ms": PATIENCE_MS, **options})
+        session = PythonSession(**{"timeout_ms": PATIENCE_MS, **ENGINE, **options})
         self.addCleanup(session.close)
         return session
 
@@ -70,6 +76,7 @@ class Executing(Sessions):
             session.execute("print('x')\nwhile True: pass")
         self.assertEqual(session.execute("1 + 1").value, 2)
 
+    @has_steps
     def test_tracing(self) -> None:
         events = []
         session = self.session(on_trace=events.append)
@@ -156,9 +163,6 @@ class Limits(Sessions):
         return caught.exception
 
     def test_each_of_them(self) -> None:
-        with self.subTest("steps"):
-            error = self.assert_limit("steps", "while True: pass", max_steps=10_000)
-            self.assertEqual(error.result.steps, 10_000)
         with self.subTest("cpu"):
             self.assert_limit("cpuTime", "while True: pass", cpu_time_ms=200)
         with self.subTest("memory"):
@@ -167,6 +171,11 @@ class Limits(Sessions):
             error = self.assert_limit("output", "while True: print('x' * 100)", max_output_bytes=1000,
                                       stop_at_output_limit=True)
             self.assertTrue(error.result.truncated)
+
+    @has_steps
+    def test_steps(self) -> None:
+        error = self.assert_limit("steps", "while True: pass", max_steps=10_000)
+        self.assertEqual(error.result.steps, 10_000)
 
     def test_output_that_is_dropped(self) -> None:
         result = self.session(max_output_bytes=10).execute("print('x' * 100)")
@@ -252,6 +261,7 @@ class States(Sessions):
             self.assertEqual(twin.execute("x").value, [1, "both"])
         self.assertEqual(session.execute("x").value, [1])
 
+    @has_images
     def test_a_checkpoint_is_where_others_start(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             image = Path(folder, "made.image")
@@ -270,7 +280,7 @@ class States(Sessions):
             self.assertEqual(session.execute("x").value, "kept")
 
     def test_a_session_in_a_sandbox_that_is_there(self) -> None:
-        with cloche.Sandbox(timeout_ms=PATIENCE_MS) as sbx:
+        with cloche.Sandbox(timeout_ms=PATIENCE_MS, **ENGINE) as sbx:
             sbx.files.write("data.txt", "text")
             with PythonSession(sandbox=sbx) as session:
                 self.assertEqual(session.execute("open('data.txt').read()").value, "text")
@@ -293,11 +303,12 @@ class Awaited(unittest.TestCase):
                 await asyncio.sleep(0)
                 return 2 * n
 
-            async with aio.PythonSession(timeout_ms=PATIENCE_MS, on_stdout=put, on_trace=events.append,
-                                         callbacks=[double]) as session:
+            tracing = {} if IMAGE and sys.version_info < (3, 12) else {"on_trace": events.append}
+            async with aio.PythonSession(timeout_ms=PATIENCE_MS, on_stdout=put, callbacks=[double], **tracing,
+                                         **ENGINE) as session:
                 result = await session.execute("print('x')\nawait double(n=21)")
                 self.assertEqual((result.value, result.stdout, "".join(parts)), (42, "x\n", "x\n"))
-                self.assertTrue(events)
+                self.assertEqual(bool(events), bool(tracing))
                 state = await session.snapshot_state()
                 with self.assertRaises(cloche.ExecutionError):
                     await session.execute("1/0")
@@ -312,7 +323,7 @@ class Awaited(unittest.TestCase):
                 with self.assertRaises(asyncio.CancelledError):
                     await task
                 self.assertEqual((await session.execute("6 * 7")).value, 42)
-            session = await aio.PythonSession.create(timeout_ms=PATIENCE_MS)
+            session = await aio.PythonSession.create(timeout_ms=PATIENCE_MS, **ENGINE)
             self.assertEqual((await session.execute("1")).value, 1)
             await session.close()
 

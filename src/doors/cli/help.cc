@@ -131,7 +131,9 @@ usual hosts; cloche serve has the same over HTTP, at /mcp.
 
 What is given here holds for each sandbox:
 
-  --image FILE              its Python starts from an image; see cloche image --help
+  --engine wasm|linux       linux: any Linux program, in a box of this machine's kernel; needs --image (wasm; docs/engines.md)
+  --image FILE              its Python starts from an image; see cloche image --help. With --engine linux the NAME of a system's image
+  --user ID[:ID]            with --engine linux: who it is inside (the image's)
   --packages A,B            Python packages it can import; may be repeated (numpy,pandas,matplotlib,scikit-learn)
   --mount HOST:GUEST[:ro]   a folder of this machine in it, writable unless :ro; may be repeated (none)
   --network RULE            where it may connect from the start; may be repeated (none; docs/network.md)
@@ -144,6 +146,7 @@ What is given here holds for each sandbox:
 
   claude mcp add cloche -- cloche mcp
   cloche mcp --mount ~/project:/workspace/project --allow api.github.com:443
+  cloche mcp --engine linux --image debian
 )page";
 
 constexpr const char* prepare_page = R"page(cloche prepare [--ship FOLDER]

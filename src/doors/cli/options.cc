@@ -271,7 +271,9 @@ Options parse_mcp(std::vector<std::string> words) {
   std::vector<std::string> limits;
   Options options;
   app.set_help_flag();
+  app.add_option("--engine", given.sandbox["engine"])->expected(1);
   app.add_option("--image", given.sandbox["image"])->expected(1);
+  app.add_option("--user", given.sandbox["user"])->expected(1);
   app.add_option("--packages", given.sandbox["packages"])->expected(1)->take_all();
   app.add_option("--mount", given.sandbox["mount"])->expected(1)->take_all();
   app.add_option("--network", given.sandbox["net"])->expected(1)->take_all();
@@ -291,7 +293,8 @@ Options parse_mcp(std::vector<std::string> words) {
     return options;
   }
   options.sandbox = sandbox_options(given, UsualTimeout::as_the_table_says).sandbox;
-  if (options.sandbox.packages.empty() && options.sandbox.image.empty())
+  if (options.sandbox.packages.empty() && options.sandbox.image.empty() &&
+      options.sandbox.engine == EngineKind::wasm)
     options.sandbox.packages.assign(mcp::usual_packages.begin(), mcp::usual_packages.end());
   for (const std::string& text : limits) set_limits(options.sandbox, text);
   if (!mcp::tool_set_of(options.tool_set)) {

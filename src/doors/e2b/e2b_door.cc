@@ -200,11 +200,6 @@ void E2bDoor::relay(const std::string& id, std::uint16_t port, session::Session:
                                                             .last_words = last_words},
                                                            exchange);
   if (started) return;
-  if (started.error() == Errno::notsup)
-    return exchange.send(rest_error(
-        501,
-        "the template of this sandbox is an image of the linux engine, into which no ports "
-        "are forwarded yet"));
   if (started.error() != Errno::mfile) return exchange.send(std::move(closed));
   exchange.send(rest_error(503, "too many connections to servers in sandboxes"));
 }

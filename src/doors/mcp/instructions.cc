@@ -12,7 +12,8 @@ constexpr std::string_view beginning =
     "A sandbox is a private Linux computer of yours: run what you like, nothing of the user's "
     "machine is in it. The one called default is there without further ado, in a millisecond.\n"
     "What you do stays: files, the shell's folder and variables, Python's names and imports, from "
-    "call to call. Work in /workspace.\n"
+    "call to call. Work in /workspace.\n";
+constexpr std::string_view installed =
     "Installed: bash and the GNU tools, git, jq, ripgrep, curl, sqlite3, perl, node, and CPython "
     "with pip";
 constexpr std::string_view on_all =
@@ -46,6 +47,16 @@ std::string commands_line(const std::vector<HostCommand>& commands) {
 
 std::string instructions(const HubOptions& options) {
   std::string text(beginning);
+  if (options.sandbox.engine == EngineKind::native_linux) {
+    constexpr std::size_t most_name = 100;
+    text += fmt::format(
+        "Installed is what the system image {} has, of which this is a Linux box at native speed; "
+        "the tool python is its python3, and plt.show() shows what its matplotlib draws when the "
+        "figure is left open",
+        options.sandbox.image.string().substr(0, most_name));
+  } else {
+    text += installed;
+  }
   const std::vector<std::string>& packages = options.sandbox.packages;
   constexpr std::size_t most_packages = 12;
   for (const std::string& package : packages | std::views::take(most_packages))

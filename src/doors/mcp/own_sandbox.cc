@@ -8,12 +8,19 @@
 #include "doors/mcp/tool_error.h"
 
 namespace cloche::mcp {
+namespace {
+
+// What the tools' paths begin at.
+constexpr const char* home = "/workspace/";
+
+}  // namespace
 
 LiveSandbox make_sandbox(Engine& engine, const SandboxOptions& options) {
   try {
-    LiveSandbox live = sandbox::make_live_sandbox(engine.create(options));
-    (void)live.interpreter();
-    return live;
+    SandboxOptions own = options;
+    if (own.engine == EngineKind::native_linux)
+      own.home = home;  // said, so that it is not where a system image works
+    return sandbox::make_live_sandbox(engine.create(own));
   } catch (const std::exception& problem) {
     throw ToolError{fmt::format("the sandbox cannot be made: {}", problem.what())};
   }

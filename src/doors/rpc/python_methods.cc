@@ -265,13 +265,13 @@ Reply python_execute(Call& call) {
       streamer.put(which, data);
     };
   }
-  const Callbacks callbacks(call, live.interpreter());
-  const ExecuteResult result = live.interpreter().execute(source, options);
+  const Callbacks callbacks(call, *live.python);
+  const ExecuteResult result = live.python->execute(source, options);
   if (stream) streamer.finish();
   Reply reply = reply_of(result, call.params);
   if (figures) {
     reply["figures"] = result.session_alive && !call.queue->is_cancelled()
-                           ? figures_of(live.interpreter())
+                           ? figures_of(*live.python)
                            : Reply::array();
   }
   return reply;

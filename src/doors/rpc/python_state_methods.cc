@@ -32,7 +32,7 @@ Reply with_image(Call& call, Work work) {
   const std::filesystem::path path = state_path(call);
   const LiveSandbox live = call.live();
   const PythonTurn turn(call);
-  work(live.interpreter(), path);
+  work(*live.python, path);
   return ok();
 }
 
@@ -42,7 +42,7 @@ Reply snapshot(Call& call) {
   const SnapshotOptions options = snapshot_options_of(call.params);
   const LiveSandbox live = call.live();
   const PythonTurn turn(call);
-  const PythonState state = must(live.interpreter().snapshot_state(options));
+  const PythonState state = must(live.python->snapshot_state(options));
   Reply left_out = Reply::array();
   for (const LeftOut& one : state.left_out)
     left_out.push_back({{"name", one.name}, {"reason", one.reason}});
@@ -53,14 +53,14 @@ Reply restore(Call& call) {
   const std::string bytes = call.params.bytes("data");
   const LiveSandbox live = call.live();
   const PythonTurn turn(call);
-  must(live.interpreter().restore_state(bytes));
+  must(live.python->restore_state(bytes));
   return ok();
 }
 
 Reply clear(Call& call) {
   const LiveSandbox live = call.live();
   const PythonTurn turn(call);
-  must(live.interpreter().clear_state());
+  must(live.python->clear_state());
   return ok();
 }
 

@@ -196,19 +196,7 @@ void check_isolation(const Options& options) {
   }
 }
 
-// Whether a session may be of the linux engine.
-bool has_linux(const session::ManagerOptions& sessions) {
-  return sessions.sandbox.engine != EngineKind::wasm ||
-         std::ranges::any_of(sessions.grants, [](const sandbox::Grant& grant) {
-           return grant.value.engine != EngineKind::wasm;
-         });
-}
-
 void check(const Options& options) {
-  if (has_linux(options.sessions) && !options.sessions.state_folder.empty())
-    throw request_error(
-        "sessions of the linux engine are not saved yet: leave --session-engine and "
-        "--allow-session-engine, or --state-dir out");
   if (options.http.tls_certificate.empty() != options.http.tls_key.empty())
     throw request_error("--tls-cert and --tls-key belong together");
   if (options.peers.has_value() != !options.peer_token.empty())

@@ -150,10 +150,6 @@ TEST(ServeOptions, WhatBelongsTogetherIsSaidTogether) {
   EXPECT_EQ(refusal({"--save", "pause"}), "--save is of no use without --state-dir");
   EXPECT_EQ(refusal({"--max-workers", "2"}), "--max-workers is of no use without --isolate");
   EXPECT_EQ(refusal({"--peers", "a:1"}), "--peers and --peer-token-file belong together");
-  EXPECT_THAT(refusal({"--session-engine", "linux", "--state-dir", "states"}),
-              HasSubstr("are not saved yet"));
-  EXPECT_THAT(refusal({"--allow-session-engine", "linux", "--state-dir", "states"}),
-              HasSubstr("are not saved yet"));
 }
 
 TEST(ServeOptions, PeersKnowEachOtherByASecretThatIsNoShortWord) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "native/host/box.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -189,7 +190,9 @@ Result<std::unique_ptr<Box::Pause>> Box::pause() {
   std::vector<UniqueFd> changes;
   CLOCHE_TRY(ask(Ask::upper, &changes));
   if (changes.empty()) return Errno::io;
-  CLOCHE_TRY(ask(Ask::pause));
+  const MutexLock lock(pause_mutex_);
+  CLOCHE_TRY(ask(Ask::pause));  // again where they are: some may have begun since
+  ++pauses_;
   return std::make_unique<Pause>(*this, std::move(changes.front()));
 }
 
@@ -208,6 +211,67 @@ Result<UniqueFd> Box::open_calls() {
   return std::move(listener.front());
 }
 
-Box::Pause::~Pause() { (void)box_.ask(Ask::resume); }
+Result<UniqueFd> Box::connect(std::uint16_t port, Loopback family) {
+  std::vector<UniqueFd> socket;
+  const Request request{.ask = Ask::connect, .number = port, .is_v6 = family == Loopback::v6};
+  CLOCHE_TRY(ask(request, &socket, {}));
+  if (socket.empty()) return Errno::io;
+  return std::move(socket.front());
+}
+
+// Whoever writes it is as much a guest as the guest: nothing of it is looked at.
+Result<UniqueFd> Box::pack(std::uint64_t limit_bytes) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno_from_host(errno);
+  const UniqueFd ours(ends[0]);
+  UniqueFd theirs(ends[1]);
+  UniqueFd file(::memfd_create("cloche files", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file) return errno_from_host(errno);
+  const int beside = theirs.get();
+  CLOCHE_ASSIGN(const UniqueFd channel,
+                open_channel(Request{.ask = Ask::pack}, std::span(&beside, 1)));
+  theirs.reset();
+  (void)::fcntl(ours.get(), F_SETPIPE_SZ, 1 << 20);
+  std::vector<char> piece(1 << 20);
+  std::uint64_t size = 0;
+  for (;;) {
+    if (!readable_within(ours.get(), patience)) return Errno::io;
+    const ssize_t got = ::read(ours.get(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno_from_host(errno);
+    if (got == 0) break;
+    size += static_cast<std::uint64_t>(got);
+    if (size > limit_bytes) return Errno::fbig;
+    for (ssize_t done = 0; done < got;) {
+      const ssize_t some =
+          ::write(file.get(), piece.data() + done, static_cast<std::size_t>(got - done));
+      if (some < 0) return errno_from_host(errno);
+      done += some;
+    }
+  }
+  CLOCHE_TRY(hear_answer(channel.get()));
+  return file;
+}
+
+Result<void> Box::unpack(int files) {
+  CLOCHE_ASSIGN(const UniqueFd channel,
+                open_channel(Request{.ask = Ask::unpack}, std::span(&files, 1)));
+  return hear_answer(channel.get());
+}
+
+Result<void> Box::hear_answer(int channel) {
+  constexpr std::chrono::minutes longest{10};
+  Packet packet;
+  Answer answer;
+  if (!readable_within(channel, longest)) return Errno::timedout;
+  if (!warden::receive_record(channel, answer, packet)) return Errno::io;
+  if (answer.value != 0) return errno_from_host(answer.value);
+  return {};
+}
+
+Box::Pause::~Pause() {
+  const MutexLock lock(box_.pause_mutex_);
+  if (--box_.pauses_ == 0) (void)box_.ask(Ask::resume);
+}
 
 }  // namespace cloche::native

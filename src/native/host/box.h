@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "native/host/file_client.h"
@@ -99,7 +100,20 @@ class Box {
   // block. The name is free again when it is closed. EADDRINUSE: a guest has taken it.
   Result<UniqueFd> open_calls();
 
-  // The folder of changes, with all processes stopped until the object is gone.
+  // A socket that is connected to a port of the box's loopback, or on its way there; it does not
+  // block. ECONNREFUSED: nothing listens there.
+  enum class Loopback : std::uint8_t { v4, v6 };
+  Result<UniqueFd> connect(std::uint16_t port, Loopback family);
+
+  // The changed files, as a file in memory that another box of the same image can be given
+  // (warden/tree_stream.h); so many bytes at most, EFBIG. While processes are stopped.
+  Result<UniqueFd> pack(std::uint64_t limit_bytes);
+  // The files become those. In a box that nothing has run in yet; after an error it is of no use.
+  // EINVAL: it is no such stream. ENOSPC.
+  Result<void> unpack(int files);
+
+  // The folder of changes, with all processes stopped until the object, and every other one, is
+  // gone.
   class Pause {
    public:
     Pause(Box& box, UniqueFd changes) : box_(box), changes_(std::move(changes)) {}
@@ -122,11 +136,15 @@ class Box {
                              std::span<const int> given = {});
   Result<warden::Answer> ask(const warden::Request& request, std::vector<UniqueFd>* beside,
                              std::span<const int> given);
+  // Of who is not pid 1, and takes its time.
+  static Result<void> hear_answer(int channel);
   Result<UniqueFd> open_channel(const warden::Request& request, std::span<const int> more);
 
   UniqueFd socket_;
   UniqueFd process_;
   FileClient files_;
+  Mutex pause_mutex_;  // held while processes are stopped or go on
+  int pauses_ GUARDED_BY(pause_mutex_) = 0;
 };
 
 }  // namespace cloche::native

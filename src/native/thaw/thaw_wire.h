@@ -4,8 +4,8 @@
 
 namespace cloche::freeze {
 
-inline constexpr int program_fd = 7;
-inline constexpr int image_fd = 8;
+inline constexpr int program_fd = 9;
+inline constexpr int image_fd = 10;
 
 // The exit status of a thaw that failed.
 enum class ThawStep : unsigned char {

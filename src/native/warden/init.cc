@@ -2,10 +2,13 @@
 #include "native/warden/init.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -25,6 +28,8 @@
 #include "native/warden/command.h"
 #include "native/warden/file_server.h"
 #include "native/warden/packet.h"
+#include "native/warden/tree_pack.h"
+#include "native/warden/tree_unpack.h"
 
 namespace cloche::warden {
 namespace {
@@ -83,6 +88,33 @@ Fd listen_for_calls() {
       ::listen(listener.get(), calls_in_line) != 0)
     return {};
   return listener;
+}
+
+// None, with errno. Its own filter would have pid 1 ask itself, but for that length.
+Fd connect_loopback(int port, bool is_v6) {
+  sockaddr_storage name{};
+  if (is_v6) {
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(name);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(static_cast<in_port_t>(port));
+    v6.sin6_addr = in6addr_loopback;
+  } else {
+    auto& v4 = reinterpret_cast<sockaddr_in&>(name);
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(static_cast<in_port_t>(port));
+    v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  }
+  Fd made(::socket(name.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!made) return {};
+  const int on = 1;
+  (void)::setsockopt(made.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (::connect(made.get(), reinterpret_cast<const sockaddr*>(&name), Questions::own_length) != 0 &&
+      errno != EINPROGRESS) {
+    const int error = errno;
+    made.reset();
+    errno = error;
+  }
+  return made;
 }
 
 }  // namespace
@@ -187,6 +219,9 @@ bool Init::take_request() noexcept {
     case Ask::signal:
       answer(channel, {.value = processes_.signal(request.process, request.number)});
       break;
+    case Ask::connect: connect_to(channel, request); break;
+    case Ask::pack:
+    case Ask::unpack: start_tree(request.ask, std::move(channel), Fd(packet.take_fd(1))); break;
     case Ask::run:
     case Ask::drain: break;
   }
@@ -216,6 +251,12 @@ void Init::open_calls(const Fd& channel) noexcept {
   const Fd listener = listen_for_calls();
   const int beside = listener.get();
   answer(channel, {.value = listener ? 0 : errno}, std::span(&beside, listener ? 1 : 0));
+}
+
+void Init::connect_to(const Fd& channel, const Request& request) noexcept {
+  const Fd made = connect_loopback(request.number, request.is_v6);
+  const int beside = made.get();
+  answer(channel, {.value = made ? 0 : errno}, std::span(&beside, made ? 1 : 0));
 }
 
 // The mark is made before the command is, so that no moment is without it.
@@ -285,6 +326,28 @@ void Init::start_files(Fd channel) noexcept {
   if (pid < 0) return answer(channel, {.value = errno});
   file_server_ = pid;
   processes_.spare(pid);
+}
+
+// With a mark of its own, so that no run's end is its end. Nothing else is open in it, and the guest,
+// whom it is in the midst of, cannot look into it.
+void Init::start_tree(Ask what, Fd channel, Fd stream) noexcept {
+  if (!channel) return;
+  const pid_t pid = stream && ::unshare(CLONE_NEWUTS) == 0 ? ::fork() : -1;
+  if (pid < 0) return answer(channel, {.value = stream ? errno : EINVAL});
+  if (pid > 0) return;
+  reset_signals();
+  constexpr int own_channel = 3, own_stream = 4, own_changes = 5;
+  std::array<Fd, 3> kept{std::move(channel), std::move(stream), Fd(plan_.changes.get())};
+  for (Fd& fd : kept) fd.reset(::fcntl(fd.get(), F_DUPFD_CLOEXEC, own_changes + 1));
+  const int count = what == Ask::pack ? 3 : 2;
+  for (int i = 0; i < count; ++i) {
+    if (::dup2(kept[static_cast<std::size_t>(i)].get(), own_channel + i) < 0) ::_exit(1);
+  }
+  if (::setsid() < 0 || ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
+      ::close_range(static_cast<unsigned>(own_channel + count), ~0U, 0) != 0)
+    ::_exit(1);
+  if (what == Ask::pack) pack_tree(own_channel, own_changes, own_stream, plan_.wall, filter_);
+  unpack_tree(own_channel, own_stream, plan_.wall, filter_);
 }
 
 void Init::take_order(Run& run) noexcept {

@@ -52,10 +52,12 @@ class Init {
   bool take_request() noexcept;
   void start_run(const Request& request, Packet& packet) noexcept;
   void start_files(Fd channel) noexcept;
+  void start_tree(Ask what, Fd channel, Fd stream) noexcept;
   void answer(const Fd& channel, const Answer& what, std::span<const int> fds = {}) noexcept;
   void answer_usage(const Fd& channel) noexcept;
   void open_network(const Fd& channel, Packet& packet) noexcept;
   void open_calls(const Fd& channel) noexcept;
+  void connect_to(const Fd& channel, const Request& request) noexcept;
   void take_order(Run& run) noexcept;
   void tell_start(Run& run) noexcept;
   void signal_run(const Run& run, int number) noexcept;

@@ -13,7 +13,7 @@
 
 namespace cloche::warden {
 
-inline constexpr std::uint32_t protocol_version = 5;
+inline constexpr std::uint32_t protocol_version = 7;
 inline constexpr int socket_fd = 3;          // of the warden, at its start
 inline constexpr int mounter_fd = 4;         // of the warden that root starts
 inline constexpr std::size_t most_fds = 24;  // beside a record
@@ -115,6 +115,10 @@ enum class Ask : std::uint8_t {
   drain,    // a descriptor that is read to its end for nobody; no channel
   list,     // channel, a file of memory that gets a ProcessRecord for each process
   signal,   // channel: `number` for the process `process`
+  pack,     // channel, a pipe that gets the changed files (tree_stream.h); the packer answers
+  unpack,   // channel, a file with such a stream, which becomes the files; the unpacker answers
+  connect,  // channel: to port `number` of the loopback; the Answer has the socket beside it, which
+            // does not block and may be connecting yet
 };
 
 struct TerminalShape {
@@ -129,7 +133,8 @@ struct Request {
   std::uint32_t arguments = 0;  // of run: how many strings of the file are arguments ...
   std::uint32_t variables = 0;  // ... and environment, after the directory, each ended by a zero
   std::int32_t process = 0;     // of signal
-  std::int32_t number = 0;      // of signal
+  std::int32_t number = 0;      // of signal, and of connect
+  bool is_v6 = false;           // of connect
 };
 
 // A process, as its box knows it.

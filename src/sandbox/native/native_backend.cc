@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/native/native_backend.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <charconv>
 
 #include "base/error.h"
 #include "sandbox/default_environment.h"
 #include "sandbox/native/native_live_run.h"
+#include "sandbox/native/native_loopback.h"
 #include "sandbox/native/native_parts.h"
+#include "sandbox/native/native_session.h"
+#include "sandbox/native/sealed_file.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -29,6 +34,14 @@ void refuse_what_is_not_there(const SandboxOptions& options) {
   if (!options.program_folder.empty())
     refuse("folder of WebAssembly programs", "use the wasm engine");
   if (options.trace) refuse("trace of system calls", "run strace in the sandbox");
+}
+
+// Of what is saved of its files: their content, and what is said of each.
+std::uint64_t state_limit(const SandboxOptions& options) {
+  constexpr std::uint64_t most = 64ULL << 30, of_one = 16 << 10;
+  if (options.file_limit_bytes == 0 || options.file_limit_bytes > most) return most;
+  return options.file_limit_bytes + std::min(options.file_limit_inodes, most / of_one) * of_one +
+         (1 << 20);
 }
 
 // ID or ID:ID; root is 0.
@@ -61,6 +74,7 @@ NativeBackend::NativeBackend(NativeParts& parts, SandboxOptions options)
   const SandboxOptions usual;
   home_ = options_.home;
   if (home_ == usual.home && folder.starts_with('/') && folder != "/") home_ = folder;
+  while (home_.size() > 1 && home_.ends_with('/')) home_.pop_back();
   who_ = identity_of(options_.user == usual.user ? image_->config.user : options_.user);
   environment_ = default_native_environment();
   for (const std::string& line : image_->config.environment) {
@@ -202,9 +216,9 @@ std::unique_ptr<LiveRunState> NativeBackend::start(LiveRunOptions options) {
   return make_native_live_run(*this, std::move(options));
 }
 
-Result<std::unique_ptr<LoopbackStream>> NativeBackend::connect(std::uint16_t,
-                                                               std::function<void()>) {
-  return Errno::notsup;
+Result<std::unique_ptr<LoopbackStream>> NativeBackend::connect(std::uint16_t port,
+                                                               std::function<void()> changed) {
+  return connect_loopback(*box_, parts_.edge_watch(), port, std::move(changed));
 }
 
 RunResult NativeBackend::run_python(std::string_view source, const PythonOptions& options) {
@@ -240,6 +254,20 @@ bool NativeBackend::is_paused() const {
 
 const FreezePrograms& NativeBackend::freeze_programs() const noexcept {
   return parts_.freeze_programs();
+}
+
+const PythonPrograms& NativeBackend::python_programs() const noexcept {
+  return parts_.python_programs();
+}
+
+kernel::TimerThread& NativeBackend::timers() noexcept { return parts_.timers(); }
+
+std::unique_ptr<SessionInterpreter> NativeBackend::make_interpreter(
+    const std::filesystem::path& image) {
+  if (!image.empty())
+    throw request_error("the Python of a linux sandbox has no images: leave the option out",
+                        Errno::notsup);
+  return std::make_unique<NativeSession>(*this);
 }
 
 std::uint64_t NativeBackend::cancellations() const {
@@ -320,11 +348,45 @@ Result<void, Error> NativeBackend::install_packages(const std::vector<std::strin
 
 // The interpreter before the files, so that what it wrote until then is there.
 std::unique_ptr<Backend> NativeBackend::fork() {
-  NativePython::Frozen python = python_.freeze();
+  NativeInterpreter::Frozen python = python_.freeze();
   std::unique_ptr<NativeBackend> twin(new NativeBackend(parts_, *this));
   twin->shell_.go_on_from(shell_);
   twin->python_.go_on_as(std::move(python));
   return twin;
+}
+
+std::unique_ptr<SavedBox> NativeBackend::save() {
+  auto saved = std::make_unique<SavedBox>();
+  saved->image = image_->name;
+  saved->digest = image_->digest;
+  saved->environment = environment();
+  const Result<std::unique_ptr<native::Box::Pause>> pause = box_->pause();
+  if (!pause) throw Error(pause.error(), "the sandbox cannot be saved");
+  Result<UniqueFd> files = box_->pack(state_limit(options_));
+  if (!files) throw Error(files.error(), "the sandbox's files cannot be saved");
+  saved->files = *std::move(files);
+  if (const Result<void> sealed = seal(saved->files); !sealed)
+    throw Error(sealed.error(), "the sandbox's files cannot be saved");
+  struct stat of{};
+  (void)::fstat(saved->files.get(), &of);
+  saved->file_bytes = static_cast<std::uint64_t>(of.st_size);
+  return saved;
+}
+
+Result<void, Error> NativeBackend::load(const SavedBox& saved) {
+  const bool is_same = saved.digest.empty() && image_->digest.empty()
+                           ? saved.image == image_->name
+                           : saved.digest == image_->digest;
+  if (!is_same) {
+    return request_error("the state is of the image '" + saved.image +
+                             "' as it was, and this sandbox of another: '" + image_->name + "'",
+                         Errno::inval);
+  }
+  const Result<void> unpacked = box_->unpack(saved.files.get());
+  if (unpacked) return {};
+  if (unpacked.error() == Errno::nospc)
+    return request_error("the sandbox may not have that many files", Errno::nospc);
+  return request_error("this is no state of a sandbox, or it is damaged", unpacked.error());
 }
 
 SandboxUsage NativeBackend::usage() {
@@ -363,9 +425,7 @@ std::vector<ProcessInfo> NativeBackend::processes() {
 }
 
 SandboxState& NativeBackend::wasm() {
-  throw request_error(
-      "a linux sandbox has no snapshots and no Python sessions yet: use the wasm engine for those",
-      Errno::notsup);
+  throw request_error("this is of the wasm engine alone", Errno::notsup);
 }
 
 std::unique_ptr<Backend> make_native_backend(NativeParts& parts, const SandboxOptions& options) {

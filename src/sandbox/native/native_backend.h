@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/mutex.h"
+#include "kernel/time/timer_thread.h"
 #include "native/host/box.h"
 #include "native/host/mount_set.h"
 #include "native/images/image_store.h"
@@ -24,6 +25,7 @@ namespace cloche::sandbox {
 
 class FreezePrograms;
 class NativeParts;
+class PythonPrograms;
 
 // The one user inside.
 struct Identity {
@@ -45,6 +47,7 @@ class NativeBackend final : public Backend {
   Result<std::unique_ptr<LoopbackStream>> connect(std::uint16_t port,
                                                   std::function<void()> changed) override;
   RunResult run_python(std::string_view source, const PythonOptions& options) override;
+  std::unique_ptr<SessionInterpreter> make_interpreter(const std::filesystem::path& image) override;
   void cancel() override;
   void freeze() override;
   void thaw() override;
@@ -61,6 +64,8 @@ class NativeBackend final : public Backend {
   std::map<std::string, std::string> environment() const override;
   Result<void, Error> install_packages(const std::vector<std::string>& names) override;
   std::unique_ptr<Backend> fork() override;
+  std::unique_ptr<SavedBox> save() override;
+  Result<void, Error> load(const SavedBox& saved) override;
   SandboxUsage usage() override;
   std::vector<ProcessInfo> processes() override;
   Result<void> signal(int pid, int number) override { return box_->signal(pid, number); }
@@ -72,6 +77,8 @@ class NativeBackend final : public Backend {
   // For what is below.
   native::Box& box() noexcept { return *box_; }
   const FreezePrograms& freeze_programs() const noexcept;
+  const PythonPrograms& python_programs() const noexcept;
+  kernel::TimerThread& timers() noexcept;
   // Between freeze() and thaw().
   bool is_paused() const;
   // A command with descriptors 3 and 4 for the engine itself, where `side_input` is given.

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all native sandboxes of an engine share: the warden that makes their boxes, the store of
-// images, and what freezes guests.
+// images, what freezes guests, what their Python runs, and threads.
 #pragma once
 
 #include <filesystem>
 
+#include "kernel/time/timer_thread.h"
 #include "native/host/warden.h"
 #include "native/images/image_store.h"
+#include "sandbox/native/edge_watch.h"
 #include "sandbox/native/freeze_programs.h"
+#include "sandbox/native/python_programs.h"
 
 namespace cloche::sandbox {
 
@@ -18,11 +21,17 @@ class NativeParts {
   native::Warden& warden() noexcept { return warden_; }
   images::ImageStore& images() noexcept { return images_; }
   const FreezePrograms& freeze_programs() const noexcept { return freeze_programs_; }
+  const PythonPrograms& python_programs() const noexcept { return python_programs_; }
+  kernel::TimerThread& timers() noexcept { return timers_; }
+  EdgeWatch& edge_watch() noexcept { return edge_watch_; }
 
  private:
   native::Warden warden_;
   images::ImageStore images_;
   FreezePrograms freeze_programs_;
+  PythonPrograms python_programs_;
+  kernel::TimerThread timers_;
+  EdgeWatch edge_watch_;
 };
 
 }  // namespace cloche::sandbox

@@ -4,6 +4,7 @@
 #include "cloche/python_session.h"
 #include "sandbox/backend.h"
 #include "sandbox/python/python_session_state.h"
+#include "sandbox/run_observer.h"
 
 namespace cloche {
 namespace {
@@ -15,19 +16,24 @@ int exit_status_of(const ExecuteResult& result) {
   return has_code ? result.exit_code : 1;
 }
 
+std::unique_ptr<sandbox::PythonSessionState> make_state(std::unique_ptr<Sandbox> own,
+                                                        Sandbox& place, sandbox::Backend& backend,
+                                                        const PythonSessionOptions& options) {
+  return std::make_unique<sandbox::PythonSessionState>(
+      std::move(own), place, backend, backend.make_interpreter(options.image), options);
+}
+
 }  // namespace
 
 PythonSession::PythonSession(Engine& engine, const SandboxOptions& sandbox,
                              PythonSessionOptions options) {
   std::unique_ptr<Sandbox> own = engine.create(sandbox);
   Sandbox& place = *own;
-  state_ = std::make_unique<sandbox::PythonSessionState>(std::move(own), place,
-                                                         place.backend_->wasm(), options);
+  state_ = make_state(std::move(own), place, *place.backend_, options);
 }
 
 PythonSession::PythonSession(Sandbox& sandbox, PythonSessionOptions options)
-    : state_(std::make_unique<sandbox::PythonSessionState>(nullptr, sandbox,
-                                                           sandbox.backend_->wasm(), options)) {}
+    : state_(make_state(nullptr, sandbox, *sandbox.backend_, options)) {}
 
 PythonSession::PythonSession(std::unique_ptr<sandbox::PythonSessionState> state)
     : state_(std::move(state)) {}
@@ -35,7 +41,7 @@ PythonSession::PythonSession(std::unique_ptr<sandbox::PythonSessionState> state)
 PythonSession::~PythonSession() = default;
 
 ExecuteResult PythonSession::execute(std::string_view code, const ExecuteOptions& options) {
-  sandbox::SandboxState& sandbox = state_->sandbox().backend_->wasm();
+  sandbox::Backend& sandbox = *state_->sandbox().backend_;
   const auto told =
       sandbox.observer().begin(RunEvent::Kind::python, sandbox.scrub(std::string(code)));
   ExecuteResult result = state_->execute(code, options);
@@ -54,10 +60,11 @@ bool PythonSession::remove_callback(std::string_view name) {
 }
 
 std::unique_ptr<PythonSession> PythonSession::fork() {
-  std::unique_ptr<Sandbox> twin = state_->sandbox().fork();
-  sandbox::SandboxState& twin_state = twin->backend_->wasm();
-  return std::unique_ptr<PythonSession>(
-      new PythonSession(state_->fork(std::move(twin), twin_state)));
+  return std::unique_ptr<PythonSession>(new PythonSession(state_->fork([this] {
+    std::unique_ptr<Sandbox> twin = state_->sandbox().fork();
+    sandbox::Backend& backend = *twin->backend_;
+    return sandbox::PythonSessionState::SandboxFork{std::move(twin), backend};
+  })));
 }
 
 Result<PythonState, Error> PythonSession::snapshot_state(const SnapshotOptions& options) {

@@ -6,12 +6,10 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "base/host_error.h"
-#include "kernel/kernel.h"
 #include "kernel/time/time_limit.h"
 #include "python/json_text.h"
+#include "sandbox/backend.h"
 #include "sandbox/command.h"
-#include "sandbox/python/interpreter.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -21,10 +19,6 @@ using python::Json;
 std::string text_at(const Json& record, const char* name) {
   const auto found = record.find(name);
   return found != record.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-Error failed(std::string_view what, Errno code) {
-  return {ErrorKind::sandbox, code, fmt::format("{}: {}", what, errno_info(code).message)};
 }
 
 void must(const Result<void, Error>& result) {
@@ -78,16 +72,16 @@ class PythonSessionState::Use {
 };
 
 PythonSessionState::PythonSessionState(std::unique_ptr<Sandbox> own, Sandbox& sandbox,
-                                       SandboxState& state, const PythonSessionOptions& options)
+                                       Backend& backend,
+                                       std::unique_ptr<SessionInterpreter> interpreter,
+                                       const PythonSessionOptions& options)
     : own_sandbox_(std::move(own)),
       sandbox_(sandbox),
-      state_(state),
+      backend_(backend),
       callback_threads_(options.callback_threads),
-      image_file_(options.image),
-      port_(state.kernel().mutex()),
-      out_(state.kernel().mutex()),
-      err_(state.kernel().mutex()),
-      callbacks_(state.kernel().services().timers, options.callback_threads) {
+      interpreter_(std::move(interpreter)),
+      callbacks_(interpreter_->timers(), options.callback_threads) {
+  interpreter_->listen([this](std::string_view frame) { return listen(frame); });
   for (const Callback& callback : options.callbacks) callbacks_.add(callback);
 }
 
@@ -95,73 +89,24 @@ PythonSessionState::~PythonSessionState() { drop(); }
 
 // --- The interpreter ---
 
-python::SessionOptions PythonSessionState::session_options() {
-  kernel::Kernel& kernel = state_.kernel();
-  {
-    const kernel::KernelLock lock(kernel.mutex());
-    port_.hold(std::make_shared<python::SessionPort>(
-        kernel, [this](std::string_view frame) { return listen(frame); }));
-    out_.hold(std::make_shared<python::SessionOutput>(kernel));
-    err_.hold(std::make_shared<python::SessionOutput>(kernel));
-  }
-  python::SessionOptions options = interpreter_options(state_, out_.get(), err_.get());
-  options.files[python::SessionPort::descriptor] = port_.get();
-  return options;
+Result<void, Error> PythonSessionState::start() {
+  CLOCHE_ASSIGN(const SessionInterpreter::Began began, interpreter_->start());
+  if (began == SessionInterpreter::Began::now) connect();
+  return {};
 }
 
 void PythonSessionState::connect() {
   known_callbacks_ = 0;
   callbacks_.connect(
-      [port = port_.get()](std::uint32_t number, python::HostReply kind, std::string_view payload) {
-        port->post(number, kind, payload);
+      [this](std::uint32_t number, python::HostReply kind, std::string_view payload) {
+        interpreter_->reply(number, kind, payload);
       });
 }
 
-Result<void, Error> PythonSessionState::start() try {
-  if (interpreter_) return {};
-  if (!image_file_.empty()) return start_from(runtime().open_image(image_file_));
-  if (state_.image()) return start_from(state_.image());
-  // Made before the clock of an execution runs: it takes its time once per machine.
-  (void)runtime().prepare({});
-  return start_from(nullptr);
-} catch (const Error& problem) {
-  return problem;
-}
-
-python::PythonRuntime& PythonSessionState::runtime() const {
-  python::PythonRuntime* runtime = state_.engine().python().runtime();
-  if (runtime == nullptr) throw HostError("this system has no Python", Errno::noent);
-  return *runtime;
-}
-
-Result<void, Error> PythonSessionState::start_from(std::shared_ptr<python::OwnImage> image,
-                                                   const std::string& folder) {
-  python::SessionOptions options = session_options();
-  if (python::has_folder(state_.kernel(), folder)) options.cwd = folder;
-  auto session = start_interpreter(state_, runtime(), std::move(options), image);
-  connect();
-  if (!session) {
-    drop();
-    return failed("cannot start Python", session.error());
-  }
-  const MutexLock lock(interpreter_mutex_);
-  interpreter_ = *std::move(session);
-  interpreter_->begin();
-  return {};
-}
-
 void PythonSessionState::drop() {
-  std::unique_ptr<python::PythonSession> old;
-  {
-    const MutexLock lock(interpreter_mutex_);
-    old = std::move(interpreter_);
-  }
-  old.reset();
   version_ = 0;
   callbacks_.connect({});
-  port_.reset();
-  out_.reset();
-  err_.reset();
+  interpreter_->drop();
 }
 
 // --- What the interpreter says ---
@@ -179,16 +124,8 @@ bool PythonSessionState::listen(std::string_view frame) {
       if (number) callbacks_.cancel(*number);
       return number.has_value();
     }
-    case python::SessionWord::stops: {
-      const MutexLock lock(interpreter_mutex_);
-      if (interpreter_) interpreter_->acknowledge_stop();
-      return true;
-    }
-    case python::SessionWord::listens: {
-      const MutexLock lock(interpreter_mutex_);
-      if (interpreter_) interpreter_->repeat_stop();
-      return true;
-    }
+    case python::SessionWord::stops: interpreter_->acknowledge_stop(); return true;
+    case python::SessionWord::listens: interpreter_->repeat_stop(); return true;
     case python::SessionWord::record: {
       const MutexLock lock(mail_mutex_);
       mail_.record = payload;
@@ -223,8 +160,8 @@ void PythonSessionState::pass_on_trace(std::string_view records) {
     if (first != std::string_view::npos && second != std::string_view::npos) {
       TraceEvent event;
       event.line = std::atoi(std::string(record.substr(0, first)).c_str());
-      event.event = state_.scrub(std::string(record.substr(first + 1, second - first - 1)));
-      event.context = state_.scrub(std::string(record.substr(second + 1)));
+      event.event = backend_.scrub(std::string(record.substr(first + 1, second - first - 1)));
+      event.context = backend_.scrub(std::string(record.substr(second + 1)));
       sink(event);
     }
     records.remove_prefix(std::min(end + 1, records.size()));
@@ -270,9 +207,9 @@ ExecuteResult PythonSessionState::execute(std::string_view code, const ExecuteOp
     return result;
   }
   has_changed();
-  output_over_ = false;
-  const CleanOutput clean_out = state_.clean_output();
-  const CleanOutput clean_err = state_.clean_output();
+  result.reason = interpreter_->take_reason();
+  const CleanOutput clean_out = interpreter_->clean_output();
+  const CleanOutput clean_err = interpreter_->clean_output();
   const auto plan_for = [&](Stream stream) {
     python::SessionOutput::Plan plan{.limit_bytes = options.limits.output_bytes};
     if (options.output) {
@@ -286,8 +223,8 @@ ExecuteResult PythonSessionState::execute(std::string_view code, const ExecuteOp
     }
     return plan;
   };
-  out_->begin(plan_for(Stream::out));
-  err_->begin(plan_for(Stream::err));
+  interpreter_->begin_output(Stream::out, plan_for(Stream::out));
+  interpreter_->begin_output(Stream::err, plan_for(Stream::err));
   callbacks_.begin(options.limits.callbacks);
   {
     const MutexLock lock(mail_mutex_);
@@ -297,14 +234,14 @@ ExecuteResult PythonSessionState::execute(std::string_view code, const ExecuteOp
   python::TurnLimits limits{.cpu = options.limits.cpu_time,
                             .memory_limit_bytes = options.limits.memory_bytes};
   const std::chrono::milliseconds timeout =
-      options.limits.timeout.value_or(state_.options().timeout);
+      options.limits.timeout.value_or(backend_.options().timeout);
   limits.deadline = kernel::deadline_after(timeout);
   std::string frame = head_of(options);
   frame.push_back('\0');
   frame += code;
   const python::TurnResult turn = interpreter_->take(python::Turn::evaluate, frame, limits);
-  python::SessionOutput::Written out = out_->take();
-  python::SessionOutput::Written err = err_->take();
+  python::SessionOutput::Written out = interpreter_->take_output(Stream::out);
+  python::SessionOutput::Written err = interpreter_->take_output(Stream::err);
   if (options.output) {
     clean_out.end(reader_of(options.output, Stream::out));
     clean_err.end(reader_of(options.output, Stream::err));
@@ -334,7 +271,7 @@ void PythonSessionState::conclude(const python::TurnResult& turn, const ExecuteO
   }
   const std::optional<Json> read = python::read_json(text);
   const Json record = read && read->is_object() ? *read : Json::object();
-  const auto said = [&](const char* name) { return state_.scrub(text_at(record, name)); };
+  const auto said = [&](const char* name) { return backend_.scrub(text_at(record, name)); };
   const std::string status = text_at(record, "status");
   if (status == "error") {
     result.status = ExecuteStatus::error;
@@ -378,7 +315,7 @@ void PythonSessionState::conclude(const python::TurnResult& turn, const ExecuteO
         result.limit = Limit::time;
         result.reason =
             fmt::format("the execution was stopped at its time limit of {} ms",
-                        options.limits.timeout.value_or(state_.options().timeout).count());
+                        options.limits.timeout.value_or(backend_.options().timeout).count());
         break;
       case python::StopReason::cpu:
         result.limit = Limit::cpu_time;
@@ -408,29 +345,25 @@ void PythonSessionState::conclude(const python::TurnResult& turn, const ExecuteO
   }
 }
 
-void PythonSessionState::cancel() {
-  const MutexLock lock(interpreter_mutex_);
-  if (interpreter_) interpreter_->stop(python::StopReason::cancelled);
-}
+void PythonSessionState::cancel() { interpreter_->stop(python::StopReason::cancelled); }
 
 // --- Forks and images ---
 
-std::unique_ptr<PythonSessionState> PythonSessionState::fork(std::unique_ptr<Sandbox> twin,
-                                                             SandboxState& twin_state) {
+std::unique_ptr<PythonSessionState> PythonSessionState::fork(const ForkSandbox& fork_sandbox) {
   const Use use(*this);
   if (!use) throw Use::refusal();
+  interpreter_->begin_fork();
+  SandboxFork twin = fork_sandbox();
+  auto interpreter = interpreter_->fork(twin.backend);
+  if (!interpreter) throw session_failed("the session cannot be forked", interpreter.error());
   PythonSessionOptions options;
   options.callbacks = callbacks_.callbacks();
   options.callback_threads = callback_threads_;
-  options.image = image_file_;
-  Sandbox& sandbox = *twin;
-  auto state = std::make_unique<PythonSessionState>(std::move(twin), sandbox, twin_state, options);
-  if (!interpreter_) return state;
-  auto fork = interpreter_->fork(twin_state.kernel(), state->session_options());
-  state->connect();
-  if (!fork) throw failed("the session cannot be forked", fork.error());
-  state->interpreter_ = *std::move(fork);
-  state->version_ = version_.load();
+  Sandbox& sandbox = *twin.sandbox;
+  auto state = std::make_unique<PythonSessionState>(std::move(twin.sandbox), sandbox, twin.backend,
+                                                    *std::move(interpreter), options);
+  if (state->interpreter_->is_there()) state->connect();
+  if (state->interpreter_->is_there()) state->version_ = version_.load();
   return state;
 }
 
@@ -445,33 +378,25 @@ void PythonSessionState::save_image(const std::filesystem::path& file, Checkpoin
   const Use use(*this);
   if (!use) throw Use::refusal();
   must(start());
-  python::TurnLimits turn_limits;
-  if (limits.time.count() > 0) turn_limits.deadline = kernel::deadline_after(limits.time);
-  const python::TurnResult turn = interpreter_->take(python::Turn::settle, {}, turn_limits);
-  if (turn.status != python::TurnStatus::finished) {
-    const bool is_gone =
-        turn.status == python::TurnStatus::ended || turn.status == python::TurnStatus::overdue;
-    if (is_gone) drop();
-    throw Error(ErrorKind::sandbox, Errno::io,
-                "the session cannot be made an image: " +
-                    (turn.reason.empty() ? "it does not come to rest" : turn.reason));
+  try {
+    interpreter_->save_image(file, kind, limits);
+  } catch (const Error&) {
+    if (!interpreter_->is_there()) drop();
+    throw;
   }
-  const auto image = interpreter_->capture();
-  if (!image) throw failed("the session cannot be made an image", image.error());
-  using enum python::PythonRuntime::ImageParts;
-  runtime().save_image(file, *image,
-                       {.packages = state_.packages(),
-                        .folder = interpreter_->working_folder().value_or(""),
-                        .limit_bytes = limits.bytes},
-                       kind == CheckpointFile::whole ? whole : over_boot_image);
 }
 
 void PythonSessionState::load_image(const std::filesystem::path& file) {
   const Use use(*this);
   if (!use) throw Use::refusal();
-  std::shared_ptr<python::OwnImage> image = runtime().open_image(file);
-  drop();
-  must(start_from(std::move(image), image->folder));
+  callbacks_.connect({});
+  try {
+    interpreter_->load_image(file);
+  } catch (const Error&) {
+    if (interpreter_->is_there()) connect();
+    throw;
+  }
+  connect();
   has_changed();
 }
 
@@ -489,7 +414,7 @@ Result<PythonState, Error> PythonSessionState::state_turn(python::Turn turn,
     mail_ = {};
     mail_.max_bytes = max_bytes;
   }
-  const python::TurnLimits limits{.deadline = kernel::deadline_after(state_.options().timeout)};
+  const python::TurnLimits limits{.deadline = kernel::deadline_after(backend_.options().timeout)};
   const python::TurnResult end = interpreter_->take(turn, payload, limits);
   Mail mail;
   {

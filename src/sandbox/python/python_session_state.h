@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a PythonSession consists of: an interpreter in a sandbox, the port to it, its output, the
-// callbacks.
+// What a PythonSession consists of: an interpreter in a sandbox, of whichever engine, what is said
+// with it, the callbacks.
 #pragma once
 
 #include <atomic>
@@ -9,28 +9,31 @@
 
 #include "base/mutex.h"
 #include "cloche/python_session.h"
-#include "kernel/time/kernel_handle.h"
-#include "kernel/time/kernel_lock.h"
 #include "python/callback_host.h"
-#include "python/python_session.h"
-#include "python/session_output.h"
-#include "python/session_port.h"
-#include "sandbox/sandbox_state.h"
+#include "sandbox/python/session_interpreter.h"
 
 namespace cloche::sandbox {
 
 class PythonSessionState {
  public:
   // `own` may be null: then `sandbox` is somebody else's.
-  PythonSessionState(std::unique_ptr<Sandbox> own, Sandbox& sandbox, SandboxState& state,
+  PythonSessionState(std::unique_ptr<Sandbox> own, Sandbox& sandbox, Backend& backend,
+                     std::unique_ptr<SessionInterpreter> interpreter,
                      const PythonSessionOptions& options);
   ~PythonSessionState();
   PythonSessionState(const PythonSessionState&) = delete;
   PythonSessionState& operator=(const PythonSessionState&) = delete;
 
   ExecuteResult execute(std::string_view code, const ExecuteOptions& options);
-  void cancel() EXCLUDES(interpreter_mutex_);
-  std::unique_ptr<PythonSessionState> fork(std::unique_ptr<Sandbox> twin, SandboxState& twin_state);
+  void cancel();
+
+  struct SandboxFork {
+    std::unique_ptr<Sandbox> sandbox;
+    Backend& backend;  // its
+  };
+  using ForkSandbox = std::function<SandboxFork()>;
+  // Throws Error, as `fork_sandbox` does.
+  std::unique_ptr<PythonSessionState> fork(const ForkSandbox& fork_sandbox);
 
   Result<PythonState, Error> snapshot(const SnapshotOptions& options);
   Result<void, Error> restore(std::string_view bytes);
@@ -57,15 +60,10 @@ class PythonSessionState {
 
   bool listen(std::string_view frame);
   void pass_on_trace(std::string_view records);
-  python::SessionOptions session_options() EXCLUDES(kernel::kernel_lock);
   // So that there is an interpreter.
   Result<void, Error> start();
-  // Null: from the boot image. In that folder where there is one, otherwise at home.
-  Result<void, Error> start_from(std::shared_ptr<python::OwnImage> image,
-                                 const std::string& folder = {});
-  python::PythonRuntime& runtime() const;
   void connect();
-  void drop() EXCLUDES(kernel::kernel_lock);
+  void drop();
   void has_changed() noexcept;
   std::string head_of(const ExecuteOptions& options);
   void conclude(const python::TurnResult& turn, const ExecuteOptions& options,
@@ -75,24 +73,17 @@ class PythonSessionState {
 
   std::unique_ptr<Sandbox> own_sandbox_;
   Sandbox& sandbox_;
-  SandboxState& state_;
+  Backend& backend_;
   const unsigned callback_threads_;
-  const std::filesystem::path image_file_;  // to start from; empty: as the sandbox does
   std::atomic<bool> busy_ = false;
   std::atomic<std::uint64_t> version_ = 0;
 
   Mutex mail_mutex_;
   Mail mail_ GUARDED_BY(mail_mutex_);
 
-  kernel::KernelHandle<std::shared_ptr<python::SessionPort>> port_;
-  kernel::KernelHandle<std::shared_ptr<python::SessionOutput>> out_;
-  kernel::KernelHandle<std::shared_ptr<python::SessionOutput>> err_;
   std::uint64_t known_callbacks_ = 0;  // version that the interpreter has
-  bool output_over_ = false;
-  // Held to change the pointer, and to follow it by a thread that has not the call: cancel().
-  Mutex interpreter_mutex_;
-  std::unique_ptr<python::PythonSession> interpreter_;
-  python::CallbackHost callbacks_;
+  const std::unique_ptr<SessionInterpreter> interpreter_;
+  python::CallbackHost callbacks_;  // goes before the interpreter, which calls it
 };
 
 }  // namespace cloche::sandbox

@@ -1,6 +1,5 @@
 """Runs what a command line names in a fresh __main__, and ends as CPython ends."""
 import atexit
-import builtins
 import gc
 import importlib
 import io
@@ -8,7 +7,6 @@ import linecache
 import os
 import sys
 import warnings
-from _frozen_importlib import BuiltinImporter
 from _frozen_importlib_external import SourceFileLoader, SourcelessFileLoader
 
 from .. import FOLDER
@@ -16,6 +14,7 @@ from ..host import door, state
 from ..processes import trip
 from ..threads import scheduler
 from . import interactive, streams
+from .main_module import clear, exit_status, fresh_main
 from .options import USAGE
 
 LIBRARY = "/usr/lib/python3.15"
@@ -50,13 +49,6 @@ def run(options):
     if inspect and options.kind != "stdin":
         status = _guarded(lambda *_: _interact(options, main), options, main)
     return finish(status)
-
-
-def fresh_main():
-    main = _MODULE_TYPE("__main__")
-    main.__dict__.update(__annotations__={}, __builtins__=builtins, __loader__=BuiltinImporter)
-    sys.modules["__main__"] = main
-    return main
 
 
 def _set_path(options, environment):
@@ -203,20 +195,6 @@ def _guarded(body, options, main):
         return 1
 
 
-def exit_status(exit_request):
-    code = exit_request.code
-    if code is None:
-        return 0
-    if isinstance(code, int):
-        return code & 0xFF if -1 << 63 <= code < 1 << 63 else 0xFF
-    try:
-        sys.stdout.flush()
-    except Exception:
-        pass
-    print(code, file=sys.stderr)
-    return 1
-
-
 def own_frames_off(error):
     """The traceback from the first frame that is not this runtime's."""
     trace = error.__traceback__
@@ -256,22 +234,11 @@ def finish(status):
             report(error)
     atexit._run_exitfuncs()
     sys.last_exc = sys.last_value = sys.last_traceback = None
-    _clear(sys.modules.get("__main__"))
+    clear(sys.modules.get("__main__"))
     if gc.get_count()[0] or state.modules_at_start != len(sys.modules):
         _clear_user_modules()
         gc.collect()
     return status if streams.flush() else 120
-
-
-def _clear(module):
-    """As the interpreter clears a module at its end, so that open files are flushed and __del__ methods run."""
-    if module is None:
-        return
-    names = module.__dict__
-    for name in [n for n in names if n[:1] == "_" and n[1:2] != "_"]:
-        names[name] = None
-    for name in [n for n in names if n[:2] != "__"]:
-        names[name] = None
 
 
 def _clear_user_modules():
@@ -282,4 +249,4 @@ def _clear_user_modules():
         if type(module) is _MODULE_TYPE:
             file = object.__getattribute__(module, "__dict__").get("__file__")
             if file and not file.startswith("/usr/lib/"):
-                _clear(module)
+                clear(module)

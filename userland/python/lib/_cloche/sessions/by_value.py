@@ -1,7 +1,6 @@
 """Pickles what a session's code has defined itself: functions, classes, lambdas, closures go by value, whatever can be imported by
 name. What is made again belongs to the session that restores it: its functions have that session's __main__ as their globals.
 """
-import annotationlib
 import enum
 import functools
 import importlib
@@ -12,12 +11,19 @@ import sys
 import types
 import typing
 
+try:
+    import annotationlib
+except ImportError:
+    annotationlib = None  # before Python 3.14
+
 _MAIN = "__main__"
 _SKIPPED_ATTRIBUTES = {"__dict__", "__weakref__", "__module__", "_abc_impl", "__abstractmethods__", "__static_attributes__",
                        "__firstlineno__", "__annotate__", "__annotate_func__", "__annotations__",
                        "__annotations_cache__"}
 
 
+_is_typed_dict = getattr(typing, "is_typeddict", lambda kind: False)  # before Python 3.10 nothing tells
+_ENUM_PROPERTY = getattr(enum, "property", types.DynamicClassAttribute)  # the latter before Python 3.11
 _main = None  # while something is pickled
 
 
@@ -168,11 +174,11 @@ def _reduce_type(kind):
         members = {name: member._value_ for name, member in kind.__members__.items()}
         inherited = {"__doc__", "_generate_next_value_", "_new_member_", "__new__", "_missing_"}
         extra = {name: value for name, value in kind.__dict__.items()
-                 if name not in members and not isinstance(value, enum.property) and name not in inherited
+                 if name not in members and not isinstance(value, _ENUM_PROPERTY) and name not in inherited
                  and not (name.startswith("_") and name.endswith("_")) and name not in _SKIPPED_ATTRIBUTES}
         return (_make_enum, (type(kind), kind.__name__, kind.__bases__, kind.__module__, kind.__qualname__, kind.__doc__, members), extra,
                 None, None, _fill_class)
-    if typing.is_typeddict(kind):
+    if _is_typed_dict(kind):
         keys = {name: getattr(kind, name) for name in ("__required_keys__", "__optional_keys__", "__readonly_keys__", "__mutable_keys__")}
         return _make_typed_dict, (kind.__name__, kind.__total__, kind.__module__, kind.__qualname__, kind.__doc__), (
             _annotations_of(kind) or {}, keys), None, None, _fill_typed_dict
@@ -193,6 +199,8 @@ def _reduce_type(kind):
 
 def _annotations_of(kind):
     """Evaluated, or as text where that does not work: the function that makes them holds all of the class's names."""
+    if annotationlib is None:
+        return dict((kind.__dict__.get("__annotations__") if isinstance(kind, type) else kind.__annotations__) or {})
     for form in (annotationlib.Format.VALUE, annotationlib.Format.STRING):
         try:
             return annotationlib.get_annotations(kind, format=form)
@@ -286,6 +294,10 @@ def _reduce_new_type(value):
     return typing.NewType, (value.__name__, value.__supertype__)
 
 
+def _make_mapping_proxy(values):
+    return types.MappingProxyType(values)  # a type that has no name in builtins
+
+
 _REDUCERS = {
     functools._lru_cache_wrapper: _reduce_cached,
     typing.NewType: _reduce_new_type,
@@ -295,6 +307,6 @@ _REDUCERS = {
     staticmethod: lambda value: (staticmethod, (value.__func__,)),
     classmethod: lambda value: (classmethod, (value.__func__,)),
     property: _reduce_property,
-    types.MappingProxyType: lambda value: (types.MappingProxyType, (dict(value),)),
+    types.MappingProxyType: lambda value: (_make_mapping_proxy, (dict(value),)),
     typing.TypeVar: _reduce_type_var,
 }

@@ -13,7 +13,7 @@ from types import TracebackType
 from .. import FOLDER
 from ..host import state
 from ..sockets import loop
-from ..programs import program, streams
+from ..programs import main_module, streams
 from . import callbacks, interrupts, port, tracing
 
 _COROUTINE = 0x80  # CO_COROUTINE
@@ -72,7 +72,7 @@ def _perform(source, name, options):
         return record
     except SystemExit as request:
         interrupts.armed = False
-        return {"status": "exited", "exit_code": program.exit_status(request)}
+        return {"status": "exited", "exit_code": main_module.exit_status(request)}
     except BaseException as error:
         interrupts.armed = False
         options["told"] = tracing.stop()

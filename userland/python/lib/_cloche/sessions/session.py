@@ -6,7 +6,7 @@ import sys
 
 from ..host import state
 from ..processes import trip
-from ..programs import program, streams
+from ..programs import main_module, program, streams
 from . import callbacks, interrupts, port
 
 _count = 0
@@ -16,7 +16,7 @@ _exit_status = 0
 def open():
     """Makes this process a session."""
     streams.open_streams(False)
-    program.fresh_main()
+    main_module.fresh_main()
     sys.argv = [""]
     sys.path[:] = [os.getcwd(), program.LIBRARY, program.SITE]
     attach()
@@ -56,7 +56,7 @@ def execute(source):
                     sys.displayhook(value)
             return 0
         except SystemExit as request:
-            _exit_status = program.exit_status(request)
+            _exit_status = main_module.exit_status(request)
             return 2
         except BaseException as error:
             program.report(error)

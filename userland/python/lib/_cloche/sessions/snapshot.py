@@ -13,7 +13,7 @@ import sys
 import types
 
 from ..sockets import loop
-from ..programs import program
+from ..programs import main_module
 from . import by_value, interrupts, port
 
 _MAGIC = b"CLPYST1\0"
@@ -140,7 +140,7 @@ def _clear(record):
         task.cancel()
     own.run_until_complete(asyncio.sleep(0))
     main = sys.modules["__main__"]
-    program._clear(main)
-    program.fresh_main()
+    main_module.clear(main)
+    main_module.fresh_main()
     sys.last_exc = sys.last_value = sys.last_traceback = None
     gc.collect()

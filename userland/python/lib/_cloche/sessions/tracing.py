@@ -17,11 +17,12 @@ _SESSION = "<session-"
 _BATCH = 64
 _BATCH_TIME = 0.02
 _TEXT_MAX = 200
-_mon = sys.monitoring
-_E = _mon.events
-_LOCAL = _E.LINE | _E.PY_START | _E.PY_RETURN | _E.PY_YIELD | _E.PY_RESUME
-_GLOBAL = _E.RAISE | _E.PY_UNWIND
-_STEPS = _E.LINE | _E.JUMP | _E.PY_START | _E.PY_RESUME
+_mon = getattr(sys, "monitoring", None)  # None: before Python 3.12
+if _mon is not None:
+    _E = _mon.events
+    _LOCAL = _E.LINE | _E.PY_START | _E.PY_RETURN | _E.PY_YIELD | _E.PY_RESUME
+    _GLOBAL = _E.RAISE | _E.PY_UNWIND
+    _STEPS = _E.LINE | _E.JUMP | _E.PY_START | _E.PY_RESUME
 
 _session_codes = deque(maxlen=4096)  # of the latest executions: what the usual filter asks for
 _tracer = None
@@ -40,6 +41,8 @@ def remember(code):
 
 def start(options, steps):
     global _tracer, _counter, _in_use
+    if _mon is None:
+        raise RuntimeError("traces and limits of steps need Python 3.12, and this is {}.{}".format(*sys.version_info))
     _mon.use_tool_id(_TOOL, "cloche")
     _in_use = True
     _mon.restart_events()

@@ -1,38 +1,30 @@
-// SPDX-License-Identifier: Apache-2.0
-// What the kept Python of a box runs. Requests come by descriptor 3: the length of a source in
-// eight bytes, then its text; or `freeze_order`, and it writes an image of itself to 6 by the
-// library that is 5. Each is answered on 4, in four bytes: the exit status, or a FreezeAnswer. One
-// that goes on in another box has been asked nothing there, and answers that once, to say that it
-// lives.
-#pragma once
-
-#include <cstdint>
-
-namespace cloche::sandbox {
-
-inline constexpr std::uint64_t freeze_order = ~std::uint64_t{0};
-
-enum class FreezeAnswer : std::uint8_t { done, has_threads, has_no_means, shares_memory, failed };
-
-inline constexpr const char* python_driver = R"py(
-import os, struct, sys, traceback
+# SPDX-License-Identifier: Apache-2.0
+# What a kept Python of a box runs: src/sandbox/native/native_interpreter.h says what is asked of it,
+# and by which descriptors. It is the `-c` of the image's own python3, so it wants nothing but the
+# standard library, and imports what a turn needs when the first such turn comes.
 def _cloche_serve():
-    here = sys.modules['__main__'].__dict__
-    del here['_cloche_serve']
+    import os, struct, sys, traceback
+    del sys.modules['__main__'].__dict__['_cloche_serve']
+    requests, answers, library_file, images, port, sources = 3, 4, 5, 6, 7, 8
+    own = os.getpid()
     library = None
+    session = None
+
     def read(size):
         data = b''
         while len(data) < size:
-            piece = os.read(3, min(size - len(data), 1 << 20))
+            piece = os.read(requests, min(size - len(data), 1 << 20))
             if not piece:
                 os._exit(0)
             data += piece
         return data
+
     def keep_own():
-        for fd in (3, 4, 5, 6):
+        for fd in range(requests, sources + 1):
             os.set_inheritable(fd, False)
+
     def freeze():
-        nonlocal library
+        nonlocal library, own
         if len(sys._current_frames()) > 1:
             return 1
         try:
@@ -40,7 +32,7 @@ def _cloche_serve():
             if not os.confstr('CS_GNU_LIBC_VERSION'):
                 return 2
             if library is None:
-                library = ctypes.PyDLL('/proc/self/fd/5')
+                library = ctypes.PyDLL('/proc/self/fd/%d' % library_file)
             symbols = ctypes.PyDLL(None)
             try:
                 size = ctypes.c_uint.in_dll(symbols, '__rseq_size').value
@@ -66,31 +58,38 @@ def _cloche_serve():
             return os.WEXITSTATUS(end) if os.WIFEXITED(end) else 4
         state = -1
         try:
-            state = write(6, restartable)
+            if session:
+                session.let_go()
+            state = write(images, restartable)
         finally:
             if state != 1:
                 os._exit(0 if state == 0 else 3 if state == -95 else 4)
+        own = os.getpid()
         keep_own()
         os.umask(mask)
         try:
             os.chdir(folder)
         except OSError:
             pass
+        if session:
+            session.take_up()
         return 0
-    keep_own()
-    while True:
-        size = struct.unpack('<Q', read(8))[0]
+
+    def open_session():
+        nonlocal session
+        if sys.version_info < (3, 9):
+            return 1
+        if session is None:
+            text = os.pread(sources, os.fstat(sources).st_size, 0)
+            names = {'__name__': 'cloche_rooms'}
+            exec(compile(text[text.index(b'\0') + 1:], '/usr/lib/cloche/python/rooms.py', 'exec'), names)
+            session = names['open_session'](text[:text.index(b'\0')], port)
+        return 0
+
+    def run(source):
         status = 0
-        if size == (1 << 64) - 1:
-            try:
-                status = freeze()
-            except Exception:
-                status = 4
-            os.write(4, struct.pack('<i', status & 0xff))
-            continue
-        source = read(size)
         try:
-            exec(compile(source, '<cloche>', 'exec'), here)
+            exec(compile(source, '<cloche>', 'exec'), sys.modules['__main__'].__dict__)
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
             if end.code is not None and not isinstance(end.code, int):
@@ -105,8 +104,27 @@ def _cloche_serve():
                 stream.flush()
             except Exception:
                 status = status or 1
-        os.write(4, struct.pack('<i', status & 0xff))
-_cloche_serve()
-)py";
+        return status
 
-}  // namespace cloche::sandbox
+    keep_own()
+    while True:
+        size, memory, what = struct.unpack('<QQc', read(17))
+        payload = read(size)
+        status = 4
+        try:
+            if what == b'p':
+                status = run(payload)
+            elif what == b'z':
+                status = freeze()
+            elif what == b'o':
+                status = open_session()
+            else:
+                status = session.turn(what, payload, memory)
+        except Exception:
+            pass
+        if os.getpid() != own:  # a child of the code, that has come to its end
+            os._exit(status & 0xff)
+        os.write(answers, struct.pack('<i', status & 0xff))
+
+
+_cloche_serve()

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/native/native_interpreter.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "native/thaw/thaw_wire.h"
+#include "sandbox/native/freeze_programs.h"
+#include "sandbox/native/frozen_image.h"
+#include "sandbox/native/native_backend.h"
+#include "sandbox/native/python_programs.h"
+
+namespace cloche::sandbox {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// For an image, which is written at once.
+constexpr std::chrono::milliseconds freeze_patience{10'000};
+
+// As driver.py says them.
+enum class FreezeAnswer : std::uint8_t { done, has_threads, has_no_means, shares_memory, failed };
+
+struct Ends {
+  UniqueFd ours;
+  UniqueFd theirs;
+};
+
+// Sockets, on which a reader that is gone is no signal for this process.
+Result<Ends> make_socket(int type) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    return errno_from_host(errno);
+  return Ends{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Result<Ends> make_output() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno_from_host(errno);
+  Ends made{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  (void)::fcntl(made.ours.get(), F_SETFL, O_NONBLOCK);
+  return made;
+}
+
+void append_number(std::string& text, std::uint64_t number) {
+  for (std::size_t i = 0; i < sizeof number; ++i)
+    text.push_back(static_cast<char>(number >> (8 * i)));
+}
+
+}  // namespace
+
+std::string NativeInterpreter::request(char what, std::string_view payload,
+                                       std::uint64_t memory_bytes) {
+  std::string text;
+  append_number(text, payload.size());
+  append_number(text, memory_bytes);
+  text.push_back(what);
+  text += payload;
+  return text;
+}
+
+Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::start(NativeBackend& sandbox,
+                                                                    UniqueFd image) {
+  std::unique_ptr<NativeInterpreter> made(new NativeInterpreter(sandbox));
+  CLOCHE_ASSIGN(Ends out, make_output());
+  CLOCHE_ASSIGN(Ends err, make_output());
+  CLOCHE_ASSIGN(Ends images, make_output());
+  CLOCHE_ASSIGN(Ends requests, make_socket(SOCK_STREAM));
+  CLOCHE_ASSIGN(Ends answers, make_socket(SOCK_STREAM));
+  CLOCHE_ASSIGN(Ends port, make_socket(SOCK_SEQPACKET));
+  const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!nothing) return errno_from_host(errno);
+  const FreezePrograms& programs = sandbox.freeze_programs();
+  const PythonPrograms& python = sandbox.python_programs();
+  RunOptions command;
+  command.argv = {"python3", "-c", std::string(python.driver())};
+  if (image) command.argv = {fmt::format("/proc/self/fd/{}", freeze::program_fd)};
+  native::CommandSpec spec = sandbox.spec_of(command);
+  spec.tells_start = true;
+  spec.files = {nothing.get(),
+                out.theirs.get(),
+                err.theirs.get(),
+                requests.theirs.get(),
+                answers.theirs.get(),
+                programs.exist() ? programs.library() : nothing.get(),
+                images.theirs.get(),
+                port.theirs.get(),
+                python.modules() >= 0 ? python.modules() : nothing.get()};
+  if (image) spec.files.insert(spec.files.end(), {programs.thaw(), image.get()});
+  CLOCHE_ASSIGN(made->command_, sandbox.box().start(spec));
+  made->out_ = std::move(out.ours);
+  made->err_ = std::move(err.ours);
+  made->requests_ = std::move(requests.ours);
+  made->answers_ = std::move(answers.ours);
+  made->images_ = std::move(images.ours);
+  made->port_ = std::move(port.ours);
+  made->is_thawing_ = static_cast<bool>(image);
+  return made;
+}
+
+std::optional<unsigned char> NativeInterpreter::read_answer() {
+  std::array<unsigned char, 4> bytes{};
+  const ssize_t got = ::recv(answers_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  if (got == static_cast<ssize_t>(bytes.size())) return bytes[0];
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  answers_.reset();
+  command_->kill();
+  errno = EPIPE;
+  return std::nullopt;
+}
+
+bool NativeInterpreter::has_ended() {
+  if (has_ended_) return true;
+  for (;;) {
+    const Result<std::optional<warden::Answer>> heard = command_->receive();
+    if (heard && !*heard) return false;
+    if (heard && (*heard)->tell == warden::Tell::started) continue;
+    has_ended_ = true;
+    return true;
+  }
+}
+
+bool NativeInterpreter::is_alive() {
+  if (!is_thawing_) return true;
+  const auto end = Clock::now() + freeze_patience;
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    if (left <= 0 || has_ended()) return false;
+    std::array<pollfd, 2> waiting{{{answers_.get(), POLLIN, 0}, {command_->channel(), POLLIN, 0}}};
+    (void)::poll(waiting.data(), waiting.size(), static_cast<int>(left));
+    if (waiting[0].revents == 0) continue;
+    if (read_answer()) {
+      is_thawing_ = false;
+      return true;
+    }
+    if (!answers_) return false;
+  }
+}
+
+NativeInterpreter::Frozen NativeInterpreter::freeze() {
+  if (!sandbox_.freeze_programs().exist())
+    return {{}, "on this kind of machine an interpreter cannot be frozen"};
+  if (sandbox_.is_paused()) return {{}, "the sandbox was paused when it was forked"};
+  const std::string order = request(static_cast<char>(NativeRequest::freeze), {});
+  if (::send(requests_.get(), order.data(), order.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+      static_cast<ssize_t>(order.size())) {
+    command_->kill();
+    has_ended_ = true;
+    return {{}, "it ended before it was frozen"};
+  }
+  return take_image();
+}
+
+NativeInterpreter::Frozen NativeInterpreter::take_image() {
+  const std::uint64_t limit = sandbox_.options().memory_limit_bytes;
+  FrozenImage image(limit == 0 ? ~std::uint64_t{0} >> 1 : limit);
+  bool is_over = false;
+  std::optional<unsigned char> answer;
+  const auto end = Clock::now() + freeze_patience;
+  bool has_images = true;  // somebody can write to the pipe
+  while (!answer && !is_over) {
+    std::array<pollfd, 3> waiting{{{has_images ? images_.get() : -1, POLLIN, 0},
+                                   {answers_.get(), POLLIN, 0},
+                                   {command_->channel(), POLLIN, 0}}};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    const int ready =
+        left <= 0 ? 0 : ::poll(waiting.data(), waiting.size(), static_cast<int>(left));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) break;
+    if (waiting[0].revents != 0) {
+      if (image.take_from(images_.get())) continue;
+      has_images = (waiting[0].revents & POLLHUP) == 0;
+    }
+    if (waiting[1].revents != 0) {
+      answer = read_answer();
+      is_over = !answer && errno == EPIPE;
+    } else if (waiting[2].revents != 0) {
+      is_over = has_ended();
+    }
+  }
+  if (!answer) {  // it has ended, or what it does is not known
+    command_->kill();
+    has_ended_ = true;
+    return {{}, "it ended before it was frozen"};
+  }
+  while (Clock::now() < end && image.take_from(images_.get())) continue;
+  Result<UniqueFd> file = image.finish();
+  switch (static_cast<FreezeAnswer>(*answer)) {
+    case FreezeAnswer::done:
+      if (file) return {*std::move(file), {}};
+      return {{},
+              file.error() == Errno::toobig ? "its image was larger than the sandbox's memory"
+                                            : "its image was not whole"};
+    case FreezeAnswer::has_threads: return {{}, "it had threads"};
+    case FreezeAnswer::has_no_means: return {{}, "it has no ctypes, or its C library is not glibc"};
+    case FreezeAnswer::shares_memory:
+      return {{}, "it shared memory with other processes, or its addresses were taken"};
+    case FreezeAnswer::failed: break;
+  }
+  return {{}, "it could not be frozen"};
+}
+
+}  // namespace cloche::sandbox
