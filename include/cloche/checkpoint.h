@@ -8,12 +8,14 @@
 // it stands still, and each part has everything.
 //
 // Any mode, depth, hole, link, owner, time and extended attribute is in it. Running processes, a
-// live Python, what is mounted from the host, and what has no name any more are not.
+// live Python, what is mounted from the host, and what has no name any more are not; a kept shell
+// is where it is asked for.
 //
 // A written state is one part with everything, then parts with what has changed since the part
 // before. Each ends with a SHA-256 of itself. Thread-safe, but for a StateReader.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -36,6 +38,15 @@ class Checkpoint {
  public:
   // Throws Error where a box of the linux engine does not give its files.
   explicit Checkpoint(Sandbox& sandbox);
+  // With the kept shell (ShellState::kept), as a script: a copy of the shell writes it, in some
+  // milliseconds, or is given up after `time`. Waits for the run that is in progress in it. With no
+  // time: where it is known from before, as nothing has changed it since.
+  struct WithShell {
+    std::chrono::milliseconds time{5000};
+  };
+  Checkpoint(Sandbox& sandbox, const WithShell& shell);
+  // Why there is no shell in it, though it was asked for and the sandbox has one; empty: it is.
+  const std::string& shell_problem() const;
 
   // About how many bytes write() makes.
   std::uint64_t size() const;
@@ -52,6 +63,8 @@ class Checkpoint {
 
  private:
   struct Parts;
+  // Of a sandbox of the linux engine; null for another. Throws Error.
+  static std::shared_ptr<const Parts> box_parts(Sandbox& sandbox);
   Result<void> write_part(const Parts* before, const ByteSink& sink) const;
   std::shared_ptr<const Parts> parts_;
 };

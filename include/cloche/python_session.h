@@ -82,6 +82,11 @@ enum class CheckpointFile : std::uint8_t {
   over_started,
 };
 
+struct CheckpointLimits {
+  std::uint64_t bytes = 0;            // of what is written; 0: none. Beyond it nothing is: EFBIG
+  std::chrono::milliseconds time{0};  // for the interpreter to come to rest; 0: none
+};
+
 enum class ExecuteStatus : std::uint8_t {
   ok,
   error,      // the code raised: error
@@ -189,10 +194,15 @@ class PythonSession {
 
   // The whole interpreter, with its libraries, as a file that sessions of this build can start
   // from. Throws Error.
-  void checkpoint(const std::filesystem::path& file, CheckpointFile kind = CheckpointFile::whole);
-  // Goes on from a checkpoint; what the session was is gone. Files of the sandbox are not part of
-  // it. Throws Error when the file is none, is damaged, or is of another build.
+  void checkpoint(const std::filesystem::path& file, CheckpointFile kind = CheckpointFile::whole,
+                  const CheckpointLimits& limits = {});
+  // Goes on from a checkpoint, in the folder that it was in where the sandbox has that; what the
+  // session was is gone. Files of the sandbox are not part of it. Throws Error when the file is
+  // none, is damaged, or is of another build.
   void restore(const std::filesystem::path& file);
+  // Another number after everything that may have changed its names; a fork has that of its origin,
+  // until something is executed in it. 0: it is as it starts.
+  std::uint64_t version() const noexcept;
 
   Sandbox& sandbox() noexcept;
 

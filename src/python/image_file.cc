@@ -121,7 +121,8 @@ ImageHeader parse_header(const std::filesystem::path& file, std::string_view tex
                      {},
                      0,
                      member(*json, "content_hash"),
-                     std::nullopt};
+                     std::nullopt,
+                     member(*json, "folder")};
   if (is_layer) header.base = ImageBase{member(*json, "base_key"), member(*json, "base_sum")};
   if (const auto bytes = json->find("content_bytes");
       bytes != json->end() && bytes->is_number_unsigned())
@@ -168,6 +169,7 @@ std::string image_header_text(const ImageHeader& header) {
             {"packages", header.packages},
             {"content_bytes", header.content_bytes},
             {"content_hash", header.content_hash}};
+  if (!header.folder.empty()) json["folder"] = header.folder;
   if (header.base) {
     json["base_key"] = header.base->key;
     json["base_sum"] = header.base->sum;

@@ -43,6 +43,7 @@ struct ImageHeader {
   std::uint64_t content_bytes = 0;
   std::string content_hash;       // of what follows the header: SHA-256, of a layer wasm::sum_of
   std::optional<ImageBase> base;  // of a layer
+  std::string folder = {};        // that the interpreter was in, absolute; empty: not known
 };
 
 // Complete, or as it was before. `header` without size and hash.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/own_images.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <optional>
+
+#include "base/host_error.h"
 
 namespace cloche::python {
 namespace {
@@ -35,30 +38,37 @@ std::shared_ptr<OwnImage> OwnImages::open(const std::filesystem::path& file,
   image->memory = opened.header.base ? load_layer_file(file, opened, build, module, find_base)
                                      : load_image_file(file, build, module, cache_folder_);
   image->packages = opened.header.packages;
+  image->folder = opened.header.folder;
   if (identity) opened_.insert_or_assign(file, Opened{*identity, image});
   return image;
 }
 
 void OwnImages::save(const std::filesystem::path& file,
-                     const std::shared_ptr<const wasm::MemoryImage>& image,
-                     std::vector<std::string> packages,
+                     const std::shared_ptr<const wasm::MemoryImage>& image, SavedImage what,
                      const std::optional<BootImages::Known>& base) {
   ImageHeader header;
   header.build = {wasm::to_hex(image->module_digest()), library_id_};
-  header.packages = packages;
+  header.packages = what.packages;
+  header.folder = what.folder;
   std::optional<std::vector<wasm::PageRun>> runs;
   if (base) runs = image->pages_over(*base->image->memory);
+  const std::uint64_t bytes = runs ? wasm::bytes_of(*runs) : image->memory_bytes();
+  if (what.limit_bytes != 0 && bytes > what.limit_bytes)
+    throw HostError(fmt::format("it takes {} bytes, and may take {}", bytes, what.limit_bytes),
+                    Errno::fbig);
   if (!runs) {
     write_image_file(file, *image, std::move(header));
     return;
   }
   const wasm::FileIdentity written =
       write_layer_file(file, *image, *runs, std::move(header), *base);
-  if (wasm::bytes_of(*runs) > most_saved_bytes) return;
+  if (bytes > most_saved_bytes) return;
   auto kept = std::make_shared<OwnImage>();
   kept->memory = image;
-  kept->packages = std::move(packages);
+  kept->packages = std::move(what.packages);
+  kept->folder = std::move(what.folder);
   const MutexLock lock(mutex_);
+  std::erase_if(opened_, [](const auto& entry) { return entry.second.image.expired(); });
   opened_.insert_or_assign(file, Opened{written, kept});
   saved_.push_front(std::move(kept));
   if (saved_.size() > most_saved) saved_.pop_back();

@@ -24,6 +24,13 @@ namespace cloche::python {
 // Sessions start from it (PythonSession::start_from, with session_pages), and processes.
 struct OwnImage : BootImage {
   std::vector<std::string> packages;
+  std::string folder;  // see ImageHeader
+};
+
+struct SavedImage {
+  std::vector<std::string> packages;
+  std::string folder;
+  std::uint64_t limit_bytes = 0;  // of what is written; 0: none
 };
 
 class OwnImages {
@@ -35,10 +42,10 @@ class OwnImages {
   std::shared_ptr<OwnImage> open(const std::filesystem::path& file, const wasm::Module& module,
                                  const FindBase& find_base);
   // With a base the file has only what lies over it. What was saved is kept a while, so that
-  // open() need not read it.
+  // open() need not read it. EFBIG, before anything is written: that is beyond the limit.
   void save(const std::filesystem::path& file,
-            const std::shared_ptr<const wasm::MemoryImage>& image,
-            std::vector<std::string> packages, const std::optional<BootImages::Known>& base);
+            const std::shared_ptr<const wasm::MemoryImage>& image, SavedImage what,
+            const std::optional<BootImages::Known>& base);
 
   // Processes of this kernel start from `image`; null: not any more.
   void use(const kernel::Kernel& kernel, std::shared_ptr<OwnImage> image);

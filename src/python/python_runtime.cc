@@ -105,9 +105,9 @@ std::shared_ptr<OwnImage> PythonRuntime::open_image(const std::filesystem::path&
 
 void PythonRuntime::save_image(const std::filesystem::path& file,
                                const std::shared_ptr<const wasm::MemoryImage>& image,
-                               std::vector<std::string> packages, ImageParts parts) {
+                               SavedImage what, ImageParts parts) {
   const auto base = parts == ImageParts::over_boot_image ? images_.base_of(*image) : std::nullopt;
-  own_images_.save(file, image, std::move(packages), base);
+  own_images_.save(file, image, std::move(what), base);
 }
 
 }  // namespace cloche::python

@@ -72,8 +72,8 @@ class PythonRuntime {
   // over that.
   enum class ImageParts : std::uint8_t { whole, over_boot_image };
   void save_image(const std::filesystem::path& file,
-                  const std::shared_ptr<const wasm::MemoryImage>& image,
-                  std::vector<std::string> packages, ImageParts parts);
+                  const std::shared_ptr<const wasm::MemoryImage>& image, SavedImage what,
+                  ImageParts parts);
 
   kernel::ProgramTag tag() const noexcept { return tag_; }
 

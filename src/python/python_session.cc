@@ -75,8 +75,10 @@ wasm::Outcome not_begun() {
   return outcome;
 }
 
-// Whether a process of `kernel` could begin in that folder.
+}  // namespace
+
 bool has_folder(kernel::Kernel& kernel, const std::string& path) {
+  if (!path.starts_with('/')) return false;
   const kernel::KernelLock lock(kernel.mutex());
   const Result<vfs::Node> node =
       kernel.files().lookup(kernel.files().root(), path, vfs::Follow::yes, vfs::Credentials{});
@@ -84,8 +86,6 @@ bool has_folder(kernel::Kernel& kernel, const std::string& path) {
   const Result<vfs::Stat> stat = node->stat();
   return stat && stat->type == vfs::FileType::directory;
 }
-
-}  // namespace
 
 Result<kernel::StartMemory, Error> PythonSession::Shared::start_memory(kernel::Kernel& kernel) {
   if (!image) {

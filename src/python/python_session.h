@@ -59,6 +59,9 @@ struct SessionOptions {
   std::map<std::int32_t, kernel::FilePtr> files;  // descriptors 0, 1 and 2
 };
 
+// Whether a process of `kernel` could begin in that folder, which is absolute.
+bool has_folder(kernel::Kernel& kernel, const std::string& path) EXCLUDES(kernel::kernel_lock);
+
 class PythonSession {
  public:
   // Errors are those of Kernel::spawn, which takes the files.
@@ -101,6 +104,9 @@ class PythonSession {
       std::shared_ptr<const wasm::MemoryImage> image, Turn first,
       std::shared_ptr<wasm::HotPages> hot_pages);
 
+  // Nothing for a folder that is no longer there.
+  std::optional<std::string> working_folder() EXCLUDES(kernel::kernel_lock);
+
   const kernel::ProcessPtr& process() const noexcept { return process_.get(); }
 
  private:
@@ -111,8 +117,6 @@ class PythonSession {
                                                       kernel::Kernel& kernel,
                                                       SessionOptions options,
                                                       std::shared_ptr<Shared> shared);
-  // Nothing for a folder that is no longer there.
-  std::optional<std::string> working_folder() EXCLUDES(kernel::kernel_lock);
   // The same under limits: stops the turn where they say so. Lock held. False when it does not
   // stop: the process must be killed.
   bool wait_within(const TurnLimits& limits) REQUIRES(kernel::kernel_lock);

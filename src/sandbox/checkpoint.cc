@@ -5,6 +5,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "sandbox/backend.h"
 #include "sandbox/sandbox_state.h"
 #include "sandbox/saved_state_format.h"
+#include "sandbox/shell_text.h"
 #include "vfs/saved_tree.h"
 
 namespace cloche {
@@ -21,7 +23,8 @@ namespace cloche {
 struct Checkpoint::Parts {
   vfs::Frozen base;
   vfs::Frozen files;
-  std::string header;                      // environment and packages
+  std::string header;  // environment, packages and shell
+  std::string shell_problem;
   std::unique_ptr<sandbox::SavedBox> box;  // instead of files
   std::array<std::uint8_t, Sha256::size> box_digest{};
 };
@@ -31,15 +34,17 @@ namespace {
 constexpr auto user_folders =
     std::to_array<std::string_view>({"workspace", "run/user", "tmp", "var/tmp"});
 
-std::string header_of(sandbox::SandboxState& state) {
+std::string header_of(sandbox::SandboxState& state,
+                      const std::optional<sandbox::ShellText>& shell) {
   Json packages = Json::array();
   packages::PackageRegistry* registry = state.engine().python().registry();
   for (const std::string& name : state.packages()) {
     const packages::BundledPackage* package = registry ? registry->find(name) : nullptr;
     packages.push_back({{"name", name}, {"version", package ? package->version : ""}});
   }
-  const Json header = {{"environment", std::as_const(state).environment()},
-                       {"packages", std::move(packages)}};
+  Json header = {{"environment", std::as_const(state).environment()},
+                 {"packages", std::move(packages)}};
+  if (shell) header["shell"] = sandbox::to_json(*shell);
   return write_json(header);
 }
 
@@ -62,24 +67,46 @@ Result<void> read_box(const sandbox::SavedBox& box, const ByteSink& sink) {
 
 }  // namespace
 
-Checkpoint::Checkpoint(Sandbox& sandbox) {
-  if (std::unique_ptr<sandbox::SavedBox> box = sandbox.backend_->save()) {
-    Sha256 digest;
-    const auto add = [&](std::span<const std::byte> bytes) -> Result<void> {
-      digest.add(bytes);
-      return {};
-    };
-    if (const Result<void> read = read_box(*box, add); !read)
-      throw Error(read.error(), "the sandbox's files cannot be saved");
-    std::string header = header_of(*box);
-    parts_ = std::make_shared<const Parts>(
-        Parts{{}, {}, std::move(header), std::move(box), digest.end()});
-    return;
-  }
-  sandbox::SandboxState& state = sandbox.backend_->wasm();
-  parts_ = std::make_shared<const Parts>(
-      Parts{state.engine().base(), state.freeze_files(), header_of(state), nullptr, {}});
+std::shared_ptr<const Checkpoint::Parts> Checkpoint::box_parts(Sandbox& sandbox) {
+  std::unique_ptr<sandbox::SavedBox> box = sandbox.backend_->save();
+  if (!box) return nullptr;
+  Sha256 digest;
+  const auto add = [&](std::span<const std::byte> bytes) -> Result<void> {
+    digest.add(bytes);
+    return {};
+  };
+  if (const Result<void> read = read_box(*box, add); !read)
+    throw Error(read.error(), "the sandbox's files cannot be saved");
+  std::string header = header_of(*box);
+  return std::make_shared<const Parts>(
+      Parts{{}, {}, std::move(header), {}, std::move(box), digest.end()});
 }
+
+Checkpoint::Checkpoint(Sandbox& sandbox) : parts_(box_parts(sandbox)) {
+  if (parts_) return;
+  sandbox::SandboxState& state = sandbox.backend_->wasm();
+  parts_ = std::make_shared<const Parts>(Parts{state.engine().base(),
+                                               state.freeze_files(),
+                                               header_of(state, std::nullopt),
+                                               {},
+                                               nullptr,
+                                               {}});
+}
+
+Checkpoint::Checkpoint(Sandbox& sandbox, const WithShell& shell) : parts_(box_parts(sandbox)) {
+  if (parts_) return;
+  sandbox::SandboxState& state = sandbox.backend_->wasm();
+  const auto text = state.shell().text(shell.time);
+  parts_ = std::make_shared<const Parts>(
+      Parts{state.engine().base(),
+            state.freeze_files(),
+            header_of(state, text ? *text : std::nullopt),
+            text ? std::string() : std::string(errno_info(text.error()).message),
+            nullptr,
+            {}});
+}
+
+const std::string& Checkpoint::shell_problem() const { return parts_->shell_problem; }
 
 std::uint64_t Checkpoint::size() const {
   if (parts_->box) return parts_->box->file_bytes + parts_->header.size();
@@ -102,7 +129,7 @@ void Checkpoint::forget_files() {
   auto box = std::make_unique<sandbox::SavedBox>();
   box->file_bytes = parts_->box->file_bytes;
   parts_ = std::make_shared<const Parts>(
-      Parts{{}, {}, parts_->header, std::move(box), parts_->box_digest});
+      Parts{{}, {}, parts_->header, {}, std::move(box), parts_->box_digest});
 }
 
 Result<void> Checkpoint::write(const ByteSink& sink) const { return write_part(nullptr, sink); }

@@ -33,6 +33,18 @@ std::string frame_of(const SandboxState& state, const RunOptions& options,
   return frame;
 }
 
+constexpr std::chrono::seconds time_to_read{10};
+
+// A script of the host's own.
+ShellTurn turn_of(SandboxState& state, std::string_view script, const kernel::HostCapture& output) {
+  RunOptions options;
+  options.script = script;
+  const kernel::HostCapture nowhere(state.kernel(), 0);
+  return {frame_of(state, options, {}),
+          {std::make_shared<kernel::BytesFile>(state.kernel(), std::string()), output.guest_end(),
+           nowhere.guest_end()}};
+}
+
 // What one run gives the shell to read and to write to.
 class Ports {
  public:
@@ -78,23 +90,29 @@ class Ports {
 
 class KeptShell::TurnHolder {
  public:
-  explicit TurnHolder(KeptShell& shell) : shell_(shell) {
+  enum class Wait : std::uint8_t { no, yes };
+  explicit TurnHolder(KeptShell& shell, Wait wait = Wait::yes) : shell_(shell) {
     const MutexLock lock(shell_.queue_mutex_);
+    if (wait == Wait::no && shell_.served_ != shell_.last_ticket_) return;
+    has_turn_ = true;
     const std::uint64_t ticket = shell_.last_ticket_++;
     shell_.queue_changed_.wait(shell_.queue_mutex_, [&]() REQUIRES(shell_.queue_mutex_) {
       return shell_.served_ == ticket;
     });
   }
   ~TurnHolder() {
+    if (!has_turn_) return;
     const MutexLock lock(shell_.queue_mutex_);
     ++shell_.served_;
     shell_.queue_changed_.notify_all();
   }
   TurnHolder(const TurnHolder&) = delete;
   TurnHolder& operator=(const TurnHolder&) = delete;
+  explicit operator bool() const noexcept { return has_turn_; }
 
  private:
   KeptShell& shell_;
+  bool has_turn_ = false;
 };
 
 RunResult KeptShell::run(const RunOptions& options) {
@@ -114,6 +132,8 @@ RunResult KeptShell::run(const RunOptions& options) {
   } else {
     result = run_now(options, cancellations);
   }
+  if (!trouble_.empty() && result.reason.empty()) result.reason = std::move(trouble_);
+  trouble_.clear();
   result.duration = std::chrono::steady_clock::now() - begin;
   return result;
 }
@@ -130,7 +150,73 @@ Result<void> KeptShell::ensure_process() {
   if (!resting_) applied_.clear();
   CLOCHE_ASSIGN(process_, ShellProcess::start(state_.kernel(), state_.home(), resting_));
   resting_.reset();
+  if (!text_) return {};
+  if (!read_text()) {
+    trouble_ = "the shell as it was saved cannot be restored: this is a new one";
+    CLOCHE_ASSIGN(process_, ShellProcess::start(state_.kernel(), state_.home(), nullptr));
+  }
+  text_.reset();
   return {};
+}
+
+// Into a shell that has just started.
+bool KeptShell::read_text() {
+  const kernel::HostCapture nowhere(state_.kernel(), 0);
+  ShellTurn turn = turn_of(state_, text_->script, nowhere);
+  const ShellTurnResult end =
+      process_->run(std::move(turn), kernel::deadline_after(time_to_read), {});
+  if (!end.exit_code || process_->gone()) return false;
+  applied_ = std::move(text_->environment);
+  return true;
+}
+
+Result<std::optional<ShellText>> KeptShell::text(std::chrono::milliseconds time) {
+  if (time == std::chrono::milliseconds(0)) {
+    const TurnHolder place(*this, TurnHolder::Wait::no);
+    return place ? known_text() : std::nullopt;
+  }
+  const TurnHolder place(*this);
+  if (std::optional<ShellText> known = known_text()) return known;
+  std::shared_ptr<const RestingShell> shell = process_ ? process_->resting() : resting_;
+  if (!shell) return std::optional<ShellText>();
+  CLOCHE_ASSIGN(std::string script, write_text(shell, time));
+  written_ = ShellText{applied_, std::move(script)};
+  written_shell_ = std::move(shell);
+  return written_;
+}
+
+std::optional<ShellText> KeptShell::known_text() {
+  drop_forgotten();
+  if (text_) return text_;
+  // The shell's image may have to be made first, which is not done for nothing.
+  if (!written_ || written_->environment != applied_) return std::nullopt;
+  const auto shell = process_ ? process_->resting() : resting_;
+  return shell == written_shell_ ? written_ : std::nullopt;
+}
+
+// By a copy, of which nothing is left.
+Result<std::string> KeptShell::write_text(const std::shared_ptr<const RestingShell>& shell,
+                                          std::chrono::milliseconds time) {
+  kernel::HostCapture output(state_.kernel(), shell_text_max_bytes);
+  const kernel::Deadline deadline = kernel::deadline_after(time);
+  CLOCHE_ASSIGN(std::unique_ptr<ShellProcess> copy,
+                ShellProcess::start(state_.kernel(), state_.home(), shell));
+  const ShellTurnResult end = copy->run(turn_of(state_, write_shell_text, output), deadline, {});
+  copy.reset();
+  if (end.overdue) return Errno::timedout;
+  kernel::HostCapture::Output got = output.finish();
+  if (got.truncated()) return Errno::fbig;
+  if (!end.exit_code || !got.bytes.ends_with(shell_text_end) ||
+      got.bytes.find('\0') != std::string::npos)
+    return Errno::io;
+  return std::move(got.bytes);
+}
+
+void KeptShell::go_on_from(ShellText text) {
+  const TurnHolder place(*this);
+  process_.reset();
+  resting_.reset();
+  text_ = std::move(text);
 }
 
 void KeptShell::restart() {
@@ -138,6 +224,7 @@ void KeptShell::restart() {
   process_.reset();
   resting_.reset();
   applied_.clear();
+  text_.reset();
 }
 
 void KeptShell::forget(const std::string& name) {
@@ -147,7 +234,10 @@ void KeptShell::forget(const std::string& name) {
 
 void KeptShell::drop_forgotten() {
   const MutexLock lock(forgotten_mutex_);
-  for (const std::string& name : forgotten_) applied_.erase(name);
+  for (const std::string& name : forgotten_) {
+    applied_.erase(name);
+    if (text_) text_->environment.erase(name);
+  }
   forgotten_.clear();
 }
 
@@ -199,6 +289,9 @@ void KeptShell::go_on_from(KeptShell& other) {
   resting_ = other.process_ ? other.process_->resting() : other.resting_;
   other.drop_forgotten();
   if (resting_) applied_ = other.applied_;
+  text_ = other.text_;
+  written_ = other.written_;
+  written_shell_ = other.written_shell_;
 }
 
 }  // namespace cloche::sandbox

@@ -5,12 +5,14 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "base/mutex.h"
 #include "cloche/run.h"
 #include "sandbox/shell_process.h"
+#include "sandbox/shell_text.h"
 
 namespace cloche::sandbox {
 
@@ -36,9 +38,21 @@ class KeptShell {
   // it.
   void go_on_from(KeptShell& other);
 
+  // What it is, written by a copy of it, which may take `time`; waits for the run that is in
+  // progress. Nothing: it is as it starts. Asked again before the next run it costs nothing. With
+  // no time nothing is written, and nobody waited for: then it may also be nothing for one that
+  // runs, or has changed.
+  Result<std::optional<ShellText>> text(std::chrono::milliseconds time);
+  // The next run has a shell that is that; where it cannot be made that, a new one, and the run's
+  // result says so.
+  void go_on_from(ShellText text);
+
  private:
   // First come, first served.
   class TurnHolder;
+  std::optional<ShellText> known_text();
+  Result<std::string> write_text(const std::shared_ptr<const RestingShell>& shell,
+                                 std::chrono::milliseconds time);
 
   struct Environment {
     std::map<std::string, std::string> to_set;
@@ -48,6 +62,7 @@ class KeptShell {
   void drop_forgotten();
   Result<void> check_start(const RunOptions& options) const;
   Result<void> ensure_process();
+  bool read_text();
   RunResult run_now(const RunOptions& options, std::uint64_t cancellations);
 
   SandboxState& state_;
@@ -61,6 +76,10 @@ class KeptShell {
   std::unique_ptr<ShellProcess> process_;
   std::shared_ptr<const RestingShell> resting_;  // when there is no process
   std::map<std::string, std::string> applied_;   // of the sandbox's environment
+  std::optional<ShellText> text_;                // to begin with, when there is neither
+  std::optional<ShellText> written_;             // of written_shell_
+  std::shared_ptr<const RestingShell> written_shell_;
+  std::string trouble_;  // for the next result
 
   Mutex forgotten_mutex_;
   std::set<std::string> forgotten_ GUARDED_BY(forgotten_mutex_);  // of what is applied

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of a part of a state: a line that says what it is, a line of JSON (environment,
-// packages), a saved tree (vfs/saved_tree.h), the SHA-256 of all before it.
+// packages, and the kept shell (shell_text.h) where that is in it), a saved tree
+// (vfs/saved_tree.h), the SHA-256 of all before it.
 #pragma once
 
 #include <string_view>

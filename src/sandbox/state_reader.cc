@@ -18,6 +18,7 @@
 #include "sandbox/native/sealed_file.h"
 #include "sandbox/sandbox_state.h"
 #include "sandbox/saved_state_format.h"
+#include "sandbox/shell_text.h"
 #include "vfs/saved_tree.h"
 
 namespace cloche {
@@ -34,6 +35,7 @@ struct Header {
     std::string version;  // empty: not known
   };
   std::vector<Package> packages;
+  std::optional<sandbox::ShellText> shell;
 };
 
 std::optional<Header> read_header(std::string_view line) {
@@ -41,11 +43,14 @@ std::optional<Header> read_header(std::string_view line) {
   if (std::holds_alternative<JsonProblem>(read)) return std::nullopt;
   const Json& json = std::get<Json>(read);
   try {
-    Header header{json.at("environment"), {}};
+    Header header{json.at("environment"), {}, {}};
     for (const Json& package : json.at("packages"))
       header.packages.push_back(
           package.is_string() ? Header::Package{package, {}}
                               : Header::Package{package.at("name"), package.value("version", "")});
+    // One that cannot be read is none: files are worth more.
+    if (const auto shell = json.find("shell"); shell != json.end())
+      header.shell = sandbox::shell_text_of(*shell);
     return header;
   } catch (const Json::exception&) {
     return std::nullopt;
@@ -207,7 +212,7 @@ Result<void> StateReader::Impl::read_box(CheckedSource& in) {
   if (std::holds_alternative<JsonProblem>(read)) return Errno::inval;
   try {
     const Json& json = std::get<Json>(read);
-    header = Header{json.at("environment"), {}};
+    header = Header{json.at("environment"), {}, {}};
     found->image = json.at("image");
     found->digest = json.at("digest");
   } catch (const Json::exception&) {
@@ -281,7 +286,11 @@ Result<std::unique_ptr<Sandbox>, Error> StateReader::make(Engine& engine) {
     files.set_quota(quota);
     return result;
   });
-  if (put) return made;
+  if (put) {
+    if (impl_->header->shell)
+      made->backend_->wasm().shell().go_on_from(*std::move(impl_->header->shell));
+    return made;
+  }
   return Error(ErrorKind::sandbox, put.error(),
                fmt::format("the files cannot be put back: {}", errno_info(put.error()).message));
 }

@@ -25,9 +25,9 @@ Result<void> SessionManager::forget(Session& session, StateStore::Removal what) 
 }
 
 SessionManager::SaverPtr SessionManager::make_saver(CellKey key) const {
-  return std::make_shared<SessionSaver>(
-      SaverOptions{state_folder_of(options_, key), options_.save_policy, options_.save_interval,
-                   options_.state_files, &clock_, options_.trouble, options_.saved});
+  return std::make_shared<SessionSaver>(SaverOptions{
+      state_folder_of(options_, key), options_.save_policy, options_.save_interval,
+      options_.state_files, &clock_, options_.trouble, options_.saved, options_.live_python});
 }
 
 // A session whose id has no key, since its server had none then, goes with the server's own.
@@ -83,7 +83,7 @@ std::vector<std::shared_ptr<Session>> SessionManager::find_saved(SessionSaver& s
     const auto left = found.facts.expires - now.wall;
     const bool for_ever = found.facts.expires == WallTime::max();
     if (!for_ever && left.count() <= 0) {
-      if (!saver.store().remove(found.facts.id, StateStore::Removal::saved))
+      if (!saver.store().remove(found.facts.id, StateStore::Removal::saved, found.chain.live))
         complain("the saved state of session " + found.facts.id + " cannot be removed");
       continue;
     }
@@ -151,7 +151,31 @@ std::variant<Session::Loaded, Session::LoadProblem> SessionManager::load(Session
   }
   std::vector<std::string> changed = std::move(good.changed_packages);
   for (const std::string& name : good.missing_packages) changed.push_back(name + "=none");
-  return Session::Loaded{std::move(good.sandbox), fmt::format("{}", fmt::join(changed, ", "))};
+  return Session::Loaded{with_python(session, saver->store(), std::move(good.sandbox)),
+                         fmt::format("{}", fmt::join(changed, ", "))};
+}
+
+// A file of another build, or a damaged one, leaves the session with a fresh interpreter.
+Twin SessionManager::with_python(Session& session, StateStore& store,
+                                 std::shared_ptr<Sandbox> sandbox) const {
+  const MutexLock lock(session.save_mutex_);
+  LivePython& live = session.chain_.live;
+  if (live.name.empty()) return {std::move(sandbox), nullptr};
+  const std::string& id = session.facts().id;
+  LiveEvent event = LiveEvent::restored;
+  std::shared_ptr<PythonSession> python;
+  try {
+    python = python_in(sandbox);
+    python->restore(store.live_file(id, live.name));
+    live.version = python->version();
+  } catch (const Error& problem) {
+    python = nullptr;
+    event = LiveEvent::dropped;
+    complain(fmt::format("session {} goes on with a fresh Python, and its files: {}", id,
+                         problem.sentence()));
+  }
+  if (options_.live_python) options_.live_python(event);
+  return {std::move(sandbox), std::move(python)};
 }
 
 }  // namespace cloche::session

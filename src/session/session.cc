@@ -52,6 +52,15 @@ void Session::watch_by(std::function<void(Sandbox& sandbox)> watcher) {
   if (const std::shared_ptr<Sandbox> there = sandbox()) watcher_(*there);
 }
 
+// It goes before the sandbox, whoever holds it last.
+std::shared_ptr<PythonSession> python_in(std::shared_ptr<Sandbox> sandbox) {
+  auto* python = new PythonSession(*sandbox);
+  return {python, [held = std::move(sandbox)](PythonSession* gone) mutable {
+            delete gone;
+            held.reset();
+          }};
+}
+
 Twin fork_with_python(Sandbox& sandbox, PythonSession* python) {
   if (python) {
     try {
@@ -79,12 +88,7 @@ std::shared_ptr<PythonSession> Session::Use::python() const {
   const MutexLock lock(session_->mutex_);
   const bool is_of_session = session_->sandbox_ == sandbox_;
   if (is_of_session && session_->python_) return session_->python_;
-  // It goes before the sandbox, whoever holds it last.
-  auto made = std::shared_ptr<PythonSession>(new PythonSession(*sandbox_),
-                                             [sandbox = sandbox_](PythonSession* python) mutable {
-                                               delete python;
-                                               sandbox.reset();
-                                             });
+  auto made = python_in(sandbox_);
   if (is_of_session) session_->python_ = made;
   return made;
 }
@@ -140,7 +144,8 @@ void Session::load() {
   trouble_.clear();
   if (status_ == Status::closed) return;
   auto& good = std::get<Loaded>(loaded);
-  sandbox_ = std::move(good.sandbox);
+  sandbox_ = std::move(good.state.sandbox);
+  python_ = std::move(good.state.python);
   if (was_running_) restart_ = Restart{std::move(good.changed_packages)};
   if (watcher_) watcher_(*sandbox_);
 }
@@ -240,6 +245,11 @@ bool Session::freeze(const std::function<void()>& stopping) {
   if (sandbox) sandbox->freeze();
   touch();
   return true;
+}
+
+bool Session::is_frozen() const {
+  const MutexLock lock(mutex_);
+  return frozen_;
 }
 
 bool Session::resume() {

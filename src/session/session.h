@@ -43,7 +43,7 @@ class Session {
     std::string sentence;
   };
   struct Loaded {
-    std::shared_ptr<Sandbox> sandbox;
+    Twin state;
     std::string changed_packages;  // see Restart
   };
   using Loader = std::function<std::variant<Loaded, LoadProblem>(Session& session)>;
@@ -105,6 +105,8 @@ class Session {
 
   // For a look that is no use; null: it has not been read, or is closed.
   std::shared_ptr<Sandbox> sandbox() const;
+  // Paused, and its processes are there and stand still.
+  bool is_frozen() const;
 
   void touch();
 
@@ -165,6 +167,9 @@ class Session {
   std::atomic<std::uint64_t> changes_ = 0;
   std::uint64_t saved_ GUARDED_BY(save_mutex_) = 0;
 };
+
+// The Python of that sandbox, which it keeps there.
+std::shared_ptr<PythonSession> python_in(std::shared_ptr<Sandbox> sandbox);
 
 // An independent sandbox that goes on from here, and the Python with it where there is one that
 // executes nothing. Throws Error when there is no memory for it.

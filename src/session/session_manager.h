@@ -86,6 +86,7 @@ struct ManagerOptions {
   std::function<void(const std::string& sentence)> trouble;
   // Told after each save. Any thread.
   std::function<void(const SaveEvent& event)> saved;
+  std::function<void(LiveEvent event)> live_python;
   // The audit: told after each event, on any thread, without a lock held.
   std::function<void(Event event, const Session& session)> audit;
   EventLog::Witness witness;  // of the log of events
@@ -245,6 +246,8 @@ class SessionManager {
   std::shared_ptr<Session> take_out(std::string_view id, const std::string_view* owner);
   std::vector<std::shared_ptr<Session>> take_out_all();
   void add(const std::shared_ptr<Session>& session) REQUIRES(mutex_);
+  // With its live Python, where that is there and fits.
+  Twin with_python(Session& session, StateStore& store, std::shared_ptr<Sandbox> sandbox) const;
   SandboxOptions options_of_saved(const Facts& facts) const;
   void log_what_happens_in(Session& session);
   void watch(const std::shared_ptr<Session>& session) REQUIRES(mutex_);

@@ -4,12 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <mutex>
 #include <utility>
+
+#include "base/error.h"
 
 namespace cloche::session {
 namespace {
 
 constexpr std::chrono::seconds delay_max{30};
+// For a shell to say what it is, and for a Python to come to rest; each.
+constexpr std::chrono::milliseconds time_to_rest{10'000};
 
 }  // namespace
 
@@ -62,21 +68,32 @@ Result<void> SessionSaver::write(Session& session) {
   const std::shared_ptr<Sandbox> sandbox = session.sandbox();
   const Status status = session.status();
   if (status == Status::closed) return {};
+  // One that is frozen has processes, which stand still, and a Python that may be in the middle of
+  // something.
+  const bool is_at_rest = status == Status::paused && !session.is_frozen();
   std::optional<Checkpoint> now;
   try {
-    if (sandbox) now.emplace(*sandbox);
+    if (sandbox) now.emplace(checkpoint_of(session, *sandbox, is_at_rest));
   } catch (const Error& problem) {
     return problem.code();
   }
+  const std::string old_live = session.chain_.live.name;
+  const Result<LivePython> live = live_of(session, sandbox != nullptr, is_at_rest);
   Facts facts = session.facts();
   facts.expires = session.expires();
-  const auto saved = store_.save(session.chain_, facts, status, now ? &*now : nullptr);
+  const auto saved = live ? store_.save(session.chain_, facts, status, now ? &*now : nullptr, *live)
+                          : Result<StateStore::Saved>(live.error());
   if (options_.saved) {
     SaveEvent event;
     event.result = !saved              ? SaveEvent::Result::failed
                    : saved->bytes == 0 ? SaveEvent::Result::unchanged
                                        : SaveEvent::Result::saved;
     event.bytes = saved ? saved->bytes : 0;
+    if (saved && live->name != old_live && !live->name.empty()) {
+      std::error_code gone;
+      const auto bytes = std::filesystem::file_size(store_.live_file(facts.id, live->name), gone);
+      event.bytes += gone ? 0 : bytes;
+    }
     event.duration = std::chrono::steady_clock::now() - begin;
     options_.saved(event);
   }
@@ -84,14 +101,67 @@ Result<void> SessionSaver::write(Session& session) {
   return {};
 }
 
+Checkpoint SessionSaver::checkpoint_of(Session& session, Sandbox& sandbox, bool is_at_rest) const {
+  const std::chrono::milliseconds time = is_at_rest ? time_to_rest : std::chrono::milliseconds(0);
+  Checkpoint now(sandbox, Checkpoint::WithShell{.time = time});
+  if (!now.shell_problem().empty()) {
+    complain(fmt::format("the kept shell of session {} is not saved: {}", session.facts().id,
+                         now.shell_problem()));
+  }
+  return now;
+}
+
+Result<LivePython> SessionSaver::live_of(Session& session, bool has_been_read, bool is_at_rest) {
+  const LivePython& saved = session.chain_.live;
+  if (!has_been_read) return saved;
+  const std::shared_ptr<PythonSession> python = session.made_python();
+  const std::uint64_t version = python ? python->version() : 0;
+  if (version == 0) return LivePython();
+  if (version == saved.version) return saved;
+  return is_at_rest ? write_live(session, *python) : LivePython();
+}
+
+// What the host lacks (a full disk) is told, and tried again; what cannot be saved at all is left
+// out, as the files are worth more.
+Result<LivePython> SessionSaver::write_live(Session& session, PythonSession& python) {
+  const std::string& id = session.facts().id;
+  const auto left_out = [&](std::string_view why) {
+    complain(fmt::format("the live Python of session {} is not saved: {}", id, why));
+    if (options_.live_python) options_.live_python(LiveEvent::left_out);
+    return LivePython();
+  };
+  const std::unique_lock turn(session.python_turn(), time_to_rest);
+  if (!turn.owns_lock()) return left_out("something is executed in it");
+  CLOCHE_ASSIGN(LivePython live, store_.new_live_file(id, python.version()));
+  Result<void> written;
+  try {
+    python.checkpoint(store_.live_file(id, live.name), CheckpointFile::over_started,
+                      {.bytes = options_.live_python_bytes, .time = time_to_rest});
+    written = store_.sync_live_file(id, live);
+  } catch (const Error& problem) {
+    if (problem.kind() != ErrorKind::host || problem == Errno::fbig) {
+      store_.remove_live_file(id, live);
+      return left_out(problem.sentence());
+    }
+    written = problem.code();
+  }
+  if (!written) {
+    store_.remove_live_file(id, live);
+    return written.error();
+  }
+  if (options_.live_python) options_.live_python(LiveEvent::saved);
+  return live;
+}
+
 Result<void> SessionSaver::forget(Session& session, StateStore::Removal what) {
   const std::string& id = session.facts().id;
   const MutexLock lock(session.save_mutex_);
-  const Result<void> removed = store_.remove(id, what);
+  const LivePython live = session.chain_.live;
+  const Result<void> removed = store_.remove(id, what, live);
   if (removed) {
     note_success(id);
   } else {
-    note_failure(id, {.session = {}, .removal = what}, removed.error());
+    note_failure(id, {.session = {}, .removal = what, .live = live}, removed.error());
   }
   return removed;
 }
@@ -169,7 +239,7 @@ void SessionSaver::work() {
 
 void SessionSaver::retry(const std::string& id, const Unsaved& what) {
   if (what.removal) {
-    const Result<void> removed = store_.remove(id, *what.removal);
+    const Result<void> removed = store_.remove(id, *what.removal, what.live);
     if (removed) return note_success(id);
     return note_failure(id, what, removed.error());
   }

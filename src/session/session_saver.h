@@ -32,6 +32,14 @@ struct SaveEvent {
   std::chrono::duration<double> duration{0};
 };
 
+// What came of a session's live Python.
+enum class LiveEvent : std::uint8_t {
+  saved,
+  left_out,  // when it was to be saved: the session goes on without it
+  restored,
+  dropped,  // when it was to be restored: the same
+};
+
 struct SaverOptions {
   std::string folder;
   SavePolicy policy = SavePolicy::always;
@@ -41,6 +49,8 @@ struct SaverOptions {
   // Told one sentence where something cannot be saved or read. Any thread.
   std::function<void(const std::string& sentence)> trouble;
   std::function<void(const SaveEvent& event)> saved;  // after each save
+  std::function<void(LiveEvent event)> live_python;
+  std::uint64_t live_python_bytes = std::uint64_t{1} << 30;  // of one, at most
 };
 
 class SessionSaver {
@@ -69,11 +79,18 @@ class SessionSaver {
   struct Unsaved {
     std::weak_ptr<Session> session = {};
     std::optional<StateStore::Removal> removal = {};  // instead: its files must be removed
+    LivePython live = {};                             // the same
     std::string why = {};
     std::chrono::seconds delay{1};
     SteadyTime due = {};
   };
   Result<void> write(Session& session) REQUIRES(session.save_mutex_);
+  Checkpoint checkpoint_of(Session& session, Sandbox& sandbox, bool is_at_rest) const;
+  // The file with its live Python, which is written where that is needed.
+  Result<LivePython> live_of(Session& session, bool has_been_read, bool is_at_rest)
+      REQUIRES(session.save_mutex_);
+  Result<LivePython> write_live(Session& session, PythonSession& python)
+      REQUIRES(session.save_mutex_);
   void note_failure(const std::string& id, Unsaved what, Errno error);
   void note_success(const std::string& id);
   void complain(const std::string& sentence) const;

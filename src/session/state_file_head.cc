@@ -49,7 +49,10 @@ bool read_facts(const Json& json, StateHead& head) try {
   head.name = json.at("name");
   head.after = json.at("after");
   head.has_part = json.at("part");
-  return true;
+  head.live = json.value("live", "");
+  // It becomes a part of a file's name.
+  return head.live.size() <= 64 &&
+         head.live.find_first_not_of("0123456789abcdef") == std::string::npos;
 } catch (const Json::exception&) {
   return false;
 }
@@ -141,6 +144,7 @@ std::string head_text(const StateHead& head) {
                {"name", head.name},
                {"after", head.after},
                {"part", head.has_part}};
+  if (!head.live.empty()) json["live"] = head.live;
   if (facts.expires != WallTime::max()) json["expires_ms"] = milliseconds(facts.expires);
   std::string text(this_release);
   text += json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";

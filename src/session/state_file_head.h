@@ -24,6 +24,7 @@ struct StateHead {
   std::string name;         // no other file has it
   std::string after;        // of the file that this one follows; empty: of none
   bool has_part = false;    // of the state
+  std::string live;         // see SavedChain
   bool is_old = false;      // as the release before wrote it
   std::uint64_t bytes = 0;  // of the head: the part follows
 };

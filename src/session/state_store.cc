@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <map>
+#include <set>
 #include <system_error>
 
 #include "base/host_error.h"
@@ -21,6 +22,8 @@ namespace {
 
 constexpr std::string_view session_suffix = ".session";
 constexpr std::string_view changes_suffix = ".changes";
+constexpr std::string_view live_suffix = ".python";
+constexpr std::string_view half_live = ".python.";  // of a server that was killed
 constexpr std::string_view part_suffix = ".part";
 constexpr std::string_view damaged_suffix = ".damaged";
 // What a file costs besides its bytes: so small changes are put together soon, and few files are
@@ -82,12 +85,17 @@ std::string StateStore::path_of(const std::string& id, std::size_t level) const 
 StateStore::Listing StateStore::list() {
   Listing listing;
   std::map<std::string, std::vector<std::size_t>> found;
+  std::vector<std::string> live;
   std::error_code error;
   for (std::filesystem::directory_iterator it(folder_, error), end; !error && it != end;
        it.increment(error)) {
     std::string name = it->path().filename().string();
     if (name.ends_with(part_suffix)) {  // of a server that was killed
       (void)files_.unlink(it->path().string());
+      continue;
+    }
+    if (name.ends_with(live_suffix) || name.find(half_live) != name.npos) {
+      live.push_back(std::move(name));
       continue;
     }
     std::string id;
@@ -108,11 +116,29 @@ StateStore::Listing StateStore::list() {
     std::ranges::sort(levels);
     if (auto chain = read_chain(id, levels, listing)) listing.sessions.push_back(*std::move(chain));
   }
+  if (!error) remove_live_left_over(live, listing);
   std::ranges::sort(listing.unread);
   const auto repeated = std::ranges::unique(listing.unread);
   listing.unread.erase(repeated.begin(), repeated.end());
   std::ranges::sort(listing.sessions, {}, [](const Found& one) { return one.facts.created; });
   return listing;
+}
+
+// Those of sessions that cannot be read stay with these.
+void StateStore::remove_live_left_over(const std::vector<std::string>& names,
+                                       const Listing& listing) {
+  std::set<std::string> named;
+  for (const Found& one : listing.sessions) {
+    if (const std::string& live = one.chain.live.name; !live.empty())
+      named.insert(live_file(one.facts.id, live).filename().string());
+  }
+  for (const std::string& name : names) {
+    const bool stays =
+        named.contains(name) || std::ranges::any_of(listing.unread, [&](const std::string& id) {
+          return name.starts_with(id + ".");
+        });
+    if (!stays) (void)files_.unlink((folder_ / name).string());
+  }
 }
 
 std::optional<StateStore::Found> StateStore::read_chain(const std::string& id,
@@ -136,6 +162,7 @@ std::optional<StateStore::Found> StateStore::read_chain(const std::string& id,
       found.facts = std::move(head->facts);
       found.chain.status = head->status;
       found.chain.expires = found.facts.expires;
+      found.chain.live = {std::move(head->live), 0};
       found.chain.levels.push_back(
           {std::move(head->name), error ? 0 : bytes, head->has_part, std::nullopt});
       found.chain.file_count = found.chain.levels.size();
@@ -168,7 +195,7 @@ std::optional<StateStore::Found> StateStore::read_chain(const std::string& id,
 // Changes go on top. What is not twice as large as they are is taken back first, and goes with
 // them: each byte is written again a few times at most, and there are few files.
 Result<StateStore::Saved> StateStore::save(SavedChain& chain, const Facts& facts, Status status,
-                                           const Checkpoint* now) {
+                                           const Checkpoint* now, const LivePython& live) {
   std::vector<SavedChain::Level>& levels = chain.levels;
   const Checkpoint* last = levels.empty()        ? nullptr
                            : levels.back().state ? &*levels.back().state
@@ -176,7 +203,7 @@ Result<StateStore::Saved> StateStore::save(SavedChain& chain, const Facts& facts
                                                  : nullptr;
   const bool changed = now && (!last || now->size_since(*last) > 0);
   if (!changed && !levels.empty() && status == chain.status && facts.expires == chain.expires &&
-      !chain.unsure)
+      live.name == chain.live.name && !chain.unsure)
     return Saved{};
   std::size_t level = levels.size();
   std::optional<Checkpoint> state;
@@ -201,6 +228,7 @@ Result<StateStore::Saved> StateStore::save(SavedChain& chain, const Facts& facts
   head.name = random_hex(16);
   head.after = level == 0 ? "" : levels[level - 1].name;
   head.has_part = changed || levels.empty();
+  head.live = live.name;
   chain.file_count = std::max(chain.file_count, levels.size());
   const Checkpoint* before =
       level > 0 && levels[level - 1].state ? &*levels[level - 1].state : nullptr;
@@ -209,7 +237,12 @@ Result<StateStore::Saved> StateStore::save(SavedChain& chain, const Facts& facts
   // Where it failed the file may be the new one all the same: nothing may follow the old one.
   levels.erase(levels.begin() + static_cast<std::ptrdiff_t>(level), levels.end());
   chain.unsure = !bytes;
-  if (!bytes) return bytes.error();
+  if (!bytes) {
+    if (live.name != chain.live.name) remove_live_file(facts.id, live);
+    return bytes.error();
+  }
+  if (live.name != chain.live.name) remove_live_file(facts.id, chain.live);
+  chain.live = live;
   if (state) state->forget_files();
   levels.push_back({std::move(head.name), *bytes, head.has_part, std::move(state)});
   chain.status = status;
@@ -280,6 +313,30 @@ Result<void, Error> StateStore::read_level(StateReader& reader, const std::strin
   });
 }
 
+std::filesystem::path StateStore::live_file(const std::string& id, const std::string& name) const {
+  return folder_ / fmt::format("{}.{}{}", id, name, live_suffix);
+}
+
+Result<LivePython> StateStore::new_live_file(const std::string& id, std::uint64_t version) {
+  CLOCHE_TRY(claim_.check());
+  LivePython live{random_hex(8), version};
+  // Made before anything is written to it, as a disk that takes no file takes none of its bytes.
+  CLOCHE_TRY(files_.open(live_file(id, live.name).string(),
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  return live;
+}
+
+// Its name is on the disk with that of the session's next file, which is in the same folder.
+Result<void> StateStore::sync_live_file(const std::string& id, const LivePython& live) {
+  CLOCHE_ASSIGN(const UniqueFd file,
+                files_.open(live_file(id, live.name).string(), O_RDONLY | O_NOFOLLOW, 0));
+  return files_.sync(file.get());
+}
+
+void StateStore::remove_live_file(const std::string& id, const LivePython& live) {
+  if (!live.name.empty()) (void)files_.unlink(live_file(id, live.name).string());
+}
+
 // Also of what was set aside.
 std::vector<std::string> StateStore::files_of(const std::string& id) const {
   std::vector<std::string> paths{path_of(id, 0)};
@@ -293,7 +350,7 @@ std::vector<std::string> StateStore::files_of(const std::string& id) const {
   return paths;
 }
 
-Result<void> StateStore::remove(const std::string& id, Removal what) {
+Result<void> StateStore::remove(const std::string& id, Removal what, const LivePython& live) {
   CLOCHE_TRY(claim_.check());
   // The state itself first: what follows it is useless without it.
   bool any = false;
@@ -305,6 +362,7 @@ Result<void> StateStore::remove(const std::string& id, Removal what) {
       any = any || removed;
     }
   }
+  remove_live_file(id, live);
   if (!any) return {};
   return files_.sync_folder(folder_.string());
 }

@@ -9,6 +9,9 @@
 // A file is complete or not there (DurableFile). What was damaged all the same is found by its
 // checksums when it is read, and set aside. The folder belongs to one store (FolderClaim).
 //
+// The live Python of a paused session is a file beside these, that PythonSession::checkpoint writes
+// and `restore` checks; one that no session names is left over, and removed.
+//
 // Thread-safe for different sessions.
 #pragma once
 
@@ -27,6 +30,13 @@
 
 namespace cloche::session {
 
+// The live Python of a session that is paused, or in which nothing has been executed since it was.
+struct LivePython {
+  std::string name;           // its file is ID.NAME.python; empty: there is none
+  std::uint64_t version = 0;  // PythonSession::version
+  friend bool operator==(const LivePython&, const LivePython&) = default;
+};
+
 // What the folder has of one session. Not thread-safe.
 struct SavedChain {
   struct Level {
@@ -38,6 +48,7 @@ struct SavedChain {
   std::vector<Level> levels;
   Status status = Status::running;
   WallTime expires = WallTime::max();  // as it is saved
+  LivePython live;                     // the same
   std::optional<Checkpoint> read;      // the state right after it has been read
   std::size_t file_count = 0;          // levels that there may be files of
   bool unsure = false;                 // the last save failed: what the folder has is not known
@@ -66,8 +77,17 @@ class StateStore {
     std::uint64_t bytes = 0;  // written; 0: nothing had changed
   };
   // `now` absent: the state is as it was saved, only the status may have changed. On failure the
-  // folder has what it had; ESTALE: it belongs to another server now.
-  Result<Saved> save(SavedChain& chain, const Facts& facts, Status status, const Checkpoint* now);
+  // folder has what it had; ESTALE: it belongs to another server now. The file of `live` is there
+  // already; after a failure it is not, unless it was saved before.
+  Result<Saved> save(SavedChain& chain, const Facts& facts, Status status, const Checkpoint* now,
+                     const LivePython& live = {});
+
+  std::filesystem::path live_file(const std::string& id, const std::string& name) const;
+  // A file to write a live Python to, while the folder belongs to this store.
+  Result<LivePython> new_live_file(const std::string& id, std::uint64_t version);
+  // It has been written.
+  Result<void> sync_live_file(const std::string& id, const LivePython& live);
+  void remove_live_file(const std::string& id, const LivePython& live);
 
   struct Problem {
     bool damaged = false;  // it is not going to be better
@@ -83,7 +103,7 @@ class StateStore {
                                      const SandboxOptions& options);
 
   enum class Removal : std::uint8_t { saved, also_set_aside };
-  Result<void> remove(const std::string& id, Removal what);
+  Result<void> remove(const std::string& id, Removal what, const LivePython& live = {});
   // Renames its files to NAME.damaged.
   void set_aside(const std::string& id);
 
@@ -92,6 +112,7 @@ class StateStore {
  private:
   std::string path_of(const std::string& id, std::size_t level) const;
   std::vector<std::string> files_of(const std::string& id) const;
+  void remove_live_left_over(const std::vector<std::string>& names, const Listing& listing);
   std::optional<Found> read_chain(const std::string& id, const std::vector<std::size_t>& levels,
                                   Listing& listing);
   Result<std::uint64_t> write_level(const std::string& path, const std::string& head,

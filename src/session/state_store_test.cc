@@ -117,6 +117,55 @@ TEST_F(StateStoreTest, WhatGrewAsLargeAsTheRestIsWrittenAsOne) {
   EXPECT_EQ(read_again()->files().list(".")->size(), 40U);
 }
 
+TEST_F(StateStoreTest, TheFileOfALivePythonIsThereAsLongAsASessionNamesIt) {
+  open();
+  SavedChain chain;
+  ASSERT_TRUE(save(chain, *sandbox_));
+  const auto save_with = [&](const LivePython& live) {
+    const Checkpoint now(*sandbox_);
+    return store_->save(chain, facts_, Status::paused, &now, live);
+  };
+  const auto exists = [&](const LivePython& live) {
+    return std::filesystem::exists(store_->live_file(id, live.name));
+  };
+  const LivePython first = *store_->new_live_file(id, 1);
+  ASSERT_TRUE(store_->sync_live_file(id, first));
+  ASSERT_TRUE(save_with(first));
+  EXPECT_EQ(save_with(first)->bytes, 0U);
+  // One that a failed save was to name is not left; that of the session is.
+  const LivePython failed = *store_->new_live_file(id, 2);
+  files_.fail_all(Errno::nospc);
+  EXPECT_EQ(save_with(failed).error(), Errno::nospc);
+  files_.heal();
+  EXPECT_TRUE(exists(first));
+  const LivePython left_over = *store_->new_live_file(id, 3);
+  open();
+  StateStore::Listing listing = store_->list();
+  ASSERT_EQ(listing.sessions.size(), 1U);
+  EXPECT_EQ(listing.sessions[0].chain.live, (LivePython{first.name, 0}));
+  EXPECT_TRUE(exists(first));
+  EXPECT_FALSE(exists(failed));
+  EXPECT_FALSE(exists(left_over));
+  chain = std::move(listing.sessions[0].chain);
+  const LivePython second = *store_->new_live_file(id, 4);
+  ASSERT_TRUE(save_with(second));
+  EXPECT_FALSE(exists(first));
+  EXPECT_TRUE(exists(second));
+  ASSERT_TRUE(store_->remove(id, StateStore::Removal::saved, second));
+  EXPECT_FALSE(exists(second));
+  EXPECT_EQ(files_of_session(), 0U);
+}
+
+TEST_F(StateStoreTest, ANameOfALivePythonThatLeadsElsewhereIsDamage) {
+  open();
+  SavedChain chain;
+  const Checkpoint now(*sandbox_);
+  ASSERT_TRUE(store_->save(chain, facts_, Status::paused, &now, {"../../x", 1}));
+  open();
+  EXPECT_EQ(store_->list().sessions.size(), 0U);
+  EXPECT_TRUE(folder_.names().contains(std::string(id) + ".session.damaged"));
+}
+
 TEST_F(StateStoreTest, ARestoredSessionGoesOn) {
   open();
   SavedChain chain;

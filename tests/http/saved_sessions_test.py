@@ -13,6 +13,7 @@ import unittest
 from pathlib import Path
 
 from server import Server, until
+from websocket import Rpc
 
 TOKEN = "test-token-one"
 
@@ -192,6 +193,127 @@ class Survival(unittest.TestCase):
             # One that was paused had no processes.
             server.ask("POST", f"/sessions/{paused}/resume")
             self.assertIsNone(server.ask("POST", f"/sessions/{paused}/commands", {"command": "true"})[1]["X-Cloche-Restarted"])
+
+    def python_files(self):
+        return sorted(p.name for p in Path(self.folder.name).iterdir() if ".python" in p.name)
+
+    def rpc(self, server, session):
+        rpc = Rpc(server.port)
+        self.addCleanup(rpc.socket.close)
+        rpc.call("create", sessionId=session)
+        return rpc
+
+    def paused_with_state(self, server):
+        rpc = Rpc(server.port)
+        self.addCleanup(rpc.socket.close)
+        session = rpc.call("create", ttl=3600)["sessionId"]
+        rpc.call("python.execute", code="import array, json, os\nx = {'a': [1, 2]}\nmany = array.array('q', range(100000))\n"
+                 "def f(n): return n * 2\nos.mkdir('/tmp/of-python')\nos.chdir('/tmp/of-python')")
+        rpc.call("run", command="mkdir -p d; cd d; v='two words'; export W=$'\\xff\\n'; list=(a 'b c'); declare -A map=([k]=v); "
+                 "declare -ri seven=7\nshopt -s extglob\ng() { case $1 in +(z)) echo zs;; *) echo \"g:$1\";; esac; }; "
+                 "alias ll='echo long'; set -- p 'q r'; umask 027; trap 'echo bye' USR1; IFS=:; set -u; ulimit -S -n 99")
+        rpc.call("session.pause", sessionId=session)
+        return rpc, session
+
+    SHELL = ("echo \"$PWD|$v|${list[1]}|${map[k]}|$seven|$2|$(umask)|$IFS|$(ulimit -n)|$-\"; g zzz; g 1; printf %s \"$W\" | od -An -tx1; "
+             "trap -p USR1; alias ll; (: ${not_there}) 2>&1 | grep -c unbound; (seven=8) 2>/dev/null || echo readonly")
+    SHELL_SAYS = ("/workspace/d|two words|b c|v|7|q r|0027|:|99|%s\nzs\ng:1\n ff 0a\ntrap -- 'echo bye' SIGUSR1\nalias ll='echo long'\n1\nreadonly\n")
+    PYTHON = "json.dumps(x), f(4), sum(many), os.getcwd()"
+    PYTHON_SAYS = """('{"a": [1, 2]}', 8, 4999950000, '/tmp/of-python')"""
+
+    def test_a_paused_session_has_its_live_python_and_shell_after_a_restart(self):
+        with self.start() as server:
+            rpc, session = self.paused_with_state(server)
+            files = self.python_files()
+            self.assertEqual([name.split(".")[0] for name in files], [session])
+            bytes_saved = self.figure(server, "cloche_save_bytes_total")
+            rpc.call("session.resume", sessionId=session)
+            rpc.call("session.pause", sessionId=session)
+            # Nothing was executed: the file is still the one, and little is written.
+            self.assertEqual(self.python_files(), files)
+            self.assertLess(self.figure(server, "cloche_save_bytes_total"), bytes_saved + 20_000)
+            self.killed(server)
+        for _ in range(2):  # resumed and not used, then killed again: it is all there
+            with self.start() as server:
+                server.ask("POST", f"/sessions/{session}/resume")
+                self.killed(server)
+        with self.start() as server:
+            rpc = self.rpc(server, session)
+            self.assertEqual(rpc.call("python.execute", code=self.PYTHON)["result"], self.PYTHON_SAYS)
+            flags = rpc.call("run", command="echo $-")["stdout"].strip()
+            self.assertIn("u", flags)
+            self.assertEqual(rpc.call("run", command=self.SHELL)["stdout"], self.SHELL_SAYS % flags)
+            self.assertEqual(self.figure(server, 'cloche_live_pythons_total{result="restored"}'), 1)
+            # What has been used since is as it was when it was paused last, or begins anew.
+            rpc.call("python.execute", code="x['b'] = f(21)")
+            rpc.call("run", command="v=changed")
+            self.assertEqual(self.python_files(), [])
+            rpc.call("session.pause", sessionId=session)
+            self.assertEqual(len(self.python_files()), 1)
+        with self.start() as server:
+            server.ask("POST", f"/sessions/{session}/resume")
+            rpc = self.rpc(server, session)
+            self.assertEqual(rpc.call("python.execute", code="json.dumps(x)")["result"], "'" + '{"a": [1, 2], "b": 42}' + "'")
+            self.assertEqual(rpc.call("run", command="echo $v")["stdout"], "changed\n")
+            rpc.call("session.pause", sessionId=session)
+            rpc.call("session.delete", sessionId=session)
+            self.assertEqual(self.python_files(), [])
+
+    def test_a_live_python_that_cannot_be_read_leaves_the_files(self):
+        def damage(path):
+            content = bytearray(path.read_bytes())
+            content[-1000] ^= 1
+            path.write_bytes(content)
+        changes = [damage, lambda path: path.write_bytes(b""), lambda path: path.write_bytes(path.read_bytes()[:70_000]),
+                   lambda path: path.write_bytes(b"cloche-image 9\n" + bytes(70_000)),
+                   lambda path: path.write_bytes(re.sub(rb'"library":"..', b'"library":"zz', path.read_bytes(), count=1)),
+                   Path.unlink, lambda path: (path.unlink(), path.mkdir())]
+        with self.start() as server:
+            sessions = [self.paused_with_state(server)[1] for _ in changes]
+            self.killed(server)
+        by_session = {name.split(".")[0]: Path(self.folder.name, name) for name in self.python_files()}
+        for session, change in zip(sessions, changes):
+            change(by_session[session])
+        left_over = [Path(self.folder.name, f"{sessions[0]}.{name}") for name in ["0123.python", "0123.python.7.memory", "0123.python.7.part"]]
+        for path in left_over:
+            path.write_bytes(b"of a server that was killed")
+        with self.start() as server:
+            self.assertEqual([path for path in left_over if path.exists()], [])
+            for session in sessions:
+                server.ask("POST", f"/sessions/{session}/resume")
+                rpc = self.rpc(server, session)
+                self.assertEqual(rpc.call("python.execute", code="'x' in globals()")["result"], "False")
+                self.assertEqual(rpc.call("run", command="echo $v; ls -d /tmp/of-python")["stdout"], "two words\n/tmp/of-python\n")
+                self.assertIn(f"session {session} goes on with a fresh Python, and its files: ", server.log())
+            self.assertIn("is damaged (its checksum is wrong)", server.log())
+            self.assertIn("is of another build of Cloche", server.log())
+            self.assertEqual(self.figure(server, 'cloche_live_pythons_total{result="dropped"}'), len(changes))
+
+    def test_a_live_python_that_cannot_be_saved_is_told(self):
+        with self.start() as server:
+            rpc = Rpc(server.port)
+            self.addCleanup(rpc.socket.close)
+            session = rpc.call("create", ttl=3600)["sessionId"]
+            rpc.call("python.execute", code="x = 1")
+            Path(self.folder.name, "lock").write_text("generation 9 of another server\n")
+            status, body = server.json("POST", f"/sessions/{session}/pause")
+            self.assertEqual((status, body["details"]["errno"]), (500, "ESTALE"))
+            self.assertEqual(server.ask("GET", "/ready")[0], 503)
+            self.assertEqual(self.python_files(), [])  # nothing is written to what is another's
+            self.assertEqual(self.figure(server, 'cloche_live_pythons_total{result="saved"}'), 0)
+
+    def test_a_shell_that_does_not_say_what_it_is_keeps_nobody(self):
+        with self.start() as server:
+            rpc = Rpc(server.port)
+            self.addCleanup(rpc.socket.close)
+            session = rpc.call("create", ttl=3600)["sessionId"]
+            rpc.call("run", command="echo kept > f; big=$(head -c 5000000 /dev/zero | tr '\\0' x)")
+            self.assertEqual(server.json("POST", f"/sessions/{session}/pause")[0], 200)
+            self.assertIn(f"the kept shell of session {session} is not saved: File too large", server.log())
+            self.killed(server)
+        with self.start() as server:
+            server.ask("POST", f"/sessions/{session}/resume")
+            self.assertEqual(self.rpc(server, session).call("run", command="cat f; echo ${big-none}")["stdout"], "kept\nnone\n")
 
     def test_saved_states_of_every_release_open(self):
         kept = Path(__file__).parent / "saved_states"

@@ -31,6 +31,16 @@ void count_save(http::Metrics& metrics, const session::SaveEvent& event) {
   metrics.observe("cloche_save_seconds", event.duration.count());
 }
 
+std::string_view label_of(session::LiveEvent event) {
+  switch (event) {
+    case session::LiveEvent::saved: return "saved";
+    case session::LiveEvent::left_out: return "left_out";
+    case session::LiveEvent::restored: return "restored";
+    case session::LiveEvent::dropped: return "dropped";
+  }
+  return "dropped";
+}
+
 }  // namespace
 
 std::string_view event_name(session::Event event) {
@@ -76,6 +86,9 @@ std::string_view event_label(session::Event event) {
 
 void count_events(session::ManagerOptions& options, http::Metrics& metrics) {
   options.saved = [&metrics](const session::SaveEvent& event) { count_save(metrics, event); };
+  options.live_python = [&metrics](session::LiveEvent event) {
+    metrics.count("cloche_live_pythons_total", fmt::format(R"(result="{}")", label_of(event)));
+  };
   options.refused = [&metrics](session::RefusalReason reason) {
     metrics.count("cloche_creates_refused_total", fmt::format(R"(reason="{}")", label_of(reason)));
   };
@@ -100,6 +113,10 @@ void define_gauges(http::Metrics& metrics, session::SessionManager& sessions,
   metrics.describe("cloche_save_bytes_total", "What was written for them.");
   for (const std::string_view result : {"saved", "unchanged", "failed"})
     metrics.count("cloche_saves_total", fmt::format(R"(result="{}")", result), 0);
+  metrics.describe("cloche_live_pythons_total",
+                   "Live Pythons of paused sessions, by what came of them.");
+  for (const std::string_view result : {"saved", "left_out", "restored", "dropped"})
+    metrics.count("cloche_live_pythons_total", fmt::format(R"(result="{}")", result), 0);
   metrics.describe_times("cloche_save_seconds", "How long saves took.");
   metrics.describe_times("cloche_create_seconds", "How long sessions took to make.");
   metrics.describe_times("cloche_restore_seconds", "How long saved sessions took to read.");

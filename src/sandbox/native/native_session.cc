@@ -245,7 +245,8 @@ void NativeSession::go_on_as(NativeInterpreter::Frozen frozen) {
   live_ = *std::move(started);
 }
 
-void NativeSession::save_image(const std::filesystem::path&, CheckpointFile) {
+void NativeSession::save_image(const std::filesystem::path&, CheckpointFile,
+                               const CheckpointLimits&) {
   throw request_error(
       "the Python of a linux sandbox cannot be saved as an image: save its names, or fork it",
       Errno::notsup);

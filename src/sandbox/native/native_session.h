@@ -34,7 +34,8 @@ class NativeSession final : public SessionInterpreter {
   void reply(std::uint32_t number, python::HostReply kind, std::string_view payload) override;
   void begin_fork() override;
   Result<std::unique_ptr<SessionInterpreter>> fork(Backend& twin) override;
-  void save_image(const std::filesystem::path& file, CheckpointFile kind) override;
+  void save_image(const std::filesystem::path& file, CheckpointFile kind,
+                  const CheckpointLimits& limits) override;
   void load_image(const std::filesystem::path& file) override;
   kernel::TimerThread& timers() noexcept override;
 

@@ -77,11 +77,14 @@ Result<void, Error> PythonSession::restore_state(std::string_view bytes) {
 
 Result<void, Error> PythonSession::clear_state() { return state_->clear(); }
 
-void PythonSession::checkpoint(const std::filesystem::path& file, CheckpointFile kind) {
-  state_->save_image(file, kind);
+void PythonSession::checkpoint(const std::filesystem::path& file, CheckpointFile kind,
+                               const CheckpointLimits& limits) {
+  state_->save_image(file, kind, limits);
 }
 
 void PythonSession::restore(const std::filesystem::path& file) { state_->load_image(file); }
+
+std::uint64_t PythonSession::version() const noexcept { return state_->version(); }
 
 Sandbox& PythonSession::sandbox() noexcept { return state_->sandbox(); }
 

@@ -104,6 +104,7 @@ void PythonSessionState::connect() {
 }
 
 void PythonSessionState::drop() {
+  version_ = 0;
   callbacks_.connect({});
   interpreter_->drop();
 }
@@ -205,6 +206,7 @@ ExecuteResult PythonSessionState::execute(std::string_view code, const ExecuteOp
     result.reason = started.error().sentence();
     return result;
   }
+  has_changed();
   result.reason = interpreter_->take_reason();
   const CleanOutput clean_out = interpreter_->clean_output();
   const CleanOutput clean_err = interpreter_->clean_output();
@@ -361,14 +363,27 @@ std::unique_ptr<PythonSessionState> PythonSessionState::fork(const ForkSandbox& 
   auto state = std::make_unique<PythonSessionState>(std::move(twin.sandbox), sandbox, twin.backend,
                                                     *std::move(interpreter), options);
   if (state->interpreter_->is_there()) state->connect();
+  if (state->interpreter_->is_there()) state->version_ = version_.load();
   return state;
 }
 
-void PythonSessionState::save_image(const std::filesystem::path& file, CheckpointFile kind) {
+// Numbers of all sessions differ.
+void PythonSessionState::has_changed() noexcept {
+  static std::atomic<std::uint64_t> last = 0;
+  version_ = ++last;
+}
+
+void PythonSessionState::save_image(const std::filesystem::path& file, CheckpointFile kind,
+                                    const CheckpointLimits& limits) {
   const Use use(*this);
   if (!use) throw Use::refusal();
   must(start());
-  interpreter_->save_image(file, kind);
+  try {
+    interpreter_->save_image(file, kind, limits);
+  } catch (const Error&) {
+    if (!interpreter_->is_there()) drop();
+    throw;
+  }
 }
 
 void PythonSessionState::load_image(const std::filesystem::path& file) {
@@ -382,6 +397,7 @@ void PythonSessionState::load_image(const std::filesystem::path& file) {
     throw;
   }
   connect();
+  has_changed();
 }
 
 // --- State ---
@@ -392,6 +408,7 @@ Result<PythonState, Error> PythonSessionState::state_turn(python::Turn turn,
   const Use use(*this);
   if (!use) return Use::refusal();
   CLOCHE_TRY(start());
+  has_changed();  // pickling runs code of the user's too
   {
     const MutexLock lock(mail_mutex_);
     mail_ = {};

@@ -39,8 +39,10 @@ class PythonSessionState {
   Result<void, Error> restore(std::string_view bytes);
   Result<void, Error> clear();
   // Both throw Error.
-  void save_image(const std::filesystem::path& file, CheckpointFile kind);
+  void save_image(const std::filesystem::path& file, CheckpointFile kind,
+                  const CheckpointLimits& limits);
   void load_image(const std::filesystem::path& file);
+  std::uint64_t version() const noexcept { return version_; }
 
   python::CallbackHost& callbacks() noexcept { return callbacks_; }
   Sandbox& sandbox() noexcept { return sandbox_; }
@@ -62,6 +64,7 @@ class PythonSessionState {
   Result<void, Error> start();
   void connect();
   void drop();
+  void has_changed() noexcept;
   std::string head_of(const ExecuteOptions& options);
   void conclude(const python::TurnResult& turn, const ExecuteOptions& options,
                 ExecuteResult& result);
@@ -73,6 +76,7 @@ class PythonSessionState {
   Backend& backend_;
   const unsigned callback_threads_;
   std::atomic<bool> busy_ = false;
+  std::atomic<std::uint64_t> version_ = 0;
 
   Mutex mail_mutex_;
   Mail mail_ GUARDED_BY(mail_mutex_);

@@ -70,7 +70,9 @@ class SessionInterpreter {
   virtual Result<std::unique_ptr<SessionInterpreter>> fork(Backend& twin) = 0;
 
   // See PythonSession::checkpoint and restore. Both throw Error.
-  virtual void save_image(const std::filesystem::path& file, CheckpointFile kind) = 0;
+  // An interpreter that does not come to rest within the limits is dropped.
+  virtual void save_image(const std::filesystem::path& file, CheckpointFile kind,
+                          const CheckpointLimits& limits) = 0;
   virtual void load_image(const std::filesystem::path& file) = 0;
 
   virtual kernel::TimerThread& timers() noexcept = 0;

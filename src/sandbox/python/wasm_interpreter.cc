@@ -5,6 +5,7 @@
 
 #include "base/host_error.h"
 #include "kernel/kernel.h"
+#include "kernel/time/time_limit.h"
 #include "sandbox/backend.h"
 #include "sandbox/python/interpreter.h"
 
@@ -50,8 +51,11 @@ python::PythonRuntime& WasmInterpreter::runtime() const {
   return *runtime;
 }
 
-Result<void, Error> WasmInterpreter::start_from(std::shared_ptr<python::OwnImage> image) {
-  auto session = start_interpreter(state_, runtime(), session_options(), image);
+Result<void, Error> WasmInterpreter::start_from(std::shared_ptr<python::OwnImage> image,
+                                                const std::string& folder) {
+  python::SessionOptions options = session_options();
+  if (python::has_folder(state_.kernel(), folder)) options.cwd = folder;
+  auto session = start_interpreter(state_, runtime(), std::move(options), image);
   if (!session) {
     drop();
     return session_failed("cannot start Python", session.error());
@@ -124,22 +128,34 @@ Result<std::unique_ptr<SessionInterpreter>> WasmInterpreter::fork(Backend& twin)
   return std::unique_ptr<SessionInterpreter>(std::move(made));
 }
 
-void WasmInterpreter::save_image(const std::filesystem::path& file, CheckpointFile kind) {
-  const python::TurnResult turn = interpreter_->take(python::Turn::settle, {}, {});
-  if (turn.status != python::TurnStatus::finished)
+void WasmInterpreter::save_image(const std::filesystem::path& file, CheckpointFile kind,
+                                 const CheckpointLimits& limits) {
+  python::TurnLimits turn_limits;
+  if (limits.time.count() > 0) turn_limits.deadline = kernel::deadline_after(limits.time);
+  const python::TurnResult turn = interpreter_->take(python::Turn::settle, {}, turn_limits);
+  if (turn.status != python::TurnStatus::finished) {
+    const bool is_gone =
+        turn.status == python::TurnStatus::ended || turn.status == python::TurnStatus::overdue;
+    if (is_gone) drop();
     throw Error(ErrorKind::sandbox, Errno::io,
-                "the session cannot be made an image: " + turn.reason);
+                "the session cannot be made an image: " +
+                    (turn.reason.empty() ? "it does not come to rest" : turn.reason));
+  }
   const auto image = interpreter_->capture();
   if (!image) throw session_failed("the session cannot be made an image", image.error());
   using enum python::PythonRuntime::ImageParts;
-  runtime().save_image(file, *image, state_.packages(),
+  runtime().save_image(file, *image,
+                       {.packages = state_.packages(),
+                        .folder = interpreter_->working_folder().value_or(""),
+                        .limit_bytes = limits.bytes},
                        kind == CheckpointFile::whole ? whole : over_boot_image);
 }
 
 void WasmInterpreter::load_image(const std::filesystem::path& file) {
   std::shared_ptr<python::OwnImage> image = runtime().open_image(file);
+  const std::string folder = image->folder;
   drop();
-  if (const Result<void, Error> started = start_from(std::move(image)); !started)
+  if (const Result<void, Error> started = start_from(std::move(image), folder); !started)
     throw Error(started.error());
 }
 

@@ -36,14 +36,16 @@ class WasmInterpreter final : public SessionInterpreter {
   void repeat_stop() override EXCLUDES(interpreter_mutex_);
   void reply(std::uint32_t number, python::HostReply kind, std::string_view payload) override;
   Result<std::unique_ptr<SessionInterpreter>> fork(Backend& twin) override;
-  void save_image(const std::filesystem::path& file, CheckpointFile kind) override;
+  void save_image(const std::filesystem::path& file, CheckpointFile kind,
+                  const CheckpointLimits& limits) override;
   void load_image(const std::filesystem::path& file) override;
   kernel::TimerThread& timers() noexcept override;
 
  private:
   python::SessionOptions session_options() EXCLUDES(kernel::kernel_lock);
-  // Null: from the boot image.
-  Result<void, Error> start_from(std::shared_ptr<python::OwnImage> image);
+  // Null: from the boot image. In that folder where there is one, otherwise at home.
+  Result<void, Error> start_from(std::shared_ptr<python::OwnImage> image,
+                                 const std::string& folder = {});
   python::PythonRuntime& runtime() const;
   python::SessionOutput& output_of(Stream stream) const;
 
