@@ -23,25 +23,13 @@ std::size_t lines_of(const std::string& text) {
 }
 
 TEST(CliProgram, AWrongOptionIsOneSentence) {
-  for (const char* line : {"--bogus",
-                           "bogus",
-                           "run",
-                           "run --bogus x",
-                           "run --mount /nonexistent:/x true",
-                           "run --mount /tmp:relative true",
-                           "run --memory abc true",
-                           "run --timeout -5 true",
-                           "run --env NOEQ true",
-                           "run --out x true",
-                           "image show /etc/passwd",
-                           "serve --port 99999",
-                           "run --cpus 0 true",
-                           "serve --session-memory 12x",
-                           "serve --session-net 'no rule'",
-                           "serve --session-bogus 1",
-                           "serve --allow-session-bogus 1",
-                           "serve --allow-session-env A=1",
-                           "serve --allow-session-net 'no rule'"}) {
+  for (const char* line :
+       {"--bogus", "bogus", "run", "run --bogus x", "run --mount /nonexistent:/x true",
+        "run --mount /tmp:relative true", "run --memory abc true", "run --timeout -5 true",
+        "run --env NOEQ true", "run --out x true", "image show /etc/passwd", "serve --port 99999",
+        "run --cpus 0 true", "serve --session-memory 12x", "serve --session-net 'no rule'",
+        "serve --session-bogus 1", "serve --allow-session-bogus 1", "serve --allow-session-env A=1",
+        "serve --allow-session-net 'no rule'"}) {
     const Ended ended = cloche(line);
     EXPECT_EQ(ended.status, 2) << line;
     EXPECT_EQ(lines_of(ended.said), 1U) << line << ": " << ended.said;
