@@ -99,7 +99,7 @@ TEST(PythonPreemption, PythonThatComputesStopsAndGoesOn) {
                                "t = time.monotonic() + 0.4\n"
                                "while time.monotonic() < t: sum(range(1000))\n"
                                "print(\"done\")' > out & p=$!\n"
-                               "while ! grep -q ready out; do :; done\n"
+                               "while ! grep -qs ready out; do :; done\n"
                                "kill -STOP $p; sleep 0.1; kill -CONT $p; wait $p; cat out"),
             "ready\ndone\n");
 }
