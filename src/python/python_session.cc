@@ -8,6 +8,7 @@
 #include "kernel/process/spawn_request.h"
 #include "python/interpreter_threads.h"
 #include "python/start_block.h"
+#include "python/stop_patience.h"
 
 namespace cloche::python {
 
@@ -54,20 +55,6 @@ constexpr std::int32_t turn_raised = 1;      // session.py: an exception
 constexpr std::int32_t turn_exited = 2;      // session.py: the code called sys.exit
 constexpr std::int32_t asked_to_exit = 256;  // + its status, in Shared::outcome
 
-// An interpreter that computes looks for signals all the time, so one that has computed for this
-// long without hearing is in a long operation of C, and cannot be stopped. What it does to hear
-// runs for the first time in its life and copies pages of its image: some milliseconds on a busy
-// host.
-constexpr std::chrono::milliseconds cpu_to_hear{100};
-// Wall clock: until it hears, where it does not compute: for want of a core, then, since every wait
-// in the kernel hears.
-constexpr std::chrono::milliseconds to_hear{30'000};
-// Until it is out, once it has heard: a second when it computes meanwhile; otherwise it waits, or for a
-// core.
-constexpr std::chrono::milliseconds to_leave{1000};
-constexpr std::chrono::milliseconds cpu_to_leave{50};
-constexpr std::chrono::milliseconds to_leave_at_rest{10'000};
-
 wasm::Outcome not_begun() {
   wasm::Outcome outcome;
   outcome.ending = wasm::Ending::returned;
@@ -76,6 +63,14 @@ wasm::Outcome not_begun() {
 }
 
 }  // namespace
+
+std::string reason_of_exit(int status) {
+  return fmt::format(": the interpreter exited with status {}", status);
+}
+
+std::string reason_of_signal(int number) {
+  return fmt::format(": signal {} ended the interpreter", number);
+}
 
 bool has_folder(kernel::Kernel& kernel, const std::string& path) {
   if (!path.starts_with('/')) return false;
@@ -284,11 +279,9 @@ TurnResult PythonSession::turn_result() {
     if (!shared_->outcome.message.empty())
       result.reason += ": " + shared_->outcome.message;
     else if (process_->status && process_->status->is_exited())
-      result.reason +=
-          fmt::format(": the interpreter exited with status {}", process_->status->exit_code());
+      result.reason += reason_of_exit(process_->status->exit_code());
     else if (process_->status)
-      result.reason +=
-          fmt::format(": signal {} ended the interpreter", process_->status->term_signal());
+      result.reason += reason_of_signal(process_->status->term_signal());
     result.exit_code = process_->status ? process_->status->shell_status() : status_killed;
     return result;
   }
@@ -314,8 +307,7 @@ TurnResult PythonSession::take(Turn what, std::string_view payload, const TurnLi
   const StopReason reason = shared_->stop_wanted;
   lock.unlock();
   kernel_.kill_job(process_->job);
-  return {TurnStatus::overdue, 0, reason,
-          "the code did not stop when it was told to, so the session was ended"};
+  return {TurnStatus::overdue, 0, reason, std::string(reason_not_stopped)};
 }
 
 void PythonSession::stop(StopReason reason) {
@@ -343,10 +335,9 @@ void PythonSession::tell_stop() {
 bool PythonSession::does_not_stop(kernel::SteadyTime now) const {
   const auto since = now - shared_->stopped_at;
   const std::chrono::nanoseconds cpu = cpu_time() - shared_->cpu_at_stop;
-  if (shared_->stop_acknowledged)
-    return since >= to_leave_at_rest || (since >= to_leave && cpu >= cpu_to_leave);
+  if (shared_->stop_acknowledged) return has_had_its_time(Heard::yes, since, cpu);
   if (shared_->request != Shared::Request::none) return false;  // it never begins
-  return since >= to_hear || cpu >= cpu_to_hear;
+  return has_had_its_time(Heard::no, since, cpu);
 }
 
 void PythonSession::acknowledge_stop() {

@@ -47,6 +47,13 @@ struct TurnResult {
   std::uint64_t memory_bytes = 0;  // that the interpreter has had at most; 0 of an overdue one
 };
 
+// What a TurnResult says in either engine: of one that did not obey; and after "the session has
+// ended", how its process has.
+inline constexpr std::string_view reason_not_stopped =
+    "the code did not stop when it was told to, so the session was ended";
+std::string reason_of_exit(int status);
+std::string reason_of_signal(int number);
+
 struct TurnLimits {
   kernel::Deadline deadline = std::nullopt;
   std::chrono::nanoseconds cpu{0};       // of the interpreter's thread; 0: none

@@ -165,7 +165,7 @@ python::TurnResult NativeSession::take(python::Turn what, std::string_view paylo
   }
   if (end.is_killed && end.stopped != python::StopReason::none) {
     result.status = python::TurnStatus::overdue;
-    result.reason = "the code did not stop when it was told to, so the session was ended";
+    result.reason = python::reason_not_stopped;
     return result;
   }
   result.status = python::TurnStatus::ended;
@@ -179,10 +179,9 @@ python::TurnResult NativeSession::take(python::Turn what, std::string_view paylo
   } else if (sandbox_.cancelled_since(cancellations)) {
     result.reason += ": the sandbox was cancelled";
   } else if (WIFEXITED(end.wait_status)) {
-    result.reason +=
-        fmt::format(": the interpreter exited with status {}", WEXITSTATUS(end.wait_status));
+    result.reason += python::reason_of_exit(WEXITSTATUS(end.wait_status));
   } else {
-    result.reason += fmt::format(": signal {} ended the interpreter", WTERMSIG(end.wait_status));
+    result.reason += python::reason_of_signal(WTERMSIG(end.wait_status));
   }
   return result;
 }

@@ -15,19 +15,12 @@
 
 #include "native/host/patience.h"
 #include "python/session_port.h"
+#include "python/stop_patience.h"
 
 namespace cloche::sandbox {
 namespace {
 
 using std::chrono::milliseconds;
-
-// As the other engine has them (python/python_session.cc): computing time until it hears, and wall
-// clock where it does not compute; then until it is out.
-constexpr milliseconds cpu_to_hear{100};
-constexpr milliseconds to_hear{30'000};
-constexpr milliseconds to_leave{1000};
-constexpr milliseconds cpu_to_leave{50};
-constexpr milliseconds to_leave_at_rest{10'000};
 
 // How often one that is to stop, and the computing time of one that has a limit, is looked at.
 constexpr milliseconds look_at_stop{20};
@@ -97,8 +90,7 @@ void NativeTurn::look() {
   }
   if (end_.stopped == python::StopReason::none) {
     if (plan_.deadline && now >= *plan_.deadline) stop(python::StopReason::time);
-    if (plan_.cpu.count() > 0 && cpu_time() - cpu_at_start_ >= plan_.cpu)
-      stop(python::StopReason::cpu);
+    if (plan_.cpu.count() > 0 && now >= cpu_due_) look_at_cpu(now);
   }
   bool begins = false, is_heard = false, is_repeated = false;
   {
@@ -120,12 +112,17 @@ void NativeTurn::look() {
   if (does_not_stop(now)) kill();
 }
 
+// The box is asked for it, so not oftener than it can matter.
+void NativeTurn::look_at_cpu(Clock::time_point now) {
+  const auto left = plan_.cpu - (cpu_time() - cpu_at_start_);
+  if (left <= std::chrono::nanoseconds(0)) return stop(python::StopReason::cpu);
+  cpu_due_ = now + std::clamp<std::chrono::nanoseconds>(left, shortest_look, longest_look);
+}
+
 bool NativeTurn::does_not_stop(Clock::time_point now) {
   const auto since = now - stopped_at_;
   const std::chrono::nanoseconds cpu = cpu_time() - cpu_at_stop_;
-  if (!is_told_)  // it has heard
-    return since >= to_leave_at_rest || (since >= to_leave && cpu >= cpu_to_leave);
-  return since >= to_hear || cpu >= cpu_to_hear;
+  return python::has_had_its_time(is_told_ ? python::Heard::no : python::Heard::yes, since, cpu);
 }
 
 void NativeTurn::tell_stop() {
@@ -141,16 +138,12 @@ void NativeTurn::kill() {
 int NativeTurn::patience_ms() {
   const Clock::time_point now = Clock::now();
   std::optional<Clock::time_point> until = plan_.deadline;
-  const auto sooner = [&](Clock::time_point when) {
-    until = until ? std::min(*until, when) : when;
-  };
   if (killed_at_) {
     until = *killed_at_ + native::patience;
   } else if (end_.stopped != python::StopReason::none) {
     until = now + look_at_stop;
   } else if (plan_.cpu.count() > 0) {
-    const auto left = plan_.cpu - (cpu_time() - cpu_at_start_);
-    sooner(now + std::clamp<std::chrono::nanoseconds>(left, shortest_look, longest_look));
+    until = until ? std::min(*until, cpu_due_) : cpu_due_;
   }
   if (!until) return -1;
   const auto left = std::chrono::ceil<milliseconds>(*until - now).count();

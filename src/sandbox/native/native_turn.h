@@ -70,6 +70,7 @@ class NativeTurn {
   bool step(int wait_ms);
   int patience_ms();
   void look();
+  void look_at_cpu(Clock::time_point now);
   bool does_not_stop(Clock::time_point now);
   void tell_stop();
   void kill();
@@ -89,6 +90,7 @@ class NativeTurn {
   bool over_ = false;
   std::optional<Clock::time_point> killed_at_;
   std::chrono::nanoseconds cpu_at_start_{0};
+  Clock::time_point cpu_due_;  // when its computing time is looked at again
   std::chrono::nanoseconds cpu_at_stop_{0};
   Clock::time_point stopped_at_;
   bool is_told_ = false;  // of the stop in progress
