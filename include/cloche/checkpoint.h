@@ -63,8 +63,8 @@ class Checkpoint {
 
  private:
   struct Parts;
-  // Of a sandbox of the linux engine; null for another. Throws Error.
-  static std::shared_ptr<const Parts> box_parts(Sandbox& sandbox);
+  // Throws Error. `shell`: null where it is not asked for.
+  static std::shared_ptr<const Parts> parts_of(Sandbox& sandbox, const WithShell* shell);
   Result<void> write_part(const Parts* before, const ByteSink& sink) const;
   std::shared_ptr<const Parts> parts_;
 };

@@ -65,46 +65,48 @@ Result<void> read_box(const sandbox::SavedBox& box, const ByteSink& sink) {
   return {};
 }
 
-}  // namespace
-
-std::shared_ptr<const Checkpoint::Parts> Checkpoint::box_parts(Sandbox& sandbox) {
-  std::unique_ptr<sandbox::SavedBox> box = sandbox.backend_->save();
-  if (!box) return nullptr;
+// Throws Error.
+std::array<std::uint8_t, Sha256::size> digest_of(const sandbox::SavedBox& box) {
   Sha256 digest;
   const auto add = [&](std::span<const std::byte> bytes) -> Result<void> {
     digest.add(bytes);
     return {};
   };
-  if (const Result<void> read = read_box(*box, add); !read)
+  if (const Result<void> read = read_box(box, add); !read)
     throw Error(read.error(), "the sandbox's files cannot be saved");
-  std::string header = header_of(*box);
-  return std::make_shared<const Parts>(
-      Parts{{}, {}, std::move(header), {}, std::move(box), digest.end()});
+  return digest.end();
 }
 
-Checkpoint::Checkpoint(Sandbox& sandbox) : parts_(box_parts(sandbox)) {
-  if (parts_) return;
+}  // namespace
+
+std::shared_ptr<const Checkpoint::Parts> Checkpoint::parts_of(Sandbox& sandbox,
+                                                              const WithShell* shell) {
+  Parts parts;
+  parts.box = sandbox.backend_->save();
+  if (parts.box) {
+    parts.header = header_of(*parts.box);
+    parts.box_digest = digest_of(*parts.box);
+    return std::make_shared<const Parts>(std::move(parts));
+  }
   sandbox::SandboxState& state = sandbox.backend_->wasm();
-  parts_ = std::make_shared<const Parts>(Parts{state.engine().base(),
-                                               state.freeze_files(),
-                                               header_of(state, std::nullopt),
-                                               {},
-                                               nullptr,
-                                               {}});
+  std::optional<sandbox::ShellText> text;
+  if (shell != nullptr) {
+    auto written = state.shell().text(shell->time);
+    if (written)
+      text = *std::move(written);
+    else
+      parts.shell_problem = errno_info(written.error()).message;
+  }
+  parts.base = state.engine().base();
+  parts.files = state.freeze_files();
+  parts.header = header_of(state, text);
+  return std::make_shared<const Parts>(std::move(parts));
 }
 
-Checkpoint::Checkpoint(Sandbox& sandbox, const WithShell& shell) : parts_(box_parts(sandbox)) {
-  if (parts_) return;
-  sandbox::SandboxState& state = sandbox.backend_->wasm();
-  const auto text = state.shell().text(shell.time);
-  parts_ = std::make_shared<const Parts>(
-      Parts{state.engine().base(),
-            state.freeze_files(),
-            header_of(state, text ? *text : std::nullopt),
-            text ? std::string() : std::string(errno_info(text.error()).message),
-            nullptr,
-            {}});
-}
+Checkpoint::Checkpoint(Sandbox& sandbox) : parts_(parts_of(sandbox, nullptr)) {}
+
+Checkpoint::Checkpoint(Sandbox& sandbox, const WithShell& shell)
+    : parts_(parts_of(sandbox, &shell)) {}
 
 const std::string& Checkpoint::shell_problem() const { return parts_->shell_problem; }
 
@@ -126,10 +128,12 @@ std::uint64_t Checkpoint::size_since(const Checkpoint& before) const {
 
 void Checkpoint::forget_files() {
   if (!parts_->box || !parts_->box->files) return;
-  auto box = std::make_unique<sandbox::SavedBox>();
-  box->file_bytes = parts_->box->file_bytes;
-  parts_ = std::make_shared<const Parts>(
-      Parts{{}, {}, parts_->header, {}, std::move(box), parts_->box_digest});
+  Parts parts;
+  parts.header = parts_->header;
+  parts.box = std::make_unique<sandbox::SavedBox>();
+  parts.box->file_bytes = parts_->box->file_bytes;
+  parts.box_digest = parts_->box_digest;
+  parts_ = std::make_shared<const Parts>(std::move(parts));
 }
 
 Result<void> Checkpoint::write(const ByteSink& sink) const { return write_part(nullptr, sink); }
