@@ -137,25 +137,19 @@ Result<void> make_immortal(const wasm::GuestMemory& memory, std::uint32_t reques
   return {};
 }
 
-// "pek0", an address, then room: the room gets what is in the guest's own memory there.
-Result<void> peek(const wasm::GuestMemory& memory, std::uint32_t request, std::uint32_t length) {
+// "pek0", an address, then room: the room gets what is in the guest's own memory there. "pok0", an
+// address, then bytes: the guest's own memory gets them there.
+enum class Copy : std::uint8_t { into_frame, out_of_frame };
+Result<void> copy(const wasm::GuestMemory& memory, std::uint32_t request, std::uint32_t length,
+                  Copy how) {
   constexpr std::uint32_t head = 8;
   if (length < head) return Errno::inval;
-  CLOCHE_ASSIGN(const std::uint32_t from, memory.read<std::uint32_t>(request + 4));
-  CLOCHE_ASSIGN(const auto source, memory.slice(from, length - head));
-  CLOCHE_ASSIGN(const auto room, memory.slice(request + head, length - head));
-  std::memmove(room.data(), source.data(), source.size());
-  return {};
-}
-
-// "pok0", an address, then bytes: the guest's own memory gets them there.
-Result<void> poke(const wasm::GuestMemory& memory, std::uint32_t request, std::uint32_t length) {
-  constexpr std::uint32_t head = 8;
-  if (length < head) return Errno::inval;
-  CLOCHE_ASSIGN(const std::uint32_t to, memory.read<std::uint32_t>(request + 4));
-  CLOCHE_ASSIGN(const auto room, memory.slice(to, length - head));
-  CLOCHE_ASSIGN(const auto source, memory.slice(request + head, length - head));
-  std::memmove(room.data(), source.data(), source.size());
+  CLOCHE_ASSIGN(const std::uint32_t address, memory.read<std::uint32_t>(request + 4));
+  CLOCHE_ASSIGN(const auto there, memory.slice(address, length - head));
+  CLOCHE_ASSIGN(const auto frame, memory.slice(request + head, length - head));
+  const bool is_into = how == Copy::into_frame;
+  std::memmove(is_into ? frame.data() : there.data(), is_into ? there.data() : frame.data(),
+               frame.size());
   return {};
 }
 
@@ -179,8 +173,8 @@ std::optional<Result<void>> perform_own(wasm::HostCall& host, std::uint32_t requ
   const auto magic = memory.read<Magic>(request);
   if (!magic || *magic == request::system_call) return std::nullopt;
   if (*magic == request::make_immortal) return make_immortal(memory, request, length);
-  if (*magic == request::peek) return peek(memory, request, length);
-  if (*magic == request::poke) return poke(memory, request, length);
+  if (*magic == request::peek) return copy(memory, request, length, Copy::into_frame);
+  if (*magic == request::poke) return copy(memory, request, length, Copy::out_of_frame);
   if (*magic == request::signal_words) return take_signal_words(host, request);
   if (*magic == request::change_package) return change_package(host, request, length);
   if (*magic == request::open_wheel) return open_wheel(host, request, length);
