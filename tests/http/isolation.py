@@ -3,9 +3,10 @@
 import hashlib
 import re
 import tempfile
+import threading
 from pathlib import Path
 
-from server import Server
+from server import Server, until
 
 ALICE, BOB = "test-token-of-alice", "test-token-of-bob"
 
@@ -55,6 +56,18 @@ class Isolated(Server):
         status, result = self.run(session, command, token)
         assert status == 200, result
         return result["stdout"]
+
+    def stop_beside_a_command(self, session) -> tuple:
+        """Stops it while a second's command that says "done" runs: how it ended, and what the command's client got."""
+        answers = []
+        waiting = threading.Thread(target=lambda: answers.append(
+            self.run(session, "touch started; sleep 1; echo done")))
+        waiting.start()
+        until(lambda: self.ask("GET", f"/sessions/{session}/files?filePath=started", token=ALICE)[0] == 200, "the command runs")
+        ended = self.stop()
+        waiting.join()
+        [answer] = answers
+        return ended, answer
 
     def worker_of(self, session, token=ALICE) -> int:
         """Which of them runs something just now: the only one that uses more of the CPU."""

@@ -329,15 +329,8 @@ class Ends(unittest.TestCase):
         server = BySession("--drain", "60")
         session, _ = server.create(), server.create(BOB)
         pids = [server.spawner(), *server.workers()]
-        answers = []
-        waiting = threading.Thread(target=lambda: answers.append(
-            server.run(session, "touch started; sleep 1; echo done")))
-        waiting.start()
-        until(lambda: server.ask("GET", f"/sessions/{session}/files?filePath=started", token=ALICE)[0] == 200,
-              "the command runs")
-        self.assertEqual(server.stop(), 0)
-        waiting.join()
-        [(status, result)] = answers
+        ended, (status, result) = server.stop_beside_a_command(session)
+        self.assertEqual(ended, 0)
         self.assertEqual((status, result["stdout"]), (200, "done\n"))
         self.assertEqual([pid for pid in pids if is_there(pid)], [])
 

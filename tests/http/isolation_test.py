@@ -200,15 +200,8 @@ class Ends(unittest.TestCase):
     def test_what_runs_has_its_time(self):
         server = Isolated("--drain", "60")
         session = server.create()
-        answers = []
-        waiting = threading.Thread(target=lambda: answers.append(
-            server.run(session, "touch started; sleep 1; echo done")))
-        waiting.start()
-        until(lambda: server.ask("GET", f"/sessions/{session}/files?filePath=started", token=ALICE)[0] == 200,
-              "the command runs")
-        self.assertEqual(server.stop(), 0)
-        waiting.join()
-        [(status, result)] = answers
+        ended, (status, result) = server.stop_beside_a_command(session)
+        self.assertEqual(ended, 0)
         self.assertEqual((status, result["stdout"]), (200, "done\n"))
 
     def test_a_killed_server_leaves_none(self):
