@@ -162,6 +162,12 @@ class Sandbox {
   // a live Python where there is one, and a kept shell. Other processes are not in it.
   std::unique_ptr<Sandbox> fork();
 
+  // Keeps the files and the environment as they are now as an image of that name, instead of one
+  // that has it, for other sandboxes of the linux engine (`cloche image list`). Programs stand
+  // still meanwhile; they are not in it, nor are the folders of the host. ENOTSUP with the wasm
+  // engine. Not from a process in a jail of Cloche's, which cannot write there.
+  Result<void, Error> commit_image(const std::string& name);
+
   SandboxUsage usage() const;
 
   std::vector<ProcessInfo> processes() const;

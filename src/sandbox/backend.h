@@ -138,6 +138,8 @@ class Backend {
   virtual std::unique_ptr<SavedBox> save() = 0;
   // Of a sandbox in which nothing has run yet: its files become those.
   virtual Result<void, Error> load(const SavedBox& saved) = 0;
+  // Keeps what it is now as a system image of that name.
+  virtual Result<void, Error> commit_image(const std::string& name) = 0;
   virtual SandboxUsage usage() = 0;
   virtual std::vector<ProcessInfo> processes() = 0;
   virtual Result<void> signal(int pid, int number) = 0;

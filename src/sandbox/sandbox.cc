@@ -137,6 +137,10 @@ std::unique_ptr<Sandbox> Sandbox::fork() {
   return std::unique_ptr<Sandbox>(new Sandbox(backend_->fork()));
 }
 
+Result<void, Error> Sandbox::commit_image(const std::string& name) {
+  return backend_->commit_image(name);
+}
+
 SandboxUsage Sandbox::usage() const { return backend_->usage(); }
 std::vector<ProcessInfo> Sandbox::processes() const { return backend_->processes(); }
 Result<void> Sandbox::signal(int pid, int number) { return backend_->signal(pid, number); }

@@ -85,6 +85,10 @@ class WasmBackend final : public Backend {
   Result<void, Error> load(const SavedBox&) override {
     return request_error("a wasm sandbox takes no state of the linux engine", Errno::notsup);
   }
+  Result<void, Error> commit_image(const std::string&) override {
+    return request_error("a wasm sandbox has no system image: the linux engine's have one",
+                         Errno::notsup);
+  }
   SandboxUsage usage() override { return state_->usage(); }
   std::vector<ProcessInfo> processes() override { return processes_of(*state_); }
   Result<void> signal(int pid, int number) override { return signal_process(*state_, pid, number); }

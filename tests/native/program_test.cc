@@ -62,6 +62,52 @@ TEST_F(LinuxEngine, ImagesAreListedAndRemoved) {
   EXPECT_EQ(bash("$CLOCHE image list").said, "");
 }
 
+TEST_F(LinuxEngine, WhatCommandsMakeOfAnImageIsAnImage) {
+  const std::string commit = "$CLOCHE image commit --image small ";
+  EXPECT_EQ(bash(commit + "--env WORD=kept made 'echo doing; mkdir -p /opt/app; echo text "
+                          ">/opt/app/f; ln /opt/app/f /opt/g; rm -r /var; chmod 640 /opt/app/f'")
+                .said,
+            "doing\nmade\n");
+  const std::string run = "$CLOCHE run --engine linux --image made ";
+  EXPECT_EQ(bash(run + "'cat /opt/g; stat -c %a:%h /opt/app/f; ls -d /var 2>&1 | grep -c such; "
+                       "echo $WORD; pwd'")
+                .said,
+            "text\n640:2\n1\nkept\n/workspace\n");
+  // Upon itself; and what it was made of is as it was.
+  EXPECT_EQ(bash("$CLOCHE image commit --image made made 'echo more >>/opt/app/f'").said, "made\n");
+  // (What is written to a file of an image by one name is not there by its other.)
+  EXPECT_EQ(bash(run + "'cat /opt/app/f /opt/g'").said, "text\nmore\ntext\n");
+  EXPECT_EQ(bash("$CLOCHE run --engine linux --image small 'ls -d /var /opt/app 2>&1'").status, 2);
+  EXPECT_EQ(bash("$CLOCHE image remove small && " + run + "'head -1 /opt/g; sh -c \"echo $WORD\"'")
+                .said,
+            "text\nkept\n");
+  // A command that fails makes none.
+  EXPECT_EQ(bash("$CLOCHE image commit --image made other 'echo half >/half; exit 5' 2>&1").said,
+            "cloche: the command ended with status 5: no image was made\n");
+  EXPECT_EQ(bash("$CLOCHE image list | cut -d' ' -f1").said, "made\n");
+}
+
+TEST_F(LinuxEngine, AnExportedStateIsAnImage) {
+  const Ended ended = python(R"py(
+import cloche, subprocess, os, tempfile
+with tempfile.TemporaryDirectory() as folder:
+    state = folder + "/box.state"
+    with cloche.Sandbox(engine="linux", image="small") as box:
+        box.commands.run("echo text >/etc/mine; rm /etc/group")
+        box.export(state)
+    commit = [os.environ["CLOCHE"], "image", "commit", "--image", "small", "--state", state, "mine"]
+    print(subprocess.run(commit, capture_output=True, text=True).stdout, end="")
+    with cloche.Sandbox(engine="linux", image="mine") as box:
+        print(box.commands.run("cat /etc/mine; ls /etc/group").stdout)
+    open(state, "r+b").truncate(os.path.getsize(state) - 9)
+    print(subprocess.run(commit, capture_output=True, text=True).stderr, end="")
+    with cloche.Sandbox(engine="linux", image="mine") as box:
+        print(box.commands.run("cat /etc/mine").stdout, end="")
+)py");
+  EXPECT_EQ(ended.said,
+            "mine\ntext\n\ncloche: this is no state of a sandbox, or it is damaged\ntext\n");
+}
+
 TEST_F(LinuxEngine, WhatItHasNotIsOneSentence) {
   const std::array lines{"run --engine linux true",
                          "run --engine linux --image other true",
@@ -75,6 +121,14 @@ TEST_F(LinuxEngine, WhatItHasNotIsOneSentence) {
                          "image remove other",
                          "image import /nowhere",
                          "image make fedora",
+                         "image commit made true",
+                         "image commit --image other made true",
+                         "image commit --image small made",
+                         "image commit --image small",
+                         "image commit --image small ../made true",
+                         "image commit --engine wasm --image small made true",
+                         "image commit --image small --state /nowhere made true",
+                         "image commit --image small --out f:g made true",
                          "serve --session-engine linux --session-image other"};
   for (const char* line : lines) {
     const Ended ended = bash(std::string("$CLOCHE ") + line);

@@ -18,6 +18,7 @@ int image_import_command(const Options& options);
 int image_list_command(const Options& options);
 int image_remove_command(const Options& options);
 int image_make_command(const Options& options);
+int image_commit_command(const Options& options);
 int prepare_command(const Options& options);
 int rpc_command(const Options& options);
 int mcp_command(const Options& options);

@@ -77,12 +77,15 @@ cloche image show FILE
 cloche image pull REFERENCE [--name NAME] [--registry-auth FILE] [--insecure]
 cloche image import FILE|FOLDER [--name NAME]
 cloche image make debian [--packages A,B] [--suite NAME] [--name NAME]
+cloche image commit --image IMAGE [OPTIONS] [--state FILE] NAME [COMMAND [ARG ...]]
 cloche image list [--json]
 cloche image remove NAME
 
 For --engine linux: pull brings [HOST[:PORT]/]NAME[:TAG][@sha256:DIGITS] from a registry into the store
 of images, and says its name; import takes an OCI layout, an archive of one or of docker save, an archive of
-a file system, or a folder of one; make debian makes one with bash, git, Python and pip by mmdebstrap.
+a file system, or a folder of one; make debian makes one with bash, git, Python and pip by mmdebstrap; commit runs
+COMMAND in a sandbox of IMAGE, with the options of cloche run, and where its status is 0 keeps what the files and the environment are
+then as the image NAME.
 What follows is of the wasm engine's images of Python.
 
 Starts a Python with the packages of --packages imported, runs the scripts in it, one after the other in one __main__, and writes the
@@ -101,10 +104,12 @@ time limit (0).
                             then config.json in $DOCKER_CONFIG or ~/.docker); $CLOCHE_REGISTRY_USER and
                             $CLOCHE_REGISTRY_PASSWORD say them instead
   --insecure                of pull: asks without TLS, as it does at localhost (no)
+  --state FILE              of commit: the sandbox begins as the one that was exported to FILE
   --suite NAME              of make: the release of Debian (bookworm)
 
   cloche image pull debian:12
   cloche image make debian --packages build-essential
+  cloche image commit --image debian --mount .:/src:ro with-app 'pip install --no-index --find-links /src/wheels app'
   cloche image build --packages numpy,pandas --exec setup.py -o my.image
   cloche run --image my.image 'python3 -c "import pandas; print(pandas.__version__)"'
 

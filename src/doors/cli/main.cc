@@ -69,6 +69,7 @@ int run(int argc, char** argv) {
     case Command::image_list: return image_list_command(options);
     case Command::image_remove: return image_remove_command(options);
     case Command::image_make: return image_make_command(options);
+    case Command::image_commit: return image_commit_command(options);
     case Command::prepare: return prepare_command(options);
     case Command::licenses: return licenses_command(options.list_format);
     case Command::doctor: return doctor_command(options);

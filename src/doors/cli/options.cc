@@ -62,7 +62,8 @@ struct CommandLine {
 };
 
 bool has_value(std::string_view word) {
-  constexpr std::array<std::string_view, 4> of_the_command{"--cwd", "--out", "--file", "-f"};
+  constexpr std::array<std::string_view, 5> of_the_command{"--cwd", "--out", "--file", "-f",
+                                                           "--state"};
   return std::ranges::find(of_the_command, word) != of_the_command.end() ||
          (word.starts_with("--") && sandbox::find_option(word.substr(2)) != nullptr);
 }
@@ -171,6 +172,51 @@ Options parse_run(int argc, const char* const* argv) {
   return run_options(given, std::move(line));
 }
 
+// `cloche image commit [OPTIONS] [--state FILE] NAME [COMMAND [ARG ...]]`
+Options parse_commit(int argc, const char* const* argv) {
+  CLI::App commit;
+  RunArguments given;
+  define_run(commit, given);
+  std::string state;
+  commit.add_option("--state", state);
+  CommandLine line = split_line(argc - 1, argv + 1);
+  std::ranges::reverse(line.own);  // as CLI11 wants a vector
+  try {
+    commit.parse(line.own);
+  } catch (const CLI::ParseError& error) {
+    throw request_error(std::string(error.what()) + "; see cloche image --help");
+  }
+  std::vector<std::string>& words = line.command;
+  if (given.help || words.empty()) {
+    if (!given.help)
+      throw request_error(
+          "image commit wants a name, and commands: cloche image commit --image debian NAME "
+          "'apt-get install -y gcc'");
+    Options options;
+    options.help_topic = "image";
+    return options;
+  }
+  if (given.use_stdin || given.no_stdin || !given.script_file.empty() || !given.copies.empty())
+    throw request_error("image commit has no --stdin, --no-stdin, --file and --out");
+  given.sandbox.try_emplace("engine", std::vector<std::string>{"linux"});
+  if (given.sandbox["engine"].empty()) given.sandbox["engine"] = {"linux"};
+  Options options = sandbox_options(given, UsualTimeout::none);
+  if (options.sandbox.engine != EngineKind::native_linux)
+    throw request_error("image commit makes images of the linux engine: leave --engine out");
+  options.command = Command::image_commit;
+  options.image_name = std::move(words.front());
+  options.state_file = std::move(state);
+  words.erase(words.begin());
+  if (!words.empty()) {
+    options.run.script = std::move(words.front());
+    words.erase(words.begin());
+  } else if (options.state_file.empty()) {
+    throw request_error("image commit wants commands, or a --state: there is nothing to keep");
+  }
+  options.run.arguments = std::move(words);
+  return options;
+}
+
 // `cloche image build [OPTIONS] [--exec FILE ...] -o FILE`, `cloche image show FILE`.
 Options parse_image(int argc, const char* const* argv) {
   const std::string action = argc > 2 ? argv[2] : "--help";
@@ -185,6 +231,7 @@ Options parse_image(int argc, const char* const* argv) {
     options.image_file = argv[3];
     return options;
   }
+  if (action == "commit") return parse_commit(argc, argv);
   if (action != "build") return parse_store_command(action, {argv + 3, argv + argc});
   CLI::App build;
   RunArguments given;

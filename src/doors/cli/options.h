@@ -25,6 +25,7 @@ enum class Command : std::uint8_t {
   image_list,
   image_remove,
   image_make,
+  image_commit,
   prepare,
   licenses,
   doctor,
@@ -63,6 +64,7 @@ struct Options {
   std::string image_file;   // of `image`: the file, or what is imported, or pulled
   std::string
       image_name;  // of the store of system images; of `image import` empty: the source's own
+  std::string state_file;  // of `image commit`: what a sandbox was; empty: it begins anew
   images::PullOptions pull;
   std::string suite;                        // of `image make debian`
   std::vector<std::string> image_packages;  // the same

@@ -4,7 +4,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -12,7 +11,6 @@
 #include <utility>
 
 #include "base/host_error.h"
-#include "base/write_fully.h"
 #include "doors/cli/commands.h"
 #include "doors/cli/script_file.h"
 #include "doors/cli/support.h"
@@ -76,14 +74,7 @@ int run_command(const Options& given) {
                             options.run.arguments.end());
   }
   options.run.stdin_fd = input_of(options);
-  options.run.output = [&](Stream stream, std::string_view data) {
-    if (stream != Stream::out) return (void)write_fully(STDERR_FILENO, data);
-    if (write_fully(STDOUT_FILENO, data)) return;
-    // As a command whose reader has gone: it ends.
-    if (errno == EPIPE) ::_exit(141);
-    complain("cannot write the output: " + std::generic_category().message(errno));
-    ::_exit(failure);
-  };
+  options.run.output = pass_on;
   const RunResult result = sandbox->run(options.run);
   if (!result.reason.empty()) complain(result.reason);
   explain_missing_file(first_word, result);

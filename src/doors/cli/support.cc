@@ -61,6 +61,15 @@ void complain(std::string_view sentence) noexcept try {
   return;  // there is nobody to tell
 }
 
+void pass_on(Stream stream, std::string_view data) {
+  if (stream != Stream::out) return (void)write_fully(STDERR_FILENO, data);
+  if (write_fully(STDOUT_FILENO, data)) return;
+  // As a command whose reader has gone: it ends.
+  if (errno == EPIPE) ::_exit(141);
+  complain("cannot write the output: " + std::generic_category().message(errno));
+  ::_exit(failure);
+}
+
 EngineOptions engine_options() {
   EngineOptions options;
   options.progress = complain;

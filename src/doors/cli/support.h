@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cloche/engine.h"
+#include "cloche/run.h"
 #include "doors/cli/options.h"
 
 namespace cloche::cli {
@@ -24,6 +25,10 @@ SandboxOptions sandbox_options(const Options& options);
 // The engine of a command that makes the sandbox of `options` and no other, with the process in its
 // jail (doors/cli/jail.h). Throws HostError.
 std::unique_ptr<Engine> jailed_engine(const Options& options);
+
+// What a command writes, to this process's own streams. Where nobody reads it any more, or it
+// cannot be written, this process ends.
+void pass_on(Stream stream, std::string_view data);
 
 // The files to copy out of the sandbox; false, and a sentence on standard error, when
 // one of them cannot be.

@@ -13,7 +13,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/hex.h"
 #include "base/host_error.h"
+#include "base/sha256.h"
 #include "native/images/blob_cache.h"
 #include "native/images/oci_layout.h"
 #include "native/images/unpacker.h"
@@ -116,6 +118,9 @@ void give_away(const fs::path& folder) {
   if (::geteuid() != 0) return;
   const auto give = [](const fs::path& path) {
     struct stat of{};
+    if (::lstat(path.c_str(), &of) == 0 && of.st_uid == warden::box_user &&
+        of.st_gid == warden::box_user)
+      return;
     if (::lstat(path.c_str(), &of) != 0 ||
         ::lchown(path.c_str(), warden::box_user, warden::box_user) != 0)
       throw HostError::from_errno(path.string(), errno);
@@ -248,6 +253,51 @@ std::string ImageStore::import(const fs::path& source, std::string name) {
   write_facts(part.folder(), *found);
   part.become(place_of(name));
   return name;
+}
+
+namespace {
+
+// Of images that no registry has named: the same for the same files and configuration.
+std::string digest_of_commit(const Image& base, const UniqueFd& changes,
+                             const ImageConfig& config) {
+  Sha256 digest;
+  digest.add(base.name + '\n' + base.digest + '\n' + config.text());
+  std::vector<char> piece(1 << 20);
+  off_t at = 0;
+  for (;;) {
+    const ssize_t got = ::pread(changes.get(), piece.data(), piece.size(), at);
+    if (got < 0) throw HostError::from_errno("the changes of a box", errno);
+    if (got == 0) break;
+    digest.add(std::string_view(piece.data(), static_cast<std::size_t>(got)));
+    at += got;
+  }
+  return "sha256:" + to_hex(digest.end());
+}
+
+}  // namespace
+
+void ImageStore::commit(const std::string& name, const Image& base, const UniqueFd& changes,
+                        ImageConfig config) {
+  const fs::path place = place_of(name);
+  struct stat of{};
+  if (::fstat(base.root.get(), &of) != 0 || of.st_nlink == 0)
+    throw request_error("the image '" + base.name + "' is not there any more", Errno::noent);
+  Part part(options_.folder);
+  {
+    const UniqueFd root = part.make(files_folder);
+    if (const auto linked = warden::link_tree(base.root.get(), root.get()); !linked)
+      throw HostError::from_errno("the files of the image '" + base.name + "'", linked.error);
+    give_away(part.folder() / files_folder);
+    if (::lseek(changes.get(), 0, SEEK_SET) != 0)
+      throw HostError::from_errno("the changes of a box", errno);
+    unpack(options_.unpacker, ArchiveKind::changes, changes.get(), root.get(),
+           {options_.most_bytes, options_.most_files});
+  }
+  ImageSource facts;
+  facts.digest = digest_of_commit(base, changes, config);
+  facts.config = std::move(config);
+  write_facts(part.folder(), facts);
+  part.become(place);
 }
 
 fs::path ImageStore::blobs_folder() const { return options_.folder / ".blobs"; }

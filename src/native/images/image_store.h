@@ -57,6 +57,12 @@ class ImageStore {
   // Error; then the image of that name is as before.
   std::string pull(const std::string& reference, std::string name, const PullOptions& options);
 
+  // Takes in what a box has become, instead of an image of that name: `changes` is a stream as
+  // boxes write it (native/warden/tree_stream.h), of a box of `base`, from its start. Files that
+  // both have are one file on the disk. Throws Error; then nothing has changed.
+  void commit(const std::string& name, const Image& base, const UniqueFd& changes,
+              ImageConfig config);
+
   std::vector<ImageSummary> list() const;
   // Throws Error where there is none. Sandboxes that are made of it go on.
   void remove(const std::string& name);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/hex.h"
 #include "base/sha256.h"
+#include "native/warden/tree_stream.h"
 
 namespace cloche::images {
 namespace {
@@ -188,6 +189,114 @@ TEST_F(Images, BombsEndAtTheirLimits) {
   std::ofstream(folder_ / "noise.tar") << std::string(10'000, 'n');
   EXPECT_FALSE(import_error(folder_ / "noise.tar").empty());
   EXPECT_TRUE(store_.list().empty());
+}
+
+// A stream of changes, as boxes write it, and as a guest may forge it.
+class Changes {
+ public:
+  using Kind = warden::TreeItem::Kind;
+  Changes& add(Kind kind, const std::string& path, const std::string& bytes = "",
+               std::uint64_t number = 0) {
+    warden::TreeItem item{.kind = kind, .mode = 0755, .number = number};
+    item.path_bytes = static_cast<std::uint16_t>(path.size());
+    item.bytes = static_cast<std::uint32_t>(bytes.size());
+    text_.append(reinterpret_cast<const char*>(&item), sizeof item);
+    text_ += path + bytes;
+    return *this;
+  }
+  Changes& file(const std::string& path, const std::string& content) {
+    return add(Kind::file, path, "", content.size()).add(Kind::data, "", content).add(Kind::file_end, "");
+  }
+  UniqueFd end(const fs::path& place) {
+    add(Kind::end, "");
+    return as_it_is(place);
+  }
+  UniqueFd as_it_is(const fs::path& place) const {
+    std::ofstream(place, std::ios::binary) << text_;
+    return UniqueFd(::open(place.c_str(), O_RDONLY | O_CLOEXEC));
+  }
+
+ private:
+  std::string text_;
+};
+
+TEST_F(Images, ChangesOfABoxMakeAnImageBesideTheOldOne) {
+  if (const std::string why = no_unpacking_here(); !why.empty()) GTEST_SKIP() << why;
+  using Kind = Changes::Kind;
+  store_.import(archive("base.tar", "mkdir -p a/b; echo 1 >a/b/f; echo 1 >kept; echo 1 >old"), "");
+  const Image base = store_.open("base");
+  const UniqueFd changes = Changes()
+                               .file("old", "new")
+                               .add(Kind::removed, "a")
+                               .add(Kind::folder, "c")
+                               .file("c/f", "made")
+                               .add(Kind::hard_link, "c/again", "c/f")
+                               .add(Kind::link, "c/link", "../kept")
+                               .add(Kind::folder_end, "c")
+                               .end(folder_ / "changes");
+  store_.commit("made", base, changes, {.directory = "/c"});
+  EXPECT_EQ(content_of(files_of("made") / "old"), "new");
+  EXPECT_EQ(content_of(files_of("base") / "old"), "1\n");
+  EXPECT_FALSE(fs::exists(files_of("made") / "a"));
+  EXPECT_EQ(content_of(files_of("base") / "a/b/f"), "1\n");
+  EXPECT_EQ(content_of(files_of("made") / "c/again"), "made");
+  EXPECT_EQ(content_of(files_of("made") / "c/link"), "1\n");
+  EXPECT_TRUE(fs::equivalent(files_of("made") / "kept", files_of("base") / "kept"));
+  const Image made = store_.open("made");
+  EXPECT_EQ(made.config.directory, "/c");
+  // The same again is the same image; another one is another.
+  store_.commit("again", base, changes, {.directory = "/c"});
+  EXPECT_EQ(store_.open("again").digest, made.digest);
+  EXPECT_TRUE(made.digest.starts_with("sha256:"));
+  store_.commit("again", base, changes, {.directory = "/d"});
+  EXPECT_NE(store_.open("again").digest, made.digest);
+  store_.remove("base");
+  EXPECT_EQ(content_of(files_of("made") / "kept"), "1\n");
+  EXPECT_THROW(store_.commit("late", base, changes, {}), Error);
+  EXPECT_EQ(store_.list().size(), 2U);
+}
+
+// Nothing outside of the image is reached, and no file that another image has is changed.
+TEST_F(Images, ForgedChangesReachNothing) {
+  if (const std::string why = no_unpacking_here(); !why.empty()) GTEST_SKIP() << why;
+  using Kind = Changes::Kind;
+  const fs::path secret = folder_ / "secret";
+  std::ofstream(secret) << "untouched";
+  store_.import(archive("base.tar", "mkdir d; echo 1 >f; ln -s / away; ln -s f near"), "");
+  const Image base = store_.open("base");
+  const std::string in_store = secret.string().substr(1);
+  const auto refused = [&](const Changes& changes) {
+    try {
+      store_.commit("evil", base, changes.as_it_is(folder_ / "changes"), {});
+    } catch (const Error&) {
+      return true;
+    }
+    return false;
+  };
+  const auto ended = [](Changes changes) { return changes.add(Kind::end, ""); };
+  EXPECT_TRUE(refused(Changes()));
+  EXPECT_TRUE(refused(Changes().file("f", "no end")));
+  EXPECT_TRUE(refused(ended(Changes().file("../" + in_store, "x"))));
+  EXPECT_TRUE(refused(ended(Changes().file("/" + in_store, "x"))));
+  EXPECT_TRUE(refused(ended(Changes().file("away/" + in_store, "x"))));
+  EXPECT_TRUE(refused(ended(Changes().file("d/./f", "x"))));
+  EXPECT_TRUE(refused(ended(Changes().add(static_cast<Kind>(77), "f"))));
+  EXPECT_TRUE(refused(ended(Changes().add(Kind::hard_link, "mine", "../" + in_store))));
+  EXPECT_TRUE(refused(ended(Changes().add(Kind::file, "large", "", 100 << 20))));
+  Changes many;
+  for (int i = 0; i < 1100; ++i) many.add(Kind::pipe, "p" + std::to_string(i));
+  EXPECT_TRUE(refused(ended(many)));
+  // By a further name, by a link, by an end without a beginning: only what is made anew is written.
+  EXPECT_FALSE(refused(ended(Changes()
+                                 .add(Kind::hard_link, "mine", "f")
+                                 .add(Kind::data, "", "evil")
+                                 .add(Kind::file_end, "")
+                                 .file("near", "evil")
+                                 .add(Kind::data, "", "late"))));
+  EXPECT_EQ(content_of(files_of("base") / "f"), "1\n");
+  EXPECT_EQ(content_of(files_of("evil") / "f"), "1\n");
+  EXPECT_EQ(content_of(files_of("evil") / "near"), "evil");
+  EXPECT_EQ(content_of(secret), "untouched");
 }
 
 TEST_F(Images, NamesAreReferences) {

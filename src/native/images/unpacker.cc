@@ -7,6 +7,18 @@
 #include "native/images/helper_program.h"
 
 namespace cloche::images {
+namespace {
+
+const char* word_of(ArchiveKind kind) {
+  switch (kind) {
+    case ArchiveKind::layer: return "layer";
+    case ArchiveKind::archive: return "archive";
+    case ArchiveKind::changes: break;
+  }
+  return "changes";
+}
+
+}  // namespace
 
 void unpack(const std::filesystem::path& program, ArchiveKind kind, int archive, int folder,
             const UnpackLimits& limits) {
@@ -14,8 +26,8 @@ void unpack(const std::filesystem::path& program, ArchiveKind kind, int archive,
     throw HostError("archives cannot be unpacked: cloche-unpack is not beside cloche");
   const HelperResult result =
       call_helper({.program = program,
-                   .arguments = {kind == ArchiveKind::layer ? "layer" : "archive",
-                                 std::to_string(limits.bytes), std::to_string(limits.files)},
+                   .arguments = {word_of(kind), std::to_string(limits.bytes),
+                                 std::to_string(limits.files)},
                    .input = archive,
                    .folder = folder});
   if (result.is_done) return;

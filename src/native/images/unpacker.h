@@ -7,7 +7,8 @@
 
 namespace cloche::images {
 
-enum class ArchiveKind : std::uint8_t { layer, archive };
+// `changes` are a box's, a stream (native/warden/tree_stream.h).
+enum class ArchiveKind : std::uint8_t { layer, archive, changes };
 
 struct UnpackLimits {
   std::uint64_t bytes = 0;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr rlim_t most_memory = 2ULL << 30;  // of a decompressor with a large window
 constexpr rlim_t most_seconds = 3600;
-constexpr std::uint32_t most_open_files = 64;
+constexpr std::uint32_t most_open_files = 4096;  // one a folder on the way down
 
 bool write_text(const char* path, const char* text) {
   const warden::Fd file(::open(path, O_WRONLY | O_CLOEXEC));

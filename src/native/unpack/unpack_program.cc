@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "native/unpack/jail.h"
+#include "native/warden/tree_writer.h"
 
 namespace cloche::unpack {
 namespace {
@@ -208,12 +210,21 @@ bool read_number(const char* text, std::uint64_t& to) {
   return error == std::errc() && at == end;
 }
 
+// A stream of changes, over what is in the folder.
+void write_changes(const Limits& limits) {
+  const int error =
+      warden::write_tree(STDIN_FILENO, {.bytes = limits.bytes, .files = limits.files});
+  if (error == EDQUOT) throw Refused("it has too many files, or too many bytes");
+  if (error == EINVAL) throw Refused("it is damaged");
+  if (error != 0) throw Refused(std::strerror(error));
+}
+
 }  // namespace
 
 int unpack_main(int argc, char** argv) {
   Limits limits;
   const std::string_view kind(argc == 4 ? argv[1] : "");
-  if ((kind != "layer" && kind != "archive") || !read_number(argv[2], limits.bytes) ||
+  if ((kind != "layer" && kind != "archive" && kind != "changes") || !read_number(argv[2], limits.bytes) ||
       !read_number(argv[3], limits.files)) {
     std::puts("cloche-unpack is a part of cloche: it is not called by hand");
     return 1;
@@ -222,12 +233,17 @@ int unpack_main(int argc, char** argv) {
   // Names are taken as they are; before the folder is the root, where no locales are.
   std::setlocale(LC_ALL, "C.UTF-8");
   try {
-    Unpacker unpacker(limits, kind == "layer");
+    std::optional<Unpacker> unpacker;  // which finds its parts while they are in sight
+    if (kind != "changes") unpacker.emplace(limits, kind == "layer");
     if (const char* problem = enter_folder(target_folder, limits.bytes)) {
       std::printf("the unpacker cannot be jailed: %s (%s)\n", problem, std::strerror(errno));
       return 1;
     }
-    unpacker.unpack();
+    if (unpacker) {
+      unpacker->unpack();
+    } else {
+      write_changes(limits);
+    }
   } catch (const std::exception& problem) {
     std::printf("%s\n", problem.what());
     return 1;

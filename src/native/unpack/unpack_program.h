@@ -4,9 +4,10 @@
 // and privileges of its own, behind the filter that guests have. So an evil archive can do no more
 // than fill that folder, which is bounded.
 //
-//   cloche-unpack layer|archive MOST_BYTES MOST_FILES
+//   cloche-unpack layer|archive|changes MOST_BYTES MOST_FILES
 //
-// With `layer` names that begin with .wh. take away what lower layers have, as OCI says. Owners,
+// `changes` is no archive, but a stream of a box's changes (native/warden/tree_stream.h), which come
+// over what is there. With `layer` names that begin with .wh. take away what lower layers have, as OCI says. Owners,
 // extended attributes and devices are left out. The exit status is 0, or 1 with one sentence on
 // standard output.
 #pragma once

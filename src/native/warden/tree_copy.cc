@@ -88,6 +88,9 @@ long copy_link(int from, int to, const char* name, const struct stat& of) {
 
 class Copy {
  public:
+  enum class Files : bool { copied, linked };
+  explicit Copy(Files how) : are_linked_(how == Files::linked) {}
+
   Outcome folder(int from, int to, int depth) {
     if (depth > most_depth) return {Step::copy, ENAMETOOLONG};
     const int again = ::openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -115,6 +118,7 @@ class Copy {
     CLOCHE_STEP(Step::copy, ::fstatat(from, name, &of, AT_SYMLINK_NOFOLLOW));
     if (S_ISDIR(of.st_mode)) return sub_folder(from, to, name, of, depth);
     if (S_ISREG(of.st_mode)) {
+      if (are_linked_ && ::linkat(from, name, to, name, 0) == 0) return {};
       return of.st_nlink > 1 ? linked_file(from, to, name, of)
                              : outcome_of(Step::copy, copy_file(from, to, name, of));
     }
@@ -159,12 +163,15 @@ class Copy {
     ino_t inode = 0;
     Fd copy;
   };
+  const bool are_linked_;
   std::array<Link, 256> links_;
   std::size_t known_ = 0;
 };
 
 }  // namespace
 
-Outcome copy_tree(int from, int to) { return Copy().folder(from, to, 0); }
+Outcome copy_tree(int from, int to) { return Copy(Copy::Files::copied).folder(from, to, 0); }
+
+Outcome link_tree(int from, int to) { return Copy(Copy::Files::linked).folder(from, to, 0); }
 
 }  // namespace cloche::warden

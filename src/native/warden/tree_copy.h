@@ -12,4 +12,8 @@ namespace cloche::warden {
 // is an error.
 Outcome copy_tree(int from, int to);
 
+// The same, but regular files are further names of those in `from`, where the file system lets them
+// be: for trees whose files nobody writes to.
+Outcome link_tree(int from, int to);
+
 }  // namespace cloche::warden

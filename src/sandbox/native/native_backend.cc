@@ -389,6 +389,25 @@ Result<void, Error> NativeBackend::load(const SavedBox& saved) {
   return request_error("this is no state of a sandbox, or it is damaged", unpacked.error());
 }
 
+Result<void, Error> NativeBackend::commit_image(const std::string& name) {
+  images::ImageConfig config = image_->config;
+  if (config.architecture.empty()) config.architecture = images::own_architecture();
+  config.environment.clear();
+  try {
+    const std::unique_ptr<SavedBox> saved = save();
+    const std::map<std::string, std::string> usual = default_native_environment();
+    for (const auto& [variable, value] : saved->environment) {
+      const auto known = usual.find(variable);
+      if (known == usual.end() || known->second != value)
+        config.environment.push_back(variable + "=" + value);
+    }
+    parts_.images().commit(name, *image_, saved->files, std::move(config));
+  } catch (const Error& problem) {
+    return problem;
+  }
+  return {};
+}
+
 SandboxUsage NativeBackend::usage() {
   const Result<native::BoxUsage> usage = box_->usage();
   if (!usage) return {};

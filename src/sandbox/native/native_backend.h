@@ -66,6 +66,7 @@ class NativeBackend final : public Backend {
   std::unique_ptr<Backend> fork() override;
   std::unique_ptr<SavedBox> save() override;
   Result<void, Error> load(const SavedBox& saved) override;
+  Result<void, Error> commit_image(const std::string& name) override;
   SandboxUsage usage() override;
   std::vector<ProcessInfo> processes() override;
   Result<void> signal(int pid, int number) override { return box_->signal(pid, number); }
