@@ -29,6 +29,18 @@ TEST(Python, StatusesAndTracebacks) {
   EXPECT_NE(raised.stderr_data.find("ZeroDivisionError"), std::string::npos);
 }
 
+// Each page of the image that a process writes is one more that it has for itself: what a program
+// makes lies together, in some 30 pages here, and not in the gaps of the image, in 700.
+TEST(Python, WhatAProgramMakesLiesTogether) {
+  constexpr const char* program = R"sh(python3 -c '
+made = []
+for n in range(2, 130):
+    made += [bytes(n), object(), [n], {n: n}, str(n) * n, (n,), n / 3]
+print(len({id(one) >> 12 for one in made}) < 60)')sh";
+  EXPECT_EQ(output_of(program), "True\n");
+  EXPECT_EQ(make_sandbox({.packages = {"numpy"}})->run({.script = program}).stdout_data, "True\n");
+}
+
 TEST(Python, PackagesAreThereOnceInstalled) {
   const RunResult bare = make_sandbox()->run({.script = "python3 -c 'import numpy'"});
   EXPECT_EQ(bare.exit_code, 1);

@@ -78,9 +78,9 @@ TEST_F(LinuxEngine, WhatCommandsMakeOfAnImageIsAnImage) {
   // (What is written to a file of an image by one name is not there by its other.)
   EXPECT_EQ(bash(run + "'cat /opt/app/f /opt/g'").said, "text\nmore\ntext\n");
   EXPECT_EQ(bash("$CLOCHE run --engine linux --image small 'ls -d /var /opt/app 2>&1'").status, 2);
-  EXPECT_EQ(bash("$CLOCHE image remove small && " + run + "'head -1 /opt/g; sh -c \"echo $WORD\"'")
-                .said,
-            "text\nkept\n");
+  EXPECT_EQ(
+      bash("$CLOCHE image remove small && " + run + "'head -1 /opt/g; sh -c \"echo $WORD\"'").said,
+      "text\nkept\n");
   // A command that fails makes none.
   EXPECT_EQ(bash("$CLOCHE image commit --image made other 'echo half >/half; exit 5' 2>&1").said,
             "cloche: the command ended with status 5: no image was made\n");

@@ -17,8 +17,7 @@ namespace {
 std::unique_ptr<Sandbox> sandbox_of(Engine& engine, const Options& options) {
   if (options.state_file.empty()) return engine.create(sandbox_options(options));
   std::ifstream file(options.state_file, std::ios::binary);
-  if (!file)
-    throw request_error("--state: cannot read '" + options.state_file + "'", Errno::noent);
+  if (!file) throw request_error("--state: cannot read '" + options.state_file + "'", Errno::noent);
   const ByteSource source = [&file](std::span<std::byte> to) -> Result<std::size_t> {
     file.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
     if (file.bad()) return Errno::io;
@@ -41,7 +40,8 @@ int image_commit_command(const Options& given) {
     const RunResult result = sandbox->run(run);
     if (!result.reason.empty()) complain(result.reason);
     if (result.exit_code != 0) {
-      complain(fmt::format("the command ended with status {}: no image was made", result.exit_code));
+      complain(
+          fmt::format("the command ended with status {}: no image was made", result.exit_code));
       return result.exit_code;
     }
   }

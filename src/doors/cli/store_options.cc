@@ -95,8 +95,8 @@ Options parse_store_command(const std::string& action, const std::vector<std::st
     options.image_name = words[0];
     return options;
   }
-  throw request_error("image has build, show, pull, import, commit, list, remove and make, not '" + action +
-                      "'; see cloche image --help");
+  throw request_error("image has build, show, pull, import, commit, list, remove and make, not '" +
+                      action + "'; see cloche image --help");
 }
 
 }  // namespace cloche::cli

@@ -205,7 +205,9 @@ class Changes {
     return *this;
   }
   Changes& file(const std::string& path, const std::string& content) {
-    return add(Kind::file, path, "", content.size()).add(Kind::data, "", content).add(Kind::file_end, "");
+    return add(Kind::file, path, "", content.size())
+        .add(Kind::data, "", content)
+        .add(Kind::file_end, "");
   }
   UniqueFd end(const fs::path& place) {
     add(Kind::end, "");

@@ -24,12 +24,11 @@ void unpack(const std::filesystem::path& program, ArchiveKind kind, int archive,
             const UnpackLimits& limits) {
   if (program.empty())
     throw HostError("archives cannot be unpacked: cloche-unpack is not beside cloche");
-  const HelperResult result =
-      call_helper({.program = program,
-                   .arguments = {word_of(kind), std::to_string(limits.bytes),
-                                 std::to_string(limits.files)},
-                   .input = archive,
-                   .folder = folder});
+  const HelperResult result = call_helper(
+      {.program = program,
+       .arguments = {word_of(kind), std::to_string(limits.bytes), std::to_string(limits.files)},
+       .input = archive,
+       .folder = folder});
   if (result.is_done) return;
   throw request_error(
       "the archive cannot be unpacked: " +

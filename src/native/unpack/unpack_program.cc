@@ -224,8 +224,8 @@ void write_changes(const Limits& limits) {
 int unpack_main(int argc, char** argv) {
   Limits limits;
   const std::string_view kind(argc == 4 ? argv[1] : "");
-  if ((kind != "layer" && kind != "archive" && kind != "changes") || !read_number(argv[2], limits.bytes) ||
-      !read_number(argv[3], limits.files)) {
+  if ((kind != "layer" && kind != "archive" && kind != "changes") ||
+      !read_number(argv[2], limits.bytes) || !read_number(argv[3], limits.files)) {
     std::puts("cloche-unpack is a part of cloche: it is not called by hand");
     return 1;
   }

@@ -6,10 +6,10 @@
 //
 //   cloche-unpack layer|archive|changes MOST_BYTES MOST_FILES
 //
-// `changes` is no archive, but a stream of a box's changes (native/warden/tree_stream.h), which come
-// over what is there. With `layer` names that begin with .wh. take away what lower layers have, as OCI says. Owners,
-// extended attributes and devices are left out. The exit status is 0, or 1 with one sentence on
-// standard output.
+// `changes` is no archive, but a stream of a box's changes (native/warden/tree_stream.h), which
+// come over what is there. With `layer` names that begin with .wh. take away what lower layers
+// have, as OCI says. Owners, extended attributes and devices are left out. The exit status is 0, or
+// 1 with one sentence on standard output.
 #pragma once
 
 namespace cloche::unpack {

@@ -78,6 +78,27 @@ def build(modules=""):
     _make_immortal()
     gc.collect()
     gc.freeze()
+    _fill_gaps()
+
+
+def _fill_gaps():
+    """Programs then take their memory from its end, side by side, and not from gaps between what the image holds, each in a page that
+    every start would have to write."""
+    from ..host import state
+    blocks = state.gaps = [None] * 65536
+    large = bytes(4 << 20)
+    end = id(large)  # of all that there is
+    del large
+    count = 0
+    # The largest first, since what is left of a gap is one too. Below a size of 2 there are no bytes of their own, but objects.
+    for size in [*(1 << power for power in range(20, 10, -1)), *range(1008, 1, -8), 0]:
+        while count < len(blocks):
+            blocks[count] = bytes(size) if size else object()
+            if id(blocks[count]) >= end:
+                blocks[count] = None
+                break
+            count += 1
+    del blocks[count:]
 
 
 def _replace_sockets():
