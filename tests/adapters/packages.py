@@ -9,6 +9,7 @@ import subprocess
 import sys
 import unittest
 from pathlib import Path
+from typing import Sequence
 
 FOLDER = Path(os.environ["CLOCHE_BUILD"], "venvs")
 SOURCE = Path(__file__).resolve().parents[2]
@@ -64,10 +65,11 @@ def run_checks(python: str, checks: str, **environment: str) -> str:
     return done.stdout
 
 
-def run_program(python: str, program: str, **environment: str) -> str:
-    """Runs a program of this folder, with the package `cloche` of the source tree; what it printed."""
+def run_program(python: str, program: str, inside: Sequence[str] = (), **environment: str) -> str:
+    """Runs a program of this folder, with the package `cloche` of the source tree, by the words of another one where
+    `inside` has some; what it printed."""
     done = subprocess.run(
-        [python, "-B", str(Path(__file__).with_name(program))], capture_output=True, text=True,
+        [*inside, python, "-B", str(Path(__file__).with_name(program))], capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": str(SOURCE / "sdk/python/src"), **environment})
     if done.returncode:
         raise AssertionError(f"{program} failed:\n{done.stdout[-6000:]}\n{done.stderr[-6000:]}")

@@ -188,6 +188,20 @@ class Door(unittest.TestCase):
         for one in (session, *(fork["sessionId"] for fork in forks)):
             rpc.call("session.delete", sessionId=one)
 
+    def test_a_fork_of_a_busy_session_holds_up_nobody(self):
+        rpc, other = self.open(), self.open()
+        session = rpc.call("create")["sessionId"]
+        busy = rpc.send("run", command="echo begun; until [ -e go ]; do sleep 0.01; done; A=1", stream=True)
+        rpc.notice("output", stream="stdout")
+        fork = rpc.send("session.fork", sessionId=session)
+        self.assertTrue(rpc.call("ping")["ok"])
+        other.call("create", sessionId=session)
+        other.call("files.write", path="go", data="")
+        rpc.answer_to(busy)
+        twin = rpc.answer_to(fork)["sessions"][0]["sessionId"]
+        name = rpc.call("sandbox.create", sessionId=twin)["sandboxId"]
+        self.assertEqual(rpc.call("run", sandboxId=name, command="echo $A")["stdout"], "1\n")
+
     def test_what_a_client_may_not_name(self):
         rpc = self.open()
         for params in ({"mounts": [{"host": "/etc", "guest": "/etc2"}]}, {"wasmDir": "/tmp"}, {"image": "/etc/passwd"},

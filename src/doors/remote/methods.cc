@@ -28,7 +28,7 @@ constexpr std::array table{
     Method{"session.fork", sessions::fork, "[`sessionId`], [`count` 1, at most 100]",
            "`{sessions}`: independent ones that go on from here, with its shell and its Python; "
            "all of them or none",
-           Order::overtakes, Needs::nothing},
+           Order::queued, Needs::nothing},  // it waits for a shell that is busy
     Method{"session.list", sessions::list, "[`limit` 50, at most 1000], [`offset`]",
            "`{sessions, total, limit, offset}`, the newest first", Order::overtakes,
            Needs::nothing},

@@ -11,10 +11,10 @@
 `cloche.aio` has the same for asyncio.
 """
 from ._errors import (CancelledError, CommandError, ConnectionLostError, ExecutionCancelledError, ExecutionError,
-                      ExecutionLimitError, ExecutionTimeoutError, InterpreterEndedError, SandboxArgumentError,
+                      ExecutionLimitError, ExecutionTimeoutError, InterpreterEndedError, PoolFull, SandboxArgumentError,
                       SandboxBrokenPipeError, SandboxError, SandboxFileExistsError, SandboxFileNotFoundError,
                       SandboxFullError,
-                      SandboxIsADirectoryError, SandboxNotADirectoryError, SandboxPermissionError,
+                      SandboxIsADirectoryError, SandboxLost, SandboxNotADirectoryError, SandboxPermissionError,
                       SandboxValueError, ServerError)
 from ._execution import PythonState
 from ._live import OutputChunk
@@ -32,9 +32,9 @@ __all__ = [
     "CancelledError", "CommandCall", "CommandHandle", "CommandError", "CommandOutput", "CommandResult", "Commands", "ConnectionLostError", "Environment",
     "ExecutionCancelledError", "ExecutionError", "ExecutionLimitError", "ExecutionResult",
     "ExecutionTimeoutError", "Figure", "FileDetails", "FileInfo", "Files", "HistoryEntry",
-    "InterpreterEndedError", "Mount", "OutputChunk", "PackageSet", "Packages", "Python", "PythonResult", "PythonSession",
+    "InterpreterEndedError", "Mount", "OutputChunk", "PackageSet", "Packages", "PoolFull", "Python", "PythonResult", "PythonSession",
     "PythonState", "Sandbox", "SandboxArgumentError", "SandboxBrokenPipeError", "SandboxError", "SandboxFileExistsError",
-    "SandboxFileNotFoundError", "SandboxFullError", "SandboxIsADirectoryError", "SandboxNotADirectoryError",
+    "SandboxFileNotFoundError", "SandboxFullError", "SandboxIsADirectoryError", "SandboxLost", "SandboxNotADirectoryError",
     "SandboxPermissionError", "SandboxValueError", "ServerError", "Snapshot", "TraceEvent", "Usage",
     "__version__", "map_sandboxes",
 ]

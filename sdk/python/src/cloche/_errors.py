@@ -31,6 +31,24 @@ class ConnectionLostError(ServerError, ConnectionError):
     known. The next request connects again."""
 
 
+class SandboxLost(ConnectionLostError):
+    """A sandbox of a pool is gone, or what became of a call of it is not known: its node, its cell, the
+    connection or the sandbox itself has ended. It says nothing about what ran in the sandbox, and comes in
+    place of every result that the loss may have changed. The sandbox cannot be used on.
+
+    `session_id` and `node_id` say which one, and where, as far as that is known.
+    """
+
+    def __init__(self, message: str, *, session_id: str | None = None, node_id: str | None = None) -> None:
+        super().__init__(message)
+        self.session_id = session_id
+        self.node_id = node_id
+
+
+class PoolFull(SandboxError, TimeoutError):
+    """A pool had no room for a new sandbox in the time that was given; nothing was made."""
+
+
 class SandboxArgumentError(SandboxError, TypeError, ValueError):
     """An argument has the wrong type or value; the message names it as the wire does."""
 

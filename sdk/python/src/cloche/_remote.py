@@ -17,16 +17,20 @@ from ._calls import Call
 from ._errors import ConnectionLostError, SandboxError, ServerError
 from ._progress import Progress
 from ._server import CallAnswerer, CommandListener, OutputHandler, QuestionHandler, Request, Server, _Pending
-from ._websocket import WebSocket, WebSocketEnded
+from ._websocket import CONNECT_SECONDS, WebSocket, WebSocketEnded
 from ._wire import line_of
 
 _READS = frozenset({"files.read", "files.list", "files.stat", "files.glob", "files.tarOut", "python.snapshotState", "env.get", "env.list",
                     "packages.list", "history.list", "snapshot.list", "figures", "ping", "session.list"})
-_PATIENCE_SECONDS = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0)
+GONE = "gone"
+"""What a connection calls a sandbox whose session it has not found again."""
 
 
 class RemoteServer(Server):
     """A connection to a server, made anew where it is lost. Thread-safe."""
+
+    _pauses: "tuple[float, ...]" = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0)
+    _connect_seconds: float = CONNECT_SECONDS
 
     def __init__(self, url: str, token: Optional[str]) -> None:
         self._url, self._token = url, token
@@ -40,8 +44,9 @@ class RemoteServer(Server):
         self._ended: Optional[str] = None
         self._users = 0
         self.progress = Progress()
-        # Names of sandboxes, which stay, to what each connection calls them; and their sessions.
+        # Names of sandboxes, which stay, to what each connection calls them, and back; and their sessions.
         self._ids: Dict[str, str] = {}
+        self._names: Dict[str, str] = {}
         self._sessions: Dict[str, str] = {}
         self._socket: Optional[WebSocket] = None
         self._connect()
@@ -121,11 +126,11 @@ class RemoteServer(Server):
             sandbox, session = result["sandboxId"], result["sessionId"]
             name = "r-" + session
             with self._lock:
-                self._ids[name], self._sessions[name] = sandbox, session
+                self._ids[name], self._names[sandbox], self._sessions[name] = sandbox, name, session
             return {**result, "sandboxId": name}
         if method == "sandbox.destroy":
             with self._lock:
-                self._ids.pop(params["sandboxId"], None)
+                self._names.pop(self._ids.pop(params["sandboxId"], ""), None)
                 self._sessions.pop(params["sandboxId"], None)
         return result
 
@@ -134,8 +139,10 @@ class RemoteServer(Server):
             if self._socket is not None or self._ended is not None:
                 return
             problem: Optional[ServerError] = None
-            for pause in _PATIENCE_SECONDS:
+            for pause in self._pauses:
                 time.sleep(pause)
+                if self._ended is not None:
+                    return
                 try:
                     return self._connect()
                 except ServerError as error:
@@ -145,9 +152,10 @@ class RemoteServer(Server):
     def _connect(self) -> None:
         with self._lock:
             sessions = dict(self._sessions)
-        socket = WebSocket(self._url, self._token, next(iter(sessions.values()), None))
+        socket = WebSocket(self._url, self._token, next(iter(sessions.values()), None), self._connect_seconds)
         with self._lock:
             self._socket = socket
+            self._names.clear()
         threading.Thread(target=self._receive, args=(socket,), name="cloche reader", daemon=True).start()
         for name, session in sessions.items():
             attached: "Future[Any]" = Future()
@@ -156,9 +164,10 @@ class RemoteServer(Server):
             try:
                 sandbox = attached.result(timeout=60)["sandboxId"]
             except SandboxError:
-                sandbox = "gone"  # it has ended meanwhile: what is asked of it says so
+                sandbox = GONE  # it has ended meanwhile: what is asked of it says so
             with self._lock:
                 self._ids[name] = sandbox
+                self._names[sandbox] = name
             if (answerer := self.answerer_of(name)) is not None:
                 # Its answer is nobody's: where it fails the commands say that nobody serves them.
                 self._send_request("commands.set", {"sandboxId": name, "commands": answerer.descriptions},
@@ -175,9 +184,7 @@ class RemoteServer(Server):
         params = message.get("params")
         if isinstance(params, dict) and "sandboxId" in params:
             with self._lock:
-                for name, sandbox in self._ids.items():
-                    if sandbox == params["sandboxId"]:
-                        params["sandboxId"] = name
+                params["sandboxId"] = self._names.get(params["sandboxId"], params["sandboxId"])
         return message
 
     def _lose(self, socket: Optional[WebSocket], why: str) -> None:

@@ -31,9 +31,14 @@ def acquire() -> Server:
 def connect(url: str, token: Optional[str]) -> Server:
     """A connection to a server of another machine, for one user. Give it back with `release`."""
     server = RemoteServer(url, token)
-    _all.add(server)
+    adopt(server)
     server._users = 1
     return server
+
+
+def adopt(server: Server) -> None:
+    """One that is used beside these: it ends with this process, and no child of it has it."""
+    _all.add(server)
 
 
 def retain(server: Server) -> None:

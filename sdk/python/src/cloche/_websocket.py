@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urlsplit
 from ._errors import ServerError
 
 _GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-_CONNECT_SECONDS = 30
+CONNECT_SECONDS = 30.0
 _SILENCE_SECONDS = 60  # the server pings every 20
 _HEAD_BYTES = 1 << 16
 _TEXT, _CLOSE, _PING = 1, 8, 9
@@ -28,7 +28,8 @@ class WebSocketEnded(OSError):
 class WebSocket:
     """Connected when it is made. `send` is for any thread, `receive` for one."""
 
-    def __init__(self, url: str, token: Optional[str], session: Optional[str] = None) -> None:
+    def __init__(self, url: str, token: Optional[str], session: Optional[str] = None,
+                 connect_seconds: float = CONNECT_SECONDS) -> None:
         """With a session it reaches the process that has that one, where a server has several."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https", "ws", "wss") or not parts.hostname:
@@ -40,7 +41,7 @@ class WebSocket:
         query = urlencode({"session": session}) if session else parts.query
         path += f"?{query}" if query else ""
         try:
-            plain = socket.create_connection((parts.hostname, port), timeout=_CONNECT_SECONDS)
+            plain = socket.create_connection((parts.hostname, port), timeout=connect_seconds)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._socket: socket.socket = plain
             if secure:

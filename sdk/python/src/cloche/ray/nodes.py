@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+# pyright: reportAttributeAccessIssue=false
+# Where Ray is not installed pyright takes this package for it.
+"""The nodes of a Ray cluster and their cells: an actor on each, which owns one."""
+from __future__ import annotations
+
+import threading
+import time
+from functools import partial
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple
+
+import ray
+
+from .._pool.address import Address
+from .._pool.cell import lose_cells
+from .._pool.host import CellHost
+
+NAMESPACE = "cloche"
+_OWNER_SECONDS = 1.0
+_USER_SECONDS = 5.0
+_ANSWER_SECONDS = 150.0
+
+
+class CellActor:
+    """The actor of a node. Its cell lives while the pool's maker renews its lease, and not longer than the actor."""
+
+    def __init__(self, token: str, lease_s: float, words: Sequence[str]) -> None:
+        context = ray.get_runtime_context()
+        self._host = CellHost(context.get_node_id(), ray.util.get_node_ip_address(), token, lease_s, words)
+
+    def renew(self) -> Tuple[str, str, str]:
+        """Where the cell is, which lives on for a while."""
+        return tuple(self._host.renew())  # type: ignore[return-value]
+
+    def where(self) -> Optional[Tuple[str, str, str]]:
+        """Where the cell is, if it runs."""
+        there = self._host.where()
+        return None if there is None else tuple(there)  # type: ignore[return-value]
+
+
+class Nodes:
+    """The cells of a pool, as this process knows them: looked at again and again, by a thread. The process that has made
+    the pool also starts an actor on each node that there is, and renews the leases of their cells."""
+
+    def __init__(self, pool_id: str, actors: "Optional[Callable[[Mapping[str, Any], str], Any]]") -> None:
+        """`actors` makes the actor of a node, by a name; None: another process does."""
+        self._pool_id = pool_id
+        self._make = actors
+        self._changed = threading.Condition()
+        self._looks = 0
+        self._asked_to_look = False
+        self._ended = False
+        self._actors: Dict[str, Any] = {}
+        self._asked: Dict[Any, Tuple[str, float]] = {}
+        self._cells: Dict[str, Address] = {}
+        self._thread = threading.Thread(target=self._watch, name="cloche pool", daemon=True)
+        self._thread.start()
+
+    def cells(self) -> Mapping[str, Address]:
+        with self._changed:
+            return dict(self._cells)
+
+    def wait(self, seconds: float) -> None:
+        with self._changed:
+            looks = self._looks
+            self._asked_to_look = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._looks > looks or self._ended, seconds)
+
+    def here(self) -> str:
+        return str(ray.get_runtime_context().get_node_id())
+
+    def end(self) -> None:
+        """Ends the actors, and so the cells, where they were made here."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+        self._thread.join()
+        if self._make is not None and ray.is_initialized():
+            for actor in self._actors.values():
+                ray.kill(actor)
+        lose_cells(lambda address: address in self._cells.values(), "the pool was closed")
+
+    def _watch(self) -> None:
+        while True:
+            with self._changed:
+                if self._ended:
+                    return
+            try:
+                if not ray.is_initialized():
+                    break
+                self._look()
+            except Exception:
+                # What Ray raises of a cluster that is going, or does not answer: until it is known again
+                # everything stays as it is, and each cell says for itself whether it is there.
+                pass
+            with self._changed:
+                self._looks += 1
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._ended or self._asked_to_look, _OWNER_SECONDS if self._make else _USER_SECONDS)
+                if self._asked_to_look and not self._ended:
+                    self._asked_to_look = False
+                    self._changed.wait_for(lambda: self._ended, 0.1)  # many may ask
+
+    def _look(self) -> None:
+        nodes = {str(node["NodeID"]): node for node in ray.nodes() if node["Alive"]}
+        for gone in [name for name in self._actors if name not in nodes]:
+            del self._actors[gone]
+            with self._changed:
+                self._cells.pop(gone, None)
+            lose_cells(partial(_is_of, gone), "its node is lost")
+        for name, node in nodes.items():
+            if name not in self._actors and (actor := self._actor_of(name, node)) is not None:
+                self._actors[name] = actor
+        asked = {name for name, _ in self._asked.values()}
+        for name, actor in self._actors.items():
+            if name not in asked:
+                reference = (actor.renew if self._make else actor.where).remote()
+                self._asked[reference] = (name, time.monotonic())
+        if self._asked:
+            done, _ = ray.wait(list(self._asked), num_returns=len(self._asked), timeout=0.2)
+            for reference in done:
+                self._take(self._asked.pop(reference)[0], reference)
+        for reference, (name, since) in list(self._asked.items()):
+            if time.monotonic() - since > _ANSWER_SECONDS or name not in self._actors:
+                del self._asked[reference]
+
+    def _actor_of(self, name: str, node: Mapping[str, Any]) -> Any:
+        actor_name = f"{self._pool_id}-{name}"
+        try:
+            return self._make(node, actor_name) if self._make is not None else ray.get_actor(actor_name, namespace=NAMESPACE)
+        except ValueError:
+            return None  # not yet, or not any more, or the pool leaves the node out
+
+    def _take(self, name: str, reference: Any) -> None:
+        try:
+            there = ray.get(reference)
+        except ray.exceptions.ActorDiedError:
+            self._actors.pop(name, None)  # for good: it is made again, or looked for
+            there = None
+        except ray.exceptions.RayError:
+            there = None  # it is being started anew, or its cell does not start
+        with self._changed:
+            if there is None:
+                self._cells.pop(name, None)
+            else:
+                self._cells[name] = Address(*there)
+
+
+def _is_of(node_id: str, address: Address) -> bool:
+    return address.node_id == node_id

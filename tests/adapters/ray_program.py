@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Ray cluster, a driver with a pool, rollouts by tasks on all nodes: ray_program.py
+
+A node is killed in the middle of them, another one joins, a worker and at last the driver are killed. To be run in
+namespaces of the network and of processes that are its own.
+"""
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import ray
+
+from cloche.ray import PoolFull, SandboxLost, SandboxPool
+
+ROLLOUTS = int(os.environ.get("RAY_ROLLOUTS", "5000"))
+FORKS, GROUPS_OF_A_TASK = 8, 5
+NODES = 4
+PATIENCE_S = 240
+LEASE_S = 60
+ADDRESSES = [f"10.99.1.{n}" for n in range(1, NODES + 2)]
+OBJECT_STORE_BYTES = 80 << 20
+
+
+def until(holds, what: str, patience_s: float = PATIENCE_S) -> float:
+    """Waits until it holds; how long that took."""
+    begun = time.monotonic()
+    while not holds():
+        if time.monotonic() - begun > patience_s:
+            raise AssertionError("still not: " + what)
+        time.sleep(0.05)
+    return time.monotonic() - begun
+
+
+# --- The driver -----------------------------------------------------------------------------------
+
+
+def rollouts_of(pool: SandboxPool, seed: int) -> Counter:
+    """A group: a sandbox that is prepared, and forks of it that go on, each in its own way."""
+    counted: Counter = Counter()
+    try:
+        with pool.create(metadata={"seed": seed}) as base:
+            with_python = seed % 10 == 0
+            base.commands.run(f"S={seed}; echo {seed * 7} >f", check=True)
+            if with_python:
+                base.python.execute(f"y = {seed}", check=True)
+            for k, sandbox in enumerate(pool.fork(base, FORKS)):
+                try:
+                    with sandbox:
+                        told = sandbox.commands.run(f"read x <f; echo {k} >f; echo $((x * {k} + S))")
+                        good = (told.stdout, told.exit_code) == (f"{seed * 7 * k + seed}\n", 0)
+                        if with_python:
+                            good = good and sandbox.python.execute(f"y * {k}").result == str(seed * k)
+                        counted["right" if good else "wrong"] += 1
+                        counted[f"on {sandbox.node_id}"] += 1
+                except SandboxLost:
+                    counted["lost"] += 1
+    except SandboxLost:
+        counted["lost"] += FORKS - counted["right"] - counted["wrong"] - counted["lost"]
+    return counted
+
+
+@ray.remote(num_cpus=1, max_retries=0)
+def groups(pool: SandboxPool, seeds: list) -> Counter:
+    counted: Counter = Counter()
+    for seed in seeds:
+        counted += rollouts_of(pool, seed)
+    return counted
+
+
+@ray.remote(num_cpus=0, max_retries=0)
+def use(sandbox, pool: SandboxPool) -> tuple:
+    """What a task does with a sandbox that it is given."""
+    told = sandbox.commands.run("echo $V; echo task >f").stdout
+    with pool.fork(sandbox, 1)[0] as twin:
+        told += twin.commands.run("cat f").stdout
+    with pool.create(node="here") as near:
+        return told, near.node_id, ray.get_runtime_context().get_node_id()
+
+
+@ray.remote(num_cpus=0)
+class Holder:
+    """Has sandboxes until it is killed."""
+
+    def hold(self, pool: SandboxPool, count: int) -> list:
+        self.sandboxes = [pool.create(metadata={"holder": 1}) for _ in range(count)]
+        self.sandboxes += pool.fork(self.sandboxes[0], 2)
+        return [sandbox.session_id for sandbox in self.sandboxes]
+
+
+def sessions_of(pool: SandboxPool) -> set:
+    """All that there are, as the cells say."""
+    from cloche._pool.cell import cell_at
+    found = set()
+    for address in pool._nodes.cells().values():
+        found |= {one["sessionId"] for one in
+                  cell_at(address, pool._token, LEASE_S)._question("session.list", {"limit": 1000})["sessions"]}
+    return found
+
+
+def tell(**what) -> None:
+    print(json.dumps(what), flush=True)
+
+
+def drive(address: str, victim: str) -> None:
+    ray.init(address=address, _node_ip_address=ADDRESSES[0], log_to_driver=True)
+    pool = SandboxPool(sandboxes=300, lease_s=LEASE_S, starts=8)
+    there = pool.wait_for(NODES, timeout=PATIENCE_S)
+    assert len(there) == NODES and victim in there, (there, victim)
+
+    base = pool.create()
+    base.commands.run("V=driver")
+    told, near, node = ray.get(use.remote(base, pool))
+    assert (told, near) == ("driver\ntask\n", node), (told, near, node)
+    assert base.files.read("f") == b"task\n"
+    base.kill()
+    try:
+        ray.get(use.remote(base, pool))
+    except SandboxLost as error:  # Ray's own error of the task is one too
+        assert error.session_id == base.session_id, error
+    else:
+        raise AssertionError("a sandbox that has ended was used")
+
+    holder = Holder.remote()
+    held = set(ray.get(holder.hold.remote(pool, 3)))
+    assert held <= sessions_of(pool)
+    ray.kill(holder)
+    killed_at = time.monotonic()
+
+    doomed = pool.create(node=victim)
+    outcome: list = []
+
+    def wait_for_ever() -> None:
+        try:
+            outcome.append(doomed.commands.run("sleep 10000", timeout_ms=0))
+        except BaseException as error:
+            outcome.append(error)
+
+    waiting = threading.Thread(target=wait_for_ever)
+    waiting.start()
+
+    seeds = list(range(ROLLOUTS // FORKS))
+    random.Random(7).shuffle(seeds)
+    parts = [seeds[at:at + GROUPS_OF_A_TASK] for at in range(0, len(seeds), GROUPS_OF_A_TASK)]
+    begun = time.monotonic()
+    going = {groups.remote(pool, part): part for part in parts}
+    counted: Counter = Counter()
+    asked = False
+    while going:
+        for done in ray.wait(list(going), num_returns=1)[0]:
+            part = going.pop(done)
+            try:
+                counted += ray.get(done)
+            except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.ObjectLostError):
+                counted["lost with their task"] += FORKS * len(part)
+        if not asked and len(going) < len(parts) * 2 / 3:
+            asked = True
+            tell(now="half")
+    took_s = time.monotonic() - begun
+    waiting.join(PATIENCE_S)
+    assert [type(one) for one in outcome] == [SandboxLost], outcome
+    assert outcome[0].node_id == victim
+    until(lambda: not sessions_of(pool) & held, "what a killed worker had has ended", LEASE_S + 30)
+    assert time.monotonic() - killed_at > 20, "leases were not what ended them"
+
+    until(lambda: len(pool.nodes()) == NODES and victim not in pool.nodes(), "there is another node, and not the lost one")
+    new = (set(pool.nodes()) - set(there)).pop()
+    with pool.create(node=new) as sandbox:
+        assert sandbox.commands.run("echo x").stdout == "x\n"
+    until(lambda: not sessions_of(pool), "nothing is left of rollouts", LEASE_S + 30)
+
+    kept = [pool.create(node=node) for node in pool.nodes() for _ in range(5)]
+    for sandbox in kept:
+        sandbox.commands.start("sleep 10000")
+    kept += pool.fork(kept[0], 5)
+    try:
+        pool.create(node=new, timeout=0, packages=["no-such-package"])
+        raise AssertionError("it was made")
+    except ValueError:
+        pass
+    assert issubclass(PoolFull, TimeoutError)
+    tell(now="holding", sandboxes=len(sessions_of(pool)), took_s=round(took_s, 1), **counted)
+    threading.Event().wait()
+
+
+# --- The cluster ----------------------------------------------------------------------------------
+
+
+def cells() -> list:
+    """Processes of this namespace that are cells."""
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = Path("/proc", process, "cmdline").read_bytes().split(b"\0")
+            state = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if state != "Z" and b"serve" in words and b"--tokens-file" in words and b"-c" not in words:
+            found.append(int(process))
+    return found
+
+
+def resident_mb() -> int:
+    """Of all processes of this namespace, what they share counted by halves, thirds, ..."""
+    total = 0
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            lines = Path("/proc", process, "smaps_rollup").read_text().splitlines()
+        except OSError:
+            continue
+        total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total >> 10
+
+
+def main() -> None:
+    assert os.getpid() < 10, "this is for namespaces of its own"
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    for address in ADDRESSES:
+        subprocess.run(["ip", "address", "add", f"{address}/32", "dev", "lo"], check=True)
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["PYTHONPATH"] = os.pathsep.join([os.environ["PYTHONPATH"], str(Path(__file__).parent)])
+    from ray.cluster_utils import Cluster
+
+    with tempfile.TemporaryDirectory(prefix="r", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        os.environ["RAY_TMPDIR"] = folder
+        common = {"num_cpus": 1, "object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
+        cluster = Cluster(initialize_head=True, head_node_args={**common, "node_ip_address": ADDRESSES[0]})
+        nodes = [cluster.head_node] + [cluster.add_node(**common, node_ip_address=address) for address in ADDRESSES[1:NODES]]
+        cluster.wait_for_nodes()
+        victim = nodes[2]
+        with subprocess.Popen([sys.executable, "-B", __file__, cluster.address, victim.node_id], stdout=subprocess.PIPE,
+                              text=True) as driver:
+            for line in driver.stdout:
+                if not line.startswith("{"):
+                    print(line, end="")
+                    continue
+                told = json.loads(line)
+                if told["now"] == "half":
+                    print(f"{len(cells())} cells, {resident_mb()} MiB in all processes; now a node is lost")
+                    victim.kill_raylet(allow_graceful=False)
+                    cluster.add_node(**common, node_ip_address=ADDRESSES[NODES])
+                if told["now"] == "holding":
+                    break
+            else:
+                raise AssertionError(f"the driver has ended with {driver.wait()}")
+            print(told)
+            there = len(cells())
+            assert told.get("wrong", 0) == 0, told
+            assert told["right"] + told.get("lost", 0) + told.get("lost with their task", 0) == ROLLOUTS // FORKS * FORKS, told
+            assert told["right"] > ROLLOUTS * 0.8, told
+            assert told["sandboxes"] == NODES * 5 + 5 and there == NODES, (told, there)
+            driver.send_signal(signal.SIGKILL)
+            took_s = until(lambda: not cells(), "no cell is left", 60)
+            print(f"the driver was killed: {there} cells ended in {took_s:.1f} s")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        drive(*sys.argv[1:])
+    else:
+        main()
+        # What is left of Ray ends with this process, which is the first one of its namespace.
