@@ -110,7 +110,7 @@ def tell(**what) -> None:
 
 
 def drive(address: str, victim: str) -> None:
-    ray.init(address=address, _node_ip_address=ADDRESSES[0], log_to_driver=True)
+    ray.init(address=address, _node_ip_address=ADDRESSES[0], log_to_driver=False)
     pool = SandboxPool(sandboxes=300, lease_s=LEASE_S, starts=8)
     there = pool.wait_for(NODES, timeout=PATIENCE_S)
     assert len(there) == NODES and victim in there, (there, victim)
@@ -193,17 +193,17 @@ def drive(address: str, victim: str) -> None:
 # --- The cluster ----------------------------------------------------------------------------------
 
 
-def cells() -> list:
-    """Processes of this namespace that are cells."""
-    found = []
+def cells() -> dict:
+    """Processes of this namespace that are cells, and at which address each of them listens."""
+    found = {}
     for process in filter(str.isdigit, os.listdir("/proc")):
         try:
-            words = Path("/proc", process, "cmdline").read_bytes().split(b"\0")
+            words = Path("/proc", process, "cmdline").read_text().split("\0")
             state = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()[0]
         except OSError:
             continue
-        if state != "Z" and b"serve" in words and b"--tokens-file" in words and b"-c" not in words:
-            found.append(int(process))
+        if state != "Z" and words[1:2] == ["serve"] and "--tokens-file" in words:
+            found[int(process)] = words[words.index("--host") + 1]
     return found
 
 
@@ -217,6 +217,39 @@ def resident_mb() -> int:
             continue
         total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
     return total >> 10
+
+
+def watch(driver, cluster, common: dict, victim) -> None:
+    """What the driver tells, and what is done to it."""
+    ended: list = []
+    for line in driver.stdout:
+        if not line.startswith("{"):
+            print(line, end="")
+            continue
+        told = json.loads(line)
+        if told["now"] == "half":
+            print(f"{len(cells())} cells, {resident_mb()} MiB in all processes; now a node is lost", flush=True)
+            os.kill(victim.all_processes["raylet"][0].process.pid, signal.SIGKILL)
+            ending = threading.Thread(target=lambda: ended.append(
+                until(lambda: victim.node_ip_address not in cells().values(), "the cell of the lost node has ended", 60)))
+            ending.start()
+            cluster.add_node(**common, node_ip_address=ADDRESSES[NODES])
+        if told["now"] == "holding":
+            break
+    else:
+        raise AssertionError(f"the driver has ended with {driver.wait()}")
+    print(told)
+    ending.join()
+    assert ended, cells()
+    print(f"the cell of the lost node ended after {ended[0]:.1f} s")
+    there = len(cells())
+    assert told.get("wrong", 0) == 0, told
+    assert told["right"] + told.get("lost", 0) + told.get("lost with their task", 0) == ROLLOUTS // FORKS * FORKS, told
+    assert told["right"] > ROLLOUTS * 0.8, told
+    assert told["sandboxes"] == NODES * 5 + 5 and there == NODES, (told, cells())
+    driver.send_signal(signal.SIGKILL)
+    took_s = until(lambda: not cells(), "no cell is left", 60)
+    print(f"the driver was killed: {there} cells ended in {took_s:.1f} s")
 
 
 def main() -> None:
@@ -237,28 +270,10 @@ def main() -> None:
         victim = nodes[2]
         with subprocess.Popen([sys.executable, "-B", __file__, cluster.address, victim.node_id], stdout=subprocess.PIPE,
                               text=True) as driver:
-            for line in driver.stdout:
-                if not line.startswith("{"):
-                    print(line, end="")
-                    continue
-                told = json.loads(line)
-                if told["now"] == "half":
-                    print(f"{len(cells())} cells, {resident_mb()} MiB in all processes; now a node is lost")
-                    victim.kill_raylet(allow_graceful=False)
-                    cluster.add_node(**common, node_ip_address=ADDRESSES[NODES])
-                if told["now"] == "holding":
-                    break
-            else:
-                raise AssertionError(f"the driver has ended with {driver.wait()}")
-            print(told)
-            there = len(cells())
-            assert told.get("wrong", 0) == 0, told
-            assert told["right"] + told.get("lost", 0) + told.get("lost with their task", 0) == ROLLOUTS // FORKS * FORKS, told
-            assert told["right"] > ROLLOUTS * 0.8, told
-            assert told["sandboxes"] == NODES * 5 + 5 and there == NODES, (told, there)
-            driver.send_signal(signal.SIGKILL)
-            took_s = until(lambda: not cells(), "no cell is left", 60)
-            print(f"the driver was killed: {there} cells ended in {took_s:.1f} s")
+            try:
+                watch(driver, cluster, common, victim)
+            finally:
+                driver.kill()
 
 
 if __name__ == "__main__":

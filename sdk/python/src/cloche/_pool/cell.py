@@ -343,7 +343,7 @@ class Cell(Server):
                 raise ServerError(self._loss)
             time.sleep(pause)
             try:
-                return Lane(self, self.token)
+                return Lane(self.address.url, self.token, self)
             except ServerError as error:
                 problem = error
         self.lose(str(problem))

@@ -2,17 +2,26 @@
 """One connection of this process to a cell."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from .. import _servers
 from .._errors import ServerError
 from .._remote import GONE, RemoteServer
 
-if TYPE_CHECKING:
-    from .cell import Cell
-
 SANDBOXES = 200
 """That many are had by one: a server lets a connection have 256."""
+
+
+class Losses(Protocol):
+    """Who is told of what a connection finds to be lost."""
+
+    def lose(self, why: str) -> None:
+        """The cell."""
+        ...
+
+    def lose_sandbox(self, name: str, why: str) -> None:
+        """One of its sandboxes."""
+        ...
 
 
 class Lane(RemoteServer):
@@ -21,10 +30,10 @@ class Lane(RemoteServer):
     _pauses = (0.0, 0.2, 0.5, 1.0)
     _connect_seconds = 5.0
 
-    def __init__(self, cell: "Cell", token: str) -> None:
-        self._cell = cell
+    def __init__(self, url: str, token: str, losses: Losses) -> None:
+        self._losses = losses
         self.count = 0
-        super().__init__(cell.address.url, token)
+        super().__init__(url, token)
         _servers.adopt(self)
 
     def _connect(self) -> None:
@@ -32,7 +41,7 @@ class Lane(RemoteServer):
             super()._connect()
         except ServerError as error:
             if isinstance(error.__cause__, ConnectionRefusedError):
-                self._cell.lose(str(error))  # nobody else ever listens there
+                self._losses.lose(str(error))  # nobody else ever listens there
             raise
         if self._ended is not None:
             self.end(self._ended)
@@ -42,13 +51,13 @@ class Lane(RemoteServer):
                 return  # lost again: nothing is known
             gone = [name for name, there in self._ids.items() if there == GONE]
         for name in gone:
-            self._cell.lose_sandbox(name, "the sandbox has ended")
+            self._losses.lose_sandbox(name, "the sandbox has ended")
 
     def _ensure_connected(self) -> None:
         try:
             super()._ensure_connected()
         except ServerError as error:
-            self._cell.lose(str(error))
+            self._losses.lose(str(error))
             raise
 
     def end(self, why: str) -> None:
