@@ -27,6 +27,7 @@ PATIENCE_S = 240
 LEASE_S = 60
 ADDRESSES = [f"10.99.1.{n}" for n in range(1, NODES + 2)]
 OBJECT_STORE_BYTES = 80 << 20
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples/python/ray_rollouts.py"
 
 
 def until(holds, what: str, patience_s: float = PATIENCE_S) -> float:
@@ -267,6 +268,10 @@ def main() -> None:
         cluster = Cluster(initialize_head=True, head_node_args={**common, "node_ip_address": ADDRESSES[0]})
         nodes = [cluster.head_node] + [cluster.add_node(**common, node_ip_address=address) for address in ADDRESSES[1:NODES]]
         cluster.wait_for_nodes()
+        example = subprocess.run([sys.executable, "-B", EXAMPLE, "3"], env={**os.environ, "RAY_ADDRESS": cluster.address},
+                                 capture_output=True, text=True, timeout=PATIENCE_S)
+        assert example.stdout == "3 groups of 4 answers: the mean reward is 0.50; 0 of 12 are not known\n", example
+        until(lambda: not cells(), "the example's cells have ended", 60)
         victim = nodes[2]
         with subprocess.Popen([sys.executable, "-B", __file__, cluster.address, victim.node_id], stdout=subprocess.PIPE,
                               text=True) as driver:

@@ -517,6 +517,16 @@ class Hosts(PoolTest):
             keeper.kill()
         until(lambda: not self.is_there(pid), "it has ended")
 
+    def test_it_ends_with_a_process_that_it_is_beside(self) -> None:
+        with subprocess.Popen(["sleep", "1000"]) as other:
+            host = CellHost("a", "127.0.0.1", TOKEN, 3600, beside=other.pid)
+            self.addCleanup(host.stop)
+            pid = pid_of(host.renew())
+            other.kill()
+        until(lambda: not self.is_there(pid), "it has ended")
+        with self.assertRaisesRegex(ServerError, "ended for good"):
+            host.renew()
+
     def test_what_it_is_started_with(self) -> None:
         self.start("a")
         with open(f"/proc/{pid_of(self.directory.addresses['a'])}/cmdline") as line:

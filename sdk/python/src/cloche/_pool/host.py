@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections import deque
-from typing import Deque, List, Optional, Sequence
+from typing import Deque, List, Optional, Sequence, Set
 from urllib.parse import urlsplit
 
 from .._binary import find_binary
@@ -38,11 +38,13 @@ class CellHost:
     """One cell, started anew where it ends. Thread-safe."""
 
     def __init__(self, node_id: str, host: str, token: str, lease_s: float, words: Sequence[str] = (),
-                 binary: Optional[str] = None) -> None:
-        """`words` are options of `cloche serve`, besides. Nothing runs before the first `renew`."""
+                 binary: Optional[str] = None, beside: Optional[int] = None) -> None:
+        """`words` are options of `cloche serve`, besides; `beside` is a process with which it ends for good too. Nothing
+        runs before the first `renew`."""
         self._node_id, self._host, self._token, self._lease_s = node_id, host, token, lease_s
         self._words = list(words)
         self._binary = binary
+        self._beside = os.pidfd_open(beside) if beside is not None else -1
         self._changed = threading.Condition()
         self._address: Optional[Address] = None
         self._trouble: Optional[str] = None
@@ -65,7 +67,8 @@ class CellHost:
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._address is not None or self._trouble is not None or self._ended, patience_s)
             if self._address is None:
-                raise ServerError(f"the cell does not start: {self._trouble or 'it takes too long'}")
+                why = "it was ended for good" if self._ended else self._trouble or "it takes too long"
+                raise ServerError(f"the cell does not start: {why}")
             return self._address
 
     def where(self) -> Optional[Address]:
@@ -76,11 +79,14 @@ class CellHost:
     def stop(self) -> None:
         """Ends it for good, and waits for that."""
         with self._changed:
-            if not self._ended:
-                os.write(self._wake_write, b"x")
-            self._ended = True
-            self._changed.notify_all()
+            self._end()
         self._keeper.join()
+
+    def _end(self) -> None:
+        if not self._ended:
+            os.write(self._wake_write, b"x")
+        self._ended = True
+        self._changed.notify_all()
 
     def _is_leased(self) -> bool:
         return not self._ended and time.monotonic() < self._leased_until
@@ -93,8 +99,8 @@ class CellHost:
                 if pause_s:
                     self._changed.wait_for(lambda: self._ended, pause_s)
                 if self._ended:
-                    os.close(self._wake_read)
-                    os.close(self._wake_write)
+                    for descriptor in (self._wake_read, self._wake_write, *([self._beside] if self._beside >= 0 else [])):
+                        os.close(descriptor)
                     return
             begun = time.monotonic()
             trouble = self._run()
@@ -123,12 +129,16 @@ class CellHost:
         lines: Deque[str] = deque(maxlen=_LAST_LINES)
         reader = threading.Thread(target=self._read, args=(process, lines), name="cloche cell log", daemon=True)
         reader.start()
+        ended: Set[int] = set()
         try:
-            with _poll_of(process.pid, self._wake_read) as poll:
-                while self._is_leased() and not poll.has_ended(self._leased_until - time.monotonic()):
+            with _poll_of(process.pid, self._wake_read, self._beside) as poll:
+                while self._is_leased() and not (ended := poll.ended(self._leased_until - time.monotonic())):
                     pass
+            if self._beside >= 0 and self._beside in ended:
+                with self._changed:
+                    self._end()
         finally:
-            status = process.poll()
+            status = process.poll() if not self._ended else None
             process.kill()
             process.wait()
             reader.join()
@@ -166,17 +176,18 @@ class CellHost:
 
 
 class _poll_of:
-    """Waits for the end of a process, or for a word by a pipe."""
+    """Waits for the end of a process, and for what these descriptors have to tell."""
 
-    def __init__(self, pid: int, pipe: int) -> None:
+    def __init__(self, pid: int, *descriptors: int) -> None:
         self._process = os.pidfd_open(pid)
         self._poll = select.poll()
-        self._poll.register(self._process, select.POLLIN)
-        self._poll.register(pipe, select.POLLIN)
+        for one in (self._process, *descriptors):
+            if one >= 0:
+                self._poll.register(one, select.POLLIN)
 
-    def has_ended(self, within_s: float) -> bool:
-        """Whether one of them has come in that time."""
-        return bool(self._poll.poll(max(0.0, within_s) * 1000 + 1))
+    def ended(self, within_s: float) -> Set[int]:
+        """Which of them have come in that time."""
+        return {one for one, _ in self._poll.poll(max(0.0, within_s) * 1000 + 1)}
 
     def __enter__(self) -> "_poll_of":
         return self

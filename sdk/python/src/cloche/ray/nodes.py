@@ -4,6 +4,7 @@
 """The nodes of a Ray cluster and their cells: an actor on each, which owns one."""
 from __future__ import annotations
 
+import os
 import threading
 import time
 from functools import partial
@@ -22,11 +23,13 @@ _ANSWER_SECONDS = 150.0
 
 
 class CellActor:
-    """The actor of a node. Its cell lives while the pool's maker renews its lease, and not longer than the actor."""
+    """The actor of a node. Its cell lives while the pool's maker renews its lease, and not longer than the actor, nor
+    than the raylet that has started it: an actor may outlive that, and the node is lost then."""
 
     def __init__(self, token: str, lease_s: float, words: Sequence[str]) -> None:
         context = ray.get_runtime_context()
-        self._host = CellHost(context.get_node_id(), ray.util.get_node_ip_address(), token, lease_s, words)
+        self._host = CellHost(context.get_node_id(), ray.util.get_node_ip_address(), token, lease_s, words,
+                              beside=os.getppid())
 
     def renew(self) -> Tuple[str, str, str]:
         """Where the cell is, which lives on for a while."""
