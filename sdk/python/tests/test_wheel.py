@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 import unittest
 import zipfile
 from pathlib import Path
@@ -50,6 +51,10 @@ class WheelTest(unittest.TestCase):
 
     def environment(self, home: str) -> dict:
         return {"PATH": "/usr/bin:/bin", "HOME": str(self.folder / home), "LANG": "C.UTF-8"}
+
+    def test_its_extras_are_those_of_the_project(self) -> None:
+        with open(SDK / "pyproject.toml", "rb") as file:
+            self.assertEqual(wheel_backend.EXTRAS, tomllib.load(file)["project"]["optional-dependencies"])
 
     def test_it_says_what_it_runs_on(self) -> None:
         self.assertRegex(self.wheel.name,

@@ -489,6 +489,13 @@ def cell_at(address: Address, token: str, lease_s: int) -> Cell:
         return _cells[key]
 
 
+def is_lost(address: Address) -> bool:
+    """Whether this process has found out that it is."""
+    with _cells_lock:
+        cell = _cells.get((address.url, address.incarnation))
+    return cell is not None and not cell.is_running
+
+
 def lose_cells(is_lost: Callable[[Address], bool], why: str) -> None:
     """Those that are known to be gone from elsewhere."""
     with _cells_lock:

@@ -66,7 +66,7 @@ class CellHost:
             self._trouble = None
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._address is not None or self._trouble is not None or self._ended, patience_s)
-            if self._address is None:
+            if self._address is None or self._ended:
                 why = "it was ended for good" if self._ended else self._trouble or "it takes too long"
                 raise ServerError(f"the cell does not start: {why}")
             return self._address
@@ -74,7 +74,7 @@ class CellHost:
     def where(self) -> Optional[Address]:
         """Where it is, if it runs."""
         with self._changed:
-            return self._address
+            return self._address if not self._ended else None
 
     def stop(self) -> None:
         """Ends it for good, and waits for that."""

@@ -49,6 +49,7 @@ class Pool:
         self._directory, self._token, self._lease_s, self._starts = directory, token, lease_s, starts
         self._gate = threading.BoundedSemaphore(starts)
         self._random = random.Random()
+        self._closed = False
 
     def create(self, *, node: Optional[str] = None, timeout: float = 60.0,
                timeout_ms: Optional[operations.Amount] = None, fs_limit_bytes: Optional[operations.Amount] = None,
@@ -82,12 +83,7 @@ class Pool:
             wish[name] = value
             if value is None:
                 del wish[name]
-        if not self._gate.acquire(timeout=max(0.0, timeout)):
-            raise PoolFull(f"{self._starts} sandboxes are being started by this process, and none of them was ready in {timeout:g} s")
-        try:
-            cell, session = self._place(node, wish, dict(metadata or {}), deadline, timeout)
-        finally:
-            self._gate.release()
+        cell, session = self._place(node, wish, dict(metadata or {}), deadline, timeout)
         sandbox = PoolSandbox(cell, session, False)
         if commands is not None:
             try:
@@ -113,14 +109,21 @@ class Pool:
         while True:
             full: Optional[PoolFull] = None
             problem: Optional[ServerError] = None
-            cells = self._cells(node)
-            for at in placement.order([cell.room for cell in cells], self._random):
-                try:
-                    return cells[at], cells[at].create(wish, metadata, deadline - time.monotonic())
-                except PoolFull as error:
-                    full = error
-                except ServerError as error:
-                    problem = error
+            if self._closed:
+                raise ServerError("the pool was closed")
+            if not self._gate.acquire(timeout=max(0.0, deadline - time.monotonic())):
+                raise PoolFull(f"{self._starts} sandboxes are being started by this process, and none of them was ready in {timeout:g} s")
+            try:
+                cells = self._cells(node)
+                for at in placement.order([cell.room for cell in cells], self._random):
+                    try:
+                        return cells[at], cells[at].create(wish, metadata, deadline - time.monotonic())
+                    except PoolFull as error:
+                        full = error
+                    except ServerError as error:
+                        problem = error
+            finally:
+                self._gate.release()
             left_s = deadline - time.monotonic()
             if problem is not None and full is None and not isinstance(problem, ConnectionLostError):
                 raise problem  # all say that they cannot
@@ -130,7 +133,10 @@ class Pool:
                 where = f"no cell on node {node}" if node is not None else "no cell of the pool"
                 raise SandboxLost(f"{where} has answered in {timeout:g} s{f': {problem}' if problem else ''}",
                                   node_id=node) from problem
-            self._directory.wait(min(pause_s, left_s))
+            if full is None:
+                self._directory.wait(min(pause_s, left_s))
+            else:
+                time.sleep(min(pause_s, left_s))
             pause_s = min(_LONGEST_PAUSE_SECONDS, 2 * pause_s)
 
     def _cells(self, node: Optional[str]) -> List[Cell]:

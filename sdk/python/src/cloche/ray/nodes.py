@@ -13,13 +13,14 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple
 import ray
 
 from .._pool.address import Address
-from .._pool.cell import lose_cells
+from .._pool.cell import is_lost, lose_cells
 from .._pool.host import CellHost
 
 NAMESPACE = "cloche"
 _OWNER_SECONDS = 1.0
 _USER_SECONDS = 5.0
 _ANSWER_SECONDS = 150.0
+_AGAIN_SECONDS = 30.0
 
 
 class CellActor:
@@ -56,6 +57,8 @@ class Nodes:
         self._actors: Dict[str, Any] = {}
         self._asked: Dict[Any, Tuple[str, float]] = {}
         self._cells: Dict[str, Address] = {}
+        self._made: Dict[str, float] = {}
+        self._troubles: Dict[str, str] = {}
         self._thread = threading.Thread(target=self._watch, name="cloche pool", daemon=True)
         self._thread.start()
 
@@ -70,6 +73,11 @@ class Nodes:
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._looks > looks or self._ended, seconds)
 
+    def trouble(self) -> str:
+        """Why a node has no cell, where one has said why."""
+        with self._changed:
+            return next((f"node {name}: {why}" for name, why in self._troubles.items() if why and name not in self._cells), "")
+
     def here(self) -> str:
         return str(ray.get_runtime_context().get_node_id())
 
@@ -82,7 +90,9 @@ class Nodes:
         if self._make is not None and ray.is_initialized():
             for actor in self._actors.values():
                 ray.kill(actor)
-        lose_cells(lambda address: address in self._cells.values(), "the pool was closed")
+        with self._changed:
+            there, self._cells = set(self._cells.values()), {}
+        lose_cells(lambda address: address in there, "the pool was closed")
 
     def _watch(self) -> None:
         while True:
@@ -113,11 +123,15 @@ class Nodes:
                 self._cells.pop(gone, None)
             lose_cells(partial(_is_of, gone), "its node is lost")
         for name, node in nodes.items():
-            if name not in self._actors and (actor := self._actor_of(name, node)) is not None:
+            if name not in self._actors and time.monotonic() >= self._made.get(name, 0.0) and (actor := self._actor_of(name, node)) is not None:
                 self._actors[name] = actor
+                if self._make is not None:
+                    self._made[name] = time.monotonic() + _AGAIN_SECONDS  # not before that anew
         asked = {name for name, _ in self._asked.values()}
         for name, actor in self._actors.items():
-            if name not in asked:
+            # Who does not renew leases asks again only of those that it does not know.
+            known = self._make is None and name in self._cells and not is_lost(self._cells[name])
+            if name not in asked and not known:
                 reference = (actor.renew if self._make else actor.where).remote()
                 self._asked[reference] = (name, time.monotonic())
         if self._asked:
@@ -136,14 +150,16 @@ class Nodes:
             return None  # not yet, or not any more, or the pool leaves the node out
 
     def _take(self, name: str, reference: Any) -> None:
+        there, trouble = None, ""
         try:
             there = ray.get(reference)
-        except ray.exceptions.ActorDiedError:
+        except ray.exceptions.ActorDiedError as error:
             self._actors.pop(name, None)  # for good: it is made again, or looked for
-            there = None
-        except ray.exceptions.RayError:
-            there = None  # it is being started anew, or its cell does not start
+            trouble = str(error)
+        except ray.exceptions.RayError as error:
+            trouble = str(error)  # it is being started anew, or its cell does not start
         with self._changed:
+            self._troubles[name] = trouble.strip().rpartition("\n")[2]
             if there is None:
                 self._cells.pop(name, None)
             else:

@@ -77,13 +77,13 @@ class SandboxPool(Pool):
         deadline = time.monotonic() + timeout
         while len(there := self.nodes()) < count:
             if (left_s := deadline - time.monotonic()) <= 0:
-                raise SandboxLost(f"{len(there)} of {count} nodes have a cell after {timeout:g} s: the logs of their actors "
-                                  f"say why the others have none")
+                raise SandboxLost(f"{len(there)} of {count} nodes have a cell after {timeout:g} s; {self._nodes.trouble()}")
             self._nodes.wait(min(1.0, left_s))
         return there
 
     def close(self) -> None:
         """Ends the pool where it was made: its cells, and all sandboxes in them. Elsewhere it lets go of it."""
+        self._closed = True
         _pools.pop(self._pool_id, None)
         self._nodes.end()
 
