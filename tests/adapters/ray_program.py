@@ -40,6 +40,20 @@ def until(holds, what: str, patience_s: float = PATIENCE_S) -> float:
     return time.monotonic() - begun
 
 
+def cells() -> dict:
+    """Processes of this namespace that are cells, and at which address each of them listens."""
+    found = {}
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = Path("/proc", process, "cmdline").read_text().split("\0")
+            state = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if state != "Z" and words[1:2] == ["serve"] and "--tokens-file" in words:
+            found[int(process)] = words[words.index("--host") + 1]
+    return found
+
+
 # --- The driver -----------------------------------------------------------------------------------
 
 
@@ -106,6 +120,25 @@ def sessions_of(pool: SandboxPool) -> set:
     return found
 
 
+def lost_with_its_actor(pool: SandboxPool, node: str) -> None:
+    """Ray starts the actor of a node anew, and there is another cell."""
+    sandbox = pool.create(node=node)
+    old = pool._nodes.cells()[node]
+    cell = next(process for process, host in cells().items() if host in old.url)
+    actor = int(Path("/proc", str(cell), "stat").read_text().rpartition(")")[2].split()[1])
+    os.kill(actor, signal.SIGKILL)
+    until(lambda: cell not in cells(), "its cell has ended with it", 60)
+    try:
+        sandbox.commands.run("true")
+    except SandboxLost as error:
+        assert (error.session_id, error.node_id) == (sandbox.session_id, node), error
+    else:
+        raise AssertionError("it was not lost")
+    until(lambda: pool._nodes.cells().get(node, old) != old, "there is another cell on its node")
+    with pool.create(node=node) as sandbox:
+        assert sandbox.commands.run("echo x").stdout == "x\n"
+
+
 def tell(**what) -> None:
     print(json.dumps(what), flush=True)
 
@@ -134,6 +167,8 @@ def drive(address: str, victim: str) -> None:
     assert held <= sessions_of(pool)
     ray.kill(holder)
     killed_at = time.monotonic()
+
+    lost_with_its_actor(pool, next(node for node in there if node != victim))
 
     doomed = pool.create(node=victim)
     outcome: list = []
@@ -192,20 +227,6 @@ def drive(address: str, victim: str) -> None:
 
 
 # --- The cluster ----------------------------------------------------------------------------------
-
-
-def cells() -> dict:
-    """Processes of this namespace that are cells, and at which address each of them listens."""
-    found = {}
-    for process in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            words = Path("/proc", process, "cmdline").read_text().split("\0")
-            state = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            continue
-        if state != "Z" and words[1:2] == ["serve"] and "--tokens-file" in words:
-            found[int(process)] = words[words.index("--host") + 1]
-    return found
 
 
 def resident_mb() -> int:

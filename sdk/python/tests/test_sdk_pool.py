@@ -11,12 +11,14 @@ import time
 import unittest
 from collections import Counter
 from typing import Callable, Dict, Mapping
+from unittest import mock
 
-from cloche import PoolFull, PythonSession, Sandbox, SandboxError, SandboxLost, ServerError
+from cloche import _websocket, PoolFull, PythonSession, Sandbox, SandboxError, SandboxLost, ServerError
 from cloche._pool import placement
 from cloche._pool.address import Address
 from cloche._pool.cell import cell_at
 from cloche._pool.host import CellHost
+from cloche._pool.lane import Lane
 from cloche._pool.pool import Pool
 
 TOKEN = "test-token-of-the-pool"
@@ -344,6 +346,24 @@ class Lost(PoolTest):
         self.assertIn("its node is lost", str(results[0]))
         self.assert_lost(sandbox)
 
+    def test_a_machine_that_is_silent(self) -> None:
+        self.start("a")
+        pid = pid_of(self.directory.addresses["a"])
+        sandbox = self.pool.create()
+        results: list = []
+        with mock.patch.object(_websocket, "_SILENCE_SECONDS", 2), mock.patch.object(Lane, "_connect_seconds", 0.2):
+            threads = self.running(sandbox, results)
+            os.kill(pid, signal.SIGSTOP)
+            try:
+                for thread in threads:
+                    thread.join(PATIENCE_S)
+                self.assertEqual([type(result) for result in results], [SandboxLost] * 3, results)
+                self.assert_lost(sandbox)
+                with self.assertRaises(SandboxLost):
+                    self.pool.create(timeout=0)
+            finally:
+                os.kill(pid, signal.SIGKILL)
+
     def test_one_that_was_never_there(self) -> None:
         self.start("a")
         cell = cell_at(self.directory.addresses["a"], TOKEN, 60)
@@ -503,7 +523,7 @@ class Hosts(PoolTest):
 
     def test_it_ends_with_its_lease_and_comes_back(self) -> None:
         host = self.start("a", lease_s=0.5)
-        pid = pid_of(self.directory.addresses["a"])
+        pid = host._process.pid
         until(lambda: host.where() is None and not self.is_there(pid), "its lease is over")
         host._lease_s = 3600
         self.assertTrue(self.is_there(pid_of(host.renew())))

@@ -11,6 +11,7 @@ import json
 import threading
 import time
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NoAnswer
 from typing import Any, Dict, Optional
 
 from ._calls import Call
@@ -162,9 +163,12 @@ class RemoteServer(Server):
             self._send_request("sandbox.create", {"sessionId": session}, _Pending(),
                                lambda done, to=attached: _copy(done, to))
             try:
-                sandbox = attached.result(timeout=60)["sandboxId"]
+                sandbox = attached.result(timeout=2 * self._connect_seconds)["sandboxId"]
             except SandboxError:
                 sandbox = GONE  # it has ended meanwhile: what is asked of it says so
+            except NoAnswer:
+                self._lose(socket, "it does not answer")
+                raise ServerError(f"{self._url} does not answer") from None
             with self._lock:
                 self._ids[name] = sandbox
                 self._names[sandbox] = name

@@ -47,6 +47,7 @@ class CellHost:
         self._beside = os.pidfd_open(beside) if beside is not None else -1
         self._changed = threading.Condition()
         self._address: Optional[Address] = None
+        self._process: "Optional[subprocess.Popen[bytes]]" = None
         self._trouble: Optional[str] = None
         self._leased_until = 0.0
         self._ended = False
@@ -121,7 +122,7 @@ class CellHost:
         try:
             digest = hashlib.sha256(self._token.encode()).hexdigest()
             os.write(tokens, f"pool {digest}\n".encode())
-            process = self._start(tokens)
+            process = self._process = self._start(tokens)
         except (OSError, ServerError) as error:
             return str(error)
         finally:
