@@ -20,6 +20,7 @@ from cloche._pool.cell import cell_at
 from cloche._pool.host import CellHost
 from cloche._pool.lane import Lane
 from cloche._pool.pool import Pool
+from cloche._pool.web import Web
 
 TOKEN = "test-token-of-the-pool"
 PATIENCE_S = 120
@@ -49,34 +50,24 @@ class Here:
         return "a"
 
 
-def pid_of(address: Address) -> int:
-    """The cell's process: who listens at its port."""
-    port = f":{int(address.url.rpartition(':')[2]):04X}"
-    with open("/proc/net/tcp") as table:
-        inodes = {words[9] for words in map(str.split, table) if words[1].endswith(port) and words[3] == "0A"}
-    for process in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            links = {os.readlink(f"/proc/{process}/fd/{fd}") for fd in os.listdir(f"/proc/{process}/fd")}
-        except OSError:
-            continue
-        if links & {f"socket:[{inode}]" for inode in inodes}:
-            return int(process)
-    raise AssertionError(f"nobody listens at {address.url}")
-
-
 class PoolTest(unittest.TestCase):
     def setUp(self) -> None:
         self.directory = Here()
+        self.hosts: Dict[str, CellHost] = {}
         self.pool = Pool(self.directory, TOKEN, 60, 16)
 
     def start(self, name: str, *words: str, lease_s: float = 3600) -> CellHost:
         host = CellHost(name, "127.0.0.1", TOKEN, lease_s, words)
         self.addCleanup(host.stop)
         self.directory.addresses[name] = host.renew()
+        self.hosts[name] = host
         return host
 
+    def pid(self, name: str) -> int:
+        return self.hosts[name]._process.pid
+
     def kill_cell(self, name: str, number: int = signal.SIGKILL) -> None:
-        os.kill(pid_of(self.directory.addresses[name]), number)
+        os.kill(self.pid(name), number)
 
     def sessions(self, name: str) -> Dict[str, dict]:
         listed = cell_at(self.directory.addresses[name], TOKEN, 60)._question("session.list", {"limit": 1000})
@@ -301,6 +292,16 @@ class Lost(PoolTest):
                 self.assert_lost(idle)
                 self.assert_lost(pickle.loads(handle))
 
+    def test_a_program_that_ends_with_its_machine(self) -> None:
+        """A machine that is shut down tells all of its programs to end; those of a box are among them."""
+        self.start("a")
+        with self.pool.create() as sandbox:
+            for command in ("kill -TERM $$", "sh -c 'kill -9 $$'"):
+                self.assertGreater(sandbox.commands.run(command).exit_code, 128)
+            with mock.patch.object(Web, "is_ready", return_value=False), self.assertRaises(SandboxLost):
+                sandbox.commands.run("sh -c 'kill -TERM $$'")
+            self.assert_lost(sandbox)
+
     def test_a_sandbox_that_is_ended_elsewhere(self) -> None:
         self.start("a")
         sandbox, idle = self.pool.create(), self.pool.create()
@@ -320,8 +321,9 @@ class Lost(PoolTest):
     def test_a_lost_connection(self) -> None:
         self.start("a")
         cell = cell_at(self.directory.addresses["a"], TOKEN, 60)
-        sandbox, idle = self.pool.create(), self.pool.create()
+        sandbox, idle, tied = (self.pool.create() for _ in range(3))
         idle.commands.run("V=kept")
+        moment = tied.snapshot()
         results: list = []
         threads = self.running(sandbox, results)
         for lane in cell._lanes:
@@ -331,6 +333,9 @@ class Lost(PoolTest):
         self.assertEqual([type(result) for result in results], [SandboxLost] * 3, results)
         self.assert_lost(sandbox)
         self.assertEqual(idle.commands.run("echo $V").stdout, "kept\n")  # nothing of it was on its way
+        with self.assertRaises(SandboxLost):
+            tied.restore(moment)
+        self.assert_lost(tied)
         until(lambda: sandbox.session_id not in self.sessions("a"), "what is lost has ended")
         idle.kill()
 
@@ -348,7 +353,7 @@ class Lost(PoolTest):
 
     def test_a_machine_that_is_silent(self) -> None:
         self.start("a")
-        pid = pid_of(self.directory.addresses["a"])
+        pid = self.pid("a")
         sandbox = self.pool.create()
         results: list = []
         with mock.patch.object(_websocket, "_SILENCE_SECONDS", 2), mock.patch.object(Lane, "_connect_seconds", 0.2):
@@ -523,16 +528,17 @@ class Hosts(PoolTest):
 
     def test_it_ends_with_its_lease_and_comes_back(self) -> None:
         host = self.start("a", lease_s=0.5)
-        pid = host._process.pid
+        pid = self.pid("a")
         until(lambda: host.where() is None and not self.is_there(pid), "its lease is over")
         host._lease_s = 3600
-        self.assertTrue(self.is_there(pid_of(host.renew())))
+        host.renew()
+        self.assertTrue(self.is_there(self.pid("a")))
 
     def test_it_ends_with_the_process_that_keeps_it(self) -> None:
         program = ("import sys, time\nfrom cloche._pool.host import CellHost\n"
-                   "host = CellHost('a', '127.0.0.1', 't', 3600)\nprint(host.renew().url, flush=True)\ntime.sleep(1000)\n")
+                   "host = CellHost('a', '127.0.0.1', 't', 3600)\nhost.renew()\nprint(host._process.pid, flush=True)\ntime.sleep(1000)\n")
         with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as keeper:
-            pid = pid_of(Address("a", keeper.stdout.readline().strip(), ""))
+            pid = int(keeper.stdout.readline())
             self.assertTrue(self.is_there(pid))
             keeper.kill()
         until(lambda: not self.is_there(pid), "it has ended")
@@ -541,7 +547,8 @@ class Hosts(PoolTest):
         with subprocess.Popen(["sleep", "1000"]) as other:
             host = CellHost("a", "127.0.0.1", TOKEN, 3600, beside=other.pid)
             self.addCleanup(host.stop)
-            pid = pid_of(host.renew())
+            host.renew()
+            pid = host._process.pid
             other.kill()
         until(lambda: not self.is_there(pid), "it has ended")
         with self.assertRaisesRegex(ServerError, "ended for good"):
@@ -549,7 +556,7 @@ class Hosts(PoolTest):
 
     def test_what_it_is_started_with(self) -> None:
         self.start("a")
-        with open(f"/proc/{pid_of(self.directory.addresses['a'])}/cmdline") as line:
+        with open(f"/proc/{self.pid('a')}/cmdline") as line:
             self.assertNotIn(TOKEN, line.read())
         with self.assertRaises(ServerError):
             Sandbox(url=self.directory.addresses["a"].url, token="another")

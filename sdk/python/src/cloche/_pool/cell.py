@@ -16,7 +16,7 @@ import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NoAnswer
 from functools import partial
-from typing import Any, Callable, Dict, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from .._errors import (CancelledError, ConnectionLostError, PoolFull, SandboxError, SandboxFileNotFoundError, SandboxLost,
                        ServerError)
@@ -31,7 +31,8 @@ _PAUSES = (0.0, 0.2, 0.5, 1.0)
 _TICK_SECONDS = 1.0
 _ANSWER_SECONDS = 30.0
 _FORKS_AT_ONCE = 100
-_CERTAIN_STATUSES = frozenset({"exited", "signaled", "timedOut"})
+_CERTAIN_STATUSES = frozenset({"exited", "timedOut"})
+_SIGNALS = 128  # what a shell adds to the signal that has ended a program
 _CERTAIN_OUTCOMES = frozenset({"ok", "error", "exited", "limit"})
 
 
@@ -42,6 +43,7 @@ class Held:
         self.session_id = session_id
         self.users = 0
         self.shared = False  # others may have it too: it ends by its lease
+        self.tied = False  # a part of it is of the connection: snapshots are
         self.loss: Optional[str] = None
         self.attaching = threading.Lock()
         self.lane: Optional[Lane] = None
@@ -109,6 +111,7 @@ class Cell(Server):
         held = self._find(params["sandboxId"])
         lane = self._lane_of(held)
         watched = _Watched(self, held, command) if command is not None else None
+        held.tied = held.tied or method == "snapshot.create"
         try:
             request = lane.submit(method, params, on_output, on_question, watched)
         except ServerError as error:
@@ -248,6 +251,13 @@ class Cell(Server):
         if held is not None:
             self._lost(held, why)
 
+    def connected_again(self, names: Sequence[str]) -> None:
+        """What these sandboxes had of a connection is gone."""
+        for name in names:
+            held = self._held.get(name)
+            if held is not None and held.tied:
+                self._lost(held, "the connection was lost, and with it snapshots")
+
     def _lost(self, held: Held, why: str) -> SandboxLost:
         """From now on it is; what of it may be left is ended."""
         with self._guard:
@@ -287,9 +297,9 @@ class Cell(Server):
             return False
         try:
             self._question("session.extend", {"sessionId": held.session_id, "ttl": self.lease_s})
-            return True
         except SandboxError:
             return False
+        return self._web.is_ready()  # where its machine is about to end programs are told so as well
 
     # --- Connections ---
 
@@ -446,8 +456,9 @@ def _is_certain(result: Any) -> bool:
     """Whether it cannot come of an end from outside."""
     if not isinstance(result, dict):
         return True
-    return (result.get("status", "exited") in _CERTAIN_STATUSES if "outcome" not in result
-            else result["outcome"] in _CERTAIN_OUTCOMES)
+    if "outcome" in result:
+        return result["outcome"] in _CERTAIN_OUTCOMES
+    return result.get("status", "exited") in _CERTAIN_STATUSES and result.get("exitCode", 0) < _SIGNALS
 
 
 def _is_doubtful(error: BaseException, session_id: str) -> bool:

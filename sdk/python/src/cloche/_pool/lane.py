@@ -2,7 +2,7 @@
 """One connection of this process to a cell."""
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, Sequence
 
 from .. import _servers
 from .._errors import ServerError
@@ -21,6 +21,10 @@ class Losses(Protocol):
 
     def lose_sandbox(self, name: str, why: str) -> None:
         """One of its sandboxes."""
+        ...
+
+    def connected_again(self, names: Sequence[str]) -> None:
+        """These sandboxes have another connection."""
         ...
 
 
@@ -50,8 +54,10 @@ class Lane(RemoteServer):
             if self._socket is None:
                 return  # lost again: nothing is known
             gone = [name for name, there in self._ids.items() if there == GONE]
+            names = list(self._ids)
         for name in gone:
             self._losses.lose_sandbox(name, "the sandbox has ended")
+        self._losses.connected_again(names)
 
     def _ensure_connected(self) -> None:
         try:

@@ -94,6 +94,13 @@ class Web:
         except (OSError, ValueError, http.client.HTTPException):
             return otherwise
 
+    def is_ready(self) -> bool:
+        """Whether it says that it is, and goes on."""
+        try:
+            return self._ask("GET", "/ready", None, {}, _LEAST_SECONDS)[0] == 200
+        except (OSError, http.client.HTTPException):
+            return False
+
     def _ask(self, method: str, path: str, body: "bytes | None", fields: Dict[str, str], timeout_s: float) -> "tuple[int, bytes]":
         with self._lock:
             connection = self._idle.pop() if self._idle else http.client.HTTPConnection(self._host, self._port)
