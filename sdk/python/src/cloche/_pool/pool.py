@@ -22,6 +22,14 @@ HERE = "here"
 """As a node: that of the process that asks."""
 
 
+def check(lease_s: int, starts: int) -> None:
+    """Of a pool's options those that are numbers of its own. Raises ValueError."""
+    if not 60 <= lease_s <= 28_800:
+        raise ValueError("lease_s is 60 to 28800 seconds")
+    if starts < 1:
+        raise ValueError("starts is 1 at least")
+
+
 class Directory(Protocol):
     """Who knows the cells."""
 
@@ -42,10 +50,7 @@ class Pool:
     """Makes sandboxes. Thread-safe."""
 
     def __init__(self, directory: Directory, token: str, lease_s: int, starts: int) -> None:
-        if not 60 <= lease_s <= 28_800:
-            raise ValueError("lease_s is 60 to 28800 seconds")
-        if starts < 1:
-            raise ValueError("starts is 1 at least")
+        check(lease_s, starts)
         self._directory, self._token, self._lease_s, self._starts = directory, token, lease_s, starts
         self._gate = threading.BoundedSemaphore(starts)
         self._random = random.Random()

@@ -13,7 +13,7 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from .._errors import SandboxLost
-from .._pool.pool import Pool
+from .._pool.pool import Pool, check
 from .nodes import NAMESPACE, CellActor, Nodes
 
 
@@ -42,6 +42,7 @@ class SandboxPool(Pool):
                  ready_timeout: float = 120.0) -> None:
         if isinstance(serve, str):
             raise TypeError("serve is a list of words")
+        check(lease_s, starts)
         if not ray.is_initialized():
             ray.init()
         self._pool_id, token = secrets.token_hex(8), secrets.token_urlsafe(32)
