@@ -21,6 +21,8 @@ _OWNER_SECONDS = 1.0
 _USER_SECONDS = 5.0
 _ANSWER_SECONDS = 150.0
 _AGAIN_SECONDS = 30.0
+_LEAST_SECONDS = 0.1
+_END_SECONDS = 10.0
 
 
 class CellActor:
@@ -43,8 +45,9 @@ class CellActor:
 
 
 class Nodes:
-    """The cells of a pool, as this process knows them: looked at again and again, by a thread. The process that has made
-    the pool also starts an actor on each node that there is, and renews the leases of their cells."""
+    """The cells of a pool, as this process knows them: looked at again and again, by threads. The process that has made
+    the pool also starts an actor on each node that there is, and renews the leases of their cells; that asks the actors
+    alone, and goes on where Ray does not say which nodes there are."""
 
     def __init__(self, pool_id: str, actors: "Optional[Callable[[Mapping[str, Any], str], Any]]") -> None:
         """`actors` makes the actor of a node, by a name; None: another process does."""
@@ -52,15 +55,17 @@ class Nodes:
         self._make = actors
         self._changed = threading.Condition()
         self._looks = 0
-        self._asked_to_look = False
+        self._wanted = 0
         self._ended = False
         self._actors: Dict[str, Any] = {}
         self._asked: Dict[Any, Tuple[str, float]] = {}
         self._cells: Dict[str, Address] = {}
         self._made: Dict[str, float] = {}
         self._troubles: Dict[str, str] = {}
-        self._thread = threading.Thread(target=self._watch, name="cloche pool", daemon=True)
-        self._thread.start()
+        self._threads = [threading.Thread(target=self._repeat, args=(step,), name="cloche pool", daemon=True)
+                         for step in (self._find, self._ask)]
+        for thread in self._threads:
+            thread.start()
 
     def cells(self) -> Mapping[str, Address]:
         with self._changed:
@@ -69,7 +74,7 @@ class Nodes:
     def wait(self, seconds: float) -> None:
         with self._changed:
             looks = self._looks
-            self._asked_to_look = True
+            self._wanted += 1
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._looks > looks or self._ended, seconds)
 
@@ -86,23 +91,21 @@ class Nodes:
         with self._changed:
             self._ended = True
             self._changed.notify_all()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join(_END_SECONDS)
         if self._make is not None and ray.is_initialized():
-            for actor in self._actors.values():
+            for actor in list(self._actors.values()):
                 ray.kill(actor)
         with self._changed:
             there, self._cells = set(self._cells.values()), {}
         lose_cells(lambda address: address in there, "the pool was closed")
 
-    def _watch(self) -> None:
-        while True:
+    def _repeat(self, step: Callable[[], None]) -> None:
+        while not self._ended and ray.is_initialized():
             with self._changed:
-                if self._ended:
-                    return
+                wanted = self._wanted
             try:
-                if not ray.is_initialized():
-                    break
-                self._look()
+                step()
             except Exception:
                 # What Ray raises of a cluster that is going, or does not answer: until it is known again
                 # everything stays as it is, and each cell says for itself whether it is there.
@@ -110,27 +113,38 @@ class Nodes:
             with self._changed:
                 self._looks += 1
                 self._changed.notify_all()
-                self._changed.wait_for(lambda: self._ended or self._asked_to_look, _OWNER_SECONDS if self._make else _USER_SECONDS)
-                if self._asked_to_look and not self._ended:
-                    self._asked_to_look = False
-                    self._changed.wait_for(lambda: self._ended, 0.1)  # many may ask
+                self._changed.wait_for(lambda: self._ended, _LEAST_SECONDS)  # many may ask
+                self._changed.wait_for(lambda: self._ended or self._wanted != wanted,
+                                       _OWNER_SECONDS if self._make else _USER_SECONDS)
 
-    def _look(self) -> None:
+    def _find(self) -> None:
+        """Which nodes there are, and their actors."""
         nodes = {str(node["NodeID"]): node for node in ray.nodes() if node["Alive"]}
-        for gone in [name for name in self._actors if name not in nodes]:
-            del self._actors[gone]
-            with self._changed:
+        with self._changed:
+            known = list(self._actors)
+            for gone in set(known) - set(nodes):
+                del self._actors[gone]
                 self._cells.pop(gone, None)
+        for gone in set(known) - set(nodes):
             lose_cells(partial(_is_of, gone), "its node is lost")
-        for name, node in nodes.items():
-            if name not in self._actors and time.monotonic() >= self._made.get(name, 0.0) and (actor := self._actor_of(name, node)) is not None:
-                self._actors[name] = actor
+        for name in set(nodes) - set(known):
+            if self._ended or time.monotonic() < self._made.get(name, 0.0):
+                continue
+            actor = self._actor_of(name, nodes[name])
+            if actor is not None:
                 if self._make is not None:
                     self._made[name] = time.monotonic() + _AGAIN_SECONDS  # not before that anew
+                with self._changed:
+                    self._actors[name] = actor
+
+    def _ask(self) -> None:
+        """Where their cells are."""
+        with self._changed:
+            actors, cells = dict(self._actors), dict(self._cells)
         asked = {name for name, _ in self._asked.values()}
-        for name, actor in self._actors.items():
+        for name, actor in actors.items():
             # Who does not renew leases asks again only of those that it does not know.
-            known = self._make is None and name in self._cells and not is_lost(self._cells[name])
+            known = self._make is None and name in cells and not is_lost(cells[name])
             if name not in asked and not known:
                 reference = (actor.renew if self._make else actor.where).remote()
                 self._asked[reference] = (name, time.monotonic())
@@ -139,7 +153,7 @@ class Nodes:
             for reference in done:
                 self._take(self._asked.pop(reference)[0], reference)
         for reference, (name, since) in list(self._asked.items()):
-            if time.monotonic() - since > _ANSWER_SECONDS or name not in self._actors:
+            if time.monotonic() - since > _ANSWER_SECONDS or name not in actors:
                 del self._asked[reference]
 
     def _actor_of(self, name: str, node: Mapping[str, Any]) -> Any:
@@ -150,19 +164,20 @@ class Nodes:
             return None  # not yet, or not any more, or the pool leaves the node out
 
     def _take(self, name: str, reference: Any) -> None:
-        there, trouble = None, ""
+        there, trouble, died = None, "", False
         try:
             there = ray.get(reference)
         except ray.exceptions.ActorDiedError as error:
-            self._actors.pop(name, None)  # for good: it is made again, or looked for
-            trouble = str(error)
+            trouble, died = str(error), True  # for good: it is made again, or looked for
         except ray.exceptions.RayError as error:
             trouble = str(error)  # it is being started anew, or its cell does not start
         with self._changed:
+            if died:
+                self._actors.pop(name, None)
             self._troubles[name] = trouble.strip().rpartition("\n")[2]
             if there is None:
                 self._cells.pop(name, None)
-            else:
+            elif name in self._actors:
                 self._cells[name] = Address(*there)
 
 
