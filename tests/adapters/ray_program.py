@@ -4,6 +4,7 @@
 A node is killed in the middle of them, another one joins, a worker and at last the driver are killed. To be run in
 namespaces of the network and of processes that are its own.
 """
+import contextlib
 import json
 import os
 import random
@@ -170,17 +171,19 @@ def drive(address: str, victim: str) -> None:
 
     lost_with_its_actor(pool, next(node for node in there if node != victim))
 
-    doomed = pool.create(node=victim)
-    outcome: list = []
+    first = pool.create(node=victim)
+    doomed = [first, *pool.fork(first, FORKS - 1)]
+    outcomes: list = []
 
-    def wait_for_ever() -> None:
+    def wait_for_ever(sandbox) -> None:
         try:
-            outcome.append(doomed.commands.run("sleep 10000", timeout_ms=0))
+            outcomes.append(sandbox.commands.run("sleep 10000; echo wrong", timeout_ms=0))
         except BaseException as error:
-            outcome.append(error)
+            outcomes.append(error)
 
-    waiting = threading.Thread(target=wait_for_ever)
-    waiting.start()
+    waiting = [threading.Thread(target=wait_for_ever, args=(sandbox,)) for sandbox in doomed]
+    for thread in waiting:
+        thread.start()
 
     seeds = list(range(ROLLOUTS // FORKS))
     random.Random(7).shuffle(seeds)
@@ -194,15 +197,18 @@ def drive(address: str, victim: str) -> None:
             part = going.pop(done)
             try:
                 counted += ray.get(done)
-            except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.ObjectLostError):
+            except ray.exceptions.RayTaskError:
+                raise  # what it has raised itself
+            except ray.exceptions.RayError:
                 counted["lost with their task"] += FORKS * len(part)
         if not asked and len(going) < len(parts) * 2 / 3:
             asked = True
             tell(now="half")
     took_s = time.monotonic() - begun
-    waiting.join(PATIENCE_S)
-    assert [type(one) for one in outcome] == [SandboxLost], outcome
-    assert outcome[0].node_id == victim
+    for thread in waiting:
+        thread.join(PATIENCE_S)
+    assert [type(one) for one in outcomes] == [SandboxLost] * FORKS, outcomes
+    assert {(one.node_id, one.session_id) for one in outcomes} == {(victim, one.session_id) for one in doomed}, outcomes
     until(lambda: not sessions_of(pool) & held, "what a killed worker had has ended", LEASE_S + 30)
     assert time.monotonic() - killed_at > 20, "leases were not what ended them"
 
@@ -241,6 +247,26 @@ def resident_mb() -> int:
     return total >> 10
 
 
+def children_of(parent: int) -> list:
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(words[1]) == parent:
+            found.append(int(process))
+    return found
+
+
+def end_node(address: str, workers: list, ended: list) -> None:
+    """Of a node whose raylet is gone: its cell ends by itself, before its workers do."""
+    ended.append(until(lambda: address not in cells().values(), "the cell of the lost node has ended", 60))
+    for worker in workers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGKILL)
+
+
 def watch(driver, cluster, common: dict, victim) -> None:
     """What the driver tells, and what is done to it."""
     ended: list = []
@@ -251,9 +277,10 @@ def watch(driver, cluster, common: dict, victim) -> None:
         told = json.loads(line)
         if told["now"] == "half":
             print(f"{len(cells())} cells, {resident_mb()} MiB in all processes; now a node is lost", flush=True)
-            os.kill(victim.all_processes["raylet"][0].process.pid, signal.SIGKILL)
-            ending = threading.Thread(target=lambda: ended.append(
-                until(lambda: victim.node_ip_address not in cells().values(), "the cell of the lost node has ended", 60)))
+            raylet = victim.all_processes["raylet"][0].process.pid
+            workers = children_of(raylet)
+            os.kill(raylet, signal.SIGKILL)
+            ending = threading.Thread(target=end_node, args=(victim.node_ip_address, workers, ended))
             ending.start()
             cluster.add_node(**common, node_ip_address=ADDRESSES[NODES])
         if told["now"] == "holding":
