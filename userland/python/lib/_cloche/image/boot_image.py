@@ -137,10 +137,14 @@ def _rehearse(start):
     programs = ("print(1)", "import json, re, os\nprint(json.dumps({'a': [1, 2.5, None]}), re.sub('a', 'b', 'aa'), os.getcwd())",
                 "class A:\n    def f(self, x): return [x * i for i in range(10)]\nprint(sum(A().f(2)))")
     environment = [b"HOME=/workspace", b"PATH=/usr/local/bin:/usr/bin:/bin", b"LANG=C.UTF-8", b"TZ=UTC"]
-    for i in range(24):
-        argv = [b"python3", b"-c", programs[i % len(programs)].encode()]
-        numbers = b"P1 1 1000 1000 %d %d" % (len(argv), len(environment))
+
+    def begin(kind, *argv):
+        numbers = kind + b"1 1 1000 1000 %d %d" % (len(argv), len(environment))
         start.enter(b"\0".join([numbers, b"/", b"cloche", b"/usr/bin/python3", *argv, *environment]) + b"\0")
+
+    for i in range(24):
+        begin(b"P", b"python3", b"-c", programs[i % len(programs)].encode())
+    _rehearse_sessions(start, begin, programs)
     for name in list(os.environ):
         del os.environ[name]
     for path in list(sys.path_importer_cache):
@@ -150,6 +154,21 @@ def _rehearse(start):
     sys.argv = [""]
     import linecache
     linecache.clearcache()
+
+
+def _rehearse_sessions(start, begin, programs):
+    """The same for code that runs call after call, and for forks."""
+    import linecache
+    from ..host import state
+    from ..sessions import session
+    for _ in range(8):
+        begin(b"S", b"python3")
+        for text in (*programs, "x = 1\nx"):
+            start.enter(b"X" + text.encode())
+        begin(b"F", b"python3")
+        gc.unfreeze()
+    session._count = state.turns = 0
+    linecache._interactive_cache.clear()
 
 
 def _make_immortal():
