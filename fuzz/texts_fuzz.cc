@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/json_members.h"
 #include "doors/ssh/public_key.h"
+#include "net/client_hello.h"
 #include "net/dns.h"
 #include "net/request_head.h"
 #include "net/rule.h"
@@ -50,6 +51,9 @@ std::string in_pieces(Stream& stream, std::string_view text, std::size_t piece) 
 }
 
 void read_names(std::string_view input) {
+  const std::string_view name = net::read_server_name(input);
+  CLOCHE_CHECK(name.empty() || name.size() + 5 == input.size());
+  if (net::offers_protocol(input, "h2")) CLOCHE_CHECK(input.find("\x02h2") != input.npos);
   const auto query = net::parse_dns_query(std::as_bytes(std::span(input)));
   if (!query) return;
   CLOCHE_CHECK(query->name.size() <= 253);

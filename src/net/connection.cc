@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/connection.h"
 
+#include <fmt/format.h>
+#include <openssl/ssl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -13,6 +16,7 @@ namespace cloche::net {
 namespace {
 
 constexpr std::size_t piece_bytes = 64 * 1024;
+constexpr const char* http_protocol = "http/1.1";
 
 }  // namespace
 
@@ -23,7 +27,8 @@ Connection::Connection(Network& network, UniqueFd fd, Far far, std::shared_ptr<G
       far_(std::move(far)),
       guest_(std::move(guest)),
       connect_timeout_(options.connect_timeout),
-      idle_timeout_(options.idle_timeout) {
+      idle_timeout_(options.idle_timeout),
+      front_(far_.may_have_secret ? Front::waits : Front::settled) {
   guest_->set_listener(this);
 }
 
@@ -45,8 +50,13 @@ std::string Connection::origin() const {
 
 std::optional<std::chrono::steady_clock::time_point> Connection::deadline() const {
   if (state_ == State::connecting) return last_activity_ + connect_timeout_;
-  if (idle_timeout_.count() > 0) return last_activity_ + idle_timeout_;
-  return std::nullopt;
+  std::optional<std::chrono::steady_clock::time_point> first;
+  if (idle_timeout_.count() > 0) first = last_activity_ + idle_timeout_;
+  if (front_ == Front::hears || front_ == Front::joins) {
+    const auto until = front_since_ + connect_timeout_;
+    first = first ? std::min(*first, until) : until;
+  }
+  return first;
 }
 
 bool Connection::serve() {
@@ -100,15 +110,20 @@ void Connection::begin_tls() {
     return;
   }
   shaking_hands_ = true;
-  rewriter_.reset();
   // Names that the certificate is good for, and nothing else, get secrets.
-  std::string host = canonical_name(request.host);
-  rewriter_ = std::make_unique<RequestRewriter>(
-      network_.secrets(), std::move(host), [this](const std::string& name, bool allowed) {
-        const kernel::KernelLock lock(network_.mutex());
-        network_.note({NetworkEvent::Kind::secret, allowed, far_.host, far_.to.ip.text(),
-                       far_.to.port, name});
-      });
+  make_rewriter(canonical_name(request.host));
+}
+
+void Connection::make_rewriter(std::string host) {
+  rewriter_ = std::make_unique<RequestRewriter>(network_.secrets(), std::move(host),
+                                                [this](const std::string& name, bool allowed) {
+                                                  note(NetworkEvent::Kind::secret, allowed, name);
+                                                });
+}
+
+void Connection::note(NetworkEvent::Kind kind, bool allowed, std::string reason) {
+  const kernel::KernelLock lock(network_.mutex());
+  network_.note({kind, allowed, name(), far_.to.ip.text(), far_.to.port, std::move(reason)});
 }
 
 bool Connection::shake_hands() {
@@ -117,18 +132,18 @@ bool Connection::shake_hands() {
   tls_wants_write_ = progress == TlsProgress::wants_write;
   if (tls_wants_read_ || tls_wants_write_) return false;
   shaking_hands_ = false;
+  const bool good = progress == TlsProgress::done;
+  note(NetworkEvent::Kind::tls, good, good ? "the certificate is good" : tls_->problem());
+  if (front_ == Front::joins) {
+    answer_guest(good);
+    return true;
+  }
   const std::string info = tls_->describe();
   const auto length = static_cast<std::uint32_t>(info.size());
   std::array<char, sizeof length> head{};
   std::memcpy(head.data(), &length, sizeof length);
   from_host_.append(head.data(), head.size());
   from_host_ += info;
-  const bool good = progress == TlsProgress::done;
-  {
-    const kernel::KernelLock lock(network_.mutex());
-    network_.note({NetworkEvent::Kind::tls, good, far_.host, far_.to.ip.text(), far_.to.port,
-                   good ? "the certificate is good" : tls_->problem()});
-  }
   if (!good) {
     host_ended_ = guest_ended_ = guest_end_told_ = true;
     to_host_.clear();
@@ -139,6 +154,7 @@ bool Connection::shake_hands() {
 
 bool Connection::take_from_guest() {
   if (sent_ < to_host_.size() || guest_ended_ || shaking_hands_) return false;
+  if (front_ == Front::joins) return join_guest();
   std::array<std::byte, piece_bytes> buffer;
   std::size_t count = 0;
   bool ended = false;
@@ -155,21 +171,114 @@ bool Connection::take_from_guest() {
   }
   to_host_.clear();
   sent_ = 0;
-  if (!rewriter_) {
-    rewriter_ = std::make_unique<RequestRewriter>(
-        network_.secrets(), far_.host, [this](const std::string& name, bool allowed) {
-          const kernel::KernelLock lock(network_.mutex());
-          network_.note({NetworkEvent::Kind::secret, allowed, far_.host, far_.to.ip.text(),
-                         far_.to.port, name});
-        });
-  }
+  std::string_view bytes(reinterpret_cast<const char*>(buffer.data()), count);
+  std::string heard;
+  if (front_ != Front::settled && !may_pass(bytes, heard)) return true;
+  if (!rewriter_) make_rewriter(far_.host);
+  if (!bytes.empty()) to_host_ = rewriter_->take(bytes);
   if (ended) {
     guest_ended_ = true;
-    to_host_ = rewriter_->finish();
-  } else {
-    to_host_ = rewriter_->take({reinterpret_cast<const char*>(buffer.data()), count});
+    to_host_ += rewriter_->finish();
   }
   return true;
+}
+
+// --- TLS of the guest's own
+
+// Of what the guest says first, nothing being its end: false where it is kept until more of it is
+// known, or because its TLS ends here. Otherwise `bytes` is what goes on, as it came; it is in
+// `heard` then.
+bool Connection::may_pass(std::string_view& bytes, std::string& heard) {
+  if (front_ == Front::waits) {
+    const bool is_tls = !bytes.empty() && std::byte(bytes.front()) == GuestTls::first_byte;
+    if (is_tls && !host_spoke_) guest_tls_ = GuestTls::start(network_.authority(), guest_);
+    front_ = guest_tls_ ? Front::hears : Front::settled;
+    front_since_ = std::chrono::steady_clock::now();
+    if (!guest_tls_) return true;
+  }
+  const GuestTls::Hears hears =
+      bytes.empty() ? GuestTls::Hears::nonsense : guest_tls_->hear(std::as_bytes(std::span(bytes)));
+  if (hears == GuestTls::Hears::more) return false;
+  if (hears == GuestTls::Hears::wish && !host_spoke_ && begin_join()) return false;
+  heard = guest_tls_->take_heard();
+  bytes = heard;
+  guest_tls_.reset();
+  front_ = Front::settled;
+  return true;
+}
+
+// False: what the guest wants is no host with a secret. The host's TLS comes first, so that the
+// guest hears whether that is good.
+bool Connection::begin_join() {
+  const GuestTls::Wish& wish = guest_tls_->wish();
+  {
+    const kernel::KernelLock lock(network_.mutex());
+    if (!network_.has_secret_for(wish.host, far_.to)) return false;
+    guest_ = guest_tls_;
+    name_ = wish.host;
+  }
+  front_ = Front::joins;
+  front_since_ = std::chrono::steady_clock::now();
+  if (wish.has_protocols && !wish.takes_http) {
+    note(NetworkEvent::Kind::tls, false,
+         "the program speaks no HTTP/1.1, which hosts with a secret want");
+    guest_tls_->refuse(SSL_AD_NO_APPLICATION_PROTOCOL);
+    is_refused_ = true;
+    return true;
+  }
+  TlsRequest request{.host = wish.host, .alpn = {}};
+  if (wish.takes_http) request.alpn.emplace_back(http_protocol);
+  tls_ = TlsSession::start(network_.tls(), fd_.get(), request);
+  if (tls_) {
+    shaking_hands_ = true;
+  } else {
+    end(Errno::io);
+  }
+  return true;
+}
+
+void Connection::answer_guest(bool good) {
+  front_since_ = std::chrono::steady_clock::now();
+  if (!good) {
+    guest_tls_->refuse(tls_->alert());
+  } else {
+    const bool is_told = guest_tls_->wish().takes_http && tls_->protocol() == http_protocol;
+    good = guest_tls_->vouch(guest_tls_->wish().host,
+                             is_told ? GuestTls::Protocol::http : GuestTls::Protocol::none);
+    if (!good) guest_tls_->refuse(SSL_AD_INTERNAL_ERROR);
+  }
+  is_refused_ = !good;
+}
+
+// True when something has changed.
+bool Connection::join_guest() {
+  TlsProgress progress{};
+  {
+    const kernel::KernelLock lock(network_.mutex());
+    progress = guest_tls_->handshake();
+  }
+  if (progress == TlsProgress::wants_read) return false;
+  if (progress == TlsProgress::done) {
+    front_ = Front::settled;
+    touched(0);
+    make_rewriter(guest_tls_->wish().host);
+    return true;
+  }
+  if (!is_refused_) {
+    note(NetworkEvent::Kind::tls, false,
+         fmt::format("the program does not take this sandbox's authority: {}",
+                     guest_tls_->problem()));
+  }
+  end_refused();
+  return true;
+}
+
+// In order, so that the guest reads why.
+void Connection::end_refused() {
+  const kernel::KernelLock lock(network_.mutex());
+  guest_->set_listener(nullptr);
+  guest_->close();
+  state_ = State::ended;
 }
 
 bool Connection::send_to_host() {
@@ -195,7 +304,8 @@ bool Connection::send_to_host() {
 }
 
 bool Connection::read_from_host() {
-  if (given_ < from_host_.size() || host_ended_ || shaking_hands_) return false;
+  if (given_ < from_host_.size() || host_ended_ || shaking_hands_ || front_ == Front::joins)
+    return false;
   from_host_.resize(piece_bytes);
   given_ = 0;
   const auto room = std::as_writable_bytes(std::span(from_host_));
@@ -222,12 +332,15 @@ bool Connection::read_from_host() {
   }
   from_host_.resize(count);
   touched(count);
+  host_spoke_ |= count > 0 || host_ended_;
   return count > 0 || host_ended_;
 }
 
 bool Connection::give_to_guest() {
-  if (given_ >= from_host_.size()) return false;
+  if (front_ == Front::joins || (given_ >= from_host_.size() && !guest_tls_)) return false;
   const kernel::KernelLock lock(network_.mutex());
+  if (front_ == Front::settled && guest_tls_) (void)guest_tls_->flush();
+  if (given_ >= from_host_.size()) return false;
   const auto bytes = std::as_bytes(std::span(from_host_)).subspan(given_);
   const Result<std::size_t> sent = guest_->send(bytes);
   if (!sent && sent.error() == Errno::again) return false;
@@ -247,9 +360,12 @@ void Connection::settle() {
     (void)shutdown(fd_.get(), SHUT_WR);
   }
   const kernel::KernelLock lock(network_.mutex());
-  if (host_ended_ && given_ >= from_host_.size() && !std::exchange(host_end_told_, true))
+  if (host_ended_ && given_ >= from_host_.size() && !std::exchange(host_end_told_, true)) {
+    if (guest_tls_ && !tls_->has_said_end()) guest_tls_->break_off();
     guest_->shut_down_send();
-  const bool all_done = guest_end_told_ && (host_end_told_ || guest_->is_gone());
+  }
+  const bool all_done =
+      guest_end_told_ && (guest_->is_gone() || (host_end_told_ && !guest_->has_unsent()));
   if (!all_done) return;
   state_ = State::ended;
   guest_->set_listener(nullptr);
@@ -268,7 +384,15 @@ void Connection::end(Errno error) {
   state_ = State::ended;
 }
 
-void Connection::abort(Errno error) { end(error); }
+void Connection::abort(Errno error) {
+  const bool is_late = state_ == State::open && error == Errno::timedout &&
+                       (front_ == Front::hears || front_ == Front::joins);
+  if (is_late) {
+    note(NetworkEvent::Kind::tls, false,
+         fmt::format("TLS was not agreed on within {} ms", connect_timeout_.count()));
+  }
+  end(error);
+}
 
 void Connection::touched(std::size_t bytes) {
   last_activity_ = std::chrono::steady_clock::now();
@@ -281,7 +405,7 @@ void Connection::watch() {
   if (state_ == State::connecting) {
     of_host = EPOLLOUT;
   } else {
-    const bool wants_bytes = given_ >= from_host_.size() && !host_ended_;
+    const bool wants_bytes = given_ >= from_host_.size() && !host_ended_ && front_ != Front::joins;
     if (shaking_hands_ ? tls_wants_read_ : wants_bytes) of_host |= EPOLLIN;
     if (shaking_hands_ ? tls_wants_write_ : sent_ < to_host_.size()) of_host |= EPOLLOUT;
     if (sent_ >= to_host_.size() && !guest_ended_ && !shaking_hands_) of_guest |= EPOLLIN;
@@ -289,6 +413,7 @@ void Connection::watch() {
   }
   watch(host_watch_, fd_.get(), of_host);
   const kernel::KernelLock lock(network_.mutex());
+  if (guest_->has_unsent()) of_guest |= EPOLLOUT;
   watch(guest_watch_, guest_->descriptor(), of_guest);
 }
 

@@ -2,16 +2,22 @@
 // Connection: one TCP connection of a sandbox to the world outside, plain or with TLS. All but
 // guest_changed, start_tls and the constructor is for the network's thread, without the network's
 // lock.
+//
+// A guest asks for TLS by start_tls, or speaks it itself. That passes as it comes, unless it is for
+// a host with a secret: then it ends here (GuestTls), once the host's own TLS has been checked, and
+// what is between the two is written anew as any other requests are.
 #pragma once
 
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/unique_fd.h"
 #include "kernel/time/kernel_lock.h"
 #include "net/guest_stream.h"
+#include "net/guest_tls.h"
 #include "net/network.h"
 #include "net/secrets.h"
 #include "net/tls.h"
@@ -22,7 +28,8 @@ class Connection final : public GuestStream::Listener {
  public:
   struct Far {
     kernel::InetAddress to;
-    std::string host;  // canonical; empty: none
+    std::string host;              // canonical; empty: none
+    bool may_have_secret = false;  // for one of its names, and guests speak TLS themselves
   };
 
   // `fd`: a non-blocking socket on its way to the far end. Network's lock held.
@@ -37,8 +44,15 @@ class Connection final : public GuestStream::Listener {
   const Far& far() const noexcept { return far_; }  // from any thread
   Result<void> start_tls(TlsRequest request) REQUIRES(kernel::kernel_lock);
   std::string origin() const;
+  // The name that it is judged by; empty: there is none.
+  const std::string& name() const REQUIRES(kernel::kernel_lock) {
+    return name_.empty() ? far_.host : name_;
+  }
   // The last thing that happens to it.
-  void drop_guest() noexcept { guest_.reset(); }
+  void drop_guest() noexcept {
+    guest_.reset();
+    guest_tls_.reset();
+  }
 
   // Does what can be done now; false when the connection has ended.
   bool serve();
@@ -49,6 +63,9 @@ class Connection final : public GuestStream::Listener {
 
  private:
   enum class State : std::uint8_t { connecting, open, ended };
+  // What is known of the guest's own TLS: nothing yet, or a part of what it says first; it joins
+  // ours with the host; all is known.
+  enum class Front : std::uint8_t { waits, hears, joins, settled };
   // What epoll has been told of a descriptor.
   struct Watch {
     int fd = -1;  // -1: nothing
@@ -59,6 +76,14 @@ class Connection final : public GuestStream::Listener {
   void begin_tls() EXCLUDES(kernel::kernel_lock);
   bool shake_hands() EXCLUDES(kernel::kernel_lock);
   bool take_from_guest() EXCLUDES(kernel::kernel_lock);
+  bool may_pass(std::string_view& bytes, std::string& heard) EXCLUDES(kernel::kernel_lock);
+  bool begin_join() EXCLUDES(kernel::kernel_lock);
+  void answer_guest(bool good);
+  bool join_guest() EXCLUDES(kernel::kernel_lock);
+  void end_refused() EXCLUDES(kernel::kernel_lock);
+  void make_rewriter(std::string host);
+  void note(NetworkEvent::Kind kind, bool allowed, std::string reason)
+      EXCLUDES(kernel::kernel_lock);
   bool send_to_host();
   bool read_from_host();
   bool give_to_guest() EXCLUDES(kernel::kernel_lock);
@@ -95,6 +120,13 @@ class Connection final : public GuestStream::Listener {
   bool tls_wants_read_ = false;
   bool tls_wants_write_ = false;
   std::unique_ptr<RequestRewriter> rewriter_;
+
+  Front front_;
+  std::chrono::steady_clock::time_point front_since_;  // of `hears` and `joins`
+  bool host_spoke_ = false;                            // before the guest's first words were known
+  std::shared_ptr<GuestTls> guest_tls_;                // guest_ is this from `joins` on
+  bool is_refused_ = false;                            // the guest's TLS fails, and it was said why
+  std::string name_ GUARDED_BY(kernel::kernel_lock);   // which the guest's TLS is for
 
   Watch host_watch_;
   Watch guest_watch_;

@@ -71,6 +71,11 @@ void GuestSocket::abort() {
   close();
 }
 
+void GuestSocket::acknowledge() {
+  const int on = 1;
+  if (socket_) (void)setsockopt(socket_.get(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+}
+
 std::size_t GuestSocket::waiting_bytes() const {
   int count = 0;
   return socket_ && ioctl(socket_.get(), FIONREAD, &count) == 0 ? static_cast<std::size_t>(count)

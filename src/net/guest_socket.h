@@ -33,6 +33,7 @@ class GuestSocket final : public GuestStream {
   bool is_gone() const override { return is_over_; }
   void close() override REQUIRES(kernel::kernel_lock);
   void abort() override REQUIRES(kernel::kernel_lock);
+  void acknowledge() override;
   std::size_t waiting_bytes() const override;
   int descriptor() const override { return socket_.get(); }
 

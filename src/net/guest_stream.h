@@ -45,6 +45,12 @@ class GuestStream {
   virtual void close() REQUIRES(kernel::kernel_lock) = 0;
   virtual void abort() REQUIRES(kernel::kernel_lock) = 0;
 
+  // Something of its own waits for room.
+  virtual bool has_unsent() const { return false; }
+
+  // Says at once that what the guest has sent has come: it may wait for that before it sends more.
+  virtual void acknowledge() {}
+
   // How much there is to receive.
   virtual std::size_t waiting_bytes() const = 0;
   // What to watch for readiness; -1: the listener is told.

@@ -74,10 +74,12 @@ std::optional<TlsRequest> read_request(std::string_view text) {
 }  // namespace
 
 Network::Network(kernel::KernelMutex& mutex, const NetworkOptions& options,
-                 std::shared_ptr<const SecretStore> secrets, Resolver::Lookup lookup)
+                 std::shared_ptr<const SecretStore> secrets,
+                 std::shared_ptr<const GuestAuthority> authority, Resolver::Lookup lookup)
     : mutex_(mutex),
       options_(options),
       secrets_(std::move(secrets)),
+      authority_(std::move(authority)),
       epoll_(must(epoll_create1(EPOLL_CLOEXEC), "the host gives no epoll")),
       wake_(must(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "the host gives no eventfd")),
       resolver_(std::move(lookup)),
@@ -124,7 +126,7 @@ void Network::set_policy(Policy policy) {
 bool Network::is_allowed(const Connection& connection) const {
   const Connection::Far& far = connection.far();
   std::set<std::string> names = known_names_.of(far.to.ip);
-  if (!far.host.empty()) names = {far.host};
+  if (!connection.name().empty()) names = {connection.name()};
   return policy_.judge(far.to.ip, far.to.port, names).allowed;
 }
 
@@ -199,9 +201,25 @@ Result<void> Network::connect(const kernel::InetAddress& to, std::shared_ptr<Gue
     return errno_from_host(errno);
   ++total_connections_;
   connections_.push_back(std::make_shared<Connection>(
-      *this, std::move(fd), Connection::Far{to, verdict.host}, std::move(guest), options_));
+      *this, std::move(fd), Connection::Far{to, verdict.host, may_have_secret(to)},
+      std::move(guest), options_));
   wake(*connections_.back());
   return {};
+}
+
+bool Network::has_secret_for(const std::string& name, const kernel::InetAddress& to) const {
+  const bool is_here = name == "localhost" && class_of(to.ip) == AddressClass::loopback;
+  return secrets_->is_for(name) && (is_here || known_names_.of(to.ip).contains(name)) &&
+         policy_.judge(to.ip, to.port, {name}).allowed;
+}
+
+bool Network::may_have_secret(const kernel::InetAddress& to) const {
+  if (!authority_) return false;
+  std::set<std::string> names = known_names_.of(to.ip);
+  names.insert("localhost");
+  return std::ranges::any_of(names, [&](const std::string& name) REQUIRES(kernel::kernel_lock) {
+    return has_secret_for(name, to);
+  });
 }
 
 bool Network::has_loopback(const kernel::InetAddress& to) const {

@@ -20,6 +20,7 @@
 #include "base/unique_fd.h"
 #include "kernel/sockets/outbound.h"
 #include "kernel/time/kernel_lock.h"
+#include "net/guest_authority.h"
 #include "net/guest_stream.h"
 #include "net/known_names.h"
 #include "net/policy.h"
@@ -35,8 +36,10 @@ class Network final : public kernel::Outbound {
  public:
   // Throws Error with one sentence for options that make no sense, HostError when
   // the host gives no descriptor.
+  // `authority`: in which guests trust that speak TLS themselves; null where they do not.
   Network(kernel::KernelMutex& mutex, const NetworkOptions& options,
           std::shared_ptr<const SecretStore> secrets,
+          std::shared_ptr<const GuestAuthority> authority = nullptr,
           Resolver::Lookup lookup = Resolver::look_up_on_host);
   ~Network() override;
   Network(const Network&) = delete;
@@ -49,6 +52,7 @@ class Network final : public kernel::Outbound {
   void set_policy(Policy policy) EXCLUDES(kernel::kernel_lock);
 
   const SecretStore& secrets() const noexcept { return *secrets_; }
+  const std::shared_ptr<const GuestAuthority>& authority() const noexcept { return authority_; }
 
   Result<void> connect(const kernel::InetAddress& to,
                        std::shared_ptr<kernel::StreamConnection> stream,
@@ -73,6 +77,9 @@ class Network final : public kernel::Outbound {
   // Lock held.
   void wake(Connection& connection) noexcept REQUIRES(kernel::kernel_lock);
   void note(NetworkEvent event) REQUIRES(kernel::kernel_lock);
+  // Whether the name has led to the address, is allowed there, and a secret is for it.
+  bool has_secret_for(const std::string& name, const kernel::InetAddress& to) const
+      REQUIRES(kernel::kernel_lock);
 
  private:
   using Connections = std::vector<std::shared_ptr<Connection>>;
@@ -86,10 +93,12 @@ class Network final : public kernel::Outbound {
   std::chrono::milliseconds next_deadline() const REQUIRES(kernel::kernel_lock);
   void tell_events() EXCLUDES(kernel::kernel_lock);
   bool is_allowed(const Connection& connection) const REQUIRES(kernel::kernel_lock);
+  bool may_have_secret(const kernel::InetAddress& to) const REQUIRES(kernel::kernel_lock);
 
   kernel::KernelMutex& mutex_;
   const NetworkOptions options_;
   const std::shared_ptr<const SecretStore> secrets_;
+  const std::shared_ptr<const GuestAuthority> authority_;
   UniqueFd epoll_;
   UniqueFd wake_;  // eventfd
   Resolver resolver_;

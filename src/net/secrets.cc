@@ -66,6 +66,15 @@ SecretStore::SecretStore(const std::map<std::string, Secret>& secrets) {
                            [](const Needle& needle) { return needle.text.size(); });
 }
 
+bool SecretStore::Entry::is_for(std::string_view host) const {
+  return std::ranges::any_of(
+      hosts, [&](const std::string& pattern) { return glob_matches(pattern, host); });
+}
+
+bool SecretStore::is_for(std::string_view host) const {
+  return std::ranges::any_of(entries_, [&](const Entry& secret) { return secret.is_for(host); });
+}
+
 std::string SecretStore::scrub(std::string text) const {
   StreamScrubber scrubber({std::shared_ptr<void>(), this});  // which does not own it
   std::string clean = scrubber.take(text);
@@ -237,10 +246,7 @@ bool RequestRewriter::put_values(std::string& text, bool is_for_host) const {
   bool changed = false;
   for (const SecretStore::Entry& secret : secrets_.entries()) {
     if (text.find(secret.placeholder) == std::string::npos) continue;
-    const bool allowed =
-        is_for_host && std::ranges::any_of(secret.hosts, [&](const std::string& host) {
-          return glob_matches(host, host_);
-        });
+    const bool allowed = is_for_host && secret.is_for(host_);
     used_(secret.name, allowed);
     if (!allowed) continue;
     replace_all(text, secret.placeholder, secret.value);

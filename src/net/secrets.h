@@ -27,6 +27,8 @@ class SecretStore {
     std::string placeholder;
     std::string value;
     std::vector<std::string> hosts;
+
+    bool is_for(std::string_view host) const;  // canonical
   };
 
   // Placeholders are drawn at random, and keep the length class of an ordinary token. Throws
@@ -36,6 +38,8 @@ class SecretStore {
 
   const std::vector<Entry>& entries() const noexcept { return entries_; }
   bool empty() const noexcept { return entries_.empty(); }
+  // Whether one of them may go to this host; canonical.
+  bool is_for(std::string_view host) const;
   // The text with "[NAME]" in place of values and placeholders; for what leaves the sandbox.
   std::string scrub(std::string text) const;
 

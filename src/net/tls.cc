@@ -17,15 +17,6 @@
 namespace cloche::net {
 namespace {
 
-std::string last_error() {
-  std::string text;
-  for (unsigned long code = 0; (code = ERR_get_error()) != 0;) {
-    const char* reason = ERR_reason_error_string(code);
-    if (text.empty() && reason != nullptr) text = reason;
-  }
-  return text;
-}
-
 void add_certificates(SSL_CTX* context, const std::string& pem) {
   BIO* in = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
   if (in == nullptr) throw HostError("no memory for the trusted certificates");
@@ -60,9 +51,18 @@ std::string base64(std::span<const unsigned char> bytes) {
 
 }  // namespace
 
+std::string last_tls_error() {
+  std::string text;
+  for (unsigned long code = 0; (code = ERR_get_error()) != 0;) {
+    const char* reason = ERR_reason_error_string(code);
+    if (text.empty() && reason != nullptr) text = reason;
+  }
+  return text;
+}
+
 TlsContext::TlsContext(const std::string& trusted_certificates)
     : context_(SSL_CTX_new(TLS_client_method())) {
-  if (context_ == nullptr) throw HostError("OpenSSL does not start: " + last_error());
+  if (context_ == nullptr) throw HostError("OpenSSL does not start: " + last_tls_error());
   SSL_CTX_set_min_proto_version(context_, TLS1_2_VERSION);
   SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_mode(context_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
@@ -116,7 +116,7 @@ TlsProgress TlsSession::judge(int result) {
     default: break;
   }
   const long verified = SSL_get_verify_result(session_);
-  problem_ = last_error();
+  problem_ = last_tls_error();
   if (verified != X509_V_OK) {
     reason_ = "CERTIFICATE_VERIFY_FAILED";
     problem_ =
@@ -157,6 +157,32 @@ bool TlsSession::has_pending() const { return SSL_pending(session_) > 0; }
 
 std::string TlsSession::problem() const { return problem_; }
 
+bool TlsSession::has_said_end() const {
+  return (SSL_get_shutdown(session_) & SSL_RECEIVED_SHUTDOWN) != 0;
+}
+
+std::string TlsSession::protocol() const {
+  const unsigned char* chosen = nullptr;
+  unsigned length = 0;
+  SSL_get0_alpn_selected(session_, &chosen, &length);
+  return length == 0 ? std::string() : std::string(reinterpret_cast<const char*>(chosen), length);
+}
+
+int TlsSession::alert() const {
+  switch (SSL_get_verify_result(session_)) {
+    case X509_V_OK: return SSL_AD_HANDSHAKE_FAILURE;
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+    case X509_V_ERR_CERT_NOT_YET_VALID: return SSL_AD_CERTIFICATE_EXPIRED;
+    case X509_V_ERR_CERT_REVOKED: return SSL_AD_CERTIFICATE_REVOKED;
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN: return SSL_AD_UNKNOWN_CA;
+    default: return SSL_AD_BAD_CERTIFICATE;
+  }
+}
+
 std::string TlsSession::describe() const {
   nlohmann::json info;
   if (!problem_.empty()) {
@@ -170,10 +196,7 @@ std::string TlsSession::describe() const {
     info["cipher"] = {SSL_CIPHER_get_name(cipher), SSL_CIPHER_get_version(cipher),
                       SSL_CIPHER_get_bits(cipher, nullptr)};
   }
-  const unsigned char* alpn = nullptr;
-  unsigned alpn_length = 0;
-  SSL_get0_alpn_selected(session_, &alpn, &alpn_length);
-  if (alpn_length > 0) info["alpn"] = std::string(reinterpret_cast<const char*>(alpn), alpn_length);
+  if (std::string chosen = protocol(); !chosen.empty()) info["alpn"] = std::move(chosen);
   if (X509* certificate = SSL_get0_peer_certificate(session_)) {
     unsigned char* der = nullptr;
     const int length = i2d_X509(certificate, &der);

@@ -31,6 +31,9 @@ class TlsContext {
   ssl_ctx_st* context_;
 };
 
+// What OpenSSL said last, in its words, and forgets; empty: nothing.
+std::string last_tls_error();
+
 struct TlsRequest {
   std::string host;  // a name, or an address
   std::vector<std::string> alpn;
@@ -56,6 +59,14 @@ class TlsSession {
   void close();
   // Decrypted bytes wait inside, which no descriptor tells of.
   bool has_pending() const;
+
+  // Whether the server has said that it ends; after TlsProgress::closed.
+  bool has_said_end() const;
+  // The protocol that the server has chosen of those offered (ALPN); empty: none.
+  std::string protocol() const;
+
+  // The alert by which TLS tells another of what has failed here.
+  int alert() const;
 
   // After a handshake, for the guest: JSON. Where it failed it has "error" and "reason".
   std::string describe() const;
