@@ -176,6 +176,10 @@ void LoopbackServer::serve(int fd) {
     }
     std::string body = head + got.substr(0, length);
     got.erase(0, length);
+    {
+      const std::lock_guard lock(mutex_);
+      heard_ += body;
+    }
     if (head.find(" /slow") != std::string::npos)
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     if (const std::size_t at = head.find(" /big?"); at != std::string::npos)

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -33,6 +34,11 @@ class LoopbackServer {
   // Of the authority, PEM; empty for plain HTTP.
   const std::string& authority() const noexcept { return authority_; }
   int connections() const noexcept { return connections_; }
+  // Whether some request had this in its head or body.
+  bool has_heard(std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    return heard_.find(text) != std::string::npos;
+  }
   // What a GET of this path is answered with from now on.
   void serves(const std::string& path, std::string body) {
     const std::lock_guard lock(mutex_);
@@ -54,6 +60,7 @@ class LoopbackServer {
   std::mutex mutex_;
   std::vector<int> open_;
   std::map<std::string, std::string> pages_;
+  std::string heard_;
   std::vector<std::thread> serving_;
   std::thread accepting_;
 };

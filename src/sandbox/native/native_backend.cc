@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "sandbox/default_environment.h"
+#include "sandbox/native/guest_trust.h"
 #include "sandbox/native/native_live_run.h"
 #include "sandbox/native/native_loopback.h"
 #include "sandbox/native/native_parts.h"
@@ -28,7 +29,6 @@ void refuse_what_is_not_there(const SandboxOptions& options) {
     throw request_error(std::string("the linux engine has no ") + what + " yet: " + instead,
                         Errno::notsup);
   };
-  if (!options.network.secrets.empty()) refuse("secrets", "leave them out, or use the wasm engine");
   if (!options.packages.empty())
     refuse("packages of its own", "take an image that has them, or install them there");
   if (!options.program_folder.empty())
@@ -67,7 +67,11 @@ Identity identity_of(const std::string& text) {
 }  // namespace
 
 NativeBackend::NativeBackend(NativeParts& parts, SandboxOptions options)
-    : parts_(parts), options_(std::move(options)), shell_(*this), python_(*this) {
+    : parts_(parts),
+      options_(std::move(options)),
+      secrets_(std::make_shared<const net::SecretStore>(options_.network.secrets)),
+      shell_(*this),
+      python_(*this) {
   refuse_what_is_not_there(options_);
   image_ = std::make_shared<const images::Image>(parts_.images().open(options_.image.string()));
   const std::string& folder = image_->config.directory;
@@ -82,9 +86,12 @@ NativeBackend::NativeBackend(NativeParts& parts, SandboxOptions options)
     if (end != std::string::npos && end > 0)
       environment_[line.substr(0, end)] = line.substr(end + 1);
   }
+  for (const auto& secret : secrets_->entries()) environment_[secret.name] = secret.placeholder;
   for (const auto& [name, value] : options_.environment) environment_[name] = value;
+  if (!secrets_->empty()) authority_ = std::make_shared<const net::GuestAuthority>();
   box_ = make_box(-1);
   begin();
+  add_trust();
   commands_ = std::make_unique<NativeCommands>(*box_, std::vector<HostCommand>());
   if (!options_.commands.empty()) set_commands(options_.commands);
   if (!options_.network.allow.empty()) start_network(options_.network);
@@ -97,6 +104,8 @@ NativeBackend::NativeBackend(NativeParts& parts, NativeBackend& parent)
       image_(parent.image_),
       home_(parent.home_),
       who_(parent.who_),
+      secrets_(parent.secrets_),
+      authority_(parent.authority_),
       environment_(parent.environment()),
       shell_(*this),
       python_(*this) {
@@ -123,6 +132,23 @@ void NativeBackend::begin() {
   root_files_ = std::make_unique<NativeFiles>(*box_, root_home);
   if (const Result<void> made = box_->files().make_folders(home_); !made)
     throw Error(made.error(), home_);
+}
+
+void NativeBackend::add_trust() {
+  if (!authority_) return;
+  std::map<std::string, std::string> variables = environment();
+  GuestTrust(*root_files_, options_.mounts).add(*authority_, variables);
+  const MutexLock lock(mutex_);
+  environment_ = std::move(variables);
+}
+
+std::string NativeBackend::scrub(std::string text) const {
+  return secrets_->empty() ? std::move(text) : secrets_->scrub(std::move(text));
+}
+
+CleanOutput NativeBackend::clean_output(net::StreamScrubber::Holding holding) const {
+  if (secrets_->empty()) return {};
+  return CleanOutput(std::make_shared<net::StreamScrubber>(secrets_, holding));
 }
 
 std::vector<native::HostMount> NativeBackend::mounts() const {
@@ -200,6 +226,8 @@ RunResult NativeBackend::run_command(const RunOptions& options,
   plan.timeout = options.timeout.value_or(options_.timeout);
   plan.output_limit_bytes = options.output_limit_bytes;
   plan.output = options.output;
+  plan.clean_out = clean_output();
+  plan.clean_err = clean_output();
   plan.side_input = std::move(side_input);
   NativeCommand command(*box_, std::move(plan));
   const std::stop_callback on_stop(options.stop, [&] { command.kill(); });
@@ -290,8 +318,7 @@ NetworkOptions NativeBackend::watched(NetworkOptions options) {
 
 // Programs find the name server by a file, whatever the image has there, and themselves by another.
 void NativeBackend::start_network(const NetworkOptions& options) {
-  auto network = std::make_unique<NativeNetwork>(
-      *box_, watched(options), std::make_shared<net::SecretStore>(options.secrets));
+  auto network = std::make_unique<NativeNetwork>(*box_, watched(options), secrets_, authority_);
   const auto write = [this](const char* path, std::string_view text) {
     (void)root_files_->remove(path);  // it may be a link to anywhere
     if (const Result<void> written = root_files_->write(path, text, 0644); !written)
@@ -383,7 +410,14 @@ Result<void, Error> NativeBackend::load(const SavedBox& saved) {
                          Errno::inval);
   }
   const Result<void> unpacked = box_->unpack(saved.files.get());
-  if (unpacked) return {};
+  if (unpacked) {
+    try {
+      add_trust();
+    } catch (const Error&) {
+      // What guests have made of those files is theirs: what reads them trusts in nobody then.
+    }
+    return {};
+  }
   if (unpacked.error() == Errno::nospc)
     return request_error("the sandbox may not have that many files", Errno::nospc);
   return request_error("this is no state of a sandbox, or it is damaged", unpacked.error());
@@ -428,6 +462,7 @@ std::vector<ProcessInfo> NativeBackend::processes() {
                         std::min<std::size_t>(record.command_bytes, sizeof record.command));
     while (command.ends_with('\0')) command.pop_back();
     std::ranges::replace(command, '\0', ' ');
+    command = scrub(std::move(command));
     char state = record.state;
     if (state == 'D' || state == 'I') state = 'S';
     if (state == 't') state = 'T';

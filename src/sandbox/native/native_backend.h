@@ -12,7 +12,10 @@
 #include "native/host/box.h"
 #include "native/host/mount_set.h"
 #include "native/images/image_store.h"
+#include "net/guest_authority.h"
+#include "net/secrets.h"
 #include "sandbox/backend.h"
+#include "sandbox/clean_output.h"
 #include "sandbox/native/native_command.h"
 #include "sandbox/native/native_commands.h"
 #include "sandbox/native/native_files.h"
@@ -71,7 +74,7 @@ class NativeBackend final : public Backend {
   std::vector<ProcessInfo> processes() override;
   Result<void> signal(int pid, int number) override { return box_->signal(pid, number); }
   RunObserver& observer() noexcept override { return observer_; }
-  std::string scrub(std::string text) const override { return text; }  // there are no secrets
+  std::string scrub(std::string text) const override;
   const SandboxOptions& options() const noexcept override { return options_; }
   SandboxState& wasm() override;
 
@@ -80,6 +83,9 @@ class NativeBackend final : public Backend {
   const FreezePrograms& freeze_programs() const noexcept;
   const PythonPrograms& python_programs() const noexcept;
   kernel::TimerThread& timers() noexcept;
+  // A stream of what is written inside, as its owner may see it: without secrets.
+  CleanOutput clean_output(
+      net::StreamScrubber::Holding holding = net::StreamScrubber::Holding::all) const;
   // Between freeze() and thaw().
   bool is_paused() const;
   // A command with descriptors 3 and 4 for the engine itself, where `side_input` is given.
@@ -98,6 +104,8 @@ class NativeBackend final : public Backend {
   std::vector<native::HostMount> mounts() const;
   std::unique_ptr<native::Box> make_box(int begin_with);
   void begin();
+  // That programs trust in the authority, where there are secrets.
+  void add_trust() EXCLUDES(mutex_);
   // Whose decisions the observer hears of too.
   NetworkOptions watched(NetworkOptions options);
   void start_network(const NetworkOptions& options) REQUIRES(network_mutex_);
@@ -107,6 +115,8 @@ class NativeBackend final : public Backend {
   std::shared_ptr<const images::Image> image_;
   std::string home_;
   Identity who_;
+  std::shared_ptr<const net::SecretStore> secrets_;       // the same in forks
+  std::shared_ptr<const net::GuestAuthority> authority_;  // the same in forks; null: no secrets
   mutable Mutex mutex_;
   std::map<std::string, std::string> environment_ GUARDED_BY(mutex_);
   std::vector<std::string> network_rules_ GUARDED_BY(mutex_);

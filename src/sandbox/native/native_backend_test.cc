@@ -324,7 +324,7 @@ TEST_F(NativeSandbox, ALiveRunMayLastAsLongAsItsStreams) {
 
 TEST_F(NativeSandbox, RefusesWhatItHasNot) {
   SandboxOptions secrets;
-  secrets.network.secrets = {{"KEY", {.value = "value", .hosts = {"example.com"}}}};
+  secrets.network.secrets = {{"KEY", {.value = "value", .hosts = {"192.0.2.1"}}}};
   EXPECT_THROW((void)make(secrets), Error);
   SandboxOptions no_rule;
   no_rule.network.allow = {"no rule"};

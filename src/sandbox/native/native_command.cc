@@ -282,12 +282,31 @@ bool NativeCommand::read_from(Source& source) {
 }
 
 void NativeCommand::pass_on(Stream stream, std::string_view bytes) {
-  if (plan_.output) return plan_.output(stream, bytes);
+  if (plan_.output) {
+    const CleanOutput& clean = stream == Stream::out ? plan_.clean_out : plan_.clean_err;
+    return clean.pass(bytes, [&](std::string_view text) { plan_.output(stream, text); });
+  }
   std::string& kept = stream == Stream::out ? result_.stdout_data : result_.stderr_data;
   const std::uint64_t room = plan_.output_limit_bytes - kept.size();
   kept += bytes.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(room, bytes.size())));
   (stream == Stream::out ? result_.stdout_truncated : result_.stderr_truncated) |=
       bytes.size() > room;
+}
+
+// What waited for more, or what was kept.
+void NativeCommand::end_output() {
+  const auto text_of = [](bool is_cut_off) {
+    return is_cut_off ? CleanOutput::Text::cut_off : CleanOutput::Text::whole;
+  };
+  if (plan_.output) {
+    plan_.clean_out.end([&](std::string_view text) { plan_.output(Stream::out, text); });
+    plan_.clean_err.end([&](std::string_view text) { plan_.output(Stream::err, text); });
+    return;
+  }
+  result_.stdout_data =
+      plan_.clean_out.clean(std::move(result_.stdout_data), text_of(result_.stdout_truncated));
+  result_.stderr_data =
+      plan_.clean_err.clean(std::move(result_.stderr_data), text_of(result_.stderr_truncated));
 }
 
 void NativeCommand::feed() {
@@ -341,6 +360,7 @@ void NativeCommand::conclude() {
     }
     box_.drain(left);
   }
+  end_output();
   if (result_.status == RunStatus::not_started) return;
   result_.duration = Clock::now() - begin_;
   const int status = status_.value_or(SIGKILL);

@@ -15,6 +15,7 @@
 #include "base/unique_fd.h"
 #include "cloche/live_run.h"
 #include "native/host/box.h"
+#include "sandbox/clean_output.h"
 
 namespace cloche::sandbox {
 
@@ -30,6 +31,7 @@ class NativeCommand {
     std::chrono::milliseconds timeout{0};  // 0: none
     std::uint64_t output_limit_bytes = 0;
     OutputCallback output;                    // null: kept in the result
+    CleanOutput clean_out, clean_err;         // what is passed on or kept of each
     std::function<void()> on_room;            // of a live one
     std::function<void(int pid)> on_started;  // with the id that it knows itself by
     // What the command reads as descriptor 3 and writes to 4, for the engine itself; absent: it has
@@ -72,6 +74,7 @@ class NativeCommand {
   void settle();
   bool read_from(Source& source);
   void pass_on(Stream stream, std::string_view bytes);
+  void end_output();
   void feed();
   void feed_from_plan() REQUIRES(mutex_);
   int patience_ms() const;

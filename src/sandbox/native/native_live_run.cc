@@ -84,6 +84,9 @@ class NativeLiveRun final : public LiveRunState {
     plan.timeout = run.timeout.value_or(std::chrono::milliseconds(0));
     plan.output_limit_bytes = run.output_limit_bytes;
     plan.output = run.output;
+    plan.clean_out = sandbox_.clean_output(options_.terminal ? net::StreamScrubber::Holding::longer
+                                                             : net::StreamScrubber::Holding::all);
+    plan.clean_err = sandbox_.clean_output();
     plan.spec.tells_start = true;
     plan.on_started = [this](int pid) { set_pid(pid); };
     plan.on_room = [this] {

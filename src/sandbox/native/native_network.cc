@@ -43,9 +43,10 @@ UniqueFd must(int fd) {
 }  // namespace
 
 NativeNetwork::NativeNetwork(native::Box& box, const NetworkOptions& options,
-                             std::shared_ptr<const net::SecretStore> secrets)
+                             std::shared_ptr<const net::SecretStore> secrets,
+                             std::shared_ptr<const net::GuestAuthority> authority)
     : stop_(must(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
-      network_(mutex_, options, std::move(secrets)) {
+      network_(mutex_, options, std::move(secrets), std::move(authority)) {
   Result<native::Box::Network> opened = box.open_network();
   if (!opened)
     throw HostError(native::explain(warden::Step::network, static_cast<int>(opened.error())));

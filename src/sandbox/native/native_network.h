@@ -27,7 +27,8 @@ class NativeNetwork {
   // Throws Error with one sentence for options that make no sense, HostError where the box can have
   // no network.
   NativeNetwork(native::Box& box, const NetworkOptions& options,
-                std::shared_ptr<const net::SecretStore> secrets);
+                std::shared_ptr<const net::SecretStore> secrets,
+                std::shared_ptr<const net::GuestAuthority> authority);
   ~NativeNetwork();
   NativeNetwork(const NativeNetwork&) = delete;
   NativeNetwork& operator=(const NativeNetwork&) = delete;

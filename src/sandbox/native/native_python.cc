@@ -87,6 +87,12 @@ RunResult NativePython::run(std::string_view source, const PythonOptions& option
     set_ended(result, end, sandbox_.cancelled_since(cancellations), limit);
     live_.reset();
   }
+  const auto cleaned = [&](std::string& kept, bool is_cut_off) {
+    kept = sandbox_.clean_output().clean(
+        std::move(kept), is_cut_off ? CleanOutput::Text::cut_off : CleanOutput::Text::whole);
+  };
+  cleaned(result.stdout_data, result.stdout_truncated);
+  cleaned(result.stderr_data, result.stderr_truncated);
   result.duration = NativeTurn::Clock::now() - begin;
   return result;
 }

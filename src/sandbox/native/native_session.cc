@@ -57,6 +57,7 @@ NativeSession::NativeSession(NativeBackend& sandbox) : sandbox_(sandbox) {
 }
 
 kernel::TimerThread& NativeSession::timers() noexcept { return sandbox_.timers(); }
+CleanOutput NativeSession::clean_output() const { return sandbox_.clean_output(); }
 
 // --- The interpreter
 

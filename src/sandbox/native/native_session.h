@@ -26,6 +26,7 @@ class NativeSession final : public SessionInterpreter {
   std::string take_reason() override { return std::exchange(reason_, {}); }
   void begin_output(Stream stream, python::SessionOutput::Plan plan) override;
   python::SessionOutput::Written take_output(Stream stream) override;
+  CleanOutput clean_output() const override;
   python::TurnResult take(python::Turn what, std::string_view payload,
                           const python::TurnLimits& limits) override;
   void stop(python::StopReason reason) override EXCLUDES(turn_mutex_);
