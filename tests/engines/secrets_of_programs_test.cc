@@ -379,6 +379,33 @@ print(("commonName", "authority of a test") in s.getpeercert()["issuer"][0])
             "True\nTrue\n");
 }
 
+TEST_P(SecretsOfPrograms, StatesAndImagesHaveNoneOfTheirVariables) {
+  LoopbackServer server(Speaks::https);
+  const auto sandbox = make_sandbox(with_secret({&server}))->fork();
+  sandbox->set_environment("WORD", "kept");
+  sandbox->set_environment("PIP_CERT", "/opt/chosen.pem");
+  const char* show =
+      "echo $WORD-$API_KEY-$SSL_CERT_FILE-$REQUESTS_CA_BUNDLE-$NODE_EXTRA_CA_CERTS-$PIP_CERT";
+  const auto state = export_state(*sandbox, room);
+  ASSERT_TRUE(state);
+  const auto again = import_state(engine(), of_engine(), *state);
+  ASSERT_TRUE(again) << again.error().sentence();
+  EXPECT_EQ((*again)->run({.script = show}).stdout_data, "kept-----/opt/chosen.pem\n");
+  const auto committed = sandbox->commit_image("of-a-secret");
+  ASSERT_TRUE(committed) << committed.error().sentence();
+  SandboxOptions options = of_engine(with_secret({&server}));
+  options.image = "of-a-secret";
+  const auto with = engine().create(options);
+  EXPECT_EQ(
+      python(*with, "print(len(get(f'https://localhost:{port}/', X=key)) > 0)", server.port()),
+      "True\n");
+  EXPECT_TRUE(server.has_heard(fmt::format("X: {}", value)));
+  EXPECT_EQ(with->run({.script = "grep -c BEGIN $SSL_CERT_FILE"}).stdout_data, "1\n");
+  options.network = {};
+  EXPECT_EQ(engine().create(options)->run({.script = show}).stdout_data,
+            "kept-----/opt/chosen.pem\n");
+}
+
 TEST_P(SecretsOfPrograms, FoldersOfTheHostAreLeftAlone) {
   std::string folder = (std::filesystem::temp_directory_path() / "cloche-trust-XXXXXX").string();
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);

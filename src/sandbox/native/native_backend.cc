@@ -86,7 +86,8 @@ NativeBackend::NativeBackend(NativeParts& parts, SandboxOptions options)
     if (end != std::string::npos && end > 0)
       environment_[line.substr(0, end)] = line.substr(end + 1);
   }
-  for (const auto& secret : secrets_->entries()) environment_[secret.name] = secret.placeholder;
+  for (const auto& secret : secrets_->entries())
+    own_variables_[secret.name] = environment_[secret.name] = secret.placeholder;
   for (const auto& [name, value] : options_.environment) environment_[name] = value;
   if (!secrets_->empty()) authority_ = std::make_shared<const net::GuestAuthority>();
   box_ = make_box(-1);
@@ -107,6 +108,7 @@ NativeBackend::NativeBackend(NativeParts& parts, NativeBackend& parent)
       secrets_(parent.secrets_),
       authority_(parent.authority_),
       environment_(parent.environment()),
+      own_variables_(parent.own_variables()),
       shell_(*this),
       python_(*this) {
   const Result<std::unique_ptr<native::Box::Pause>> pause = parent.box_->pause();
@@ -139,7 +141,20 @@ void NativeBackend::add_trust() {
   std::map<std::string, std::string> variables = environment();
   GuestTrust(*root_files_, options_.mounts).add(*authority_, variables);
   const MutexLock lock(mutex_);
+  for (const auto& [name, value] : variables) {
+    if (!environment_.contains(name)) own_variables_[name] = value;
+  }
   environment_ = std::move(variables);
+}
+
+std::map<std::string, std::string> NativeBackend::lasting_environment() const {
+  const MutexLock lock(mutex_);
+  std::map<std::string, std::string> lasting = environment_;
+  std::erase_if(lasting, [&](const auto& variable) REQUIRES(mutex_) {
+    const auto own = own_variables_.find(variable.first);
+    return own != own_variables_.end() && own->second == variable.second;
+  });
+  return lasting;
 }
 
 std::string NativeBackend::scrub(std::string text) const {
@@ -386,7 +401,7 @@ std::unique_ptr<SavedBox> NativeBackend::save() {
   auto saved = std::make_unique<SavedBox>();
   saved->image = image_->name;
   saved->digest = image_->digest;
-  saved->environment = environment();
+  saved->environment = lasting_environment();
   const Result<std::unique_ptr<native::Box::Pause>> pause = box_->pause();
   if (!pause) throw Error(pause.error(), "the sandbox cannot be saved");
   Result<UniqueFd> files = box_->pack(state_limit(options_));

@@ -106,6 +106,12 @@ class NativeBackend final : public Backend {
   void begin();
   // That programs trust in the authority, where there are secrets.
   void add_trust() EXCLUDES(mutex_);
+  // The environment without what secrets have brought.
+  std::map<std::string, std::string> lasting_environment() const EXCLUDES(mutex_);
+  std::map<std::string, std::string> own_variables() const EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return own_variables_;
+  }
   // Whose decisions the observer hears of too.
   NetworkOptions watched(NetworkOptions options);
   void start_network(const NetworkOptions& options) REQUIRES(network_mutex_);
@@ -119,6 +125,8 @@ class NativeBackend final : public Backend {
   std::shared_ptr<const net::GuestAuthority> authority_;  // the same in forks; null: no secrets
   mutable Mutex mutex_;
   std::map<std::string, std::string> environment_ GUARDED_BY(mutex_);
+  // Those that secrets have brought, which mean nothing elsewhere.
+  std::map<std::string, std::string> own_variables_ GUARDED_BY(mutex_);
   std::vector<std::string> network_rules_ GUARDED_BY(mutex_);
   std::uint64_t cancellations_ GUARDED_BY(mutex_) = 0;
   std::unique_ptr<native::Box::Pause> pause_ GUARDED_BY(mutex_);  // while frozen
