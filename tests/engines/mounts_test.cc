@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 
+#include "cloche/live_run.h"
 #include "engines_testing.h"
 
 namespace cloche {
@@ -15,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Folder {
  public:
@@ -104,6 +108,38 @@ TEST_P(HostFolders, NothingLeadsOutOfThem) {
     EXPECT_FALSE(sandbox->files().read(path)) << path;
   }
   EXPECT_EQ(content_of(outside.path() / "secret"), "secret");
+}
+
+// Whoever is in a folder of the host's while it is moved to elsewhere comes to nothing of elsewhere.
+TEST_P(HostFolders, AFolderThatIsMovedAwayLeadsNowhere) {
+  const Folder outside;
+  std::ofstream(outside.path() / "secret") << "of elsewhere";
+  std::ofstream(outside.path() / "listed") << "";
+  fs::create_directories(folder_.path() / "a/b");
+  const auto sandbox = with("/host", Mount::Access::read_write);
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::string output;
+  LiveRunOptions options;
+  options.command.script =
+      "cd /host/a/b; echo ready; read go; cat ../../secret; ls ../..; cd ../..; cat secret; ls; "
+      "cat /host/a/../secret; ls /host/a; echo done";
+  options.command.output = [&](Stream, std::string_view bytes) {
+    const std::lock_guard lock(mutex);
+    output += bytes;
+    changed.notify_all();
+  };
+  const auto live = sandbox->start(std::move(options));
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return output.find("ready") != output.npos; });
+  }
+  fs::rename(folder_.path() / "a", outside.path() / "a");
+  ASSERT_TRUE(live->write_all("go\n"));
+  (void)live->wait();
+  EXPECT_THAT(output, HasSubstr("done"));
+  EXPECT_THAT(output, Not(HasSubstr("of elsewhere")));
+  EXPECT_THAT(output, Not(HasSubstr("listed")));
 }
 
 TEST_P(HostFolders, NoFileBecomesSetId) {

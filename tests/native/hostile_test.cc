@@ -6,12 +6,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <netinet/in.h>
 #include <sys/un.h>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -114,6 +116,25 @@ class HostileGuest : public testing::Test {
     EXPECT_EQ(run({"echo", "alive"}).output, "alive\n");
   }
 
+  // A kill ends all that it has started, once there are so many processes.
+  void expect_killed(const std::string& name, std::uint64_t processes) {
+    const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    auto command = box_->start({.arguments = guest(name),
+                                .environment = {},
+                                .directory = "/",
+                                .files = {nothing.get(), nothing.get(), nothing.get()}});
+    ASSERT_TRUE(command.ok());
+    while (box_->usage()->processes < processes) continue;
+    (*command)->kill();
+    for (bool killed = false; !killed;) {
+      ASSERT_TRUE(readable_within((*command)->channel(), patience));
+      const auto answer = (*command)->receive();
+      ASSERT_TRUE(answer.ok());
+      killed = *answer && (*answer)->tell == Tell::killed;
+    }
+    EXPECT_EQ(box_->usage()->processes, 0U);
+  }
+
   Warden warden_{warden_program()};
   UniqueFd image_;
   std::unique_ptr<Box> box_;
@@ -132,6 +153,11 @@ TEST_F(HostileGuest, OpensFilesWithoutEnd) { expect_held("opens_files_without_en
 TEST_F(HostileGuest, SendsDescriptors) { expect_held("sends_descriptors"); }
 TEST_F(HostileGuest, LocksMemory) { expect_held("locks_memory"); }
 TEST_F(HostileGuest, MakesSetuidPrograms) { expect_held("makes_setuid_programs"); }
+TEST_F(HostileGuest, ClimbsByDescriptors) { expect_held("climbs_by_descriptors"); }
+TEST_F(HostileGuest, FillsQueues) { expect_held("fills_queues"); }
+TEST_F(HostileGuest, FillsPipes) { expect_held("fills_pipes"); }
+TEST_F(HostileGuest, FillsSockets) { expect_held("fills_sockets"); }
+TEST_F(HostileGuest, FeedsChildren) { expect_held("feeds_children"); }
 
 // The kernel ends it, or there is no such call.
 TEST_F(HostileGuest, UsesOldCalls) {
@@ -191,25 +217,34 @@ TEST_F(HostileGuest, FillsSharedMemory) {
   }
 }
 
-TEST_F(HostileGuest, ForksWithoutEnd) {
-  const std::vector<std::string> bomb = guest("forks_without_end");
-  const UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  auto command = box_->start({.arguments = bomb,
-                              .environment = {},
-                              .directory = "/",
-                              .files = {nothing.get(), nothing.get(), nothing.get()}});
-  ASSERT_TRUE(command.ok());
-  while (box_->usage()->processes < 50) continue;
-  (*command)->kill();
-  for (bool killed = false; !killed;) {
-    ASSERT_TRUE(readable_within((*command)->channel(), patience));
-    const auto answer = (*command)->receive();
-    ASSERT_TRUE(answer.ok());
-    killed = *answer && (*answer)->tell == Tell::killed;
+TEST_F(HostileGuest, HoardsSharedMemory) {
+  for (const char* how : {"given_back", "child", "named", "code"}) {
+    const End end = run(guest("hoards_shared_memory", {how}));
+    EXPECT_TRUE(end.memory_exceeded) << how << " " << end.status << " " << end.output;
+    EXPECT_EQ(end.output, "") << how;
   }
-  EXPECT_EQ(box_->usage()->processes, 0U);
+  EXPECT_EQ(run({"echo", "alive"}).output, "alive\n");
 }
 
+TEST_F(HostileGuest, HoardsPageTables) {
+  const End end = run(guest("hoards_page_tables"));
+  EXPECT_TRUE(end.memory_exceeded) << end.status << " " << end.output;
+}
+
+// The next box of the same image has the file as it was.
+TEST_F(HostileGuest, ForgesLayers) {
+  const std::string file = "/usr/bin/env";
+  const std::string before = content_of(test_image().string() + file);
+  ASSERT_FALSE(before.empty());
+  expect_held("forges_layers", {file});
+  EXPECT_EQ(content_of(test_image().string() + file), before);
+  box_ = warden_.make(plan());
+  EXPECT_EQ(run({"env", "true"}).status, 0);
+}
+
+TEST_F(HostileGuest, StopsAndContinues) { expect_killed("stops_and_continues", 20); }
+
+TEST_F(HostileGuest, ForksWithoutEnd) { expect_killed("forks_without_end", 50); }
 // Files are made and taken away while they are asked for: what is not regular is never waited for,
 // and a link leads nowhere but inside.
 TEST_F(HostileGuest, RacesAtTheFiles) {

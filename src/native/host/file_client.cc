@@ -211,6 +211,10 @@ Result<std::vector<FileEntry>> FileClient::list(std::string_view path, std::size
       channel_.reset();  // which had more to say
       return Errno::toobig;
     }
+    if (reply->bytes.empty()) {  // nothing, and more of it
+      channel_.reset();
+      return Errno::io;
+    }
     reply = receive();
   }
 }

@@ -113,22 +113,23 @@ class Part {
   fs::path folder_;
 };
 
-// Everything below is the box user's, where root has copied it.
+// Everything below is the box user's, where root has made it, and nothing is set-id: in a box that
+// does nothing, and another user of the machine could run it here.
 void give_away(const fs::path& folder) {
-  if (::geteuid() != 0) return;
-  const auto give = [](const fs::path& path) {
+  const bool is_root = ::geteuid() == 0;
+  const auto give = [is_root](const fs::path& path) {
     struct stat of{};
-    if (::lstat(path.c_str(), &of) == 0 && of.st_uid == warden::box_user &&
-        of.st_gid == warden::box_user)
-      return;
-    if (::lstat(path.c_str(), &of) != 0 ||
-        ::lchown(path.c_str(), warden::box_user, warden::box_user) != 0)
+    if (::lstat(path.c_str(), &of) != 0) throw HostError::from_errno(path.string(), errno);
+    const bool is_given =
+        !is_root || (of.st_uid == warden::box_user && of.st_gid == warden::box_user) ||
+        ::lchown(path.c_str(), warden::box_user, warden::box_user) == 0;
+    const bool is_set_id = S_ISREG(of.st_mode) && (of.st_mode & 06000) != 0;
+    if (!is_given || (is_set_id && ::chmod(path.c_str(), of.st_mode & 01777) != 0))
       throw HostError::from_errno(path.string(), errno);
-    // A change of owner takes the marks of setuid programs.
-    if (S_ISREG(of.st_mode) && (of.st_mode & 06000) != 0)
-      (void)::chmod(path.c_str(), of.st_mode & 07777);
   };
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) give(entry.path());
+  constexpr auto as_far_as_allowed = fs::directory_options::skip_permission_denied;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, as_far_as_allowed))
+    give(entry.path());
   give(folder);
 }
 
@@ -226,13 +227,14 @@ std::string ImageStore::import(const fs::path& source, std::string name) {
   if (options_.folder.empty()) (void)place_of(name);
   Part part(options_.folder);
   UniqueFd root = part.make(files_folder);
-  const UnpackLimits limits{options_.most_bytes, options_.most_files};
+  UnpackLimits limits{options_.most_bytes, options_.most_files};
   const bool is_folder = fs::is_directory(source);
   UniqueFd opened(::open(source.c_str(), O_RDONLY | O_CLOEXEC | (is_folder ? O_DIRECTORY : 0)));
   if (!opened) throw HostError::from_errno(source.string(), errno);
   UniqueFd content = is_folder ? std::move(opened) : part.make("archive");
   if (!is_folder)
     unpack(options_.unpacker, ArchiveKind::archive, opened.get(), content.get(), limits);
+  limits = {options_.most_bytes, options_.most_files};  // the archive is gone when the image is there
   std::optional<ImageSource> found = read_image_folder(content.get());
   if (found) {
     check_machine(found->config);
@@ -287,11 +289,12 @@ void ImageStore::commit(const std::string& name, const Image& base, const Unique
     const UniqueFd root = part.make(files_folder);
     if (const auto linked = warden::link_tree(base.root.get(), root.get()); !linked)
       throw HostError::from_errno("the files of the image '" + base.name + "'", linked.error);
-    give_away(part.folder() / files_folder);
     if (::lseek(changes.get(), 0, SEEK_SET) != 0)
       throw HostError::from_errno("the changes of a box", errno);
-    unpack(options_.unpacker, ArchiveKind::changes, changes.get(), root.get(),
-           {options_.most_bytes, options_.most_files});
+    give_away(part.folder() / files_folder);  // who reads the changes must be able to
+    UnpackLimits limits{options_.most_bytes, options_.most_files};
+    unpack(options_.unpacker, ArchiveKind::changes, changes.get(), root.get(), limits);
+    give_away(part.folder() / files_folder);
   }
   ImageSource facts;
   facts.digest = digest_of_commit(base, changes, config);
@@ -322,9 +325,9 @@ std::string ImageStore::pull(const std::string& text, std::string name,
     check_machine(image.config);
     Part part(options_.folder);
     const UniqueFd root = part.make(files_folder);
+    UnpackLimits limits{options_.most_bytes, options_.most_files};
     for (const UniqueFd& layer : image.layers)
-      unpack(options_.unpacker, ArchiveKind::layer, layer.get(), root.get(),
-             {options_.most_bytes, options_.most_files});
+      unpack(options_.unpacker, ArchiveKind::layer, layer.get(), root.get(), limits);
     write_facts(part.folder(), image);
     part.become(place);
   }

@@ -197,11 +197,15 @@ class Changes {
   using Kind = warden::TreeItem::Kind;
   Changes& add(Kind kind, const std::string& path, const std::string& bytes = "",
                std::uint64_t number = 0) {
-    warden::TreeItem item{.kind = kind, .mode = 0755, .number = number};
+    warden::TreeItem item{.kind = kind, .mode = mode_, .number = number};
     item.path_bytes = static_cast<std::uint16_t>(path.size());
     item.bytes = static_cast<std::uint32_t>(bytes.size());
     text_.append(reinterpret_cast<const char*>(&item), sizeof item);
     text_ += path + bytes;
+    return *this;
+  }
+  Changes& with(std::uint32_t mode) {
+    mode_ = mode;
     return *this;
   }
   Changes& file(const std::string& path, const std::string& content) {
@@ -219,6 +223,7 @@ class Changes {
   }
 
  private:
+  std::uint32_t mode_ = 0755;
   std::string text_;
 };
 
@@ -299,6 +304,39 @@ TEST_F(Images, ForgedChangesReachNothing) {
   EXPECT_EQ(content_of(files_of("evil") / "f"), "1\n");
   EXPECT_EQ(content_of(files_of("evil") / "near"), "evil");
   EXPECT_EQ(content_of(secret), "untouched");
+}
+
+// All layers together have what one may have.
+TEST_F(Images, LayersShareTheLimits) {
+  if (const std::string why = no_unpacking_here(); !why.empty()) GTEST_SKIP() << why;
+  const auto layers = [&](const std::string& script) {
+    std::vector<fs::path> all;
+    for (const char* name : {"1", "2", "3"})
+      all.push_back(archive(name + std::string(".tar"), "export n=" + std::string(name) + "; " + script));
+    const std::string problem = import_error(layout(all, std::string(own_architecture())));
+    for (const char* name : {"1", "2", "3"}) fs::remove_all(folder_ / (name + std::string(".tar.d")));
+    return problem;
+  };
+  EXPECT_NE(layers("head -c 400000 /dev/zero >f$n").find("bytes"), std::string::npos);
+  EXPECT_NE(layers("for i in $(seq 400); do : >f$n-$i; done").find("files"), std::string::npos);
+  EXPECT_EQ(layers("head -c 200000 /dev/zero >f$n"), "");
+}
+
+// Another user of the machine could run it.
+TEST_F(Images, NothingInTheStoreIsSetId) {
+  if (const std::string why = no_unpacking_here(); !why.empty()) GTEST_SKIP() << why;
+  const fs::path file = archive("marks.tar", ": >p; chmod 6755 p; ln p q; mkdir d; chmod 1777 d");
+  store_.import(file, "packed");
+  store_.import(folder_ / "marks.tar.d", "copied");
+  const UniqueFd changes = Changes().with(06755).file("p", "x").end(folder_ / "changes");
+  store_.commit("made", store_.open("packed"), changes, {});
+  for (const char* name : {"packed", "copied", "made"}) {
+    for (const char* entry : {"p", "q"}) {
+      const auto mode = fs::status(files_of(name) / entry).permissions();
+      EXPECT_EQ(static_cast<unsigned>(mode) & 07777, 0755U) << name << " " << entry;
+    }
+    EXPECT_EQ(static_cast<unsigned>(fs::status(files_of(name) / "d").permissions()) & 07777, 01777U);
+  }
 }
 
 TEST_F(Images, NamesAreReferences) {

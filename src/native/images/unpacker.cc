@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "native/images/unpacker.h"
 
+#include <algorithm>
+#include <sstream>
 #include <string>
 
 #include "base/host_error.h"
@@ -21,7 +23,7 @@ const char* word_of(ArchiveKind kind) {
 }  // namespace
 
 void unpack(const std::filesystem::path& program, ArchiveKind kind, int archive, int folder,
-            const UnpackLimits& limits) {
+            UnpackLimits& limits) {
   if (program.empty())
     throw HostError("archives cannot be unpacked: cloche-unpack is not beside cloche");
   const HelperResult result = call_helper(
@@ -29,7 +31,13 @@ void unpack(const std::filesystem::path& program, ArchiveKind kind, int archive,
        .arguments = {word_of(kind), std::to_string(limits.bytes), std::to_string(limits.files)},
        .input = archive,
        .folder = folder});
-  if (result.is_done) return;
+  if (result.is_done) {
+    UnpackLimits had;
+    std::istringstream(result.said) >> had.bytes >> had.files;
+    limits.bytes -= std::min(limits.bytes, had.bytes);
+    limits.files -= std::min(limits.files, had.files);
+    return;
+  }
   throw request_error(
       "the archive cannot be unpacked: " +
       (result.said.empty() ? std::string("it took too long, or too much memory") : result.said));

@@ -8,8 +8,9 @@
 //
 // `changes` is no archive, but a stream of a box's changes (native/warden/tree_stream.h), which
 // come over what is there. With `layer` names that begin with .wh. take away what lower layers
-// have, as OCI says. Owners, extended attributes and devices are left out. The exit status is 0, or
-// 1 with one sentence on standard output.
+// have, as OCI says. Owners, extended attributes, devices and set-id bits of programs are left out.
+// The exit status is 0, with how many bytes and files an archive had on standard output, or 1 with
+// one sentence there.
 #pragma once
 
 namespace cloche::unpack {

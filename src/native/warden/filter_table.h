@@ -68,7 +68,6 @@ inline constexpr std::uint32_t plain_calls[] = {
     SYS_sendfile,
     SYS_splice,
     SYS_tee,
-    SYS_vmsplice,
     SYS_copy_file_range,
     SYS_setxattr,
     SYS_lsetxattr,
@@ -246,12 +245,6 @@ inline constexpr std::uint32_t plain_calls[] = {
     SYS_mq_timedreceive,
     SYS_mq_notify,
     SYS_mq_getsetattr,
-    // asynchronous input and output of old
-    SYS_io_setup,
-    SYS_io_destroy,
-    SYS_io_submit,
-    SYS_io_cancel,
-    SYS_io_getevents,
     SYS_getrandom,
 #ifdef __x86_64__
     SYS_open,
@@ -354,6 +347,7 @@ inline constexpr std::uint32_t refused_calls[] = {
     SYS_adjtimex,
     SYS_vhangup,
     SYS_lookup_dcookie,
+    SYS_vmsplice,  // a pipe would keep 2 MB for each of its pages
 #ifdef __x86_64__
     SYS_iopl,
     SYS_ioperm,
@@ -390,12 +384,14 @@ inline constexpr std::uint32_t pretended_calls[] = {
 };
 
 // clone3 has its flags behind a pointer, where a filter does not look: without it libc takes clone.
-// memfd_create makes memory that belongs to no process and counts for no quota.
+// memfd_create makes memory that belongs to no process and counts for no quota. io_setup takes of what
+// the machine has for all its users together.
 inline constexpr CallRule special_calls[] = {
     {SYS_clone, Rule::clone},         {SYS_unshare, Rule::clone},
     {SYS_socket, Rule::socket},       {SYS_ioctl, Rule::ioctl},
     {SYS_prlimit64, Rule::limit},     {SYS_personality, Rule::persona},
     {435 /* clone3 */, Rule::absent}, {SYS_memfd_create, Rule::absent},
+    {SYS_io_setup, Rule::absent},
 };
 
 }  // namespace cloche::warden

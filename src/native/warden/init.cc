@@ -436,23 +436,39 @@ std::uint64_t Init::file_bytes() const noexcept {
   return (use.f_blocks - use.f_bfree) * static_cast<std::uint64_t>(use.f_bsize);
 }
 
-// Files in memory are also what processes map of them: the larger of the two counts.
+// What processes map of files in memory is in the files. Memory that they share without one is looked
+// for now and then, and where it may have become too much; between two looks what the last one found
+// counts.
 void Init::watch_memory() noexcept {
+  constexpr unsigned looks_between = 5;
   Processes::Use use = processes_.rough_use();
   guests_ = use.count;
-  if (plan_.memory_bytes == 0 || use.largest == 0) return;
-  const std::uint64_t files = file_bytes() + Processes::system_v_bytes();
-  const auto exceeded = [&] {
-    return use.private_bytes + std::max(use.shared_bytes, files) > plan_.memory_bytes;
-  };
+  if (plan_.memory_bytes == 0 || use.largest == 0) {
+    shared_ = {};
+    return;
+  }
+  const std::uint64_t sockets = Processes::socket_bytes();
+  const std::uint64_t files = file_bytes() + Processes::system_v_bytes() + sockets;
+  const auto exceeded = [&] { return use.private_bytes + files + shared_.bytes > plan_.memory_bytes; };
+  const bool may_have = use.private_bytes + files + use.mapped_bytes > plan_.memory_bytes;
+  if (may_have && (use.mapped_bytes != mapped_ || looks_++ % looks_between == 0)) {
+    mapped_ = use.mapped_bytes;
+    shared_ = processes_.shared_memory();
+  }
+  if (!may_have) shared_ = {};
   if (!exceeded()) return;
   use = processes_.exact_use();
   if (use.largest == 0 || !exceeded()) return;
-  const Mark mark = Processes::mark_of(use.largest);
+  pid_t victim = shared_.largest_bytes > use.largest_bytes ? shared_.largest : use.largest;
+  if (const pid_t holder = processes_.with_most_files();
+      holder != 0 && sockets > std::max(use.private_bytes, shared_.bytes))
+    victim = holder;
+  const Mark mark = Processes::mark_of(victim);
   for (Run& run : runs_) {
     if (run.channel && mark != 0 && run.mark == mark) run.memory_exceeded = true;
   }
-  (void)::kill(use.largest, SIGKILL);
+  (void)::kill(victim, SIGKILL);
+  mapped_ = 0;  // the next look is a whole one
 }
 
 void Init::answer_usage(const Fd& channel) noexcept {

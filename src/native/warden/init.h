@@ -77,6 +77,9 @@ class Init {
   Fd signals_;
   pid_t file_server_ = 0;
   std::uint64_t guests_ = 0;  // at the last look
+  Processes::Shared shared_;  // at the last look at it
+  std::uint64_t mapped_ = 0;  // that there was then
+  unsigned looks_ = 0;
   std::array<Run, most_runs> runs_;
   std::array<Fd, 2 * most_runs> drains_;
 };

@@ -52,6 +52,14 @@ std::uint64_t kilobytes_of(std::string_view text, std::string_view name) {
   return value << 10;
 }
 
+// Of the address space of a process what is not its own to write.
+std::uint64_t mapped_in(std::string_view status) {
+  std::uint64_t rest = kilobytes_of(status, "VmSize:");
+  for (const char* name : {"VmData:", "VmStk:"})
+    rest -= std::min(rest, kilobytes_of(status, name));
+  return rest;
+}
+
 // The letter in /proc/PID/stat, after the name in brackets; 0: it is gone.
 char state_of(pid_t pid) {
   Text text{};
@@ -183,18 +191,19 @@ void Processes::resume() noexcept {
 
 Processes::Use Processes::rough_use() noexcept {
   Use use;
-  std::uint64_t most = 0;
   each([&](pid_t pid) {
     Text text{};
     const std::string_view status = read_text(proc_path(pid, "status").data(), text);
     if (status.empty()) return;
-    const std::uint64_t own = kilobytes_of(status, "RssAnon:") + kilobytes_of(status, "VmSwap:");
+    const std::uint64_t own = kilobytes_of(status, "RssAnon:") + kilobytes_of(status, "VmSwap:") +
+                              kilobytes_of(status, "VmPTE:");
     const std::uint64_t shared = kilobytes_of(status, "RssShmem:");
     ++use.count;
     use.private_bytes += own;
     use.shared_bytes += shared;
-    if (own + shared < most) return;
-    most = own + shared;
+    use.mapped_bytes += mapped_in(status);
+    if (own + shared < use.largest_bytes) return;
+    use.largest_bytes = own + shared;
     use.largest = pid;
   });
   return use;
@@ -208,8 +217,58 @@ Processes::Use Processes::exact_use() noexcept {
     const std::string_view sums = read_text(proc_path(pid, "smaps_rollup").data(), text);
     use.private_bytes += kilobytes_of(sums, "Pss_Anon:") + kilobytes_of(sums, "SwapPss:");
     use.shared_bytes += kilobytes_of(sums, "Pss_Shmem:");
+    const std::string_view status = read_text(proc_path(pid, "status").data(), text);
+    use.private_bytes += kilobytes_of(status, "VmPTE:");
   });
   return use;
+}
+
+Processes::Shared Processes::shared_memory() noexcept {
+  Shared all;
+  shared_.begin();
+  each([&](pid_t pid) {
+    Text text{};
+    const std::string_view status = read_text(proc_path(pid, "status").data(), text);
+    const std::uint64_t own = shared_.add(pid, mapped_in(status));
+    if (own < all.largest_bytes) return;
+    all.largest_bytes = own;
+    all.largest = pid;
+  });
+  all.bytes = shared_.bytes();
+  return all;
+}
+
+std::uint64_t Processes::socket_bytes() noexcept {
+  constexpr std::uint64_t usual = 256;
+  constexpr std::uint64_t bytes_of_one = 416 << 10;  // the largest buffer that it can ask for
+  Text text{};
+  std::string_view table = read_text("/proc/net/protocols", text);
+  std::uint64_t sockets = 0;
+  while (!table.empty()) {
+    std::string_view line = table.substr(0, table.find('\n'));
+    table.remove_prefix(std::min(line.size() + 1, table.size()));
+    if (!line.starts_with("UNIX")) continue;
+    for (int i = 0; i < 2; ++i) {  // name, size
+      line.remove_prefix(std::min(line.find(' '), line.size()));
+      line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    }
+    std::uint64_t count = 0;
+    (void)std::from_chars(line.data(), line.data() + line.size(), count);
+    sockets += count;
+  }
+  return sockets > usual ? (sockets - usual) * bytes_of_one : 0;
+}
+
+pid_t Processes::with_most_files() noexcept {
+  pid_t found = 0;
+  off_t most = 0;
+  each([&](pid_t pid) {
+    struct stat files{};
+    if (::stat(proc_path(pid, "fd").data(), &files) != 0 || files.st_size <= most) return;
+    most = files.st_size;
+    found = pid;
+  });
+  return found;
 }
 
 int Processes::list(int file) noexcept {
@@ -259,25 +318,32 @@ std::uint64_t Processes::cpu_ns() noexcept {
   return all;
 }
 
-// The column `rss` of the table.
+// The column `rss` of the table, whatever its length.
 std::uint64_t Processes::system_v_bytes() noexcept {
   constexpr int column = 14;
+  const Fd file(::open("/proc/sysvipc/shm", O_RDONLY | O_CLOEXEC));
   Text text{};
-  std::string_view table = read_text("/proc/sysvipc/shm", text);
   std::uint64_t bytes = 0;
-  table.remove_prefix(std::min(table.find('\n'), table.size()));
-  while (!table.empty()) {
-    table.remove_prefix(1);
-    std::string_view line = table.substr(0, table.find('\n'));
-    table.remove_prefix(line.size());
-    for (int i = 0; i < column && !line.empty(); ++i) {
+  std::size_t have = 0;
+  bool is_title = true;
+  for (ssize_t got = 1; file && got > 0;) {
+    got = ::read(file.get(), text.data() + have, text.size() - have);
+    std::string_view rest(text.data(), have + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    for (std::size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
+      std::string_view line = rest.substr(0, end);
+      rest.remove_prefix(end + 1);
+      for (int i = 0; i < column && !line.empty(); ++i) {
+        line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+        line.remove_prefix(std::min(line.find(' '), line.size()));
+      }
       line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-      line.remove_prefix(std::min(line.find(' '), line.size()));
+      std::uint64_t value = 0;
+      (void)std::from_chars(line.data(), line.data() + line.size(), value);
+      if (!is_title) bytes += value;
+      is_title = false;
     }
-    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    std::uint64_t value = 0;
-    (void)std::from_chars(line.data(), line.data() + line.size(), value);
-    bytes += value;
+    have = rest.size() < text.size() ? rest.size() : 0;
+    std::memmove(text.data(), rest.data(), have);
   }
   return bytes;
 }

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <span>
 
+#include "native/warden/shared_memory.h"
+
 namespace cloche::warden {
 
 using Mark = ino_t;  // 0: none
@@ -33,14 +35,29 @@ class Processes {
 
   struct Use {
     std::uint64_t count = 0;
-    std::uint64_t private_bytes = 0;  // of all
-    std::uint64_t shared_bytes = 0;   // in memory that they share without a file
+    std::uint64_t private_bytes = 0;  // of all, with the tables of their pages
+    std::uint64_t shared_bytes = 0;   // pages of files in memory, and of what they share without one
+    std::uint64_t mapped_bytes = 0;   // address space that may be of memory without a file
     pid_t largest = 0;
+    std::uint64_t largest_bytes = 0;
   };
   // Pages that several processes have count for each of them: never too little.
   Use rough_use() noexcept;
   // Such pages count once. Slower.
   Use exact_use() noexcept;
+
+  struct Shared {
+    std::uint64_t bytes = 0;  // see SharedMemory
+    pid_t largest = 0;        // who has mapped most of it
+    std::uint64_t largest_bytes = 0;
+  };
+  Shared shared_memory() noexcept;
+
+  // What sockets of the box's own may keep in the kernel beyond what programs usually have: nobody
+  // tells how much they do.
+  static std::uint64_t socket_bytes() noexcept;
+  // Who has the most descriptors; 0 where the kernel does not tell.
+  pid_t with_most_files() noexcept;
 
   // Writes a ProcessRecord of each to the file; an errno.
   int list(int file) noexcept;
@@ -58,6 +75,7 @@ class Processes {
 
   DIR* folder_;
   pid_t spared_ = 0;
+  SharedMemory shared_;
   std::array<pid_t, 4096> paused_{};
   std::size_t paused_count_ = 0;
 };

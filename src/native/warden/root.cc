@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstring>
 
 #include "native/warden/tree_copy.h"
 
@@ -149,18 +150,25 @@ Outcome close_proc() {
 
 // Written once, while /proc/sys can be: ports below 1024 need no privilege in a network of one's
 // own, a box makes no further user namespaces, System V's memory goes with the processes that have
-// it, connections are asked for by connect alone, and those that have ended are forgotten, for nothing
-// of them is under way on a loopback. A kernel that refuses one has the filter, the limit of memory,
-// and no way out of the box's network.
+// it, its semaphores and queues are few (a set of them can take 2 MB of the kernel's memory), what
+// watches files leaves some to others, connections are asked for by connect alone, and those that have
+// ended are forgotten, for nothing of them is under way on a loopback. A kernel that refuses one has
+// the filter, the limit of memory, and no way out of the box's network.
 void set_kernel() {
-  constexpr std::array<Setting, 5> settings{{{"/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"},
-                                             {"/proc/sys/user/max_user_namespaces", "0"},
-                                             {"/proc/sys/kernel/shm_rmid_forced", "1"},
-                                             {"/proc/sys/net/ipv4/tcp_fastopen", "0"},
-                                             {"/proc/sys/net/ipv4/tcp_max_tw_buckets", "8"}}};
+  constexpr std::array<Setting, 10> settings{
+      {{"/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"},
+       {"/proc/sys/user/max_user_namespaces", "0"},
+       {"/proc/sys/user/max_inotify_instances", "64"},
+       {"/proc/sys/user/max_inotify_watches", "32768"},
+       {"/proc/sys/kernel/shm_rmid_forced", "1"},
+       {"/proc/sys/kernel/sem", "250 32000 100 128"},
+       {"/proc/sys/kernel/msgmni", "64"},
+       {"/proc/sys/kernel/msgmnb", "16384"},
+       {"/proc/sys/net/ipv4/tcp_fastopen", "0"},
+       {"/proc/sys/net/ipv4/tcp_max_tw_buckets", "8"}}};
   for (const auto& [path, value] : settings) {
     const Fd file(::open(path, O_WRONLY | O_CLOEXEC));
-    if (file) (void)!::write(file.get(), value, 1);
+    if (file) (void)!::write(file.get(), value, std::strlen(value));
   }
 }
 

@@ -258,11 +258,13 @@ class Packer {
 
 }  // namespace
 
+int write_stream(int changes, int to) { return Packer(to).pack(changes); }
+
 void pack_tree(int channel, int changes, int to, const WallPlan& wall,
                const Filter& filter) noexcept {
   (void)::signal(SIGPIPE, SIG_IGN);
   const Outcome walled = enter_wall(wall, filter);
-  const int error = walled ? Packer(to).pack(changes) : walled.error;
+  const int error = walled ? write_stream(changes, to) : walled.error;
   (void)send_record(channel, Answer{.value = error});
   ::_exit(0);
 }

@@ -12,4 +12,7 @@ namespace cloche::warden {
 [[noreturn]] void pack_tree(int channel, int changes, int to, const WallPlan& wall,
                             const Filter& filter) noexcept;
 
+// The same, for a process that has a wall. 0, or an errno; then the stream has no end.
+int write_stream(int changes, int to);
+
 }  // namespace cloche::warden
