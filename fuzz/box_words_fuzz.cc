@@ -115,7 +115,7 @@ void answer_call(std::string_view input) {
     const auto got = call.read(piece);
     if (!got) break;
     CLOCHE_CHECK(*got <= piece.size());
-    (void)call.write(CommandProcess::Stream::out, "x");
+    (void)call.write(Stream::out, "x");
     call.wake();
     (void)call.wait({.input = true, .out = true, .err = false});
   }

@@ -69,7 +69,7 @@ Content content_of(std::string_view input) {
     bytes += length * unit;
   }
   std::string table(content.runs.size() * sizeof(wasm::PageRun), '\0');
-  std::memcpy(table.data(), content.runs.data(), table.size());
+  if (!table.empty()) std::memcpy(table.data(), content.runs.data(), table.size());
   table.resize((table.size() + unit_bytes - 1) / unit_bytes * unit_bytes, '\0');
   content.text += table;
   content.text.append(std::min(bytes, most_pages_bytes), 'p');

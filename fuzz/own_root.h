@@ -59,9 +59,11 @@ class OwnRoot {
   }
 
   void within(const std::filesystem::path& folder, const std::function<void()>& act) const {
+    const UniqueFd here(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     CLOCHE_CHECK(::chroot(folder.c_str()) == 0 && ::chdir("/") == 0);
     act();
-    CLOCHE_CHECK(::fchdir(outside_.get()) == 0 && ::chroot(".") == 0);
+    CLOCHE_CHECK(::fchdir(outside_.get()) == 0 && ::chroot(".") == 0 &&
+                 ::fchdir(here.get()) == 0);
   }
 
  private:
@@ -94,7 +96,7 @@ inline void for_each_entry(int folder, const std::function<void(const struct sta
       continue;
     look(of);
     if (!S_ISDIR(of.st_mode)) continue;
-    (void)::fchmodat(folder, name.c_str(), 0700, 0);
+    (void)!::fchmodat(folder, name.c_str(), 0700, 0);
     const UniqueFd below(
         ::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (below) for_each_entry(below.get(), look);

@@ -196,6 +196,28 @@ TEST(Limits, TheCompilerOfAProgramEndsWithTheRun) {
   EXPECT_LT(sandbox->usage().memory_bytes, std::uint64_t{1} << 20);
 }
 
+// Also while it is read, by many at a time: what begins as one, and is too large for the rest.
+TEST(Limits, AProgramThatIsReadIsMemory) {
+  constexpr std::uint64_t limit = 96 << 20;
+  const auto sandbox = make_sandbox({.memory_limit_bytes = limit});
+  std::string content("\0asm\1\0\0\0\0\x80\x80\x80\x18", 13);  // a custom section of 48 MiB
+  content.resize(content.size() + (48 << 20), 'x');
+  ASSERT_TRUE(sandbox->files().write("/workspace/large", content, 0755));
+  content = {};
+  const std::uint64_t before = resident_bytes();
+  std::uint64_t most = 0;
+  {
+    const Background run(*sandbox,
+                         "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do ./large & done; wait; : >done");
+    EXPECT_TRUE(within_a_minute([&] {
+      most = std::max(most, resident_bytes());
+      return sandbox->files().stat("/workspace/done").ok();
+    }));
+  }
+  EXPECT_LT(most, before + limit + (96 << 20));
+  expect_usable(*sandbox);
+}
+
 TEST(Limits, ACompilerNeedsTheSandboxsMemory) {
   const auto sandbox = make_sandbox({.memory_limit_bytes = 48 << 20});
   bring(*sandbox, "tiny", wasm::from_wat("(module (func (export \"_start\")))"));

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <vector>
 
+#include "base/folder_names.h"
 #include "base/hex.h"
 #include "base/random.h"
 
@@ -137,15 +138,18 @@ void WheelCache::prune() const noexcept try {
   std::vector<Kept> files;
   std::uint64_t total = 0;
   const auto now = std::filesystem::file_time_type::clock::now();
-  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+  const auto names = folder_names(folder_);
+  if (!names) return;
+  for (const std::string& name : *names) {
+    const std::filesystem::path path = folder_ / name;
     std::error_code gone;  // another process prunes too
-    const auto used = entry.last_write_time(gone);
-    const std::uint64_t bytes = gone ? 0 : entry.file_size(gone);
+    const auto used = std::filesystem::last_write_time(path, gone);
+    const std::uint64_t bytes = gone ? 0 : std::filesystem::file_size(path, gone);
     if (gone) continue;
-    if (entry.path().extension() == partial_extension && now - used > forgotten) {
-      std::filesystem::remove(entry.path(), gone);
-    } else if (entry.path().extension() == kept_extension) {
-      files.push_back({entry.path(), bytes, used});
+    if (path.extension() == partial_extension && now - used > forgotten) {
+      std::filesystem::remove(path, gone);
+    } else if (path.extension() == kept_extension) {
+      files.push_back({path, bytes, used});
       total += bytes;
     }
   }

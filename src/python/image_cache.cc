@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/folder_names.h"
 #include "wasm/module.h"
 
 namespace cloche::python {
@@ -93,15 +94,17 @@ void prune_images(const std::filesystem::path& folder, std::string_view prefix,
   using Used = std::tuple<std::filesystem::file_time_type, std::uint64_t, std::filesystem::path>;
   std::vector<Used> images;
   std::uint64_t bytes = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::filesystem::path& path = entry.path();
-    if (!path.filename().string().starts_with(prefix) || path.extension() != ".image") continue;
+  const auto names = folder_names(folder);
+  if (!names) return;
+  for (const std::string& name : *names) {
+    const std::filesystem::path path = folder / name;
+    if (!name.starts_with(prefix) || path.extension() != ".image") continue;
     std::error_code error;  // of one that another process removes meanwhile
-    const std::uint64_t size = entry.file_size(error);
+    const std::uint64_t size = std::filesystem::file_size(path, error);
     if (error) continue;
     bytes += size;
     auto used = std::filesystem::last_write_time(record_of(path), error);
-    if (error) used = entry.last_write_time(error);
+    if (error) used = std::filesystem::last_write_time(path, error);
     if (path != kept && !error) images.emplace_back(used, size, path);
   }
   std::ranges::sort(images);

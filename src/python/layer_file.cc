@@ -124,7 +124,8 @@ wasm::FileIdentity write_layer_file(const std::filesystem::path& file,
   const std::string description =
       LayerDescription{image.memory_bytes(), in_order.size(), image.globals()}.text();
   std::string table(whole_units(in_order.size() * sizeof(wasm::PageRun)), '\0');
-  std::memcpy(table.data(), in_order.data(), in_order.size() * sizeof(wasm::PageRun));
+  if (!in_order.empty())
+    std::memcpy(table.data(), in_order.data(), in_order.size() * sizeof(wasm::PageRun));
   wasm::RunningSum sum;
   sum.add(std::as_bytes(std::span(description)));
   sum.add(std::as_bytes(std::span(table)));
@@ -188,7 +189,9 @@ std::shared_ptr<const wasm::MemoryImage> load_layer_file(const std::filesystem::
   wasm::MemoryImage::Layer layer{
       description->memory_bytes, std::vector<wasm::PageRun>(description->run_count), content.file,
       table_at + whole_units(description->run_count * sizeof(wasm::PageRun)), description->globals};
-  std::memcpy(layer.runs.data(), content.at + table_at, layer.runs.size() * sizeof(wasm::PageRun));
+  if (!layer.runs.empty())
+    std::memcpy(layer.runs.data(), content.at + table_at,
+                layer.runs.size() * sizeof(wasm::PageRun));
 
   const std::shared_ptr<BootImage> base = find_base(header.base->key);
   std::vector<wasm::PageRun> sorted = layer.runs;

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/folder_names.h"
 #include "sandbox/engine_state.h"
 #include "sandbox/native/native_parts.h"
 
@@ -18,10 +19,10 @@ void add_compiler(JailRules& rules, const fs::path& program) {
   const fs::path libraries = folder.parent_path() / "lib";
   rules.readable.insert(rules.readable.end(), {folder, libraries});
   for (fs::path& file : program_files(program)) rules.executable.push_back(std::move(file));
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(libraries, none)) {
-    if (entry.path().filename().string().starts_with("ld-linux"))
-      rules.executable.push_back(entry.path());
+  const auto names = folder_names(libraries);
+  if (!names) return;
+  for (const std::string& name : *names) {
+    if (name.starts_with("ld-linux")) rules.executable.push_back(libraries / name);
   }
 }
 

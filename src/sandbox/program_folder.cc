@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/folder_names.h"
 #include "base/host_error.h"
 #include "vfs/base_builder.h"
 
@@ -20,16 +21,17 @@ struct Found {
 };
 
 std::vector<Found> programs_in(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::directory_iterator entries(folder, error);
-  if (error) {
-    throw HostError(
-        fmt::format("cannot read the folder of programs {}: {}", folder.string(), error.message()));
+  const auto names = folder_names(folder);
+  if (!names) {
+    throw HostError(fmt::format("cannot read the folder of programs {}: {}", folder.string(),
+                                errno_info(names.error()).message));
   }
   std::vector<Found> found;
-  for (const auto& entry : entries) {
-    if (entry.path().extension() == ".wasm" && entry.is_regular_file(error))
-      found.push_back({entry.path().stem().string(), entry.path()});
+  for (const std::string& name : *names) {
+    const std::filesystem::path path = folder / name;
+    std::error_code error;
+    if (path.extension() == ".wasm" && std::filesystem::is_regular_file(path, error))
+      found.push_back({path.stem().string(), path});
   }
   if (found.size() > programs_max)
     throw HostError(fmt::format("the folder of programs {} has too many", folder.string()));

@@ -13,6 +13,7 @@
 #include <set>
 #include <system_error>
 
+#include "base/folder_names.h"
 #include "base/host_error.h"
 #include "base/random.h"
 #include "session/state_file_head.h"
@@ -86,12 +87,15 @@ StateStore::Listing StateStore::list() {
   Listing listing;
   std::map<std::string, std::vector<std::size_t>> found;
   std::vector<std::string> live;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(folder_, error), end; !error && it != end;
-       it.increment(error)) {
-    std::string name = it->path().filename().string();
+  Result<std::vector<std::string>> names = folder_names(folder_);
+  // A session of which a part is not listed looks as if that had gone.
+  if (!names) {
+    throw HostError(fmt::format("the state folder {} cannot be read: {}", folder_.string(),
+                                errno_info(names.error()).message));
+  }
+  for (std::string& name : *names) {
     if (name.ends_with(part_suffix)) {  // of a server that was killed
-      (void)files_.unlink(it->path().string());
+      (void)files_.unlink((folder_ / name).string());
       continue;
     }
     if (name.ends_with(live_suffix) || name.find(half_live) != name.npos) {
@@ -107,16 +111,11 @@ StateStore::Listing StateStore::list() {
     name.resize(name.size() - damaged_suffix.size());
     if (level_of(name, id)) listing.unread.push_back(id);
   }
-  // A session of which a part is not listed looks as if that had gone.
-  if (error) {
-    throw HostError(
-        fmt::format("the state folder {} cannot be read: {}", folder_.string(), error.message()));
-  }
   for (auto& [id, levels] : found) {
     std::ranges::sort(levels);
     if (auto chain = read_chain(id, levels, listing)) listing.sessions.push_back(*std::move(chain));
   }
-  if (!error) remove_live_left_over(live, listing);
+  remove_live_left_over(live, listing);
   std::ranges::sort(listing.unread);
   const auto repeated = std::ranges::unique(listing.unread);
   listing.unread.erase(repeated.begin(), repeated.end());

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file_lock.h"
+#include "base/folder_names.h"
 #include "base/host_error.h"
 #include "wasm/trusted_file.h"
 
@@ -79,12 +80,15 @@ void prune_cache_folder(const std::filesystem::path& folder, std::uint64_t limit
   };
   std::vector<Code> codes;
   std::uint64_t total = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() != ".code") continue;
+  const auto names = folder_names(folder);
+  if (!names) return;
+  for (const std::string& name : *names) {
+    const std::filesystem::path path = folder / name;
+    if (path.extension() != ".code") continue;
     std::error_code no_record;
-    auto used = std::filesystem::last_write_time(record_path(entry.path()), no_record);
-    if (no_record) used = entry.last_write_time();
-    codes.push_back({entry.path(), entry.file_size(), used});
+    auto used = std::filesystem::last_write_time(record_path(path), no_record);
+    if (no_record) used = std::filesystem::last_write_time(path);
+    codes.push_back({path, std::filesystem::file_size(path), used});
     total += codes.back().bytes;
   }
   std::ranges::sort(codes, {}, &Code::time);
@@ -99,8 +103,10 @@ void prune_cache_folder(const std::filesystem::path& folder, std::uint64_t limit
   // Another process may prune too; what is left over goes the next time.
 }
 
-void note_use(const std::filesystem::path& code) noexcept {
+void note_use(const std::filesystem::path& code) noexcept try {
   utimensat(AT_FDCWD, record_path(code).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+} catch (const std::bad_alloc&) {
+  return;  // it looks less used than it is
 }
 
 CachedFileLock::CachedFileLock(const std::filesystem::path& path,

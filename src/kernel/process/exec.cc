@@ -125,10 +125,6 @@ class Loading {
 Result<std::shared_ptr<const Program>> load_while_wanted(Kernel& kernel, const Wanted& wanted,
                                                          std::span<const std::byte> content)
     REQUIRES(kernel_lock) {
-  // A sandbox has few loads at a time.
-  UserLoads& loads = kernel.user_loads();
-  while (loads.count >= max_user_loads) CLOCHE_TRY(wanted.sleep(loads.changed));
-  const Loading loading(loads);
   Result<void> still;
   const wasm::CompileFor whom{.budget = kernel.memory(), .give_up = [&] {
                                 const KernelLock lock(kernel.mutex());
@@ -143,11 +139,18 @@ Result<std::shared_ptr<const Program>> load_while_wanted(Kernel& kernel, const W
   return program;
 }
 
+// What is read of the file counts as memory of the sandbox, for as long as it is here.
 Result<std::shared_ptr<const Program>> load_user_program(Kernel& kernel, vfs::NodeIo& io,
                                                          const Wanted& wanted)
     REQUIRES(kernel_lock) {
+  // A sandbox has few loads at a time.
+  UserLoads& loads = kernel.user_loads();
+  while (loads.count >= max_user_loads) CLOCHE_TRY(wanted.sleep(loads.changed));
+  const Loading loading(loads);
   CLOCHE_ASSIGN(const vfs::Stat stat, io.stat());
   if (stat.size > kernel.limits().program_bytes) return Errno::noexec;
+  wasm::MemoryCharge charge(kernel.memory());
+  if (!charge.add(stat.size)) return Errno::nomem;
   CLOCHE_ASSIGN(const std::vector<std::byte> content, read_whole(io, stat.size));
   return load_while_wanted(kernel, wanted, content);
 }
