@@ -46,8 +46,7 @@ class Echo final : public WebSocketUser {
   void received(WebSocket::Frame frame, std::string message) override {
     CLOCHE_CHECK(socket_ && closes_ == 0 && message.size() <= 10'000);
     if (message.starts_with("bye")) return socket_->close(4000, message);
-    const auto kind =
-        message.starts_with("n") ? WebSocket::Kind::notice : WebSocket::Kind::answer;
+    const auto kind = message.starts_with("n") ? WebSocket::Kind::notice : WebSocket::Kind::answer;
     socket_->send(frame, kind, std::move(message));
   }
   void closed() override {

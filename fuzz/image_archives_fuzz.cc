@@ -35,10 +35,9 @@ void set_sums(std::string& tar) {
     const std::string_view head = std::string_view(tar).substr(at, block_bytes);
     const std::uint64_t size = octal(head.substr(size_at, size_bytes));
     std::fill_n(tar.begin() + static_cast<std::ptrdiff_t>(at + sum_at), sum_bytes, ' ');
-    const unsigned sum =
-        std::accumulate(head.begin(), head.end(), 0U, [](unsigned all, char c) {
-          return all + static_cast<unsigned char>(c);
-        });
+    const unsigned sum = std::accumulate(head.begin(), head.end(), 0U, [](unsigned all, char c) {
+      return all + static_cast<unsigned char>(c);
+    });
     std::array<char, sum_bytes> text{};
     (void)std::snprintf(text.data(), text.size(), "%06o", sum);
     std::copy_n(text.begin(), sum_bytes, tar.begin() + static_cast<std::ptrdiff_t>(at + sum_at));

@@ -88,8 +88,8 @@ void write(const Fixture& fixture, const Content& content, const std::string& su
 
 // Null: it is refused, with a sentence.
 std::shared_ptr<const wasm::MemoryImage> load(const Fixture& fixture, std::string& why) try {
-  return python::load_layer_file(fixture.file, python::open_image_file(fixture.file),
-                                 fixture.build, fixture.module->module(),
+  return python::load_layer_file(fixture.file, python::open_image_file(fixture.file), fixture.build,
+                                 fixture.module->module(),
                                  [&](const std::string&) { return fixture.base; });
 } catch (const Error& error) {
   why = error.what();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder that is the root for a while, for what writes files as strangers say: whatever it does, it
-// does there. One that is not root has users of its own for that; where the machine gives it none,
-// nothing is tried, and the log says so.
+// A folder that is the root for a while, for what writes files as strangers say: whatever it does,
+// it does there. One that is not root has users of its own for that; where the machine gives it
+// none, nothing is tried, and the log says so.
 #pragma once
 
 #include <dirent.h>
@@ -62,8 +62,7 @@ class OwnRoot {
     const UniqueFd here(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     CLOCHE_CHECK(::chroot(folder.c_str()) == 0 && ::chdir("/") == 0);
     act();
-    CLOCHE_CHECK(::fchdir(outside_.get()) == 0 && ::chroot(".") == 0 &&
-                 ::fchdir(here.get()) == 0);
+    CLOCHE_CHECK(::fchdir(outside_.get()) == 0 && ::chroot(".") == 0 && ::fchdir(here.get()) == 0);
   }
 
  private:

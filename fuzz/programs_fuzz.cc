@@ -33,9 +33,9 @@ using namespace cloche;
 using Bytes = std::vector<std::byte>;
 
 bool is_valid(std::span<const std::byte> wasm) {
-  const wasm::Native<wasmtime_error_t> error(wasmtime_module_validate(
-      wasm::test_engine().native(), reinterpret_cast<const std::uint8_t*>(wasm.data()),
-      wasm.size()));
+  const wasm::Native<wasmtime_error_t> error(
+      wasmtime_module_validate(wasm::test_engine().native(),
+                               reinterpret_cast<const std::uint8_t*>(wasm.data()), wasm.size()));
   return !error;
 }
 
@@ -43,9 +43,9 @@ void read_program(std::span<const std::byte> given) {
   constexpr std::array<std::uint8_t, 8> head{0, 'a', 's', 'm', 1, 0, 0, 0};
   const auto begins = std::as_bytes(std::span(head));
   Bytes wasm(begins.begin(), begins.end());
-  const bool has_head =
-      given.size() >= 4 && std::memcmp(given.data(), head.data(), 4) == 0;
-  wasm.insert(wasm.end(), given.begin() + (has_head ? std::min<std::ptrdiff_t>(8, given.size()) : 0),
+  const bool has_head = given.size() >= 4 && std::memcmp(given.data(), head.data(), 4) == 0;
+  wasm.insert(wasm.end(),
+              given.begin() + (has_head ? std::min<std::ptrdiff_t>(8, given.size()) : 0),
               given.end());
 
   const auto problem = wasm::beyond_limits(wasm);

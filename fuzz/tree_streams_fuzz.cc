@@ -47,8 +47,8 @@ std::string stream_of(std::string_view input) {
     const std::string_view bytes = input.substr(0, given.bytes);
     input.remove_prefix(bytes.size());
     if (!path.empty() && static_cast<std::uint8_t>(path[0]) < 16)
-      path = std::string(names.at(static_cast<std::uint8_t>(path[0]) % names.size())) +
-             path.substr(1);
+      path =
+          std::string(names.at(static_cast<std::uint8_t>(path[0]) % names.size())) + path.substr(1);
     // Now and then sizes are what they are not.
     const std::uint32_t lie = (given.flags & 0x80) != 0 ? 1U << (given.flags & 31) : 0;
     TreeItem item{.kind = static_cast<TreeItem::Kind>(given.kind & 15),

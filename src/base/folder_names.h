@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is in a folder. The iterators of std::filesystem end the program where the host has no memory
-// for a path; here that is std::bad_alloc, as everywhere.
+// What is in a folder. The iterators of std::filesystem end the program where the host has no
+// memory for a path; here that is std::bad_alloc, as everywhere.
 #pragma once
 
 #include <filesystem>

@@ -120,9 +120,9 @@ void give_away(const fs::path& folder) {
   const auto give = [is_root](const fs::path& path) {
     struct stat of{};
     if (::lstat(path.c_str(), &of) != 0) throw HostError::from_errno(path.string(), errno);
-    const bool is_given =
-        !is_root || (of.st_uid == warden::box_user && of.st_gid == warden::box_user) ||
-        ::lchown(path.c_str(), warden::box_user, warden::box_user) == 0;
+    const bool is_given = !is_root ||
+                          (of.st_uid == warden::box_user && of.st_gid == warden::box_user) ||
+                          ::lchown(path.c_str(), warden::box_user, warden::box_user) == 0;
     const bool is_set_id = S_ISREG(of.st_mode) && (of.st_mode & 06000) != 0;
     if (!is_given || (is_set_id && ::chmod(path.c_str(), of.st_mode & 01777) != 0))
       throw HostError::from_errno(path.string(), errno);
@@ -234,7 +234,8 @@ std::string ImageStore::import(const fs::path& source, std::string name) {
   UniqueFd content = is_folder ? std::move(opened) : part.make("archive");
   if (!is_folder)
     unpack(options_.unpacker, ArchiveKind::archive, opened.get(), content.get(), limits);
-  limits = {options_.most_bytes, options_.most_files};  // the archive is gone when the image is there
+  limits = {options_.most_bytes,
+            options_.most_files};  // the archive is gone when the image is there
   std::optional<ImageSource> found = read_image_folder(content.get());
   if (found) {
     check_machine(found->config);

@@ -312,9 +312,11 @@ TEST_F(Images, LayersShareTheLimits) {
   const auto layers = [&](const std::string& script) {
     std::vector<fs::path> all;
     for (const char* name : {"1", "2", "3"})
-      all.push_back(archive(name + std::string(".tar"), "export n=" + std::string(name) + "; " + script));
+      all.push_back(
+          archive(name + std::string(".tar"), "export n=" + std::string(name) + "; " + script));
     const std::string problem = import_error(layout(all, std::string(own_architecture())));
-    for (const char* name : {"1", "2", "3"}) fs::remove_all(folder_ / (name + std::string(".tar.d")));
+    for (const char* name : {"1", "2", "3"})
+      fs::remove_all(folder_ / (name + std::string(".tar.d")));
     return problem;
   };
   EXPECT_NE(layers("head -c 400000 /dev/zero >f$n").find("bytes"), std::string::npos);
@@ -335,7 +337,8 @@ TEST_F(Images, NothingInTheStoreIsSetId) {
       const auto mode = fs::status(files_of(name) / entry).permissions();
       EXPECT_EQ(static_cast<unsigned>(mode) & 07777, 0755U) << name << " " << entry;
     }
-    EXPECT_EQ(static_cast<unsigned>(fs::status(files_of(name) / "d").permissions()) & 07777, 01777U);
+    EXPECT_EQ(static_cast<unsigned>(fs::status(files_of(name) / "d").permissions()) & 07777,
+              01777U);
   }
 }
 

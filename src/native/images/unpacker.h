@@ -15,8 +15,8 @@ struct UnpackLimits {
   std::uint64_t files = 0;
 };
 
-// `archive` is read from where it stands. What it had is taken from the limits. Throws Error with one
-// sentence.
+// `archive` is read from where it stands. What it had is taken from the limits. Throws Error with
+// one sentence.
 void unpack(const std::filesystem::path& program, ArchiveKind kind, int archive, int folder,
             UnpackLimits& limits);
 

@@ -384,8 +384,8 @@ inline constexpr std::uint32_t pretended_calls[] = {
 };
 
 // clone3 has its flags behind a pointer, where a filter does not look: without it libc takes clone.
-// memfd_create makes memory that belongs to no process and counts for no quota. io_setup takes of what
-// the machine has for all its users together.
+// memfd_create makes memory that belongs to no process and counts for no quota. io_setup takes of
+// what the machine has for all its users together.
 inline constexpr CallRule special_calls[] = {
     {SYS_clone, Rule::clone},         {SYS_unshare, Rule::clone},
     {SYS_socket, Rule::socket},       {SYS_ioctl, Rule::ioctl},

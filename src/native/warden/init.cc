@@ -436,9 +436,9 @@ std::uint64_t Init::file_bytes() const noexcept {
   return (use.f_blocks - use.f_bfree) * static_cast<std::uint64_t>(use.f_bsize);
 }
 
-// What processes map of files in memory is in the files. Memory that they share without one is looked
-// for now and then, and where it may have become too much; between two looks what the last one found
-// counts.
+// What processes map of files in memory is in the files. Memory that they share without one is
+// looked for every few turns, and where it may have become too much; in between what the last look
+// found counts.
 void Init::watch_memory() noexcept {
   constexpr unsigned looks_between = 5;
   Processes::Use use = processes_.rough_use();
@@ -449,7 +449,9 @@ void Init::watch_memory() noexcept {
   }
   const std::uint64_t sockets = Processes::socket_bytes();
   const std::uint64_t files = file_bytes() + Processes::system_v_bytes() + sockets;
-  const auto exceeded = [&] { return use.private_bytes + files + shared_.bytes > plan_.memory_bytes; };
+  const auto exceeded = [&] {
+    return use.private_bytes + files + shared_.bytes > plan_.memory_bytes;
+  };
   const bool may_have = use.private_bytes + files + use.mapped_bytes > plan_.memory_bytes;
   if (may_have && (use.mapped_bytes != mapped_ || looks_++ % looks_between == 0)) {
     mapped_ = use.mapped_bytes;

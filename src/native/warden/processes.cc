@@ -55,8 +55,7 @@ std::uint64_t kilobytes_of(std::string_view text, std::string_view name) {
 // Of the address space of a process what is not its own to write.
 std::uint64_t mapped_in(std::string_view status) {
   std::uint64_t rest = kilobytes_of(status, "VmSize:");
-  for (const char* name : {"VmData:", "VmStk:"})
-    rest -= std::min(rest, kilobytes_of(status, name));
+  for (const char* name : {"VmData:", "VmStk:"}) rest -= std::min(rest, kilobytes_of(status, name));
   return rest;
 }
 

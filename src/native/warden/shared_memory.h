@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that processes share without a file (MAP_SHARED | MAP_ANONYMOUS), as /proc/PID/maps has it.
-// It counts for as much as was mapped: what of it there is nobody tells, and what a process has given
-// back of its own view, or has never looked at, may be there still.
+// Memory that processes share without a file (MAP_SHARED | MAP_ANONYMOUS), as /proc/PID/maps has
+// it. It counts for as much as was mapped: what of it there is nobody tells, and what a process has
+// given back of its own view, or has never looked at, may be there still.
 #pragma once
 
 #include <sys/types.h>
@@ -19,8 +19,8 @@ class SharedMemory {
 
   // A look at several processes, one after the other.
   void begin() noexcept;
-  // What the process has mapped of it. Where there are too many mappings to look at, all that may be
-  // such memory, which is `most`.
+  // What the process has mapped of it. Where there are too many mappings to look at, all that may
+  // be such memory, which is `most`.
   std::uint64_t add(pid_t pid, std::uint64_t most) noexcept;
   // Of all since begin(); what several have mapped counts once.
   std::uint64_t bytes() const noexcept { return bytes_; }

@@ -12,8 +12,7 @@
 enum { piece_bytes = 16 << 20, pieces = 40 };
 
 static char* make(void) {
-  char* piece =
-      mmap(0, piece_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  char* piece = mmap(0, piece_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (piece == MAP_FAILED) exit(2);
   return piece;
 }
