@@ -270,7 +270,7 @@ class Rewriting {
     const auto own = own_bodies();
     WasmReader reader(content);
     const auto count = reader.number();
-    if (!own || !count) return false;
+    if (!own || !count || *count == 0) return false;
     Bytes code;
     code.reserve(content.size() + own->size() + content.size() / 32);
     put_number(code, std::uint64_t{*count} + function_count);
