@@ -135,7 +135,7 @@ class HostileGuest : public testing::Test {
     EXPECT_EQ(box_->usage()->processes, 0U);
   }
 
-  Warden warden_{warden_program()};
+  Warden warden_{warden_program(), {.boxes_of_a_kind = 0}};  // what is left is counted
   UniqueFd image_;
   std::unique_ptr<Box> box_;
 };

@@ -12,7 +12,6 @@
 #include <csignal>
 
 #include "base/write_fully.h"
-#include "native/host/patience.h"
 #include "native/warden/packet.h"
 
 namespace cloche::native {
@@ -112,6 +111,11 @@ void Box::end() noexcept {
 
 Result<UniqueFd> Box::open_channel(const Request& request, std::span<const int> more) {
   CLOCHE_ASSIGN(Sockets sockets, make_sockets());
+  return open_channel(std::move(sockets), request, more);
+}
+
+Result<UniqueFd> Box::open_channel(Sockets sockets, const Request& request,
+                                   std::span<const int> more) {
   std::vector<int> fds{sockets.theirs.get()};
   fds.insert(fds.end(), more.begin(), more.end());
   if (!warden::send_record(socket_.get(), request, fds)) return Errno::pipe;
@@ -131,10 +135,25 @@ Result<std::unique_ptr<Command>> Box::start(const CommandSpec& spec) {
   return std::make_unique<Command>(std::move(channel));
 }
 
+Result<Result<void>> Box::settle(const BoxPlan& plan) {
+  warden::Settle how{.process_limit = plan.processes,
+                     .open_file_limit = plan.open_files,
+                     .file_bytes = plan.file_bytes,
+                     .file_inodes = plan.file_inodes,
+                     .memory_bytes = plan.memory_bytes};
+  if (plan.home.size() >= sizeof how.home) return Errno::nametoolong;
+  plan.home.copy(how.home, sizeof how.home);
+  CLOCHE_ASSIGN(Sockets sockets, make_sockets());
+  if (!warden::send_record(sockets.ours.get(), how)) return errno_from_host(errno);
+  CLOCHE_ASSIGN(const Answer answer,
+                ask(std::move(sockets), Request{.ask = Ask::settle}, nullptr, {}));
+  return answer.home == 0 ? Result<void>() : Result<void>(errno_from_host(answer.home));
+}
+
 // A box whose pid 1 does not answer is of no use to anybody.
-Result<Answer> Box::ask(const Request& request, std::vector<UniqueFd>* beside,
+Result<Answer> Box::ask(Sockets sockets, const Request& request, std::vector<UniqueFd>* beside,
                         std::span<const int> given) {
-  CLOCHE_ASSIGN(const UniqueFd channel, open_channel(request, given));
+  CLOCHE_ASSIGN(const UniqueFd channel, open_channel(std::move(sockets), request, given));
   Packet packet;
   Answer answer;
   if (!readable_within(channel.get(), patience)) {
@@ -146,6 +165,12 @@ Result<Answer> Box::ask(const Request& request, std::vector<UniqueFd>* beside,
   for (std::size_t i = 0; beside != nullptr && i < packet.fd_count(); ++i)
     beside->emplace_back(packet.take_fd(i));
   return answer;
+}
+
+Result<Answer> Box::ask(const Request& request, std::vector<UniqueFd>* beside,
+                        std::span<const int> given) {
+  CLOCHE_ASSIGN(Sockets sockets, make_sockets());
+  return ask(std::move(sockets), request, beside, given);
 }
 
 Result<Answer> Box::ask(Ask what, std::vector<UniqueFd>* beside, std::span<const int> given) {
@@ -165,6 +190,11 @@ Result<BoxUsage> Box::usage() {
                   .memory_bytes = answer.memory_bytes,
                   .processes = static_cast<std::size_t>(answer.processes),
                   .cpu = std::chrono::nanoseconds(answer.cpu_ns)};
+}
+
+bool Box::is_as_image() {
+  const Result<Answer> answer = ask(Ask::compare);
+  return answer && !answer->has_changed;
 }
 
 Result<std::vector<warden::ProcessRecord>> Box::processes() {

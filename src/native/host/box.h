@@ -18,7 +18,9 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "native/host/box_plan.h"
 #include "native/host/file_client.h"
+#include "native/host/patience.h"
 #include "native/warden/wire.h"
 
 namespace cloche::native {
@@ -73,6 +75,10 @@ class Box {
   Box(const Box&) = delete;
   Box& operator=(const Box&) = delete;
 
+  // The limits and the home of the plan, for a box that was made to get them later, before anything
+  // else is asked of it. After an error it is of no use; what it says is how its home was made.
+  Result<Result<void>> settle(const BoxPlan& plan);
+
   // Where the command cannot be started it says so on its channel. E2BIG: more arguments than there
   // is room for.
   Result<std::unique_ptr<Command>> start(const CommandSpec& spec);
@@ -83,6 +89,9 @@ class Box {
   // Nobody wants what is still written to these pipes: the box reads them itself. At most six.
   void drain(std::span<const int> pipes);
   Result<BoxUsage> usage();
+  // Whether no file of the image is changed or gone, and none is added but in /tmp and /workspace
+  // and below, where it is not of a user's own Python (.local).
+  bool is_as_image();
   // All that guests run. What they say of themselves is theirs to choose.
   Result<std::vector<warden::ProcessRecord>> processes();
   // EINVAL: no signal; ESRCH: no process.
@@ -136,9 +145,13 @@ class Box {
                              std::span<const int> given = {});
   Result<warden::Answer> ask(const warden::Request& request, std::vector<UniqueFd>* beside,
                              std::span<const int> given);
+  Result<warden::Answer> ask(Sockets sockets, const warden::Request& request,
+                             std::vector<UniqueFd>* beside, std::span<const int> given);
   // Of who is not pid 1, and takes its time.
   static Result<void> hear_answer(int channel);
   Result<UniqueFd> open_channel(const warden::Request& request, std::span<const int> more);
+  Result<UniqueFd> open_channel(Sockets sockets, const warden::Request& request,
+                                std::span<const int> more);
 
   UniqueFd socket_;
   UniqueFd process_;

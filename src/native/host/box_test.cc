@@ -3,81 +3,19 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <sys/wait.h>
 
 #include <array>
 #include <csignal>
 
+#include "native/host/box_testing.h"
 #include "native/host/patience.h"
-#include "native/host/test_image_testing.h"
 
 namespace cloche::native {
 namespace {
 
 using warden::Answer;
 using warden::Tell;
-
-class BoxTest : public testing::Test {
- protected:
-  void SetUp() override {
-    CLOCHE_NEEDS_BOXES();
-    image_.reset(::open(test_image().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    box_ = warden_.make(plan());
-  }
-
-  BoxPlan plan() const { return {.image = image_.get(), .processes = 64}; }
-
-  struct Started {
-    std::unique_ptr<Command> command;
-    UniqueFd output;
-  };
-  Started start(const std::string& script, Box* box = nullptr) {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-    const UniqueFd writing(ends[1]);
-    const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    Result<std::unique_ptr<Command>> command =
-        (box ? box : box_.get())
-            ->start({.arguments = {"bash", "-c", script},
-                     .environment = {"PATH=/usr/bin:/bin"},
-                     .directory = "/workspace",
-                     .files = {nothing.get(), writing.get(), writing.get()}});
-    EXPECT_TRUE(command.ok());
-    return {*std::move(command), UniqueFd(ends[0])};
-  }
-
-  static Answer next(Command& command) {
-    for (;;) {  // also woken by the start
-      EXPECT_TRUE(readable_within(command.channel(), patience));
-      const Result<std::optional<Answer>> answer = command.receive();
-      EXPECT_TRUE(answer.ok());
-      if (!answer) return {};
-      if (*answer) return **answer;
-    }
-  }
-
-  static std::string read_all(const UniqueFd& from) {
-    std::string text;
-    std::array<char, 4096> piece{};
-    for (ssize_t got = 1; got > 0;) {
-      got = ::read(from.get(), piece.data(), piece.size());
-      if (got > 0) text.append(piece.data(), static_cast<std::size_t>(got));
-    }
-    return text;
-  }
-
-  std::string run(const std::string& script, Box* box = nullptr) {
-    Started started = start(script, box);
-    std::string text = read_all(started.output);
-    EXPECT_EQ(next(*started.command).tell, Tell::ended);
-    return text;
-  }
-
-  Warden warden_{warden_program()};
-  UniqueFd image_;
-  std::unique_ptr<Box> box_;
-};
 
 TEST_F(BoxTest, ACommandRunsAndItsStatusIsTold) {
   Started started = start("echo hello; exit 3");
@@ -185,6 +123,10 @@ TEST_F(BoxTest, ATerminalIsOne) {
     }
   }
   EXPECT_NE(shown.find("/dev/pts/0"), std::string::npos);
+}
+
+TEST_F(BoxTest, GuestsAreEndedFirstWhereTheMachineHasNoMemory) {
+  EXPECT_EQ(run("cat /proc/self/oom_score_adj"), "500\n");
 }
 
 TEST_F(BoxTest, QuotasHold) {

@@ -42,7 +42,11 @@ struct SpawnPlan {
 
 }  // namespace
 
-Warden::~Warden() { bury(); }
+Warden::~Warden() {
+  pool_.end();
+  const MutexLock lock(mutex_);
+  bury();
+}
 
 void Warden::bury() noexcept {
   socket_.reset();  // at whose end it ends
@@ -98,37 +102,60 @@ void Warden::begin() {
   if (pid_ < 0) start();
 }
 
+Warden::Warden(std::filesystem::path program, BoxPool::Options pool)
+    : program_(std::move(program)),
+      pool_(pool, [this](const BoxPlan& plan) { return make_new(plan, Limits::later); }) {}
+
 std::unique_ptr<Box> Warden::make(const BoxPlan& plan) {
-  Result<Sockets> sockets = make_sockets();
-  if (!sockets) throw HostError("no sockets for a box: too many files are open");
-  warden::MakeBox order{.process_limit = plan.processes,
-                        .open_file_limit = plan.open_files,
-                        .user = plan.user,
-                        .group = plan.group,
-                        .file_bytes = plan.file_bytes,
-                        .file_inodes = plan.file_inodes,
-                        .memory_bytes = plan.memory_bytes,
-                        .root = plan.root,
-                        .has_upper = plan.begin_with >= 0};
-  order.mounts = static_cast<std::uint32_t>(plan.mounts.size());
-  order.keeps_set_id = std::ranges::all_of(plan.mounts, &HostMount::is_read_only);
-  std::vector<int> fds{sockets->theirs.get(), plan.image};
+  while (std::unique_ptr<Box> box = pool_.take(plan)) {
+    const Result<Result<void>> settled = box->settle(plan);
+    if (!settled) continue;  // one that has been ended, or the limits are none: a new one says why
+    if (const Result<void>& home = *settled; !home) throw Error(home.error(), plan.home);
+    return box;
+  }
+  const BoxPool::Wait wait(pool_);
+  return make_new(plan, Limits::now);
+}
+
+warden::BoxMade Warden::order(const BoxPlan& plan, const warden::MakeBox& order, int socket,
+                              warden::Packet& packet) {
+  std::vector<int> fds{socket, plan.image};
   if (plan.begin_with >= 0) fds.push_back(plan.begin_with);
   warden::BoxMade made;
-  warden::Packet packet;
-  {
-    const MutexLock lock(mutex_);
-    if (pid_ < 0) start();
-    const MountSet mounts(plan.mounts, mounter_.get());
-    for (const UniqueFd& fd : mounts.descriptors()) fds.push_back(fd.get());
-    if (!warden::send_record(socket_.get(), order, fds) ||
-        !readable_within(socket_.get(), patience) ||
-        !warden::receive_record(socket_.get(), made, packet)) {
-      bury();
-      throw HostError("cloche-warden has ended, which makes the boxes of the linux engine");
-    }
+  const MutexLock lock(mutex_);
+  if (pid_ < 0) start();
+  const MountSet mounts(plan.mounts, mounter_.get());
+  for (const UniqueFd& fd : mounts.descriptors()) fds.push_back(fd.get());
+  if (!warden::send_record(socket_.get(), order, fds) ||
+      !readable_within(socket_.get(), patience) ||
+      !warden::receive_record(socket_.get(), made, packet)) {
+    bury();
+    pool_.clear();
+    throw HostError("cloche-warden has ended, which makes the boxes of the linux engine");
   }
-  if (made.error != 0) throw HostError(explain(warden::Step::namespaces, made.error));
+  return made;
+}
+
+std::unique_ptr<Box> Warden::make_new(const BoxPlan& plan, Limits limits) {
+  Result<Sockets> sockets = make_sockets();
+  if (!sockets) throw HostError("no sockets for a box: too many files are open");
+  warden::MakeBox how{.process_limit = plan.processes,
+                      .open_file_limit = plan.open_files,
+                      .user = plan.user,
+                      .group = plan.group,
+                      .file_bytes = plan.file_bytes,
+                      .file_inodes = plan.file_inodes,
+                      .memory_bytes = plan.memory_bytes,
+                      .root = plan.root,
+                      .has_upper = plan.begin_with >= 0};
+  how.mounts = static_cast<std::uint32_t>(plan.mounts.size());
+  how.keeps_set_id = std::ranges::all_of(plan.mounts, &HostMount::is_read_only);
+  how.settles_later = limits == Limits::later;
+  const bool fits = plan.home.size() < sizeof how.home;
+  if (fits) plan.home.copy(how.home, sizeof how.home);
+  warden::Packet packet;
+  const warden::BoxMade made = order(plan, how, sockets->theirs.get(), packet);
+  if (made.failed != warden::Step::none) throw HostError(explain(made.failed, made.error));
   auto process = UniqueFd(packet.take_fd(0));
   sockets->theirs.reset();
   warden::BoxReady ready;
@@ -141,6 +168,11 @@ std::unique_ptr<Box> Warden::make(const BoxPlan& plan) {
     throw request_error(explain_mount(plan.mounts[ready.mount], ready.error),
                         errno_from_host(ready.error));
   if (ready.failed != warden::Step::none) throw HostError(explain(ready.failed, ready.error));
+  if (ready.home != 0) throw Error(errno_from_host(ready.home), plan.home);
+  if (!fits) {
+    if (const Result<void> home = box->files().make_folders(plan.home); !home)
+      throw Error(home.error(), plan.home);
+  }
   return box;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Warden: makes boxes, through a process of its own (`cloche-warden`), which is started at the
-// first one and ends with this object, and all boxes with it. See native/warden.
+// first one and ends with this object, and all boxes with it. See native/warden. Some it has ready
+// (BoxPool).
 //
 // Thread-safe.
 #pragma once
@@ -13,28 +14,19 @@
 #include "base/mutex.h"
 #include "base/unique_fd.h"
 #include "native/host/box.h"
-#include "native/host/mount_set.h"
+#include "native/host/box_plan.h"
+#include "native/host/box_pool.h"
+
+namespace cloche::warden {
+class Packet;
+}
 
 namespace cloche::native {
-
-struct BoxPlan {
-  int image = -1;       // its root folder, open for reading
-  int begin_with = -1;  // a folder of changes (Box::Pause::changes); -1: none
-  warden::Root root = warden::Root::overlay;
-  std::uint32_t user = 0;  // inside
-  std::uint32_t group = 0;
-  std::uint64_t file_bytes = 256ULL << 20;
-  std::uint64_t file_inodes = 200'000;
-  std::uint64_t memory_bytes = 1ULL << 30;
-  std::uint32_t processes = 512;
-  std::uint32_t open_files = 1024;
-  std::vector<HostMount> mounts = {};
-};
 
 class Warden {
  public:
   // Empty: there is none.
-  explicit Warden(std::filesystem::path program) : program_(std::move(program)) {}
+  explicit Warden(std::filesystem::path program, BoxPool::Options pool = {});
   ~Warden();
   Warden(const Warden&) = delete;
   Warden& operator=(const Warden&) = delete;
@@ -45,7 +37,13 @@ class Warden {
   // Throws HostError with one sentence that names the step, the cause and the remedy.
   std::unique_ptr<Box> make(const BoxPlan& plan);
 
+  const BoxPool& pool() const noexcept { return pool_; }
+
  private:
+  enum class Limits : std::uint8_t { now, later };
+  std::unique_ptr<Box> make_new(const BoxPlan& plan, Limits limits);
+  warden::BoxMade order(const BoxPlan& plan, const warden::MakeBox& order, int socket,
+                        warden::Packet& packet);
   void start() REQUIRES(mutex_);
   void bury() noexcept REQUIRES(mutex_);
 
@@ -54,6 +52,7 @@ class Warden {
   UniqueFd socket_ GUARDED_BY(mutex_);
   UniqueFd mounter_ GUARDED_BY(mutex_);  // none where a user runs this
   pid_t pid_ GUARDED_BY(mutex_) = -1;
+  BoxPool pool_;  // whose thread ends first
 };
 
 // One sentence for a box that cannot be made.

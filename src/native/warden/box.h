@@ -7,6 +7,7 @@
 #include "native/warden/fd.h"
 #include "native/warden/filter.h"
 #include "native/warden/mounts.h"
+#include "native/warden/spaces.h"
 #include "native/warden/wire.h"
 
 namespace cloche::warden {
@@ -18,8 +19,8 @@ struct BoxParts {
   MountParts mounts = {};
 };
 
-// Makes one: its first word on the socket is BoxReady. Its number and a pidfd of it, or -1 with
-// errno. It ends with this process, or when the other end of the socket is closed.
-pid_t make_box(const MakeBox& plan, BoxParts parts, Fd& pidfd) noexcept;
+// Makes one: its first word on the socket is BoxReady. It ends with this process, or when the other
+// end of the socket is closed.
+Spaces::Started make_box(const MakeBox& plan, BoxParts parts, Spaces& spaces) noexcept;
 
 }  // namespace cloche::warden

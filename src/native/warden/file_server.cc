@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "native/warden/fd.h"
+#include "native/warden/home.h"
 #include "native/warden/packet.h"
 
 namespace cloche::warden {
@@ -227,25 +228,6 @@ class FileServer {
       offset += done;
     }
     return 0;
-  }
-
-  int make_folders(const char* path) {
-    std::array<char, most_path> so_far{};
-    const std::string_view whole(path);
-    if (whole.size() >= so_far.size()) return ENAMETOOLONG;
-    for (std::size_t end = whole.find('/', 1);; end = whole.find('/', end + 1)) {
-      const std::string_view part = whole.substr(0, end);
-      std::copy(part.begin(), part.end(), so_far.begin());
-      so_far[part.size()] = '\0';
-      const bool is_last = end == std::string_view::npos;
-      if (::mkdir(so_far.data(), 0755) != 0) {
-        if (errno != EEXIST) return errno;
-        struct stat of{};
-        if (::stat(so_far.data(), &of) != 0) return errno;
-        if (!S_ISDIR(of.st_mode)) return is_last ? EEXIST : ENOTDIR;
-      }
-      if (is_last) return 0;
-    }
   }
 
   // An entry behind what there is already. False: it does not fit.

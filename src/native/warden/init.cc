@@ -22,12 +22,15 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
+#include <ctime>
 #include <string_view>
 
 #include "native/warden/call_wire.h"
 #include "native/warden/command.h"
 #include "native/warden/file_server.h"
+#include "native/warden/home.h"
 #include "native/warden/packet.h"
+#include "native/warden/root.h"
 #include "native/warden/tree_pack.h"
 #include "native/warden/tree_unpack.h"
 
@@ -35,6 +38,12 @@ namespace cloche::warden {
 namespace {
 
 constexpr int look_at_memory_ms = 10;
+
+std::int64_t now_ms() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
 
 std::uint64_t event_of(auto source, std::uint32_t index) {
   return (static_cast<std::uint64_t>(source) << 32) | index;
@@ -119,7 +128,8 @@ Fd connect_loopback(int port, bool is_v6) {
 
 }  // namespace
 
-Init::Init(Plan plan) noexcept : plan_(std::move(plan)), events_(::epoll_create1(EPOLL_CLOEXEC)) {
+Init::Init(Plan plan, const Filter& filter) noexcept
+    : plan_(std::move(plan)), filter_(filter), events_(::epoll_create1(EPOLL_CLOEXEC)) {
   sigset_t child{};
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
@@ -143,11 +153,27 @@ bool Init::busy() const noexcept {
                                     [](const Run& run) { return run.channel && !run.ended; });
 }
 
+// When it is time; a box in which nothing runs is not looked at. How long to wait for something else,
+// as epoll has it.
+int Init::look_at_memory() noexcept {
+  if (busy() && next_look_ms_ != 0 && now_ms() >= next_look_ms_) {
+    watch_memory();
+    next_look_ms_ = 0;
+  }
+  if (!busy()) {
+    next_look_ms_ = 0;
+    return -1;
+  }
+  const std::int64_t now = now_ms();
+  if (next_look_ms_ == 0) next_look_ms_ = now + look_at_memory_ms;
+  return static_cast<int>(std::max<std::int64_t>(next_look_ms_ - now, 0));
+}
+
 void Init::serve() noexcept {
   for (;;) {
     std::array<epoll_event, 32> events{};
-    const int count =
-        ::epoll_wait(events_.get(), events.data(), events.size(), busy() ? look_at_memory_ms : -1);
+    const int patience_ms = look_at_memory();
+    const int count = ::epoll_wait(events_.get(), events.data(), events.size(), patience_ms);
     if (count < 0 && errno != EINTR) return;
     for (int i = 0; i < count; ++i) {
       const std::uint64_t data = events[static_cast<std::size_t>(i)].data.u64;
@@ -168,7 +194,6 @@ void Init::serve() noexcept {
           break;
       }
     }
-    if (busy()) watch_memory();
   }
 }
 
@@ -220,6 +245,8 @@ bool Init::take_request() noexcept {
       answer(channel, {.value = processes_.signal(request.process, request.number)});
       break;
     case Ask::connect: connect_to(channel, request); break;
+    case Ask::compare: answer(channel, {.has_changed = !is_as_image(plan_.changes)}); break;
+    case Ask::settle: settle(channel); break;
     case Ask::pack:
     case Ask::unpack: start_tree(request.ask, std::move(channel), Fd(packet.take_fd(1))); break;
     case Ask::run:
@@ -231,6 +258,22 @@ bool Init::take_request() noexcept {
 void Init::answer(const Fd& channel, const Answer& what, std::span<const int> fds) noexcept {
   if (!channel) return;
   (void)send_record(channel.get(), what, fds, MSG_DONTWAIT);
+}
+
+// Nothing has run yet, so that nothing has been done under other limits.
+void Init::settle(const Fd& channel) noexcept {
+  Settle how;
+  Packet packet;
+  const bool is_whole = receive_record(channel.get(), how, packet, MSG_DONTWAIT);
+  const Fd storage = std::move(plan_.storage);
+  if (!storage || !is_whole) return answer(channel, {.value = EINVAL});
+  how.home[sizeof how.home - 1] = '\0';
+  if (const Outcome resized = resize_storage(storage, how.file_bytes, how.file_inodes); !resized)
+    return answer(channel, {.step = resized.failed, .value = resized.error});
+  plan_.memory_bytes = how.memory_bytes;
+  plan_.wall.processes = how.process_limit + own_processes;
+  plan_.wall.open_files = how.open_file_limit;
+  answer(channel, {.home = make_home(how.home)});
 }
 
 void Init::open_network(const Fd& channel, Packet& packet) noexcept {

@@ -25,10 +25,11 @@ class Init {
   struct Plan {
     Fd socket;   // to Cloche
     Fd changes;  // the folder of the box's changes
+    Fd storage;  // what that is in, of a box that settles later; or none
     std::uint64_t memory_bytes = 0;
     WallPlan wall;
   };
-  explicit Init(Plan plan) noexcept;
+  Init(Plan plan, const Filter& filter) noexcept;
   Init(const Init&) = delete;
   Init& operator=(const Init&) = delete;
 
@@ -50,6 +51,7 @@ class Init {
 
   bool watch(int fd, Source source, std::uint32_t index) noexcept;
   bool take_request() noexcept;
+  void settle(const Fd& channel) noexcept;
   void start_run(const Request& request, Packet& packet) noexcept;
   void start_files(Fd channel) noexcept;
   void start_tree(Ask what, Fd channel, Fd stream) noexcept;
@@ -65,12 +67,13 @@ class Init {
   void reap() noexcept;
   void add_drain(int fd) noexcept;
   void read_drain(std::uint32_t index) noexcept;
+  int look_at_memory() noexcept;
   void watch_memory() noexcept;
   bool busy() const noexcept;
   std::uint64_t file_bytes() const noexcept;
 
   Plan plan_;
-  Filter filter_;
+  const Filter& filter_;
   Processes processes_;
   Dialer dialer_;
   Fd events_;
@@ -80,6 +83,7 @@ class Init {
   Processes::Shared shared_;  // at the last look at it
   std::uint64_t mapped_ = 0;  // that there was then
   unsigned looks_ = 0;
+  std::int64_t next_look_ms_ = 0;  // 0: no time is set
   std::array<Run, most_runs> runs_;
   std::array<Fd, 2 * most_runs> drains_;
 };

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "native/warden/root.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "native/warden/tree_copy.h"
 
@@ -54,13 +57,17 @@ Fd clone_tree(int folder, const char* path) {
   return Fd(::open_tree(folder, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
 }
 
+using NumberText = std::array<char, 32>;
+
+NumberText text_of(std::uint64_t number) {
+  NumberText text{};
+  std::snprintf(text.data(), text.size(), "%llu", static_cast<unsigned long long>(number));
+  return text;
+}
+
 // The file system in memory that holds all that a box changes.
 Outcome make_storage(const RootPlan& plan, Fd& storage) {
-  std::array<char, 32> bytes{}, inodes{};
-  std::snprintf(bytes.data(), bytes.size(), "%llu",
-                static_cast<unsigned long long>(plan.file_bytes));
-  std::snprintf(inodes.data(), inodes.size(), "%llu",
-                static_cast<unsigned long long>(plan.file_inodes));
+  const NumberText bytes = text_of(plan.file_bytes), inodes = text_of(plan.file_inodes);
   storage.reset(make_mount("tmpfs",
                            {{"size", bytes.data()}, {"nr_inodes", inodes.data()}, {"mode", "0755"}},
                            MOUNT_ATTR_NODEV));
@@ -126,26 +133,34 @@ Outcome fill_dev(const std::array<Fd, device_names.size()>& devices, const Fd& s
   return outcome_of(Step::devices, put_at(terminals, "/dev/pts"));
 }
 
+// Puts `nothing` over those of the paths that this kernel has: the first gets it, others one like it.
+template <typename Paths>
+Outcome hide(const Paths& paths, Fd nothing) {
+  CLOCHE_STEP(Step::proc, nothing.get());
+  const char* first = nullptr;
+  for (const char* path : paths) {
+    if (!nothing) nothing = clone_tree(AT_FDCWD, first);
+    CLOCHE_STEP(Step::proc, nothing.get());
+    if (put_at(nothing, path) == 0) {
+      nothing.reset();
+      first = path;
+    } else if (errno != ENOENT) {
+      return {Step::proc, errno};
+    }
+  }
+  return {};
+}
+
 // What of /proc is the machine's is hidden, its settings are read-only.
 Outcome close_proc() {
   const Fd settings = clone_tree(AT_FDCWD, "/proc/sys");
   CLOCHE_STEP(Step::proc, settings.get());
   CLOCHE_STEP(Step::proc, protect(settings, MOUNT_ATTR_RDONLY));
   CLOCHE_STEP(Step::proc, put_at(settings, "/proc/sys"));
-  for (const char* path : hidden_files) {
-    if (::access(path, F_OK) != 0) continue;
-    const Fd nothing = clone_tree(AT_FDCWD, "/dev/null");
-    CLOCHE_STEP(Step::proc, nothing.get());
-    CLOCHE_STEP(Step::proc, put_at(nothing, path));
-  }
-  for (const char* path : hidden_folders) {
-    if (::access(path, F_OK) != 0) continue;
-    const Fd nothing(make_mount("tmpfs", {{"size", "4k"}, {"nr_inodes", "1"}},
-                                MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
-    CLOCHE_STEP(Step::proc, nothing.get());
-    CLOCHE_STEP(Step::proc, put_at(nothing, path));
-  }
-  return {};
+  if (auto hidden = hide(hidden_files, clone_tree(AT_FDCWD, "/dev/null")); !hidden) return hidden;
+  return hide(hidden_folders,
+              Fd(make_mount("tmpfs", {{"size", "4k"}, {"nr_inodes", "1"}},
+                            MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)));
 }
 
 // Written once, while /proc/sys can be: ports below 1024 need no privilege in a network of one's
@@ -191,9 +206,9 @@ Outcome make_places(const Fd& root) {
 
 }  // namespace
 
-Outcome enter_root(const RootPlan& plan, Fd& changes) {
+Outcome enter_root(const RootPlan& plan, NewRoot& made_root) {
   CLOCHE_STEP(Step::propagation, ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
-  Fd storage;
+  auto& [changes, storage] = made_root;
   if (auto made = make_storage(plan, storage); !made) return made;
   changes.reset(::openat(storage.get(), "upper", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   CLOCHE_STEP(Step::storage, changes.get());
@@ -233,6 +248,45 @@ Outcome enter_root(const RootPlan& plan, Fd& changes) {
   set_kernel();
   if (auto filled = fill_dev(devices, shared_memory); !filled) return filled;
   return close_proc();
+}
+
+bool is_as_image(const Fd& changes) noexcept {
+  constexpr std::array<std::string_view, 7> usual{".",   "..",  "proc",     "dev",
+                                                  "sys", "tmp", "workspace"};
+  for (const char* name : {"tmp/.local", "workspace/.local"}) {
+    if (::faccessat(changes.get(), name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+      return false;
+  }
+  for (const char* name : {"tmp", "workspace"}) {  // another folder, or none at all, in its place
+    struct stat of{};
+    const bool is_there = ::fstatat(changes.get(), name, &of, AT_SYMLINK_NOFOLLOW) == 0;
+    if (is_there ? !S_ISDIR(of.st_mode) : errno != ENOENT) return false;
+  }
+  const int own = ::openat(changes.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const folder = own < 0 ? nullptr : ::fdopendir(own);
+  if (folder == nullptr) {
+    if (own >= 0) ::close(own);
+    return false;
+  }
+  bool is_as_it_was = true;
+  while (const dirent* entry = ::readdir(folder)) {
+    if (std::ranges::find(usual, std::string_view(entry->d_name)) == usual.end())
+      is_as_it_was = false;
+  }
+  ::closedir(folder);
+  return is_as_it_was;
+}
+
+Outcome resize_storage(const Fd& storage, std::uint64_t bytes, std::uint64_t inodes) {
+  const Fd context(::fspick(storage.get(), "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH));
+  CLOCHE_STEP(Step::storage, context.get());
+  const auto set = [&](const char* name, std::uint64_t number) {
+    return ::fsconfig(context.get(), FSCONFIG_SET_STRING, name, text_of(number).data(), 0);
+  };
+  CLOCHE_STEP(Step::storage, set("size", bytes));
+  CLOCHE_STEP(Step::storage, set("nr_inodes", inodes));
+  return outcome_of(Step::storage,
+                    ::fsconfig(context.get(), FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr, 0));
 }
 
 }  // namespace cloche::warden

@@ -17,8 +17,20 @@ struct RootPlan {
   std::uint64_t file_inodes = 0;
 };
 
+struct NewRoot {
+  Fd changes;  // the folder of changes (of a copy: the root)
+  Fd storage;  // the file system in memory that they are in
+};
+
 // In a mount namespace of one's own, as its root. On success this process stands in the new root,
-// nothing of the old one is left, and `changes` is the folder of changes (of a copy: the root).
-Outcome enter_root(const RootPlan& plan, Fd& changes);
+// and nothing of the old one is left.
+Outcome enter_root(const RootPlan& plan, NewRoot& made);
+
+// Whether a folder of changes, of an overlay, has nothing but what a root begins with, and in
+// /workspace and /tmp anything but folders for Python's packages of a user.
+bool is_as_image(const Fd& changes) noexcept;
+
+// Of a root whose guests have not begun.
+Outcome resize_storage(const Fd& storage, std::uint64_t bytes, std::uint64_t inodes);
 
 }  // namespace cloche::warden

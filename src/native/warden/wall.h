@@ -10,6 +10,8 @@
 
 namespace cloche::warden {
 
+inline constexpr std::uint32_t own_processes = 2;  // pid 1 and the file server count, too
+
 struct WallPlan {
   std::uint32_t processes = 0;
   std::uint32_t open_files = 0;

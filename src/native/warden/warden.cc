@@ -18,11 +18,12 @@
 #include "native/warden/identity.h"
 #include "native/warden/mounter.h"
 #include "native/warden/packet.h"
+#include "native/warden/spaces.h"
 
 namespace cloche::warden {
 namespace {
 
-bool take_orders(int socket) {
+bool take_orders(int socket, Spaces& spaces) {
   Packet packet;
   MakeBox plan;
   if (!receive_record(socket, plan, packet)) return errno == EMSGSIZE;
@@ -37,21 +38,27 @@ bool take_orders(int socket) {
   for (Fd& tree : parts.mounts.trees) tree = take();
   BoxMade made;
   Fd pidfd;
+  plan.home[sizeof plan.home - 1] = '\0';
   if (plan.version != protocol_version || !parts.socket || !parts.image ||
       plan.has_upper != static_cast<bool>(parts.begin_with) || plan.mounts > most_mounts ||
       (plan.mounts > 0) != static_cast<bool>(parts.mounts.orders)) {
+    made.failed = Step::namespaces;
     made.error = EINVAL;
-  } else if (make_box(plan, std::move(parts), pidfd) < 0) {
-    made.error = errno;
+  } else {
+    Spaces::Started started = make_box(plan, std::move(parts), spaces);
+    made.failed = started.outcome.failed;
+    made.error = started.outcome.error;
+    pidfd = std::move(started.pidfd);
   }
   const int beside = pidfd.get();
   return send_record(socket, made, std::span(&beside, beside >= 0 ? 1 : 0));
 }
 
-void bury(int signals) {
+void bury(int signals, Spaces& spaces) {
   signalfd_siginfo info{};
   while (::read(signals, &info, sizeof info) > 0) continue;
-  while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
+  for (pid_t pid = ::waitpid(-1, nullptr, WNOHANG); pid > 0; pid = ::waitpid(-1, nullptr, WNOHANG))
+    spaces.end(pid);
 }
 
 }  // namespace
@@ -74,11 +81,12 @@ int serve_boxes(int socket) noexcept {
   sigprocmask(SIG_BLOCK, &child, nullptr);
   const Fd signals(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals) return 1;
+  static Spaces spaces;
   for (;;) {
     std::array<pollfd, 2> waiting{{{socket, POLLIN, 0}, {signals.get(), POLLIN, 0}}};
     if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return 1;
-    if (waiting[1].revents != 0) bury(signals.get());
-    if (waiting[0].revents != 0 && !take_orders(socket)) return 0;
+    if (waiting[1].revents != 0) bury(signals.get(), spaces);
+    if (waiting[0].revents != 0 && !take_orders(socket, spaces)) return 0;
   }
 }
 

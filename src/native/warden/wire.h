@@ -13,12 +13,13 @@
 
 namespace cloche::warden {
 
-inline constexpr std::uint32_t protocol_version = 7;
+inline constexpr std::uint32_t protocol_version = 8;
 inline constexpr int socket_fd = 3;          // of the warden, at its start
 inline constexpr int mounter_fd = 4;         // of the warden that root starts
 inline constexpr std::size_t most_fds = 24;  // beside a record
 inline constexpr std::size_t most_mounts = 16;
 inline constexpr std::size_t most_runs = 256;  // of a box, at the same time
+inline constexpr std::size_t most_home = 256;  // of the path of the folder that a box is made with
 
 // Where the making of a box, or the start of a command, can fail.
 enum class Step : std::uint8_t {
@@ -85,12 +86,16 @@ struct MakeBox {
   Root root = Root::overlay;
   bool has_upper = false;
   bool keeps_set_id = true;  // programs may mark files as set-id
+  // It gets its limits later, by Ask::settle, before anything has run in it.
+  bool settles_later = false;
   std::uint32_t mounts = 0;
   char host_name[64] = "cloche";
+  char home[most_home] = {};  // a folder that is made; empty: none
 };
 
 // The warden's answer; a pidfd of pid 1 beside it where there is one.
 struct BoxMade {
+  Step failed = Step::none;
   std::int32_t error = 0;  // an errno; 0: it is being built, and speaks itself
 };
 
@@ -100,6 +105,7 @@ struct BoxReady {
   std::int32_t error = 0;
   bool has_landlock_scopes = false;
   std::uint32_t mount = 0;  // which of them it was, where they failed
+  std::int32_t home = 0;    // an errno: its home could not be made
 };
 
 enum class Ask : std::uint8_t {
@@ -119,6 +125,9 @@ enum class Ask : std::uint8_t {
   unpack,   // channel, a file with such a stream, which becomes the files; the unpacker answers
   connect,  // channel: to port `number` of the loopback; the Answer has the socket beside it, which
             // does not block and may be connecting yet
+  compare,  // channel: is the image as it was? `has_changed`
+  settle,   // channel, on which a Settle waits: once, of a box that does so later. The value of its
+            // Answer is about the limits, its `home` about the folder
 };
 
 struct TerminalShape {
@@ -149,6 +158,16 @@ struct ProcessRecord {
   char command[1024] = {};
 };
 
+// What a box that was made beforehand gets when it is wanted. The rest is as in MakeBox.
+struct Settle {
+  std::uint32_t process_limit = 0;
+  std::uint32_t open_file_limit = 0;
+  std::uint64_t file_bytes = 0;
+  std::uint64_t file_inodes = 0;
+  std::uint64_t memory_bytes = 0;
+  char home[most_home] = {};
+};
+
 enum class Tell : std::uint8_t {
   started,      // of run that wants it: `value` is its process id, inside
   terminal,     // of run: its master is beside it
@@ -164,6 +183,8 @@ struct Answer {
   Step step = Step::none;
   bool memory_exceeded = false;  // of ended: a process was killed because of the memory limit
   std::int32_t value = 0;
+  std::int32_t home = 0;     // of settle
+  bool has_changed = false;  // of compare
   // Of usage.
   std::uint64_t file_bytes = 0;
   std::uint64_t file_inodes = 0;
