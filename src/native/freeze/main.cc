@@ -137,7 +137,7 @@ class Freezer {
     layout.env_start = field(50), layout.env_end = field(51);
     layout.brk = static_cast<std::uint64_t>(system_call(SYS_brk, 0));
     layout.program = static_cast<std::uint32_t>(-1);  // as it is
-    return 0;
+    return system_call(SYS_prctl, PR_GET_NAME, address_of(head_.name));
   }
 
   long write(int to) {

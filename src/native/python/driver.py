@@ -71,6 +71,11 @@ def _cloche_serve():
             os.chdir(folder)
         except OSError:
             pass
+        for finder in sys.path_importer_cache.values():
+            if hasattr(finder, 'invalidate_caches'):
+                finder.invalidate_caches()
+        if 'random' in sys.modules:
+            sys.modules['random'].seed()
         if session:
             session.take_up()
         return 0

@@ -67,6 +67,7 @@ struct Head {
   std::uint64_t signal_mask;
   SignalStack signal_stack;
   Layout layout;
+  char name[16];  // that lists of processes show
   SignalAction actions[most_signals + 1];
 };
 

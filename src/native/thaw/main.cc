@@ -248,6 +248,7 @@ extern "C" [[noreturn]] void cloche_thaw_main() {
   need(system_call(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, address_of(&head.layout),
                    sizeof head.layout, 0),
        ThawStep::layout);
+  (void)system_call(SYS_prctl, PR_SET_NAME, address_of(head.name));
   restore_signals(head);
   restore_thread(head);
   system_call(SYS_close, image_fd);

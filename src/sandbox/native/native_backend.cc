@@ -132,8 +132,6 @@ NativeBackend::~NativeBackend() {
 void NativeBackend::begin() {
   files_ = std::make_unique<NativeFiles>(*box_, home_);
   root_files_ = std::make_unique<NativeFiles>(*box_, root_home);
-  if (const Result<void> made = box_->files().make_folders(home_); !made)
-    throw Error(made.error(), home_);
 }
 
 void NativeBackend::add_trust() {
@@ -189,6 +187,7 @@ std::unique_ptr<native::Box> NativeBackend::make_box(int begin_with) {
                                .memory_bytes = options_.memory_limit_bytes,
                                .processes = options_.process_limit * threads_per_process,
                                .open_files = options_.open_file_limit,
+                               .home = home_,
                                .mounts = mounts()});
 }
 
@@ -301,6 +300,13 @@ const FreezePrograms& NativeBackend::freeze_programs() const noexcept {
 
 const PythonPrograms& NativeBackend::python_programs() const noexcept {
   return parts_.python_programs();
+}
+
+PythonStarts& NativeBackend::python_starts() noexcept { return parts_.python_starts(); }
+
+UniqueFd NativeBackend::freeze_new_python() {
+  const Result<std::unique_ptr<NativeInterpreter>> made = NativeInterpreter::start(*this, {});
+  return made ? (*made)->freeze().image : UniqueFd();
 }
 
 kernel::TimerThread& NativeBackend::timers() noexcept { return parts_.timers(); }

@@ -29,6 +29,7 @@ namespace cloche::sandbox {
 class FreezePrograms;
 class NativeParts;
 class PythonPrograms;
+class PythonStarts;
 
 // The one user inside.
 struct Identity {
@@ -82,6 +83,11 @@ class NativeBackend final : public Backend {
   native::Box& box() noexcept { return *box_; }
   const FreezePrograms& freeze_programs() const noexcept;
   const PythonPrograms& python_programs() const noexcept;
+  PythonStarts& python_starts() noexcept;
+  const images::Image& image() const noexcept { return *image_; }
+  const Identity& identity() const noexcept { return who_; }
+  // Of a sandbox that was made for that; none: it cannot be.
+  UniqueFd freeze_new_python();
   kernel::TimerThread& timers() noexcept;
   // A stream of what is written inside, as its owner may see it: without secrets.
   CleanOutput clean_output(

@@ -17,6 +17,7 @@
 #include "sandbox/native/frozen_image.h"
 #include "sandbox/native/native_backend.h"
 #include "sandbox/native/python_programs.h"
+#include "sandbox/native/python_starts.h"
 
 namespace cloche::sandbox {
 namespace {
@@ -104,6 +105,16 @@ Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::start(NativeBacken
   made->port_ = std::move(port.ours);
   made->is_thawing_ = static_cast<bool>(image);
   return made;
+}
+
+Result<std::unique_ptr<NativeInterpreter>> NativeInterpreter::begin(NativeBackend& sandbox) {
+  PythonStarts& starts = sandbox.python_starts();
+  if (UniqueFd image = starts.find(sandbox)) {
+    Result<std::unique_ptr<NativeInterpreter>> made = start(sandbox, std::move(image));
+    if (made && (*made)->is_alive()) return made;
+    starts.give_up(sandbox);
+  }
+  return start(sandbox, {});
 }
 
 std::optional<unsigned char> NativeInterpreter::read_answer() {

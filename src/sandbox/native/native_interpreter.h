@@ -41,6 +41,8 @@ class NativeInterpreter {
     std::string reason;  // why it begins anew
   };
 
+  // One that begins, or goes on from where another one of the same start was (PythonStarts).
+  static Result<std::unique_ptr<NativeInterpreter>> begin(NativeBackend& sandbox);
   // `image`: what it goes on from; none: it begins.
   static Result<std::unique_ptr<NativeInterpreter>> start(NativeBackend& sandbox, UniqueFd image);
   NativeInterpreter(const NativeInterpreter&) = delete;

@@ -11,6 +11,7 @@
 #include "sandbox/native/edge_watch.h"
 #include "sandbox/native/freeze_programs.h"
 #include "sandbox/native/python_programs.h"
+#include "sandbox/native/python_starts.h"
 
 namespace cloche::sandbox {
 
@@ -24,6 +25,7 @@ class NativeParts {
   const PythonPrograms& python_programs() const noexcept { return python_programs_; }
   kernel::TimerThread& timers() noexcept { return timers_; }
   EdgeWatch& edge_watch() noexcept { return edge_watch_; }
+  PythonStarts& python_starts() noexcept { return python_starts_; }
 
  private:
   native::Warden warden_;
@@ -32,6 +34,7 @@ class NativeParts {
   PythonPrograms python_programs_;
   kernel::TimerThread timers_;
   EdgeWatch edge_watch_;
+  PythonStarts python_starts_{*this};  // whose thread ends first
 };
 
 }  // namespace cloche::sandbox

@@ -55,7 +55,7 @@ RunResult NativePython::run(std::string_view source, const PythonOptions& option
   const MutexLock lock(mutex_);
   RunResult result;
   if (!is_alive()) {
-    Result<std::unique_ptr<NativeInterpreter>> started = NativeInterpreter::start(sandbox_, {});
+    Result<std::unique_ptr<NativeInterpreter>> started = NativeInterpreter::begin(sandbox_);
     if (!started) {
       return native_not_started("python3", "/", warden::Step::program,
                                 static_cast<int>(started.error()));

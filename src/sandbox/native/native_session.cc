@@ -73,7 +73,7 @@ Result<SessionInterpreter::Began, Error> NativeSession::start() {
   forget_ended();
   if (live_) return Began::before;
   if (!mail_.wake) return cannot_start(errno_info(Errno::mfile).message);
-  Result<std::unique_ptr<NativeInterpreter>> started = NativeInterpreter::start(sandbox_, {});
+  Result<std::unique_ptr<NativeInterpreter>> started = NativeInterpreter::begin(sandbox_);
   if (!started) return cannot_start(errno_info(started.error()).message);
   live_ = *std::move(started);
   CLOCHE_TRY(open());

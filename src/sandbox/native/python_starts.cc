@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/native/python_starts.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "sandbox/native/freeze_programs.h"
+#include "sandbox/native/native_backend.h"
+#include "sandbox/native/native_parts.h"
+
+namespace cloche::sandbox {
+namespace {
+
+// What a box may have changed and be as its image all the same (Box::is_as_image), so that no
+// variable may lead an interpreter's start there.
+constexpr std::array<std::string_view, 4> changing{"/workspace", "/tmp", "/dev", "/proc"};
+// Of what a program is at home in, and where it writes: no start reads there.
+constexpr std::array<std::string_view, 4> of_folders{"HOME=", "PWD=", "OLDPWD=", "TMPDIR="};
+
+bool may_change_a_start(std::string_view variable) {
+  if (std::ranges::any_of(of_folders,
+                          [&](std::string_view name) { return variable.starts_with(name); }))
+    return false;
+  const std::string_view value = variable.substr(std::min(variable.find('='), variable.size()));
+  if (variable.starts_with("PATH=")) {  // relative folders
+    for (std::string_view rest = value;;) {
+      rest.remove_prefix(1);
+      if (!rest.starts_with('/')) return true;
+      if (rest.find(':') == std::string_view::npos) break;
+      rest.remove_prefix(rest.find(':'));
+    }
+  }
+  for (const std::string_view name : {"PYTHONPATH=", "PYTHONHOME=", "PYTHONUSERBASE=", "LD_"}) {
+    if (variable.starts_with(name)) return true;
+  }
+  return std::ranges::any_of(changing, [&](std::string_view folder) {
+    return value.find(folder) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+std::optional<PythonStarts::Key> PythonStarts::key_of(NativeBackend& sandbox) {
+  if (!sandbox.options().mounts.empty() || !sandbox.freeze_programs().exist()) return std::nullopt;
+  const native::CommandSpec spec = sandbox.spec_of({});
+  if (std::ranges::any_of(spec.environment, may_change_a_start)) return std::nullopt;
+  struct stat of{};
+  if (::fstat(sandbox.image().root.get(), &of) != 0) return std::nullopt;
+  return Key{.device = of.st_dev,
+             .inode = of.st_ino,
+             .user = sandbox.identity().user,
+             .group = sandbox.identity().group,
+             .folder = spec.directory,
+             .variables = spec.environment};
+}
+
+PythonStarts::Starts::iterator PythonStarts::find(const Key& key) {
+  return std::ranges::find_if(starts_, [&](const Start& start) { return start.key == key; });
+}
+
+UniqueFd PythonStarts::find(NativeBackend& sandbox) {
+  const std::optional<Key> key = key_of(sandbox);
+  if (!key) return {};
+  UniqueFd image;
+  {
+    const MutexLock lock(mutex_);
+    const auto found = find(*key);
+    if (found == starts_.end()) {
+      Start& start = starts_.emplace_front();
+      start.key = *key;
+      start.system.reset(::fcntl(sandbox.image().root.get(), F_DUPFD_CLOEXEC, 0));
+      start.options.engine = sandbox.options().engine;
+      start.options.image = sandbox.options().image;
+      start.options.user = sandbox.options().user;
+      start.options.home = sandbox.options().home;
+      start.options.environment = sandbox.environment();
+      if (starts_.size() > most) starts_.pop_back();
+      return {};
+    }
+    starts_.splice(starts_.begin(), starts_, found);
+    found->is_wanted_again = true;
+    begin();
+    if (found->image) image.reset(::fcntl(found->image.get(), F_DUPFD_CLOEXEC, 0));
+    if (image && ++found->uses == most_uses) found->image.reset();
+  }
+  changed_.notify_all();
+  if (image && !sandbox.box().is_as_image()) image.reset();
+  return image;
+}
+
+void PythonStarts::give_up(NativeBackend& sandbox) {
+  const std::optional<Key> key = key_of(sandbox);
+  if (!key) return;
+  const MutexLock lock(mutex_);
+  const auto found = find(*key);
+  if (found == starts_.end()) return;
+  if (++found->failures < most_failures) return;  // the sandbox may have been ended meanwhile
+  found->image.reset();
+  found->is_given_up = true;
+}
+
+// Without threads there are none.
+void PythonStarts::begin() {
+  if (is_over_ || thread_.joinable()) return;
+  try {
+    thread_ = std::thread([this] { work(); });
+  } catch (const std::system_error&) {
+    return;
+  }
+}
+
+void PythonStarts::end() {
+  std::thread thread;
+  {
+    const MutexLock lock(mutex_);
+    is_over_ = true;
+    thread = std::move(thread_);
+  }
+  changed_.notify_all();
+  if (thread.joinable()) thread.join();
+}
+
+PythonStarts::Start* PythonStarts::next_to_make() {
+  const auto found = std::ranges::find_if(starts_, [](const Start& start) {
+    return start.is_wanted_again && !start.is_given_up && !start.image;
+  });
+  return found == starts_.end() ? nullptr : &*found;
+}
+
+void PythonStarts::work() {
+  for (;;) {
+    Key key;
+    SandboxOptions options;
+    {
+      const MutexLock lock(mutex_);
+      if (is_over_) return;
+      const Start* const start = next_to_make();
+      if (start == nullptr) {
+        changed_.wait(mutex_);
+        continue;
+      }
+      key = start->key;
+      options = start->options;
+    }
+    UniqueFd image = make(options, key);
+    const MutexLock lock(mutex_);
+    const auto found = find(key);
+    if (found == starts_.end()) continue;
+    found->is_given_up = !image;
+    found->image = std::move(image);
+    found->uses = 0;
+    found->failures = 0;
+  }
+}
+
+UniqueFd PythonStarts::make(const SandboxOptions& options, const Key& key) {
+  try {
+    NativeBackend mother(parts_, options);
+    const std::optional<Key> own = key_of(mother);
+    if (!own || *own != key || !mother.box().is_as_image())
+      return {};  // there is another image now
+    return mother.freeze_new_python();
+  } catch (const Error&) {  // a sandbox that wants it hears why
+    return {};
+  }
+}
+
+}  // namespace cloche::sandbox

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// PythonStarts: images of interpreters that have begun and done nothing yet, so that the first call
+// of a sandbox need not wait for that. Made as those of forks are, in a sandbox of their own that
+// nobody else has, when the same start is wanted again; kept for the `most` that were wanted last.
+//
+// A start is the same where all is that an interpreter begins by: the image, the user, the folder,
+// the variables. Whether the sandbox's own files are still those of its image, its box says
+// (Box::is_as_image).
+//
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/unique_fd.h"
+#include "cloche/sandbox.h"
+
+namespace cloche::sandbox {
+
+class NativeBackend;
+class NativeParts;
+
+class PythonStarts {
+ public:
+  static constexpr std::size_t most = 4;
+  // As often an image is given away; the next one has another seed of hashes and other addresses.
+  static constexpr std::uint64_t most_uses = 1000;
+  static constexpr int most_failures = 3;
+
+  explicit PythonStarts(NativeParts& parts) : parts_(parts) {}
+  ~PythonStarts() { end(); }
+  PythonStarts(const PythonStarts&) = delete;
+  PythonStarts& operator=(const PythonStarts&) = delete;
+
+  // For the first interpreter of this sandbox; none: it begins by itself.
+  UniqueFd find(NativeBackend& sandbox);
+  // What find() gave did not live: after some of those that start has no images any more.
+  void give_up(NativeBackend& sandbox);
+  // No more are made.
+  void end();
+
+ private:
+  struct Key {
+    std::uint64_t device = 0, inode = 0;  // of the image
+    std::uint32_t user = 0, group = 0;
+    std::string folder;
+    std::vector<std::string> variables;
+    bool operator==(const Key&) const = default;
+  };
+  struct Start {
+    Key key;
+    UniqueFd system;  // the image's folder, so that its number is no other's
+    SandboxOptions options;
+    UniqueFd image;  // none: not yet, or never
+    std::uint64_t uses = 0;
+    int failures = 0;
+    bool is_wanted_again = false;
+    bool is_given_up = false;
+  };
+  using Starts = std::list<Start>;
+
+  static std::optional<Key> key_of(NativeBackend& sandbox);
+  Starts::iterator find(const Key& key) REQUIRES(mutex_);
+  Start* next_to_make() REQUIRES(mutex_);
+  void begin() REQUIRES(mutex_);
+  void work();
+  UniqueFd make(const SandboxOptions& options, const Key& key);
+
+  NativeParts& parts_;
+  Mutex mutex_;
+  Condition changed_;
+  Starts starts_ GUARDED_BY(mutex_);
+  bool is_over_ GUARDED_BY(mutex_) = false;
+  std::thread thread_ GUARDED_BY(mutex_);
+};
+
+}  // namespace cloche::sandbox
