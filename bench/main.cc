@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "linux_rows.h"
 #include "lives.h"
 #include "promises.h"
 #include "python_rows.h"
@@ -26,9 +27,10 @@ struct Topic {
 };
 
 constexpr Topic topics[] = {
-    {"lives", cloche::bench::measure_lives},   {"promises", cloche::bench::measure_promises},
-    {"python", cloche::bench::measure_python}, {"rpc", cloche::bench::measure_rpc},
-    {"states", cloche::bench::measure_states}, {"tools", cloche::bench::measure_tools}};
+    {"linux", cloche::bench::measure_linux},       {"lives", cloche::bench::measure_lives},
+    {"promises", cloche::bench::measure_promises}, {"python", cloche::bench::measure_python},
+    {"rpc", cloche::bench::measure_rpc},           {"states", cloche::bench::measure_states},
+    {"tools", cloche::bench::measure_tools}};
 
 int measure(const std::vector<std::string>& wanted) {
   for (const Topic& topic : topics) {
@@ -50,8 +52,9 @@ int main(int argc, char** argv) {
   CLI::App app{"Measures what Cloche promises against native processes of this machine."};
   app.footer("cloche_bench --micro runs the small benchmarks of the layers.");
   std::vector<std::string> wanted;
-  app.add_option("topics", wanted, "lives, promises, python, rpc, states, tools; all without any")
-      ->check(CLI::IsMember({"lives", "promises", "python", "rpc", "states", "tools"}));
+  app.add_option("topics", wanted,
+                 "linux, lives, promises, python, rpc, states, tools; all without any")
+      ->check(CLI::IsMember({"linux", "lives", "promises", "python", "rpc", "states", "tools"}));
   try {
     app.parse(argc, argv);
     return measure(wanted);

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "linux_rows.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "cloche/engine.h"
+#include "cloche/error.h"
+#include "must.h"
+#include "table.h"
+
+namespace cloche::bench {
+namespace {
+
+using std::chrono::milliseconds;
+using Words = std::vector<std::string>;
+
+constexpr int worker_count = 2;
+constexpr milliseconds time_for_each{2000};
+constexpr const char* numbers =
+    "import numpy as np; state = np.ones(10 * 2**20 // 8); print(int(state.sum() > 0))";
+constexpr const char* no_numbers = "state = bytearray(b'1') * (10 << 20); print(1)";
+constexpr const char* loop =
+    "import time\nt = time.process_time()\nx = 0\nfor i in range(3_000_000): x += i * i\n"
+    "print(1e3 * (time.process_time() - t))";
+
+bool has_program(const std::string& name) {
+  const char* const path = std::getenv("PATH");
+  std::string_view rest(path == nullptr ? "/usr/bin" : path);
+  for (;;) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    std::error_code error;
+    if (std::filesystem::exists(std::filesystem::path(folder) / name, error)) return true;
+    if (folder.size() == rest.size()) return false;
+    rest.remove_prefix(folder.size() + 1);
+  }
+}
+
+// What a program of this machine is started by.
+struct Starter {
+  std::string name;
+  Words words;
+};
+
+std::vector<Starter> starters() {
+  std::vector<Starter> all{{"native", {}}};
+  if (has_program("unshare"))
+    all.push_back({"unshare",
+                   {"unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork",
+                    "--mount-proc", "--net", "--ipc", "--uts", "--cgroup"}});
+  if (has_program("bwrap"))
+    all.push_back({"bubblewrap",
+                   {"bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev",
+                    "/dev", "--tmpfs", "/tmp"}});
+  return all;
+}
+
+Words with(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+double timed(const std::function<void()>& body) { return bench::milliseconds(body); }
+
+class LinuxRows {
+ public:
+  explicit LinuxRows(std::string image) : image_(std::move(image)), engine_(EngineOptions{}) {}
+
+  void measure() {
+    const bool has_numpy = make()->run_python("import numpy; print(1)").stdout_data == "1\n";
+    const Words echo{"/bin/bash", "-c", "echo hi"};
+    const Words print{"/usr/bin/python3", "-c", "print(1)"};
+    const auto parent = make();
+    must(parent->run_python(has_numpy ? numbers : no_numbers), "1\n");
+    const auto warm = make();
+    fmt::print("{:<44} {:>9} {:>9}", "linux engine (medians, ms)", "target", "cloche");
+    for (const Starter& starter : starters_) fmt::print(" {:>10}", starter.name);
+    fmt::print("\n");
+    row("create", "", [&] { make(); }, {});
+    row("create + echo", "1.0", [&] { must(make()->run({.script = "echo hi"}), "hi\n"); }, echo);
+    row(
+        "create + echo, of a kind that is new", "2.5",
+        [&] { must(make_of_a_kind()->run({.script = "echo hi"}), "hi\n"); }, echo);
+    row(
+        "create + Python print(1)", "2.0", [&] { must(make()->run_python("print(1)"), "1\n"); },
+        print);
+    if (has_numpy)
+      row("create + numpy used", "4.0", [&] { must(make()->run_python(numbers), "1\n"); },
+          {"/usr/bin/python3", "-c", numbers});
+    row("warm echo", "", [&] { must(warm->run({.script = "echo hi"}), "hi\n"); }, echo);
+    row("fork of a live Python with 10 MB, then a run", "6.0",
+        [&] { must(parent->fork()->run_python("print(len(state) > 0)"), "True\n"); }, {});
+    if (has_numpy)
+      row("the same, the 10 MB just written", "6.0",
+          [&] {
+            must(parent->run_python("state += 1"), "");
+            must(parent->fork()->run_python("print(len(state) > 0)"), "True\n");
+          },
+          {});
+    fmt::print("\n{:<44} {:>9} {:>9}", "lives a second, 2 workers", "target", "cloche");
+    for (const Starter& starter : starters_) fmt::print(" {:>10}", starter.name);
+    fmt::print("\n");
+    lives("echo by bash", "600", [&] { must(make()->run({.script = "echo hi"}), "hi\n"); }, echo);
+    lives("Python print(1)", "", [&] { must(make()->run_python("print(1)"), "1\n"); }, print);
+    print_figures({computing(*warm), overshoot(*warm), bomb()});
+  }
+
+ private:
+  SandboxOptions options() const {
+    SandboxOptions options;
+    options.engine = EngineKind::native_linux;
+    options.image = image_;
+    return options;
+  }
+  std::unique_ptr<Sandbox> make() { return engine_.create(options()); }
+  // For which nothing has been made ready.
+  std::unique_ptr<Sandbox> make_of_a_kind() {
+    SandboxOptions of_a_kind = options();
+    of_a_kind.user = std::to_string(1000 + kinds_++ % 50'000);
+    return engine_.create(of_a_kind);
+  }
+
+  void row(std::string_view name, std::string_view target, const std::function<void()>& ours,
+           const Words& native) {
+    constexpr int rounds = 60;
+    std::vector<std::vector<double>> times(1 + starters_.size());
+    for (int round = -3; round < rounds; ++round) {
+      const auto keep = [&](std::size_t column, double time) {
+        if (round >= 0) times[column].push_back(time);
+      };
+      keep(0, timed(ours));
+      for (std::size_t i = 0; !native.empty() && i < starters_.size(); ++i)
+        keep(i + 1, timed([&] { run_native(with(starters_[i].words, native)); }));
+    }
+    fmt::print("{:<44} {:>9}", name, target);
+    for (const std::vector<double>& column : times) {
+      if (!column.empty()) fmt::print(" {:>9.3f} ", median(column));
+    }
+    fmt::print("\n");
+    std::fflush(stdout);
+  }
+
+  static double lives_of(const std::function<void()>& life) {
+    life();
+    const auto begin = std::chrono::steady_clock::now();
+    std::atomic<int> count = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < worker_count; ++i) {
+      threads.emplace_back([&] {
+        while (std::chrono::steady_clock::now() < begin + time_for_each) {
+          life();
+          ++count;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return count / std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  void lives(std::string_view name, std::string_view target, const std::function<void()>& ours,
+             const Words& native) {
+    fmt::print("{:<44} {:>9} {:>9.0f}", name, target, lives_of(ours));
+    for (const Starter& starter : starters_)
+      fmt::print(" {:>10.0f}", lives_of([&] { run_native(with(starter.words, native)); }));
+    fmt::print("\n");
+    std::fflush(stdout);
+  }
+
+  // In turn, for a machine that has other work.
+  Figure computing(Sandbox& sandbox) {
+    std::vector<double> ratios;
+    for (int i = 0; i < 9; ++i) {
+      const auto ours = sandbox.run({.argv = {"python3", "-c", loop}}).stdout_data;
+      FILE* const pipe = ::popen(fmt::format("/usr/bin/python3 -c '{}'", loop).c_str(), "r");
+      char text[64] = {};
+      const bool has_read = pipe != nullptr && std::fgets(text, sizeof text, pipe) != nullptr;
+      if (pipe != nullptr) ::pclose(pipe);
+      if (has_read && !ours.empty()) ratios.push_back(std::stod(ours) / std::stod(text));
+    }
+    return {"CPU time of a loop, of native", "1.02", fmt::format("{:.3f}", median(ratios))};
+  }
+
+  static double beyond(Sandbox& sandbox, const char* script, int rounds) {
+    constexpr milliseconds limit{100};
+    std::vector<double> over;
+    for (int i = 0; i < rounds; ++i) {
+      const double took = timed([&] { sandbox.run({.script = script, .timeout = limit}); });
+      over.push_back(took - static_cast<double>(limit.count()));
+    }
+    return median(over);
+  }
+
+  static Figure overshoot(Sandbox& sandbox) {
+    return {"beyond a time limit, ms", "2",
+            fmt::format("{:.2f}", beyond(sandbox, "while :; do :; done", 15))};
+  }
+
+  Figure bomb() {
+    SandboxOptions few = options();
+    few.process_limit = 300 / 8;
+    const auto sandbox = engine_.create(few);
+    return {"the same of a fork bomb, ms", "50",
+            fmt::format("{:.1f}", beyond(*sandbox, "f() { f | f & }; f; while :; do :; done", 5))};
+  }
+
+  const std::string image_;
+  const std::vector<Starter> starters_ = starters();
+  Engine engine_;
+  int kinds_ = 0;
+};
+
+}  // namespace
+
+void measure_linux() {
+  const char* const named = std::getenv("CLOCHE_BENCH_IMAGE");
+  const std::string image = named == nullptr ? "bench" : named;
+  try {
+    LinuxRows(image).measure();
+  } catch (const Error& problem) {
+    fmt::print("linux engine: not measured: {}\n", problem.what());
+  }
+}
+
+}  // namespace cloche::bench
