@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <mutex>
@@ -174,6 +176,34 @@ TEST_F(BoxPoolTest, TheWardensEndIsTheEndOfThoseThatWait) {
     return next != nullptr;
   }));
   EXPECT_EQ(run("echo again", next.get()), "again\n");
+}
+
+// Of the process that has the boxes, in the midst of everything.
+TEST_F(BoxPoolTest, TheEndOfWhoHasThemIsTheEndOfThoseThatWait) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const UniqueFd reading(ends[0]);
+  UniqueFd writing(ends[1]);
+  const pid_t server = ::fork();
+  if (server == 0) {
+    Warden own(warden_program());
+    (void)own.make(plan());
+    const auto box = own.make(plan());
+    while (own.pool().ready() < full) std::this_thread::yield();
+    (void)!::write(writing.get(), "+", 1);
+    for (;;) ::pause();
+  }
+  writing.reset();
+  char said = '-';
+  ASSERT_EQ(::read(reading.get(), &said, 1), 1);
+  const std::vector<pid_t> boxes = box_processes(server);
+  EXPECT_GT(boxes.size(), full);
+  std::vector<UniqueFd> lives;
+  for (const pid_t pid : boxes)
+    lives.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  ASSERT_EQ(::kill(server, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(server, nullptr, 0), server);
+  for (const UniqueFd& life : lives) EXPECT_TRUE(readable_within(life.get(), patience));
 }
 
 TEST(BoxPool, WhatNobodyWantsForLongIsEnded) {

@@ -91,14 +91,14 @@ std::string BoxTest::run(const std::string& script, Box* box) {
   return text;
 }
 
-pid_t BoxTest::warden_process() {
-  const std::vector<pid_t> children = children_of(::getpid());
+pid_t BoxTest::warden_process(pid_t of) {
+  const std::vector<pid_t> children = children_of(of);
   EXPECT_EQ(children.size(), 1U);
   return children.empty() ? 0 : children.front();
 }
 
-std::vector<pid_t> BoxTest::box_processes() {
-  std::vector<pid_t> found = children_of(warden_process());
+std::vector<pid_t> BoxTest::box_processes(pid_t of) {
+  std::vector<pid_t> found = children_of(warden_process(of));
   std::erase_if(found, [](pid_t pid) {  // root's mounter
     std::ifstream file("/proc/" + std::to_string(pid) + "/status");
     const std::string status(std::istreambuf_iterator<char>(file), {});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -30,9 +31,9 @@ class BoxTest : public testing::Test {
   static warden::Answer next(Command& command);
   static std::string read_all(const UniqueFd& from);
 
-  // The process of warden_, and pid 1 of all of its boxes.
-  pid_t warden_process();
-  std::vector<pid_t> box_processes();
+  // The process of warden_, or of another process's warden, and pid 1 of all of its boxes.
+  static pid_t warden_process(pid_t of = ::getpid());
+  static std::vector<pid_t> box_processes(pid_t of = ::getpid());
 
   Warden warden_;
   UniqueFd image_;
