@@ -164,6 +164,7 @@ except Exception as problem:
 TEST_F(LinuxEngine, SessionsOfAServerHaveItWhereTheOperatorSaysSo) {
   const Ended ended = python(R"py(
 import os, pathlib, server, cloche
+os.environ["CLOCHE_READY_BOXES"] = "0"  # they are counted
 linux = ["--session-engine", "linux", "--session-image", "small"]
 with server.Server("serve", "--token", "t", *linux) as one:
     session = one.json("POST", "/v1/sessions", {}, token="t")[1]["sessionId"]
