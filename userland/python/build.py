@@ -22,6 +22,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import bundle
+import extensions
 import guest_patch
 import library_sources
 from distributions import BUILTIN, COMPANIONS, LEFT_OUT, PRELOAD, TOP_LEVEL
@@ -220,7 +221,7 @@ def is_fresh(target: Path, inputs: list[Path], stamp: Path, choice: str) -> bool
 
 
 def make_guest(source: Path, target: Path) -> None:
-    inputs = [source, *HERE.glob("*.py"), HERE / "lib" / "_cloche" / "host" / "linux_errors.py"]
+    inputs = [source, *HERE.glob("*.py"), *HERE.glob("extensions/*"), HERE / "lib" / "_cloche" / "host" / "linux_errors.py"]
     try:
         if not target.is_symlink() and all(path.stat().st_mtime <= target.stat().st_mtime for path in inputs):
             return
@@ -256,6 +257,9 @@ def main() -> int:
         make_guest(guest, options.out / "python.wasm")
     except guest_patch.PatchError as error:
         print(f"{guest.name} is not the interpreter that userland/python/guest_patch.py knows: {error}.", file=sys.stderr)
+        return 2
+    except extensions.BuildError as error:
+        extensions.tell(error, "the interpreter's extensions cannot be made: ")
         return 2
     choice = " ".join([options.packages, str(options.sources), *(wheel.name for wheel in options.wheels)])
     if is_fresh(target, inputs, stamp, choice):

@@ -9,6 +9,7 @@ import re
 import sys
 from pathlib import Path
 
+import extensions_patch
 import numpy_patch
 import threads_patch
 import zone_patch
@@ -93,4 +94,5 @@ def patch(source):
     threads_patch.patch(module)
     zone_patch.patch(module)
     numpy_patch.patch(module)
+    extensions_patch.patch(module)
     return module.written()

@@ -8,6 +8,8 @@ import re
 LEB = rb"((?:[\x80-\xff]{0,4}[\x00-\x7f]))"  # of at most five bytes
 LOAD, LOAD8_U, LOAD16_U, CONST, CALL, GET, TEE = b"\x28\x02", b"\x2d\x00", b"\x2f\x01", b"\x41", b"\x10", b"\x20", b"\x22"
 I32 = 0x7F
+PAGE = 65536
+TYPES, IMPORTS, FUNCTIONS, TABLES, MEMORIES, EXPORTS, ELEMENTS, CODE, DATA, DATA_COUNT = 1, 2, 3, 4, 5, 7, 9, 10, 11, 12  # sections
 
 
 class PatchError(Exception):
@@ -28,6 +30,22 @@ def uleb(data, at):
 def encode(value, width=5):
     """Padded, as linkers write what they fill in later."""
     return bytes((value >> 7 * i & 0x7F) | (0x80 if i + 1 < width else 0) for i in range(width))
+
+
+def sleb(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value - (1 << shift) if byte & 0x40 else value, at
+
+
+def encode_signed(value):
+    """A number of 32 bits, padded in the same way."""
+    return bytes(value >> 7 * i & 0x7F | 0x80 for i in range(4)) + bytes([value >> 28 & 0x7F])
 
 
 def once(pattern, body, what):
@@ -53,7 +71,10 @@ class Module:
     def __init__(self, data):
         self.data = data
         self.changed = {}  # index of a function: its new body
-        self.exported = []  # more exports: (name, kind, index)
+        self.added = {}  # id of a section: (how many elements more, what they are)
+        self.added_names = []  # (index of a function that is new, its name)
+        self.more_table, self.least_pages = 0, 0
+        self.types = None  # of the functions that are not imported, once they are asked for
         self.sections = {}  # id or name: (start of the header, start, end)
         at = 8
         while at < len(data):
@@ -89,6 +110,8 @@ class Module:
         return found
 
     def _imported_functions(self):
+        if 2 not in self.sections:
+            return 0
         _, at, _ = self.sections[2]
         count, at = uleb(self.data, at)
         for _ in range(count):
@@ -130,15 +153,61 @@ class Module:
 
     def export(self, name, kind, index):
         """One more export: a function is of kind 0, a global of kind 3."""
-        self.exported.append((name.encode(), kind, index))
+        content = encode(len(name)) + name.encode() + bytes([kind]) + encode(index)
+        self.more(7, 1, content)
 
-    def _export_section(self):
-        _, at, end = self.sections[7]
+    def content(self, section):
+        _, start, end = self.sections[section]
+        return self.data[start:end]
+
+    def functions(self):
+        """How many there are, imported ones too, as read."""
+        return max(self.places) + 1
+
+    def type_of(self, index):
+        """The number of the type of a function that is not imported."""
+        if self.types is None:
+            _, at, _ = self.sections[3]
+            count, at = uleb(self.data, at)
+            self.types = []
+            for _ in range(count):
+                number, at = uleb(self.data, at)
+                self.types.append(number)
+        if index not in self.places:
+            raise PatchError("a function is one that the interpreter imports")
+        return self.types[index - min(self.places)]
+
+    def more(self, section, count, content):
+        """Elements behind those that a section has."""
+        before, there = self.added.get(section, (0, b""))
+        self.added[section] = before + count, there + content
+
+    def name_more(self, names):
+        self.added_names += names
+
+    def table_size(self):
+        """Of the one table."""
+        return self._limits(4, 1)[1]
+
+    def grow_table(self, count):
+        self.more_table += count
+
+    def pages(self):
+        """Of the memory, at the beginning."""
+        return self._limits(5, 0)[1]
+
+    def need_memory(self, pages):
+        self.least_pages = max(self.least_pages, pages)
+
+    def _limits(self, section, before):
+        """(flags, least, most or None) of the one table or memory; `before`: bytes of what stands before them."""
+        _, at, _ = self.sections[section]
         count, at = uleb(self.data, at)
-        content = encode(count + len(self.exported)) + bytes(self.data[at:end])
-        for name, kind, index in self.exported:
-            content += encode(len(name)) + name + bytes([kind]) + encode(index)
-        return b"\7" + encode(len(content)) + content
+        flags, at = uleb(self.data, at + before)
+        if count != 1 or flags > 1:
+            raise PatchError("the interpreter has a memory or a table of an unknown kind")
+        least, at = uleb(self.data, at)
+        return flags, least, uleb(self.data, at)[0] if flags else None
 
     def call(self, name):
         """The instruction that calls this function."""
@@ -178,6 +247,11 @@ class Module:
                 at = self.data.find(content, at + 1, start + length)
         return found
 
+    def at(self, address, size):
+        """What memory has at an address."""
+        place = self.offset_of(address, size)
+        return bytes(self.data[place:place + size])
+
     def put(self, address, before, after):
         """Puts other bytes of the same number where memory holds `before`."""
         place = self.offset_of(address, len(before))
@@ -185,16 +259,59 @@ class Module:
             raise PatchError(f"the interpreter has other data at {address} than expected")
         self.data[place:place + len(after)] = after
 
-    def written(self):
-        """The module with all changes."""
-        header, start, end = self.sections[10]
+    def _code(self):
+        _, start, end = self.sections[10]
         pieces, at = [], start
         for index in sorted(self.changed):
             size_at, _, body_end = self.places[index]
             pieces += [self.data[at:size_at], encode(len(self.changed[index])), self.changed[index]]
             at = body_end
         pieces.append(self.data[at:end])
-        size = sum(map(len, pieces))
-        exports, _, exports_end = self.sections[7]
-        return b"".join([self.data[:exports], self._export_section(), self.data[exports_end:header + 1], encode(size), *pieces,
-                         self.data[end:]])
+        return b"".join(pieces)
+
+    def _names(self):
+        """The section of names with those of new functions, which come last."""
+        _, start, end = self.sections["name"]
+        length, at = uleb(self.data, start)
+        at += length
+        pieces = [self.data[start:at]]
+        while at < end:
+            kind = self.data[at]
+            size, place = uleb(self.data, at + 1)
+            at = place + size
+            if kind == 1:
+                count, first = uleb(self.data, place)
+                content = encode(count + len(self.added_names)) + bytes(self.data[first:at])
+                content += b"".join(encode(index) + encode(len(name)) + name for index, name in sorted(self.added_names))
+                pieces += [bytes([kind]), encode(len(content)), content]
+            else:
+                pieces += [bytes([kind]), encode(size), self.data[place:at]]
+        return b"".join(pieces)
+
+    def _section(self, key):
+        """A section's content with all changes."""
+        if key == "name" and self.added_names:
+            return self._names()
+        if key == 4 and self.more_table:
+            flags, least, most = self._limits(4, 1)
+            kind = self.content(4)[1:2]
+            return b"\1" + kind + bytes([flags]) + encode(least + self.more_table) + (encode(most + self.more_table) if flags else b"")
+        if key == 5 and self.least_pages:
+            flags, least, most = self._limits(5, 0)
+            return b"\1" + bytes([flags]) + encode(max(least, self.least_pages)) + (encode(most) if flags else b"")
+        content = self._code() if key == 10 else self.content(key)
+        if key == 12 and 11 in self.added:
+            return encode(uleb(content, 0)[0] + self.added[11][0])
+        if key in self.added:
+            count, at = uleb(content, 0)
+            number, more = self.added[key]
+            content = b"".join([encode(count + number), content[at:], more])
+        return content
+
+    def written(self):
+        """The module with all changes."""
+        pieces = [self.data[:8]]
+        for key, (header, _, _) in sorted(self.sections.items(), key=lambda entry: entry[1]):
+            content = self._section(key)
+            pieces += [self.data[header:header + 1], encode(len(content)), content]
+        return b"".join(pieces)

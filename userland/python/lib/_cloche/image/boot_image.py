@@ -32,7 +32,7 @@ def build(modules=""):
     posix_processes.install()
     linux_calls.install()
     _replace_sockets()
-    from ..libraries import figures, imports, integers
+    from ..libraries import figures, imports, integers, keys
     from ..pictures import install as pictures
     from ..processes import pseudo_terminals, shared_values, signal_calls, trip
     from ..programs import streams
@@ -58,6 +58,7 @@ def build(modules=""):
     pseudo_terminals.install()
     shared_values.install()
     integers.install()
+    keys.install()
     pictures.install()
     polling.install()  # packages start programs, and wait for them
     _import_packages(modules.split())
@@ -202,7 +203,12 @@ def _make_immortal():
             return
 
 
+# Modules of C that userland/python/extensions.py has put beside those that the interpreter was built with.
+EXTENSIONS = ("_decimal", "_scrypt", "_zstd")
+
+
 def _identity():
+    sys.builtin_module_names = tuple(sorted({*sys.builtin_module_names, *EXTENSIONS}))
     sys.platform = "linux"
     sys.prefix = sys.exec_prefix = sys.base_prefix = sys.base_exec_prefix = "/usr"
     sys.executable = sys._base_executable = "/usr/bin/python3"
@@ -253,34 +259,9 @@ def _relocate():
                 _imp._fix_co_filename(code, _moved(code.co_filename).removesuffix("c"))
 
 
-def _pbkdf2_hmac(hash_name, password, salt, iterations, dklen=None):
-    """hashlib.pbkdf2_hmac, which the library takes from OpenSSL."""
-    import hmac
-    if iterations < 1:
-        raise ValueError("iteration value must be greater than 0.")
-    start = hmac.new(bytes(password), None, hash_name)
-    length = start.digest_size if dklen is None else dklen
-    if length < 1:
-        raise ValueError("key length must be greater than 0.")
-    key = b""
-    for number in range(1, -(-length // start.digest_size) + 1):
-        step = start.copy()
-        step.update(bytes(salt) + number.to_bytes(4, "big"))
-        last = step.digest()
-        total = int.from_bytes(last, "big")
-        for _ in range(iterations - 1):
-            step = start.copy()
-            step.update(last)
-            last = step.digest()
-            total ^= int.from_bytes(last, "big")
-        key += total.to_bytes(start.digest_size, "big")
-    return key[:length]
-
-
 def _adapt():
     """Where the library asks which platform this is, and the answer here is another than its guess."""
     import asyncio
-    import hashlib
     import locale
     import os
     import platform
@@ -303,8 +284,6 @@ def _adapt():
         if name.startswith("asyncio."):  # what its modules have since there are Unix sockets
             for public in getattr(module, "__all__", ()):
                 vars(asyncio).setdefault(public, getattr(module, public))
-    if not hasattr(hashlib, "pbkdf2_hmac"):
-        hashlib.pbkdf2_hmac = _pbkdf2_hmac
 
 
 def _quiet():

@@ -9,7 +9,6 @@ CATALOGUE = "/usr/lib/python/.catalogue"  # lines: import name, distribution
 # Modules of C that CPython has on Linux and this interpreter has not.
 ABSENT = {
     "_curses": "this Python has no curses: write escape sequences to the terminal",
-    "_zstd": "this Python has no zstd: use gzip, bz2 or lzma",
 }
 _names = None
 

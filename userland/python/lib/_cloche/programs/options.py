@@ -37,13 +37,16 @@ class UsageError(Exception):
     """The command line is wrong; the text says how."""
 
 
+_own_flags = sys.flags
+
+
 class Flags(tuple):
-    """What sys.flags is: the same names in the same order as the interpreter's own."""
+    """What sys.flags is: the same names in the same order as the interpreter's own, all of them, as its C code copies so many."""
 
     names = tuple(
         "debug inspect interactive optimize dont_write_bytecode no_user_site no_site ignore_environment verbose "
         "bytes_warning quiet hash_randomization isolated dev_mode utf8_mode warn_default_encoding safe_path "
-        "int_max_str_digits gil thread_inherit_context context_aware_warnings".split())
+        "int_max_str_digits gil thread_inherit_context context_aware_warnings lazy_imports".split())
     n_fields = len(names)
 
     def __getattr__(self, name):
@@ -91,6 +94,7 @@ class Options:
         values["utf8_mode"] = 1
         values["int_max_str_digits"] = int(self.x_options.get("int_max_str_digits", 4300))
         values["gil"] = 1
+        values["lazy_imports"] = getattr(_own_flags, "lazy_imports", 0)
         return Flags(values[name] for name in Flags.names)
 
 
