@@ -8,6 +8,12 @@
 
 namespace cloche::grading {
 
+Gate::~Gate() {
+  close();
+  const MutexLock lock(mutex_);
+  left_.wait(mutex_, [this]() REQUIRES(mutex_) { return inside_ == 0; });
+}
+
 bool Gate::has_place(const Line& line) const {
   return running_ < limits_.running || (line.running == 0 && running_ < 2 * limits_.running);
 }
@@ -31,6 +37,7 @@ void Gate::enter(Job job) {
       return watch();
     }
     ++running_;
+    ++inside_;
     ++line.running;
   }
   workers_.do_here([this, job = std::move(job)] {
@@ -56,6 +63,7 @@ std::optional<Gate::Job> Gate::take_next() {
   --waiting_;
   if (job.patience == Patience::limited) queued_bytes_ -= job.bytes;
   ++running_;
+  ++inside_;
   ++best->running;
   return job;
 }
@@ -71,6 +79,9 @@ void Gate::pass_on(const std::string& owner) {
     while (std::optional<Job> job = take_next()) next.push_back(*std::move(job));
   }
   for (Job& job : next) start(std::move(job));
+  // Under the lock: the gate may be gone as soon as it is released.
+  const MutexLock lock(mutex_);
+  if (--inside_ == 0) left_.notify_all();
 }
 
 void Gate::start(Job job) {

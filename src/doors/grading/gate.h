@@ -41,6 +41,8 @@ class Gate {
   };
 
   Gate(session::WorkerPool& workers, const Limits& limits) : workers_(workers), limits_(limits) {}
+  // Closes it, and waits for the jobs that are in progress. Not from one of them.
+  ~Gate();
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
@@ -79,6 +81,9 @@ class Gate {
   std::size_t waiting_ GUARDED_BY(mutex_) = 0;
   std::uint64_t queued_bytes_ GUARDED_BY(mutex_) = 0;
   std::size_t running_ GUARDED_BY(mutex_) = 0;
+  // Those and what they do here when they have ended.
+  std::size_t inside_ GUARDED_BY(mutex_) = 0;
+  Condition left_;
   bool watching_ GUARDED_BY(mutex_) = false;
   bool closed_ GUARDED_BY(mutex_) = false;
   session::Timers timers_;  // the last: what it does is about the others

@@ -49,9 +49,9 @@ class GradingDoor {
 
   Parts parts_;
   Grader grader_;
-  Gate gate_;
   std::atomic<std::size_t> batches_ = 0;
   std::stop_source stop_;
+  Gate gate_;  // the last: its jobs use the others
 };
 
 }  // namespace cloche::grading

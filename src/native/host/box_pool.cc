@@ -81,7 +81,7 @@ std::unique_ptr<Box> BoxPool::take(const BoxPlan& plan) {
     }
     shelves_.splice(shelves_.begin(), shelves_, found);
     found->wanted = now();
-    found->has_failed = false;
+    ++found->wishes;
     found->is_wanted_again = begin();
     if (!found->boxes.empty()) {
       taken = std::move(found->boxes.back());
@@ -126,7 +126,7 @@ void BoxPool::clear() {
 BoxPool::Shelf* BoxPool::next_to_fill() {
   if (waits_ > 0 || count() >= options_.most_boxes) return nullptr;
   const auto found = std::ranges::find_if(shelves_, [this](const Shelf& shelf) {
-    return shelf.is_wanted_again && !shelf.has_failed &&
+    return shelf.is_wanted_again && shelf.wishes != shelf.failed_wish &&
            shelf.boxes.size() < options_.boxes_of_a_kind;
   });
   return found == shelves_.end() ? nullptr : &*found;
@@ -169,11 +169,12 @@ void BoxPool::work() {
 void BoxPool::fill_one() {
   Kind kind;
   UniqueFd image;
-  std::uint64_t era = 0;
+  std::uint64_t era = 0, wish = 0;
   {
     const MutexLock lock(mutex_);
     const Shelf* const shelf = next_to_fill();
     if (shelf == nullptr) return;
+    wish = shelf->wishes;
     kind = shelf->kind;
     image.reset(::fcntl(shelf->image.get(), F_DUPFD_CLOEXEC, 0));
     era = era_;
@@ -187,7 +188,7 @@ void BoxPool::fill_one() {
   const auto shelf = find(kind);
   if (shelf == shelves_.end()) return;
   if (made == nullptr) {
-    shelf->has_failed = true;
+    shelf->failed_wish = wish;
   } else if (era == era_) {
     shelf->boxes.push_back(std::move(made));
   }

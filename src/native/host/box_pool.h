@@ -78,7 +78,9 @@ class BoxPool {
     std::vector<std::unique_ptr<Box>> boxes;
     SteadyTime wanted;  // at last
     bool is_wanted_again = false;
-    bool has_failed = false;
+    std::uint64_t wishes = 0;
+    std::uint64_t failed_wish =
+        0;  // that none could be made for: before the next one none is tried
   };
   using Shelves = std::list<Shelf>;
 
