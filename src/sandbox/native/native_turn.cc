@@ -193,6 +193,8 @@ void NativeTurn::hear() {
     const Result<std::optional<warden::Answer>> heard = interpreter_.command().receive();
     if (heard && !*heard) return;
     if (heard && (*heard)->tell == warden::Tell::started) continue;
+    // One that was leaving by itself as it was killed: how it has ended comes after that.
+    if (heard && (*heard)->tell == warden::Tell::killed) continue;
     over_ = true;
     if (!heard) {
       end_.wait_status = SIGKILL;
