@@ -11,6 +11,7 @@
 #include <memory>
 #include <new>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -75,12 +76,17 @@ class Runners {
     if (!is_possible) return false;
     signal_ = take_signal();
     if (signal_ == 0) return false;
-    try {
-      background_thread([this] { repeat(); }).detach();
-    } catch (const std::system_error&) {
-      return false;
+    // A host that gives no thread at this moment is asked again: without this one the interpreter
+    // would be compiled anew, with checks, which takes minutes.
+    for (int tries = 5; tries > 0; --tries) {
+      try {
+        background_thread([this] { repeat(); }).detach();
+        return true;
+      } catch (const std::system_error&) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
     }
-    return true;
+    return false;
   }
 
   void add(GuestRunner* runner) {
