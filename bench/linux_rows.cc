@@ -3,17 +3,16 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "cloche/engine.h"
 #include "cloche/error.h"
+#include "lives.h"
 #include "must.h"
 #include "table.h"
 
@@ -23,8 +22,6 @@ namespace {
 using std::chrono::milliseconds;
 using Words = std::vector<std::string>;
 
-constexpr int worker_count = 2;
-constexpr milliseconds time_for_each{2000};
 constexpr const char* numbers =
     "import numpy as np; state = np.ones(10 * 2**20 // 8); print(int(state.sum() > 0))";
 constexpr const char* no_numbers = "state = bytearray(b'1') * (10 << 20); print(1)";
@@ -148,28 +145,12 @@ class LinuxRows {
     std::fflush(stdout);
   }
 
-  static double lives_of(const std::function<void()>& life) {
-    life();
-    const auto begin = std::chrono::steady_clock::now();
-    std::atomic<int> count = 0;
-    std::vector<std::thread> threads;
-    for (int i = 0; i < worker_count; ++i) {
-      threads.emplace_back([&] {
-        while (std::chrono::steady_clock::now() < begin + time_for_each) {
-          life();
-          ++count;
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    return count / std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  }
-
   void lives(std::string_view name, std::string_view target, const std::function<void()>& ours,
              const Words& native) {
-    fmt::print("{:<44} {:>9} {:>9.0f}", name, target, lives_of(ours));
+    fmt::print("{:<44} {:>9} {:>9.0f}", name, target, live_for_a_while(ours).per_second());
     for (const Starter& starter : starters_)
-      fmt::print(" {:>10.0f}", lives_of([&] { run_native(with(starter.words, native)); }));
+      fmt::print(" {:>10.0f}",
+                 live_for_a_while([&] { run_native(with(starter.words, native)); }).per_second());
     fmt::print("\n");
     std::fflush(stdout);
   }

@@ -28,8 +28,16 @@ double cpu_ms() {
 }
 
 // Per second, and the CPU time of each, which a busy machine disturbs less.
-template <typename Life>
-Figure lives(std::string name, std::string target, const Life& life) {
+Figure lives(std::string name, std::string target, const std::function<void()>& life) {
+  const Lived lived = live_for_a_while(life);
+  return {std::move(name), std::move(target),
+          fmt::format("{:.0f} a second, {:.3f} ms of CPU each", lived.per_second(),
+                      lived.cpu_ms / lived.count)};
+}
+
+}  // namespace
+
+Lived live_for_a_while(const std::function<void()>& life) {
   life();
   const double cpu_before = cpu_ms();
   const auto begin = std::chrono::steady_clock::now();
@@ -44,14 +52,9 @@ Figure lives(std::string name, std::string target, const Life& life) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return {std::move(name), std::move(target),
-          fmt::format("{:.0f} a second, {:.3f} ms of CPU each", count / seconds,
-                      (cpu_ms() - cpu_before) / count)};
+  return {count, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
+          cpu_ms() - cpu_before};
 }
-
-}  // namespace
 
 void measure_lives() {
   Engine engine(EngineOptions{});

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "doors/cli/parse_words.h"
 #include "doors/cli/store_options.h"
 #include "doors/mcp/hub.h"
 #include "sandbox/options/sandbox_option.h"
@@ -157,12 +158,7 @@ Options parse_run(int argc, const char* const* argv) {
   RunArguments given;
   define_run(run, given);
   CommandLine line = split_line(argc, argv);
-  std::ranges::reverse(line.own);  // as CLI11 wants a vector
-  try {
-    run.parse(line.own);
-  } catch (const CLI::ParseError& error) {
-    throw request_error(std::string(error.what()) + "; see cloche " + command + " --help");
-  }
+  parse_words(run, line.own, command);
   if (given.help) {
     Options options;
     options.help_topic = command;
@@ -180,25 +176,19 @@ Options parse_commit(int argc, const char* const* argv) {
   std::string state;
   commit.add_option("--state", state);
   CommandLine line = split_line(argc - 1, argv + 1);
-  std::ranges::reverse(line.own);  // as CLI11 wants a vector
-  try {
-    commit.parse(line.own);
-  } catch (const CLI::ParseError& error) {
-    throw request_error(std::string(error.what()) + "; see cloche image --help");
-  }
+  parse_words(commit, line.own, "image");
   std::vector<std::string>& words = line.command;
-  if (given.help || words.empty()) {
-    if (!given.help)
-      throw request_error(
-          "image commit wants a name, and commands: cloche image commit --image debian NAME "
-          "'apt-get install -y gcc'");
+  if (given.help) {
     Options options;
     options.help_topic = "image";
     return options;
   }
+  if (words.empty())
+    throw request_error(
+        "image commit wants a name, and commands: cloche image commit --image debian NAME "
+        "'apt-get install -y gcc'");
   if (given.use_stdin || given.no_stdin || !given.script_file.empty() || !given.copies.empty())
     throw request_error("image commit has no --stdin, --no-stdin, --file and --out");
-  given.sandbox.try_emplace("engine", std::vector<std::string>{"linux"});
   if (given.sandbox["engine"].empty()) given.sandbox["engine"] = {"linux"};
   Options options = sandbox_options(given, UsualTimeout::none);
   if (options.sandbox.engine != EngineKind::native_linux)
@@ -240,13 +230,7 @@ Options parse_image(int argc, const char* const* argv) {
   std::string output;
   build.add_option("--exec", scripts)->expected(1)->take_all();
   build.add_option("-o,--output", output);
-  std::vector<std::string> own(argv + 3, argv + argc);
-  std::reverse(own.begin(), own.end());  // as CLI11 wants a vector
-  try {
-    build.parse(own);
-  } catch (const CLI::ParseError& error) {
-    throw request_error(std::string(error.what()) + "; see cloche image --help");
-  }
+  parse_words(build, {argv + 3, argv + argc}, "image");
   if (given.help) {
     options.help_topic = "image";
     return options;
@@ -329,12 +313,7 @@ Options parse_mcp(std::vector<std::string> words) {
   app.add_option("--tools", options.tool_set);
   app.add_option("--mount-tools", options.mounted_tools);
   app.add_flag("-h,--help", given.help);
-  std::ranges::reverse(words);  // as CLI11 wants a vector
-  try {
-    app.parse(words);
-  } catch (const CLI::ParseError& error) {
-    throw request_error(std::string(error.what()) + "; see cloche mcp --help");
-  }
+  parse_words(app, std::move(words), "mcp");
   if (given.help) {
     options.help_topic = "mcp";
     return options;

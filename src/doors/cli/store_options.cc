@@ -5,18 +5,10 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "doors/cli/parse_words.h"
 
 namespace cloche::cli {
 namespace {
-
-void parse_words(CLI::App& app, std::vector<std::string> words) {
-  std::ranges::reverse(words);  // as CLI11 wants a vector
-  try {
-    app.parse(words);
-  } catch (const CLI::ParseError& error) {
-    throw request_error(std::string(error.what()) + "; see cloche image --help");
-  }
-}
 
 Options parse_import(const std::vector<std::string>& words) {
   Options options;
@@ -25,7 +17,7 @@ Options parse_import(const std::vector<std::string>& words) {
   app.set_help_flag();
   app.add_option("source", options.image_file);
   app.add_option("--name", options.image_name);
-  parse_words(app, words);
+  parse_words(app, words, "image");
   if (options.image_file.empty())
     throw request_error("image import wants a file or a folder: cloche image import debian.tar");
   return options;
@@ -42,7 +34,7 @@ Options parse_pull(const std::vector<std::string>& words) {
   app.add_option("--name", options.image_name);
   app.add_option("--registry-auth", auth_file);
   app.add_flag("--insecure", insecure);
-  parse_words(app, words);
+  parse_words(app, words, "image");
   if (options.image_file.empty())
     throw request_error("image pull wants an image of a registry: cloche image pull debian:12");
   options.pull.auth_file = auth_file;
@@ -62,7 +54,7 @@ Options parse_make(const std::vector<std::string>& words) {
   app.add_option("--packages", options.image_packages)->expected(1)->delimiter(',');
   app.add_option("--suite", options.suite);
   app.add_option("--name", options.image_name);
-  parse_words(app, words);
+  parse_words(app, words, "image");
   if (what != "debian") throw request_error("image make knows debian: cloche image make debian");
   const auto is_word = [](const std::string& word) {
     return !word.empty() && std::ranges::all_of(word, [](char c) {

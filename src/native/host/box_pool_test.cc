@@ -68,14 +68,7 @@ TEST_F(BoxPoolTest, OneThatWasMadeBeforeHasTheLimitsOfWhoTakesIt) {
 }
 
 TEST_F(BoxPoolTest, MemoryBeyondTheLimitOfWhoTakesItEndsTheLargestProcess) {
-  BoxPlan small = plan();
-  small.memory_bytes = 64 << 20;
-  const auto box = warden_.make(small);
-  Started started = start("x=$(head -c 400M /dev/zero | tr '\\0' x); echo ${#x}", box.get());
-  (void)read_all(started.output);
-  const warden::Answer end = next(*started.command);
-  EXPECT_EQ(end.tell, warden::Tell::ended);
-  EXPECT_TRUE(end.memory_exceeded);
+  expect_an_end_at_the_memory_limit();
 }
 
 TEST_F(BoxPoolTest, AHomeThatCannotBeIsSaid) {

@@ -151,16 +151,7 @@ TEST_F(BoxTest, TheEndOfABoxIsTheEndOfAllInIt) {
   EXPECT_EQ(started.command->receive().error(), Errno::pipe);
 }
 
-TEST_F(BoxTest, MemoryBeyondTheLimitEndsTheLargestProcess) {
-  BoxPlan small = plan();
-  small.memory_bytes = 64 << 20;
-  const auto box = warden_.make(small);
-  Started started = start("x=$(head -c 400M /dev/zero | tr '\\0' x); echo ${#x}", box.get());
-  (void)read_all(started.output);
-  const Answer end = next(*started.command);
-  EXPECT_EQ(end.tell, Tell::ended);
-  EXPECT_TRUE(end.memory_exceeded);
-}
+TEST_F(BoxTest, MemoryBeyondTheLimitEndsTheLargestProcess) { expect_an_end_at_the_memory_limit(); }
 
 }  // namespace
 }  // namespace cloche::native

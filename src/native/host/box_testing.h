@@ -28,6 +28,9 @@ class BoxTest : public testing::Test {
   // What it writes, to the end.
   std::string run(const std::string& script, Box* box = nullptr);
 
+  // Of the largest process of a new box, which has 64 MiB.
+  void expect_an_end_at_the_memory_limit();
+
   static warden::Answer next(Command& command);
   static std::string read_all(const UniqueFd& from);
 
