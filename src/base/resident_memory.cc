@@ -17,4 +17,11 @@ std::uint64_t resident_bytes() noexcept {
   return read == 2 ? resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
+std::uint64_t machine_memory_bytes() noexcept {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  return pages > 0 ? static_cast<std::uint64_t>(pages) *
+                         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))
+                   : 0;
+}
+
 }  // namespace cloche

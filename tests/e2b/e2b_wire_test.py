@@ -391,6 +391,17 @@ class Files(WithServer):
         for broken in [packed[:-1], packed[:-5] + b"12345", b"text", b"", packed + b"more"]:
             self.assertEqual(self.put("broken", broken, **{"Content-Encoding": "gzip"})[0], 400)
 
+    def test_a_packed_body_takes_no_more_than_it_may(self):
+        import gzip
+        octets = {"Content-Type": "application/octet-stream", "Content-Encoding": "gzip"}
+        many = gzip.compress(bytes(20 << 20))
+        with Server("serve", "--session-files", "16M") as server:
+            self.assertEqual(Box(server, key="any").agent("POST", "/files?path=f", many, **octets)[0], 507)
+        with Server("serve", "--received-limit", "16M") as server:
+            box = Box(server, key="any")
+            self.assertEqual(box.agent("POST", "/files?path=f", many, **octets)[0], 413)
+            self.assertEqual(box.agent("POST", "/files?path=f", gzip.compress(bytes(4 << 20)), **octets)[0], 200)
+
     def test_a_file_that_does_not_fit_changes_nothing(self):
         with Server("serve", "--session-files", "1M") as server:
             box = Box(server, key="any")

@@ -368,6 +368,40 @@ class Hoarders(unittest.TestCase):
             for sock in held:
                 sock.close()
 
+    def test_bodies_that_come_are_bounded(self):
+        with Server("serve", "--token", TOKEN, "--token", "other", "--received-limit", "32M", "--session-fs-limit", "64M") as server:
+            session, foreign = (server.json("POST", "/sessions", token=token)[1]["sessionId"] for token in (TOKEN, "other"))
+
+            def begin_upload(session: str, token: str, mib: int) -> socket.socket:
+                """Of `mib` MiB and one more byte, which is not sent."""
+                sock = socket.create_connection(("127.0.0.1", server.port), PATIENCE_S)
+                sock.sendall(f"POST /sessions/{session}/files?path=f&overwrite=true HTTP/1.1\r\nHost: localhost\r\n"
+                             f"Authorization: Bearer {token}\r\nContent-Length: {(mib << 20) + 1}\r\n\r\n".encode())
+                with contextlib.suppress(ConnectionError):
+                    sock.sendall(bytes(mib << 20))
+                return sock
+
+            def upload(session: str, token: str, mib: int) -> int:
+                return server.ask("POST", f"/sessions/{session}/files?path=f&overwrite=true", bytes(mib << 20), token=token)[0]
+
+            # A token's part is 16 MiB: 14 are taken by two that do not go on.
+            held = [begin_upload(session, TOKEN, 7) for _ in range(2)]
+            refused = begin_upload(session, TOKEN, 7)
+            head = refused.recv(4096)
+            self.assertEqual(head[:12], b"HTTP/1.1 503")
+            self.assertIn(b"Retry-After: 1", head)
+            refused.close()
+            self.assertEqual(upload(foreign, "other", 12), 200)
+            self.assertEqual(server.json("POST", f"/sessions/{session}/commands", {"command": "echo x"}, token=TOKEN)[0], 200)
+            # Larger than there could ever be room for.
+            self.assertEqual(upload(session, TOKEN, 17), 413)
+            # One goes on to its end, one goes away: both have given back what they had.
+            held[0].sendall(b"x")
+            self.assertEqual(held[0].recv(12), b"HTTP/1.1 200")
+            for sock in held:
+                sock.close()
+            until(lambda: upload(session, TOKEN, 15) == 200, "room for a body again")
+
     def test_a_download_ends_with_its_session(self):
         with Server("serve") as server:
             session = server.json("POST", "/sessions")[1]["sessionId"]

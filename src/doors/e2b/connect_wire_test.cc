@@ -83,10 +83,29 @@ TEST(Gzip, WhatIsBrokenIsRefused) {
       "\x1f\x8b\x08\x08\0\0\0\0\0\x03"
       "name\0"
       "\xcbH\xcd\xc9\xc9W\xc8 \x92\0"s;
-  EXPECT_FALSE(unpack_gzip("", 100));
-  EXPECT_FALSE(unpack_gzip(packed, 100));
-  EXPECT_FALSE(unpack_gzip("\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0x"s, 100));
-  EXPECT_EQ(unpack_gzip("\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0"s, 100), "");
+  const auto fault_of = [](std::string_view text) {
+    const auto unpacked = unpack_gzip(text, 100, [](std::uint64_t) { return true; });
+    return unpacked ? std::nullopt : std::optional(unpacked.error());
+  };
+  EXPECT_EQ(fault_of(""), GzipFault::malformed);
+  EXPECT_EQ(fault_of(packed), GzipFault::malformed);
+  EXPECT_EQ(fault_of("\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0x"s),
+            GzipFault::malformed);
+  EXPECT_EQ(fault_of("\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0"s), std::nullopt);
+}
+
+TEST(Gzip, HasNoMoreThanItMay) {
+  // 300 times the letter a.
+  const std::string packed =
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x4b\x4c\x1c\x05\xc4\x02\x00\x09\x19\x97\x89\x2c\x01\x00\x00"s;
+  std::uint64_t asked = 0;
+  const auto has_room = [&asked](std::uint64_t bytes) { return (asked = bytes) <= 299; };
+  const auto unpacked = unpack_gzip(packed, 300, [](std::uint64_t) { return true; });
+  ASSERT_TRUE(unpacked);
+  EXPECT_EQ(*unpacked, std::string(300, 'a'));
+  EXPECT_EQ(unpack_gzip(packed, 299, has_room).error(), GzipFault::too_large);
+  EXPECT_EQ(unpack_gzip(packed, 300, has_room).error(), GzipFault::no_room);
+  EXPECT_EQ(asked, 300U);
 }
 
 }  // namespace

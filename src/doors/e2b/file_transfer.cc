@@ -21,6 +21,7 @@
 #include "doors/e2b/target.h"
 #include "doors/http/body_source.h"
 #include "doors/http/multipart.h"
+#include "doors/http/received_bytes.h"
 
 namespace cloche::e2b {
 namespace {
@@ -28,13 +29,42 @@ namespace {
 constexpr std::size_t parts_max = 1000;
 constexpr std::string_view metadata_field = "X-Metadata-";
 
+http::Response no_room_for_file() {
+  return rest_error(507, "there is not enough room for the file");
+}
+
 http::Response file_answer(Errno error, const std::string& path) {
   if (error == Errno::noent) return rest_error(404, fmt::format("path '{}' does not exist", path));
   if (error == Errno::isdir) return rest_error(400, fmt::format("path '{}' is a directory", path));
   if (error == Errno::nospc || error == Errno::dquot || error == Errno::fbig)
-    return rest_error(507, "there is not enough room for the file");
+    return no_room_for_file();
   const int status = error == Errno::acces || error == Errno::perm ? 403 : 400;
   return rest_error(status, fmt::format("path '{}': {}", path, errno_info(error).message));
+}
+
+Result<std::string, http::Response> unpacked_body(const http::Request& request,
+                                                  std::uint64_t file_limit_bytes) {
+  std::uint64_t limit = file_limit_bytes;
+  if (request.received) {
+    const std::uint64_t most = request.received->most_bytes();
+    limit = std::min(limit, most - std::min<std::uint64_t>(most, request.body.size()));
+  }
+  auto text = unpack_gzip(request.body, limit, [&request](std::uint64_t bytes) {
+    return !request.received || request.received->grow_to(request.body.size() + bytes);
+  });
+  if (text) return *std::move(text);
+  switch (text.error()) {
+    case GzipFault::malformed:
+      return rest_error(400, "the body is not gzip");
+    case GzipFault::too_large:
+      if (limit == file_limit_bytes) return no_room_for_file();
+      return rest_error(413, fmt::format("the body unpacks to more than {} bytes", limit));
+    case GzipFault::no_room:
+      break;
+  }
+  http::Response refusal = rest_error(503, "the server has no memory for this body now: ask again");
+  refusal.fields.emplace_back("Retry-After", "1");
+  return refusal;
 }
 
 // Who asks: named in the address, or as for calls.
@@ -262,9 +292,8 @@ http::Response upload(Sandbox& sandbox, const http::Request& request) {
   std::string unpacked;
   std::string_view body = request.body;
   if (http::same_text(request.field("Content-Encoding"), "gzip")) {
-    const std::uint64_t limit = sandbox.options().file_limit_bytes;
-    auto text = unpack_gzip(body, limit);
-    if (!text) return rest_error(400, "the body is not gzip, or is larger than a sandbox may have");
+    auto text = unpacked_body(request, sandbox.options().file_limit_bytes);
+    if (!text) return text.error();
     unpacked = *std::move(text);
     body = unpacked;
   }

@@ -48,9 +48,11 @@ std::optional<std::size_t> end_of_head(std::string_view packed) {
 
 }  // namespace
 
-std::optional<std::string> unpack_gzip(std::string_view packed, std::uint64_t limit_bytes) {
+Result<std::string, GzipFault> unpack_gzip(
+    std::string_view packed, std::uint64_t limit_bytes,
+    const std::function<bool(std::uint64_t bytes)>& has_room) {
   const auto head = end_of_head(packed);
-  if (!head || packed.size() - *head < tail_bytes) return std::nullopt;
+  if (!head || packed.size() - *head < tail_bytes) return GzipFault::malformed;
   const std::string_view content = packed.substr(*head, packed.size() - *head - tail_bytes);
   std::string text;
   std::array<char, 64 << 10> piece;
@@ -65,16 +67,17 @@ std::optional<std::string> unpack_gzip(std::string_view packed, std::uint64_t li
     boost::system::error_code error;
     stream.write(params, zlib::Flush::sync, error);
     const std::size_t made = piece.size() - params.avail_out;
-    if (text.size() + made > limit_bytes) return std::nullopt;
+    if (text.size() + made > limit_bytes) return GzipFault::too_large;
+    if (!has_room(text.size() + made)) return GzipFault::no_room;
     checksum.process_bytes(piece.data(), made);
     text.append(piece.data(), made);
     is_over = error == zlib::error::end_of_stream;
-    if (!is_over && (error || made == 0)) return std::nullopt;
+    if (!is_over && (error || made == 0)) return GzipFault::malformed;
   }
   const std::size_t tail = packed.size() - tail_bytes;
   if (params.avail_in != 0 || number_at(packed, tail) != checksum.checksum() ||
       number_at(packed, tail + 4) != static_cast<std::uint32_t>(text.size()))
-    return std::nullopt;
+    return GzipFault::malformed;
   return text;
 }
 

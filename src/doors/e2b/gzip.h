@@ -3,14 +3,23 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <functional>
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+
 namespace cloche::e2b {
 
-// Nothing where it is none, is cut short, does not have the checksum that it says, or is larger
-// than the limit unpacked.
-std::optional<std::string> unpack_gzip(std::string_view packed, std::uint64_t limit_bytes);
+enum class GzipFault : std::uint8_t {
+  malformed,  // it is none, is cut short, or does not have the checksum that it says
+  too_large,  // than the limit, unpacked
+  no_room,
+};
+
+// `has_room` is asked before so many bytes in all are unpacked.
+Result<std::string, GzipFault> unpack_gzip(
+    std::string_view packed, std::uint64_t limit_bytes,
+    const std::function<bool(std::uint64_t bytes)>& has_room);
 
 }  // namespace cloche::e2b

@@ -74,6 +74,7 @@ class Connection : public AnswerKeeper {
   const std::string peer_name_;
 };
 
+class ReceivedBytes;
 class StreamLimit;
 
 // The server, as a connection sees it.
@@ -89,6 +90,7 @@ class Host {
   virtual void keep_unsent(const std::shared_ptr<AnswerKeeper>& keeper, const std::string& owner,
                            std::uint64_t bytes) = 0;
   virtual void sent(AnswerKeeper* keeper) = 0;
+  virtual const std::shared_ptr<ReceivedBytes>& received() const = 0;
   virtual void ended(Connection* connection) = 0;
   virtual StreamLimit& stream_limit() = 0;  // of HTTP/2
 };

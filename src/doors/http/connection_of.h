@@ -34,6 +34,7 @@
 #include "doors/http/answer.h"
 #include "doors/http/answer_stream.h"
 #include "doors/http/body_source.h"
+#include "doors/http/received_bytes.h"
 #include "doors/http/connection.h"
 #include "doors/http/deadline.h"
 #include "doors/http/framing.h"
@@ -212,6 +213,7 @@ class ConnectionOf final : public Connection,
         const std::size_t taken = parser_->put(buffer_.data(), error);
         if (in_head) folds_.take({static_cast<const char*>(buffer_.data().data()), taken});
         buffer_.consume(taken);
+        if (received_ && !received_->grow_to(parser_->get().body().size())) return refuse_for_now();
       }
       if (error && error != bhttp::error::need_more) return refuse_input(error);
       if (done()) break;
@@ -271,6 +273,9 @@ class ConnectionOf final : public Connection,
     answer_fields_ = std::move(admission.fields);
     owner_ = std::move(admission.owner);
     const auto length = parser_->content_length();
+    if (!admission.leaves_body)
+      admission.body_limit_bytes =
+          std::min(admission.body_limit_bytes, host_.received()->owner_limit_bytes());
     if (!admission.refusal && length && *length > admission.body_limit_bytes)
       admission.refusal = host_.application().reject(413, "the body is too large");
     if (admission.refusal) {
@@ -284,6 +289,7 @@ class ConnectionOf final : public Connection,
       keep_alive_ = false;
       return handle();
     }
+    received_ = std::make_shared<ReceivedBody>(host_.received(), owner_);
     stand(Standing::Stage::receiving);
     if (same_text(request_.field("Expect"), "100-continue")) return write_continue();
     read_body();
@@ -306,6 +312,7 @@ class ConnectionOf final : public Connection,
 
   void handle() {
     request_.body = std::move(parser_->get().body());
+    request_.received = std::move(received_);
     parser_.reset();
     deadline_.expires_never();
     stand(Standing::Stage::answering);
@@ -325,6 +332,13 @@ class ConnectionOf final : public Connection,
                    self->write_response(std::move(response));
                  });
     }
+  }
+
+  void refuse_for_now() {
+    keep_alive_ = false;
+    parser_->get().body() = {};
+    received_.reset();
+    write_response(refusal_for_now(host_.application()));
   }
 
   void refuse_input(Error error) {
@@ -627,6 +641,7 @@ class ConnectionOf final : public Connection,
   bool answer_due_ = false;
   Fields answer_fields_;  // besides the answer's own
   std::string out_head_;  // of the answer that is being written
+  std::shared_ptr<ReceivedBody> received_;  // of the request's body, while it comes
   std::string out_body_;
   std::shared_ptr<BodySource> source_;  // of what comes after out_body_
   std::string owner_;                   // of the request that is being answered

@@ -10,6 +10,8 @@
 
 namespace cloche::http {
 
+class ReceivedBody;
+
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
 struct Request {
@@ -21,6 +23,9 @@ struct Request {
   std::string body;
   std::string peer;  // address:port of the client
   bool secure = false;
+  // What the body takes of the server's memory, and what is unpacked from it must take too; null
+  // where nothing is counted.
+  std::shared_ptr<ReceivedBody> received = nullptr;
 
   // The value of the first field of that name, in any case; empty when there is none.
   std::string_view field(std::string_view name) const;

@@ -20,6 +20,7 @@
 #include "doors/http/connection_table.h"
 #include "doors/http/h2/stream_limit.h"
 #include "doors/http/loops.h"
+#include "doors/http/received_bytes.h"
 #include "doors/http/unsent_bytes.h"
 
 namespace cloche::http {
@@ -49,6 +50,8 @@ class Server::Impl final : public Host {
         connections_(std::min(options.connection_limit, descriptors_for_connections())),
         stream_limit_(options.connection_limit),
         unsent_(options.unsent_limit_bytes, options.unsent_limit_bytes / 2),
+        received_(std::make_shared<ReceivedBytes>(options.received_limit_bytes,
+                                                  options.received_limit_bytes / 2)),
         loops_(options.threads > 0 ? options.threads
                                    : std::max(std::thread::hardware_concurrency(), 1U)),
         acceptor_(loops_[0].context()) {
@@ -85,6 +88,7 @@ class Server::Impl final : public Host {
     for (const auto& leaving : unsent_.keep(keeper, owner, bytes)) leaving->end_now();
   }
   void sent(AnswerKeeper* keeper) override { unsent_.release(keeper); }
+  const std::shared_ptr<ReceivedBytes>& received() const override { return received_; }
 
   void ended(Connection* connection) override {
     unsent_.release(connection);
@@ -222,6 +226,7 @@ class Server::Impl final : public Host {
   ConnectionTable connections_;
   StreamLimit stream_limit_;
   UnsentBytes unsent_;
+  const std::shared_ptr<ReceivedBytes> received_;  // shared with requests, which may outlive it
   std::atomic<bool> draining_ = false;
   std::atomic<bool> closes_after_answers_ = false;
   std::uint16_t port_ = 0;
@@ -242,6 +247,13 @@ std::size_t Server::connections() const { return impl_->connections(); }
 void Server::adopt(UniqueFd connection) { impl_->adopt(std::move(connection)); }
 void Server::close_after_answers() { impl_->close_after_answers(); }
 void Server::drain(std::chrono::milliseconds patience) { impl_->drain(patience); }
+
+Response refusal_for_now(Application& application) {
+  Response refusal =
+      application.reject(503, "the server has no memory for this body now: ask again");
+  refusal.fields.emplace_back("Retry-After", "1");
+  return refusal;
+}
 
 void handle_by(Application& application, Request request, std::shared_ptr<Exchange> exchange) try {
   application.handle(std::move(request), std::move(exchange));

@@ -87,6 +87,9 @@ class Application {
   virtual bool offers_http2(std::string_view /*server_name*/) const { return true; }
 };
 
+// The answer to a body for which there is no memory now: 503, to be asked again.
+Response refusal_for_now(Application& application);
+
 // Has the application handle the request. Where there is no memory for that the answer is 500, and
 // the server goes on.
 void handle_by(Application& application, Request request, std::shared_ptr<Exchange> exchange);
@@ -105,6 +108,10 @@ struct ServerOptions {
   // What answers may keep in memory that clients have not read; one owner's half of it. Beyond it
   // those lose their connection that have read nothing for the longest time.
   std::uint64_t unsent_limit_bytes = 512ULL << 20;
+  // What bodies of requests, and messages of WebSockets, may take in memory while they come and are
+  // handled; one owner's half of it. Beyond it they are refused: 503, or 413 where a body is larger
+  // than an owner's part.
+  std::uint64_t received_limit_bytes = 1ULL << 30;
   std::uint32_t head_limit_bytes = 32 << 10;
   std::chrono::seconds first_byte_timeout{10};  // of a connection
   std::chrono::seconds head_timeout{15};

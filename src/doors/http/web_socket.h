@@ -39,9 +39,6 @@ class WebSocketUser {
   virtual ~WebSocketUser() = default;
 
   virtual void opened(std::shared_ptr<WebSocket> socket) = 0;
-  // So many bytes of a message are here; 0: it has been taken. False: they may not be, and the
-  // socket closes. Does not wait.
-  virtual bool hold(std::size_t bytes) = 0;
   // May wait: the next message does.
   virtual void received(WebSocket::Frame frame, std::string message) = 0;
   // Once, and last; also where `opened` was never called. May wait.

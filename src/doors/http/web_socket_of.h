@@ -23,6 +23,7 @@
 #include "base/mutex.h"
 #include "doors/http/connection.h"
 #include "doors/http/message.h"
+#include "doors/http/received_bytes.h"
 #include "doors/http/web_socket.h"
 
 namespace cloche::http {
@@ -50,6 +51,7 @@ class WebSocketOf final : public WebSocket,
         loop_(loop),
         socket_(std::move(stream)),
         owner_(std::move(owner)),
+        received_(host.received(), owner_),
         user_(std::move(user)) {}
 
   // Answers the request that asks for it. On the loop, as all that is private.
@@ -173,7 +175,7 @@ class WebSocketOf final : public WebSocket,
 
   void take(Error error) {
     if (error) return end();
-    if (!user_->hold(buffer_.size())) {
+    if (!received_.grow_to(buffer_.size())) {
       close(1013, "the server has no memory for this message now");
       return drain();
     }
@@ -186,7 +188,7 @@ class WebSocketOf final : public WebSocket,
     ask_user(
         [this, frame, message = std::move(message)]() mutable {
           user_->received(frame, std::move(message));
-          (void)user_->hold(0);
+          received_.clear();
         },
         [](WebSocketOf& self) { self.read(); });
   }
@@ -296,6 +298,7 @@ class WebSocketOf final : public WebSocket,
   Loop& loop_;
   boost::beast::websocket::stream<Stream, false> socket_;
   const std::string owner_;
+  ReceivedBody received_;  // the message that comes, or is being handled
   std::shared_ptr<WebSocketUser> user_;
   boost::beast::http::request<boost::beast::http::empty_body> request_;
   boost::beast::flat_buffer buffer_{message_limit_bytes + piece_bytes};

@@ -43,13 +43,6 @@ void Client::opened(std::shared_ptr<http::WebSocket> socket) {
   connection_.emplace(static_cast<rpc::Sink&>(*this), backend_);
 }
 
-bool Client::hold(std::size_t bytes) {
-  const auto more = static_cast<std::int64_t>(bytes) - static_cast<std::int64_t>(held_bytes_);
-  if (!uses_.received.change(more)) return false;
-  held_bytes_ = bytes;
-  return true;
-}
-
 void Client::received(Frame frame, std::string message) {
   if (frame == Frame::binary) return take_typed(message);
   connection_->take(message);
@@ -68,7 +61,6 @@ void Client::take_typed(std::string_view frame) {
 
 // Whoever waits in a sandbox is let go by a thread that may wait.
 void Client::closed() {
-  (void)hold(0);
   finish();
 }
 

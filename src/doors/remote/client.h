@@ -23,7 +23,6 @@ class Client final : public http::WebSocketUser, private rpc::Sink {
     const Parts& parts;
     Terminals& terminals;
     Ticker& ticker;
-    ReceivedBytes& received;
   };
   Client(const Uses& uses, std::string owner);
   ~Client() override;
@@ -37,7 +36,6 @@ class Client final : public http::WebSocketUser, private rpc::Sink {
 
  private:
   void opened(std::shared_ptr<http::WebSocket> socket) override;
-  bool hold(std::size_t bytes) override;
   void received(http::WebSocket::Frame frame, std::string message) override;
   void closed() override;
 
@@ -51,7 +49,6 @@ class Client final : public http::WebSocketUser, private rpc::Sink {
   const Uses uses_;
   const std::string owner_;
   std::shared_ptr<http::WebSocket> socket_;  // null until it is opened
-  std::size_t held_bytes_ = 0;
 
   SessionBackend backend_;
   std::optional<rpc::Connection> connection_;

@@ -49,7 +49,6 @@ class RemoteDoor {
  private:
   const Parts parts_;
   const Doorkeepers doorkeepers_;
-  ReceivedBytes received_;
   Terminals terminals_;
   Ticker ticker_;
   Ticker::Id sweeping_;

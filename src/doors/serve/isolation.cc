@@ -101,8 +101,11 @@ Options worker_options(Options options, const cluster::WorkerTask& task) {
     options.requests_per_minute = 0;  // which the server counts
     options.http.threads = 1;
   }
-  if (options.isolation.worker_memory_bytes > 0)
+  if (options.isolation.worker_memory_bytes > 0) {
     options.sessions.memory_limit_bytes = options.isolation.worker_memory_bytes;
+    options.http.received_limit_bytes =
+        std::min(options.http.received_limit_bytes, options.isolation.worker_memory_bytes / 2);
+  }
   return options;
 }
 

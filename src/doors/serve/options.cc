@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/resident_memory.h"
 #include "base/units.h"
 #include "doors/http/origin_guard.h"
 #include "sandbox/options/sandbox_option.h"
@@ -38,6 +39,8 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
                             (printf %s "$TOKEN" | sha256sum); read again when it changes, and at SIGHUP
   --max-connections N       (4096) that a client holds; where all are taken the ones that are silent for the longest time go
   --unsent-limit BYTES      of answers that clients have not read, in memory (512M); half of it for one token
+  --received-limit BYTES    of requests that come in, in memory (a quarter of the machine's, 1G at least); half of it
+                            for one token
   --rate-limit N            requests a minute for each token (no limit)
 
   --max-sessions N          (1000)
@@ -227,6 +230,8 @@ bool is_loopback(const std::string& host) {
 
 Options parse(const std::vector<std::string>& words, Api api) {
   Options options;
+  options.http.received_limit_bytes =
+      std::max(options.http.received_limit_bytes, machine_memory_bytes() / 4);
   options.api = api;
   options.http.port = 8000;
   std::optional<std::chrono::seconds> idle_timeout;
@@ -276,6 +281,10 @@ Options parse(const std::vector<std::string>& words, Api api) {
       {"--unsent-limit",
        [&](const auto& name, const auto& value) {
          options.http.unsent_limit_bytes = need_bytes(name, value);
+       }},
+      {"--received-limit",
+       [&](const auto& name, const auto& value) {
+         options.http.received_limit_bytes = need_bytes(name, value);
        }},
       {"--rate-limit",
        [&](const auto& name, const auto& value) {

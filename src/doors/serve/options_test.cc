@@ -107,6 +107,8 @@ TEST(ServeOptions, AmountsAreWrittenAsCommandLinesOfRunWriteThem) {
   EXPECT_EQ(options.sessions.sandbox.file_limit_bytes, 1024u);
   EXPECT_EQ(options.sessions.memory_limit_bytes, std::uint64_t{2} << 30);
   EXPECT_EQ(options.drain, 60s);
+  EXPECT_GE(options.http.received_limit_bytes, 1U << 30);
+  EXPECT_EQ(parse({"--received-limit", "64M"}, Api::sessions).http.received_limit_bytes, 64U << 20);
   EXPECT_TRUE(options.has_session_options);
 }
 

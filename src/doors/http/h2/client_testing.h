@@ -18,6 +18,7 @@
 #include "doors/http/h2/stream_limit.h"
 #include "doors/http/loops.h"
 #include "doors/http/message.h"
+#include "doors/http/received_bytes.h"
 
 namespace cloche::http {
 
@@ -74,6 +75,7 @@ class HostInMemory final : public Host, public Application {
     unsent[owner] = bytes;
   }
   void sent(AnswerKeeper*) override { unsent.clear(); }
+  const std::shared_ptr<ReceivedBytes>& received() const override { return received_; }
   void ended(Connection*) override {}
   StreamLimit& stream_limit() override { return stream_limit_; }
   Admission admit(const Request& head) override { return on_admit(head); }
@@ -86,6 +88,8 @@ class HostInMemory final : public Host, public Application {
 
  private:
   StreamLimit stream_limit_;
+  const std::shared_ptr<ReceivedBytes> received_ =
+      std::make_shared<ReceivedBytes>(8 << 20, 4 << 20);
 };
 
 // The connection under test.

@@ -231,6 +231,27 @@ TEST_F(H2ConnectionTest, HeadsAndBodiesAreBounded) {
   EXPECT_EQ(client.answer(fits).status, 200);
 }
 
+TEST_F(H2ConnectionTest, BodiesThatWaitTakeNoMoreThanTheirOwnersPart) {
+  host.on_admit = [](const Request&) { return Admission{.body_limit_bytes = 100 << 20}; };
+  ServedInMemory served(host);
+  ClientInMemory client(served, 16 << 20);
+  client.exchange();
+  const auto waits = client.ask(head("POST", "/"), std::nullopt);
+  client.more(waits, std::string(3 << 20, 'x'));
+  client.exchange();
+  const auto refused = client.ask(head("POST", "/"), std::string(2 << 20, 'x'));
+  client.exchange();
+  EXPECT_EQ(client.answer(refused).status, 503);
+  EXPECT_EQ(client.answer(refused).fields["retry-after"], "1");
+  client.end(waits);
+  client.exchange();
+  EXPECT_EQ(client.answer(waits).status, 200);
+  const auto larger = client.ask(head("POST", "/"), std::string((4 << 20) + 1, 'x'));
+  client.exchange();
+  EXPECT_EQ(client.answer(larger).status, 413);
+  EXPECT_EQ(host.received()->bytes(), 0U);
+}
+
 TEST_F(H2ConnectionTest, AHeadWithoutAnEndIsNoMistake) {
   host.its_options.head_limit_bytes = 1000;
   ServedInMemory served(host);

@@ -12,6 +12,7 @@
 #include "doors/http/date.h"
 #include "doors/http/framing.h"
 #include "doors/http/h2/relayed_answer.h"
+#include "doors/http/received_bytes.h"
 
 namespace cloche::http {
 namespace {
@@ -73,7 +74,7 @@ void H2Stream::admit(H2Head head, H2User::Ends ends) {
   Admission admission = host().application().admit(request_);
   answer_fields_ = std::move(admission.fields);
   owner_ = std::move(admission.owner);
-  body_limit_bytes_ = admission.body_limit_bytes;
+  body_limit_bytes_ = std::min(admission.body_limit_bytes, host().received()->owner_limit_bytes());
   if (admission.only_http1 && !admission.refusal) return reset(NGHTTP2_HTTP_1_1_REQUIRED);
   if (admission.refusal) return write_response(*std::move(admission.refusal));
   if (ends == H2User::Ends::yes) return end_request();
@@ -84,6 +85,7 @@ void H2Stream::admit(H2Head head, H2User::Ends ends) {
   if (digits.size() > limit.size() || (digits.size() == limit.size() && digits > limit))
     return refuse(413, "the body is too large");
   takes_body_ = true;
+  request_.received = std::make_shared<ReceivedBody>(host().received(), owner_);
   due_after(host().options().stall_timeout);
   if (same_text(request_.field("Expect"), "100-continue")) {
     connection_->session().go_on(id_);
@@ -100,6 +102,12 @@ void H2Stream::take_body(std::string_view bytes) {
   if (!takes_body_) return;
   if (bytes.size() > body_limit_bytes_ - request_.body.size())
     return refuse(413, "the body is too large");
+  if (!request_.received->grow_to(request_.body.size() + bytes.size())) {
+    takes_body_ = false;
+    request_.body = {};
+    request_.received.reset();
+    return write_response(refusal_for_now(host().application()));
+  }
   request_.body += bytes;
   untimed_bytes_ += bytes.size();
   if (untimed_bytes_ >= untimed_max_bytes) due_after(host().options().stall_timeout);
@@ -395,6 +403,7 @@ void H2Stream::let_go() {
   due_never();
   answer_due_ = takes_body_ = awaiting_ = false;
   request_.body = {};
+  request_.received.reset();
   pending_ = {};
   pending_at_ = 0;
   source_.reset();
