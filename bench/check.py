@@ -25,16 +25,28 @@ def lives(rpc: Rpc, method: str, **params) -> None:
         rpc.call("sandbox.destroy", sandboxId=sandbox)
 
 
+def forks(rpc: Rpc, code: str) -> None:
+    """Of the sandbox's Python, each after `code` in it, with one step."""
+    for _ in range(10):
+        rpc.call("python.execute", code=code)
+        sandbox = rpc.call("sandbox.fork")["sandboxId"]
+        rpc.call("python.execute", sandboxId=sandbox, code="print(1)")
+        rpc.call("sandbox.destroy", sandboxId=sandbox)
+
+
 def steps(rpc: Rpc, count: int, method: str, **params) -> None:
     for _ in range(count):
         rpc.call(method, **params)
 
 
 FILES = "import os\nfor i in range(500):\n    with open(f'/tmp/f{i}', 'w') as f: f.write('x')\n"
+WRITTEN = "if 'state' not in globals(): state = bytearray(10 << 20)\nstate[:] = bytes(10 << 20)"
 LOOP = "i=0; while [ $i -lt 5000 ]; do i=$((i+1)); case a$i in *9) :;; esac; done"
 WORKS = {
     "sandbox + echo": lambda rpc: lives(rpc, "run", command="echo hi"),
     "sandbox + Python print(1)": lambda rpc: lives(rpc, "python.execute", code="print(1)"),
+    "fork + Python step": lambda rpc: forks(rpc, "pass"),
+    "fork of 10 MB just written + step": lambda rpc: forks(rpc, WRITTEN),
     "warm echo": lambda rpc: steps(rpc, 200, "run", command="echo hi"),
     "warm Python step": lambda rpc: steps(rpc, 200, "python.execute", code="print(1)"),
     "pipeline of three": lambda rpc: steps(rpc, 10, "run", command="seq 1 1000 | grep 7 | wc -l"),

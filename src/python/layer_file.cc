@@ -16,6 +16,7 @@
 #include "base/host_error.h"
 #include "python/json_text.h"
 #include "wasm/image_memory.h"
+#include "wasm/memory_pieces.h"
 #include "wasm/page_sums.h"
 
 namespace cloche::python {
@@ -27,6 +28,7 @@ constexpr std::uint64_t layer_unit = 65536;  // a multiple of every page size
 constexpr std::uint64_t max_layer_bytes = std::uint64_t{5} << 30;
 constexpr std::uint64_t max_layer_runs = std::uint64_t{1} << 20;
 constexpr std::size_t max_layer_globals = 64;
+constexpr std::size_t layer_batch = std::size_t{256} << 10;
 
 std::uint64_t whole_units(std::uint64_t bytes) {
   return (bytes + layer_unit - 1) / layer_unit * layer_unit;
@@ -107,16 +109,59 @@ struct LayerBuffer {
   std::span<std::byte> all() const { return {at, bytes}; }
 };
 
+// Writes the content of a layer, and sums it.
+class LayerWriter {
+ public:
+  LayerWriter(HostFiles& files, int to) : files_(files), to_(to) {}
+
+  Result<void> write(std::span<const std::byte> bytes) {
+    sum_.add(bytes);
+    return files_.write_all(to_, bytes);
+  }
+  Result<void> write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
+
+  // These pages, in this order.
+  Result<void> write(const wasm::MemoryImage& image, const std::vector<wasm::PageRun>& runs) {
+    const wasm::ImagePages pages(image);
+    std::vector<std::byte> buffer(layer_batch);
+    gathered_.reserve(layer_batch);
+    for (const wasm::PageRun& run : runs) {
+      CLOCHE_TRY(pages.read(run, buffer,
+                            [this](std::span<const std::byte> part) { return gather(part); }));
+    }
+    return flush();
+  }
+
+  std::string sum() const { return sum_.end(); }
+
+ private:
+  // Few large writes: the kernel takes larger pages for them.
+  Result<void> gather(std::span<const std::byte> part) {
+    if (gathered_.size() + part.size() > layer_batch) CLOCHE_TRY(flush());
+    if (part.size() >= layer_batch) return write(part);
+    gathered_.insert(gathered_.end(), part.begin(), part.end());
+    return {};
+  }
+  Result<void> flush() {
+    CLOCHE_TRY(write(std::span<const std::byte>(gathered_)));
+    gathered_.clear();
+    return {};
+  }
+
+  HostFiles& files_;
+  const int to_;
+  std::vector<std::byte> gathered_;
+  wasm::RunningSum sum_;
+};
+
 }  // namespace
 
 wasm::FileIdentity write_layer_file(const std::filesystem::path& file,
                                     const wasm::MemoryImage& image,
                                     const std::vector<wasm::PageRun>& runs, ImageHeader header,
                                     const BootImages::Known& base, HostFiles& files) {
-  const std::span<const std::byte> memory = image.content().view();
   header.base = ImageBase{base.key, base.image->sums.outside(*base.image->memory, runs)};
-  if ((memory.empty() && image.memory_bytes() > 0) || header.base->sum.empty())
-    throw HostError("cannot map a memory image", Errno::nomem);
+  if (header.base->sum.empty()) throw HostError("cannot map a memory image", Errno::nomem);
   // See MemoryImage::Layer.
   std::vector<wasm::PageRun> in_order = runs;
   std::ranges::stable_sort(in_order, std::ranges::greater{}, &wasm::PageRun::length);
@@ -126,24 +171,23 @@ wasm::FileIdentity write_layer_file(const std::filesystem::path& file,
   std::string table(whole_units(in_order.size() * sizeof(wasm::PageRun)), '\0');
   if (!in_order.empty())
     std::memcpy(table.data(), in_order.data(), in_order.size() * sizeof(wasm::PageRun));
-  wasm::RunningSum sum;
-  sum.add(std::as_bytes(std::span(description)));
-  sum.add(std::as_bytes(std::span(table)));
-  for (const wasm::PageRun& run : in_order) sum.add(memory.subspan(run.start, run.length));
   header.content_bytes = description.size() + table.size() + wasm::bytes_of(runs);
-  header.content_hash = sum.end();
-  const std::string head = image_header_text(header);
 
   const std::string part = file.string() + fmt::format(".{}.part", getpid());
   struct stat status{};
   const auto write = [&]() -> Result<void> {
     CLOCHE_ASSIGN(const UniqueFd to,
                   files.open(part, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644));
-    for (const std::string_view text :
-         {std::string_view(head), std::string_view(description), std::string_view(table)})
-      CLOCHE_TRY(files.write_all(to.get(), std::as_bytes(std::span(text))));
-    for (const wasm::PageRun& run : in_order)
-      CLOCHE_TRY(files.write_all(to.get(), memory.subspan(run.start, run.length)));
+    // The header has the sum of what follows it, so that comes first, and all of it once.
+    if (lseek(to.get(), image_header_bytes, SEEK_SET) < 0) return errno_from_host(errno);
+    LayerWriter writer(files, to.get());
+    CLOCHE_TRY(writer.write(description));
+    CLOCHE_TRY(writer.write(table));
+    CLOCHE_TRY(writer.write(image, in_order));
+    header.content_hash = writer.sum();
+    const std::string head = image_header_text(header);
+    if (lseek(to.get(), 0, SEEK_SET) < 0) return errno_from_host(errno);
+    CLOCHE_TRY(files.write_all(to.get(), std::as_bytes(std::span(head))));
     CLOCHE_TRY(files.rename(part, file.string()));
     // After the last change of its inode.
     if (fstat(to.get(), &status) != 0) return errno_from_host(errno);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wasm/image_memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -48,13 +49,16 @@ Result<void> move_all(std::vector<iovec>& parts, std::uint64_t offset, Move move
 }  // namespace
 
 Result<UniqueFd> open_memory_file(std::uint64_t bytes) {
-  UniqueFd fd(memfd_create("cloche-memory", MFD_CLOEXEC));
+  UniqueFd fd(memfd_create("cloche-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd && (errno == EMFILE || errno == ENFILE)) {
     MemoryContent::give_back_all();  // some of them have files
     give_back_page_files();
-    fd.reset(memfd_create("cloche-memory", MFD_CLOEXEC));
+    fd.reset(memfd_create("cloche-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   }
-  if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return errno_from_host(errno);
+  // Nothing can take its pages away under a mapping.
+  if (!fd || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0 ||
+      fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    return errno_from_host(errno);
   return fd;
 }
 

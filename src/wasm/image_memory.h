@@ -20,6 +20,9 @@ Result<UniqueFd> open_memory_file(std::uint64_t bytes);
 enum class Sharing : std::uint8_t { private_copy, shared };
 enum class Access : std::uint8_t { none, read_write };
 
+// The exported globals that can change.
+std::vector<MemoryImage::Global> read_globals(const Instance& instance);
+
 // Maps the segment's part of its file at `base` + its address.
 Result<void> map_segment(std::byte* base, const MemoryImage::Segment& segment, Sharing sharing,
                          Access access);

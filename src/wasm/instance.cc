@@ -214,18 +214,25 @@ Instance::Instance(std::shared_ptr<const LinkedModule> module, const InstanceOpt
 
 Instance::~Instance() {
   CLOCHE_CHECK(depth_ == 0);
-  if (is_reusable() && content().put_back(*memory_, memory_map_)) memory_->set_home(&content());
+  if (const MemoryContent* home = put_back_memory()) memory_->set_home(home);
 }
 
 const MemoryContent& Instance::content() const noexcept {
   return image_ ? image_->content() : module().content();
 }
 
-// What lies under its memory is still what was there at first.
-bool Instance::is_reusable() const noexcept {
-  const MemoryMap& map = memory_map_;
-  return memory_ != nullptr && is_whole_ && !memory_->is_shared() && map.base == image_ &&
-         !map.base_unknown && !map.unfinished && !map.pieced && !map.lost;
+const MemoryContent* Instance::put_back_memory() noexcept {
+  MemoryMap& map = memory_map_;
+  if (memory_ == nullptr || !is_whole_ || memory_->is_shared() || map.base_unknown) return nullptr;
+  const MemoryContent* home = &content();
+  if (map.base != image_) {
+    // It was captured. Where nobody else has that image, nobody begins with it.
+    const std::shared_ptr<const MemoryImage> base = map.base;
+    if (!base || base.use_count() == 2 || !base->take_back(*this)) return nullptr;
+    home = &base->content();
+  }
+  const bool is_known = !map.unfinished && !map.pieced && !map.lost;
+  return is_known && home->put_back(*memory_, map) ? home : nullptr;
 }
 
 Result<std::unique_ptr<Instance>, Error> Instance::create(
@@ -256,12 +263,13 @@ Result<void, Error> Instance::instantiate(bool to_be_captured) {
   if (!engine_charge_.add(module().info().engine_bytes))
     return failed(Errno::nomem, "its tables and functions need more memory than there is");
   LinearMemory* const shared = std::exchange(memory_, nullptr);
-  const MemoryScope scope(
-      engine_charge_.budget(),
-      {.bytes = first_bytes,
-       .initial = &module().initial_memory(),
-       .warm = shared || first_bytes == 0 ? nullptr : content().take(image_ && to_be_captured),
-       .shared = shared});
+  const MemoryScope scope(engine_charge_.budget(),
+                          {.bytes = first_bytes,
+                           .initial = &module().initial_memory(),
+                           .warm = shared || first_bytes == 0 ? nullptr
+                                   : image_                   ? image_->take_memory(to_be_captured)
+                                                              : content().take(false),
+                           .shared = shared});
   // A start function is guest code: it wants the stack of one.
   ++depth_;
   wasm_trap_t* trap = nullptr;
@@ -321,7 +329,7 @@ Outcome Instance::call(std::string_view export_name, std::span<const Value> para
   // Frames of a guest that a signal has stopped must not be walked.
   CLOCHE_CHECK(!is_answering_signal());
   if (depth_ == 0) CLOCHE_CHECK(stack_left_bytes() > max_guest_stack_bytes);
-  if (memory_map_.unfinished) finish_mapping(*this);
+  if (memory_map_.unfinished) finish_mapping(*this, Before::the_guest_runs);
   if (memory_map_.lost) return out_of_memory();
 
   wasmtime_extern_t item;
@@ -361,7 +369,7 @@ Outcome Instance::call(std::string_view export_name, std::span<const Value> para
 
 GuestMemory Instance::memory() noexcept {
   if (memory_map_.unfinished) [[unlikely]]
-    finish_mapping(*this);
+    finish_mapping(*this, Before::anyone_looks);
   if (memory_map_.lost) [[unlikely]]
     return {};
   return mapped_memory();

@@ -148,7 +148,8 @@ class Instance {
   Result<void, Error> instantiate(bool to_be_captured);
   Result<void> map_image(bool to_be_captured);
   const MemoryContent& content() const noexcept;
-  bool is_reusable() const noexcept;
+  // At its end: what its memory holds again, and rests with; null: nothing, it goes.
+  const MemoryContent* put_back_memory() noexcept;
   void apply_limits() noexcept;
   Answer answer_interruption() noexcept;
 

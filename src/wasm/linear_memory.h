@@ -53,6 +53,7 @@ class LinearMemory {
     std::vector<PageRun> pages;  // that are private to it already, with that content
     // As in MemoryMap; of a memory that was prepared for a capture.
     std::shared_ptr<const MemoryFile> growth;
+    std::uint64_t growth_origin = 0;
     std::uint64_t growth_start = 0;
     std::uint64_t held_bytes = 0;  // of the host's memory, about
   };

@@ -36,9 +36,12 @@ class RestingMemories {
  public:
   std::unique_ptr<LinearMemory> take(const MemoryContent& content, bool prepared) noexcept {
     const MutexLock lock(mutex_);
-    const auto found = std::ranges::find_if(all_, [&](const Entry& entry) {
-      return entry.content == &content && has_file(entry) == prepared;
-    });
+    auto found = all_.end();
+    for (auto entry = all_.begin(); entry != all_.end(); ++entry) {
+      if (entry->content != &content || (has_file(*entry) && !prepared)) continue;
+      found = entry;
+      if (has_file(*entry) == prepared) break;
+    }
     if (found == all_.end()) return nullptr;
     forget(*found);
     std::unique_ptr<LinearMemory> memory = std::move(found->memory);
@@ -105,6 +108,19 @@ class RestingMemories {
   std::size_t file_count_ GUARDED_BY(mutex_) = 0;
 };
 
+// The shortest of them, as many as are kept.
+std::vector<PageRun> kept_of(std::vector<PageRun> written) {
+  if (bytes_of(written) <= most_kept_bytes) return written;
+  std::ranges::sort(written, {}, &PageRun::length);
+  std::uint64_t bytes = 0;
+  const auto beyond = std::ranges::find_if(written, [&](const PageRun& run) {
+    bytes += run.length;
+    return bytes > most_kept_bytes;
+  });
+  written.erase(beyond, written.end());
+  return join_runs(std::move(written));
+}
+
 // Never destroyed: contents may be, at the very end.
 RestingMemories& resting() {
   static auto* const memories = new RestingMemories;
@@ -113,11 +129,15 @@ RestingMemories& resting() {
 
 }  // namespace
 
-MemoryContent::MemoryContent(std::uint64_t bytes, Put put, std::vector<PageRun> patches)
-    : bytes_(bytes), put_(std::move(put)), patches_(join_runs(std::move(patches))) {}
+MemoryContent::MemoryContent(std::uint64_t bytes, Put put, std::vector<PageRun> patches,
+                             PutPages put_pages)
+    : bytes_(bytes),
+      put_(std::move(put)),
+      patches_(join_runs(std::move(patches))),
+      put_pages_(std::move(put_pages)) {}
 
 MemoryContent::~MemoryContent() {
-  if (lives_ > 0) resting().drop(*this);
+  if (has_kept_) resting().drop(*this);
   if (const std::byte* at = view_) munmap(const_cast<std::byte*>(at), bytes_);
 }
 
@@ -139,37 +159,54 @@ std::span<const std::byte> MemoryContent::view() const {
 }
 
 std::unique_ptr<LinearMemory> MemoryContent::take(bool prepared) const noexcept {
-  if (lives_.fetch_add(1, std::memory_order_relaxed) == 0) return nullptr;
-  return resting().take(*this, prepared);
+  lives_.fetch_add(1, std::memory_order_relaxed);
+  return lend(prepared);
+}
+
+std::unique_ptr<LinearMemory> MemoryContent::lend(bool prepared) const noexcept {
+  return has_kept_ ? resting().take(*this, prepared) : nullptr;
 }
 
 void MemoryContent::give_back_all() noexcept { resting().drop_all(); }
 
 void MemoryContent::keep(std::unique_ptr<LinearMemory> memory) const noexcept {
+  has_kept_ = true;
   resting().keep(*this, std::move(memory));
+}
+
+MemoryContent::PutPages MemoryContent::way_to_put() const {
+  // A content that is used once is worth no view.
+  if (lives_.load(std::memory_order_relaxed) < 2) return put_pages_;
+  const std::span<const std::byte> content = view();
+  if (content.empty()) return {};
+  return [content](std::byte* base, const std::vector<PageRun>& runs) {
+    for (const PageRun& run : runs)
+      std::memcpy(base + run.start, content.data() + run.start, run.length);
+    return true;
+  };
 }
 
 // Where there is no memory to do it with the one that was used goes, as an instance that ends must
 // be able to.
 bool MemoryContent::put_back(LinearMemory& memory, const MemoryMap& map) const noexcept try {
-  // A content that is used once is worth no memory.
-  if (lives_.load(std::memory_order_relaxed) < 2 || memory.size() < bytes_ || view().empty())
-    return false;
+  const PutPages put = memory.size() < bytes_ ? PutPages() : way_to_put();
+  if (!put) return false;
   std::byte* base = memory.base();
   const std::uint64_t more = memory.size() - bytes_;
   LinearMemory::Warmth warmth;
   if (map.growth) {
     if (map.growth_start > bytes_) return false;
     warmth.growth = map.growth;
+    warmth.growth_origin = map.growth_origin;
     warmth.growth_start = map.growth_start;
-    if (!put_back_growth(base, map, memory.size(), warmth.held_bytes)) return false;
+    if (!put_back_growth(base, map, memory.size(), warmth.held_bytes, put)) return false;
     if (more > 0 && mprotect(base + bytes_, more, PROT_NONE) != 0) return false;
   } else if (more > 0 &&
              mmap(base + bytes_, more, PROT_NONE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
     return false;
   }
-  if (!put_back_private(base, map.growth ? map.growth_start : bytes_, memory.warmth(), warmth))
+  if (!put_back_private(base, map.growth ? map.growth_start : bytes_, memory.warmth(), warmth, put))
     return false;
   memory.rest(bytes_, std::move(warmth));
   return true;
@@ -178,14 +215,14 @@ bool MemoryContent::put_back(LinearMemory& memory, const MemoryMap& map) const n
 }
 
 bool MemoryContent::put_back_private(std::byte* base, std::uint64_t end,
-                                     const LinearMemory::Warmth* before,
-                                     LinearMemory::Warmth& now) const {
+                                     const LinearMemory::Warmth* before, LinearMemory::Warmth& now,
+                                     const PutPages& put) const {
   const auto written = known_private_pages(base, end);
   if (!written) return false;
   if (before != nullptr && !before->pages.empty()) {
     now.pages = common_pages(*written, before->pages);
-  } else if (bytes_of(*written) <= most_kept_bytes) {
-    now.pages = *written;
+  } else {
+    now.pages = kept_of(*written);
   }
   // What a mapping does not show is copied in any case.
   if (!patches_.empty()) {
@@ -198,18 +235,15 @@ bool MemoryContent::put_back_private(std::byte* base, std::uint64_t end,
   for (const PageRun& run : given_back) {
     if (madvise(base + run.start, run.length, MADV_DONTNEED) != 0) return false;
   }
-  const std::byte* content = view().data();
-  for (const PageRun& run : now.pages)
-    std::memcpy(base + run.start, content + run.start, run.length);
   now.held_bytes += bytes_of(now.pages);
-  return true;
+  return put(base, now.pages);
 }
 
 // The pages of the growth file are not private, but the file has those that were ever written, and
 // no others.
 bool MemoryContent::put_back_growth(std::byte* base, const MemoryMap& map, std::uint64_t size,
-                                    std::uint64_t& held_bytes) const {
-  const std::byte* content = view().data();
+                                    std::uint64_t& held_bytes, const PutPages& put) const {
+  std::vector<PageRun> written;
   std::uint64_t beyond = 0;
   for (const PageRun& run : find_growth_data(map, size)) {
     const std::uint64_t within = std::min(run.end(), bytes_);
@@ -217,8 +251,9 @@ bool MemoryContent::put_back_growth(std::byte* base, const MemoryMap& map, std::
     if (run.start >= within) continue;
     held_bytes += within - run.start;
     if (held_bytes > most_kept_bytes) return false;
-    std::memcpy(base + run.start, content + run.start, within - run.start);
+    written.push_back({run.start, within - run.start});
   }
+  if (!put(base, written)) return false;
   return beyond <= bytes_ ||
          fallocate(map.growth->fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                    static_cast<off_t>(bytes_ - map.growth_origin),

@@ -31,8 +31,13 @@ class MemoryContent {
   // Puts the content into `bytes()` of zeros, accessible, at `base`; false where the host refuses.
   using Put = std::function<bool(std::byte* base)>;
 
-  // `patches`: pages of it that `put` copies, so that they are private from the start.
-  MemoryContent(std::uint64_t bytes, Put put, std::vector<PageRun> patches = {});
+  // Copies into `runs` of a memory at `base` what the content has there.
+  using PutPages = std::function<bool(std::byte* base, const std::vector<PageRun>& runs)>;
+
+  // `patches`: pages of it that `put` copies, so that they are private from the start. Where there
+  // is `put_pages` the memory of the first guest is kept already: another content may want it.
+  MemoryContent(std::uint64_t bytes, Put put, std::vector<PageRun> patches = {},
+                PutPages put_pages = {});
   ~MemoryContent();
   MemoryContent(const MemoryContent&) = delete;
   MemoryContent& operator=(const MemoryContent&) = delete;
@@ -41,8 +46,11 @@ class MemoryContent {
   // All of it, to be read; nothing where the host refuses. Mapped at the first call.
   std::span<const std::byte> view() const EXCLUDES(mutex_);
 
-  // A memory that holds it, prepared for a capture or not; null where none is kept.
+  // A memory that holds it; null where none is kept. One that is prepared for a capture only where
+  // that is asked for, and then preferred.
   std::unique_ptr<LinearMemory> take(bool prepared) const noexcept;
+  // The same for a guest that does not begin with it.
+  std::unique_ptr<LinearMemory> lend(bool prepared) const noexcept;
   // Makes `memory`, which nobody uses any more, hold the content again; then it may rest and be
   // kept. `map` is what lies under it. False: it must go.
   bool put_back(LinearMemory& memory, const MemoryMap& map) const noexcept;
@@ -52,17 +60,21 @@ class MemoryContent {
   void keep(std::unique_ptr<LinearMemory> memory) const noexcept;
 
  private:
+  // How it is copied: from its view, or by `put_pages_` where there is none.
+  PutPages way_to_put() const;
   bool put_back_private(std::byte* base, std::uint64_t end, const LinearMemory::Warmth* before,
-                        LinearMemory::Warmth& now) const;
+                        LinearMemory::Warmth& now, const PutPages& put) const;
   bool put_back_growth(std::byte* base, const MemoryMap& map, std::uint64_t size,
-                       std::uint64_t& held_bytes) const;
+                       std::uint64_t& held_bytes, const PutPages& put) const;
 
   const std::uint64_t bytes_;
   const Put put_;
   const std::vector<PageRun> patches_;
+  const PutPages put_pages_;
   mutable Mutex mutex_;  // held while the view is made
   mutable std::atomic<const std::byte*> view_{nullptr};
   mutable std::atomic<std::uint32_t> lives_{0};
+  mutable std::atomic<bool> has_kept_{false};
 };
 
 }  // namespace cloche::wasm

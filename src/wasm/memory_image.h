@@ -4,8 +4,10 @@
 //
 // Boot images, snapshots and forks are all this. The first image of an instance copies its memory;
 // a later one (of the same instance, or of one that an image was mapped into) copies the pages
-// written since. Mapping an image into a fresh instance copies next to nothing: pages are shared by
-// all who map them until they write.
+// written since, but for what the instance has in files already (MemoryMap): that is taken as it
+// is. Mapping an image into a fresh instance copies next to nothing: pages are shared by all who
+// map them until they write. Where a guest of an image before has ended, a fresh instance has its
+// memory, made to hold this one.
 //
 // What is not in it: tables, globals that are not exported, the call stack. So take it
 // - between calls (depth() == 0), for a program whose only hidden mutable global is the stack
@@ -64,7 +66,15 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
   static Result<std::shared_ptr<const MemoryImage>> over(const MemoryImage& base, Layer layer);
 
   std::uint64_t memory_bytes() const noexcept { return memory_bytes_; }
-  // What making it copied; what it added to the images before it.
+  // A memory that holds it already, prepared for a capture or not: of a guest that began with it,
+  // or with an image that it was made over, and has ended. Null: there is none.
+  std::unique_ptr<LinearMemory> take_memory(bool prepared) const noexcept;
+
+  // Its captured instance has ended: makes the memory hold nothing but this image, which is its
+  // base, and what is private. False: it must go.
+  bool take_back(Instance& instance) const noexcept;
+
+  // What making it copied.
   std::uint64_t own_bytes() const noexcept { return own_bytes_; }
   const Digest& module_digest() const noexcept { return module_digest_; }
 
@@ -109,7 +119,15 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
   struct Builder;
   MemoryImage() = default;
   void find_tail(std::uint64_t floor, std::vector<PageRun> data);
+  // It was made over `base`.
+  void follow(const MemoryImage& base) noexcept;
   void seal();  // it changes no more
+  std::vector<PageRun> patched_runs() const;
+  // Copies into memory at `base` what it has in `runs`; with a patch come all. False where the host
+  // refuses.
+  bool put_pages(std::byte* base, const std::vector<PageRun>& runs) const;
+  // Makes a memory that holds `from`, and nobody uses, hold this image. False: it must go.
+  bool lay_over(LinearMemory& memory, const MemoryImage& from) const;
 
   Digest module_digest_{};
   std::uint64_t memory_bytes_ = 0;
@@ -119,11 +137,16 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
   std::vector<Global> globals_;
   std::uint64_t tail_start_ = 0;
   std::vector<PageRun> tail_;
+  // Whose guests leave memories that are nearly what this one's begin with: the image under it, and
+  // the first of all those.
+  std::weak_ptr<const MemoryImage> before_, first_;
   std::optional<MemoryContent> content_;
 };
 
 // Does what `capture` and `map_into` put off. Instance sees to it before anyone uses the memory.
-void finish_mapping(Instance& instance) noexcept;
+// Before the guest runs, parts that it will write again get files of their own (MemoryMap).
+enum class Before : std::uint8_t { the_guest_runs, anyone_looks };
+void finish_mapping(Instance& instance, Before what) noexcept;
 
 // Makes the fresh instance `child` a copy of `parent` (same program), which may be inside a host
 // call: the fast path of `clone`. Maps the parent's base and copies the pages that the parent wrote

@@ -74,6 +74,7 @@ Result<std::shared_ptr<const MemoryImage>> MemoryImage::over(const MemoryImage& 
     parts.push_back({run.start, run.length, offset, layer.file});
     offset += run.length;
   }
+  image->follow(base);
   image->seal();
   return std::shared_ptr<const MemoryImage>(std::move(image));
 }

@@ -7,14 +7,17 @@
 //
 // Without a base the first part is the module's initial data (InitialMemory), private.
 // Without a growth file it goes up to the end. Invariant: a page of the first part that is no
-// private (anonymous) page holds what the base's segments say; so private pages are all that a
-// capture has to copy.
+// private (anonymous) page, and in no part that has a file of its own (`rewritten`), holds what the
+// base's segments say; so private pages are all that a capture has to copy.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/unique_fd.h"
+#include "wasm/private_pages.h"
 
 namespace cloche::wasm {
 
@@ -28,6 +31,15 @@ struct UnfinishedMappingDeleter {
 // refers to.
 struct MemoryFile {
   UniqueFd fd;
+  // Its first `mapped_bytes`, where this process has it mapped for itself; or null.
+  std::byte* mapped = nullptr;
+  std::uint64_t mapped_bytes = 0;
+};
+
+// Pages that are a shared mapping of a file of their own, from its start on. Nobody else has it.
+struct RewrittenPart {
+  PageRun run;
+  std::shared_ptr<const MemoryFile> file;
 };
 
 struct MemoryMap {
@@ -41,11 +53,16 @@ struct MemoryMap {
   std::shared_ptr<const MemoryFile> growth;
   std::uint64_t growth_origin = 0;
   std::uint64_t growth_start = 0;
+  // What below `growth_start` was written anew between the last two images, and so will be again: a
+  // capture takes those files too as they are.
+  std::vector<RewrittenPart> rewritten;
+  // Where under private pages something else may be mapped than the base says. Sorted, disjoint.
+  std::vector<PageRun> stale;
   // The memory will be what `base` is, but some of the mapping and copying for it is not done yet:
   // nobody may read or write it before finish_mapping. Putting that off makes a fork as fast as it
   // can be, and is no cost at all for an instance that is never used again.
   std::unique_ptr<UnfinishedMapping, UnfinishedMappingDeleter> unfinished;
-  // Empty pages were mapped over parts of the base.
+  // Something else may be mapped over parts of the base, and nobody knows where.
   bool pieced = false;
   // The host refused a mapping halfway: there is no memory any more that may be used.
   bool lost = false;

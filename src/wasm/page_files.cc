@@ -13,8 +13,8 @@
 #include "base/mutex.h"
 #include "wasm/image_memory.h"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
 #endif
 
 namespace cloche::wasm {
@@ -26,7 +26,6 @@ constexpr std::uint64_t room_divisor = 8;
 constexpr std::uint64_t most_waste = 2;
 
 struct PageFile : MemoryFile {
-  std::byte* at = nullptr;  // mapped, from the second use on
   std::uint64_t capacity = 0;
   std::uint64_t filled = 0;  // from the start on: they have pages
   mutable std::atomic<bool> may_rest{true};
@@ -35,17 +34,19 @@ struct PageFile : MemoryFile {
   PageFile(const PageFile&) = delete;
   PageFile& operator=(const PageFile&) = delete;
   ~PageFile() {
-    if (at != nullptr) munmap(at, capacity);
+    if (mapped != nullptr) munmap(mapped, capacity);
   }
 
-  // Where the host refuses, it is written as a file.
+  // From the second use on. Where the host refuses, it is written as a file.
   void map() noexcept {
-    if (at != nullptr) return;
+    if (mapped != nullptr) return;
     void* mapping =
         mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd.get(), 0);
     if (mapping == MAP_FAILED) return;
-    at = static_cast<std::byte*>(mapping);
-    (void)madvise(at, filled, MADV_POPULATE_WRITE);
+    mapped = static_cast<std::byte*>(mapping);
+    mapped_bytes = capacity;
+    // Of a shared mapping this makes the pages writable too, many at a time.
+    (void)madvise(mapped, filled, MADV_POPULATE_READ);
   }
 
   // What has pages by the mapping, the rest by the descriptor.
@@ -53,12 +54,12 @@ struct PageFile : MemoryFile {
 };
 
 Result<void> PageFile::fill(const std::byte* base, const std::vector<PageRun>& runs) {
-  const std::uint64_t present = at != nullptr ? filled : 0;
+  const std::uint64_t present = mapped != nullptr ? filled : 0;
   std::vector<PageRun> written;
   std::uint64_t offset = 0;
   for (const PageRun& run : runs) {
     const std::uint64_t copied = offset < present ? std::min(run.length, present - offset) : 0;
-    if (copied > 0) std::memcpy(at + offset, base + run.start, copied);
+    if (copied > 0) std::memcpy(mapped + offset, base + run.start, copied);
     if (copied < run.length) written.push_back({run.start + copied, run.length - copied});
     offset += run.length;
   }

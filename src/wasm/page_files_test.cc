@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <string>
 
 #include "wasm/memory_image.h"
@@ -49,7 +50,7 @@ class PageFilesTest : public testing::Test {
 TEST_F(PageFilesTest, AFileServesOneImageAfterTheOther) {
   const auto guest = parent();
   constexpr std::uint64_t from = 16 * page, bytes = 512 * page;
-  ino_t first = 0;
+  std::set<ino_t> files;
   for (int i = 1; i < 10; ++i) {
     fill(*guest, from, bytes, i);
     // Somewhat more and less than before.
@@ -59,10 +60,10 @@ TEST_F(PageFilesTest, AFileServesOneImageAfterTheOther) {
     const auto& segment = image->segments().back();
     struct stat status{};
     ASSERT_EQ(fstat(segment.file->fd.get(), &status), 0);
-    if (i == 1) first = status.st_ino;
-    // The parent has it as its base until the next image: two files take turns.
-    EXPECT_EQ(status.st_ino == first, i % 2 == 1) << i;
+    files.insert(status.st_ino);
   }
+  // The parent writes one, has one as its base, and the one before until it goes on.
+  EXPECT_LE(files.size(), 3U);
 }
 
 TEST_F(PageFilesTest, NothingOfTheImageBeforeIsSeen) {
