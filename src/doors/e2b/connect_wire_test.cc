@@ -89,8 +89,7 @@ TEST(Gzip, WhatIsBrokenIsRefused) {
   };
   EXPECT_EQ(fault_of(""), GzipFault::malformed);
   EXPECT_EQ(fault_of(packed), GzipFault::malformed);
-  EXPECT_EQ(fault_of("\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0x"s),
-            GzipFault::malformed);
+  EXPECT_EQ(fault_of("\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0x"s), GzipFault::malformed);
   EXPECT_EQ(fault_of("\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0"s), std::nullopt);
 }
 

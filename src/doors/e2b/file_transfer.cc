@@ -54,13 +54,11 @@ Result<std::string, http::Response> unpacked_body(const http::Request& request,
   });
   if (text) return *std::move(text);
   switch (text.error()) {
-    case GzipFault::malformed:
-      return rest_error(400, "the body is not gzip");
+    case GzipFault::malformed: return rest_error(400, "the body is not gzip");
     case GzipFault::too_large:
       if (limit == file_limit_bytes) return no_room_for_file();
       return rest_error(413, fmt::format("the body unpacks to more than {} bytes", limit));
-    case GzipFault::no_room:
-      break;
+    case GzipFault::no_room: break;
   }
   http::Response refusal = rest_error(503, "the server has no memory for this body now: ask again");
   refusal.fields.emplace_back("Retry-After", "1");

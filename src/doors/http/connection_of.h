@@ -34,13 +34,13 @@
 #include "doors/http/answer.h"
 #include "doors/http/answer_stream.h"
 #include "doors/http/body_source.h"
-#include "doors/http/received_bytes.h"
 #include "doors/http/connection.h"
 #include "doors/http/deadline.h"
 #include "doors/http/framing.h"
 #include "doors/http/h2/connection.h"
 #include "doors/http/h2/tls_bytes.h"
 #include "doors/http/lost_peer.h"
+#include "doors/http/received_bytes.h"
 #include "doors/http/relay.h"
 #include "doors/http/response_head.h"
 #include "doors/http/web_socket_of.h"
@@ -639,8 +639,8 @@ class ConnectionOf final : public Connection,
   bool last_ = false;  // no request after this one
   std::uint64_t request_number_ = 0;
   bool answer_due_ = false;
-  Fields answer_fields_;  // besides the answer's own
-  std::string out_head_;  // of the answer that is being written
+  Fields answer_fields_;                    // besides the answer's own
+  std::string out_head_;                    // of the answer that is being written
   std::shared_ptr<ReceivedBody> received_;  // of the request's body, while it comes
   std::string out_body_;
   std::shared_ptr<BodySource> source_;  // of what comes after out_body_

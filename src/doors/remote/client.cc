@@ -60,9 +60,7 @@ void Client::take_typed(std::string_view frame) {
 }
 
 // Whoever waits in a sandbox is let go by a thread that may wait.
-void Client::closed() {
-  finish();
-}
+void Client::closed() { finish(); }
 
 void Client::finish() {
   if (socket_) uses_.terminals.hide_all(socket_.get());

@@ -63,8 +63,8 @@ RemoteDoor::Verdict RemoteDoor::judge(const http::Request& head) const {
 
 void RemoteDoor::open(http::Request request, const std::shared_ptr<http::Exchange>& exchange) {
   Verdict verdict = judge(request);
-  auto client = std::make_shared<Client>(Client::Uses{parts_, terminals_, ticker_},
-                                         std::move(verdict.owner));
+  auto client =
+      std::make_shared<Client>(Client::Uses{parts_, terminals_, ticker_}, std::move(verdict.owner));
   exchange->open_web_socket(std::move(request), std::string(protocol), std::move(client));
 }
 
