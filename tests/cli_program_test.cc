@@ -124,6 +124,12 @@ TEST(CliProgram, AScriptComesFromAFileOrFromStandardInput) {
   EXPECT_EQ(cloche("run -f " + awk + " <<< 'one two'").said, "two\n");
   EXPECT_EQ(cloche("run --mount " + folder + ":/tmp --file " + awk + " <<< 'one two'").said,
             "two\n");
+  // A file of the host's at the script's own place is not written to.
+  EXPECT_EQ(
+      cloche("run --mount " + shell + ":/tmp/cli-program.awk --file " + awk + " <<< 'one two'")
+          .said,
+      "two\n");
+  EXPECT_EQ(bash("head -c 4 " + shell).said, "echo");
   EXPECT_EQ(cloche("run - < " + awk).said, "");
   EXPECT_EQ(cloche("run --file /nonexistent.sh").status, 2);
   EXPECT_EQ(cloche("run --stdin - < " + shell).status, 2);

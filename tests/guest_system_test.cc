@@ -22,7 +22,7 @@ TEST_P(GuestSystem, PrintsWhatItShould) {
   const std::filesystem::path sources = CLOCHE_SOURCE_DIR "/userland/tests";
   const std::string expected = content_of(sources / (GetParam() + ".expected"));
   ASSERT_NE(expected, "");
-  const auto sandbox = make_sandbox({.mounts = {{.host_folder = CLOCHE_GUESTS_DIR,
+  const auto sandbox = make_sandbox({.mounts = {{.host_path = CLOCHE_GUESTS_DIR,
                                                  .guest_path = "/mnt",
                                                  .access = Mount::Access::read_only}}});
   const RunResult result = sandbox->run({.script = "/mnt/" + GetParam() + ".wasm"});

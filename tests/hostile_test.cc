@@ -92,7 +92,7 @@ TEST_P(Hostile, EndsAsItSays) {
   Attack attack = attack_of(sources / (GetParam() + ".c"));
   ASSERT_NE(attack.end, "");
   attack.options.mounts = {
-      {.host_folder = CLOCHE_GUESTS_DIR, .guest_path = "/mnt", .access = Mount::Access::read_only}};
+      {.host_path = CLOCHE_GUESTS_DIR, .guest_path = "/mnt", .access = Mount::Access::read_only}};
   const auto neighbour = make_sandbox();
   const auto sandbox = make_sandbox(attack.options);
   const RunResult result = sandbox->run({.argv = {"/mnt/" + GetParam() + ".wasm"},

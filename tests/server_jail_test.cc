@@ -44,9 +44,9 @@ int inside(const fs::path& folder) {
   serve::Options options;
   options.ssh_host_key = folder / "key";
   options.sessions.state_folder = folder / "states";
-  options.sessions.sandbox.mounts = {{.host_folder = folder / "mount",
-                                      .guest_path = "/data",
-                                      .access = Mount::Access::read_write}};
+  options.sessions.sandbox.mounts = {
+      {.host_path = folder / "mount", .guest_path = "/data", .access = Mount::Access::read_write},
+      {.host_path = folder / "file", .guest_path = "/etc/app", .access = Mount::Access::read_only}};
   options.sessions.sandbox.packages = {"numpy"};
   EngineOptions engine_options;
   if (!serve::enter_jail(options, engine_options).empty()) return 99;
@@ -60,6 +60,7 @@ int inside(const fs::path& folder) {
   if (!sandbox->files().write("/workspace/brought", brought_program())) return 12;
   if (sandbox->run({.script = "chmod +x brought && ./brought"}).exit_code != 0) return 3;
   if (sandbox->fork()->run({.script = "cat /data/out"}).stdout_data != "42\n") return 4;
+  if (sandbox->run({.script = "cat /etc/app"}).stdout_data != "given") return 13;
   if (!std::ofstream(folder / "states/new")) return 5;
   if (UniqueFd(open("/etc/passwd", O_RDONLY))) return 6;
   if (UniqueFd(open((folder / "other").c_str(), O_RDONLY))) return 7;
@@ -75,6 +76,7 @@ TEST(ServerJail, SandboxesWorkInItAndNothingElseIsInReach) {
   ASSERT_NE(mkdtemp(name.data()), nullptr);
   const fs::path folder = name;
   fs::create_directory(folder / "mount");
+  std::ofstream(folder / "file") << "given";
   std::ofstream(folder / "other") << "secret";
   const pid_t child = fork();
   if (child == 0) {

@@ -42,9 +42,11 @@ enum class EngineKind : std::uint8_t {
   native_linux,  // any Linux program, in namespaces of the machine's kernel
 };
 
+// A folder of this machine in a sandbox, or a single regular file: the one that is there when the
+// sandbox is made, whatever is put in its place later.
 struct Mount {
   enum class Access : std::uint8_t { read_only, read_write };
-  std::filesystem::path host_folder;
+  std::filesystem::path host_path;
   std::string guest_path;  // absolute; made when it is absent
   Access access = Access::read_write;
 };

@@ -43,8 +43,8 @@ void begin_natives(JailRules& rules, EngineOptions& options) {
 
 void add_needs(JailRules& rules, const SandboxOptions& options) {
   for (const Mount& mount : options.mounts) {
-    auto& folders = mount.access == Mount::Access::read_only ? rules.readable : rules.writable;
-    folders.emplace_back(mount.host_folder);
+    auto& paths = mount.access == Mount::Access::read_only ? rules.readable : rules.writable;
+    paths.emplace_back(mount.host_path);
   }
   if (!options.image.empty() && options.engine == EngineKind::wasm)
     rules.readable.emplace_back(options.image);

@@ -92,7 +92,8 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
   if (!options_.program_folder.empty())
     engine_.program_folders().install(*root_, options_.program_folder);
   auto space = std::make_unique<vfs::Namespace>(root_);
-  mount_host_folders(*space);
+  name_user(*space);
+  mount_host_paths(*space);
   kernel_ = make_kernel(std::move(space));
   make_home();
   if (!options_.commands.empty()) set_commands(options_.commands);
@@ -103,18 +104,29 @@ SandboxState::SandboxState(EngineState& engine, SandboxOptions options)
   must(install_wheels(of_wheels));
 }
 
-// A user of another name, at home elsewhere: as if it had been set up so.
-void SandboxState::make_home() {
+// Before anything of the host's is there, which is not ours to write to.
+void SandboxState::name_user(vfs::Namespace& space) const {
   const SandboxOptions usual;
   if (options_.user == usual.user && options_.home == usual.home) return;
   if (!is_user_name(options_.user))
     throw request_error("a user's name is made of letters, digits and . _ -, 32 at most");
+  vfs::PathOperations files(space, space.root(), vfs::root_credentials());
+  const auto rewrite = [&](const std::string& path) -> Result<void> {
+    CLOCHE_ASSIGN(const std::string lines, files.read_file(path, account_file_max_bytes));
+    return files.write_file(path, with_account(lines, options_.user, options_.home));
+  };
+  for (const std::string path : {"/etc/passwd", "/etc/group"}) {
+    if (const Result<void> done = rewrite(path); !done)
+      throw HostError(
+          "cannot name the user in " + path + ": " + std::string(errno_info(done.error()).message),
+          done.error());
+  }
+}
+
+// A home elsewhere than usual: as if it had been set up so.
+void SandboxState::make_home() {
+  if (options_.home == usual_home) return;
   const auto set_up = [this](vfs::PathOperations& files) -> Result<void> {
-    for (const char* file : {"/etc/passwd", "/etc/group"}) {
-      CLOCHE_ASSIGN(const std::string lines, files.read_file(file, account_file_max_bytes));
-      CLOCHE_TRY(files.write_file(file, with_account(lines, options_.user, options_.home)));
-    }
-    if (options_.home == usual_home) return {};
     CLOCHE_TRY(files.make_dir(options_.home, 0755, vfs::Parents::make));
     CLOCHE_TRY(files.change_owner(options_.home, user_.uid, user_.gid));
     CLOCHE_TRY(files.remove(usual_home));
@@ -291,7 +303,7 @@ std::unique_ptr<kernel::Kernel> SandboxState::make_kernel(
   return std::make_unique<kernel::Kernel>(engine_.services(), std::move(space), std::move(options));
 }
 
-void SandboxState::mount_host_folders(vfs::Namespace& space) const {
+void SandboxState::mount_host_paths(vfs::Namespace& space) const {
   for (const Mount& mount : options_.mounts) {
     if (!mount.guest_path.starts_with('/') || mount.guest_path == "/") {
       throw request_error("cannot mount at '" + mount.guest_path +
@@ -300,11 +312,11 @@ void SandboxState::mount_host_folders(vfs::Namespace& space) const {
     const vfs::HostAccess access = mount.access == Mount::Access::read_only
                                        ? vfs::HostAccess::read_only
                                        : vfs::HostAccess::writable;
-    vfs::FsRef folder = vfs::make_fs<vfs::HostFs>(mount.host_folder.string(),
-                                                  vfs::HostFs::Options{.access = access});
-    const Result<void> mounted = space.mount_at(mount.guest_path, std::move(folder), "host");
+    vfs::FsRef tree =
+        vfs::make_fs<vfs::HostFs>(mount.host_path.string(), vfs::HostFs::Options{.access = access});
+    const Result<void> mounted = space.mount_at(mount.guest_path, std::move(tree), "host");
     if (!mounted) {
-      throw request_error("cannot mount " + mount.host_folder.string() + " at " + mount.guest_path +
+      throw request_error("cannot mount " + mount.host_path.string() + " at " + mount.guest_path +
                               ": " + std::string(errno_info(mounted.error()).message),
                           mounted.error());
     }

@@ -121,6 +121,7 @@ class SandboxState {
   kernel::KernelMutex& kernel_mutex() const;
   // From that account's home folder. Kernel lock held.
   vfs::PathOperations path_operations(Account account) REQUIRES(kernel::kernel_lock);
+  void name_user(vfs::Namespace& space) const;
   void make_home();
   void open_image();
   // For processes of the kernel.
@@ -132,7 +133,7 @@ class SandboxState {
       const std::vector<std::string>& wishes) const;
   Result<void, Error> install_wheels(const std::vector<std::string>& wishes);
   std::unique_ptr<kernel::Kernel> make_kernel(std::unique_ptr<vfs::Namespace> space) const;
-  void mount_host_folders(vfs::Namespace& space) const;
+  void mount_host_paths(vfs::Namespace& space) const;
 
   EngineState& engine_;
   SandboxOptions options_;

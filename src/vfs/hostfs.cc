@@ -51,18 +51,17 @@ FileType host_type(const struct statx& st) {
   return type_from_bits(st.stx_mode).value_or(FileType::regular);
 }
 
-HostFs::Impl::Impl(UniqueFd folder, const Options& settings)
-    : root_fd(std::move(folder)), options(settings), trim_at(settings.remembered_max) {
-  const auto st = host_stat(root_fd.get());
-  if (!st)
-    throw HostError::from_errno("looking at the folder to mount", static_cast<int>(st.error()));
-  root_dev = device_of(*st);
-  root_ino = number(root_dev, st->stx_ino);
-  entries[root_ino] = {.parent = 0, .name = {}, .dev = root_dev, .ino = st->stx_ino};
+HostFs::Impl::Impl(UniqueFd root, const struct statx& st, const Options& settings)
+    : root_fd(std::move(root)),
+      options(settings),
+      root_dev(device_of(st)),
+      root_ino(number(root_dev, st.stx_ino)),
+      trim_at(settings.remembered_max) {
+  entries[root_ino] = {.parent = 0, .name = {}, .dev = root_dev, .ino = st.stx_ino};
 }
 
-HostFs::Impl::Impl(const Impl& other, UniqueFd folder)
-    : root_fd(std::move(folder)),
+HostFs::Impl::Impl(const Impl& other, UniqueFd root)
+    : root_fd(std::move(root)),
       options(other.options),
       root_dev(other.root_dev),
       root_ino(other.root_ino),
@@ -74,25 +73,32 @@ HostFs::Impl::Impl(const Impl& other, UniqueFd folder)
 HostFs::HostFs(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HostFs::~HostFs() = default;
 
-HostFs::HostFs(const std::string& host_folder, const Options& options) {
-  UniqueFd fd(::open(host_folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) throw HostError::from_errno("opening the folder " + host_folder, errno);
-  // Said now, in one sentence, rather than by a guest's first access.
-  const int wanted = R_OK | X_OK | (options.access == HostAccess::writable ? W_OK : 0);
-  if (::faccessat(fd.get(), ".", wanted, AT_EACCESS) != 0) {
-    throw HostError::from_errno("using the folder " + host_folder, errno);
+HostFs::HostFs(const std::string& host_path, const Options& options) {
+  UniqueFd fd(::open(host_path.c_str(), O_PATH | O_CLOEXEC));
+  if (!fd) throw HostError::from_errno("opening " + host_path, errno);
+  const auto st = host_stat(fd.get());
+  if (!st) throw HostError::from_errno("looking at " + host_path, static_cast<int>(st.error()));
+  const bool is_folder = S_ISDIR(st->stx_mode);
+  if (!is_folder && !S_ISREG(st->stx_mode)) {
+    throw HostError(host_path + " is neither a folder nor a regular file", Errno::inval);
   }
-  impl_ = std::make_unique<Impl>(std::move(fd), options);
-  if (impl_->options.use_openat2) {
+  // Said now, in one sentence, rather than by a guest's first access.
+  const int wanted =
+      R_OK | (is_folder ? X_OK : 0) | (options.access == HostAccess::writable ? W_OK : 0);
+  if (::faccessat(AT_FDCWD, descriptor_path(fd).c_str(), wanted, AT_EACCESS) != 0) {
+    throw HostError::from_errno("using " + host_path, errno);
+  }
+  impl_ = std::make_unique<Impl>(std::move(fd), *st, options);
+  if (is_folder && impl_->options.use_openat2) {
     const UniqueFd probe(open_beneath(impl_->root_fd.get(), "."));
     if (!probe && (errno == ENOSYS || errno == EPERM)) impl_->options.use_openat2 = false;
   }
 }
 
 FsRef HostFs::fork_for(std::optional<std::uint64_t>) {
-  UniqueFd fd(::fcntl(impl_->root_fd.get(), F_DUPFD_CLOEXEC, 3));
+  Result<UniqueFd> fd = impl_->duplicate_root();
   if (!fd) return {};
-  FsRef fork(new HostFs(std::make_unique<Impl>(*impl_, std::move(fd))));
+  FsRef fork(new HostFs(std::make_unique<Impl>(*impl_, *std::move(fd))));
   fork->set_device(device());
   return fork;
 }
@@ -109,7 +115,6 @@ Ino HostFs::Impl::number(std::uint64_t dev, std::uint64_t ino) const {
 }
 
 Result<std::string> HostFs::Impl::path_of(Ino ino) const {
-  if (ino == root_ino) return std::string(".");
   std::vector<const std::string*> names;
   std::size_t size = 0;
   while (ino != root_ino) {
@@ -149,12 +154,22 @@ Result<UniqueFd> HostFs::Impl::open_path(const std::string& path) const {
   return fd;
 }
 
+Result<UniqueFd> HostFs::Impl::duplicate_root() const {
+  UniqueFd fd(::fcntl(root_fd.get(), F_DUPFD_CLOEXEC, 3));
+  if (!fd) return last_error();
+  return fd;
+}
+
 Result<HostFs::Impl::Opened> HostFs::Impl::open(Ino ino) const {
   const auto it = entries.find(ino);
   if (it == entries.end()) return Errno::stale;
-  CLOCHE_ASSIGN(const std::string path, path_of(ino));
   Opened opened;
-  CLOCHE_ASSIGN(opened.fd, open_path(path));
+  if (ino == root_ino) {
+    CLOCHE_ASSIGN(opened.fd, duplicate_root());
+  } else {
+    CLOCHE_ASSIGN(const std::string path, path_of(ino));
+    CLOCHE_ASSIGN(opened.fd, open_path(path));
+  }
   CLOCHE_ASSIGN(opened.st, host_stat(opened.fd.get()));
   if (device_of(opened.st) != it->second.dev || opened.st.stx_ino != it->second.ino) {
     return Errno::stale;
@@ -170,8 +185,7 @@ Result<HostFs::Impl::Opened> HostFs::Impl::open_directory(Ino ino) const {
 
 Result<UniqueFd> HostFs::Impl::reopen(const UniqueFd& fd, int flags) {
   // The one magic link that is followed: our own, to the inode that has been checked.
-  const std::string path = "/proc/self/fd/" + std::to_string(fd.get());
-  UniqueFd opened(::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  UniqueFd opened(::open(descriptor_path(fd).c_str(), flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!opened) return last_error();
   return opened;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HostFs: a folder of the host as a file system, read-only or writable, with no way out of it.
+// HostFs: a folder of the host as a file system, read-only or writable, with no way out of it; or a
+// single regular file, which is then the root and all that there is.
 //
 // Every access starts at the folder's descriptor and goes down by openat2(RESOLVE_BENEATH |
 // NO_SYMLINKS | NO_MAGICLINKS), or, where the kernel lacks that, component by component with
@@ -12,6 +13,9 @@
 // sticky bits are neither shown nor set. chown to anyone else is EPERM. Descriptors: one for the
 // folder, one for each open NodeIo (bounded: ENFILE), one or two during a call. Paths below the
 // folder are bounded by the host's 4095 bytes.
+//
+// A file that is mounted is the inode that was there: what the host writes into it is seen, what it
+// puts in its place is not, and removed by the host it lives on here.
 //
 // An unlinked file lives on in its open NodeIos; a Node alone does not keep it (ENOENT). What the
 // host does to the folder meanwhile is seen at once. Calls block on the host's disk while the
@@ -37,8 +41,9 @@ class HostFs final : public FileSystem {
     bool use_openat2 = true;               // false: the component-wise way, for tests
   };
 
-  // Opens the folder. Throws HostError when it is missing, no directory, or unreadable.
-  HostFs(const std::string& host_folder, const Options& options);
+  // Opens the folder or the file, where a last symbolic link is followed. Throws HostError when it
+  // is missing, of another kind, or may not be used.
+  HostFs(const std::string& host_path, const Options& options);
 
   Ino root() const override;
   Result<Ino> lookup(Ino dir, std::string_view name) override;

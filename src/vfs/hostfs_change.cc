@@ -19,8 +19,6 @@ timespec host_time(const std::optional<Timestamp>& time) {
   return {time->s, static_cast<long>(time->ns)};
 }
 
-std::string chmod_path(const UniqueFd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
-
 }  // namespace
 
 Result<void> HostFs::set_attr(Ino ino, const SetAttr& attr) {
@@ -39,12 +37,12 @@ Result<void> HostFs::set_attr(Ino ino, const SetAttr& attr) {
   }
   if (attr.mode) {
     if (!S_ISREG(at.st.stx_mode) && !S_ISDIR(at.st.stx_mode)) return Errno::perm;
-    if (::chmod(chmod_path(at.fd).c_str(), *attr.mode & 0777u) != 0) return last_error();
+    if (::chmod(descriptor_path(at.fd).c_str(), *attr.mode & 0777u) != 0) return last_error();
   }
   if (attr.atime || attr.mtime) {
     const timespec times[2] = {host_time(attr.atime), host_time(attr.mtime)};
     if (ino == impl_->root_ino || !S_ISLNK(at.st.stx_mode)) {
-      if (::utimensat(AT_FDCWD, chmod_path(at.fd).c_str(), times, 0) != 0) return last_error();
+      if (::utimensat(AT_FDCWD, descriptor_path(at.fd).c_str(), times, 0) != 0) return last_error();
     } else {
       const Impl::Entry& entry = impl_->entries.at(ino);
       CLOCHE_ASSIGN(const auto dir, impl_->open_directory(entry.parent));

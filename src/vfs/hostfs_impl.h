@@ -29,8 +29,8 @@ struct HostFs::Impl {
     struct statx st = {};
   };
 
-  Impl(UniqueFd folder, const Options& settings);
-  Impl(const Impl& other, UniqueFd folder);
+  Impl(UniqueFd root, const struct statx& st, const Options& settings);
+  Impl(const Impl& other, UniqueFd root);
 
   Ino number(std::uint64_t dev, std::uint64_t ino) const;
   static std::uint64_t device_of(const struct statx& st) {
@@ -40,8 +40,8 @@ struct HostFs::Impl {
     return (std::uint64_t{major} << 32) | minor;
   }
 
-  // Relative path from the folder; ENOENT when it is linked nowhere, ESTALE when the places
-  // contradict each other.
+  // Relative path from the folder, of what is below it; ENOENT when it is linked nowhere, ESTALE
+  // when the places contradict each other.
   Result<std::string> path_of(Ino ino) const;
   // The one way to an inode: down from the folder, without links, then compared with what was
   // looked up.
@@ -50,6 +50,7 @@ struct HostFs::Impl {
   // A descriptor with those flags of an inode that is open already; regular files and directories
   // only.
   static Result<UniqueFd> reopen(const UniqueFd& fd, int flags);
+  Result<UniqueFd> duplicate_root() const;
   Result<UniqueFd> open_path(const std::string& path) const;
   Result<UniqueFd> open_path_by_steps(const std::string& path) const;
 
@@ -75,6 +76,11 @@ struct HostFs::Impl {
   std::size_t trim_at = 0;
   std::uint32_t open_count = 0;
 };
+
+// A magic link to what a descriptor refers to, whatever its names are.
+inline std::string descriptor_path(const UniqueFd& fd) {
+  return "/proc/self/fd/" + std::to_string(fd.get());
+}
 
 inline Errno last_error() { return errno_from_host(errno); }
 // statx of a descriptor, or of `name` in a directory without following it.

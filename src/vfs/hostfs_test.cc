@@ -52,9 +52,33 @@ class HostFsTest : public ::testing::TestWithParam<bool> {
   Credentials user_;
 };
 
-TEST_P(HostFsTest, ThrowsForAFolderThatIsNone) {
+TEST_P(HostFsTest, ThrowsForWhatIsNeitherFolderNorFile) {
   EXPECT_THROW(make_fs<HostFs>("/does/not/exist", HostFs::Options{}), HostError);
-  EXPECT_THROW(make_fs<HostFs>(outer_.path() / "secret", HostFs::Options{}), HostError);
+  EXPECT_THROW(make_fs<HostFs>("/dev/null", HostFs::Options{}), HostError);
+  ASSERT_EQ(::mkfifo((outer_.path() / "fifo").c_str(), 0600), 0);
+  EXPECT_THROW(make_fs<HostFs>(outer_.path() / "fifo", HostFs::Options{}), HostError);
+}
+
+// The root is the inode that was opened, whatever becomes of its name.
+TEST_P(HostFsTest, AFileIsAllThatThereIs) {
+  const auto fs =
+      make_fs<HostFs>(outer_.path() / "mounted/f",
+                      HostFs::Options{.access = HostAccess::writable, .use_openat2 = GetParam()});
+  const Node file(*fs, fs->root());
+  EXPECT_EQ(file.stat()->type, FileType::regular);
+  EXPECT_EQ(fs->lookup(fs->root(), "d").error(), Errno::notdir);
+  EXPECT_EQ(fs->lookup(fs->root(), "..").error(), Errno::noent);
+  EXPECT_EQ(*fs->parent(fs->root()), fs->root());
+  EXPECT_EQ(fs->create(fs->root(), "new", {}).error(), Errno::notdir);
+  EXPECT_EQ(fs->unlink(fs->root(), "f").error(), Errno::notdir);
+  outer_.write("mounted/new", "another");
+  fs::rename(outer_.path() / "mounted/new", outer_.path() / "mounted/f");
+  EXPECT_EQ(read(file), "inside");
+  ASSERT_TRUE(fs->set_attr(fs->root(), {.mode = 0600, .size = 2}).ok());
+  EXPECT_EQ(file.stat()->mode, 0600U);
+  const FsRef fork = fs->fork_for(std::nullopt);
+  EXPECT_EQ(read(Node(*fork, fork->root())), "in");
+  EXPECT_EQ(outer_.read("mounted/f"), "another");
 }
 
 TEST_P(HostFsTest, ReadOnlyChangesNothing) {

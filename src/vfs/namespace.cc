@@ -77,7 +77,10 @@ Result<std::string> Namespace::path_of(const Node& node) const {
 
 Result<void> Namespace::mount(const Node& mount_point, FsRef fs, std::string source) {
   CLOCHE_ASSIGN(const Stat st, mount_point.stat());
-  if (st.type != FileType::directory) return Errno::notdir;
+  CLOCHE_ASSIGN(const Stat shown, fs->stat(fs->root()));
+  const bool is_folder = shown.type == FileType::directory;
+  if (is_folder != (st.type == FileType::directory))
+    return is_folder ? Errno::notdir : Errno::isdir;
   if (find_mount_of(impl_->mounts, fs.get()) || mounted_on(mount_point)) return Errno::busy;
   CLOCHE_ASSIGN(std::string path, path_of(mount_point));
   if (path == "/") return Errno::busy;
@@ -90,6 +93,9 @@ Result<void> Namespace::mount(const Node& mount_point, FsRef fs, std::string sou
 
 Result<void> Namespace::mount_at(std::string_view path, FsRef fs, std::string source) {
   const Credentials& cred = root_credentials();
+  CLOCHE_ASSIGN(const Stat shown, fs->stat(fs->root()));
+  const bool is_folder = shown.type == FileType::directory;
+  if (!is_folder && path.ends_with('/')) return Errno::notdir;
   Node at = root();
   for (std::size_t begin = 0; begin < path.size();) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
@@ -97,10 +103,20 @@ Result<void> Namespace::mount_at(std::string_view path, FsRef fs, std::string so
     begin = end + 1;
     if (name.empty()) continue;
     CLOCHE_ASSIGN(Resolved found, resolve(at, name, Follow::yes, cred));
+    const bool is_file = !is_folder && end == path.size();
+    if (found.target && is_file && &found.target->fs() == &root().fs()) {
+      // Under further names of its own a file would be covered as well.
+      CLOCHE_ASSIGN(const Stat st, found.target->stat());
+      if (st.type == FileType::regular && st.nlink > 1) {
+        CLOCHE_TRY(unlink(found.parent, found.name, cred));
+        found.target.reset();
+      }
+    }
     if (found.target) {
       at = *std::move(found.target);
     } else {
-      CLOCHE_ASSIGN(at, create(found.parent, found.name, FileType::directory, 0755, cred));
+      const FileType type = is_file ? FileType::regular : FileType::directory;
+      CLOCHE_ASSIGN(at, create(found.parent, found.name, type, is_file ? 0644 : 0755, cred));
     }
   }
   return mount(at, std::move(fs), std::move(source));

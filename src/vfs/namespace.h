@@ -39,7 +39,7 @@ struct Mount {
   std::string source = {};  // as in /proc/mounts
   std::string path = {};    // where, absolute
   FsRef fs = {};
-  Node mount_point = {};  // covered directory; empty for the root mount
+  Node mount_point = {};  // what it covers; empty for the root mount
   bool read_only = false;
 };
 
@@ -67,15 +67,17 @@ class Namespace {
   // nowhere.
   Result<std::string> path_of(const Node& node) const;
 
-  // Puts `fs` over the directory at `mount_point`. EBUSY when something is mounted there, or the
-  // file system is mounted already; ENOTDIR. `source` is for /proc/mounts.
+  // Puts `fs` over the directory at `mount_point`, or over the file there where the root of `fs` is
+  // a file. EBUSY when something is mounted there, or the file system is mounted already; ENOTDIR,
+  // EISDIR where one is a directory and the other is not. `source` is for /proc/mounts.
   Result<void> mount(const Node& mount_point, FsRef fs, std::string source);
-  // Makes the directories that lead to `path` (as root) and mounts there.
+  // Makes the directories that lead to `path` (as root), and an empty file there for a file, and
+  // mounts there.
   Result<void> mount_at(std::string_view path, FsRef fs, std::string source);
   // Takes a mount off again. Nodes in it stay usable. EINVAL when `path` is no mount point.
   Result<void> unmount(std::string_view path);
   const std::vector<Mount>& mounts() const;
-  // The mount that covers `node`, or nullptr: rmdir and rename of it are EBUSY.
+  // The mount that covers `node`, or nullptr: to remove or rename it is EBUSY.
   const Mount* mounted_on(const Node& node) const;
 
   // A namespace for a forked sandbox: every file system forked (FileSystem::fork_for); those that

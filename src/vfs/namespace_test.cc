@@ -5,7 +5,9 @@
 
 #include <string>
 
+#include "base/temp_dir_testing.h"
 #include "vfs/checked_operations.h"
+#include "vfs/hostfs.h"
 #include "vfs/memfs.h"
 
 namespace cloche::vfs {
@@ -163,6 +165,32 @@ TEST_F(NamespaceTest, MountAtMakesTheWay) {
   EXPECT_EQ(look("/deep/er/still"), Node(*other_, 1));
   EXPECT_EQ(space_.mount_at("/a/b/f/x", make_fs<MemFs>(Quota{}, host_clock()), "o").error(),
             Errno::notdir);
+}
+
+TEST_F(NamespaceTest, AFileIsMountedOnAFile) {
+  const TempDir host;
+  host.write("f", "of the host");
+  const auto mounted = [&] {
+    return make_fs<HostFs>(host.path() / "f", HostFs::Options{.access = HostAccess::writable});
+  };
+  ASSERT_TRUE(vfs::link(look("/a/b/f"), look("/a"), "twin", root_).ok());
+  EXPECT_EQ(space_.mount_at("/a/b", mounted(), "o").error(), Errno::isdir);
+  EXPECT_EQ(space_.mount_at("/a/b/f/", mounted(), "o").error(), Errno::notdir);
+  ASSERT_TRUE(space_.mount_at("/a/b/f", mounted(), "o").ok());
+  ASSERT_TRUE(space_.mount_at("/way/to/f", mounted(), "o").ok());
+  EXPECT_EQ(look("/a/b/f").stat()->size, 11U);
+  EXPECT_EQ(*space_.path_of(look("/a/b/f")), "/a/b/f");
+  EXPECT_EQ(*space_.path_of(look("/way/to/f")), "/way/to/f");
+  // Under its other name it is not covered.
+  EXPECT_EQ(&look("/a/twin").fs(), fs_.get());
+  EXPECT_EQ(error("/a/b/f/x"), Errno::notdir);
+  EXPECT_EQ(error("/a/b/f/.."), Errno::notdir);
+  EXPECT_EQ(error("/a/b/f", Resolve::no_xdev), Errno::xdev);
+  EXPECT_EQ(vfs::link(look("/a/b/f"), look("/a"), "x", root_).error(), Errno::xdev);
+  const auto fork = space_.fork();
+  EXPECT_EQ(fork->lookup(fork->root(), "/a/b/f", Follow::yes, user_)->stat()->size, 11U);
+  ASSERT_TRUE(space_.unmount("/a/b/f").ok());
+  EXPECT_EQ(look("/a/b/f").stat()->size, 0U);
 }
 
 TEST_F(NamespaceTest, ObeysTheRestrictionsOfOpenat2) {

@@ -256,9 +256,9 @@ Result<void> PathOperations::remove(std::string_view path) {
   CLOCHE_ASSIGN(const Resolved found, space_.resolve(start_, path, Follow::no, cred_));
   CLOCHE_TRY(check_names_entry(found));
   if (!found.target) return Errno::noent;
+  if (&found.target->fs() != &found.parent.fs()) return Errno::busy;
   CLOCHE_ASSIGN(const Stat st, found.target->stat());
   if (st.type != FileType::directory) return unlink(found.parent, found.name, cred_);
-  if (&found.target->fs() != &found.parent.fs()) return Errno::busy;
   return rmdir(found.parent, found.name, cred_);
 }
 
@@ -266,6 +266,7 @@ Result<void> PathOperations::remove_all(std::string_view path) {
   CLOCHE_ASSIGN(const Resolved found, space_.resolve(start_, path, Follow::no, cred_));
   CLOCHE_TRY(check_names_entry(found));
   if (!found.target) return Errno::noent;
+  if (&found.target->fs() != &found.parent.fs()) return Errno::busy;
   CLOCHE_ASSIGN(const Stat st, found.target->stat());
   if (st.type != FileType::directory) return unlink(found.parent, found.name, cred_);
 
@@ -277,14 +278,13 @@ Result<void> PathOperations::remove_all(std::string_view path) {
     std::vector<Named> left;
   };
   std::vector<Level> levels;
-  const auto descend = [&](const Node& parent, std::string name, Node dir) -> Result<void> {
-    if (&dir.fs() != &parent.fs() || space_.mounted_on(dir)) return Errno::busy;
+  const auto descend = [&](std::string name, Node dir) -> Result<void> {
     if (levels.size() >= depth_max) return Errno::loop;
     CLOCHE_ASSIGN(auto entries, entries_of(dir, cred_, std::numeric_limits<std::size_t>::max()));
     levels.push_back({std::move(dir), std::move(name), std::move(entries)});
     return {};
   };
-  CLOCHE_TRY(descend(found.parent, found.name, *found.target));
+  CLOCHE_TRY(descend(found.name, *found.target));
   while (!levels.empty()) {
     Level& level = levels.back();
     if (level.left.empty()) {
@@ -301,9 +301,10 @@ Result<void> PathOperations::remove_all(std::string_view path) {
     if (!ino && ino.error() == Errno::noent) continue;
     if (!ino) return ino.error();
     Node child(dir.fs(), *ino);
+    if (space_.mounted_on(child)) return Errno::busy;
     CLOCHE_ASSIGN(const Stat child_st, child.stat());
     if (child_st.type == FileType::directory) {
-      CLOCHE_TRY(descend(dir, entry.name, std::move(child)));
+      CLOCHE_TRY(descend(entry.name, std::move(child)));
     } else {
       CLOCHE_TRY(unlink(dir, entry.name, cred_));
     }

@@ -5,8 +5,10 @@
 
 #include <string>
 
+#include "base/temp_dir_testing.h"
 #include "vfs/checked_operations.h"
 #include "vfs/glob_match.h"
+#include "vfs/hostfs.h"
 #include "vfs/memfs.h"
 
 namespace cloche::vfs {
@@ -106,6 +108,25 @@ TEST_F(FileOpsTest, StopsAtMounts) {
   EXPECT_EQ(files_.remove("/top/m").error(), Errno::busy);
   EXPECT_EQ(files_.rename("/top/m", "/x").error(), Errno::busy);
   EXPECT_TRUE(files_.stat("/top/m/in").ok());
+}
+
+TEST_F(FileOpsTest, StopsAtFilesOfTheHost) {
+  const TempDir host;
+  host.write("f", "of the host");
+  ASSERT_TRUE(
+      space_
+          .mount_at("/top/m",
+                    make_fs<HostFs>(host.path() / "f", HostFs::Options{HostAccess::writable}), "o")
+          .ok());
+  write("/top/x");
+  EXPECT_EQ(files_.remove_all("/top").error(), Errno::busy);
+  EXPECT_EQ(files_.remove_all("/top/m").error(), Errno::busy);
+  EXPECT_EQ(files_.remove("/top/m").error(), Errno::busy);
+  EXPECT_EQ(files_.rename("/top/m", "/x").error(), Errno::busy);
+  write("/y");
+  EXPECT_EQ(files_.rename("/y", "/top/m").error(), Errno::busy);
+  EXPECT_EQ(*files_.read_file("/top/m", 100), "of the host");
+  EXPECT_EQ(host.read("f"), "of the host");
 }
 
 TEST_F(FileOpsTest, RenamesAndMakesDirectories) {

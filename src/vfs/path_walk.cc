@@ -59,7 +59,7 @@ Result<void> PathWalk::step_up() {
 // Makes `place`, or what is mounted on it, the current one.
 Result<void> PathWalk::enter(InodeAt place) {
   CLOCHE_ASSIGN(stat_, place.fs->stat(place.ino));
-  if (stat_.type == FileType::directory) {
+  if (stat_.type != FileType::symlink) {
     while (const Mount* mount = find_mount_on(mounts_, place)) {
       if (restricted(Resolve::no_xdev)) return Errno::xdev;
       place = {mount->fs.get(), mount->fs->root()};

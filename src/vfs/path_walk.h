@@ -17,8 +17,8 @@ struct InodeAt {
   friend bool operator==(const InodeAt&, const InodeAt&) = default;
 };
 
-// The mount over that directory, and the mount that shows that file system; nullptr when there is
-// none.
+// The mount over that directory or file, and the mount that shows that file system; nullptr when
+// there is none.
 const Mount* find_mount_on(const std::vector<Mount>& mounts, const InodeAt& place);
 const Mount* find_mount_of(const std::vector<Mount>& mounts, const FileSystem* fs);
 

@@ -58,8 +58,9 @@ class TreeReader {
   Result<void> read(const ByteSource& source);
 
   // Puts all that was read into a file system, below the folders that were said when it was
-  // written. What has the same name there is replaced; a directory becomes both. ENOSPC by the
-  // quota of `files`; EINVAL for a tree that is none. On failure a part of it may be there.
+  // written. What has the same name there is replaced; a directory becomes both, and a file to
+  // which there is a Node stays, as it may be what a mount covers. ENOSPC by the quota of `files`;
+  // EINVAL for a tree that is none. On failure a part of it may be there.
   Result<void> put_into(MemFs& files);
 
  private:

@@ -272,6 +272,8 @@ Result<Ino> TreeReader::Impl::put_node(MemFs& files, MemFs::Impl& to, Ino direct
       made.emplace(number, *old);
       return *old;
     }
+    // What is mounted over it stays where it is.
+    if (stat.type == FileType::regular && to.handles.has(*old)) return *old;
     CLOCHE_TRY(stat.type == FileType::directory ? files.rmdir(directory, name)
                                                 : files.unlink(directory, name));
   }

@@ -157,6 +157,22 @@ TEST_F(SavedTree, HasEverythingThatAFileCanBe) {
   EXPECT_EQ(to->usage(), from_->usage());
 }
 
+TEST_F(SavedTree, WhatIsHeldIsNotReplaced) {
+  const Ino home = folder("home");
+  (void)file(home, "covered", "of the state");
+  ASSERT_TRUE(from_->link(*from_->lookup(home, "covered"), home, "also"));
+  TreeReader reader(large);
+  EXPECT_TRUE(read_part(reader, written({base_, {}, from_->freeze()})));
+  const auto to = make_fs<MemFs>(base_, large, clock_);
+  const Ino to_home = *to->lookup(to->root(), "home");
+  const Node held(*to, *to->create(to_home, "covered", {.mode = 0644}));
+  ASSERT_TRUE(to->create(to_home, "also", {.mode = 0600}));
+  ASSERT_TRUE(reader.put_into(*to));
+  EXPECT_EQ(*to->lookup(to_home, "covered"), held.ino());
+  EXPECT_EQ(held.stat()->size, 0U);
+  EXPECT_EQ(to->stat(*to->lookup(to_home, "also"))->size, 12U);
+}
+
 TEST_F(SavedTree, AHoleOfAGibibyteCostsNothing) {
   const Ino sparse = file(folder("tmp"), "sparse", "end", (1 << 30) - 3);
   ASSERT_TRUE((*from_->open(sparse, Access::write))->truncate(std::uint64_t{1} << 40));

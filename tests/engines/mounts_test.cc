@@ -48,7 +48,7 @@ class HostFolders : public testing::OnEachEngine {
  protected:
   std::unique_ptr<Sandbox> with(const std::string& guest, Mount::Access access) const {
     return make_sandbox(
-        {.mounts = {{.host_folder = folder_.path(), .guest_path = guest, .access = access}}});
+        {.mounts = {{.host_path = folder_.path(), .guest_path = guest, .access = access}}});
   }
   std::string refusal(const SandboxOptions& options) const {
     try {
@@ -167,8 +167,8 @@ TEST_P(HostFolders, SeveralMayLieInEachOther) {
   const Folder inner;
   std::ofstream(inner.path() / "file") << "inner";
   const auto sandbox =
-      make_sandbox({.mounts = {{.host_folder = folder_.path(), .guest_path = "/host"},
-                               {.host_folder = inner.path(),
+      make_sandbox({.mounts = {{.host_path = folder_.path(), .guest_path = "/host"},
+                               {.host_path = inner.path(),
                                 .guest_path = "/host/in",
                                 .access = Mount::Access::read_only}}});
   EXPECT_EQ(sandbox->run({.script = "cat /host/in/file"}).stdout_data, "inner");
@@ -177,12 +177,10 @@ TEST_P(HostFolders, SeveralMayLieInEachOther) {
 }
 
 TEST_P(HostFolders, WhatCannotBeMountedIsOneSentence) {
-  std::ofstream(folder_.path() / "file") << "x";
   const auto of = [](const fs::path& host, const char* guest) {
-    return SandboxOptions{.mounts = {{.host_folder = host, .guest_path = guest}}};
+    return SandboxOptions{.mounts = {{.host_path = host, .guest_path = guest}}};
   };
   EXPECT_THAT(refusal(of("/nonesuch/folder", "/data")), HasSubstr("/nonesuch/folder"));
-  EXPECT_THAT(refusal(of(folder_.path() / "file", "/data")), HasSubstr("Not a directory"));
   EXPECT_THAT(refusal(of(folder_.path(), "data")), HasSubstr("absolute path"));
   EXPECT_THAT(refusal(of(folder_.path(), "/")), HasSubstr("absolute path"));
   EXPECT_THAT(refusal(of(folder_.path(), "/etc/passwd")), HasSubstr("cannot mount"));

@@ -410,12 +410,12 @@ TEST_P(SecretsOfPrograms, FoldersOfTheHostAreLeftAlone) {
   std::string folder = (std::filesystem::temp_directory_path() / "cloche-trust-XXXXXX").string();
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   SandboxOptions options = with_secret({});
-  options.mounts = {{.host_folder = folder, .guest_path = "/etc/ssl"}};
+  options.mounts = {{.host_path = folder, .guest_path = "/etc/ssl"}};
   try {
     (void)make_sandbox(options);
     ADD_FAILURE() << "it was made";
   } catch (const Error& problem) {
-    EXPECT_THAT(problem.what(), HasSubstr("where a folder of the host is mounted"));
+    EXPECT_THAT(problem.what(), HasSubstr("where something of the host is mounted"));
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder));
   std::filesystem::remove_all(folder);

@@ -218,7 +218,7 @@ TEST_P(States, LeaveFoldersOfTheHostAlone) {
   std::string name = "/tmp/cloche-states-XXXXXX";
   ASSERT_NE(::mkdtemp(name.data()), nullptr);
   const auto again =
-      sandbox_of(state_of(*sandbox), {.mounts = {{.host_folder = name, .guest_path = "/data"}}});
+      sandbox_of(state_of(*sandbox), {.mounts = {{.host_path = name, .guest_path = "/data"}}});
   ASSERT_TRUE(again);
   EXPECT_EQ(said(*again, "ls /data"), "");
   EXPECT_EQ(::rmdir(name.c_str()), 0);

@@ -21,7 +21,7 @@ class SessionOptions(unittest.TestCase):
         (cls.data / "f").write_text("of the host\n")
         cls.words = ["serve", "--token", TOKEN, "--session-processes", "20", "--session-env", "A=operator",
                      "--allow-session-processes", "30", "--allow-session-net", "*.example",
-                     "--allow-session-mount", f"{cls.data}:/data:ro"]
+                     "--allow-session-mount", f"{cls.data}:/data:ro", "--allow-session-mount", f"{cls.data}/f:/etc/app:ro"]
         cls.server = Server(*cls.words)
 
     @classmethod
@@ -50,9 +50,10 @@ class SessionOptions(unittest.TestCase):
 
     def test_what_is_asked_for_is_had(self):
         session = self.create(env={"B": "mine"}, limits={"processes": 30, "openFiles": 64},
-                              mounts=[{"host": str(self.data), "guest": "/data", "readOnly": True}])
-        self.assertEqual(self.run_in(session, "echo $A $B; cat /data/f; ulimit -n"),
-                         "operator mine\nof the host\n64\n")
+                              mounts=[{"host": str(self.data), "guest": "/data", "readOnly": True},
+                                      {"host": str(self.data / "f"), "guest": "/etc/app", "readOnly": True}])
+        self.assertEqual(self.run_in(session, "echo $A $B; cat /data/f /etc/app; ulimit -n"),
+                         "operator mine\nof the host\nof the host\n64\n")
         self.assertEqual(self.run_in(session, "echo x > /data/f; cat /data/f"), "of the host\n")
         session = self.create()
         self.assertEqual(self.run_in(session, "echo $A $B; ls -d /data 2>/dev/null"), "operator\n")

@@ -25,7 +25,8 @@ from common import BuildError, tool  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-SHARED = ("by_value", "callbacks", "execution", "snapshot", "tracing")  # of our own runtime's room `sessions`: they serve here too
+# Of our own runtime: they serve here too.
+SHARED = ("programs/main_module", "sessions/by_value", "sessions/callbacks", "sessions/execution", "sessions/snapshot", "sessions/tracing")
 TOOL = "componentize-py==0.25.1"
 WHEELS = {  # SHA-256 by machine
     "x86_64": "8623cd8cab8453cb0cd8bf03f3c7103420d06f2f3d360186a280a70a1ca5e89f",
@@ -70,7 +71,7 @@ def stage(out: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(HERE / "lib", folder / "lib", ignore=shutil.ignore_patterns("__pycache__"))
     for name in SHARED:
-        shutil.copy(ROOT / f"userland/python/lib/_cloche/sessions/{name}.py", folder / "lib/_cloche/sessions")
+        shutil.copy(ROOT / f"userland/python/lib/_cloche/{name}.py", folder / f"lib/_cloche/{name}.py")
     shutil.copy(ROOT / "userland/python/lib/ssl.py", folder / "lib/_cloche/sockets/tls.py")  # it asks the socket for TLS, here too
     shutil.copytree(ROOT / "wit", folder / "wit")
     object_file = folder / "waitables.o"

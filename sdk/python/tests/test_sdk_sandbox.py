@@ -242,10 +242,13 @@ class State(Shared):
     def test_mounts_and_limits(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "f").write_text("host")
-            with Sandbox(mounts=[Mount(folder, "/data", read_only=True)], env={"E": "1"},
+            with Sandbox(mounts=[Mount(folder, "/data", read_only=True), (f"{folder}/f", "/etc/app/conf")], env={"E": "1"},
                          limits={"processes": 8}) as sbx:
                 self.assertEqual(sbx.commands.run("cat /data/f; echo $E").stdout, "host1\n")
                 self.assertNotEqual(sbx.commands.run("echo x > /data/g").exit_code, 0)
+                self.assertEqual(sbx.commands.run("echo more >> /etc/app/conf; cat /data/f").stdout, "hostmore\n")
+            with self.assertRaisesRegex(OSError, "neither a folder nor a regular file"):
+                Sandbox(mounts=[("/dev/null", "/data")])
 
 
 class Processes(unittest.TestCase):

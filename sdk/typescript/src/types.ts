@@ -137,6 +137,7 @@ export interface Usage {
   processes: number
 }
 
+/** A folder or a regular file of the server's machine in the sandbox. */
 export interface Mount {
   host: string
   guest: string

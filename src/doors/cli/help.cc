@@ -140,7 +140,7 @@ What is given here holds for each sandbox:
   --image FILE              its Python starts from an image; see cloche image --help. With --engine linux the NAME of a system's image
   --user ID[:ID]            with --engine linux: who it is inside (the image's)
   --packages A,B            Python packages it can import; may be repeated (numpy,pandas,matplotlib,scikit-learn)
-  --mount HOST:GUEST[:ro]   a folder of this machine in it, writable unless :ro; may be repeated (none)
+  --mount HOST:GUEST[:ro]   a folder or a file of this machine in it, writable unless :ro; may be repeated (none)
   --network RULE            where it may connect from the start; may be repeated (none; docs/network.md)
   --allow RULE              what the agent may open without the user being asked; may be repeated (none)
   --limits NAME=VALUE,...   memory=1G, files=256M, inodes=200000, processes=64, open-files=1024, cpus=3

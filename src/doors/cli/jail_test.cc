@@ -72,7 +72,7 @@ class CommandJail : public ::testing::Test {
 
 TEST_F(CommandJail, HasWhatTheOptionsNameAndNoMore) {
   Options options;
-  options.sandbox.mounts = {{.host_folder = folder_.path() / "mount",
+  options.sandbox.mounts = {{.host_path = folder_.path() / "mount",
                              .guest_path = "/data",
                              .access = Mount::Access::read_only}};
   options.copies = {{.guest_path = "/tmp/x", .host_path = folder_.path() / "out/x"}};

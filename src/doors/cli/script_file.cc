@@ -20,12 +20,12 @@ namespace {
 
 constexpr std::size_t most_bytes = std::size_t{64} << 20;
 
-// Whether a path of the sandbox is in a folder that is mounted there.
-bool is_mounted(const std::vector<Mount>& mounts, const std::filesystem::path& folder) {
+// Whether a path of the sandbox is something that is mounted there, or in it.
+bool is_mounted(const std::vector<Mount>& mounts, const std::filesystem::path& path) {
   return std::ranges::any_of(mounts, [&](const Mount& mount) {
     const std::filesystem::path at =
         std::filesystem::path(mount.guest_path).lexically_normal() / "";
-    return (folder / "").string().starts_with(at.string());
+    return (path / "").string().starts_with(at.string());
   });
 }
 
@@ -52,14 +52,14 @@ std::string read_script(const std::string& path) {
 
 std::vector<std::string> place_script(Sandbox& sandbox, const std::vector<Mount>& mounts,
                                       const std::string& path, const std::string& content) {
-  const std::array<const char*, 3> folders{"/tmp", "/var/tmp", "/run/user"};
-  const auto folder = std::ranges::find_if(
-      folders, [&](const char* candidate) { return !is_mounted(mounts, candidate); });
-  if (folder == folders.end())
-    throw HostError("the script has no place in the sandbox: /tmp is mounted, and so are its like");
   const std::string name =
       path == "-" ? std::string("script") : std::filesystem::path(path).filename().string();
-  const std::string place = fmt::format("{}/{}", *folder, name);
+  const std::array<std::filesystem::path, 3> folders{"/tmp", "/var/tmp", "/run/user"};
+  const auto* const folder = std::ranges::find_if(
+      folders, [&](const auto& candidate) { return !is_mounted(mounts, candidate / name); });
+  if (folder == folders.end())
+    throw HostError("the script has no place in the sandbox: /tmp is mounted, and so are its like");
+  const std::string place = *folder / name;
   if (const Result<void> written = sandbox.files().write(place, content, 0755); !written)
     throw HostError(fmt::format("cannot put the script into the sandbox: {}",
                                 errno_info(written.error()).message));

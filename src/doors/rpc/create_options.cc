@@ -7,6 +7,7 @@
 #include "cloche/archive.h"
 #include "doors/rpc/methods.h"
 #include "doors/rpc/state_file.h"
+#include "sandbox/options/mountable.h"
 #include "sandbox/options/option_json.h"
 
 namespace cloche::rpc {
@@ -23,7 +24,7 @@ void need_folder(const std::filesystem::path& folder) {
 std::unique_ptr<Sandbox> create_sandbox(Connection& connection, const Params& params) {
   SandboxOptions options;
   sandbox::read_options(params.all(), options, sandbox::OtherMembers::left_alone);
-  for (const Mount& mount : options.mounts) need_folder(mount.host_folder);
+  for (const Mount& mount : options.mounts) sandbox::need_mountable(mount.host_path, "mounts");
   if (!options.program_folder.empty()) need_folder(options.program_folder);
   if (params.flag("progress")) connection.want_progress();
   Engine& engine = connection.engine();

@@ -23,13 +23,29 @@ namespace {
 
 using warden::MountOrder;
 
-UniqueFd open_folder(const HostMount& mount) {
-  UniqueFd folder(::open(mount.folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) throw HostError::from_errno("opening the folder " + mount.folder, errno);
-  const int wanted = R_OK | X_OK | (mount.is_read_only ? 0 : W_OK);
-  if (::faccessat(folder.get(), ".", wanted, AT_EACCESS) != 0)
-    throw HostError::from_errno("using the folder " + mount.folder, errno);
-  return folder;
+std::string descriptor_path(const UniqueFd& fd) {
+  return "/proc/self/fd/" + std::to_string(fd.get());
+}
+
+struct Source {
+  UniqueFd fd;  // O_PATH
+  struct stat of{};
+};
+
+Source open_source(const HostMount& mount) {
+  Source source{.fd = UniqueFd(::open(mount.host_path.c_str(), O_PATH | O_CLOEXEC))};
+  if (!source.fd) throw HostError::from_errno("opening " + mount.host_path, errno);
+  if (::fstat(source.fd.get(), &source.of) != 0)
+    throw HostError::from_errno("looking at " + mount.host_path, errno);
+  const bool is_folder = S_ISDIR(source.of.st_mode);
+  if (!is_folder && !S_ISREG(source.of.st_mode))
+    throw HostError(mount.host_path + " is neither a folder nor a regular file", Errno::inval);
+  if (!is_folder && mount.guest_path.ends_with('/'))
+    throw request_error(explain_mount(mount, ENOTDIR), Errno::notdir);
+  const int wanted = R_OK | (is_folder ? X_OK : 0) | (mount.is_read_only ? 0 : W_OK);
+  if (::faccessat(AT_FDCWD, descriptor_path(source.fd).c_str(), wanted, AT_EACCESS) != 0)
+    throw HostError::from_errno("using " + mount.host_path, errno);
+  return source;
 }
 
 bool put(const std::string& text, std::span<char> to) {
@@ -38,8 +54,8 @@ bool put(const std::string& text, std::span<char> to) {
   return true;
 }
 
-UniqueFd make_tree(const HostMount& mount, const UniqueFd& folder, int mounter) {
-  const int given = folder.get();
+UniqueFd make_tree(const HostMount& mount, const UniqueFd& source, int mounter) {
+  const int given = source.get();
   warden::MountMade made;
   warden::Packet packet;
   if (!warden::send_record(mounter, warden::MountAsk{.is_read_only = mount.is_read_only},
@@ -57,9 +73,9 @@ std::string explain_mount(const HostMount& mount, int error) {
   if (error == EINVAL)
     remedy =
         ": its file system, or one below it, takes no map of owners, which boxes need where "
-        "root runs cloche; run it as the folder's owner";
-  if (error == ESTALE) remedy = ": another folder is there now";
-  return fmt::format("cannot mount {} at {}: {}{}", mount.folder, mount.guest_path,
+        "root runs cloche; run it as its owner";
+  if (error == ESTALE) remedy = ": something else is there now";
+  return fmt::format("cannot mount {} at {}: {}{}", mount.host_path, mount.guest_path,
                      std::strerror(error), remedy);
 }
 
@@ -72,22 +88,20 @@ MountSet::MountSet(const std::vector<HostMount>& mounts, int mounter) {
   descriptors_.emplace_back(::memfd_create("cloche mounts", MFD_CLOEXEC));
   if (!descriptors_.front()) throw HostError::from_errno("a file of mounts", errno);
   for (const HostMount& mount : mounts) {
-    const UniqueFd folder = open_folder(mount);
+    const Source source = open_source(mount);
     MountOrder order;
-    struct stat of{};
     std::error_code error;
     const std::filesystem::path path =
-        std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(folder.get()), error);
-    if (::fstat(folder.get(), &of) != 0 || error || !put(path.string(), order.host) ||
-        !put(mount.guest_path, order.guest))
+        std::filesystem::read_symlink(descriptor_path(source.fd), error);
+    if (error || !put(path.string(), order.host) || !put(mount.guest_path, order.guest))
       throw request_error(explain_mount(mount, ENAMETOOLONG), Errno::nametoolong);
-    order.device = of.st_dev;
-    order.inode = of.st_ino;
+    order.device = source.of.st_dev;
+    order.inode = source.of.st_ino;
     order.is_read_only = mount.is_read_only;
     order.has_tree = mounter >= 0;
     if (!write_fully(descriptors_.front().get(), std::as_bytes(std::span(&order, 1))))
       throw HostError::from_errno("a file of mounts", errno);
-    if (order.has_tree) descriptors_.push_back(make_tree(mount, folder, mounter));
+    if (order.has_tree) descriptors_.push_back(make_tree(mount, source.fd, mounter));
   }
 }
 

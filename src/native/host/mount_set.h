@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folders of this machine for a box, and MountSet: what the warden is given of them.
+// Folders and files of this machine for a box, and MountSet: what the warden is given of them.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 namespace cloche::native {
 
 struct HostMount {
-  std::string folder;      // of this machine
+  std::string host_path;   // a folder or a regular file
   std::string guest_path;  // absolute
   bool is_read_only = false;
 };
 
 class MountSet {
  public:
-  // Each folder is opened now, and is the one that the box has. `mounter`: the socket of root's
-  // mounter; -1: there is none. Throws Error with one sentence for a folder that is not there or
-  // may not be used, and for more than there is room for.
+  // Each is opened now, and is the one that the box has. `mounter`: the socket of root's mounter; -1:
+  // there is none. Throws Error with one sentence for what is not there, is of another kind or may
+  // not be used, and for more than there is room for.
   MountSet(const std::vector<HostMount>& mounts, int mounter);
 
   // Beside MakeBox: the file of orders, and the trees. Empty without mounts.

@@ -61,14 +61,14 @@ Fd map_owner(const struct stat& of) {
   return users;
 }
 
-int make_tree(int folder, bool is_read_only, Fd& tree) {
+int make_tree(int source, bool is_read_only, Fd& tree) {
   struct stat of{};
-  if (::fstat(folder, &of) != 0) return errno;
-  if (!S_ISDIR(of.st_mode)) return ENOTDIR;
+  if (::fstat(source, &of) != 0) return errno;
+  if (!is_mountable(of.st_mode)) return EINVAL;
   const Fd users = map_owner(of);
   if (!users) return errno;
   tree.reset(
-      ::open_tree(folder, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE));
+      ::open_tree(source, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE));
   if (!tree || confine_tree(tree, is_read_only, users.get()) != 0) return errno;
   return 0;
 }
@@ -78,9 +78,9 @@ int make_tree(int folder, bool is_read_only, Fd& tree) {
     Packet packet;
     MountAsk ask;
     if (!receive_record(socket, ask, packet)) ::_exit(0);
-    const Fd folder(packet.take_fd(0));
+    const Fd source(packet.take_fd(0));
     Fd tree;
-    const MountMade made{.error = make_tree(folder.get(), ask.is_read_only, tree)};
+    const MountMade made{.error = make_tree(source.get(), ask.is_read_only, tree)};
     const int beside = tree.get();
     if (!send_record(socket, made, std::span(&beside, made.error == 0 ? 1 : 0))) ::_exit(0);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mounter: a process of root's, where root runs Cloche, that makes trees of folders for boxes.
-// Boxes are another user there, whom root's folders are closed to: in a tree of the mounter's the
-// files of the folder's owner are that user's (an idmapped mount). It takes orders of Cloche alone.
+// The mounter: a process of root's, where root runs Cloche, that makes trees of folders and files
+// for boxes. Boxes are another user there, whom root's folders are closed to: in a tree of the
+// mounter's the files of the folder's owner are that user's (an idmapped mount). It takes orders of
+// Cloche alone.
 #pragma once
 
 namespace cloche::warden {

@@ -25,15 +25,18 @@ Outcome find(const MountOrder& order, Fd& tree) {
   CLOCHE_STEP(Step::mounts, tree.get());
   struct stat of{};
   CLOCHE_STEP(Step::mounts, ::fstat(tree.get(), &of));
-  if (!S_ISDIR(of.st_mode) || of.st_dev != order.device || of.st_ino != order.inode)
+  if (!is_mountable(of.st_mode) || of.st_dev != order.device || of.st_ino != order.inode)
     return {Step::mounts, ESTALE};
   return outcome_of(Step::mounts, confine_tree(tree, order.is_read_only));
 }
 
 Outcome place(MountOrder& order, const Fd& tree) {
+  struct stat of{};
+  CLOCHE_STEP(Step::mounts, ::fstat(tree.get(), &of));
   for (char* slash = std::strchr(order.guest + 1, '/');; slash = std::strchr(slash + 1, '/')) {
     if (slash != nullptr) *slash = '\0';
-    const int made = ::mkdir(order.guest, 0755);
+    const bool is_file = slash == nullptr && S_ISREG(of.st_mode);
+    const int made = is_file ? ::mknod(order.guest, S_IFREG | 0644, 0) : ::mkdir(order.guest, 0755);
     if (made != 0 && errno != EEXIST) return {Step::mounts, errno};
     if (slash == nullptr) break;
     *slash = '/';
@@ -43,6 +46,8 @@ Outcome place(MountOrder& order, const Fd& tree) {
 }
 
 }  // namespace
+
+bool is_mountable(unsigned mode) noexcept { return S_ISDIR(mode) || S_ISREG(mode); }
 
 int confine_tree(const Fd& tree, bool is_read_only, int users) noexcept {
   mount_attr change{};

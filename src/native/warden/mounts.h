@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folders of the host in a box. Each is a tree of its own that is private, has no devices and no
-// set-id programs, and is read-only where that is asked for.
+// Folders and files of the host in a box. Each is a tree of its own that is private, has no devices
+// and no set-id programs, and is read-only where that is asked for.
 #pragma once
 
 #include <array>
@@ -18,12 +18,15 @@ struct MountParts {
   std::array<Fd, most_mounts> trees;  // first those that came along
 };
 
+// Of stat's mode: a folder, or a regular file.
+bool is_mountable(unsigned mode) noexcept;
+
 // What every tree of the host's gets; MOUNT_ATTR_IDMAP where `users` is a user namespace. 0, or -1
 // with errno.
 int confine_tree(const Fd& tree, bool is_read_only, int users = -1) noexcept;
 
-// While the host's files are seen: makes the trees that did not come along. ESTALE: another folder
-// is there now. `failed` is which it was.
+// While the host's files are seen: makes the trees that did not come along. ESTALE: something
+// else is there now. `failed` is which it was.
 Outcome find_mounts(MountParts& parts, std::uint32_t& failed);
 
 // In the box's own root.

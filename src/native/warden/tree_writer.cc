@@ -140,6 +140,7 @@ class TreeWriter {
         return {};
       }
       if (slash == std::string_view::npos) {
+        if (is_file_of_host(place.folder.get(), name.c_str())) return {};
         place.name = name;
         return place;
       }
@@ -147,6 +148,13 @@ class TreeWriter {
       place.folder = own_folder(place.folder.get(), name.c_str());
     }
     return {};
+  }
+
+  // By the mount itself: on an overlay files have devices of their layers.
+  static bool is_file_of_host(int folder, const char* name) {
+    struct statx of{};
+    return ::statx(folder, name, AT_SYMLINK_NOFOLLOW, STATX_TYPE, &of) == 0 &&
+           !S_ISDIR(of.stx_mode) && (of.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
   }
 
   // None where something is mounted.

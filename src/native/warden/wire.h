@@ -50,7 +50,7 @@ enum class Root : std::uint8_t {
   copy,     // of the image: where overlays are refused
 };
 
-// A folder of the host in a box.
+// A folder or a regular file of the host in a box.
 struct MountOrder {
   std::uint64_t device = 0;  // which it is
   std::uint64_t inode = 0;
@@ -60,8 +60,8 @@ struct MountOrder {
   char guest[4096] = {};  // the same, inside; made where it is not there
 };
 
-// Cloche to the mounter, with the folder beside it: its tree, where its owner's files are the
-// box's.
+// Cloche to the mounter, with the folder or file beside it: its tree, where its owner's files are
+// the box's.
 struct MountAsk {
   bool is_read_only = false;
 };

@@ -84,7 +84,7 @@ bool GuestTrust::is_of_host(const std::string& path) {
 void GuestTrust::write(const std::string& path, const std::string& text) {
   if (is_of_host(path)) {
     throw request_error(
-        fmt::format("the authority for the sandbox's secrets belongs into {}, where a folder of "
+        fmt::format("the authority for the sandbox's secrets belongs into {}, where something of "
                     "the host is mounted: mount it elsewhere, or leave the secrets out",
                     path));
   }

@@ -170,7 +170,7 @@ std::vector<native::HostMount> NativeBackend::mounts() const {
     if (!mount.guest_path.starts_with('/') || mount.guest_path == "/")
       throw request_error("cannot mount at '" + mount.guest_path +
                           "': say an absolute path below /");
-    mounts.push_back({.folder = mount.host_folder.string(),
+    mounts.push_back({.host_path = mount.host_path.string(),
                       .guest_path = mount.guest_path,
                       .is_read_only = mount.access == Mount::Access::read_only});
   }

@@ -138,7 +138,7 @@ struct Bound {
                       [&](const Mount& each) { return each.guest_path == mount->guest_path; });
         options.mounts.push_back(*mount);
       } else if (beyond != Beyond::cut) {
-        refuse(fmt::format("{} at {}{}", wish.host_folder.string(), wish.guest_path,
+        refuse(fmt::format("{} at {}{}", wish.host_path.string(), wish.guest_path,
                            wish.access == Mount::Access::read_write ? " to write to" : ""));
       }
     }
@@ -153,7 +153,7 @@ struct Bound {
       named.insert(named.end(), grant.value.mounts.begin(), grant.value.mounts.end());
     for (Mount mount : named) {
       const bool fits = mount.guest_path == wish.guest_path &&
-                        is_same_file(mount.host_folder, wish.host_folder) &&
+                        is_same_file(mount.host_path, wish.host_path) &&
                         (wish.access == Mount::Access::read_only || mount.access == wish.access);
       if (!fits) continue;
       mount.access = wish.access;

@@ -114,7 +114,7 @@ TEST_F(OptionBounds, FoldersAreThoseThatTheOperatorHasNamed) {
   for (const std::string& spelling : {path, path + "/", path + "/./x/.."}) {
     const SandboxOptions made = within(wish(spelling, "/data", true));
     ASSERT_EQ(made.mounts.size(), 1U);
-    EXPECT_EQ(made.mounts[0].host_folder, path);
+    EXPECT_EQ(made.mounts[0].host_path, path);
     EXPECT_EQ(made.mounts[0].access, Mount::Access::read_only);
   }
   EXPECT_THAT(refusal(wish(path, "/data", false)), HasSubstr("to write to"));

@@ -16,6 +16,7 @@
 #include "base/json_members.h"
 #include "base/units.h"
 #include "sandbox/host_folders.h"
+#include "sandbox/options/mountable.h"
 #include "sandbox/options/sandbox_option.h"
 
 namespace cloche::sandbox {
@@ -121,7 +122,8 @@ struct Setter {
     const std::size_t colon = rest.rfind(":/");
     if (colon == 0 || colon == rest.npos)
       refuse(name, "HOST:GUEST or HOST:GUEST:ro, GUEST an absolute path", text);
-    mount.host_folder = folder_of(name, rest.substr(0, colon));
+    mount.host_path = rest.substr(0, colon);
+    need_mountable(mount.host_path, name);
     mount.guest_path = rest.substr(colon + 1);
     options.mounts.push_back(std::move(mount));
   }

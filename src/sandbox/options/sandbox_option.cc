@@ -56,7 +56,7 @@ constexpr std::array table{
                   "what its user is called; with the linux engine ID or ID:ID, by default the "
                   "image's"},
     SandboxOption{"mounts", "mount", "mounts", "mounts", "", "HOST:GUEST[:ro]", Mounts{},
-                  "a folder of this machine in the sandbox, writable unless :ro"},
+                  "a folder or a file of this machine in the sandbox, writable unless :ro"},
     SandboxOption{"program_folder", "wasm-dir", "wasmDir", "wasm_dir", "", "DIR",
                   FolderPath{[](SandboxOptions& o) -> auto& { return o.program_folder; }},
                   "a folder of WebAssembly programs of this machine: NAME.wasm is the command NAME "

@@ -18,7 +18,7 @@ from componentize_py_types import Err
 
 from _cloche.host import state
 from _cloche.sockets import install, loop
-from _cloche.programs import program, streams
+from _cloche.programs import main_module, streams
 from _cloche.sessions import callbacks, execution, port, snapshot, tracing, tracing_switch, world_tracing
 
 _NOT_IMPORTED = {"antigravity", "this", "idlelib", "test", "tkinter", "turtle", "turtledemo", "ensurepip", "lib2to3"}
@@ -37,7 +37,7 @@ class WitWorld(wit_world.WitWorld):
         try:
             await _perform(code, name)
         except SystemExit as request:
-            status = program.exit_status(request)
+            status = main_module.exit_status(request)
             failure = f"SystemExit: {status}\n" if status else None
         except BaseException as error:
             failure = _traceback_of(error, name)
@@ -68,8 +68,8 @@ class WitWorld(wit_world.WitWorld):
             if not loop.is_own(task):
                 task.cancel()
         await asyncio.sleep(0)
-        program._clear(sys.modules["__main__"])
-        program.fresh_main()
+        main_module.clear(sys.modules["__main__"])
+        main_module.fresh_main()
         sys.last_exc = sys.last_value = sys.last_traceback = None
         gc.collect()
 
@@ -155,7 +155,7 @@ def _set_up():
     streams.open_streams()
     loop.install()
     callbacks.install()
-    program.fresh_main()
+    main_module.fresh_main()
 
 
 _set_up()

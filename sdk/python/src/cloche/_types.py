@@ -100,7 +100,7 @@ class FileDetails:
 
 @dataclass
 class Mount:
-    """A folder of this machine in the sandbox."""
+    """A folder or a regular file of this machine in the sandbox."""
 
     host: str
     guest: str

@@ -273,7 +273,7 @@ class Sandbox:
         fs_limit_bytes: what its files may take, in bytes or as "512m".
         packages: Python packages to install.
         env: variables of its commands.
-        mounts: folders of this machine in it: `Mount(host, guest, read_only)`, or such tuples.
+        mounts: folders and files of this machine in it: `Mount(host, guest, read_only)`, or such tuples.
         network: what it may reach; nothing when absent.
         image: a file to go on from: one that `export` wrote, or one of `cloche image build`, from which
             Python starts with all that was imported there. With `engine="linux"` the name of an image of
