@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds far_exchange_patience{15};
 constexpr std::chrono::seconds far_request_patience{30};
+constexpr int fd_max = 0xffff;  // that libssh takes
 
 struct FreeSession {
   void operator()(ssh_session session) const {
@@ -44,10 +45,13 @@ std::unique_ptr<FarSession> FarSession::open(UniqueFd tunnel, int near) {
   if (!session) return nullptr;
   const int fd = tunnel.get();
   http::notice_lost_peer(fd);
-  if (!set_options(session.get(), fd)) return nullptr;
-  (void)tunnel.release();  // libssh closes it
-  if (::ssh_connect(session.get()) != SSH_OK ||
-      ::ssh_userauth_none(session.get(), nullptr) != SSH_AUTH_SUCCESS)
+  if (fd > fd_max || !set_options(session.get(), fd)) return nullptr;
+  (void)tunnel.release();
+  const bool is_connected = ::ssh_connect(session.get()) == SSH_OK;
+  // libssh leaves open what it was given so, unless there was an error: from here on it is its own.
+  const int none = -1;
+  (void)::ssh_options_set(session.get(), SSH_OPTIONS_FD, &none);
+  if (!is_connected || ::ssh_userauth_none(session.get(), nullptr) != SSH_AUTH_SUCCESS)
     return nullptr;
   ::ssh_set_blocking(session.get(), 0);
   ssh_event event = ::ssh_event_new();
