@@ -113,9 +113,11 @@ class Part {
   fs::path folder_;
 };
 
+enum class Given { everything, folders };
+
 // Everything below is the box user's, where root has made it, and nothing is set-id: in a box that
 // does nothing, and another user of the machine could run it here.
-void give_away(const fs::path& folder) {
+void give_away(const fs::path& folder, Given what = Given::everything) {
   const bool is_root = ::geteuid() == 0;
   const auto give = [is_root](const fs::path& path) {
     struct stat of{};
@@ -128,8 +130,10 @@ void give_away(const fs::path& folder) {
       throw HostError::from_errno(path.string(), errno);
   };
   constexpr auto as_far_as_allowed = fs::directory_options::skip_permission_denied;
-  for (const auto& entry : fs::recursive_directory_iterator(folder, as_far_as_allowed))
-    give(entry.path());
+  for (const auto& entry : fs::recursive_directory_iterator(folder, as_far_as_allowed)) {
+    const bool is_folder = entry.is_directory() && !entry.is_symlink();
+    if (what == Given::everything || is_folder) give(entry.path());
+  }
   give(folder);
 }
 
@@ -292,7 +296,8 @@ void ImageStore::commit(const std::string& name, const Image& base, const Unique
       throw HostError::from_errno("the files of the image '" + base.name + "'", linked.error);
     if (::lseek(changes.get(), 0, SEEK_SET) != 0)
       throw HostError::from_errno("the changes of a box", errno);
-    give_away(part.folder() / files_folder);  // who reads the changes must be able to
+    // Who reads the changes must be able to; the files are the base's own, and given away already.
+    give_away(part.folder() / files_folder, Given::folders);
     UnpackLimits limits{options_.most_bytes, options_.most_files};
     unpack(options_.unpacker, ArchiveKind::changes, changes.get(), root.get(), limits);
     give_away(part.folder() / files_folder);
