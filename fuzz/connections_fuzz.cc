@@ -42,9 +42,8 @@ class Echo final : public WebSocketUser {
     --alive_;
   }
   void opened(std::shared_ptr<WebSocket> socket) override { socket_ = std::move(socket); }
-  bool hold(std::size_t bytes) override { return bytes <= 10'000; }
   void received(WebSocket::Frame frame, std::string message) override {
-    CLOCHE_CHECK(socket_ && closes_ == 0 && message.size() <= 10'000);
+    CLOCHE_CHECK(socket_ && closes_ == 0);
     if (message.starts_with("bye")) return socket_->close(4000, message);
     const auto kind = message.starts_with("n") ? WebSocket::Kind::notice : WebSocket::Kind::answer;
     socket_->send(frame, kind, std::move(message));

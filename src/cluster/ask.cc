@@ -53,6 +53,18 @@ void move_on(Talk& talk, std::uint64_t max_bytes) {
   }
 }
 
+// Of an answer's first line; nothing where it is none.
+std::optional<int> status_of(std::string_view head) {
+  static constexpr std::string_view version = "HTTP/1.1 ";
+  constexpr std::size_t digits = 3;
+  if (!head.starts_with(version) || head.size() < version.size() + digits) return std::nullopt;
+  const char* begin = head.data() + version.size();
+  int status = 0;
+  const auto [end, error] = std::from_chars(begin, begin + digits, status);
+  if (error != std::errc() || end != begin + digits || status < 200) return std::nullopt;
+  return status;
+}
+
 std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -105,14 +117,13 @@ std::vector<std::optional<http::Response>> ask_connected(std::vector<UniqueFd> c
 }
 
 std::optional<http::Response> parse_answer(std::string text) {
-  static constexpr std::string_view version = "HTTP/1.1 ";
   const std::size_t head_end = text.find("\r\n\r\n");
-  if (head_end == text.npos || !text.starts_with(version)) return std::nullopt;
+  const std::optional<int> status =
+      head_end == text.npos ? std::nullopt : status_of(std::string_view(text).substr(0, head_end));
+  if (!status) return std::nullopt;
   std::string_view head = std::string_view(text).substr(0, head_end + 2);
   http::Response answer;
-  const char* digits = head.data() + version.size();
-  const auto [end, error] = std::from_chars(digits, digits + 3, answer.status);
-  if (error != std::errc() || end != digits + 3 || answer.status < 200) return std::nullopt;
+  answer.status = *status;
   std::optional<std::size_t> length;
   for (head.remove_prefix(head.find("\r\n") + 2); !head.empty();
        head.remove_prefix(head.find("\r\n") + 2)) {
@@ -134,6 +145,24 @@ std::optional<http::Response> parse_answer(std::string text) {
   answer.body = text.substr(head_end + 4);
   if (!length || answer.body.size() != *length) return std::nullopt;
   return answer;
+}
+
+int read_status(int fd, SteadyTime deadline) {
+  constexpr std::size_t head_max_bytes = 16 << 10;
+  std::string head;
+  std::array<char, 4096> piece{};
+  while (head.find("\r\n\r\n") == head.npos) {
+    const ssize_t count = ::recv(fd, piece.data(), piece.size(), 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {
+      pollfd wanted{fd, POLLIN, 0};
+      if (::poll(&wanted, 1, poll_ms(deadline)) == 0) return 0;
+      continue;
+    }
+    if (count <= 0 || head.size() > head_max_bytes) return 0;
+    head.append(piece.data(), static_cast<std::size_t>(count));
+  }
+  return status_of(head).value_or(0);
 }
 
 void leave_out_server_fields(http::Response& answer) {

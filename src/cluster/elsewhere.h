@@ -21,9 +21,6 @@ class Elsewhere {
   // them. Who does not say theirs is named in X-Cloche-Missing-Cells. Waits.
   virtual http::Response list(const std::string& owner, const http::Request& request,
                               SessionPage own, std::size_t limit, std::size_t offset) = 0;
-
-  // How many sessions whoever asks has elsewhere, as they say now. Waits.
-  virtual std::size_t sessions_elsewhere(const http::Request& request) = 0;
 };
 
 }  // namespace cloche::cluster

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -63,14 +64,24 @@ void PeerTable::ask() {
   auto answers = ask_all(questions, std::chrono::steady_clock::now() + patience, report_max_bytes);
   const MutexLock lock(mutex_);
   for (auto& [key, peer] : peers_) peer.answers = false;
+  is_complete_ = true;
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    if (!answers[i] || answers[i]->status != 200) continue;
-    const auto report = report_of_json(answers[i]->body);
-    if (!report || report->key == options_.self) continue;
+    const auto report =
+        answers[i] && answers[i]->status == 200 ? report_of_json(answers[i]->body) : std::nullopt;
+    if (!report) {
+      is_complete_ = is_complete_ && std::ranges::any_of(peers_, [&](const auto& each) {
+                       return each.second.address == questions[i].address;
+                     });
+      continue;
+    }
+    if (report->key == options_.self) continue;
     Peer& peer = peers_[report->key];
     // A cell that ends and the one after it may both be there for a moment.
     if (peer.answers && peer.report.ready) continue;
-    peer = {std::move(questions[i].address), *report, true};
+    peer = {.address = std::move(questions[i].address),
+            .report = *report,
+            .answers = true,
+            .answered = std::chrono::steady_clock::now()};
     for (const CellKey held : report->keys) homes_[held] = report->key;
   }
 }
@@ -95,8 +106,17 @@ std::optional<Peer> PeerTable::find(CellKey key) const {
 std::vector<Peer> PeerTable::all() const {
   std::vector<Peer> all;
   const MutexLock lock(mutex_);
-  for (const auto& [key, peer] : peers_) all.push_back(peer);
+  for (const auto& [key, peer] : peers_) {
+    all.push_back(peer);
+    all.back().has_keys =
+        std::ranges::any_of(peer.report.keys, [&](CellKey held) { return homes_.at(held) == key; });
+  }
   return all;
+}
+
+bool PeerTable::is_complete() const {
+  const MutexLock lock(mutex_);
+  return is_complete_;
 }
 
 }  // namespace cloche::cluster

@@ -34,7 +34,9 @@ std::optional<CellReport> report_of_json(std::string_view json);
 struct Peer {
   Address address;
   CellReport report;
-  bool answers = false;  // did it, when it was asked last
+  bool answers = false;                                 // did it, when it was asked last
+  std::chrono::steady_clock::time_point answered = {};  // when it did
+  bool has_keys = false;                                // which nobody else has taken since
 };
 
 class PeerTable {
@@ -55,6 +57,8 @@ class PeerTable {
   std::optional<Peer> find(CellKey key) const;
   // All that exist, or have existed.
   std::vector<Peer> all() const;
+  // Whether all addresses were those of cells, when they were asked last, or of one that is known.
+  bool is_complete() const;
 
  private:
   void ask();
@@ -65,6 +69,7 @@ class PeerTable {
   Condition changed_;
   std::map<CellKey, Peer> peers_ GUARDED_BY(mutex_);     // by their own keys
   std::map<CellKey, CellKey> homes_ GUARDED_BY(mutex_);  // who has a key, by its own
+  bool is_complete_ GUARDED_BY(mutex_) = false;
   bool closing_ GUARDED_BY(mutex_) = false;
   std::thread worker_;
 };

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t waiting_max = 256;
 // Nothing tells that another process listens again.
-constexpr std::chrono::milliseconds first_pause{10};
-constexpr std::chrono::milliseconds longest_pause{200};
+constexpr std::chrono::milliseconds first_connect_pause{10};
+constexpr std::chrono::milliseconds longest_connect_pause{200};
 constexpr std::chrono::milliseconds connect_patience{1000};
 constexpr std::chrono::seconds send_patience{30};
 constexpr std::chrono::seconds list_patience{5};
@@ -56,17 +56,19 @@ bool Router::pass_on(const http::Request& request, std::string_view path,
   if (request.method == "POST" && is_list(path)) {
     return parts_.sessions.room().headroom() <= 0 && create_elsewhere(request, exchange);
   }
-  return cell && (has_left || parts_.peers.find(*cell)) &&
-         pass_on_to(*cell, request, exchange, away);
+  return cell && is_elsewhere(*cell) && pass_on_to(*cell, request, exchange, away);
+}
+
+// Whether there is a cell of that key, or was a moment ago.
+bool Router::is_elsewhere(CellKey cell) const {
+  return parts_.sessions.has_given_up(cell) || parts_.peers.find(cell);
 }
 
 // Nothing has been sent while there is no connection: that may be tried again without harm.
-bool Router::pass_on_to(CellKey cell, const http::Request& request,
-                        const std::shared_ptr<http::Exchange>& exchange, const Away& away) {
-  const auto deadline = std::chrono::steady_clock::now() + options_.patience;
+UniqueFd Router::connect_to(CellKey cell, std::chrono::steady_clock::time_point deadline) {
   bool connected = false;
   UniqueFd fd;
-  Backoff backoff(first_pause, longest_pause);
+  Backoff backoff(first_connect_pause, longest_connect_pause);
   const bool may_wait = waiting_.fetch_add(1) < waiting_max;
   for (;;) {
     const auto now = std::chrono::steady_clock::now();
@@ -82,16 +84,45 @@ bool Router::pass_on_to(CellKey cell, const http::Request& request,
   --waiting_;
   parts_.metrics.count("cloche_forwarded_total",
                        connected ? R"(result="passed")" : R"(result="away")");
-  if (!connected) {
+  if (!connected) return UniqueFd();
+  http::notice_lost_peer(fd.get());
+  return fd;
+}
+
+bool Router::pass_on_to(CellKey cell, const http::Request& request,
+                        const std::shared_ptr<http::Exchange>& exchange, const Away& away) {
+  UniqueFd fd = connect_to(cell, std::chrono::steady_clock::now() + options_.patience);
+  if (!fd) {
     exchange->send(away(cell));
     return true;
   }
-  http::notice_lost_peer(fd.get());
   // Where the cell takes no more it has said why: its answer is passed back all the same.
   (void)send_all(fd.get(), hop_text(request, request.target, options_.token),
                  std::chrono::steady_clock::now() + send_patience);
   exchange->relay_to(std::move(fd));
   return true;
+}
+
+Router::Reply Router::ask_cell_of(std::string_view session, const http::Request& request) {
+  constexpr int moved_status = 421;
+  const std::optional<CellKey> cell = parts_.sessions.other_cell(session);
+  if (!cell || !is_elsewhere(*cell)) return Reply{404, UniqueFd()};
+  const auto deadline = std::chrono::steady_clock::now() + options_.patience;
+  const std::string text = hop_text(request, request.target, options_.token);
+  Backoff backoff(first_connect_pause, longest_connect_pause);
+  for (;;) {
+    UniqueFd fd = connect_to(*cell, deadline);
+    if (!fd) return Reply{};
+    const auto answered_by = std::chrono::steady_clock::now() + list_patience;
+    const int status =
+        send_all(fd.get(), text, answered_by) ? read_status(fd.get(), answered_by) : 0;
+    const bool is_open = status == 200 && request.method == "CONNECT";
+    if (status != 0 && status != moved_status)
+      return Reply{status, is_open ? std::move(fd) : UniqueFd()};
+    // It has ended just now, or the key is going from one cell to another.
+    if (std::chrono::steady_clock::now() >= deadline) return Reply{};
+    std::this_thread::sleep_for(backoff.next());
+  }
 }
 
 // False: no other cell has room either.
@@ -158,13 +189,6 @@ http::Response Router::list(const std::string& /*owner*/, const http::Request& r
   http::Response response = http::json_response(200, merged_json(std::move(pages), limit, offset));
   if (!missing.empty()) response.fields.emplace_back("X-Cloche-Missing-Cells", missing);
   return response;
-}
-
-std::size_t Router::sessions_elsewhere(const http::Request& request) {
-  std::string missing;
-  std::size_t sum = 0;
-  for (const SessionPage& page : pages_elsewhere(request, 1, missing)) sum += page.total;
-  return sum;
 }
 
 }  // namespace cloche::cluster

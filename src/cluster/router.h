@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/unique_fd.h"
 #include "cluster/elsewhere.h"
 #include "cluster/peer_table.h"
 #include "doors/http/metrics.h"
@@ -21,17 +22,22 @@
 
 namespace cloche::cluster {
 
+// What counts of an owner's sessions where a cell does not say how many it has of them: only those
+// of the others, and so an owner may have more than the limit; or no session is made.
+enum class OwnerRule : std::uint8_t { those_that_answer, all };
+
 class Router final : public Elsewhere {
  public:
   // All of them outlive it.
   struct Parts {
     const PeerTable& peers;
-    const session::SessionManager& sessions;
+    session::SessionManager& sessions;
     http::Metrics& metrics;
   };
   struct Options {
     std::string token;
     std::chrono::milliseconds patience{5000};  // for a cell that does not answer
+    OwnerRule owner_rule = OwnerRule::those_that_answer;
   };
   // Makes the answer where a cell cannot be reached.
   using Away = std::function<http::Response(CellKey cell)>;
@@ -45,15 +51,40 @@ class Router final : public Elsewhere {
   bool pass_on(const http::Request& request, std::string_view path,
                const std::shared_ptr<http::Exchange>& exchange, const Away& away);
 
+  // What the cell that has the session says to a request of cells, by the status of its answer; 503
+  // where it does not answer, or the session's key goes on and on. With 200 to CONNECT there is the
+  // tunnel. Waits.
+  struct Reply {
+    int status = 503;
+    UniqueFd tunnel = UniqueFd();
+  };
+  Reply ask_cell_of(std::string_view session, const http::Request& request);
+
   http::Response list(const std::string& owner, const http::Request& request, SessionPage own,
                       std::size_t limit, std::size_t offset) override;
-  std::size_t sessions_elsewhere(const http::Request& request) override;
+
+  // An owner's sessions in the other cells, for a place of that rank (session/places.h). Waits for
+  // those that have just been there, and answers for those that know each other.
+  session::CountElsewhere count_of(const std::string& owner, const session::Rank& rank);
+  // The answer to another cell that counts so.
+  http::Response answer_count(const http::Request& request);
+  static bool is_count_path(std::string_view path);
 
  private:
   bool pass_on_to(CellKey cell, const http::Request& request,
                   const std::shared_ptr<http::Exchange>& exchange, const Away& away);
+  bool is_elsewhere(CellKey cell) const;
+  // Nothing: it cannot be reached.
+  UniqueFd connect_to(CellKey cell, std::chrono::steady_clock::time_point deadline);
   bool create_elsewhere(const http::Request& request,
                         const std::shared_ptr<http::Exchange>& exchange);
+  struct Count {
+    std::size_t sum = 0;
+    std::string silent;    // a cell that does not say, and has not been gone for long
+    std::string not_said;  // one that may have been
+  };
+  Count count_once(const std::string& target) const;
+  bool knows(CellKey cell) const;
   // The pages of the other cells; `missing` gets the keys of those that do not say.
   std::vector<SessionPage> pages_elsewhere(const http::Request& request, std::size_t count,
                                            std::string& missing) const;

@@ -23,6 +23,11 @@ bool SessionManager::has_given_up(CellKey key) const {
   return given_up_.contains(key);
 }
 
+std::vector<CellKey> SessionManager::keys_given_up() const {
+  const MutexLock lock(mutex_);
+  return {given_up_.begin(), given_up_.end()};
+}
+
 Result<void, Error> SessionManager::take_key(CellKey key) {
   if (options_.cell == 0 || key == 0)
     return request_error("a server without --cell-key has no keys", Errno::inval);
@@ -43,7 +48,7 @@ Result<void, Error> SessionManager::take_key(CellKey key) {
     return Error(problem);
   }
   const MutexLock lock(mutex_);
-  if (sessions_.size() + all_being_made_ + sessions.size() > options_.session_limit) {
+  if (sessions_.size() + places_.all() + sessions.size() > options_.session_limit) {
     return request_error(
         fmt::format("there is no room for the {} sessions of key {}", sessions.size(), key),
         Errno::nospc);
@@ -94,12 +99,13 @@ Result<void, Error> SessionManager::give_up_key(CellKey key, std::chrono::millis
     // New sessions would have the server's own key.
     const MutexLock lock(mutex_);
     if (key == options_.cell && !made_.wait_until(mutex_, deadline, [this]() REQUIRES(mutex_) {
-          return all_being_made_ == 0;
+          return places_.all() == 0;
         })) {
       given_up_.erase(key);
       return request_error("sessions are being made: try again", Errno::busy);
     }
     savers_.erase(key);
+    leaving_.emplace(key, saver);
   }
   const auto sessions = take_out_key(key);
   Result<void, Error> saved;
@@ -114,6 +120,7 @@ Result<void, Error> SessionManager::give_up_key(CellKey key, std::chrono::millis
   }
   if (!saved) {
     const MutexLock lock(mutex_);
+    leaving_.erase(key);
     savers_.emplace(key, std::move(saver));
     given_up_.erase(key);
     for (const auto& session : sessions) {
@@ -122,12 +129,45 @@ Result<void, Error> SessionManager::give_up_key(CellKey key, std::chrono::millis
     }
     return saved;
   }
+  end_all_of(sessions);
+  const MutexLock lock(mutex_);
+  leaving_.erase(key);
+  return {};
+}
+
+void SessionManager::end_all_of(const std::vector<std::shared_ptr<Session>>& sessions) {
   for (const auto& session : sessions) {
     stop(*session);
     tell(Event::left, *session);
   }
   look_at_memory();
-  return {};
+}
+
+void SessionManager::let_go_of_taken_keys() {
+  std::map<CellKey, SaverPtr> savers;
+  {
+    const MutexLock lock(mutex_);
+    savers = savers_;
+  }
+  std::erase_if(savers, [](const auto& each) {
+    return each.first == 0 || !each.second || !each.second->store().has_been_taken();
+  });
+  for (const auto& [key, saver] : savers) {
+    const MutexLock keys_lock(keys_mutex_);
+    {
+      const MutexLock lock(mutex_);
+      const auto it = savers_.find(key);
+      if (it == savers_.end() || it->second != saver) continue;
+      given_up_.insert(key);
+      savers_.erase(it);
+    }
+    complain(
+        fmt::format("another server has taken the folder of key {}: its sessions end here", key));
+    const auto sessions = take_out_key(key);
+    for (const auto& session : sessions)
+      (void)session->begin_to_leave(std::chrono::steady_clock::now());
+    end_all_of(sessions);
+  }
 }
 
 }  // namespace cloche::session

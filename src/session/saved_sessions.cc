@@ -9,18 +9,18 @@ namespace cloche::session {
 
 Result<void> SessionManager::save(const std::shared_ptr<Session>& session) {
   look_at_memory();
-  const SaverPtr saver = saver_of(session->facts());
+  CLOCHE_ASSIGN(const SaverPtr saver, saver_of(session->facts()));
   return saver ? saver->save(session) : Result<void>();
 }
 
 Result<void> SessionManager::save_now(const std::shared_ptr<Session>& session) {
   look_at_memory();
-  const SaverPtr saver = saver_of(session->facts());
+  CLOCHE_ASSIGN(const SaverPtr saver, saver_of(session->facts()));
   return saver ? saver->save_now(session) : Result<void>();
 }
 
 Result<void> SessionManager::forget(Session& session, StateStore::Removal what) {
-  const SaverPtr saver = saver_of(session.facts());
+  CLOCHE_ASSIGN(const SaverPtr saver, saver_of(session.facts()));
   return saver ? saver->forget(session, what) : Result<void>();
 }
 
@@ -36,11 +36,13 @@ CellKey SessionManager::key_of(std::string_view id) const {
   return key.value_or(options_.cell);
 }
 
-SessionManager::SaverPtr SessionManager::saver_of(const Facts& facts) const {
-  if (facts.lifetime != Lifetime::of_use) return nullptr;
+Result<SessionManager::SaverPtr> SessionManager::saver_of(const Facts& facts) const {
+  if (facts.lifetime != Lifetime::of_use) return SaverPtr();
+  const CellKey key = key_of(facts.id);
   const MutexLock lock(mutex_);
-  const auto it = savers_.find(key_of(facts.id));
-  return it == savers_.end() ? nullptr : it->second;
+  if (const auto it = savers_.find(key); it != savers_.end()) return it->second;
+  if (const auto it = leaving_.find(key); it != leaving_.end()) return it->second;
+  return Errno::stale;
 }
 
 std::vector<SessionManager::SaverPtr> SessionManager::all_savers() const {
@@ -119,8 +121,10 @@ SandboxOptions SessionManager::options_of_saved(const Facts& facts) const {
 std::variant<Session::Loaded, Session::LoadProblem> SessionManager::load(Session& session) {
   const std::string& id = session.facts().id;
   const auto begin = std::chrono::steady_clock::now();
-  const SaverPtr saver = saver_of(session.facts());
-  if (!saver) return Session::LoadProblem{false, "this session belongs to another server now"};
+  const Result<SaverPtr> found = saver_of(session.facts());
+  if (!found || !*found)
+    return Session::LoadProblem{false, "this session belongs to another server now"};
+  const SaverPtr& saver = *found;
   auto loaded = [&] {
     const MutexLock lock(session.save_mutex_);
     return saver->store().load(session.chain_, id, engine_, options_of_saved(session.facts()));

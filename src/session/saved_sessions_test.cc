@@ -156,6 +156,31 @@ TEST_F(SavedSessions, ADeletionThatFailsIsToldAndMadeGood) {
   EXPECT_EQ(folder_.names(), std::set<std::string>{"lock"});
 }
 
+TEST_F(SavedSessions, AServerWhoseFolderIsTakenLetsGoOfItsSessions) {
+  auto manager = start({.cell = 1});
+  const SessionPtr session = create(*manager);
+  const std::string id = session->facts().id;
+  manager->let_go_of_taken_keys();
+  EXPECT_EQ(manager->find(id, "me"), session) << "nobody has taken it";
+  {
+    const Session::Use use = Session::use(session);
+    ASSERT_TRUE(use);
+    folder_.write("1/lock", "generation 2 of somebody else\n");
+    manager->let_go_of_taken_keys();
+    EXPECT_EQ(manager->save(session).error(), Errno::stale) << "what is under way is told";
+  }
+  EXPECT_EQ(manager->find(id, "me"), nullptr);
+  EXPECT_EQ(manager->other_cell(id), std::optional<CellKey>(1));
+  EXPECT_TRUE(manager->has_given_up(1));
+  EXPECT_TRUE(manager->keys().empty());
+  EXPECT_FALSE(Session::use(session));
+  const auto refused = manager->create({.owner = "me"});
+  ASSERT_TRUE(std::holds_alternative<Refusal>(refused));
+  EXPECT_EQ(std::get<Refusal>(refused).reason, RefusalReason::ending);
+  EXPECT_EQ(manager->count(), 0U);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / ("1/" + id + ".session"))) << "it is another's now";
+}
+
 TEST_F(SavedSessions, ThePolicySaysWhen) {
   auto manager = start({.save_policy = SavePolicy::pause});
   const std::string id = create(*manager)->facts().id;

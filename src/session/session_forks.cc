@@ -17,22 +17,25 @@ std::variant<std::vector<std::shared_ptr<Session>>, Refusal> SessionManager::for
     ttl = std::max(ttl, std::chrono::seconds(1));
   }
   const std::shared_ptr<PythonSession> python = session->made_python();
+  const std::string& owner = session->facts().owner;
+  auto places = take_places(owner, count);
+  if (auto* refused = std::get_if<Refusal>(&places)) return std::move(*refused);
+  const Rank rank = std::get<Rank>(places);
   std::vector<std::shared_ptr<Session>> made;
   std::optional<Refusal> refusal;
-  while (made.size() < count && !refusal) {
-    if ((refusal = take_place(session->facts().owner))) break;
+  std::size_t taken = 0;  // of the places
+  while (taken < count && !refusal) {
     Facts facts = session->facts();
     facts.parent = std::exchange(facts.id, {});  // it gets one of its own
     Twin twin;
     try {
       twin = fork_with_python(*use, python.get());
     } catch (const std::exception& error) {
-      const MutexLock lock(mutex_);
-      give_place_back(session->facts().owner);
       refusal = Refusal{RefusalReason::failed, error.what()};
       break;
     }
-    auto adopted = adopt(std::move(facts), ttl, std::move(twin), Event::forked);
+    auto adopted = adopt(std::move(facts), ttl, std::move(twin), Event::forked, rank);
+    ++taken;
     if (auto* problem = std::get_if<Refusal>(&adopted)) {
       refusal = std::move(*problem);
     } else {
@@ -40,6 +43,10 @@ std::variant<std::vector<std::shared_ptr<Session>>, Refusal> SessionManager::for
     }
   }
   if (!refusal) return made;
+  {
+    const MutexLock lock(mutex_);
+    give_places_back(owner, rank, count - taken);
+  }
   for (const auto& one : made) (void)close(one->facts().id, one->facts().owner);
   return *std::move(refusal);
 }

@@ -35,6 +35,11 @@ const char* name_of(Event event) {
   return "";
 }
 
+Refusal owner_is_full(std::size_t limit) {
+  return {RefusalReason::owner_limit,
+          fmt::format("you have {} sessions already, which is your limit: delete one", limit)};
+}
+
 }  // namespace
 
 std::string state_folder_of(const ManagerOptions& options, CellKey key) {
@@ -46,7 +51,8 @@ SessionManager::SessionManager(Engine& engine, ManagerOptions options)
     : engine_(engine),
       options_(std::move(options)),
       clock_(options_.clock ? *options_.clock : host_clock()),
-      events_(options_.witness) {
+      events_(options_.witness),
+      places_(options_.cell) {
   SaverPtr saver = options_.state_folder.empty() ? nullptr : make_saver(options_.cell);
   {
     const MutexLock lock(mutex_);
@@ -83,8 +89,9 @@ double Room::headroom() const {
 std::variant<std::shared_ptr<Session>, Refusal> SessionManager::create(
     const SessionRequest& request, const MakeSandbox& make_sandbox) {
   const auto begin = std::chrono::steady_clock::now();
-  std::optional<Refusal> refusal = take_place(request.owner, request.sessions_elsewhere);
-  auto made = refusal ? *std::move(refusal) : make(request, make_sandbox);
+  auto place = take_places(request.owner, 1);
+  auto* no_place = std::get_if<Refusal>(&place);
+  auto made = no_place ? std::move(*no_place) : make(request, make_sandbox, std::get<Rank>(place));
   if (const auto* refused = std::get_if<Refusal>(&made)) {
     if (options_.refused) options_.refused(refused->reason);
   } else if (options_.timed) {
@@ -93,8 +100,9 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::create(
   return made;
 }
 
-// Counts one that is being made, or says why there may be none.
-std::optional<Refusal> SessionManager::take_place(const std::string& owner, std::size_t elsewhere) {
+// Counts those that are being made, or says why there may be none.
+std::variant<Rank, Refusal> SessionManager::take_places(const std::string& owner,
+                                                        std::size_t count) {
   if (options_.memory_limit_bytes > 0 && resident_bytes() > options_.memory_limit_bytes) {
     trim_memory();
     if (resident_bytes() > options_.memory_limit_bytes) {
@@ -103,45 +111,62 @@ std::optional<Refusal> SessionManager::take_place(const std::string& owner, std:
           "the server has no memory for another session: delete one, or try again later"};
     }
   }
+  Rank rank;
+  std::size_t owned = 0;
+  {
+    const MutexLock lock(mutex_);
+    const auto own = owners_.find(owner);
+    owned = (own == owners_.end() ? 0 : own->second.size()) + places_.of(owner);
+    if (auto refusal = no_room(owned, count)) return *std::move(refusal);
+    rank = places_.take(owner, count);
+  }
+  const std::size_t limit = options_.session_limit_per_owner;
+  if (limit == 0 || !options_.count_elsewhere) return rank;
+  CountElsewhere elsewhere = options_.count_elsewhere(owner, rank);
+  const bool fits = owned + count <= limit && elsewhere.count <= limit - owned - count;
+  if (fits && elsewhere.trouble.empty()) return rank;
   const MutexLock lock(mutex_);
+  give_places_back(owner, rank, count);
+  if (!fits) return owner_is_full(limit);
+  return Refusal{RefusalReason::owner_unsure, std::move(elsewhere.trouble)};
+}
+
+// Under the lock.
+std::optional<Refusal> SessionManager::no_room(std::size_t owned, std::size_t count) const {
   if (closing_ || ending_ || given_up_.contains(options_.cell))
     return Refusal{RefusalReason::ending, "the server is about to end"};
-  const auto own = owners_.find(owner);
-  const auto making = being_made_.find(owner);
-  const std::size_t owned = (own == owners_.end() ? 0 : own->second.size()) +
-                            (making == being_made_.end() ? 0 : making->second);
   const std::size_t limit = options_.session_limit_per_owner;
-  if (limit > 0 && owned + elsewhere >= limit) {
-    return Refusal{
-        RefusalReason::owner_limit,
-        fmt::format("you have {} sessions already, which is your limit: delete one", limit)};
-  }
-  if (sessions_.size() + all_being_made_ >= options_.session_limit) {
+  if (limit > 0 && owned + count > limit) return owner_is_full(limit);
+  if (sessions_.size() + places_.all() + count > options_.session_limit) {
     return Refusal{RefusalReason::session_limit,
                    fmt::format("there are {} sessions already, which is the limit: delete one",
                                options_.session_limit)};
   }
-  ++being_made_[owner];
-  ++all_being_made_;
   return std::nullopt;
 }
 
+std::size_t SessionManager::count_of(const std::string& owner, const Rank& asked) {
+  const MutexLock lock(mutex_);
+  const auto own = owners_.find(owner);
+  return (own == owners_.end() ? 0 : own->second.size()) + places_.before(owner, asked);
+}
+
 // Under the lock.
-void SessionManager::give_place_back(const std::string& owner) {
-  const auto making = being_made_.find(owner);
-  if (--making->second == 0) being_made_.erase(making);
-  if (--all_being_made_ == 0) made_.notify_all();
+void SessionManager::give_places_back(const std::string& owner, const Rank& rank,
+                                      std::size_t count) {
+  places_.give_back(owner, rank, count);
+  if (places_.all() == 0) made_.notify_all();
 }
 
 std::variant<std::shared_ptr<Session>, Refusal> SessionManager::make(
-    const SessionRequest& request, const MakeSandbox& make_sandbox) {
+    const SessionRequest& request, const MakeSandbox& make_sandbox, const Rank& rank) {
   std::unique_ptr<Sandbox> sandbox;
   try {
     sandbox = make_sandbox ? make_sandbox()
                            : engine_.create(request.sandbox ? *request.sandbox : options_.sandbox);
   } catch (const std::exception& problem) {
     const MutexLock lock(mutex_);
-    give_place_back(request.owner);
+    give_places_back(request.owner, rank, 1);
     Refusal refusal{RefusalReason::failed, problem.what()};
     if (const auto* error = dynamic_cast<const Error*>(&problem)) refusal.error = *error;
     return refusal;
@@ -155,7 +180,7 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::make(
   facts.wish = request.wish;
   facts.id = request.id;
   facts.lifetime = request.lifetime;
-  return adopt(std::move(facts), request.ttl, {std::move(sandbox), nullptr}, Event::created);
+  return adopt(std::move(facts), request.ttl, {std::move(sandbox), nullptr}, Event::created, rank);
 }
 
 SandboxOptions SessionManager::options_for(const Json& wish, sandbox::Beyond beyond) const {
@@ -164,10 +189,10 @@ SandboxOptions SessionManager::options_for(const Json& wish, sandbox::Beyond bey
   return sandbox::options_within(options_.sandbox, options_.grants, wish, beyond);
 }
 
-// Takes the place that was reserved.
 std::variant<std::shared_ptr<Session>, Refusal> SessionManager::adopt(Facts facts,
                                                                       std::chrono::seconds ttl,
-                                                                      Twin state, Event event) {
+                                                                      Twin state, Event event,
+                                                                      const Rank& rank) {
   if (facts.id.empty()) facts.id = new_session_id(options_.cell);
   const Moment now = clock_.now();
   facts.created = now.wall;
@@ -180,7 +205,7 @@ std::variant<std::shared_ptr<Session>, Refusal> SessionManager::adopt(Facts fact
   std::shared_ptr<Session> session;
   {
     const MutexLock lock(mutex_);
-    give_place_back(facts.owner);
+    give_places_back(facts.owner, rank, 1);
     facts.sequence = ++last_sequence_;
     session = std::make_shared<Session>(std::move(facts), std::move(state), deadline, clock_);
     log_what_happens_in(*session);

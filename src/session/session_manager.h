@@ -30,6 +30,7 @@
 #include "sandbox/options/option_bounds.h"
 #include "session/cell_key.h"
 #include "session/event_log.h"
+#include "session/places.h"
 #include "session/session.h"
 #include "session/session_saver.h"
 
@@ -51,7 +52,8 @@ enum class Event : std::uint8_t {
 
 // Why there is no session.
 enum class RefusalReason : std::uint8_t {
-  owner_limit,  // the owner has all that an owner may have
+  owner_limit,   // the owner has all that an owner may have
+  owner_unsure,  // another cell does not say how many the owner has
   session_limit,
   memory,
   ending,    // no more are made here
@@ -61,10 +63,18 @@ enum class RefusalReason : std::uint8_t {
 
 enum class Timed : std::uint8_t { creation, restoration };
 
+struct CountElsewhere {
+  std::size_t count = 0;
+  std::string trouble;  // why no session may be made, one sentence; empty: it may
+};
+
 struct ManagerOptions {
   CellKey cell = 0;  // in the id of each session; 0: there are no other cells
   std::size_t session_limit = 1000;
   std::size_t session_limit_per_owner = 0;  // 0: only the limit of all
+  // How many sessions an owner has in other cells, for a place of that rank (Places): asked where
+  // there is a limit for owners. Empty: there are no other cells. Waits; any thread.
+  std::function<CountElsewhere(const std::string& owner, const Rank& rank)> count_elsewhere;
   std::uint64_t memory_limit_bytes =
       0;  // of this process, asked for before a session is made; 0: none
   std::chrono::milliseconds idle_timeout{0};  // 0: none
@@ -111,7 +121,6 @@ struct SessionRequest {
   std::optional<SandboxOptions> sandbox = {};  // what options_for() made of it; absent: no wish
   std::string id = {};                         // empty: a new one
   Lifetime lifetime = Lifetime::of_use;
-  std::size_t sessions_elsewhere = 0;  // that the owner has in other cells
 };
 
 struct Refusal {
@@ -167,6 +176,7 @@ class SessionManager {
   std::vector<CellKey> keys() const;
   // Whether it had that one, and has given it up.
   bool has_given_up(CellKey key) const;
+  std::vector<CellKey> keys_given_up() const;
   // Its sessions are this server's from now on, as the state folder has them: another server that
   // has the key must have given it up. Done where it is there already. The error's sentence says
   // why not.
@@ -176,6 +186,9 @@ class SessionManager {
   // ended.
   Result<void, Error> give_up_key(CellKey key, std::chrono::milliseconds patience)
       EXCLUDES(keys_mutex_);
+  // The same with those whose folders another server has taken, as it may where this one was held
+  // to be lost: nothing is saved, and what is done in their sessions meanwhile is told to be lost.
+  void let_go_of_taken_keys() EXCLUDES(keys_mutex_);
 
   struct Page {
     std::vector<std::shared_ptr<Session>> sessions;
@@ -220,6 +233,9 @@ class SessionManager {
   // When a session of Lifetime::of_time ends; max: never.
   void set_deadline(const std::shared_ptr<Session>& session, SteadyTime deadline);
 
+  // What another cell counts here for a place of that rank.
+  std::size_t count_of(const std::string& owner, const Rank& asked);
+
   std::size_t count() const;
   Room room() const;
   // No session is made any more: the server is about to end.
@@ -236,13 +252,17 @@ class SessionManager {
     bool operator<(const Due& other) const { return when > other.when; }
   };
 
-  // A place for a session that is being made, where there is one.
-  std::optional<Refusal> take_place(const std::string& owner, std::size_t elsewhere = 0);
-  void give_place_back(const std::string& owner) REQUIRES(mutex_);
+  // Places for sessions that are being made, where there are as many.
+  std::variant<Rank, Refusal> take_places(const std::string& owner, std::size_t count);
+  std::optional<Refusal> no_room(std::size_t owned, std::size_t count) const REQUIRES(mutex_);
+  void give_places_back(const std::string& owner, const Rank& rank, std::size_t count)
+      REQUIRES(mutex_);
   std::variant<std::shared_ptr<Session>, Refusal> make(const SessionRequest& request,
-                                                       const MakeSandbox& make_sandbox);
+                                                       const MakeSandbox& make_sandbox,
+                                                       const Rank& rank);
+  // Takes a place of that rank.
   std::variant<std::shared_ptr<Session>, Refusal> adopt(Facts facts, std::chrono::seconds ttl,
-                                                        Twin state, Event event);
+                                                        Twin state, Event event, const Rank& rank);
   std::shared_ptr<Session> take_out(std::string_view id, const std::string_view* owner);
   std::vector<std::shared_ptr<Session>> take_out_all();
   void add(const std::shared_ptr<Session>& session) REQUIRES(mutex_);
@@ -253,13 +273,14 @@ class SessionManager {
   void watch(const std::shared_ptr<Session>& session) REQUIRES(mutex_);
   using SaverPtr = std::shared_ptr<SessionSaver>;
   SaverPtr make_saver(CellKey key) const;
-  // Null: it is not saved.
-  SaverPtr saver_of(const Facts& facts) const;
+  // Null: it is not saved. ESTALE: its key is another server's.
+  Result<SaverPtr> saver_of(const Facts& facts) const;
   std::vector<SaverPtr> all_savers() const;
   CellKey key_of(std::string_view id) const;
   // What the folder has, as sessions, which nobody finds yet; expired ones are removed.
   std::vector<std::shared_ptr<Session>> find_saved(SessionSaver& saver);
   std::vector<std::shared_ptr<Session>> take_out_key(CellKey key);
+  void end_all_of(const std::vector<std::shared_ptr<Session>>& sessions);
   std::variant<Session::Loaded, Session::LoadProblem> load(Session& session);
   Result<void> save_now(const std::shared_ptr<Session>& session);
   void stop(Session& session);
@@ -279,14 +300,13 @@ class SessionManager {
   mutable Mutex mutex_;
   // By key of the cell, which is 0 where there are no others; a null one saves nothing.
   std::map<CellKey, SaverPtr> savers_ GUARDED_BY(mutex_);
+  std::map<CellKey, SaverPtr> leaving_ GUARDED_BY(mutex_);  // of keys that are being given up
   std::set<CellKey> given_up_ GUARDED_BY(mutex_);
   std::unordered_set<std::string> unread_ GUARDED_BY(mutex_);  // ids
   std::unordered_map<std::string, std::shared_ptr<Session>> sessions_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, ByAge> owners_ GUARDED_BY(mutex_);
-  std::unordered_map<std::string, std::size_t> being_made_
-      GUARDED_BY(mutex_);  // by owner; none is 0
-  std::size_t all_being_made_ GUARDED_BY(mutex_) = 0;
-  Condition made_;  // one that was being made is there, or is not
+  Places places_ GUARDED_BY(mutex_);
+  Condition made_;  // none is being made any more
   bool ending_ GUARDED_BY(mutex_) = false;
   std::uint64_t last_sequence_ GUARDED_BY(mutex_) = 0;
   std::priority_queue<Due> due_ GUARDED_BY(mutex_);

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <condition_variable>
+#include <cstdint>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -86,6 +89,78 @@ TEST_F(SessionTimes, ASessionEndsWhenItsTimeIsOver) {
   EXPECT_EQ(session->status(), Status::closed);
   EXPECT_TRUE(is_there(*manager, other));
   EXPECT_EQ(manager->count(), 1U);
+}
+
+// Of the owner "a"; nobody else has a limit here.
+class SessionLimits : public SessionTimes {
+ protected:
+  std::unique_ptr<SessionManager> start_limited(std::size_t limit) {
+    ManagerOptions options;
+    options.cell = 2;
+    options.session_limit_per_owner = limit;
+    options.count_elsewhere = [this](const std::string& owner, const Rank& rank) {
+      EXPECT_EQ(owner, "a");
+      ranks_.push_back(rank);
+      return elsewhere_;
+    };
+    return start(std::move(options));
+  }
+  static RefusalReason refusal(SessionManager& manager) {
+    auto made = manager.create({.owner = "a"});
+    EXPECT_TRUE(std::holds_alternative<Refusal>(made));
+    return std::get<Refusal>(made).reason;
+  }
+
+  CountElsewhere elsewhere_;
+  std::vector<Rank> ranks_;
+};
+
+TEST_F(SessionLimits, CountWhatIsElsewhere) {
+  const auto manager = start_limited(3);
+  (void)create(*manager, {.owner = "a"});
+  elsewhere_.count = 2;
+  EXPECT_EQ(refusal(*manager), RefusalReason::owner_limit);
+  elsewhere_.count = SIZE_MAX;
+  EXPECT_EQ(refusal(*manager), RefusalReason::owner_limit);
+  elsewhere_.count = 1;
+  const SessionPtr session = create(*manager, {.owner = "a"});
+  ASSERT_EQ(ranks_.size(), 4U);
+  EXPECT_TRUE(std::ranges::is_sorted(ranks_, std::less<>()));
+  EXPECT_EQ(ranks_[0].cell, 2);
+  // The place of one that is there is counted once, and that of one that was refused not at all.
+  EXPECT_EQ(manager->count_of("a", {1000, 1}), 2U);
+  EXPECT_EQ(manager->count_of("b", {1000, 1}), 0U);
+  elsewhere_.count = 0;
+  (void)create(*manager, {.owner = "a"});
+  EXPECT_GT(ranks_.back().number, 1000U) << "what has been heard of is before";
+  const std::size_t asked = ranks_.size();
+  EXPECT_EQ(refusal(*manager), RefusalReason::owner_limit);
+  EXPECT_EQ(ranks_.size(), asked) << "there is nothing to ask where it is full here";
+}
+
+TEST_F(SessionLimits, WhatCannotBeToldIsNoRoom) {
+  const auto manager = start_limited(3);
+  elsewhere_.trouble = "cell 1 does not say";
+  auto made = manager->create({.owner = "a"});
+  ASSERT_TRUE(std::holds_alternative<Refusal>(made));
+  EXPECT_EQ(std::get<Refusal>(made).reason, RefusalReason::owner_unsure);
+  EXPECT_EQ(std::get<Refusal>(made).sentence, "cell 1 does not say");
+  elsewhere_.trouble.clear();
+  for (int i = 0; i < 3; ++i) (void)create(*manager, {.owner = "a"});
+}
+
+TEST_F(SessionLimits, ForksAreAllThereOrNone) {
+  const auto manager = start_limited(5);
+  const SessionPtr session = create(*manager, {.owner = "a"});
+  elsewhere_.count = 1;
+  auto refused = manager->fork(session, 4);
+  ASSERT_TRUE(std::holds_alternative<Refusal>(refused));
+  EXPECT_EQ(std::get<Refusal>(refused).reason, RefusalReason::owner_limit);
+  EXPECT_EQ(manager->count(), 1U);
+  const auto forks = manager->fork(session, 3);
+  ASSERT_TRUE(std::holds_alternative<std::vector<SessionPtr>>(forks));
+  EXPECT_EQ(manager->count_of("a", {1000, 1}), 4U);
+  EXPECT_EQ(refusal(*manager), RefusalReason::owner_limit);
 }
 
 TEST_F(SessionTimes, ALongerLifeCountsFromNow) {

@@ -108,6 +108,8 @@ class StateStore {
   void set_aside(const std::string& id);
 
   bool is_lost() const noexcept { return claim_.is_lost(); }
+  // Whether another server has taken the folder, as the folder says now.
+  bool has_been_taken() { return !claim_.check() && claim_.is_lost(); }
 
  private:
   std::string path_of(const std::string& id, std::size_t level) const;

@@ -31,8 +31,8 @@ CLIENTS = 8
 class Cluster:
     """Cells, each with its own key at first; `homes` has which cell a key is with."""
 
-    def __init__(self, *words):
-        self.words = words
+    def __init__(self, *words, ssh=False):
+        self.words, self.ssh = words, ssh
         self.folder = tempfile.TemporaryDirectory()
         self.port = free_port()
         self.ports = {key: free_port() for key in KEYS}
@@ -77,7 +77,7 @@ class Cluster:
             self.cells[key].folder.cleanup()
         self.cells[key] = Server("serve", "--cell-key", str(key), "--token", TOKEN, "--state-dir", self.folder.name + "/state",
                                  "--drain", "30", "--drain-notice", "1", "--peer-token-file", self.folder.name + "/secret",
-                                 "--peers", f"file:{self.folder.name}/peers", *self.words, port=self.ports[key])
+                                 "--peers", f"file:{self.folder.name}/peers", *self.words, port=self.ports[key], ssh=self.ssh)
         part = Path(self.folder.name, "peers.part")
         part.write_text("".join(f"127.0.0.1:{port}\n" for port in self.ports.values()))
         part.rename(part.with_suffix(""))

@@ -17,12 +17,12 @@ SECRET = "a-secret-of-the-cells"
 class Cells:
     """Some cells whose addresses are in a file, which is written anew whenever one starts."""
 
-    def __init__(self, *words, keys=(1, 2, 3), more=None, program="serve"):
+    def __init__(self, *words, keys=(1, 2, 3), more=None, program="serve", ssh=False):
         self.folder = tempfile.TemporaryDirectory()
         self.peers = Path(self.folder.name, "peers")
         self.secret = Path(self.folder.name, "secret")
         self.secret.write_text(SECRET + "\n")
-        self.words, self.more, self.program = words, more or {}, program
+        self.words, self.more, self.program, self.ssh = words, more or {}, program, ssh
         self.running = {}
         self.peers.touch()
         for key in keys:
@@ -32,7 +32,7 @@ class Cells:
     def start(self, key):
         tokens = [word for token in TOKENS for word in ["--token", token]] if self.program == "serve" else []
         self.running[key] = Server(*self.program.split(), "--cell-key", str(key), "--peers", f"file:{self.peers}",
-                                   "--peer-token-file", str(self.secret), *tokens, *self.words, *self.more.get(key, []))
+                                   "--peer-token-file", str(self.secret), *tokens, *self.words, *self.more.get(key, []), ssh=self.ssh)
         part = self.peers.with_suffix(".part")
         part.write_text("# the cells\n" + "".join(f"127.0.0.1:{s.port}\n" for s in self.running.values()))
         os.replace(part, self.peers)
@@ -179,6 +179,77 @@ class Room(unittest.TestCase):
             cells.create(2, TOKENS[1])
             self.assertEqual(cells[2].ask("DELETE", f"/sessions/{ids[0]}", token=TOKENS[0])[0], 200)
             cells.create(2)
+
+    def test_not_even_those_that_are_asked_for_at_once_go_over_a_limit(self):
+        limit = 20
+        with Cells("--max-token-sessions", str(limit)) as cells:
+            for _ in range(3):
+                answers = []
+
+                def ask(key, answers=answers):
+                    status, body = cells[key].json("POST", "/sessions", token=TOKENS[0])
+                    answers.append((status, body.get("sessionId"), body.get("error")))
+
+                threads = [threading.Thread(target=ask, args=(1 + i % 3,)) for i in range(3 * limit)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+                made = [session for _, session, _ in answers if session]
+                self.assertEqual({(status, error) for status, session, error in answers if not session}, {(429, "RATE_LIMITED")})
+                self.assertLessEqual(len(made), limit)
+                # Whoever was in the way of one that was refused itself is not any more.
+                while len(made) < limit:
+                    made.append(cells.create(1 + len(made) % 3))
+                for key in (1, 2, 3):
+                    self.assertEqual(cells[key].ask("POST", "/sessions", token=TOKENS[0])[0], 429)
+                self.assertEqual(cells[2].json("GET", "/sessions", token=TOKENS[0])[1]["total"], limit)
+                for session in made:
+                    self.assertEqual(cells[1].ask("DELETE", f"/sessions/{session}", token=TOKENS[0])[0], 200)
+
+    def test_what_a_cell_that_is_gone_has_counts_no_more_after_a_while(self):
+        with tempfile.TemporaryDirectory() as folder, Cells("--max-token-sessions", "3", "--state-dir", folder) as cells:
+            kept = [cells.create(2) for _ in range(3)]
+            ask = lambda key: cells[key].ask("POST", "/sessions", token=TOKENS[0])[0]
+            self.assertEqual(ask(1), 429)
+            # One that starts anew is waited for, and has the same ones again.
+            cells[2].process.kill()
+            cells[2].process.wait()
+            answers = []
+            thread = threading.Thread(target=lambda: answers.append(ask(1)))
+            thread.start()
+            cells.start(2)
+            thread.join()
+            self.assertEqual(answers, [429])
+            cells[2].process.kill()
+            cells[2].process.wait()
+            # At most as many again as the limit is, however many cells make them.
+            for key in (1, 3, 1):
+                self.assertEqual(ask(key), 200)
+            self.assertEqual([ask(key) for key in (1, 3)], [429] * 2)
+            cells.start(2)
+            cells.until_known()
+            self.assertEqual([ask(key) for key in (1, 2, 3)], [429] * 3)
+            self.assertEqual(cells[2].ask("DELETE", f"/sessions/{kept[0]}", token=TOKENS[0])[0], 200)
+            self.assertEqual(ask(2), 429)
+            self.assertRegex(cells[1].ask("GET", "/metrics")[2].decode(), r"\ncloche_owners_not_counted_total [1-9]")
+
+    def test_a_strict_limit_wants_every_cell(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                Cells("--max-token-sessions", "3", "--strict-token-sessions", "--state-dir", folder) as cells:
+            cells.create(2)
+            cells[2].process.kill()
+            cells[2].process.wait()
+            for key in (1, 3):
+                status, headers, body = cells[key].ask("POST", "/sessions", token=TOKENS[0])
+                self.assertEqual((status, json.loads(body)["error"]), (503, "CELL_FULL"))
+                self.assertIn("does not say how many", json.loads(body)["message"])
+                self.assertTrue(headers["Retry-After"].isdigit())
+            cells.start(2)
+            cells.until_known()
+            for key in (1, 3):
+                cells.create(key)
+            self.assertEqual(cells[1].ask("POST", "/sessions", token=TOKENS[0])[0], 429)
 
 
 class Away(unittest.TestCase):

@@ -56,7 +56,7 @@ class Server::Impl final : public Host {
                                    : std::max(std::thread::hardware_concurrency(), 1U)),
         acceptor_(loops_[0].context()) {
     prepare_loops();
-    if (!options_.tls_certificate.empty()) use_certificate();
+    if (options_.has_tls()) use_certificate();
     if (options_.listens) {
       listen();
       asio::post(acceptor_.get_executor(), [this] { accept(); });
@@ -145,6 +145,12 @@ class Server::Impl final : public Host {
                       asio::ssl::context::no_tlsv1_1 | SSL_OP_NO_RENEGOTIATION);
     offer_protocols(tls_->native_handle(), offers_http2_);
     boost::system::error_code error;
+    if (const auto& own = options_.own_certificate) {
+      tls_->use_certificate_chain(asio::buffer(own->certificate), error);
+      if (!error) tls_->use_private_key(asio::buffer(own->key), asio::ssl::context::pem, error);
+      if (error) throw HostError("cannot use the server's own certificate: " + error.message());
+      return;
+    }
     tls_->use_certificate_chain_file(options_.tls_certificate, error);
     if (error) {
       throw HostError("cannot use the certificate " + options_.tls_certificate + ": " +

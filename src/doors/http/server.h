@@ -18,6 +18,7 @@
 #include "base/unique_fd.h"
 #include "doors/http/answer_stream.h"
 #include "doors/http/message.h"
+#include "doors/http/own_certificate.h"
 #include "doors/http/web_socket.h"
 
 namespace cloche::http {
@@ -100,6 +101,8 @@ struct ServerOptions {
   std::uint16_t port = 0;       // 0: one that is free
   std::string tls_certificate;  // PEM files; both or none
   std::string tls_key;
+  std::optional<OwnCertificate> own_certificate = {};  // instead of these
+  bool has_tls() const noexcept { return own_certificate || !tls_certificate.empty(); }
   bool use_http2 = true;    // over TLS, with clients that know it
   std::size_t threads = 0;  // that serve at once; 0: one a processor
   // What the process may have of descriptors bounds it too, and one peer holds three quarters at

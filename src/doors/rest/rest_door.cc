@@ -208,9 +208,7 @@ void RestDoor::create(const std::string& owner, const http::Request& request,
       return exchange->send(wish_error(beyond));
     }
   }
-  answer(exchange, [this, wanted = std::move(wanted), request]() mutable {
-    if (parts_.elsewhere && limits_.sessions_per_owner > 0)
-      wanted.sessions_elsewhere = parts_.elsewhere->sessions_elsewhere(request);
+  answer(exchange, [this, wanted = std::move(wanted)] {
     const auto made = parts_.sessions.create(wanted);
     if (const auto* refusal = std::get_if<session::Refusal>(&made)) {
       return no_new_session(*refusal);

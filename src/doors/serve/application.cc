@@ -12,7 +12,6 @@
 #include "base/sha256.h"
 #include "doors/http/api_pages.h"
 #include "doors/http/assets.h"
-#include "doors/serve/key_requests.h"
 #include "doors/serve/request_record.h"
 #include "doors/skills/skills.h"
 
@@ -215,10 +214,7 @@ void Application::handle(http::Request request, std::shared_ptr<http::Exchange> 
                           parts_.workers ? parts_.workers->metrics_page(parts_.metrics.page())
                                          : parts_.metrics.page()});
   }
-  if (is_of_peer(request)) {
-    return counted->send(request.path == "/cell" ? http::json_response(200, parts_.report())
-                                                 : parts_.keys(request));
-  }
+  if (is_of_peer(request)) return parts_.to_peer(request, counted);
   if (const std::optional<Page> page = find_api_page(request, api_)) {
     return counted->send(
         {200,
@@ -255,7 +251,7 @@ std::shared_ptr<http::Exchange> Application::remembered(const http::Request& req
 }
 
 bool Application::is_of_peer(const http::Request& request) const {
-  return (request.path == "/cell" || is_key_path(request.path)) && parts_.router &&
+  return (request.path == "/cell" || request.path.starts_with("/cell/")) && parts_.router &&
          parts_.router->is_from_peer(request);
 }
 

@@ -37,10 +37,11 @@ class Application final : public http::Application {
     http::Log& log;
     const http::OriginGuard& guard;
     const http::TokenStore& tokens;
-    cluster::Router* router = nullptr;         // null: there are no other cells
-    std::function<std::string()> report = {};  // what this cell says of itself to them
-    // Answers their requests for keys.
-    std::function<http::Response(const http::Request& request)> keys = {};
+    cluster::Router* router = nullptr;  // null: there are no other cells
+    // Answers what they ask of this one, at /cell and below it.
+    std::function<void(const http::Request& request,
+                       const std::shared_ptr<http::Exchange>& exchange)>
+        to_peer = {};
     Workers* workers = nullptr;  // null: sandboxes are in this process
     telemetry::Recorders recorders = {};
   };

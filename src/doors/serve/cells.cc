@@ -164,9 +164,10 @@ void move_key(const CellsWanted& wanted, cluster::CellKey key, cluster::CellKey 
 }
 
 void list_cells(const CellsWanted& wanted) {
-  for (const auto& [address, report, answers] : ask_cells(wanted)) {
+  for (const cluster::Peer& cell : ask_cells(wanted)) {
+    const cluster::CellReport& report = cell.report;
     fmt::print("cell {} {} {}, keys {}, sessions {}, headroom {:.2f}, version {}\n", report.key,
-               address.name, report.ready ? "ready" : "not ready", fmt::join(report.keys, ","),
+               cell.address.name, report.ready ? "ready" : "not ready", fmt::join(report.keys, ","),
                report.sessions, report.headroom, report.version);
   }
 }

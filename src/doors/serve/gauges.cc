@@ -12,6 +12,7 @@ std::string_view label_of(session::RefusalReason reason) {
   using Reason = session::RefusalReason;
   switch (reason) {
     case Reason::owner_limit: return "owner";
+    case Reason::owner_unsure: return "owner_unsure";
     case Reason::session_limit: return "sessions";
     case Reason::memory: return "memory";
     case Reason::ending: return "ending";

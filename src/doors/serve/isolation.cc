@@ -87,6 +87,7 @@ Options worker_options(Options options, const cluster::WorkerTask& task) {
   options.http.listens = false;
   options.http.tls_certificate.clear();
   options.http.tls_key.clear();
+  options.makes_certificate = false;
   options.isolation.state_folder.clear();
   if (!options.tokens_file.empty()) {
     options.isolation.tokens = std::make_shared<http::TokenStore>(

@@ -80,7 +80,6 @@ class Workers final : public cluster::Elsewhere {
   bool is_from_peer(const http::Request&) const override { return false; }
   http::Response list(const std::string& owner, const http::Request& request,
                       cluster::SessionPage own, std::size_t limit, std::size_t offset) override;
-  std::size_t sessions_elsewhere(const http::Request&) override { return 0; }
 
   void begin_to_end() { workers_.begin_to_end(); }
   void stop() { workers_.stop(); }
@@ -105,7 +104,6 @@ class AskedByServer final : public cluster::Elsewhere {
   bool is_from_peer(const http::Request&) const override { return true; }
   http::Response list(const std::string& owner, const http::Request& request,
                       cluster::SessionPage own, std::size_t limit, std::size_t offset) override;
-  std::size_t sessions_elsewhere(const http::Request&) override { return 0; }
 };
 
 // The worker's side: takes the connections that come over the channel, and answers whether there is

@@ -32,6 +32,8 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
   --no-console              leaves out /console, the page for people
   --tls-cert FILE --tls-key FILE
                             HTTPS, with these PEM files: HTTP/2 with clients that know it, and HTTP/1.1
+  --tls-self-signed         HTTPS with a certificate that is made for this run. Its SHA-256 is in the line certificate_made of
+                            the log; clients must be told, those of Python by https://HOST:PORT#sha256=HEX
   --no-http2                HTTP/1.1 alone
 
   --token TOKEN             who may use /v1; may be repeated. Without any, everyone on this machine may
@@ -44,7 +46,9 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
   --rate-limit N            requests a minute for each token (no limit)
 
   --max-sessions N          (1000)
-  --max-token-sessions N    of one token (no limit)
+  --max-token-sessions N    of one token (no limit), in all cells together
+  --strict-token-sessions   and no session is made while a cell does not say how many it has of that token's; otherwise
+                            those of a cell that has been gone for five seconds do not count
   --idle-timeout SECONDS    a session that is not used that long is deleted (1800; 0: never; with --api steps: never)
   --memory-limit BYTES      no new session while the server has more than that in memory (no limit)
   --state-dir FOLDER        sessions survive the server there, also when it is killed: files, packages and environment of
@@ -206,9 +210,17 @@ void check(const Options& options) {
     throw request_error("--peers and --peer-token-file belong together");
   if (options.peers && options.sessions.cell == 0)
     throw request_error("--peers is of no use without --cell-key");
+  if (options.owner_rule == cluster::OwnerRule::all &&
+      (!options.peers || options.sessions.session_limit_per_owner == 0)) {
+    throw request_error(
+        "--strict-token-sessions is of no use without --peers and --max-token-sessions");
+  }
   if (options.takes_keys && (!options.peers || options.sessions.state_folder.empty()))
     throw request_error("--take-keys is of no use without --peers and --state-dir");
-  if (options.peers && !options.http.tls_key.empty())
+  if (options.makes_certificate && !options.http.tls_key.empty())
+    throw request_error(
+        "--tls-self-signed makes a certificate: leave --tls-cert and --tls-key out");
+  if (options.peers && (options.makes_certificate || !options.http.tls_key.empty()))
     throw request_error("cells with --peers have no TLS of their own: have it end before them");
   if (options.isolation.by != Isolation::By::nothing) check_isolation(options);
   if (options.api == Api::sessions && options.tokens.empty() && options.tokens_file.empty() &&
@@ -449,6 +461,14 @@ Options parse(const std::vector<std::string>& words, Api api) {
     }
     if (name == "--no-http2" && !value) {
       options.http.use_http2 = false;
+      continue;
+    }
+    if (name == "--tls-self-signed" && !value) {
+      options.makes_certificate = true;
+      continue;
+    }
+    if (name == "--strict-token-sessions" && !value) {
+      options.owner_rule = cluster::OwnerRule::all;
       continue;
     }
     if (name == "--take-keys" && !value) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cluster/address.h"
+#include "cluster/router.h"
 #include "doors/e2b/e2b_door.h"
 #include "doors/http/log.h"
 #include "doors/http/server.h"
@@ -38,6 +39,7 @@ struct Isolation {
 struct Options {
   Api api = Api::sessions;
   http::ServerOptions http;
+  bool makes_certificate = false;            // for TLS, when it starts: http.own_certificate
   std::vector<std::string> allowed_hosts;    // names that the server has besides its own; "*": any
   std::vector<std::string> allowed_origins;  // whose pages may ask
   std::vector<std::string> tokens;
@@ -58,8 +60,9 @@ struct Options {
   std::string ssh_host_key;  // a file; empty: the usual place
   std::string ssh_password;  // one that opens every session; empty: none
   Isolation isolation;
-  std::optional<cluster::PeerSource> peers;       // the other cells
-  std::string peer_token;                         // that they know each other by
+  std::optional<cluster::PeerSource> peers;  // the other cells
+  std::string peer_token;                    // that they know each other by
+  cluster::OwnerRule owner_rule = cluster::OwnerRule::those_that_answer;
   bool takes_keys = false;                        // of other cells, with their folders
   std::optional<telemetry::Collector> collector;  // of traces
   std::optional<telemetry::AuditLog::Target> audit_log;

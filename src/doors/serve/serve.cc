@@ -29,6 +29,7 @@
 #include "doors/serve/isolation.h"
 #include "doors/serve/jail.h"
 #include "doors/serve/key_requests.h"
+#include "doors/serve/ssh_requests.h"
 #include "doors/ssh/ssh_door.h"
 #include "doors/steps/pages.h"
 
@@ -133,6 +134,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
                UniqueFd channel) {
   const bool is_worker = static_cast<bool>(channel);
   take_all_descriptors();
+  if (options.makes_certificate) options.http.own_certificate = http::make_own_certificate();
   http::Log log(options.log_format);
   http::Metrics metrics;
   EngineOptions engine_options;
@@ -193,6 +195,14 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   options.sessions.trouble = [&log](const std::string& sentence) {
     log.event(http::LogLevel::error, "state_trouble", {{"message", sentence}});
   };
+  std::atomic<cluster::Router*> router_of_owners = nullptr;
+  if (options.peers) {
+    options.sessions.count_elsewhere = [&router_of_owners](const std::string& owner,
+                                                           const session::Rank& rank) {
+      cluster::Router* const others = router_of_owners;
+      return others ? others->count_of(owner, rank) : session::CountElsewhere{};
+    };
+  }
   FileWatch tokens_watch(options.tokens_file);
   const auto given = options.isolation.tokens;
   const auto token_store =
@@ -219,6 +229,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   std::optional<Application> application;
   std::optional<cluster::PeerTable> peers;
   std::optional<cluster::Router> router;
+  std::optional<SshElsewhere> ssh_elsewhere;
   std::optional<Workers> isolated;
   AskedByServer asked_by_server;
   session::WorkerPool workers(worker_limit);
@@ -240,11 +251,17 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   if (options.peers) {
     peers.emplace(
         cluster::PeerTable::Options{*options.peers, options.sessions.cell, options.peer_token});
-    router.emplace(cluster::Router::Parts{*peers, sessions, metrics},
-                   cluster::Router::Options{options.peer_token});
+    router.emplace(
+        cluster::Router::Parts{*peers, sessions, metrics},
+        cluster::Router::Options{.token = options.peer_token, .owner_rule = options.owner_rule});
+    router_of_owners = &*router;
+    ssh_elsewhere.emplace(*router);
     metrics.describe("cloche_forwarded_total", "What was passed on to other cells.");
+    metrics.describe("cloche_owners_not_counted_total",
+                     "New sessions for which a cell did not say how many their owner has.");
   }
   const auto report = [&] {
+    sessions.let_go_of_taken_keys();
     return to_json(cluster::CellReport{.key = options.sessions.cell,
                                        .keys = sessions.keys(),
                                        .sessions = sessions.count(),
@@ -252,7 +269,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
                                        .headroom = sessions.room().headroom(),
                                        .version = CLOCHE_VERSION});
   };
-  const auto keys = [&](const http::Request& request) {
+  const auto answer_key = [&](const http::Request& request) {
     http::Response answer =
         answer_key_request(request, sessions, options.sessions.cell,
                            options.takes_keys ? KeyRule::any : KeyRule::only_own);
@@ -260,6 +277,15 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
               {{"request", fmt::format("{} {}", request.method, request.path)},
                {"status", std::to_string(answer.status)}});
     return answer;
+  };
+  const auto to_peer = [&](const http::Request& request,
+                           const std::shared_ptr<http::Exchange>& exchange) {
+    if (is_ssh_path(request.path)) return answer_ssh_request(request, exchange, sessions, ssh);
+    exchange->send(is_key_path(request.path)                      ? answer_key(request)
+                   : cluster::Router::is_count_path(request.path) ? router->answer_count(request)
+                   : request.path == "/cell"
+                       ? http::json_response(200, report())
+                       : http::text_response(404, "cells know no such thing\n"));
   };
   cluster::Elsewhere* elsewhere = nullptr;
   if (router) elsewhere = &*router;
@@ -298,7 +324,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   application.emplace(
       Application::Parts{*steps, *rest, *mcp, *remote, options.use_console ? &console : nullptr,
                          *e2b_door, *grading, metrics, log, guard, tokens,
-                         router ? &*router : nullptr, report, keys, isolated ? &*isolated : nullptr,
+                         router ? &*router : nullptr, to_peer, isolated ? &*isolated : nullptr,
                          recorders},
       options.api);
   http::Server server(options.http, *application);
@@ -310,11 +336,14 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
       return sessions.count() == 0 && hub.boxes() == 0;
     });
   }
-  if (options.use_ssh_port) ssh.listen(options.http.host, options.ssh_port);
+  if (options.use_ssh_port)
+    ssh.listen(options.http.host, options.ssh_port, ssh_elsewhere ? &*ssh_elsewhere : nullptr);
 
+  if (const auto& own = options.http.own_certificate)
+    log.event(http::LogLevel::info, "certificate_made", {{"sha256", own->fingerprint}});
   if (!is_worker)
     log.event(http::LogLevel::info, "listening",
-              {{"url", fmt::format("{}://{}:{}", options.http.tls_key.empty() ? "http" : "https",
+              {{"url", fmt::format("{}://{}:{}", options.http.has_tls() ? "https" : "http",
                                    options.http.host, server.port())},
                {"api", options.api == Api::steps ? "steps" : "sessions"},
                {"tokens", tokens.empty() ? "none, so only this machine may connect"

@@ -12,16 +12,17 @@ constexpr std::size_t write_max_bytes = 256 << 10;
 
 }  // namespace
 
-Channel::Channel(ssh_channel handle) : handle_(handle) {
+Channel::Channel(ssh_channel handle, Errors errors) : handle_(handle), errors_(errors) {
   callbacks_.userdata = this;
   callbacks_.channel_close_function = [](ssh_session, ssh_channel, void* self) {
     static_cast<Channel*>(self)->client_closed_ = true;
   };
-  // Says how much of what waits has been taken: of extended data all, for nobody reads it.
+  // Says how much of what waits has been taken: all of what nobody reads.
   callbacks_.channel_data_function = [](ssh_session, ssh_channel, void*, std::uint32_t waiting,
                                         int is_stderr, void* self) {
-    if (is_stderr != 0) return static_cast<int>(waiting);
-    if (waiting > unread_of_channel_max_bytes) static_cast<Channel*>(self)->misused_ = true;
+    auto& channel = *static_cast<Channel*>(self);
+    if (is_stderr != 0 && channel.errors_ == Errors::thrown_away) return static_cast<int>(waiting);
+    if (waiting > unread_of_channel_max_bytes) channel.misused_ = true;
     return 0;
   };
   ssh_callbacks_init(&callbacks_);
@@ -33,17 +34,19 @@ Channel::~Channel() {
   ::ssh_channel_free(handle_);
 }
 
-std::string Channel::receive() {
-  if (input_ended_) return {};
-  const int waiting = ::ssh_channel_poll(handle_, /*is_stderr=*/0);
+std::string Channel::receive(Stream stream) {
+  const int is_stderr = stream == Stream::err ? 1 : 0;
+  if (input_ended_ && is_stderr == 0) return {};
+  const int waiting = ::ssh_channel_poll(handle_, is_stderr);
   if (waiting <= 0) {
-    input_ended_ = waiting == SSH_EOF || (waiting == 0 && ::ssh_channel_is_eof(handle_) != 0);
+    if (is_stderr == 0)
+      input_ended_ = waiting == SSH_EOF || (waiting == 0 && ::ssh_channel_is_eof(handle_) != 0);
     return {};
   }
   // All of it: each read opens the window anew, whatever else libssh still keeps.
   std::string text(static_cast<std::size_t>(waiting), '\0');
-  const int got = ::ssh_channel_read_nonblocking(
-      handle_, text.data(), static_cast<std::uint32_t>(waiting), /*is_stderr=*/0);
+  const int got = ::ssh_channel_read_nonblocking(handle_, text.data(),
+                                                 static_cast<std::uint32_t>(waiting), is_stderr);
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return text;
 }

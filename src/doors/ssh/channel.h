@@ -3,7 +3,8 @@
 // client and to the client, with flow control both ways.
 //
 // What a client can make the server keep is bounded: bytes to it wait in the sandbox while the
-// connection is full, and one that sends more than its window is told to go.
+// connection is full, and one that sends more than its window is told to go. It is the same where
+// this process is the client: then what is called the client here is the server.
 //
 // Threads: that of its connection.
 #pragma once
@@ -11,6 +12,7 @@
 #include <libssh/callbacks.h>
 #include <libssh/libssh.h>
 
+#include <cstdint>
 #include <string>
 
 #include "cloche/run.h"
@@ -31,24 +33,28 @@ class Channel {
   bool misused() const noexcept { return misused_; }
 
  protected:
+  // What the other side sends as errors: a client has none to send.
+  enum class Errors : std::uint8_t { thrown_away, kept };
   // Takes over `handle`.
-  explicit Channel(ssh_channel handle);
+  explicit Channel(ssh_channel handle, Errors errors = Errors::thrown_away);
 
   virtual bool move() = 0;
 
   ssh_channel handle() const noexcept { return handle_; }
   // All that the client has sent up to now, at most some MiB; nothing: not now. To be called when
   // what was received before has been passed on: that is what makes the client wait.
-  std::string receive();
+  std::string receive(Stream stream = Stream::out);
   // The client has said that it sends no more, and all of it has been received.
   bool input_ended() const noexcept { return input_ended_; }
   // Takes off `text` what the client has room for; true for any of it.
   bool send(Stream stream, std::string& text);
   void send_end_of_file();
   void close();
+  bool client_has_closed() const noexcept { return client_closed_; }
 
  private:
   const ssh_channel handle_;
+  const Errors errors_;
   ssh_channel_callbacks_struct callbacks_{};
   bool input_ended_ = false;
   bool end_of_file_sent_ = false;

@@ -7,10 +7,10 @@
 #include <chrono>
 #include <string_view>
 
-#include "base/constant_time.h"
 #include "doors/http/lost_peer.h"
 #include "doors/ssh/forward_channel.h"
-#include "doors/ssh/public_key.h"
+#include "doors/ssh/proof.h"
+#include "doors/ssh/relayed_channel.h"
 #include "doors/ssh/session_channel.h"
 
 namespace cloche::ssh {
@@ -23,18 +23,25 @@ constexpr int failures_max = 6;
 constexpr std::size_t channels_max = 32;
 constexpr std::uint64_t unread_max_bytes = 8 << 20;
 constexpr std::string_view user_name = "sandbox";
+constexpr const char* away_sentence =
+    "The server that has this session does not answer: try again.\r\n";
+
+struct FreeString {
+  void operator()(ssh_string text) const { ::ssh_string_free(text); }
+};
 
 Connection& self_of(void* data) { return *static_cast<Connection*>(data); }
 
 }  // namespace
 
-Connection::Connection(Parts parts, ssh_session handle, int socket,
-                       std::shared_ptr<session::Session> session)
-    : parts_(parts),
+Connection::Connection(Parts parts, ssh_session handle, int socket, Target target)
+    : parts_(std::move(parts)),
       handle_(handle),
       socket_(socket),
-      by_tunnel_(session != nullptr),
-      session_(std::move(session)) {
+      by_tunnel_(target.session != nullptr),
+      forwarded_(std::move(target.forwarded)),
+      session_(std::move(target.session)),
+      session_id_(session_ ? session_->facts().id : std::string()) {
   http::notice_lost_peer(socket_);
   // libssh writes once the socket has room, and then as much as it has: a client that does not read
   // would hold this thread.
@@ -53,12 +60,11 @@ void Connection::run() {
                                          void* data) {
     return self_of(data).check_password(user, password);
   };
-  // Answered as libssh does it without them: they are looked at only so that the next one is known
-  // to be the next.
-  callbacks_.auth_none_function = [](ssh_session, const char*, void* data) {
-    self_of(data).note_packet();
-    return static_cast<int>(SSH_AUTH_DENIED);
+  callbacks_.auth_none_function = [](ssh_session, const char* user, void* data) {
+    return self_of(data).check_nothing(user);
   };
+  // Answered as libssh does it without it: it is looked at only so that the next one is known to be
+  // the next.
   callbacks_.service_request_function = [](ssh_session, const char*, void* data) {
     self_of(data).note_packet();
     return 0;
@@ -90,7 +96,7 @@ void Connection::run() {
     ::ssh_set_blocking(handle_, 0);
     if (::ssh_event_add_session(event, handle_) == SSH_OK) {
       logged_in = log_in(event);
-      parts_.tried(logged_in, session_.get());
+      parts_.tried(logged_in, session_id_, session_ ? session_->facts().owner : std::string());
       if (logged_in) serve(event);
       channels_.clear();
       ::ssh_event_remove_session(event, handle_);
@@ -115,8 +121,8 @@ bool Connection::log_in(ssh_event event) {
 }
 
 void Connection::serve(ssh_event event) {
-  parts_.chosen(session_->facts().id);
-  parts_.log.event(http::LogLevel::info, "ssh_opened", {{"session_id", session_->facts().id}});
+  parts_.chosen(session_id_);
+  parts_.log.event(http::LogLevel::info, "ssh_opened", {{"session_id", session_id_}});
   ::ssh_event_add_fd(
       event, wake_.fd(), POLLIN,
       [](socket_t, int, void* data) {
@@ -131,8 +137,7 @@ void Connection::serve(ssh_event event) {
   // would not wake this.
   while (!misused && !is_closed()) {
     // What moved may have made room for more.
-    if (::ssh_event_dopoll(event, moved ? 0 : -1) == SSH_ERROR || is_closed()) break;
-    if (session_->status() != session::Status::running) break;
+    if (!poll_once(event, moved) || is_closed() || has_ended()) break;
     misused = unread_bytes() > unread_max_bytes;
     moved = false;
     for (auto it = channels_.begin(); it != channels_.end();) {
@@ -140,7 +145,7 @@ void Connection::serve(ssh_event event) {
       misused = misused || (*it)->misused();
       it = (*it)->done() ? channels_.erase(it) : std::next(it);
     }
-    session_->touch();
+    if (session_) session_->touch();
     if (told_channels == channels_.size()) continue;
     told_channels = channels_.size();
     if (parts_.stays(told_channels)) continue;
@@ -149,8 +154,33 @@ void Connection::serve(ssh_event event) {
   }
   ::ssh_event_remove_fd(event, wake_.fd());
   parts_.log.event(http::LogLevel::info, "ssh_closed",
-                   {{"session_id", session_->facts().id},
+                   {{"session_id", session_id_},
                     {"reason", misused ? "the client breaks the protocol's limits" : "ended"}});
+}
+
+// Waits for something, but where something has moved. False: it cannot be waited for.
+bool Connection::poll_once(ssh_event event, bool moved) {
+  const int patience_ms = moved ? 0 : -1;
+  if (!far_) return ::ssh_event_dopoll(event, patience_ms) != SSH_ERROR;
+  const int fd = far_->fd();
+  // Where that has ended its channels have something to say at most, and do not wait.
+  const bool is_over = far_->is_over();
+  if (!is_over) {
+    ::ssh_event_add_fd(
+        event, fd, far_->wanted_events(), [](socket_t, int, void*) { return SSH_OK; }, this);
+  }
+  const bool polled = ::ssh_event_dopoll(event, patience_ms) != SSH_ERROR;
+  if (!is_over) ::ssh_event_remove_fd(event, fd);
+  far_->turn();
+  return polled;
+}
+
+// Whether there is nothing to be connected to any more.
+bool Connection::has_ended() {
+  if (session_) return session_->status() != session::Status::running;
+  if (!far_->is_over() || !channels_.empty()) return false;
+  ::ssh_blocking_flush(handle_, flush_patience_ms);  // what the last channel has said
+  return true;
 }
 
 bool Connection::is_closed() const {
@@ -170,14 +200,20 @@ std::uint64_t Connection::unread_bytes() {
   return said_since > sent_since ? said_since - sent_since : 0;
 }
 
-// By a tunnel the session is known, and the user is `sandbox`; otherwise the name has the session's id.
+// By a tunnel the session is known, and the user is `sandbox`; otherwise the name has the session's
+// id. False: there is none of that name here, nor anywhere as far as is known here.
 bool Connection::choose_session(const char* user) {
   const std::string_view name = user ? user : "";
   if (by_tunnel_) return name == user_name;
   static constexpr std::string_view prefix = "sandbox+";
+  session_.reset();
+  session_id_.clear();
   if (!name.starts_with(prefix)) return false;
-  session_ = parts_.sessions.find_any(name.substr(prefix.size()));
-  return session_ != nullptr;
+  const std::string_view id = name.substr(prefix.size());
+  session_ = parts_.sessions.find_any(id);
+  if (!session_ && !(parts_.elsewhere && parts_.sessions.other_cell(id))) return false;
+  session_id_ = id;
+  return true;
 }
 
 void Connection::note_packet() { noted_ = packets_; }
@@ -192,50 +228,99 @@ bool Connection::came_whole(std::string_view user, std::string_view password) co
   return packets_.in_bytes - noted_.in_bytes == around + user.size() + password.size();
 }
 
+// Enough where the login has been at another cell.
+int Connection::check_nothing(const char* user) {
+  note_packet();
+  if (!forwarded_ || !choose_session(user)) return SSH_AUTH_DENIED;
+  authenticated_ = true;
+  return SSH_AUTH_SUCCESS;
+}
+
 int Connection::check_password(const char* user, const char* password) {
   if (failures_ >= failures_max) return SSH_AUTH_DENIED;
   const std::string_view given = password ? password : "";
   const bool whole = came_whole(user ? user : "", given);
   note_packet();
-  const bool chosen = whole && choose_session(user);
-  bool good = !parts_.password.empty() && is_same_secret(given, parts_.password);
-  // The bearer token of whom the session belongs to. With no tokens at all there is nothing to
-  // know: then a session with a key is for who has the key.
-  const std::optional<std::string> owner = parts_.tokens.owner_of(given);
-  const bool by_token =
-      !parts_.tokens.empty() || (chosen && session_->facts().ssh_public_key.empty());
-  if (chosen && by_token && owner && *owner == session_->facts().owner) good = true;
-  if (!chosen || !good) {
+  if (!whole || !choose_session(user)) {
     ++failures_;
     return SSH_AUTH_DENIED;
   }
-  authenticated_ = true;
-  return SSH_AUTH_SUCCESS;
+  return try_proof({Proof::Kind::password, std::string(given)}, Stage::shown);
 }
 
 int Connection::check_key(const char* user, ssh_key key, char state) {
   note_packet();
   if (failures_ >= failures_max) return SSH_AUTH_DENIED;
-  const bool known = choose_session(user) && !session_->facts().ssh_public_key.empty() &&
-                     is_same_key(session_->facts().ssh_public_key, key);
-  if (known && state == SSH_PUBLICKEY_STATE_NONE) return SSH_AUTH_SUCCESS;  // "would it do?"
-  if (!known || state != SSH_PUBLICKEY_STATE_VALID) {
+  const bool is_question = state == SSH_PUBLICKEY_STATE_NONE;  // "would it do?"
+  if (!choose_session(user) || (!is_question && state != SSH_PUBLICKEY_STATE_VALID)) {
     ++failures_;
     return SSH_AUTH_DENIED;
   }
-  authenticated_ = true;
+  return try_proof(proof_of_key(key), is_question ? Stage::asked : Stage::shown);
+}
+
+int Connection::try_proof(const Proof& proof, Stage stage) {
+  const bool good = session_ ? opens(proof, session_->facts(), parts_.tokens, parts_.password)
+                             : opens_elsewhere(proof, stage);
+  if (!good) {
+    ++failures_;
+    return SSH_AUTH_DENIED;
+  }
+  authenticated_ = stage == Stage::shown;
   return SSH_AUTH_SUCCESS;
+}
+
+bool Connection::opens_elsewhere(const Proof& proof, Stage stage) {
+  using Verdict = Elsewhere::Verdict;
+  auto verdict = Verdict::refused;
+  if (stage == Stage::asked) {
+    verdict = parts_.elsewhere->judge(session_id_, proof);
+  } else {
+    const char* client = ::ssh_get_clientbanner(handle_);
+    auto [said, tunnel] = parts_.elsewhere->open(session_id_, proof, client ? client : "");
+    verdict = said;
+    if (verdict == Verdict::opens) far_ = FarSession::open(std::move(tunnel), socket_);
+    if (verdict == Verdict::opens && !far_) verdict = Verdict::away;
+  }
+  if (verdict == Verdict::none) session_id_.clear();
+  if (verdict == Verdict::away) {
+    const std::unique_ptr<ssh_string_struct, FreeString> sentence(
+        ::ssh_string_from_char(away_sentence));
+    if (sentence) ::ssh_send_issue_banner(handle_, sentence.get());
+  }
+  return verdict == Verdict::opens;
 }
 
 ssh_channel Connection::open_session_channel() {
   if (!authenticated_ || channels_.size() >= channels_max) return nullptr;
+  if (far_) return open_relayed([](ssh_channel far) { return ::ssh_channel_open_session(far); });
   session::Session::Use use = session::Session::use(session_);
   if (!use) return nullptr;
   ssh_channel channel = ::ssh_channel_new(handle_);
   if (!channel) return nullptr;
-  channels_.push_back(std::make_unique<SessionChannel>(
-      channel, std::move(use), wake_, [this] { return parts_.sessions.save(session_); }));
+  channels_.push_back(
+      std::make_unique<SessionChannel>(channel, std::move(use), wake_, client_name(),
+                                       [this] { return parts_.sessions.save(session_); }));
   return channel;
+}
+
+std::string Connection::client_name() const {
+  if (forwarded_) return forwarded_->client;
+  const char* name = ::ssh_get_clientbanner(handle_);
+  return name ? name : "";
+}
+
+// A channel of the client's, once the other cell has opened its end; or null.
+ssh_channel Connection::open_relayed(const std::function<int(ssh_channel far)>& open) {
+  ssh_channel far = far_->is_over() ? nullptr : ::ssh_channel_new(far_->handle());
+  if (!far) return nullptr;
+  ssh_channel near = far_->done([&] { return open(far); }) ? ::ssh_channel_new(handle_) : nullptr;
+  if (!near) {
+    ::ssh_channel_free(far);
+    return nullptr;
+  }
+  channels_.push_back(std::make_unique<RelayedChannel>(near, far, *far_));
+  return near;
 }
 
 // 0: answered here; 1: libssh says no.
@@ -249,6 +334,14 @@ int Connection::open_forward(ssh_message message) {
   const bool own = name == "localhost" || name == "127.0.0.1" || name == "::1" || name == "cloche";
   if (!authenticated_ || !own || port < 1 || port > 65535 || channels_.size() >= channels_max)
     return 1;
+  if (far_) {
+    ssh_channel near = open_relayed([&](ssh_channel far) {
+      return ::ssh_channel_open_forward(far, host, port, "localhost", 0);
+    });
+    return near && ::ssh_message_channel_request_open_reply_accept_channel(message, near) == SSH_OK
+               ? 0
+               : 1;
+  }
   session::Session::Use use = session::Session::use(session_);
   if (!use) return 1;
   ssh_channel channel = ::ssh_channel_new(handle_);

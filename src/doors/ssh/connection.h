@@ -9,6 +9,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,8 @@
 #include "doors/http/metrics.h"
 #include "doors/http/token_store.h"
 #include "doors/ssh/channel.h"
+#include "doors/ssh/elsewhere.h"
+#include "doors/ssh/far_session.h"
 #include "doors/ssh/wake.h"
 #include "session/session_manager.h"
 
@@ -29,15 +32,22 @@ class Connection {
     http::Metrics& metrics;
     const http::TokenStore& tokens;
     const std::string& password;
+    Elsewhere* elsewhere;                                       // null: all sessions are here
     std::function<void(const std::string& session_id)> chosen;  // told when somebody logs in
-    // Told once the login has ended, and of the session that was wanted last; null: there is none.
-    std::function<void(bool is_good, const session::Session* wanted)> tried;
+    // Told once the login has ended, and of the session that was wanted last and whose it is, as
+    // far as that is known here; empty: there is none.
+    std::function<void(bool is_good, const std::string& session_id, const std::string& owner)>
+        tried;
     // Told when the number of channels has changed; false: the connection must end.
     std::function<bool(std::size_t channels)> stays;
   };
+  // Where a tunnel leads to.
+  struct Target {
+    std::shared_ptr<session::Session> session;  // null: there is none, the user's name says it
+    std::optional<Forwarded> forwarded = {};    // the login has been elsewhere
+  };
   // `handle` has been accepted on a copy of `socket`; both stay the caller's.
-  Connection(Parts parts, ssh_session handle, int socket,
-             std::shared_ptr<session::Session> session);
+  Connection(Parts parts, ssh_session handle, int socket, Target target);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -47,21 +57,32 @@ class Connection {
  private:
   bool log_in(ssh_event event);
   void serve(ssh_event event);
+  bool poll_once(ssh_event event, bool moved);
   bool choose_session(const char* user);
   void note_packet();
   bool came_whole(std::string_view user, std::string_view password) const;
+  int check_nothing(const char* user);
   int check_password(const char* user, const char* password);
   int check_key(const char* user, ssh_key key, char state);
+  enum class Stage : std::uint8_t { asked, shown };
+  int try_proof(const Proof& proof, Stage stage);
+  bool opens_elsewhere(const Proof& proof, Stage stage);
   ssh_channel open_session_channel();
   int open_forward(ssh_message message);
+  ssh_channel open_relayed(const std::function<int(ssh_channel far)>& open);
+  std::string client_name() const;
   bool is_closed() const;
+  bool has_ended();
   std::uint64_t unread_bytes();
 
   Parts parts_;
   ssh_session handle_;
   const int socket_;
   const bool by_tunnel_;
+  const std::optional<Forwarded> forwarded_;
   std::shared_ptr<session::Session> session_;
+  std::string session_id_;           // of it, or of one elsewhere
+  std::unique_ptr<FarSession> far_;  // of one elsewhere, once somebody has logged in
   Wake wake_;
   bool authenticated_ = false;
   int failures_ = 0;

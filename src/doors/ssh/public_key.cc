@@ -14,10 +14,10 @@ struct FreeKey {
 };
 using KeyPtr = std::unique_ptr<ssh_key_struct, FreeKey>;
 
-constexpr std::size_t line_max_bytes = 16 << 10;
+constexpr std::size_t key_line_max_bytes = 16 << 10;
 
 KeyPtr parse(const std::string& line) {
-  if (line.size() > line_max_bytes) return nullptr;
+  if (line.size() > key_line_max_bytes) return nullptr;
   std::istringstream words(line);
   std::string type;
   std::string base64;
@@ -36,9 +36,10 @@ KeyPtr parse(const std::string& line) {
 
 bool is_public_key(const std::string& line) { return parse(line) != nullptr; }
 
-bool is_same_key(const std::string& line, ssh_key_struct* key) {
-  const KeyPtr own = parse(line);
-  return own && ::ssh_key_cmp(own.get(), key, SSH_KEY_CMP_PUBLIC) == 0;
+bool are_same_keys(const std::string& one, const std::string& other) {
+  const KeyPtr key = parse(one);
+  const KeyPtr other_key = parse(other);
+  return key && other_key && ::ssh_key_cmp(key.get(), other_key.get(), SSH_KEY_CMP_PUBLIC) == 0;
 }
 
 }  // namespace cloche::ssh

@@ -4,14 +4,12 @@
 
 #include <string>
 
-struct ssh_key_struct;
-
 namespace cloche::ssh {
 
 // Of a type that may log in: ed25519, ecdsa, rsa.
 bool is_public_key(const std::string& line);
 
-// Whether `key` is the one of the line.
-bool is_same_key(const std::string& line, ssh_key_struct* key);
+// Whether both lines have the same key, of such a type.
+bool are_same_keys(const std::string& one, const std::string& other);
 
 }  // namespace cloche::ssh

@@ -54,8 +54,7 @@ const char* name_of_signal(int number) {
 
 // The draft wants the link first; OpenSSH made it the other way round, and most clients followed.
 // These do as the draft says, unless the server calls itself OpenSSH.
-SymlinkOrder symlink_order_of(const char* banner) {
-  const std::string_view name = banner ? banner : "";
+SymlinkOrder symlink_order_of(std::string_view name) {
   for (const std::string_view client : {"AsyncSSH_", "libssh_", "WinSCP_"}) {
     if (name.find(client) != name.npos) return SymlinkOrder::link_first;
   }
@@ -67,8 +66,12 @@ SessionChannel& self_of(void* data) { return *static_cast<SessionChannel*>(data)
 }  // namespace
 
 SessionChannel::SessionChannel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
-                               std::function<Result<void>()> save)
-    : Channel(handle), sandbox_(std::move(sandbox)), wake_(wake), save_(std::move(save)) {
+                               std::string client, std::function<Result<void>()> save)
+    : Channel(handle),
+      sandbox_(std::move(sandbox)),
+      wake_(wake),
+      client_(std::move(client)),
+      save_(std::move(save)) {
   set_callbacks();
 }
 
@@ -141,9 +144,7 @@ void SessionChannel::set_callbacks() {
 
 bool SessionChannel::start_sftp() {
   if (live_ || files_) return false;
-  files_ = std::make_unique<SftpServer>(
-      *sandbox_, symlink_order_of(::ssh_get_clientbanner(::ssh_channel_get_session(handle()))),
-      save_);
+  files_ = std::make_unique<SftpServer>(*sandbox_, symlink_order_of(client_), save_);
   return true;
 }
 

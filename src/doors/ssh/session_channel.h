@@ -23,10 +23,10 @@ namespace cloche::ssh {
 class SessionChannel final : public Channel {
  public:
   // Takes over `handle`. `sandbox` is a use of its own; `wake` is of the connection, and outlives
-  // it. `save` is called once, before the client is told that what it started has ended; the client
-  // hears of an error of it.
+  // it; `client` is as the client calls itself. `save` is called once, before the client is told
+  // that what it started has ended; the client hears of an error of it.
   SessionChannel(ssh_channel handle, session::Session::Use sandbox, const Wake& wake,
-                 std::function<Result<void>()> save);
+                 std::string client, std::function<Result<void>()> save);
   ~SessionChannel() override;  // kills what runs in it
 
  private:
@@ -53,6 +53,7 @@ class SessionChannel final : public Channel {
 
   session::Session::Use sandbox_;
   const Wake& wake_;
+  const std::string client_;
   const std::function<Result<void>()> save_;
   std::optional<Result<void>> saved_;  // how that went
   ssh_channel_callbacks_struct requests_{};

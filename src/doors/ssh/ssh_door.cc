@@ -100,7 +100,12 @@ SshDoor::~SshDoor() {
   ::ssh_bind_free(bind_);
 }
 
-void SshDoor::listen(const std::string& host, std::uint16_t port) {
+bool SshDoor::opens(const session::Session& session, const Proof& proof) const {
+  return ssh::opens(proof, session.facts(), parts_.tokens, password_);
+}
+
+void SshDoor::listen(const std::string& host, std::uint16_t port, Elsewhere* elsewhere) {
+  elsewhere_ = elsewhere;
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
@@ -183,7 +188,8 @@ std::size_t SshDoor::connections() const {
   return sockets_.size();
 }
 
-void SshDoor::serve(UniqueFd fd, std::shared_ptr<session::Session> session, std::string peer) {
+void SshDoor::serve(UniqueFd fd, std::shared_ptr<session::Session> session, std::string peer,
+                    std::optional<Forwarded> forwarded) {
   const int number = fd.get();
   const MutexLock lock(mutex_);
   // Those that leave are still there for a moment.
@@ -193,14 +199,17 @@ void SshDoor::serve(UniqueFd fd, std::shared_ptr<session::Session> session, std:
                                   .peer = std::move(peer),
                                   .number = ++last_number_});
   try {
-    std::thread([this, number, session = std::move(session)] { run(number, session); }).detach();
+    std::thread([this, number, session = std::move(session), forwarded = std::move(forwarded)] {
+      run(number, session, forwarded);
+    }).detach();
     (void)fd.release();
   } catch (const std::system_error&) {
     sockets_.erase(number);
   }
 }
 
-void SshDoor::run(int fd, std::shared_ptr<session::Session> session) {
+void SshDoor::run(int fd, std::shared_ptr<session::Session> session,
+                  std::optional<Forwarded> forwarded) {
   // libssh closes the one that it is given; this one stays, so that stop() can shut it down.
   UniqueFd kept(fd);
   ssh_session handle = ::ssh_new();
@@ -218,21 +227,20 @@ void SshDoor::run(int fd, std::shared_ptr<session::Session> session) {
       caller.logged_in = true;
     };
     const auto stays = [&](std::size_t channels) { return this->stays(fd, channels); };
-    const auto tried = [&, by_tunnel = session != nullptr](bool is_good,
-                                                           const session::Session* wanted) {
+    const auto tried = [&, by_tunnel = session != nullptr](bool is_good, const std::string& id,
+                                                           const std::string& owner) {
       if (!parts_.login) return;
-      Login login{.is_good = is_good};
-      if (wanted) login.session_id = wanted->facts().id;
-      if (wanted) login.owner = wanted->facts().owner;
+      Login login{.session_id = id, .owner = owner, .is_good = is_good};
       if (!by_tunnel) {
         const MutexLock caller_lock(mutex_);
         login.peer = sockets_[fd].peer;
       }
       parts_.login(login);
     };
+    Elsewhere* const elsewhere = session ? nullptr : elsewhere_;  // a tunnel leads to what is here
     Connection connection({parts_.sessions, parts_.log, parts_.metrics, parts_.tokens, password_,
-                           chosen, tried, stays},
-                          handle, fd, std::move(session));
+                           elsewhere, chosen, tried, stays},
+                          handle, fd, {std::move(session), std::move(forwarded)});
     connection.run();
   } else if (own >= 0) {
     ::close(own);

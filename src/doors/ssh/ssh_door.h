@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -19,6 +20,7 @@
 #include "doors/http/log.h"
 #include "doors/http/metrics.h"
 #include "doors/http/token_store.h"
+#include "doors/ssh/elsewhere.h"
 #include "session/session_manager.h"
 
 struct ssh_bind_struct;
@@ -59,11 +61,16 @@ class SshDoor {
   SshDoor& operator=(const SshDoor&) = delete;
 
   // Serves SSH on a connected stream socket. `session` is the one that a tunnel led to; null: the
-  // user name says it, sandbox+ID. Does not wait.
-  // `peer` is whom it counts for until somebody has logged in.
-  void serve(UniqueFd fd, std::shared_ptr<session::Session> session, std::string peer);
-  // Another door: SSH without a tunnel. Throws HostError.
-  void listen(const std::string& host, std::uint16_t port);
+  // user name says it, sandbox+ID. Does not wait. `peer` is whom it counts for until somebody has
+  // logged in; `forwarded`: that has been elsewhere.
+  void serve(UniqueFd fd, std::shared_ptr<session::Session> session, std::string peer,
+             std::optional<Forwarded> forwarded = {});
+  // Another door: SSH without a tunnel. `elsewhere` is asked for sessions that are not here, until
+  // stop(); null: nobody. Throws HostError.
+  void listen(const std::string& host, std::uint16_t port, Elsewhere* elsewhere = nullptr);
+
+  // Whether that opens the session.
+  bool opens(const session::Session& session, const Proof& proof) const;
 
   // Ends the connections to a session that is no more.
   void drop(const std::string& session_id);
@@ -81,7 +88,7 @@ class SshDoor {
   void stop_listening();
   bool stays(int fd, std::size_t channels);
   bool make_room() REQUIRES(mutex_);
-  void run(int fd, std::shared_ptr<session::Session> session);
+  void run(int fd, std::shared_ptr<session::Session> session, std::optional<Forwarded> forwarded);
 
   Parts parts_;
   const std::string password_;
@@ -102,6 +109,7 @@ class SshDoor {
   bool stopping_ GUARDED_BY(mutex_) = false;
   bool ending_idle_ GUARDED_BY(mutex_) = false;
 
+  Elsewhere* elsewhere_ = nullptr;  // set before there is a connection that asks it
   UniqueFd listener_;
   UniqueFd stop_listening_;
   std::thread acceptor_;

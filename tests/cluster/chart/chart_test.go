@@ -113,7 +113,7 @@ func TestAnImageMustBeNamed(t *testing.T) {
 
 func TestAllPartsAreThere(t *testing.T) {
 	found := mustRender(t, "autoscaling: {enabled: true}\ndashboard: {enabled: true}\nserviceMonitor: {enabled: true, labels: {team: agents}}\nsshHostKeySecret: keys\n")
-	for _, name := range []string{"StatefulSet/box", "Service/box", "Service/box-cells", "Deployment/box-gateway",
+	for _, name := range []string{"StatefulSet/box", "Service/box", "Service/box-cells", "Service/box-ssh", "Deployment/box-gateway",
 		"ConfigMap/box-gateway", "PodDisruptionBudget/box", "PodDisruptionBudget/box-gateway", "NetworkPolicy/box-cells",
 		"HorizontalPodAutoscaler/box", "ServiceMonitor/box", "ConfigMap/box-dashboard"} {
 		if found[name] == nil {
@@ -182,7 +182,7 @@ func TestTheServerTakesTheOptions(t *testing.T) {
 	if program == "" {
 		t.Skip("CLOCHE_PROGRAM names no cloche")
 	}
-	_, cell := cellOf(t, mustRender(t, "sshHostKeySecret: keys\nmaxTokenSessions: 5\notlpEndpoint: http://collector:4318\n"))
+	_, cell := cellOf(t, mustRender(t, "sshHostKeySecret: keys\nmaxTokenSessions: 5\nstrictTokenSessions: true\notlpEndpoint: http://collector:4318\n"))
 	help, err := exec.Command(program, "serve", "--help").Output()
 	if err != nil {
 		t.Fatal(err)

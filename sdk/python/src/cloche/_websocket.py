@@ -6,13 +6,13 @@ import base64
 import hashlib
 import os
 import socket
-import ssl
 import struct
 import threading
 from typing import Optional
 from urllib.parse import urlencode, urlsplit
 
 from ._errors import ServerError
+from ._tls import secure as secure_socket
 
 _GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 CONNECT_SECONDS = 30.0
@@ -45,7 +45,7 @@ class WebSocket:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._socket: socket.socket = plain
             if secure:
-                self._socket = ssl.create_default_context().wrap_socket(plain, server_hostname=parts.hostname)
+                self._socket = secure_socket(plain, parts.hostname, parts.fragment)
         except OSError as error:
             raise ServerError(f"no connection to {url}: {error.strerror or error}") from error
         self._lock = threading.Lock()

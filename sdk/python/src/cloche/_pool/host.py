@@ -158,22 +158,34 @@ class CellHost:
     def _read(self, process: "subprocess.Popen[bytes]", lines: Deque[str]) -> None:
         """Its log, line by line; what it says at first is where it listens."""
         assert process.stderr is not None
+        fragment = ""
         with process.stderr:
             for line in process.stderr:
                 text = line.decode("utf-8", "replace").strip()[:2000]
                 lines.append(text)
+                if self._address is None and '"certificate_made"' in text:
+                    fragment = f"#sha256={_field(text, 'sha256')}"
                 if self._address is None and '"listening"' in text:
-                    self._listens(text)
+                    self._listens(_field(text, "url"), fragment)
 
-    def _listens(self, line: str) -> None:
+    def _listens(self, said: str, fragment: str) -> None:
         try:
-            port = urlsplit(str(json.loads(line)["url"])).port
-        except (ValueError, KeyError):
+            parts = urlsplit(said)
+            port = parts.port
+        except ValueError:
             return
         host = f"[{self._host}]" if ":" in self._host else self._host
         with self._changed:
-            self._address = Address(self._node_id, f"http://{host}:{port}", secrets.token_hex(8))
+            self._address = Address(self._node_id, f"{parts.scheme}://{host}:{port}{fragment}", secrets.token_hex(8))
             self._changed.notify_all()
+
+
+def _field(line: str, name: str) -> str:
+    """Of a line of the log; empty: it has none."""
+    try:
+        return str(json.loads(line)[name])
+    except (ValueError, KeyError, TypeError):
+        return ""
 
 
 class _poll_of:

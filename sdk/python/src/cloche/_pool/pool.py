@@ -14,6 +14,7 @@ from .._host_commands import HostCommands
 from .._types import Mount
 from . import placement
 from .address import Address
+from .awaited import AsyncPool
 from .cell import Cell, cell_at
 from .sandbox import PoolSandbox
 
@@ -79,16 +80,11 @@ class Pool:
             PoolFull: there was no room in that time. Nothing was made.
             SandboxLost: no cell answered in that time.
         """
-        deadline = time.monotonic() + timeout
         if commands is not None:
             HostCommands(commands)  # what cannot be served is told before anything is made
-        wish = operations.create_params(0, 0, packages, env, mounts, network, image, wasm_dir, limits, engine, user)
-        del wish["progress"]
-        for name, value in (("timeoutMs", timeout_ms), ("fsLimitBytes", fs_limit_bytes)):
-            wish[name] = value
-            if value is None:
-                del wish[name]
-        cell, session = self._place(node, wish, dict(metadata or {}), deadline, timeout)
+        options = {"timeout_ms": timeout_ms, "fs_limit_bytes": fs_limit_bytes, "packages": packages, "env": env, "mounts": mounts,
+                   "network": network, "image": image, "wasm_dir": wasm_dir, "limits": limits, "engine": engine, "user": user}
+        cell, session = self.place(timeout, node, metadata, options)
         sandbox = PoolSandbox(cell, session, False)
         if commands is not None:
             try:
@@ -107,6 +103,18 @@ class Pool:
             SandboxLost: the sandbox is lost.
         """
         return sandbox.fork_many(count, timeout=timeout)
+
+    @property
+    def aio(self) -> AsyncPool:
+        """The same for asyncio: `await pool.aio.create()`."""
+        return AsyncPool(self)
+
+    def place(self, timeout: float, node: Optional[str], metadata: Optional[Mapping[str, Any]],
+              options: Mapping[str, Any]) -> Tuple[Cell, str]:
+        """A new session as of `create`, and its cell."""
+        deadline = time.monotonic() + timeout
+        wish = _wish(**options)
+        return self._place(node, wish, dict(metadata or {}), deadline, timeout)
 
     def _place(self, node: Optional[str], wish: Dict[str, Any], metadata: Dict[str, Any], deadline: float,
                timeout: float) -> Tuple[Cell, str]:
@@ -150,3 +158,18 @@ class Pool:
         cells = [cell_at(address, self._token, self._lease_s) for name, address in there.items()
                  if wanted is None or name == wanted]
         return [cell for cell in cells if cell.is_running]
+
+
+def _wish(*, timeout_ms: Optional[operations.Amount] = None, fs_limit_bytes: Optional[operations.Amount] = None,
+          packages: Iterable[str] = (), env: Optional[Mapping[str, str]] = None,
+          mounts: Iterable[Union[Mount, Tuple[Any, ...]]] = (), network: Any = None, image: Optional[operations.StrPath] = None,
+          wasm_dir: Optional[operations.StrPath] = None, limits: Optional[Mapping[str, operations.Amount]] = None,
+          engine: Optional[str] = None, user: Optional[str] = None) -> Dict[str, Any]:
+    """What is asked of a cell: of what is absent it has its own."""
+    wish = operations.create_params(0, 0, packages, env, mounts, network, image, wasm_dir, limits, engine, user)
+    del wish["progress"]
+    for name, value in (("timeoutMs", timeout_ms), ("fsLimitBytes", fs_limit_bytes)):
+        wish[name] = value
+        if value is None:
+            del wish[name]
+    return wish

@@ -12,7 +12,8 @@ from .address import Address
 from .cell import Cell, Held, cell_at
 
 
-def _let_go(link: Link, cell: Cell, held: Held) -> None:
+def let_go(link: Link, cell: Cell, held: Held) -> None:
+    """For a finalizer."""
     if link.open:
         link.open = False
         cell.let_go(held)
@@ -37,7 +38,7 @@ class PoolSandbox(Sandbox):
         self._held = cell.hold(session_id, shared)
         self._attach(Link(cell, "r-" + session_id))
         self._finalizer.detach()
-        self._finalizer = weakref.finalize(self, _let_go, self._link, cell, self._held)
+        self._finalizer = weakref.finalize(self, let_go, self._link, cell, self._held)
 
     @property
     def session_id(self) -> str:

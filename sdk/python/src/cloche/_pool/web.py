@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from .._errors import (ConnectionLostError, PoolFull, SandboxArgumentError, SandboxPermissionError,
                        ServerError)
+from .._tls import secure
 
 _PAUSES = (0.0, 0.1, 0.5)
 _LEAST_SECONDS = 5.0
@@ -37,12 +38,26 @@ class Room(NamedTuple):
 UNKNOWN = Room(1.0, 1000)
 
 
+class _Secured(http.client.HTTPConnection):
+    """One to a server by TLS, as `_tls` has it."""
+
+    def __init__(self, host: str, port: int, fragment: str) -> None:
+        super().__init__(host, port)
+        self._fragment = fragment
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock = secure(self.sock, self.host, self._fragment)
+
+
 class Web:
     """Connections that are kept for the next request. Thread-safe."""
 
     def __init__(self, url: str, token: str) -> None:
         parts = urlsplit(url)
-        self._url, self._host, self._port, self._token = url, parts.hostname or "", parts.port or 80, token
+        self._is_secure, self._fragment = parts.scheme == "https", parts.fragment
+        self._host, self._port = parts.hostname or "", parts.port or (443 if self._is_secure else 80)
+        self._url, self._token = url.partition("#")[0], token
         self._lock = threading.Lock()
         self._idle: List[http.client.HTTPConnection] = []
 
@@ -103,7 +118,7 @@ class Web:
 
     def _ask(self, method: str, path: str, body: "bytes | None", fields: Dict[str, str], timeout_s: float) -> "tuple[int, bytes]":
         with self._lock:
-            connection = self._idle.pop() if self._idle else http.client.HTTPConnection(self._host, self._port)
+            connection = self._idle.pop() if self._idle else self._connection()
         try:
             connection.timeout = timeout_s
             if connection.sock is not None:
@@ -118,6 +133,11 @@ class Web:
         with self._lock:
             self._idle.append(connection)
         return answer.status, content
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if self._is_secure:
+            return _Secured(self._host, self._port, self._fragment)
+        return http.client.HTTPConnection(self._host, self._port)
 
     def close(self) -> None:
         """Ends the connections that are idle."""

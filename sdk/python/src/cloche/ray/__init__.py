@@ -18,9 +18,11 @@
 
 Each node has one Ray actor, which owns one *cell*: a `cloche serve` with all of the pool's sandboxes of that node.
 Calls go from any process of the cluster straight to the cell; Ray starts actors and tells of nodes that come and go.
+`pool.aio` is the same for asyncio: `async with await pool.aio.create() as sandbox`.
 """
 from .._errors import PoolFull, SandboxLost
+from .._pool.awaited import AsyncPool, AsyncPoolSandbox
 from .._pool.sandbox import PoolSandbox
 from .pool import SandboxPool
 
-__all__ = ["PoolFull", "PoolSandbox", "SandboxLost", "SandboxPool"]
+__all__ = ["AsyncPool", "AsyncPoolSandbox", "PoolFull", "PoolSandbox", "SandboxLost", "SandboxPool"]

@@ -30,6 +30,8 @@ class SandboxPool(Pool):
         starts: that many sandboxes at a time are being made by one process; the others wait.
         lease_s: seconds, 60 at least: a sandbox ends when that long no process has had it.
         serve: further options of `cloche serve` for the cells, such as `["--allow-session-net", "*.example.com"]`.
+        tls: whether processes speak TLS with cells. Each makes a certificate when it starts, and what the actor of
+            its node says of it is what all others go by; that comes by Ray, which has a TLS of its own.
         nodes: which nodes have cells, asked of each with what `ray.nodes()` says of it; all of them when absent.
         ready_timeout: seconds to wait for the first cell.
 
@@ -38,7 +40,8 @@ class SandboxPool(Pool):
     """
 
     def __init__(self, *, sandboxes: int = 1000, memory_bytes: Optional[int] = None, cpus: float = 0, starts: int = 16,
-                 lease_s: int = 60, serve: Sequence[str] = (), nodes: Optional[Callable[[Mapping[str, Any]], bool]] = None,
+                 lease_s: int = 60, serve: Sequence[str] = (), tls: bool = False,
+                 nodes: Optional[Callable[[Mapping[str, Any]], bool]] = None,
                  ready_timeout: float = 120.0) -> None:
         if isinstance(serve, str):
             raise TypeError("serve is a list of words")
@@ -47,7 +50,7 @@ class SandboxPool(Pool):
             ray.init()
         self._pool_id, token = secrets.token_hex(8), secrets.token_urlsafe(32)
         words = ["--max-sessions", str(sandboxes), *(["--memory-limit", str(memory_bytes)] if memory_bytes is not None else []),
-                 *serve]
+                 *(["--tls-self-signed"] if tls else []), *serve]
         # Where its renewals do not come any more a cell ends within the time that a sandbox would.
         cell_lease_s = min(40.0, lease_s * 2 / 3)
         actor = ray.remote(CellActor)

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SSH by the plain port of any cell to sessions of any other one, with OpenSSH's clients and paramiko."""
+import os
+import socket
+import subprocess
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import paramiko
+
+from peers_test import SECRET, TOKENS, Cells
+from server import PATIENCE_S, until
+
+PASSWORD = "a-password-of-the-operator"
+
+
+class PeersSsh(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.state = tempfile.TemporaryDirectory()
+        cls.cells = Cells("--ssh-password", PASSWORD, "--state-dir", cls.state.name, "--take-keys", ssh=True)
+        cls.addClassCleanup(cls.state.cleanup)
+        cls.addClassCleanup(cls.cells.__exit__)
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.keys = {}
+        for kind in ("ed25519", "ecdsa", "rsa"):
+            key = f"{cls.folder.name}/{kind}"
+            subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", key], check=True)
+            cls.keys[kind] = (key, Path(key + ".pub").read_text().strip())
+
+    def session_of(self, cell, kind="ed25519"):
+        return self.cells.create(cell, sshPublicKey=self.keys[kind][1])
+
+    def options(self, cell, kind="ed25519", port="-p"):
+        return [port, str(self.cells[cell].ssh_port), "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
+                "-o", "LogLevel=ERROR", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes", "-F", "none", "-i", self.keys[kind][0]]
+
+    def run_client(self, *words, data=None, status=0):
+        done = subprocess.run([str(word) for word in words], capture_output=True, timeout=PATIENCE_S, check=False,
+                              **({"stdin": subprocess.DEVNULL} if data is None else {"input": data}))
+        if status is not None:
+            self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def ssh(self, cell, session, command, *more, kind="ed25519", data=None, status=0):
+        return self.run_client("ssh", *self.options(cell, kind), *more, f"sandbox+{session}@127.0.0.1", command, data=data,
+                               status=status)
+
+    def transport(self, cell, session, password=TOKENS[0], user="sandbox+"):
+        transport = paramiko.Transport(socket.create_connection(("127.0.0.1", self.cells[cell].ssh_port), PATIENCE_S))
+        self.addCleanup(transport.close)
+        transport.start_client(timeout=PATIENCE_S)
+        transport.auth_password(user + session, password)
+        return transport
+
+    # --- What is run -----------------------------------------------------------------------------
+
+    def test_commands(self):
+        session = self.session_of(1)
+        for cell in (2, 3, 1):
+            done = self.ssh(cell, session, "echo out; echo err >&2; pwd; exit 7", status=7)
+            self.assertEqual((done.stdout, done.stderr), (b"out\n/workspace\n", b"err\n"))
+        self.ssh(2, session, "echo kept > f")
+        self.assertEqual(self.ssh(3, session, "cat f").stdout, b"kept\n")
+        binary = bytes(range(256)) * 4096
+        self.assertEqual(self.ssh(2, session, "cat", data=binary).stdout, binary)
+        self.assertEqual(len(self.ssh(2, session, "head -c 5000000 /dev/zero").stdout), 5_000_000)
+        done = self.ssh(2, session, "head -c 3000000 /dev/zero >&2; wc -c", data=b"x" * 3_000_000)
+        self.assertEqual((done.stdout.strip(), len(done.stderr)), (b"3000000", 3_000_000))
+        # More than any window, to one that reads a little at a time.
+        done = self.ssh(2, session, "head -c 1 | wc -c; cat | wc -c", data=b"x" * 40_000_000)
+        self.assertEqual(done.stdout.split()[0], b"1")
+        self.assertGreater(int(done.stdout.split()[1]), 38_000_000)
+        self.assertEqual(self.ssh(2, session, "echo $MADE_UP", "-o", "SetEnv=MADE_UP=here").stdout, b"here\n")
+
+    def test_how_a_command_has_ended(self):
+        session = self.session_of(1)
+        channel = self.transport(2, session).open_session()
+        channel.exec_command("kill -9 $$")
+        self.assertEqual(channel.recv_exit_status(), -1)  # no status: a signal
+        self.ssh(2, session, "kill -9 $$", status=255)
+        # A client's signal arrives, as does its going away.
+        channel = self.transport(2, session).open_session()
+        channel.exec_command("trap 'echo caught; exit 3' TERM; echo begun; while :; do sleep 0.1; done")
+        out = channel.makefile()
+        self.assertEqual(out.readline(), "begun\n")
+        message = paramiko.Message()
+        message.add_byte(bytes([98]))  # SSH_MSG_CHANNEL_REQUEST
+        message.add_int(channel.remote_chanid)
+        message.add_string("signal")
+        message.add_boolean(False)
+        message.add_string("TERM")
+        channel.transport._send_user_message(message)
+        self.assertEqual((out.readline(), channel.recv_exit_status()), ("caught\n", 3))
+        client = subprocess.Popen(["ssh", *self.options(3), f"sandbox+{session}@127.0.0.1",
+                                   "echo $$ > pid; echo begun; exec sleep 1000"], stdout=subprocess.PIPE)
+        self.assertEqual(client.stdout.readline(), b"begun\n")
+        client.kill()
+        client.wait()
+        client.stdout.close()
+        until(lambda: self.ssh(2, session, "kill -0 $(cat pid)", status=None).returncode != 0, "the command is ended")
+
+    def test_a_terminal_and_its_size(self):
+        session = self.session_of(1)
+        done = self.ssh(2, session, "tty; echo $TERM", "-tt")
+        self.assertIn(b"/dev/pts/", done.stdout)
+        channel = self.transport(2, session).open_session()
+        channel.get_pty("vt220", width=91, height=17)
+        channel.invoke_shell()
+        said = b""
+
+        def until_said(text):
+            nonlocal said
+            while text not in said:
+                piece = channel.recv(65536)
+                self.assertTrue(piece, said)
+                said += piece
+
+        channel.sendall(b"stty size; echo $TERM\n")
+        until_said(b"17 91")
+        until_said(b"vt220")
+        channel.resize_pty(width=132, height=43)
+        channel.sendall(b"stty size\n")
+        until_said(b"43 132")
+        channel.sendall(b"sleep 1000\n")
+        channel.sendall(b"\x03echo on; exit 5\n")
+        self.assertEqual(channel.recv_exit_status(), 5)
+
+    def test_many_channels_at_once(self):
+        session = self.session_of(1)
+        transport = self.transport(2, session)
+        channels = [transport.open_session() for _ in range(20)]
+        for number, channel in enumerate(channels):
+            channel.exec_command(f"cat; echo {number} >&2; exit {number}")
+        for channel in channels:
+            channel.sendall(b"x" * 100_000)
+            channel.shutdown_write()
+        for number, channel in enumerate(channels):
+            self.assertEqual(channel.makefile().read(), b"x" * 100_000)
+            self.assertEqual(channel.makefile_stderr().read(), b"%d\n" % number)
+            self.assertEqual(channel.recv_exit_status(), number)
+
+    def test_what_a_client_does_not_read_waits_in_the_sandbox(self):
+        session = self.session_of(1)
+        transport = self.transport(2, session)
+        channel = transport.open_session(window_size=1 << 20)
+        before = [self.cells[cell].resident_mb() for cell in (1, 2)]
+        channel.exec_command("head -c 200M /dev/zero; touch said")
+        # Nothing opens the window: paramiko does that where it is read.
+        other = transport.open_session()
+        other.exec_command("sleep 1; ls said")
+        self.assertNotEqual(other.recv_exit_status(), 0)
+        after = [self.cells[cell].resident_mb() for cell in (1, 2)]
+        self.assertLess(max(after[i] - before[i] for i in (0, 1)), 60, (before, after))
+
+    # --- Files and connections -------------------------------------------------------------------
+
+    def test_scp_and_sftp(self):
+        session = self.session_of(1)
+        here = Path(self.folder.name, "files")
+        (here / "d" / "e").mkdir(parents=True)
+        (here / "d" / "one file").write_bytes(os.urandom(300_000))
+        (here / "d" / "e" / "empty").write_bytes(b"")
+        for flag, name in [("-O", "old"), ("-s", "new")]:
+            options = [flag, *self.options(2, port="-P")]
+            self.run_client("scp", "-r", "-p", *options, here / "d", f"sandbox+{session}@127.0.0.1:/workspace/{name}")
+            self.run_client("scp", "-r", *options, f"sandbox+{session}@127.0.0.1:{name}", here / name)
+            self.run_client("diff", "-r", here / "d", here / name)
+        # OpenSSH's client says a link's target first, and who answers knows that it is OpenSSH's.
+        batch = Path(self.folder.name, "batch")
+        batch.write_text("put '%s' f\nln -s f l\nls -l\nget l %s\n" % (here / "d" / "one file", here / "back"))
+        done = self.run_client("sftp", *self.options(2, port="-P"), "-b", batch, f"sandbox+{session}@127.0.0.1")
+        self.assertIn(b" l", done.stdout)
+        self.assertEqual((here / "back").read_bytes(), (here / "d" / "one file").read_bytes())
+        self.assertEqual(self.ssh(3, session, "readlink l").stdout, b"f\n")
+        batch.write_text("get nonesuch\n")
+        done = self.run_client("sftp", *self.options(2, port="-P"), "-b", batch, f"sandbox+{session}@127.0.0.1", status=None)
+        self.assertIn(b"not found", done.stderr)
+
+    def test_ports_are_forwarded(self):
+        session = self.session_of(1)
+        program = subprocess.Popen(["ssh", *self.options(3), f"sandbox+{session}@127.0.0.1", "python3", "-"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        program.stdin.write(b"""
+import socket
+listener = socket.create_server(("127.0.0.1", 8124))
+print("listening", flush=True)
+while True:
+    peer, _ = listener.accept()
+    got = b""
+    while piece := peer.recv(65536):
+        got += piece
+    peer.sendall(got[::-1])
+    peer.close()
+""")
+        program.stdin.close()
+        self.assertEqual(program.stdout.readline(), b"listening\n")
+        forward = lambda place, data, status: self.run_client("ssh", "-W", place, *self.options(2),
+                                                              f"sandbox+{session}@127.0.0.1", data=data, status=status)
+        for data in [b"", b"ab" * 3, os.urandom(1_000_000)]:
+            self.assertEqual(forward("localhost:8124", data, 0).stdout, data[::-1])
+        self.assertNotEqual(forward("localhost:8125", b"x", None).returncode, 0)
+        self.assertNotEqual(forward("192.0.2.1:80", b"x", None).returncode, 0)
+        program.kill()
+        program.wait()
+        program.stdout.close()
+
+    # --- Who may ---------------------------------------------------------------------------------
+
+    def test_who_may_log_in(self):
+        for kind in self.keys:
+            session = self.session_of(1, kind)
+            self.assertEqual(self.ssh(2, session, "echo in", kind=kind).stdout, b"in\n")
+            for other in set(self.keys) - {kind}:
+                self.ssh(2, session, "true", kind=other, status=255)
+        self.ssh(2, self.cells.create(1), "true", status=255)  # one without a key
+        for password in (TOKENS[0], PASSWORD):
+            channel = self.transport(2, session, password).open_session()
+            channel.exec_command("echo in")
+            self.assertEqual(channel.makefile().read(), b"in\n")
+        nobody = "01234567-89ab-4cde-8f01-234567890001"
+        for named, password, user in [(session, TOKENS[1], "sandbox+"), (session, "wrong", "sandbox+"), (session, "", "sandbox+"),
+                                      (session, TOKENS[0], "root+"), (session, TOKENS[0], ""), (nobody, TOKENS[0], "sandbox+"),
+                                      (nobody[:-1] + "9", TOKENS[0], "sandbox+"), (session + "/x", TOKENS[0], "sandbox+"),
+                                      (session + "?x", TOKENS[0], "sandbox+"), (session + "\r\nA: b", TOKENS[0], "sandbox+")]:
+            with self.assertRaises(paramiko.AuthenticationException, msg=(named, password, user)):
+                self.transport(2, named, password, user)
+
+    def test_only_a_cell_is_believed_that_somebody_has_logged_in(self):
+        session = self.session_of(1)
+        login = {"X-Cloche-Login": "password " + "ISEh", "X-Cloche-Ssh-Client": "SSH-2.0-x"}
+        for headers in [login, {**login, "X-Cloche-Hop": "forged"}]:
+            for cell in (1, 2):
+                status = self.cells[cell].ask("GET", f"/cell/ssh/{session}", headers=headers)[0]
+                self.assertIn(status, (401, 404))
+                self.assertIn(self.cells[cell].ask("GET", f"/sessions/{session}", headers=headers)[0], (401, 421))
+        headers = {**login, "X-Cloche-Hop": SECRET}
+        self.assertEqual(self.cells[1].ask("GET", f"/cell/ssh/{session}", headers=headers)[0], 401)
+        self.assertEqual(self.cells[2].ask("GET", f"/cell/ssh/{session}", headers=headers)[0], 421)
+        self.assertEqual(self.cells[1].ask("POST", f"/cell/ssh/{session}", headers=headers)[0], 405)
+        self.assertEqual(self.cells[1].ask("GET", f"/cell/ssh/{session}", headers={"X-Cloche-Hop": SECRET})[0], 400)
+        # A tunnel that a client opens wants a login as ever, whatever the client says beside it.
+        with socket.create_connection(("127.0.0.1", self.cells[2].port)) as sock:
+            sock.sendall(f"CONNECT /sessions/{session} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Cloche-Login: password ISEh\r\n"
+                         f"Proxy-Authorization: Bearer {TOKENS[0]}\r\n\r\n".encode())
+            self.assertTrue(sock.recv(65536).startswith(b"HTTP/1.1 200 "))
+            transport = paramiko.Transport(sock)
+            transport.start_client(timeout=PATIENCE_S)
+            with self.assertRaises(paramiko.BadAuthenticationType):
+                transport.auth_none("sandbox")
+            transport.close()
+
+    # --- What happens to it ----------------------------------------------------------------------
+
+    def test_the_end_of_a_session_is_the_end_of_its_connections(self):
+        session = self.session_of(1)
+        client = subprocess.Popen(["ssh", *self.options(2), f"sandbox+{session}@127.0.0.1", "echo begun; sleep 1000"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        self.assertEqual(client.stdout.readline(), b"begun\n")
+        self.assertEqual(self.cells[3].ask("DELETE", f"/sessions/{session}", token=TOKENS[0])[0], 200)
+        self.assertNotEqual(client.wait(PATIENCE_S), 0)
+        client.stdout.close()
+
+    def test_a_key_that_has_gone_to_another_cell_is_followed(self):
+        from server import PROGRAM
+        session = self.session_of(3)
+        self.ssh(2, session, "echo kept > f")
+        move = lambda to: subprocess.run([PROGRAM, "cells", "move", "3", to, "--peers", f"file:{self.cells.peers}",
+                                          "--peer-token-file", str(self.cells.secret)], check=True, capture_output=True)
+        for to in ("1", "3"):
+            move(to)
+            for cell in (1, 2, 3):
+                self.assertEqual(self.ssh(cell, session, "cat f").stdout, b"kept\n")
+
+    def test_connections_leave_nothing(self):
+        session = self.session_of(1)
+        self.ssh(2, session, "true")
+        until(lambda: all(self.cells[cell].log().count("ssh_opened") == self.cells[cell].log().count("ssh_closed")
+                          for cell in (1, 2)), "the connections are closed")
+        held = [self.cells[cell].descriptors() for cell in (1, 2)]
+        threads = [self.cells[cell].threads() for cell in (1, 2)]
+        for _ in range(10):
+            self.ssh(2, session, "true")
+            self.ssh(2, session, "true", kind="rsa", status=255)
+        until(lambda: all(self.cells[cell].descriptors() <= held[i] for i, cell in enumerate((1, 2))), "they are gone")
+        until(lambda: all(self.cells[cell].threads() <= threads[i] + 2 for i, cell in enumerate((1, 2))), "as are threads")
+
+
+class Away(unittest.TestCase):
+    def test_a_cell_that_is_gone_is_waited_for_and_then_said(self):
+        with tempfile.TemporaryDirectory() as folder, Cells("--state-dir", folder, keys=(1, 2), ssh=True) as cells:
+            session = cells.create(2)
+
+            def connect():
+                transport = paramiko.Transport(socket.create_connection(("127.0.0.1", cells[1].ssh_port), PATIENCE_S))
+                transport.start_client(timeout=PATIENCE_S)
+                try:
+                    transport.auth_password("sandbox+" + session, TOKENS[0])
+                    channel = transport.open_session()
+                    channel.exec_command("echo in")
+                    return channel.makefile().read(), None
+                except paramiko.AuthenticationException:
+                    return None, transport.get_banner()
+                finally:
+                    transport.close()
+
+            self.assertEqual(connect(), (b"in\n", None))
+            client = paramiko.Transport(socket.create_connection(("127.0.0.1", cells[1].ssh_port), PATIENCE_S))
+            client.start_client(timeout=PATIENCE_S)
+            client.auth_password("sandbox+" + session, TOKENS[0])
+            channel = client.open_session()
+            channel.exec_command("echo begun; sleep 1000")
+            self.assertEqual(channel.makefile().readline(), "begun\n")
+            cells[2].process.kill()
+            cells[2].process.wait()
+            self.assertEqual(channel.recv_exit_status(), -1)
+            client.join(PATIENCE_S)
+            self.assertFalse(client.is_active())
+            client.close()
+            said, banner = connect()
+            self.assertIsNone(said)
+            self.assertIn(b"does not answer", banner)
+            answers = []
+            thread = threading.Thread(target=lambda: answers.append(connect()))
+            thread.start()
+            cells.start(2)
+            thread.join()
+            self.assertEqual(answers, [(b"in\n", None)])
+
+
+if __name__ == "__main__":
+    unittest.main()
