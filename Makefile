@@ -45,6 +45,14 @@ test: guests-ready ## run all tests; TEST=regex runs some
 test-adapters: guests-ready ## run the adapters' tests with the real frameworks, and the type checkers
 	@ctest --preset dev -j $(JOBS) --no-label-summary -L '^adapters$$' $(if $(TEST),-R '$(TEST)')
 
+# Not part of `make test`: it makes an image of Debian, and has packages of others. What they want is brought into the cache before.
+.PHONY: test-linux
+test-linux: test-packages ## real work in the linux engine: gcc, git, pip, npm, apt, servers, fifty sandboxes at once
+	@scripts/setup packages-linux.txt
+	@$(prepare) && $(call configure,dev,$(build)) && cmake --build $(build) -j $(JOBS) --target cloche cloche-warden cloche-unpack
+	@/usr/bin/python3 -B tests/real_work/supplies.py $(build)/bin/cloche >/dev/null
+	@ctest --preset dev --no-label-summary -C real_work -L '^real_work$$'
+
 # The label of a layer's tests is the name of their program; cloche_test has those that stand on the whole.
 .PHONY: test-fast
 test-fast: test-packages ## run the layers' own tests, which need no guests' system: two minutes

@@ -125,7 +125,8 @@ struct ExecuteResult {
   // Counted where ExecuteLimits::steps is set: counting makes code slower.
   std::optional<std::uint64_t> steps;
   // Of the interpreter, with its libraries, since it started; absent where it was ended for a limit
-  // that it did not obey, and in a linux sandbox.
+  // that it did not obey. In a linux sandbox what the kernel has had of it in memory at once, files
+  // that it maps included; one that has ended had that, or the largest child that it waited for.
   std::optional<std::uint64_t> peak_memory_bytes;
   std::chrono::nanoseconds duration{0};
 };

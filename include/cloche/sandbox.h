@@ -68,7 +68,9 @@ struct SandboxOptions {
   // ID:ID; unless they are given, user and home are the system image's.
   std::string user = "sandbox";
   std::string home = "/workspace";
-  std::vector<std::string> packages;  // Python packages, importable from the start
+  // Python packages, importable from the start. With the linux engine the image's pip installs
+  // them, through the network rules; what the image has needs none.
+  std::vector<std::string> packages;
   std::vector<Mount> mounts;
   // A file of `cloche image build` or PythonSession::checkpoint: Python starts from it, with all
   // that was imported and set up there, and with its packages. Empty: none. With the linux engine
@@ -78,7 +80,7 @@ struct SandboxOptions {
   // Guest programs of the host: NAME.wasm in this folder is the command NAME, before one of the
   // system of that name. Empty: none.
   std::filesystem::path program_folder;
-  // Functions of the host that are programs in it, 256 at most. Not with the linux engine.
+  // Functions of the host that are programs in it, 256 at most.
   std::vector<HostCommand> commands;
   // One line per system call of the guests, as strace writes it. Called on threads of the sandbox;
   // must be quick.
@@ -157,7 +159,8 @@ class Sandbox {
   std::optional<std::string> environment(const std::string& name) const;
   std::map<std::string, std::string> environment() const;
 
-  // Makes Python packages importable, with what they depend on. ENOENT for an unknown name.
+  // Makes Python packages importable, with what they depend on. ENOENT for an unknown name. With
+  // the linux engine an interpreter that runs already sees them where its path has their folder.
   Result<void, Error> install_packages(const std::vector<std::string>& names);
 
   // An independent sandbox that goes on from here: files (copy-on-write), environment, packages,

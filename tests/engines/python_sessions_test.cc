@@ -40,6 +40,27 @@ TEST_P(PythonSessions, KeepNamesAndGiveTheLastValue) {
   EXPECT_EQ(value_of(session, "__name__"), "'__main__'");
 }
 
+TEST_P(PythonSessions, SayHowMuchMemoryTheirInterpreterHasHadAtMost) {
+  constexpr std::uint64_t mib = 1 << 20;
+  PythonSession session = new_session({}, {.memory_limit_bytes = 512 * mib});
+  const auto peak_of = [&](std::string_view code) {
+    return session.execute(code).peak_memory_bytes.value_or(0);
+  };
+  const std::uint64_t before = peak_of("1");
+  EXPECT_GT(before, mib);
+  EXPECT_LT(before, 256 * mib);
+  const std::uint64_t more = peak_of("n = 100 << 20\nb = b'x' * n\ndel b");
+  EXPECT_GT(more, before + 90 * mib);
+  EXPECT_LT(more, before + 130 * mib);
+  EXPECT_GE(peak_of("1"), more);
+  EXPECT_GE(peak_of("1 / 0"), more);
+  const ExecuteResult ended = session.execute("import os\nos._exit(1)");
+  EXPECT_EQ(ended.status, ExecuteStatus::ended);
+  EXPECT_GE(ended.peak_memory_bytes.value_or(0), more);
+  EXPECT_LT(ended.peak_memory_bytes.value_or(0), more + 30 * mib);
+  EXPECT_LT(peak_of("1"), before + 50 * mib);
+}
+
 TEST_P(PythonSessions, AwaitAtTheTopLevel) {
   PythonSession session = new_session();
   EXPECT_EQ(printed(session,

@@ -3,13 +3,23 @@
 // git and Python, in an image that is made of its packages.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "cloche/engine.h"
+#include "native/host/patience.h"
 #include "native/host/test_image_testing.h"
 
 namespace cloche::native {
@@ -117,6 +127,119 @@ TEST_F(Work, AServerOfOneRunIsUsedInTheNext) {
   EXPECT_EQ(run("exec 3<>/dev/tcp/127.0.0.1/80; printf 'GET /index.txt HTTP/1.0\\r\\n\\r\\n' >&3; "
                 "tail -n 1 <&3; kill $(cat pid) && echo ended"),
             "hello\nended\n");
+}
+
+struct Process {
+  pid_t parent = 0;
+  std::string began;  // numbers of processes come again
+};
+
+std::map<pid_t, Process> all_processes() {
+  std::map<pid_t, Process> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string stat;
+    std::getline(file, stat);
+    const std::size_t end = stat.rfind(')');
+    if (end == std::string::npos) continue;
+    std::istringstream fields(stat.substr(end + 1));
+    std::string state, rest;
+    Process& process = found[std::stoi(name)];
+    fields >> state >> process.parent;
+    for (int field = 5; field < 22; ++field) fields >> rest;
+    fields >> process.began;
+  }
+  return found;
+}
+
+std::map<pid_t, Process> family_of(pid_t ancestor) {
+  const std::map<pid_t, Process> all = all_processes();
+  std::map<pid_t, Process> found;
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (const auto& [pid, process] : all) {
+      if (process.parent == ancestor || found.contains(process.parent))
+        grows = found.emplace(pid, process).second || grows;
+    }
+  }
+  return found;
+}
+
+// Those of other namespaces than this process's own, as far as they may be seen.
+std::set<std::string> namespaces_of(const std::map<pid_t, Process>& processes) {
+  std::set<std::string> found;
+  for (const auto& [pid, process] : processes) {
+    for (const char* kind : {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"}) {
+      std::error_code error;
+      const std::string own = fs::read_symlink(fmt::format("/proc/self/ns/{}", kind), error);
+      const std::string its = fs::read_symlink(fmt::format("/proc/{}/ns/{}", pid, kind), error);
+      if (!its.empty() && its != own) found.insert(its);
+    }
+  }
+  return found;
+}
+
+std::size_t left_of(const std::map<pid_t, Process>& family, const std::set<std::string>& spaces) {
+  const std::map<pid_t, Process> now = all_processes();
+  std::size_t left = 0;
+  for (const auto& [pid, process] : family) {
+    const auto same = now.find(pid);
+    if (same != now.end() && same->second.began == process.began) ++left;
+  }
+  for (const std::string& space : namespaces_of(now)) left += spaces.count(space);
+  return left;
+}
+
+std::size_t descriptors() {
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
+}
+
+TEST_F(Work, FiftyAtOnceLeaveNothing) {
+  constexpr int count = 50;
+  sandbox_.reset();
+  engine_.reset();
+  const std::size_t before = descriptors();
+  std::map<pid_t, Process> family;
+  std::set<std::string> spaces;
+  {
+    Engine engine(EngineOptions{});
+    std::vector<std::unique_ptr<Sandbox>> all(count);
+    std::atomic<int> well = 0;
+    {
+      std::vector<std::jthread> threads;
+      for (int i = 0; i < count; ++i) {
+        threads.emplace_back([&, i] {
+          auto& sandbox = all[static_cast<std::size_t>(i)];
+          sandbox = engine.create({.engine = EngineKind::native_linux, .image = "work"});
+          const auto said = [&](const std::string& script) {
+            return sandbox->run({.script = script}).stdout_data;
+          };
+          (void)said(
+              fmt::format("git init -q -b main r; cd r; echo {} >f; git add f; "
+                          "git -c user.name=A -c user.email=a@b.c commit -qm {}; setsid sleep "
+                          "10000 & echo $! >pid",
+                          i, i));
+          if (said("kill -0 $(cat r/pid) && cat r/f && git -C r log --format=%s") ==
+              fmt::format("{0}\n{0}\n", i))
+            ++well;
+        });
+      }
+    }
+    EXPECT_EQ(well, count);
+    family = family_of(::getpid());
+    spaces = namespaces_of(family);
+    EXPECT_GT(family.size(), 2U * count);
+  }
+  EXPECT_EQ(descriptors(), before);
+  // What mounts folders, where root runs this, ends a moment after the rest.
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (left_of(family, spaces) != 0 && std::chrono::steady_clock::now() < end)
+    std::this_thread::yield();
+  EXPECT_EQ(left_of(family, spaces), 0U);
 }
 
 }  // namespace

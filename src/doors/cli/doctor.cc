@@ -2,6 +2,7 @@
 #include "doors/cli/doctor.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -202,10 +203,22 @@ Finding first_command() {
 }
 
 // The proof for native sandboxes: a box.
-Finding first_box(const std::filesystem::path& system) {
-  const std::string reason = sandbox::why_no_native_sandboxes(system);
-  if (reason.empty()) return {Kind::good, "linux engine", "a box was made", {}};
-  return {Kind::note, "linux engine", "not here", reason};
+void try_box(const std::filesystem::path& system, std::vector<Finding>& findings) {
+  const sandbox::NativeTrial trial = sandbox::try_native_sandbox(system);
+  if (!trial.problem.empty()) {
+    findings.push_back({Kind::note, "linux engine", "not here", trial.problem});
+    return;
+  }
+  findings.push_back({Kind::good, "linux engine", "a box was made", {}});
+  if (trial.grouped.empty()) {
+    findings.push_back(
+        {Kind::fact, "box limits", "no control group: Cloche itself watches memory", {}});
+  } else {
+    findings.push_back({Kind::good,
+                        "box limits",
+                        fmt::format("control groups hold {}", fmt::join(trial.grouped, ", ")),
+                        {}});
+  }
 }
 
 }  // namespace
@@ -286,7 +299,7 @@ int doctor_command(const Options& options) {
   findings.push_back(machine_code(system.parent_path() / "code", cache));
   // A machine that lacks something would fail here in its own words; the finding above has better ones.
   if (all_well(findings)) findings.push_back(first_command());
-  findings.push_back(first_box(system));
+  try_box(system, findings);
   const bool json = options.list_format == ListFormat::json;
   fmt::print("{}", json ? as_json(findings) : as_text(findings));
   return all_well(findings) ? 0 : 1;

@@ -108,10 +108,14 @@ int image_make_command(const Options& options) {
   const fs::path archive = scratch.path() / "debian.tar";
   std::string packages = "bash,git,python3,python3-pip,python3-venv,ca-certificates";
   for (const std::string& name : options.image_packages) packages += "," + name;
-  const int status =
-      run_program({"mmdebstrap", "--quiet", "--variant=minbase", "--include=" + packages,
-                   // There is one user only: apt has no other to become.
-                   "--aptopt=APT::Sandbox::User \"root\"", options.suite, archive.string()});
+  const int status = run_program(
+      {"mmdebstrap", "--quiet", "--variant=minbase", "--include=" + packages,
+       // There is one user only: apt has no other to become.
+       "--aptopt=APT::Sandbox::User \"root\"",
+       // Nor has a server that is installed another one to start as.
+       "--customize-hook=printf '#!/bin/sh\\nexit 101\\n' >\"$1/usr/sbin/policy-rc.d\" && "
+       "chmod 755 \"$1/usr/sbin/policy-rc.d\"",
+       options.suite, archive.string()});
   if (status != 0)
     throw HostError(fmt::format("mmdebstrap ended with status {}: no image was made", status));
   fmt::print("{}\n", store().import(archive, options.image_name));

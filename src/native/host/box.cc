@@ -138,6 +138,7 @@ Result<std::unique_ptr<Command>> Box::start(const CommandSpec& spec) {
 Result<Result<void>> Box::settle(const BoxPlan& plan) {
   warden::Settle how{.process_limit = plan.processes,
                      .open_file_limit = plan.open_files,
+                     .cpus = plan.cpus,
                      .file_bytes = plan.file_bytes,
                      .file_inodes = plan.file_inodes,
                      .memory_bytes = plan.memory_bytes};
@@ -209,6 +210,11 @@ Result<std::vector<warden::ProcessRecord>> Box::processes() {
        at += static_cast<off_t>(sizeof record))
     all.push_back(record);
   return all;
+}
+
+Result<std::uint64_t> Box::peak_memory(int pid) {
+  CLOCHE_ASSIGN(const Answer answer, ask(Request{.ask = Ask::peak, .process = pid}, nullptr, {}));
+  return answer.memory_bytes;
 }
 
 Result<void> Box::signal(int pid, int number) {

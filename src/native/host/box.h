@@ -94,6 +94,8 @@ class Box {
   bool is_as_image();
   // All that guests run. What they say of themselves is theirs to choose.
   Result<std::vector<warden::ProcessRecord>> processes();
+  // The most memory that a process has had at once; 0: it is gone.
+  Result<std::uint64_t> peak_memory(int pid);
   // EINVAL: no signal; ESRCH: no process.
   Result<void> signal(int pid, int number);
 

@@ -22,7 +22,8 @@ struct BoxPlan {
   std::uint64_t memory_bytes = 1ULL << 30;
   std::uint32_t processes = 512;
   std::uint32_t open_files = 1024;
-  std::string home = {};  // a folder that is made where it is not there, absolute; empty: none
+  std::uint32_t cpus = 3;  // its share of processors, where control groups share them
+  std::string home = {};   // a folder that is made where it is not there, absolute; empty: none
   std::vector<HostMount> mounts = {};
 };
 

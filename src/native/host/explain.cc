@@ -61,6 +61,11 @@ StepText text_of(Step step, int error) {
     case Step::terminal: return {"making its terminal", "fewer terminals at once"};
     case Step::directory: return {"entering the folder", "name one that is there"};
     case Step::program: return {"starting the program", "name one that is there"};
+    case Step::groups:
+      return {
+          "giving it a control group",
+          "name by CLOCHE_CGROUP a folder of control groups (version 2) that this user may write "
+          "to, with controllers and without processes, or do without it"};
     case Step::mounts: return {"mounting a folder", "name one that is there"};
     case Step::none: break;
   }

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 
 #include "base/host_error.h"
 #include "native/host/patience.h"
@@ -85,7 +86,9 @@ void Warden::start() {
                                            warden::socket_fd + (has_mounter ? 2 : 1));
   posix_spawn_file_actions_addchdir_np(&plan.actions, "/");
   std::string name = program_.string();
-  std::array<char*, 2> arguments{name.data(), nullptr};
+  const char* const named = std::getenv("CLOCHE_CGROUP");
+  std::string groups = named == nullptr ? "" : named;
+  std::array<char*, 3> arguments{name.data(), groups.empty() ? nullptr : groups.data(), nullptr};
   std::array<char*, 1> environment{nullptr};
   const int failed = ::posix_spawn(&pid_, name.c_str(), &plan.actions, &plan.attributes,
                                    arguments.data(), environment.data());
@@ -141,6 +144,7 @@ std::unique_ptr<Box> Warden::make_new(const BoxPlan& plan, Limits limits) {
   if (!sockets) throw HostError("no sockets for a box: too many files are open");
   warden::MakeBox how{.process_limit = plan.processes,
                       .open_file_limit = plan.open_files,
+                      .cpus = plan.cpus,
                       .user = plan.user,
                       .group = plan.group,
                       .file_bytes = plan.file_bytes,
@@ -169,6 +173,7 @@ std::unique_ptr<Box> Warden::make_new(const BoxPlan& plan, Limits limits) {
                         errno_from_host(ready.error));
   if (ready.failed != warden::Step::none) throw HostError(explain(ready.failed, ready.error));
   if (ready.home != 0) throw Error(errno_from_host(ready.home), plan.home);
+  controllers_ = ready.controllers;
   if (!fits) {
     if (const Result<void> home = box->files().make_folders(plan.home); !home)
       throw Error(home.error(), plan.home);

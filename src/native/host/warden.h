@@ -8,6 +8,8 @@
 
 #include <sys/types.h>
 
+#include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 
@@ -39,6 +41,10 @@ class Warden {
 
   const BoxPool& pool() const noexcept { return pool_; }
 
+  // What control groups hold of the boxes' limits (warden::controllers), as the last one said that
+  // was made; 0: nothing.
+  std::uint32_t controllers() const noexcept { return controllers_; }
+
  private:
   enum class Limits : std::uint8_t { now, later };
   std::unique_ptr<Box> make_new(const BoxPlan& plan, Limits limits);
@@ -52,6 +58,7 @@ class Warden {
   UniqueFd socket_ GUARDED_BY(mutex_);
   UniqueFd mounter_ GUARDED_BY(mutex_);  // none where a user runs this
   pid_t pid_ GUARDED_BY(mutex_) = -1;
+  std::atomic<std::uint32_t> controllers_ = 0;
   BoxPool pool_;  // whose thread ends first
 };
 

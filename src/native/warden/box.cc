@@ -31,9 +31,11 @@ bool write_text(const char* path, const char* text) {
 // Nothing is open in a box but what it is made of.
 bool keep_only(BoxParts& parts) {
   constexpr int first = 3;
-  std::array<Fd*, 4 + most_mounts> kept{&parts.socket, &parts.image, &parts.begin_with,
-                                        &parts.mounts.orders};
-  for (std::size_t i = 0; i < most_mounts; ++i) kept[4 + i] = &parts.mounts.trees[i];
+  std::array<Fd*, 4 + BoxGroup::file_count + most_mounts> kept{
+      &parts.socket, &parts.image, &parts.begin_with, &parts.mounts.orders};
+  std::size_t count = 4;
+  for (Fd& file : parts.group.files()) kept[count++] = &file;
+  for (Fd& tree : parts.mounts.trees) kept[count++] = &tree;
   for (Fd* fd : kept) {  // away from the numbers that they get
     if (!*fd) continue;
     const int away = ::fcntl(fd->get(), F_DUPFD_CLOEXEC, first + static_cast<int>(kept.size()));
@@ -75,12 +77,14 @@ Outcome build(const MakeBox& plan, BoxParts& parts, NewRoot& made, std::uint32_t
       ::sethostname(plan.host_name, ::strnlen(plan.host_name, sizeof plan.host_name)));
 }
 
-[[noreturn]] void be_box(const MakeBox& plan, BoxParts parts, const Filter& filter) noexcept {
+[[noreturn]] void be_box(const MakeBox& plan, BoxParts parts, std::uint32_t group_has,
+                         const Filter& filter) noexcept {
   // With the warden, at the latest; and when the socket is closed.
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   NewRoot root;
-  BoxReady ready;
+  BoxReady ready{.controllers = group_has};
   const Outcome built = build(plan, parts, root, ready.mount);
+  BoxGroup group = std::move(parts.group);
   ready.failed = built.failed;
   ready.error = built.error;
   if (built) {
@@ -91,9 +95,14 @@ Outcome build(const MakeBox& plan, BoxParts& parts, NewRoot& made, std::uint32_t
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
       ready.failed = Step::privileges, ready.error = errno;
     ready.has_landlock_scopes = enter_landlock();
+    if (!plan.settles_later && !group.limit({.memory_bytes = plan.memory_bytes,
+                                             .processes = plan.process_limit + own_processes,
+                                             .cpus = plan.cpus}))
+      ready.failed = Step::groups, ready.error = errno;
   }
   if (!send_record(parts.socket.get(), ready) || ready.failed != Step::none) ::_exit(1);
   static Init init({.socket = std::move(parts.socket),
+                    .group = std::move(group),
                     .changes = std::move(root.changes),
                     .storage = plan.settles_later ? std::move(root.storage) : Fd(),
                     .memory_bytes = plan.memory_bytes,
@@ -107,10 +116,17 @@ Outcome build(const MakeBox& plan, BoxParts& parts, NewRoot& made, std::uint32_t
 
 }  // namespace
 
-Spaces::Started make_box(const MakeBox& plan, BoxParts parts, Spaces& spaces) noexcept {
+Spaces::Started make_box(const MakeBox& plan, BoxParts parts, Spaces& spaces,
+                         Groups& groups) noexcept {
   static const Filter filter;  // the same for all
   if (::fchdir(parts.image.get()) != 0) return {.pidfd = Fd(), .outcome = {Step::overlay, errno}};
-  Spaces::Started made = spaces.start(plan, [&] { be_box(plan, std::move(parts), filter); });
+  if (groups.error() != 0) return {.pidfd = Fd(), .outcome = {Step::groups, groups.error()}};
+  const Fd group = groups.make();
+  if (groups.have() != 0 && !group) return {.pidfd = Fd(), .outcome = {Step::groups, errno}};
+  if (group) parts.group = BoxGroup(group);
+  Spaces::Started made = spaces.start(
+      plan, group.get(), [&] { be_box(plan, std::move(parts), groups.have(), filter); });
+  groups.give(made.pid);
   (void)!::chdir("/");
   return made;
 }

@@ -4,8 +4,10 @@
 
 #include <sys/types.h>
 
+#include "native/warden/box_group.h"
 #include "native/warden/fd.h"
 #include "native/warden/filter.h"
+#include "native/warden/groups.h"
 #include "native/warden/mounts.h"
 #include "native/warden/spaces.h"
 #include "native/warden/wire.h"
@@ -15,12 +17,14 @@ namespace cloche::warden {
 struct BoxParts {
   Fd socket;  // to Cloche
   Fd image;
-  Fd begin_with;  // may be none
+  Fd begin_with;        // may be none
+  BoxGroup group = {};  // may be none
   MountParts mounts = {};
 };
 
 // Makes one: its first word on the socket is BoxReady. It ends with this process, or when the other
 // end of the socket is closed.
-Spaces::Started make_box(const MakeBox& plan, BoxParts parts, Spaces& spaces) noexcept;
+Spaces::Started make_box(const MakeBox& plan, BoxParts parts, Spaces& spaces,
+                         Groups& groups) noexcept;
 
 }  // namespace cloche::warden

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -245,6 +246,9 @@ bool Init::take_request() noexcept {
       answer(channel, {.value = processes_.signal(request.process, request.number)});
       break;
     case Ask::connect: connect_to(channel, request); break;
+    case Ask::peak:
+      answer(channel, {.memory_bytes = Processes::peak_bytes(request.process)});
+      break;
     case Ask::compare: answer(channel, {.has_changed = !is_as_image(plan_.changes)}); break;
     case Ask::settle: settle(channel); break;
     case Ask::pack:
@@ -270,6 +274,10 @@ void Init::settle(const Fd& channel) noexcept {
   how.home[sizeof how.home - 1] = '\0';
   if (const Outcome resized = resize_storage(storage, how.file_bytes, how.file_inodes); !resized)
     return answer(channel, {.step = resized.failed, .value = resized.error});
+  if (!plan_.group.limit({.memory_bytes = how.memory_bytes,
+                          .processes = how.process_limit + own_processes,
+                          .cpus = how.cpus}))
+    return answer(channel, {.step = Step::groups, .value = errno});
   plan_.memory_bytes = how.memory_bytes;
   plan_.wall.processes = how.process_limit + own_processes;
   plan_.wall.open_files = how.open_file_limit;
@@ -434,8 +442,9 @@ void Init::reap() noexcept {
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) > 0) continue;
   int status = 0;
-  for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0;
-       pid = ::waitpid(-1, &status, WNOHANG)) {
+  rusage use{};
+  for (pid_t pid = ::wait4(-1, &status, WNOHANG, &use); pid > 0;
+       pid = ::wait4(-1, &status, WNOHANG, &use)) {
     if (pid == file_server_) {
       file_server_ = 0;
       processes_.spare(0);
@@ -446,9 +455,13 @@ void Init::reap() noexcept {
     if (run == runs_.end()) continue;
     tell_start(*run);
     run->ended = true;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && was_killed_for_memory())
+      run->memory_exceeded = true;
     guests_ = std::max<std::uint64_t>(guests_, 1);  // what it has left is looked for
-    answer(run->channel,
-           {.tell = Tell::ended, .memory_exceeded = run->memory_exceeded, .value = status});
+    answer(run->channel, {.tell = Tell::ended,
+                          .memory_exceeded = run->memory_exceeded,
+                          .value = status,
+                          .memory_bytes = static_cast<std::uint64_t>(use.ru_maxrss) << 10});
   }
 }
 
@@ -479,11 +492,19 @@ std::uint64_t Init::file_bytes() const noexcept {
   return (use.f_blocks - use.f_bfree) * static_cast<std::uint64_t>(use.f_bsize);
 }
 
+// By the kernel, which does not say whom it has chosen; and a large process needs a while to end.
+bool Init::was_killed_for_memory() noexcept {
+  constexpr int longest_end_ms = 2000;
+  if (plan_.group.killed() > 0) kernel_killed_ms_ = now_ms() + longest_end_ms;
+  return now_ms() < kernel_killed_ms_;
+}
+
 // What processes map of files in memory is in the files. Memory that they share without one is
 // looked for every few turns, and where it may have become too much; in between what the last look
 // found counts.
 void Init::watch_memory() noexcept {
   constexpr unsigned looks_between = 5;
+  (void)was_killed_for_memory();
   Processes::Use use = processes_.rough_use();
   guests_ = use.count;
   if (plan_.memory_bytes == 0 || use.largest == 0) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "native/warden/box_group.h"
 #include "native/warden/dialer.h"
 #include "native/warden/fd.h"
 #include "native/warden/filter.h"
@@ -23,7 +24,8 @@ class Packet;
 class Init {
  public:
   struct Plan {
-    Fd socket;   // to Cloche
+    Fd socket;  // to Cloche
+    BoxGroup group;
     Fd changes;  // the folder of the box's changes
     Fd storage;  // what that is in, of a box that settles later; or none
     std::uint64_t memory_bytes = 0;
@@ -68,6 +70,7 @@ class Init {
   void add_drain(int fd) noexcept;
   void read_drain(std::uint32_t index) noexcept;
   int look_at_memory() noexcept;
+  bool was_killed_for_memory() noexcept;
   void watch_memory() noexcept;
   bool busy() const noexcept;
   std::uint64_t file_bytes() const noexcept;
@@ -84,6 +87,8 @@ class Init {
   std::uint64_t mapped_ = 0;  // that there was then
   unsigned looks_ = 0;
   std::int64_t next_look_ms_ = 0;  // 0: no time is set
+  // Until when an end may be one that the kernel has made at the limit of memory.
+  std::int64_t kernel_killed_ms_ = 0;
   std::array<Run, most_runs> runs_;
   std::array<Fd, 2 * most_runs> drains_;
 };

@@ -317,6 +317,11 @@ std::uint64_t Processes::cpu_ns() noexcept {
   return all;
 }
 
+std::uint64_t Processes::peak_bytes(pid_t pid) noexcept {
+  Text text{};
+  return kilobytes_of(read_text(proc_path(pid, "status").data(), text), "VmHWM:");
+}
+
 // The column `rss` of the table, whatever its length.
 std::uint64_t Processes::system_v_bytes() noexcept {
   constexpr int column = 14;

@@ -66,6 +66,9 @@ class Processes {
   // What all have computed, those that have ended too.
   std::uint64_t cpu_ns() noexcept;
 
+  // The most that it has had in memory at once, pages of files included, as the kernel counts it;
+  // 0: it has none, or is gone.
+  static std::uint64_t peak_bytes(pid_t pid) noexcept;
   static Mark mark_of(pid_t pid) noexcept;
   static std::uint64_t system_v_bytes() noexcept;
 

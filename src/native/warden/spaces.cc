@@ -82,7 +82,7 @@ bool Spaces::forget_resting() noexcept {
   return found;
 }
 
-Spaces::Started Spaces::start(const MakeBox& plan, Begin begin, void* what) noexcept {
+Spaces::Started Spaces::start(const MakeBox& plan, int group, Begin begin, void* what) noexcept {
   Started started;
   if (told_ == nullptr) {
     started.outcome = {Step::namespaces, ENOMEM};
@@ -96,7 +96,7 @@ Spaces::Started Spaces::start(const MakeBox& plan, Begin begin, void* what) noex
     Place none;
     if (place == nullptr) place = &none;
     const bool is_kept = may_be_lent && place != &none;
-    const bool has_started = try_start(plan, *place, is_kept && !is_resting, begin, what);
+    const bool has_started = try_start(plan, group, *place, is_kept && !is_resting, begin, what);
     if (has_started) {
       started.pid = told_->pid;
       started.pidfd.reset(told_->pidfd);
@@ -127,8 +127,8 @@ Spaces::Started Spaces::start(const MakeBox& plan, Begin begin, void* what) noex
 
 // By a process that has this one's descriptors and little else: it goes where this one cannot, has
 // the box there as this one's child, and ends. False: there is none, and `told_` says why.
-bool Spaces::try_start(const MakeBox& plan, const Place& place, bool is_kept, Begin begin,
-                       void* what) noexcept {
+bool Spaces::try_start(const MakeBox& plan, int group, const Place& place, bool is_kept,
+                       Begin begin, void* what) noexcept {
   told_->pid = 0;
   told_->pidfd = told_->user = told_->network = -1;
   told_->has_changed = false;
@@ -160,6 +160,10 @@ bool Spaces::try_start(const MakeBox& plan, const Place& place, bool is_kept, Be
   how.flags = CLONE_PARENT | CLONE_PIDFD | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |
               CLONE_NEWUTS | CLONE_NEWCGROUP;
   how.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
+  if (group >= 0) {
+    how.flags |= CLONE_INTO_CGROUP;
+    how.cgroup = static_cast<std::uint64_t>(group);
+  }
   const long pid = ::syscall(SYS_clone3, &how, sizeof how);
   if (pid == 0) {
     ::munmap(told_, sizeof *told_);  // a box shares nothing with the warden

@@ -37,11 +37,11 @@ class Spaces {
     Outcome outcome;
   };
   // A process in spaces for `plan`, and in the other namespaces of a box, which are its own: it
-  // begins with `be`, which does not return.
+  // begins with `be`, which does not return, in the control group `group`, -1: this process's.
   template <typename Be>
-  Started start(const MakeBox& plan, Be&& be) noexcept {
+  Started start(const MakeBox& plan, int group, Be&& be) noexcept {
     return start(
-        plan, [](void* what) { (*static_cast<std::remove_reference_t<Be>*>(what))(); },
+        plan, group, [](void* what) { (*static_cast<std::remove_reference_t<Be>*>(what))(); },
         static_cast<void*>(&be));
   }
 
@@ -68,8 +68,8 @@ class Spaces {
   };
   using Begin = void (*)(void* what);
 
-  Started start(const MakeBox& plan, Begin begin, void* what) noexcept;
-  bool try_start(const MakeBox& plan, const Place& place, bool is_kept, Begin begin,
+  Started start(const MakeBox& plan, int group, Begin begin, void* what) noexcept;
+  bool try_start(const MakeBox& plan, int group, const Place& place, bool is_kept, Begin begin,
                  void* what) noexcept;
   // In the process between.
   void stand_in(const Place& place) noexcept;

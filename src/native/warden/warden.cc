@@ -15,6 +15,7 @@
 #include <csignal>
 
 #include "native/warden/box.h"
+#include "native/warden/groups.h"
 #include "native/warden/identity.h"
 #include "native/warden/mounter.h"
 #include "native/warden/packet.h"
@@ -23,7 +24,7 @@
 namespace cloche::warden {
 namespace {
 
-bool take_orders(int socket, Spaces& spaces) {
+bool take_orders(int socket, Spaces& spaces, Groups& groups) {
   Packet packet;
   MakeBox plan;
   if (!receive_record(socket, plan, packet)) return errno == EMSGSIZE;
@@ -45,7 +46,7 @@ bool take_orders(int socket, Spaces& spaces) {
     made.failed = Step::namespaces;
     made.error = EINVAL;
   } else {
-    Spaces::Started started = make_box(plan, std::move(parts), spaces);
+    Spaces::Started started = make_box(plan, std::move(parts), spaces, groups);
     made.failed = started.outcome.failed;
     made.error = started.outcome.error;
     pidfd = std::move(started.pidfd);
@@ -54,11 +55,14 @@ bool take_orders(int socket, Spaces& spaces) {
   return send_record(socket, made, std::span(&beside, beside >= 0 ? 1 : 0));
 }
 
-void bury(int signals, Spaces& spaces) {
+void bury(int signals, Spaces& spaces, Groups& groups) {
   signalfd_siginfo info{};
   while (::read(signals, &info, sizeof info) > 0) continue;
-  for (pid_t pid = ::waitpid(-1, nullptr, WNOHANG); pid > 0; pid = ::waitpid(-1, nullptr, WNOHANG))
+  for (pid_t pid = ::waitpid(-1, nullptr, WNOHANG); pid > 0;
+       pid = ::waitpid(-1, nullptr, WNOHANG)) {
     spaces.end(pid);
+    groups.end(pid);
+  }
 }
 
 }  // namespace
@@ -72,8 +76,10 @@ bool become_nobody() noexcept {
   return ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0;
 }
 
-int serve_boxes(int socket) noexcept {
+int serve_boxes(int socket, const char* group_folder) noexcept {
   if (::geteuid() == 0 && !start_mounter(mounter_fd)) return 1;
+  static Groups groups;
+  groups.begin(group_folder, ::getppid());
   if (!become_nobody()) return 1;
   sigset_t child{};
   sigemptyset(&child);
@@ -85,8 +91,8 @@ int serve_boxes(int socket) noexcept {
   for (;;) {
     std::array<pollfd, 2> waiting{{{socket, POLLIN, 0}, {signals.get(), POLLIN, 0}}};
     if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return 1;
-    if (waiting[1].revents != 0) bury(signals.get(), spaces);
-    if (waiting[0].revents != 0 && !take_orders(socket, spaces)) return 0;
+    if (waiting[1].revents != 0) bury(signals.get(), spaces, groups);
+    if (waiting[0].revents != 0 && !take_orders(socket, spaces, groups)) return 0;
   }
 }
 

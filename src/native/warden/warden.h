@@ -6,8 +6,8 @@
 namespace cloche::warden {
 
 // Answers MakeBox records on the socket until its other end is closed; then this process ends, and
-// with it all boxes. Run by root it is, from then on, a user and a group that nobody else is. The
-// exit status.
-int serve_boxes(int socket) noexcept;
+// with it all boxes. Run by root it is, from then on, a user and a group that nobody else is.
+// `group_folder` is one of control groups (groups.h), or null. The exit status.
+int serve_boxes(int socket, const char* group_folder) noexcept;
 
 }  // namespace cloche::warden

@@ -13,7 +13,7 @@
 
 namespace cloche::warden {
 
-inline constexpr std::uint32_t protocol_version = 8;
+inline constexpr std::uint32_t protocol_version = 9;
 inline constexpr int socket_fd = 3;          // of the warden, at its start
 inline constexpr int mounter_fd = 4;         // of the warden that root starts
 inline constexpr std::size_t most_fds = 24;  // beside a record
@@ -43,7 +43,13 @@ enum class Step : std::uint8_t {
   directory,  // of a command
   program,
   mounts,  // folders of the host
+  groups,  // its control group
 };
+
+// What of control groups a box has.
+namespace controllers {
+inline constexpr std::uint32_t memory = 1, pids = 2, cpu = 4;
+}
 
 enum class Root : std::uint8_t {
   overlay,  // over the system image
@@ -78,6 +84,7 @@ struct MakeBox {
   std::uint32_t version = protocol_version;
   std::uint32_t process_limit = 0;
   std::uint32_t open_file_limit = 0;
+  std::uint32_t cpus = 0;  // its share of processors, where those are shared by control groups
   std::uint32_t user = 0;  // inside
   std::uint32_t group = 0;
   std::uint64_t file_bytes = 0;
@@ -104,6 +111,7 @@ struct BoxReady {
   Step failed = Step::none;
   std::int32_t error = 0;
   bool has_landlock_scopes = false;
+  std::uint32_t controllers = 0;
   std::uint32_t mount = 0;  // which of them it was, where they failed
   std::int32_t home = 0;    // an errno: its home could not be made
 };
@@ -128,6 +136,7 @@ enum class Ask : std::uint8_t {
   compare,  // channel: is the image as it was? `has_changed`
   settle,   // channel, on which a Settle waits: once, of a box that does so later. The value of its
             // Answer is about the limits, its `home` about the folder
+  peak,     // channel: the most memory that the process `process` has had
 };
 
 struct TerminalShape {
@@ -141,7 +150,7 @@ struct Request {
   TerminalShape terminal{};     // of run
   std::uint32_t arguments = 0;  // of run: how many strings of the file are arguments ...
   std::uint32_t variables = 0;  // ... and environment, after the directory, each ended by a zero
-  std::int32_t process = 0;     // of signal
+  std::int32_t process = 0;     // of signal, and of peak
   std::int32_t number = 0;      // of signal, and of connect
   bool is_v6 = false;           // of connect
 };
@@ -162,6 +171,7 @@ struct ProcessRecord {
 struct Settle {
   std::uint32_t process_limit = 0;
   std::uint32_t open_file_limit = 0;
+  std::uint32_t cpus = 0;
   std::uint64_t file_bytes = 0;
   std::uint64_t file_inodes = 0;
   std::uint64_t memory_bytes = 0;
@@ -185,7 +195,8 @@ struct Answer {
   std::int32_t value = 0;
   std::int32_t home = 0;     // of settle
   bool has_changed = false;  // of compare
-  // Of usage.
+  // Of usage. The memory also of peak, and of ended: the most that the command has had, or the
+  // largest of the children that it has waited for.
   std::uint64_t file_bytes = 0;
   std::uint64_t file_inodes = 0;
   std::uint64_t memory_bytes = 0;

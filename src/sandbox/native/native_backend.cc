@@ -11,6 +11,7 @@
 #include "sandbox/native/guest_trust.h"
 #include "sandbox/native/native_live_run.h"
 #include "sandbox/native/native_loopback.h"
+#include "sandbox/native/native_packages.h"
 #include "sandbox/native/native_parts.h"
 #include "sandbox/native/native_session.h"
 #include "sandbox/native/sealed_file.h"
@@ -29,8 +30,6 @@ void refuse_what_is_not_there(const SandboxOptions& options) {
     throw request_error(std::string("the linux engine has no ") + what + " yet: " + instead,
                         Errno::notsup);
   };
-  if (!options.packages.empty())
-    refuse("packages of its own", "take an image that has them, or install them there");
   if (!options.program_folder.empty())
     refuse("folder of WebAssembly programs", "use the wasm engine");
   if (options.trace) refuse("trace of system calls", "run strace in the sandbox");
@@ -97,6 +96,8 @@ NativeBackend::NativeBackend(NativeParts& parts, SandboxOptions options)
   if (!options_.commands.empty()) set_commands(options_.commands);
   if (!options_.network.allow.empty()) start_network(options_.network);
   network_rules_ = options_.network.allow;
+  if (const auto installed = install_packages(options_.packages); !installed)
+    throw Error(installed.error());
 }
 
 NativeBackend::NativeBackend(NativeParts& parts, NativeBackend& parent)
@@ -187,6 +188,7 @@ std::unique_ptr<native::Box> NativeBackend::make_box(int begin_with) {
                                .memory_bytes = options_.memory_limit_bytes,
                                .processes = options_.process_limit * threads_per_process,
                                .open_files = options_.open_file_limit,
+                               .cpus = options_.cpus,
                                .home = home_,
                                .mounts = mounts()});
 }
@@ -388,10 +390,7 @@ std::map<std::string, std::string> NativeBackend::environment() const {
 }
 
 Result<void, Error> NativeBackend::install_packages(const std::vector<std::string>& names) {
-  if (names.empty()) return {};
-  return request_error(
-      "the linux engine has no packages of its own: install them in the sandbox by pip",
-      Errno::notsup);
+  return install_by_pip(*this, names);
 }
 
 // The interpreter before the files, so that what it wrote until then is there.

@@ -345,5 +345,45 @@ TEST_F(NativeSandbox, HasNoNetworkButItsOwn) {
   EXPECT_EQ(run("id -u; hostname 2>/dev/null || uname -n").stdout_data, "0\ncloche\n");
 }
 
+// By a pip that writes down what it was asked, and has one package.
+TEST_F(NativeSandbox, PackagesAreWhatPipInstalls) {
+  if (!native::test_image_has_python()) GTEST_SKIP() << "this machine has no python3";
+  const auto error_of = [&](std::vector<std::string> names) {
+    const Result<void, Error> installed = sandbox_->install_packages(names);
+    return installed ? std::string() : std::string(installed.error().what());
+  };
+  EXPECT_EQ(error_of({}), "");
+  EXPECT_NE(error_of({"some"}).find("it has none"), std::string::npos);
+  for (const char* name : {"", "-r", "--target=/x", "a\nb"})
+    EXPECT_NE(error_of({name}).find("is no name of a package"), std::string::npos) << name;
+  SandboxOptions options;
+  options.packages = {"some"};
+  EXPECT_THROW(make(options), Error);
+
+  const std::string module =
+      "import os, sys\n"
+      "assert os.getcwd() == '/', os.getcwd()\n"
+      "open('/workspace/asked', 'w').write(' '.join(sys.argv[1:]))\n"
+      "assert os.environ['PIP_NO_INPUT'] == '1' and os.environ['PIP_NO_CACHE_DIR'] == 'off'\n"
+      "if sys.argv[-1] == 'some': sys.exit(0)\n"
+      "print('WARNING: slow', 'ERROR: \\x1b[31mNo matching distribution found for it', "
+      "'notice', sep='\\n', file=sys.stderr)\n"
+      "sys.exit(1)\n";
+  run("mkdir -p /usr/lib/python3/dist-packages/pip");
+  ASSERT_TRUE(sandbox_->files(Account::root)
+                  .write("/usr/lib/python3/dist-packages/pip/__main__.py", module, 0644));
+  ASSERT_TRUE(sandbox_->files(Account::root)
+                  .write("/usr/lib/python3/dist-packages/pip/__init__.py", "", 0644));
+  sandbox_->set_environment("PIP_NO_CACHE_DIR", "off");
+  EXPECT_EQ(error_of({"other==1.0", "some"}), "");
+  EXPECT_EQ(run("cat asked").stdout_data, "install --quiet -- other==1.0 some");
+  const Result<void, Error> unknown = sandbox_->install_packages({"it"});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code(), Errno::noent);
+  EXPECT_NE(
+      std::string(unknown.error().what()).find("(?[31mNo matching distribution found for it)"),
+      std::string::npos);
+}
+
 }  // namespace
 }  // namespace cloche::sandbox

@@ -162,6 +162,8 @@ python::TurnResult NativeSession::take(python::Turn what, std::string_view paylo
   result.stopped = end.stopped;
   if (end.answer && !end.is_killed) {
     if (*end.answer != 0) result.status = python::TurnStatus::raised;
+    const Result<std::uint64_t> peak = sandbox_.box().peak_memory(live_->command().pid());
+    result.memory_bytes = peak ? *peak : 0;
     return result;
   }
   if (end.is_killed && end.stopped != python::StopReason::none) {
@@ -170,6 +172,7 @@ python::TurnResult NativeSession::take(python::Turn what, std::string_view paylo
     return result;
   }
   result.status = python::TurnStatus::ended;
+  result.memory_bytes = end.memory_bytes;
   result.exit_code =
       WIFEXITED(end.wait_status) ? WEXITSTATUS(end.wait_status) : 128 + WTERMSIG(end.wait_status);
   result.reason = "the session has ended";

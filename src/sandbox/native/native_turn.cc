@@ -203,6 +203,7 @@ void NativeTurn::hear() {
     } else if ((*heard)->tell == warden::Tell::ended) {
       end_.wait_status = (*heard)->value;
       end_.memory_exceeded = (*heard)->memory_exceeded;
+      end_.memory_bytes = (*heard)->memory_bytes;
     }
     return;
   }

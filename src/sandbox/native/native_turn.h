@@ -43,6 +43,7 @@ class NativeTurn {
     std::optional<warden::Answer> not_started;  // it has never begun
     int wait_status = 0;
     bool memory_exceeded = false;
+    std::uint64_t memory_bytes = 0;  // that it has had at most, of one that has ended
     python::StopReason stopped = python::StopReason::none;
     bool is_killed = false;  // at a limit, or because it did not hear
   };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "base/unique_fd.h"
 #include "cloche/error.h"
@@ -16,29 +17,37 @@ namespace cloche::sandbox {
 namespace {
 
 // An empty folder is image enough, for nothing is run.
-std::string try_box(const std::filesystem::path& folder,
+NativeTrial try_box(const std::filesystem::path& folder,
                     const std::filesystem::path& system_folder) {
   if (::geteuid() == 0 && ::chown(folder.c_str(), warden::box_user, warden::box_user) != 0)
-    return "a folder cannot be given away: root has not its privileges here";
+    return {.problem = "a folder cannot be given away: root has not its privileges here",
+            .grouped = {}};
   const UniqueFd image(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   try {
     native::Warden warden(default_helper_program("cloche-warden", system_folder));
     (void)warden.make({.image = image.get()});
+    NativeTrial trial;
+    for (const auto& [bit, name] : {std::pair{warden::controllers::memory, "memory"},
+                                    {warden::controllers::pids, "processes"},
+                                    {warden::controllers::cpu, "shares of processors"}}) {
+      if ((warden.controllers() & bit) != 0) trial.grouped.emplace_back(name);
+    }
+    return trial;
   } catch (const Error& problem) {
-    return problem.what();
+    return {.problem = problem.what(), .grouped = {}};
   }
-  return {};
 }
 
 }  // namespace
 
-std::string why_no_native_sandboxes(const std::filesystem::path& system_folder) {
+NativeTrial try_native_sandbox(const std::filesystem::path& system_folder) {
   std::error_code error;
   std::string name = (std::filesystem::temp_directory_path(error) / "cloche-trial-XXXXXX").string();
-  if (error || ::mkdtemp(name.data()) == nullptr) return "there is no temporary folder: set TMPDIR";
-  std::string reason = try_box(name, system_folder);
+  if (error || ::mkdtemp(name.data()) == nullptr)
+    return {.problem = "there is no temporary folder: set TMPDIR", .grouped = {}};
+  NativeTrial trial = try_box(name, system_folder);
   std::filesystem::remove_all(name, error);
-  return reason;
+  return trial;
 }
 
 }  // namespace cloche::sandbox

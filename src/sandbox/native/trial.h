@@ -4,10 +4,16 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace cloche::sandbox {
 
-// Empty: it can. Otherwise one sentence with the step that failed, the cause and the remedy.
-std::string why_no_native_sandboxes(const std::filesystem::path& system_folder);
+struct NativeTrial {
+  // Empty: it can. Otherwise one sentence with the step that failed, the cause and the remedy.
+  std::string problem;
+  // What the kernel holds of a box's limits by control groups ("memory"); empty: nothing.
+  std::vector<std::string> grouped;
+};
+NativeTrial try_native_sandbox(const std::filesystem::path& system_folder);
 
 }  // namespace cloche::sandbox
