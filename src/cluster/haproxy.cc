@@ -34,11 +34,9 @@ frontend clients
     default_backend any
 
 # The cell that has the session, and no other. One that starts anew is waited for; only what has not
-# reached it is sent again, so nothing is done twice. Each request has a connection of its own: one
-# that is kept may be closed, by a cell that ends, just as the next request is on its way.
+# reached it is sent again, so nothing is done twice.
 backend owner
     http-reuse never
-    option http-server-close
     retries 10
     retry-on conn-failure
     use-server %[var(txn.key)] if TRUE
