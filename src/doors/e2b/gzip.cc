@@ -68,7 +68,12 @@ Result<std::string, GzipFault> unpack_gzip(
     stream.write(params, zlib::Flush::sync, error);
     const std::size_t made = piece.size() - params.avail_out;
     if (text.size() + made > limit_bytes) return GzipFault::too_large;
-    if (!has_room(text.size() + made)) return GzipFault::no_room;
+    if (const std::uint64_t needed = text.size() + made; needed > text.capacity()) {
+      const std::uint64_t capacity =
+          std::min(std::max<std::uint64_t>(2 * text.capacity(), needed), limit_bytes);
+      if (!has_room(capacity)) return GzipFault::no_room;
+      text.reserve(capacity);
+    }
     checksum.process_bytes(piece.data(), made);
     text.append(piece.data(), made);
     is_over = error == zlib::error::end_of_stream;

@@ -17,7 +17,7 @@ enum class GzipFault : std::uint8_t {
   no_room,
 };
 
-// `has_room` is asked before so many bytes in all are unpacked.
+// `has_room` is asked before the text may have so many bytes.
 Result<std::string, GzipFault> unpack_gzip(
     std::string_view packed, std::uint64_t limit_bytes,
     const std::function<bool(std::uint64_t bytes)>& has_room);

@@ -86,9 +86,22 @@ TEST_F(BoxLivesTest, NoBoxSeesWhatAnotherHasDoneInItsNetwork) {
       "setsid sleep 1000 >/dev/null 2>&1 & exec 3<>/dev/tcp/127.0.0.1/9; :"};
   for (const std::string& life : lives) {
     (void)alone(life + " 2>/dev/null");
-    for (int i = 0; i < 3; ++i) ASSERT_TRUE(alone(look) == first) << life;
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(alone(look), first) << life;
   }
-  for (int i = 0; i < 16; ++i) ASSERT_TRUE(alone(look) == first);  // wherever they have been
+  for (int i = 0; i < 16; ++i) ASSERT_EQ(alone(look), first);  // wherever they have been
+}
+
+// Pid 1 is asked about each connect, with the socket in hand.
+TEST_F(BoxLivesTest, NobodyHoldsASocketThatItsProgramHasClosed) {
+  if (!test_image_has_python()) GTEST_SKIP() << "this machine has no python3";
+  EXPECT_EQ(
+      alone(python("import socket\n"
+                   "for i in range(2000):\n"
+                   "  s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+                   "  s.bind((\"127.0.0.1\", 4321)); s.connect((\"127.0.0.1\", 9)); s.close()\n"
+                   "print(\"bound\")") +
+            ":"),
+      "bound\n");
 }
 
 // Addresses and routes are laid there, and sockets of a box may be held outside when it has ended.
@@ -108,10 +121,10 @@ TEST_F(BoxLivesTest, NoBoxSeesWhatWasLaidInANetworkForAnother) {
       sockets.push_back(*std::move(calls));
     }
   }
-  for (int i = 0; i < 16; ++i) ASSERT_TRUE(alone(look) == first);
+  for (int i = 0; i < 16; ++i) ASSERT_EQ(alone(look), first);
   networks.clear();
   sockets.clear();
-  for (int i = 0; i < 16; ++i) ASSERT_TRUE(alone(look) == first);
+  for (int i = 0; i < 16; ++i) ASSERT_EQ(alone(look), first);
 }
 
 TEST_F(BoxLivesTest, ANetworkThatNobodyHasUsedIsLentOn) {

@@ -95,13 +95,12 @@ void Dialer::take_question() noexcept {
   if (!questions_.take(question)) return;
   if (!socket_ || !is_inet(question.to) || !is_tcp(question.socket) ||
       !is_unconnected(question.socket))
-    return questions_.let_go(question.id);
+    return questions_.let_go(question);
   mean_loopback(question.to);
   const bool is_loopback = dial_to(question.to).is_loopback;
   if (is_loopback && !listen_at(question.to) && errno == EADDRINUSE)
-    return questions_.let_go(question.id);
-  const std::uint64_t id = question.id;
-  if (!ask(question, is_loopback)) questions_.answer(id, EAGAIN);
+    return questions_.let_go(question);
+  if (!ask(question, is_loopback)) questions_.answer(question, EAGAIN);
 }
 
 bool Dialer::ask(Question& question, bool is_loopback) noexcept {
@@ -148,12 +147,12 @@ std::span<const pid_t> Dialer::waiting(Threads& to) const noexcept {
   return std::span(to).first(count);
 }
 
-void Dialer::finish(const Waiting& waiting, const DialAnswer& answer) noexcept {
-  const std::uint64_t id = waiting.question.id;
+void Dialer::finish(Waiting& waiting, const DialAnswer& answer) noexcept {
+  Question& question = waiting.question;
   switch (answer.say) {
-    case DialAnswer::Say::stay: return questions_.let_go(id);
-    case DialAnswer::Say::refuse: return questions_.answer(id, answer.error);
-    case DialAnswer::Say::join: return questions_.answer(id, join_and_tell(waiting));
+    case DialAnswer::Say::stay: return questions_.let_go(question);
+    case DialAnswer::Say::refuse: return questions_.answer(question, answer.error);
+    case DialAnswer::Say::join: return questions_.answer(question, join_and_tell(waiting));
   }
 }
 

@@ -45,7 +45,7 @@ class Dialer {
   using Table = std::array<Waiting, most_dials>;
 
   bool ask(Question& question, bool is_loopback) noexcept;
-  void finish(const Waiting& waiting, const DialAnswer& answer) noexcept;
+  void finish(Waiting& waiting, const DialAnswer& answer) noexcept;
   int join_and_tell(const Waiting& waiting) noexcept;
   bool tell(Dial::Tell what, std::uint32_t id, int fd = -1) noexcept;
 

@@ -103,16 +103,18 @@ bool Questions::is_open(std::uint64_t id) const noexcept {
   return ::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-void Questions::answer(std::uint64_t id, int error) const noexcept {
+void Questions::answer(Question& question, int error) const noexcept {
+  question.socket.reset();
   seccomp_notif_resp said{};
-  said.id = id;
+  said.id = question.id;
   said.error = -error;
   (void)::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &said);
 }
 
-void Questions::let_go(std::uint64_t id) const noexcept {
+void Questions::let_go(Question& question) const noexcept {
+  question.socket.reset();
   seccomp_notif_resp said{};
-  said.id = id;
+  said.id = question.id;
   said.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
   (void)::ioctl(listener_.get(), SECCOMP_IOCTL_NOTIF_SEND, &said);
 }

@@ -44,10 +44,11 @@ class Questions {
   bool take(Question& question) const noexcept;
   // Whether the call still waits.
   bool is_open(std::uint64_t id) const noexcept;
-  // The call returns 0, or fails with this errno.
-  void answer(std::uint64_t id, int error) const noexcept;
+  // The call returns 0, or fails with this errno. These two let go of the socket first: when the
+  // call has returned nobody has it but the guest, whose `close` is the last.
+  void answer(Question& question, int error) const noexcept;
   // The call is made by the kernel.
-  void let_go(std::uint64_t id) const noexcept;
+  void let_go(Question& question) const noexcept;
 
  private:
   Fd listener_;
