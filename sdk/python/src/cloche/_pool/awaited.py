@@ -50,9 +50,10 @@ class AsyncPoolSandbox(Sandbox):
         """For pools."""
         self._cell = cell
         self._held: Held = cell.hold(session_id, shared)
-        self._attach(_Link(cell, "r-" + session_id))
+        link = _Link(cell, "r-" + session_id)
+        self._attach(link)
         self._finalizer.detach()
-        self._finalizer = weakref.finalize(self, let_go, self._link, cell, self._held)
+        self._finalizer = weakref.finalize(self, let_go, link, cell, self._held)
 
     async def _start(self) -> None:
         """It is there."""
