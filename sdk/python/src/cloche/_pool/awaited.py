@@ -46,6 +46,8 @@ class _Link(AsyncLink):
 class AsyncPoolSandbox(Sandbox):
     """A sandbox on some node of a pool: a `cloche.aio.Sandbox`, and otherwise as a `PoolSandbox`. It can be pickled."""
 
+    _finalizer: "weakref.finalize[Any, Any]"
+
     def __init__(self, cell: Cell, session_id: str, shared: bool) -> None:
         """For pools."""
         self._cell = cell
