@@ -273,6 +273,12 @@ class Hoarders(unittest.TestCase):
 
     def test_without_descriptors_it_neither_stops_nor_spins(self):
         with Server("sbs", "run") as server:
+            def is_idle() -> bool:
+                before = server.cpu_s()
+                time.sleep(0.3)
+                return server.cpu_s() - before < 0.05
+
+            until(is_idle, "what it makes ready at its start is ready")
             limits = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
             few = server.descriptors() + 8
             resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (few, limits[1]))
