@@ -4,6 +4,7 @@
 The machines are network namespaces (network.py). They share a folder as some network storage is shared: a lock that one of
 them has is unknown to the others, so only the name in the folder's `lock` tells whose it is.
 """
+import contextlib
 import http.client
 import json
 import os
@@ -77,7 +78,11 @@ class Cells:
                                         stderr=subprocess.DEVNULL)
         until(lambda: self.gateway.poll() is None and self.tries(), "the gateway answers")
         if old:
-            old.wait(PATIENCE_S)
+            # A request to the machine that has vanished keeps it for `timeout server`, and is lost anyway; others are done by then.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                old.wait(20)
+            old.kill()
+            old.wait()
 
     def tries(self):
         try:
