@@ -11,7 +11,7 @@ import time
 import unittest
 from pathlib import Path
 
-from server import Server, until
+from server import PATIENCE_S, Server, until
 
 TOKEN = "test-token-one"
 LAST_CALL_S = 1.5  # less than a server that drains waits for a request
@@ -164,6 +164,48 @@ class Draining(unittest.TestCase):
             self.assertIn(b"\r\nConnection: close\r\n", answer)
             self.assertEqual(server.process.wait(), 0)
             return True
+
+    def test_who_connects_meanwhile_loses_no_request(self):
+        for _ in range(12):
+            self.assertEqual(self.lost_requests(threads=24, keeps=False), [])
+
+    def test_who_keeps_a_connection_loses_no_request(self):
+        for _ in range(4):
+            self.assertEqual(self.lost_requests(threads=8, keeps=True), [])
+
+    def lost_requests(self, threads: int, keeps: bool) -> list:
+        """What came instead of answers, where so many clients ask again and again while a server ends."""
+        lost, ended = [], threading.Event()
+        with cell(1) as server:
+            def ask_again_and_again():
+                while not ended.is_set():
+                    try:
+                        sock = socket.create_connection(("127.0.0.1", server.port), PATIENCE_S)
+                    except ConnectionError:
+                        time.sleep(0.001)
+                        continue
+                    answer = b""
+                    while not answer or keeps and b"\r\nConnection: close\r\n" not in answer and not ended.is_set():
+                        try:
+                            sock.sendall(b"GET /sessions HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                            answer = sock.recv(4096)
+                        except ConnectionError as error:
+                            answer = str(error).encode()
+                        if not answer.startswith(b"HTTP/1.1 401 "):
+                            lost.append(answer)
+                            break
+                    sock.close()
+
+            clients = [threading.Thread(target=ask_again_and_again) for _ in range(threads)]
+            for client in clients:
+                client.start()
+            time.sleep(0.3)  # the load is the test
+            self.end(server)
+            self.assertEqual(server.process.wait(), 0)
+            ended.set()
+            for client in clients:
+                client.join()
+        return lost
 
     def test_who_has_connected_and_says_nothing_does_not_hold_it_up(self):
         with cell(1, "--drain", "600") as server, socket.create_connection(("127.0.0.1", server.port)):

@@ -66,6 +66,8 @@ class ConnectionOf final : public Connection,
   static constexpr std::size_t uncounted_max_bytes = 16 << 10;  // of an answer
   // What a client that has connected may take to send its request once the server drains.
   static constexpr std::chrono::seconds last_call{2};
+  // The same for one that has been answered before: what it has sent meanwhile is on its way.
+  static constexpr std::chrono::milliseconds last_call_again{50};
   using Error = boost::system::error_code;
 
  public:
@@ -105,7 +107,7 @@ class ConnectionOf final : public Connection,
         return socket->close(1001, "the server is about to end");
       if (const auto http2 = self->http2_.lock()) return http2->end_soon();
       if (!self->idle_) return;
-      if (self->request_number_ > 0) return self->close();
+      if (self->request_number_ > 0) return self->deadline_.expires_after(last_call_again);
       self->deadline_.expires_after(last_call);  // its only request may be on its way
     });
   }
@@ -168,7 +170,6 @@ class ConnectionOf final : public Connection,
   void await_request() {
     const bool is_first = request_number_ == 0;
     const bool ends = last_ || host_.draining();
-    if (ends && !is_first) return finish_connection();
     if (buffer_.size() > 0) {
       // It came with the one before. Posted: there may be thousands.
       return asio::post(stream_.get_executor(),
@@ -177,7 +178,8 @@ class ConnectionOf final : public Connection,
     idle_ = true;
     if (!is_first) stand(Standing::Stage::idle);
     if (ends) {
-      deadline_.expires_after(last_call);
+      // The last answer has not said yet that it was the last.
+      deadline_.expires_after(is_first ? last_call : last_call_again);
     } else {
       deadline_.expires_after(is_first ? options_.first_byte_timeout : options_.idle_timeout);
     }

@@ -2,12 +2,14 @@
 #include "doors/http/server.h"
 
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <climits>
 #include <future>
 #include <new>
 #include <optional>
@@ -115,6 +117,7 @@ class Server::Impl final : public Host {
 
   void drain(std::chrono::milliseconds patience) {
     draining_ = true;
+    refuse_connections();
     std::promise<void> closed;
     asio::post(acceptor_.get_executor(), [this, &closed] {
       accept_those_who_wait();
@@ -129,6 +132,7 @@ class Server::Impl final : public Host {
 
  private:
   static constexpr int backlog = 4096;
+  static constexpr std::chrono::milliseconds half_connected_patience{20};
 
   // A loop gets what it watches sockets with when it has the first one: too late to be told that the
   // host has no descriptors.
@@ -190,6 +194,20 @@ class Server::Impl final : public Host {
           }
           accept();
         });
+  }
+
+  // A client whose connection is made between the last look at the acceptor and its end would be
+  // reset, and lose what it has sent already. So first the acceptor is bound to a device that is
+  // not there: the host refuses who begins to connect, and completes what is half connected.
+  void refuse_connections() {
+    std::promise<bool> refused;
+    asio::post(acceptor_.get_executor(), [this, &refused] {
+      constexpr int no_device = INT_MAX;
+      refused.set_value(acceptor_.is_open() &&
+                        ::setsockopt(acceptor_.native_handle(), SOL_SOCKET, SO_BINDTOIFINDEX,
+                                     &no_device, sizeof no_device) == 0);
+    });
+    if (refused.get_future().get()) std::this_thread::sleep_for(half_connected_patience);
   }
 
   // Clients that have connected and are not accepted yet: closing the acceptor would reset them.
