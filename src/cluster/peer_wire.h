@@ -20,15 +20,16 @@ namespace cloche::cluster {
 
 class PeerWire {
  public:
-  // Who vouches for peers, and so that there is TLS: a file of certificates (PEM), or `system`, those
-  // that the system trusts. Empty: there is none. Throws HostError.
+  // Who vouches for peers, and so that there is TLS: a file of certificates (PEM), or `system`,
+  // those that the system trusts. Empty: there is none. Throws HostError.
   static constexpr const char* system = "system";
   explicit PeerWire(const std::string& authorities = {});
   ~PeerWire();
   PeerWire(const PeerWire&) = delete;
   PeerWire& operator=(const PeerWire&) = delete;
 
-  // What is begun from now on trusts what is in the file now. Throws HostError, and keeps those before.
+  // What is begun from now on trusts what is in the file now. Throws HostError, and keeps those
+  // before.
   void read_authorities();
 
   // A connection that is being made, or an empty one; it does not block. One that fails ends.
