@@ -48,6 +48,7 @@ void resolve(const std::string& place, Which which, std::vector<Address>& to) {
     Address address;
     std::memcpy(&address.bytes, each->ai_addr, each->ai_addrlen);
     address.size = each->ai_addrlen;
+    address.host = parts->first;
     std::array<char, NI_MAXHOST> host{};
     if (which == Which::first) {
       address.name = place;

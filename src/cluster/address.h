@@ -15,6 +15,7 @@ namespace cloche::cluster {
 
 struct Address {
   std::string name;  // HOST:PORT
+  std::string host;  // as the operator says it: of dns:NAME:PORT that name
   sockaddr_storage bytes{};
   socklen_t size = 0;
 

@@ -98,12 +98,13 @@ std::vector<std::optional<http::Response>> talk_to_all(std::vector<Talk> talks, 
 
 }  // namespace
 
-std::vector<std::optional<http::Response>> ask_all(std::span<const Question> questions,
+std::vector<std::optional<http::Response>> ask_all(const PeerWire& wire,
+                                                   std::span<const Question> questions,
                                                    SteadyTime deadline,
                                                    std::uint64_t answer_max_bytes) {
   std::vector<Talk> talks;
   for (const Question& question : questions)
-    talks.push_back({begin_connect(question.address), question.text, {}, false});
+    talks.push_back({wire.begin(question.address), question.text, {}, false});
   return talk_to_all(std::move(talks), deadline, answer_max_bytes);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small questions to peers over plain HTTP/1.1, several at a time.
+// Small questions to peers by HTTP/1.1, several at a time.
 #pragma once
 
 #include <chrono>
@@ -12,6 +12,7 @@
 
 #include "base/unique_fd.h"
 #include "cluster/address.h"
+#include "cluster/peer_wire.h"
 #include "doors/http/message.h"
 
 namespace cloche::cluster {
@@ -23,7 +24,8 @@ struct Question {
 
 // What is there of each by the deadline; nothing where a peer cannot be reached, says something
 // else, or more than `answer_max_bytes`. Waits.
-std::vector<std::optional<http::Response>> ask_all(std::span<const Question> questions,
+std::vector<std::optional<http::Response>> ask_all(const PeerWire& wire,
+                                                   std::span<const Question> questions,
                                                    std::chrono::steady_clock::time_point deadline,
                                                    std::uint64_t answer_max_bytes);
 

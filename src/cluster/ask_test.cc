@@ -33,8 +33,8 @@ TEST(Ask, APeerThatIsNotThereSaysNothing) {
   const std::vector<Address> addresses = source->addresses();
   ASSERT_EQ(addresses.size(), 1U);
   const std::vector<Question> questions{{addresses[0], "GET / HTTP/1.1\r\n\r\n"}};
-  const auto answers =
-      ask_all(questions, std::chrono::steady_clock::now() + std::chrono::minutes(1), 1000);
+  const auto answers = ask_all(PeerWire(), questions,
+                               std::chrono::steady_clock::now() + std::chrono::minutes(1), 1000);
   ASSERT_EQ(answers.size(), 1U);
   EXPECT_FALSE(answers[0]);
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "cluster/peer_wire.h"
+
 namespace cloche::cluster {
 namespace {
 
@@ -61,13 +63,25 @@ resolvers system
     hold valid 1s
 )page";
 
+// It compares names alone: of one that is an address any certificate will do that is vouched for.
+std::string tls_words(const Gateway& gateway, std::string_view place) {
+  if (gateway.authorities.empty()) return {};
+  const std::string_view host = place.substr(0, place.rfind(':'));
+  const bool is_address =
+      host.starts_with('[') || host.find_first_not_of("0123456789.") == host.npos;
+  return fmt::format(" ssl verify required ca-file {}{}",
+                     gateway.authorities == PeerWire::system ? "@system-ca" : gateway.authorities,
+                     is_address ? "" : fmt::format(" sni str({}) verifyhost {}", host, host));
+}
+
 }  // namespace
 
 std::string haproxy_configuration(const Gateway& gateway) {
   const std::string_view by_name = gateway.resolves_names ? " resolvers system init-addr none" : "";
   std::string servers;
   for (const Gateway::Cell& cell : gateway.cells)
-    servers += fmt::format("    server {:04x} {}{}\n", cell.key, cell.place, by_name);
+    servers += fmt::format("    server {:04x} {}{}{}\n", cell.key, cell.place, by_name,
+                           tls_words(gateway, cell.place));
   return fmt::format(page, fmt::arg("connections", gateway.connection_limit),
                      fmt::arg("resolvers", gateway.resolves_names ? resolvers_section : ""),
                      fmt::arg("listen", gateway.listen), fmt::arg("owners", servers),

@@ -18,6 +18,7 @@ struct Gateway {
   std::vector<Cell> cells;
   std::string listen = "127.0.0.1:8000";
   bool resolves_names = false;  // again and again while it runs, not once at its start
+  std::string authorities;      // of cells that speak TLS: as of PeerWire; empty: they do not
   std::size_t connection_limit = 8000;
 };
 

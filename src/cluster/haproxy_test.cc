@@ -25,5 +25,16 @@ TEST(Haproxy, NamesAreResolvedWhileItRunsWhereThatIsWanted) {
   EXPECT_THAT(text, HasSubstr("    server 0001 one:8000 resolvers system init-addr none\n"));
 }
 
+TEST(Haproxy, CellsThatSpeakTlsAreChecked) {
+  const std::string text = haproxy_configuration(
+      {.cells = {{1, "one:8000"}, {2, "[::1]:8001"}}, .authorities = "/etc/ca.pem"});
+  EXPECT_THAT(text, HasSubstr("    server 0001 one:8000 ssl verify required ca-file /etc/ca.pem "
+                              "sni str(one) verifyhost one\n"
+                              "    server 0002 [::1]:8001 ssl verify required ca-file "
+                              "/etc/ca.pem\n"));
+  EXPECT_THAT(haproxy_configuration({.cells = {{1, "one:8000"}}, .authorities = "system"}),
+              HasSubstr(" ca-file @system-ca sni"));
+}
+
 }  // namespace
 }  // namespace cloche::cluster

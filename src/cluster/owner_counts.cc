@@ -109,7 +109,7 @@ Router::Count Router::count_once(const std::string& target) const {
     questions.push_back({peer.address, text});
     asked.push_back(std::move(peer));
   }
-  const auto answers = ask_all(questions, now + count_patience, count_max_bytes);
+  const auto answers = ask_all(parts_.wire, questions, now + count_patience, count_max_bytes);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const std::optional<Counted> counted = counted_in(answers[i]);
     if (counted) count.sum += counted->count;

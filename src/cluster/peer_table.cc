@@ -61,7 +61,8 @@ void PeerTable::ask() {
                     address.name, hop_field, options_.token);
     questions.push_back({std::move(address), std::move(text)});
   }
-  auto answers = ask_all(questions, std::chrono::steady_clock::now() + patience, report_max_bytes);
+  auto answers = ask_all(options_.wire, questions, std::chrono::steady_clock::now() + patience,
+                         report_max_bytes);
   const MutexLock lock(mutex_);
   for (auto& [key, peer] : peers_) peer.answers = false;
   is_complete_ = true;

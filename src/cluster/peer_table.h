@@ -13,6 +13,7 @@
 
 #include "base/mutex.h"
 #include "cluster/address.h"
+#include "cluster/peer_wire.h"
 #include "session/cell_key.h"
 
 namespace cloche::cluster {
@@ -45,6 +46,7 @@ class PeerTable {
     PeerSource source;
     CellKey self = 0;
     std::string token;
+    const PeerWire& wire;  // outlives it
     std::chrono::milliseconds interval{500};
   };
   // Asks from now on; has asked once when it is made.

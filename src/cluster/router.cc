@@ -66,7 +66,6 @@ bool Router::is_elsewhere(CellKey cell) const {
 
 // Nothing has been sent while there is no connection: that may be tried again without harm.
 UniqueFd Router::connect_to(CellKey cell, std::chrono::steady_clock::time_point deadline) {
-  bool connected = false;
   UniqueFd fd;
   Backoff backoff(first_connect_pause, longest_connect_pause);
   const bool may_wait = waiting_.fetch_add(1) < waiting_max;
@@ -76,16 +75,13 @@ UniqueFd Router::connect_to(CellKey cell, std::chrono::steady_clock::time_point 
     const std::optional<Peer> peer = parts_.peers.find(cell);
     const bool has_it =
         peer && std::ranges::find(peer->report.keys, cell) != peer->report.keys.end();
-    fd = has_it ? begin_connect(peer->address) : UniqueFd();
-    connected = fd && finish_connect(fd.get(), now + connect_patience);
-    if (connected || !may_wait || now >= deadline) break;
+    if (has_it) fd = parts_.wire.connect(peer->address, now + connect_patience);
+    if (fd || !may_wait || now >= deadline) break;
     std::this_thread::sleep_for(backoff.next());
   }
   --waiting_;
-  parts_.metrics.count("cloche_forwarded_total",
-                       connected ? R"(result="passed")" : R"(result="away")");
-  if (!connected) return UniqueFd();
-  http::notice_lost_peer(fd.get());
+  parts_.metrics.count("cloche_forwarded_total", fd ? R"(result="passed")" : R"(result="away")");
+  if (fd) http::notice_lost_peer(fd.get());
   return fd;
 }
 
@@ -135,7 +131,7 @@ bool Router::create_elsewhere(const http::Request& request,
   const std::string text = hop_text(request, request.target, options_.token);
   for (const std::size_t i : pick_three(headrooms, draw_random)) {
     const Question question{peers[i].address, text};
-    auto answers = ask_all(std::span(&question, 1),
+    auto answers = ask_all(parts_.wire, std::span(&question, 1),
                            std::chrono::steady_clock::now() + create_patience, session_max_bytes);
     // Whether a cell that says nothing has made one is not known: another one makes one. The one
     // that nobody knows of ends by itself.
@@ -162,8 +158,8 @@ std::vector<SessionPage> Router::pages_elsewhere(const http::Request& request, s
     // One that did not answer a moment ago is not waited for.
     if (peer.answers) questions.push_back({peer.address, text});
   }
-  const auto answers =
-      ask_all(questions, std::chrono::steady_clock::now() + list_patience, page_max_bytes);
+  const auto answers = ask_all(parts_.wire, questions,
+                               std::chrono::steady_clock::now() + list_patience, page_max_bytes);
   std::vector<SessionPage> pages;
   auto next = answers.begin();
   for (const Peer& peer : peers) {

@@ -31,6 +31,7 @@ class Router final : public Elsewhere {
   // All of them outlive it.
   struct Parts {
     const PeerTable& peers;
+    const PeerWire& wire;
     session::SessionManager& sessions;
     http::Metrics& metrics;
   };

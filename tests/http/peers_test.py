@@ -31,11 +31,18 @@ class Cells:
 
     def start(self, key):
         tokens = [word for token in TOKENS for word in ["--token", token]] if self.program == "serve" else []
-        self.running[key] = Server(*self.program.split(), "--cell-key", str(key), "--peers", f"file:{self.peers}",
-                                   "--peer-token-file", str(self.secret), *tokens, *self.words, *self.more.get(key, []), ssh=self.ssh)
+        self.running[key] = self.make_server(*self.program.split(), "--cell-key", str(key), "--peers", f"file:{self.peers}",
+                                             "--peer-token-file", str(self.secret), *tokens, *self.words, *self.more.get(key, []),
+                                             ssh=self.ssh)
         part = self.peers.with_suffix(".part")
-        part.write_text("# the cells\n" + "".join(f"127.0.0.1:{s.port}\n" for s in self.running.values()))
+        part.write_text("# the cells\n" + "".join(f"{self.place_of(s)}\n" for s in self.running.values()))
         os.replace(part, self.peers)
+
+    def make_server(self, *words, **more):
+        return Server(*words, **more)
+
+    def place_of(self, server):
+        return f"127.0.0.1:{server.port}"
 
     def until_known(self):
         """Each asks for a session of each of the others: a cell that is not known yet answers 421."""

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/host_error.h"
+#include "base/mutex.h"
 #include "doors/http/alpn.h"
 #include "doors/http/connection.h"
 #include "doors/http/connection_table.h"
@@ -58,7 +59,7 @@ class Server::Impl final : public Host {
                                    : std::max(std::thread::hardware_concurrency(), 1U)),
         acceptor_(loops_[0].context()) {
     prepare_loops();
-    if (options_.has_tls()) use_certificate();
+    if (options_.has_tls()) read_certificate();
     if (options_.listens) {
       listen();
       asio::post(acceptor_.get_executor(), [this] { accept(); });
@@ -113,6 +114,12 @@ class Server::Impl final : public Host {
     serve(loop, std::move(socket));
   }
 
+  void read_certificate() {
+    auto tls = make_tls();
+    const MutexLock lock(tls_mutex_);
+    tls_.swap(tls);
+  }
+
   void close_after_answers() { closes_after_answers_ = true; }
 
   void drain(std::chrono::milliseconds patience) {
@@ -142,26 +149,32 @@ class Server::Impl final : public Host {
     throw HostError(std::string("cannot wait for connections: ") + error.what());
   }
 
-  void use_certificate() {
-    tls_.emplace(asio::ssl::context::tls_server);
-    tls_->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
-                      asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
-                      asio::ssl::context::no_tlsv1_1 | SSL_OP_NO_RENEGOTIATION);
-    offer_protocols(tls_->native_handle(), offers_http2_);
+  std::shared_ptr<asio::ssl::context> make_tls() const {
+    auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+    tls->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
+                     asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
+                     asio::ssl::context::no_tlsv1_1 | SSL_OP_NO_RENEGOTIATION);
+    offer_protocols(tls->native_handle(), offers_http2_);
     boost::system::error_code error;
     if (const auto& own = options_.own_certificate) {
-      tls_->use_certificate_chain(asio::buffer(own->certificate), error);
-      if (!error) tls_->use_private_key(asio::buffer(own->key), asio::ssl::context::pem, error);
+      tls->use_certificate_chain(asio::buffer(own->certificate), error);
+      if (!error) tls->use_private_key(asio::buffer(own->key), asio::ssl::context::pem, error);
       if (error) throw HostError("cannot use the server's own certificate: " + error.message());
-      return;
+      return tls;
     }
-    tls_->use_certificate_chain_file(options_.tls_certificate, error);
+    tls->use_certificate_chain_file(options_.tls_certificate, error);
     if (error) {
       throw HostError("cannot use the certificate " + options_.tls_certificate + ": " +
                       error.message());
     }
-    tls_->use_private_key_file(options_.tls_key, asio::ssl::context::pem, error);
+    tls->use_private_key_file(options_.tls_key, asio::ssl::context::pem, error);
     if (error) throw HostError("cannot use the key " + options_.tls_key + ": " + error.message());
+    return tls;
+  }
+
+  std::shared_ptr<asio::ssl::context> tls() const {
+    const MutexLock lock(tls_mutex_);
+    return tls_;
   }
 
   void listen() {
@@ -233,9 +246,10 @@ class Server::Impl final : public Host {
   }
 
   void serve(Loop& loop, Tcp::socket socket) {
+    const auto tls = this->tls();
     const std::shared_ptr<Connection> connection =
-        tls_ ? make_tls_connection(*this, loop, std::move(socket), *tls_)
-             : make_plain_connection(*this, loop, std::move(socket));
+        tls ? make_tls_connection(*this, loop, std::move(socket), *tls)
+            : make_plain_connection(*this, loop, std::move(socket));
     const ConnectionTable::Verdict verdict = connections_.add(connection);
     for (const auto& leaving : verdict.leaving) leaving->end_now();
     if (verdict.taken) connection->start();
@@ -243,7 +257,8 @@ class Server::Impl final : public Host {
 
   const ServerOptions options_;
   Application& application_;
-  std::optional<asio::ssl::context> tls_;
+  mutable Mutex tls_mutex_;
+  std::shared_ptr<asio::ssl::context> tls_ GUARDED_BY(tls_mutex_);  // null: there is none
   const OffersHttp2 offers_http2_ = [this](std::string_view name) {
     return options_.use_http2 && application_.offers_http2(name);
   };
@@ -269,6 +284,7 @@ Server::~Server() = default;
 std::uint16_t Server::port() const noexcept { return impl_->port(); }
 std::size_t Server::connections() const { return impl_->connections(); }
 void Server::adopt(UniqueFd connection) { impl_->adopt(std::move(connection)); }
+void Server::read_certificate() { impl_->read_certificate(); }
 void Server::close_after_answers() { impl_->close_after_answers(); }
 void Server::drain(std::chrono::milliseconds patience) { impl_->drain(patience); }
 

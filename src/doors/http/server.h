@@ -136,6 +136,10 @@ class Server {
   // Serves a connection that was made elsewhere, a stream socket; it is counted from here on.
   void adopt(UniqueFd connection);
 
+  // New connections have the certificate and the key that are in the files now. Throws HostError,
+  // and keeps those before.
+  void read_certificate();
+
   // From now on each answer is the last of its connection, and says so. New ones are taken.
   void close_after_answers();
   // Takes no more connections and no more requests; returns when all requests in progress have been

@@ -36,6 +36,7 @@ have it in their ids, to another cell: before one ends for good, or for one that
   move KEY CELL             CELL, the own key of a cell, has KEY from now on
   --peers PEERS             as of cloche serve
   --peer-token-file FILE    the secret by which cells know each other
+  --peer-ca FILE|system     cells speak TLS: who vouches for them, as of cloche serve
   --patience SECONDS        what runs in the key's sessions has that long to end (3)
 
 Requests for the key's sessions wait while it is moved. Exit status: 0, or 1 where a cell refuses, and then says why.
@@ -43,6 +44,7 @@ Requests for the key's sessions wait while it is moved. Exit status: 0, or 1 whe
 
 struct CellsWanted {
   std::optional<cluster::PeerSource> peers;
+  std::string authorities;
   std::string token;
   std::optional<std::pair<cluster::CellKey, cluster::CellKey>> move;  // a key, and where to
   std::chrono::seconds patience{3};
@@ -82,6 +84,8 @@ CellsWanted parse_cells(const std::vector<std::string>& words) {
       std::ifstream stream(value);
       if (!std::getline(stream, wanted.token) || wanted.token.empty())
         throw request_error(name + " wants a file with a secret, not '" + value + "'");
+    } else if (name == "--peer-ca") {
+      wanted.authorities = value;
     } else if (name == "--patience") {
       wanted.patience = std::chrono::seconds(number_in<unsigned>(name, value));
     } else {
@@ -101,12 +105,12 @@ cluster::Question question(const CellsWanted& wanted, const cluster::Address& to
                           method, target, to.name, cluster::hop_field, wanted.token)};
 }
 
-std::vector<cluster::Peer> ask_cells(const CellsWanted& wanted) {
+std::vector<cluster::Peer> ask_cells(const CellsWanted& wanted, const cluster::PeerWire& wire) {
   std::vector<cluster::Question> questions;
   for (const cluster::Address& address : wanted.peers->addresses())
     questions.push_back(question(wanted, address, "GET", "/cell"));
   const auto answers = cluster::ask_all(
-      questions, std::chrono::steady_clock::now() + cells_patience, cell_answer_max_bytes);
+      wire, questions, std::chrono::steady_clock::now() + cells_patience, cell_answer_max_bytes);
   std::vector<cluster::Peer> cells;
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const auto report = answers[i] && answers[i]->status == 200
@@ -119,11 +123,11 @@ std::vector<cluster::Peer> ask_cells(const CellsWanted& wanted) {
 }
 
 // What it says; throws where it refuses.
-void ask_for_key(const CellsWanted& wanted, const cluster::Peer& cell, std::string_view method,
-                 const std::string& target) {
+void ask_for_key(const CellsWanted& wanted, const cluster::PeerWire& wire,
+                 const cluster::Peer& cell, std::string_view method, const std::string& target) {
   const cluster::Question one = question(wanted, cell.address, method, target);
   const auto answers = cluster::ask_all(
-      std::span(&one, 1), std::chrono::steady_clock::now() + move_patience + wanted.patience,
+      wire, std::span(&one, 1), std::chrono::steady_clock::now() + move_patience + wanted.patience,
       cell_answer_max_bytes);
   if (!answers[0])
     throw Error(ErrorKind::host, Errno::io,
@@ -137,7 +141,8 @@ void ask_for_key(const CellsWanted& wanted, const cluster::Peer& cell, std::stri
 }
 
 void move_key(const CellsWanted& wanted, cluster::CellKey key, cluster::CellKey to) {
-  const std::vector<cluster::Peer> cells = ask_cells(wanted);
+  const cluster::PeerWire wire(wanted.authorities);
+  const std::vector<cluster::Peer> cells = ask_cells(wanted, wire);
   const auto target =
       std::ranges::find(cells, to, [](const auto& cell) { return cell.report.key; });
   if (target == cells.end())
@@ -149,14 +154,14 @@ void move_key(const CellsWanted& wanted, cluster::CellKey key, cluster::CellKey 
   if (!has_key(*target)) {
     const auto holder = std::ranges::find_if(cells, has_key);
     if (holder != cells.end()) {
-      ask_for_key(wanted, *holder, "DELETE",
+      ask_for_key(wanted, wire, *holder, "DELETE",
                   fmt::format("{}?patience={}", path, wanted.patience.count()));
     }
     try {
-      ask_for_key(wanted, *target, "PUT", path);
+      ask_for_key(wanted, wire, *target, "PUT", path);
     } catch (const Error&) {
       // Nobody's sessions must be left without a cell.
-      if (holder != cells.end()) ask_for_key(wanted, *holder, "PUT", path);
+      if (holder != cells.end()) ask_for_key(wanted, wire, *holder, "PUT", path);
       throw;
     }
   }
@@ -164,7 +169,8 @@ void move_key(const CellsWanted& wanted, cluster::CellKey key, cluster::CellKey 
 }
 
 void list_cells(const CellsWanted& wanted) {
-  for (const cluster::Peer& cell : ask_cells(wanted)) {
+  const cluster::PeerWire wire(wanted.authorities);
+  for (const cluster::Peer& cell : ask_cells(wanted, wire)) {
     const cluster::CellReport& report = cell.report;
     fmt::print("cell {} {} {}, keys {}, sessions {}, headroom {:.2f}, version {}\n", report.key,
                cell.address.name, report.ready ? "ready" : "not ready", fmt::join(report.keys, ","),

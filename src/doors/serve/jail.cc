@@ -31,6 +31,8 @@ std::vector<std::string> enter_jail(Options& options, EngineOptions& engine_opti
   rules.readable.emplace_back(options.ssh_host_key);
   for (const std::string& file :
        {options.tokens_file, options.http.tls_certificate, options.http.tls_key,
+        options.peer_authorities == cluster::PeerWire::system ? std::string()
+                                                              : options.peer_authorities,
         options.peers ? options.peers->file() : std::string()}) {
     if (!file.empty()) rules.readable.push_back(folder_of(file));
   }

@@ -83,7 +83,9 @@ E2B find what they know, with E2B_API_URL and E2B_SANDBOX_URL set to this server
   --e2b-internet            the same as --e2b-net '*'
   --e2b-build-net RULE      what builds of templates may reach, besides what all sandboxes may; may be repeated (none)
   --peers PEERS             the other cells: HOST:PORT,..., or dns:NAME:PORT for all addresses of a name, or file:FILE with a
-                            HOST:PORT a line. Then any of them answers for all; they speak HTTP without TLS
+                            HOST:PORT a line. Then any of them answers for all
+  --peer-ca FILE|system     cells speak TLS to each other, for which each has --tls-cert: FILE has the certificates (PEM) of
+                            who vouches for theirs, each for its HOST or NAME; system: who this machine trusts
   --peer-token-file FILE    a secret in a line that they know each other by
   --take-keys               it may be given keys of other cells, with their sessions (cloche cells move): --state-dir is then
                             storage that all cells share
@@ -220,8 +222,14 @@ void check(const Options& options) {
   if (options.makes_certificate && !options.http.tls_key.empty())
     throw request_error(
         "--tls-self-signed makes a certificate: leave --tls-cert and --tls-key out");
-  if (options.peers && (options.makes_certificate || !options.http.tls_key.empty()))
-    throw request_error("cells with --peers have no TLS of their own: have it end before them");
+  if (!options.peer_authorities.empty() && !options.peers)
+    throw request_error("--peer-ca is of no use without --peers");
+  if (options.peers && options.makes_certificate)
+    throw request_error(
+        "cells with --peers check each other's certificates: give --tls-cert, not "
+        "--tls-self-signed");
+  if (options.peers && options.http.tls_key.empty() != options.peer_authorities.empty())
+    throw request_error("with --peers, --tls-cert and --peer-ca belong together");
   if (options.isolation.by != Isolation::By::nothing) check_isolation(options);
   if (options.api == Api::sessions && options.tokens.empty() && options.tokens_file.empty() &&
       !is_loopback(options.http.host)) {
@@ -323,6 +331,7 @@ Options parse(const std::vector<std::string>& words, Api api) {
                                value + "'");
          }
        }},
+      {"--peer-ca", [&](const auto&, const auto& value) { options.peer_authorities = value; }},
       {"--peer-token-file",
        [&](const auto& name, const auto& value) {
          std::ifstream stream(value);

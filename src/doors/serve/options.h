@@ -61,6 +61,7 @@ struct Options {
   std::string ssh_password;  // one that opens every session; empty: none
   Isolation isolation;
   std::optional<cluster::PeerSource> peers;  // the other cells
+  std::string peer_authorities;              // of cluster::PeerWire
   std::string peer_token;                    // that they know each other by
   cluster::OwnerRule owner_rule = cluster::OwnerRule::those_that_answer;
   bool takes_keys = false;                        // of other cells, with their folders

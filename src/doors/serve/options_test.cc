@@ -152,6 +152,7 @@ TEST(ServeOptions, WhatBelongsTogetherIsSaidTogether) {
   EXPECT_EQ(refusal({"--save", "pause"}), "--save is of no use without --state-dir");
   EXPECT_EQ(refusal({"--max-workers", "2"}), "--max-workers is of no use without --isolate");
   EXPECT_EQ(refusal({"--peers", "a:1"}), "--peers and --peer-token-file belong together");
+  EXPECT_EQ(refusal({"--peer-ca", "system"}), "--peer-ca is of no use without --peers");
   EXPECT_EQ(refusal({"--tls-self-signed", "--tls-cert", "a", "--tls-key", "b"}),
             "--tls-self-signed makes a certificate: leave --tls-cert and --tls-key out");
   EXPECT_EQ(refusal({"--strict-token-sessions", "--max-token-sessions", "3"}),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <string_view>
 
 #include "base/error.h"
 #include "cluster/address.h"
@@ -23,10 +24,18 @@ cell whose key is in the session's id, new sessions to one that is ready. Reques
   --cell KEY=HOST:PORT      a cell; repeated for each
   --listen ADDRESS:PORT     where HAProxy listens (127.0.0.1:8000)
   --resolve                 names are resolved while it runs, as cells come and go, not once at its start
+  --peer-ca FILE|system     cells speak TLS: HAProxy checks their certificates by this file, or as this machine does
   --max-connections N       (8000)
 
   cloche route --haproxy --cell 1=10.0.0.1:8000 --cell 2=10.0.0.2:8000 --listen :80 > haproxy.cfg
 )page";
+
+// Of a line of the configuration.
+bool is_word(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) {
+    return c > ' ' && c < 0x7f && c != '#' && c != '"' && c != '\'' && c != '\\';
+  });
+}
 
 std::optional<cluster::Gateway::Cell> cell_of(const std::string& text) {
   cluster::Gateway::Cell cell;
@@ -34,10 +43,7 @@ std::optional<cluster::Gateway::Cell> cell_of(const std::string& text) {
   if (error != std::errc() || cell.key == 0 || end == text.data() + text.size() || *end != '=')
     return std::nullopt;
   cell.place = end + 1;
-  // It becomes a word of a line.
-  const bool is_word = std::ranges::all_of(
-      cell.place, [](char c) { return c > ' ' && c < 0x7f && c != '#' && c != '"' && c != '\''; });
-  if (!is_word || !cluster::PeerSource::parse(cell.place) ||
+  if (!is_word(cell.place) || !cluster::PeerSource::parse(cell.place) ||
       cell.place.find(',') != cell.place.npos)
     return std::nullopt;
   return cell;
@@ -56,7 +62,8 @@ cluster::Gateway parse_route(const std::vector<std::string>& words) {
       gateway.resolves_names = true;
       continue;
     }
-    if (name != "--cell" && name != "--listen" && name != "--max-connections")
+    if (name != "--cell" && name != "--listen" && name != "--peer-ca" &&
+        name != "--max-connections")
       throw request_error("there is no option '" + name + "'");
     if (++i == words.size()) throw request_error(name + " wants a value");
     const std::string& value = words[i];
@@ -67,8 +74,12 @@ cluster::Gateway parse_route(const std::vector<std::string>& words) {
           gateway.cells.end())
         throw request_error(fmt::format("there are two cells with the key {}", cell->key));
       gateway.cells.push_back(*std::move(cell));
+    } else if (name == "--peer-ca") {
+      if (value.empty() || !is_word(value))
+        throw request_error(name + " wants a file of a plain name, not '" + value + "'");
+      gateway.authorities = value;
     } else if (name == "--listen") {
-      if (value.find(':') == value.npos || value.find_first_of(" \t\n#\"'") != value.npos)
+      if (value.find(':') == value.npos || !is_word(value))
         throw request_error(name + " wants ADDRESS:PORT, not '" + value + "'");
       gateway.listen = value;
     } else {

@@ -51,15 +51,13 @@ class Signals {
     if (with_reload) sigaddset(&set_, SIGHUP);
     ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   }
-  // Until it is asked to end; calls `reopen` for each SIGHUP, and `reload` for that and each second
-  // in which `is_outdated`.
-  void wait_for_end(const std::function<bool()>& is_outdated, const std::function<void()>& reload,
-                    const std::function<void()>& reopen) const {
+  // Until it is asked to end; calls `look` each second, and `read_all` for each SIGHUP.
+  void wait_for_end(const std::function<void()>& look,
+                    const std::function<void()>& read_all) const {
     static constexpr timespec second{.tv_sec = 1, .tv_nsec = 0};
     for (int number = 0; number != SIGTERM && number != SIGINT;) {
       number = ::sigtimedwait(&set_, nullptr, &second);
-      if (number == SIGHUP) reopen();
-      if (number == SIGHUP || is_outdated()) reload();
+      number == SIGHUP ? read_all() : look();
     }
   }
   // As it was before.
@@ -204,6 +202,8 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
     };
   }
   FileWatch tokens_watch(options.tokens_file);
+  std::array tls_watches{FileWatch(options.http.tls_certificate), FileWatch(options.http.tls_key),
+                         FileWatch(options.peer_authorities)};
   const auto given = options.isolation.tokens;
   const auto token_store =
       given ? given : std::make_shared<http::TokenStore>(options.tokens, options.tokens_file);
@@ -227,6 +227,7 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
   std::optional<e2b::E2bDoor> e2b_door;
   std::optional<grading::GradingDoor> grading;
   std::optional<Application> application;
+  std::optional<cluster::PeerWire> peer_wire;
   std::optional<cluster::PeerTable> peers;
   std::optional<cluster::Router> router;
   std::optional<SshElsewhere> ssh_elsewhere;
@@ -249,10 +250,11 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
     return isolated ? isolated->not_ready() : sessions.save_trouble();
   };
   if (options.peers) {
-    peers.emplace(
-        cluster::PeerTable::Options{*options.peers, options.sessions.cell, options.peer_token});
+    peer_wire.emplace(options.peer_authorities);
+    peers.emplace(cluster::PeerTable::Options{*options.peers, options.sessions.cell,
+                                              options.peer_token, *peer_wire});
     router.emplace(
-        cluster::Router::Parts{*peers, sessions, metrics},
+        cluster::Router::Parts{*peers, *peer_wire, sessions, metrics},
         cluster::Router::Options{.token = options.peer_token, .owner_rule = options.owner_rule});
     router_of_owners = &*router;
     ssh_elsewhere.emplace(*router);
@@ -377,11 +379,32 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
       log.event(http::LogLevel::error, "tokens_not_read", {{"message", error.what()}});
     }
   };
+  const auto read_certificate = [&] {
+    if (options.http.tls_certificate.empty()) return;
+    try {
+      server.read_certificate();
+      if (peer_wire) peer_wire->read_authorities();
+      log.event(http::LogLevel::info, "certificate_read", {});
+    } catch (const HostError& error) {
+      log.event(http::LogLevel::error, "certificate_not_read", {{"message", error.what()}});
+    }
+  };
   const auto reopen_audit = [&] {
     const auto problem = audit ? audit->reopen() : std::nullopt;
     if (problem) log.event(http::LogLevel::error, "audit_not_reopened", {{"message", *problem}});
   };
-  signals.wait_for_end([&] { return tokens_watch.has_changed(); }, read_tokens, reopen_audit);
+  signals.wait_for_end(
+      [&] {
+        if (tokens_watch.has_changed()) read_tokens();
+        const std::size_t changed =
+            std::ranges::count_if(tls_watches, [](FileWatch& file) { return file.has_changed(); });
+        if (changed > 0) read_certificate();
+      },
+      [&] {
+        read_tokens();
+        read_certificate();
+        reopen_audit();
+      });
   ending = true;
   log.event(http::LogLevel::info, "ending", {{"sessions", std::to_string(sessions.count())}});
   // A worker is asked once by its server, once by the spawner, and means the same by both.
@@ -417,7 +440,8 @@ int serve_here(Options options, const Signals& signals, cluster::Spawner* spawne
 }
 
 int serve(Options options) {
-  const Signals signals(!options.tokens_file.empty() || options.audit_log.has_value());
+  const Signals signals(!options.tokens_file.empty() || options.audit_log.has_value() ||
+                        !options.http.tls_certificate.empty());
   if (options.isolation.by == Isolation::By::nothing)
     return serve_here(std::move(options), signals, nullptr, UniqueFd());
   const std::uint64_t memory_bytes = options.isolation.worker_memory_bytes;
