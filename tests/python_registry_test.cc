@@ -221,7 +221,7 @@ texts: ('logged', True, '\x1b[31mx\x1b[0m', '\x1b[31m')
 )";
 
 TEST(PackagesOfTheRegistry, DoWhatPeopleBeginWith) {
-  const auto sandbox = make_sandbox();
+  const auto sandbox = make_sandbox({.timeout = std::chrono::minutes(5)});
   const RunResult installed = sandbox->run(
       {.script =
            "pip install -q altair arrow cachetools chardet click colorama faker flask folium "

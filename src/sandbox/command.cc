@@ -128,7 +128,9 @@ std::array<kernel::WaitQueue*, 2> Outputs::closed() const {
 }
 
 void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& outputs) {
-  constexpr std::chrono::milliseconds longest{50};
+  // Of computing, not of waiting for a processor: on a busy machine it takes the longer.
+  constexpr std::chrono::milliseconds longest_computing{50};
+  constexpr std::chrono::seconds longest{2};
   constexpr std::chrono::milliseconds quiet_for{5};
   if (!outputs.out.port) return;
   const kernel::KernelLock lock(kernel.mutex());
@@ -143,6 +145,7 @@ void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& output
   const std::array<kernel::WaitQueue*, 3> queues{out_closed, err_closed,
                                                  &kernel.computing_changed()};
   const auto end = std::chrono::steady_clock::now() + longest;
+  const auto computed_at_most = kernel.cpu_time() + longest_computing;
   auto quiet_since = end - longest;
   kernel::Waiter waiter;
   for (bool was_busy = true; outputs.are_open();) {
@@ -150,7 +153,8 @@ void let_settle(kernel::Kernel& kernel, kernel::JobId job, const Outputs& output
     const bool busy = is_busy();
     if (busy || was_busy) quiet_since = now;
     was_busy = busy;
-    const auto until = busy ? end : std::min(end, quiet_since + quiet_for);
+    const auto until = std::min(
+        end, busy ? now + (computed_at_most - kernel.cpu_time()) : quiet_since + quiet_for);
     if (now >= until) return;
     (void)waiter.sleep(kernel.mutex(), queues, until);
   }

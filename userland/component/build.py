@@ -26,7 +26,7 @@ from common import BuildError, tool  # noqa: E402
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 # Of our own runtime: they serve here too.
-SHARED = ("programs/main_module", "sessions/by_value", "sessions/callbacks", "sessions/execution", "sessions/snapshot", "sessions/tracing")
+SHARED = ("programs/main_module", "sessions/by_value", "sessions/callbacks", "sessions/execution", "sessions/snapshot", "sessions/source", "sessions/tracing")
 TOOL = "componentize-py==0.25.1"
 WHEELS = {  # SHA-256 by machine
     "x86_64": "8623cd8cab8453cb0cd8bf03f3c7103420d06f2f3d360186a280a70a1ca5e89f",

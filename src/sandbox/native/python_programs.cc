@@ -25,6 +25,7 @@ CLOCHE_SHARED(callbacks, "_cloche/sessions/callbacks.py")
 CLOCHE_SHARED(execution, "_cloche/sessions/execution.py")
 CLOCHE_SHARED(interrupts, "_cloche/sessions/interrupts.py")
 CLOCHE_SHARED(port, "_cloche/sessions/port.py")
+CLOCHE_SHARED(source, "_cloche/sessions/source.py")
 CLOCHE_SHARED(snapshot, "_cloche/sessions/snapshot.py")
 CLOCHE_SHARED(tracing, "_cloche/sessions/tracing.py")
 
@@ -49,6 +50,7 @@ PythonPrograms::PythonPrograms() {
                                {"_cloche.sessions.interrupts", session_interrupts()},
                                {"_cloche.sessions.native", native_python_native()},
                                {"_cloche.sessions.port", session_port()},
+                               {"_cloche.sessions.source", session_source()},
                                {"_cloche.sessions.snapshot", session_snapshot()},
                                {"_cloche.sessions.tracing", session_tracing()}};
   std::string file = modules.dump();

@@ -14,7 +14,7 @@ from .. import FOLDER
 from ..host import state
 from ..sockets import loop
 from ..programs import main_module, streams
-from . import callbacks, interrupts, port, tracing
+from . import callbacks, interrupts, port, source, tracing
 
 _COROUTINE = 0x80  # CO_COROUTINE
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -29,14 +29,14 @@ _count = 0
 def evaluate(frame):
     """One execution: 0, or 1 when the host has a record to read the reason from."""
     global _count
-    head, _, source = frame.partition(b"\0")
+    head, _, given = frame.partition(b"\0")
     options = json.loads(head) if head else {}
     if (infos := options.get("callbacks")) is not None:
         callbacks.set_callbacks(infos)
     _count += 1
     name = f"<session-{_count}>"
     try:
-        record = _perform(source, name, options)
+        record = _perform(given, name, options)
     except interrupts.ExecutionStopped as error:  # between the code and its record
         record = _failure(error, name)
     finally:
@@ -52,10 +52,10 @@ def evaluate(frame):
     return 1
 
 
-def _perform(source, name, options):
+def _perform(given, name, options):
     try:
-        text = source.decode()
-        code, last = compile_source(text, name)
+        text = given.decode()
+        code, last = source.compile_source(text, name, _FLAGS)
         _remember_text(name, text)
         for part in (code, last):
             if part is not None:
@@ -87,15 +87,6 @@ def _remember_text(name, text):
     if len(_texts) > _TEXTS_MAX:
         linecache.cache.pop(_texts.popleft(), None)
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-
-
-def compile_source(text, name):
-    """Code objects of all but the last expression, and of that; each may be None."""
-    tree = compile(text, name, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    body = compile(tree, name, "exec", _FLAGS, dont_inherit=True) if tree.body else None
-    value = compile(ast.Expression(last.value), name, "eval", _FLAGS, dont_inherit=True) if last else None
-    return body, value
 
 
 def run(body, last, names, own):

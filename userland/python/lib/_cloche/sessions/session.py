@@ -1,5 +1,4 @@
 """A kept interpreter: code runs in one __main__, call after call."""
-import ast
 import linecache
 import os
 import sys
@@ -7,7 +6,7 @@ import sys
 from ..host import state
 from ..processes import trip
 from ..programs import main_module, program, streams
-from . import callbacks, interrupts, port
+from . import callbacks, interrupts, port, source
 
 _count = 0
 _exit_status = 0
@@ -36,7 +35,7 @@ def exit_status():
     return _exit_status
 
 
-def execute(source):
+def execute(given):
     """Runs source text; 0, 1 for an exception (reported on stderr), or 2 for sys.exit, whose status `exit_status` tells."""
     global _count, _exit_status
     _count += 1
@@ -44,14 +43,13 @@ def execute(source):
     main = sys.modules["__main__"]
     try:
         try:
-            text = source.decode()
-            tree = ast.parse(text, name)
+            text = given.decode()
             linecache._interactive_cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-            last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-            if tree.body:
-                exec(compile(tree, name, "exec", dont_inherit=True), main.__dict__)
+            body, last = source.compile_source(text, name)
+            if body is not None:
+                exec(body, main.__dict__)
             if last is not None:
-                value = eval(compile(ast.Expression(last.value), name, "eval", dont_inherit=True), main.__dict__)
+                value = eval(last, main.__dict__)
                 if value is not None:
                     sys.displayhook(value)
             return 0
