@@ -93,11 +93,9 @@ def as_user(spec: dict) -> list:
     """What starts a program as a Pod asks for it: its user, its groups, and no capability."""
     context = spec.get("securityContext", {})
     user, group = context.get("runAsUser", 0), context.get("runAsGroup", 0)
-    if not may_be(user):
-        return []  # a namespace that knows one user
-    groups = str(context.get("fsGroup", group))
-    return ["setpriv", f"--reuid={user}", f"--regid={group}", f"--groups={groups}", "--no-new-privs", "--bounding-set=-all",
-            "--inh-caps=-all"]
+    # A namespace may know one user alone.
+    ids = [f"--reuid={user}", f"--regid={group}", f"--groups={context.get('fsGroup', group)}"] if may_be(user) else []
+    return ["setpriv", *ids, "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
 
 
 def may_be(user: int) -> bool:
