@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from pathlib import Path
@@ -29,6 +30,7 @@ HAPROXY = shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin")
 PORT = 8088
 KEYS = (1, 2, 3)
 SESSIONS = 30
+ALL_S = 900  # then it ends itself, and with it all that it has started
 RATE, CONNECTIONS = 40, 16
 
 
@@ -160,6 +162,15 @@ class ChartPodsTest(unittest.TestCase):
             self.assertIn("Uid:\t10001\t10001\t10001\t10001", facts)
 
 
+def end_in_time():
+    time.sleep(ALL_S)
+    print("the test takes too long", file=sys.stderr)
+    if folder := getattr(ChartPodsTest, "folder", None):
+        shutil.rmtree(folder, ignore_errors=True)
+    os._exit(1)  # the first process of its namespace
+
+
 if __name__ == "__main__":
     enter("--pid", "--fork", "--kill-child", "--mount", "--mount-proc")
+    threading.Thread(target=end_in_time, daemon=True).start()
     unittest.main()
