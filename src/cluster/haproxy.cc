@@ -14,11 +14,13 @@ global
     # What fits here can be sent again while a cell is not there; larger bodies are not.
     tune.bufsize 32768
 
-defaults
+defaults base
     mode http
     # A tunnel is asked for by CONNECT /sessions/ID, which is not the form that proxies are asked in.
     option accept-invalid-http-request
     option accept-invalid-http-response
+    # One that ends answers a last request on each connection that is kept, and says that it was the last.
+    option idle-close-on-response
     timeout connect 1s
     timeout client 90s
     timeout http-request 15s
@@ -26,25 +28,17 @@ defaults
     timeout server 330s
     timeout tunnel 8h
 {resolvers}
-frontend clients
+frontend clients from base
     bind {listen}
     # The last four digits of a session's id are the key of its cell.
     http-request set-var(txn.id) path,regsub(^/v1,),field(3,/)
     http-request set-var(txn.id) url,field(1,:) if {{ method CONNECT }} !{{ url_beg / }}
     http-request set-var(txn.key) var(txn.id),field(5,-),bytes(8,4)
-    use_backend owner if {{ var(txn.key) -m reg ^[0-9a-f]{{4}}$ }}
+    use_backend cell-%[var(txn.key)] if {{ var(txn.key) -m reg ^[0-9a-f]{{4}}$ }}
     default_backend any
 
-# The cell that has the session, and no other. One that starts anew is waited for; only what has not
-# reached it is sent again, so nothing is done twice.
-backend owner
-    http-reuse never
-    retries 10
-    retry-on conn-failure
-    use-server %[var(txn.key)] if TRUE
-{owners}
 # A cell that is ready: for new sessions, and what is about none. One that is full says so by 503.
-backend any
+backend any from base
     balance random(2)
     option redispatch 1
     retries 3
@@ -52,7 +46,16 @@ backend any
     option httpchk GET /ready
     http-check expect status 200
     default-server check inter 500ms fall 1 rise 1
-{cells})page";
+{servers}
+# The cell that has the session, and no other. One that starts anew is waited for; only what has not
+# reached it is sent again, so nothing is done twice. Its address may be another one then: between two
+# tries it is looked at where a server may be chosen anew, so each cell is a backend by itself.
+defaults cell from base
+    http-reuse never
+    retries 10
+    retry-on conn-failure
+    option redispatch 1
+{backends})page";
 
 constexpr std::string_view resolvers_section = R"page(
 resolvers system
@@ -78,14 +81,17 @@ std::string tls_words(const Gateway& gateway, std::string_view place) {
 
 std::string haproxy_configuration(const Gateway& gateway) {
   const std::string_view by_name = gateway.resolves_names ? " resolvers system init-addr none" : "";
-  std::string servers;
-  for (const Gateway::Cell& cell : gateway.cells)
-    servers += fmt::format("    server {:04x} {}{}{}\n", cell.key, cell.place, by_name,
-                           tls_words(gateway, cell.place));
+  std::string servers, backends;
+  for (const Gateway::Cell& cell : gateway.cells) {
+    const std::string server = fmt::format("    server {:04x} {}{}{}\n", cell.key, cell.place,
+                                           by_name, tls_words(gateway, cell.place));
+    servers += server;
+    backends += fmt::format("\nbackend cell-{:04x}\n{}", cell.key, server);
+  }
   return fmt::format(page, fmt::arg("connections", gateway.connection_limit),
                      fmt::arg("resolvers", gateway.resolves_names ? resolvers_section : ""),
-                     fmt::arg("listen", gateway.listen), fmt::arg("owners", servers),
-                     fmt::arg("cells", servers));
+                     fmt::arg("listen", gateway.listen), fmt::arg("servers", servers),
+                     fmt::arg("backends", backends));
 }
 
 }  // namespace cloche::cluster

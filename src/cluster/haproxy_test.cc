@@ -13,8 +13,12 @@ TEST(Haproxy, ServersHaveTheKeysOfIdsAsNames) {
   const std::string text =
       haproxy_configuration({.cells = {{1, "one:8000"}, {0x4a7f, "[::1]:8001"}}, .listen = ":80"});
   EXPECT_THAT(text, HasSubstr("    bind :80\n"));
+  EXPECT_THAT(text, HasSubstr("    option idle-close-on-response\n"));
   EXPECT_THAT(text, HasSubstr("    server 0001 one:8000\n    server 4a7f [::1]:8001\n"));
-  EXPECT_THAT(text, HasSubstr("{ var(txn.key) -m reg ^[0-9a-f]{4}$ }"));
+  EXPECT_THAT(text, HasSubstr("\nbackend cell-0001\n    server 0001 one:8000\n"));
+  EXPECT_THAT(text, HasSubstr("\nbackend cell-4a7f\n    server 4a7f [::1]:8001\n"));
+  EXPECT_THAT(
+      text, HasSubstr("use_backend cell-%[var(txn.key)] if { var(txn.key) -m reg ^[0-9a-f]{4}$ }"));
   EXPECT_THAT(text, Not(HasSubstr("resolvers")));
 }
 

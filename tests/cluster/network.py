@@ -13,11 +13,11 @@ INSIDE = "CLOCHE_OWN_NETWORK"
 IP = shutil.which("ip", path=os.environ["PATH"] + ":/usr/sbin")
 
 
-def enter():
-    """Goes on as the same program in a namespace of its own."""
+def enter(*more):
+    """Goes on as the same program in a namespace of its own; `more` are words of unshare for further ones."""
     if os.environ.get(INSIDE) != "1":
         as_root = [] if os.geteuid() == 0 else ["--map-root-user"]
-        os.execvpe("unshare", ["unshare", *as_root, "--net", sys.executable, "-B", *sys.argv], {**os.environ, INSIDE: "1"})
+        os.execvpe("unshare", ["unshare", *as_root, "--net", *more, sys.executable, "-B", *sys.argv], {**os.environ, INSIDE: "1"})
 
 
 def ip(*words):

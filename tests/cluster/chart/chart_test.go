@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chart renders deploy/helm/cloche and holds what comes out against the Kubernetes API: each
-// object is one that it knows, with no field that it does not, and they fit together.
+// What comes out of the chart is held against the Kubernetes API: each object is one that it knows, with
+// no field that it does not, and they fit together.
 package chart
 
 import (
@@ -11,9 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"helm.sh/helm/v3/pkg/chart/loader"
-	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/engine"
 	apps "k8s.io/api/apps/v1"
 	autoscaling "k8s.io/api/autoscaling/v2"
 	core "k8s.io/api/core/v1"
@@ -28,32 +25,14 @@ const folder = "../../../deploy/helm/cloche"
 type objects map[string]interface{}
 
 func render(values string) (objects, error) {
-	chart, err := loader.Load(folder)
-	if err != nil {
-		return nil, err
-	}
-	given, err := chartutil.ReadValues([]byte(values))
-	if err != nil {
-		return nil, err
-	}
-	release := chartutil.ReleaseOptions{Name: "box", Namespace: "agents", IsInstall: true}
-	all, err := chartutil.ToRenderValues(chart, given, release, nil)
-	if err != nil {
-		return nil, err
-	}
-	files, err := engine.Render(chart, all)
+	documents, err := Documents(folder, values, Release{Name: "box", Namespace: "agents"})
 	if err != nil {
 		return nil, err
 	}
 	found := objects{}
-	for name, text := range files {
-		if strings.HasSuffix(name, ".tpl") || strings.HasSuffix(name, "NOTES.txt") {
-			continue
-		}
-		for _, document := range strings.Split(text, "\n---\n") {
-			if err := found.add(document); err != nil {
-				return nil, err
-			}
+	for _, document := range documents {
+		if err := found.add(document); err != nil {
+			return nil, err
 		}
 	}
 	return found, nil
@@ -219,9 +198,10 @@ func TestTheGatewayIsTheOneThatClocheRoutePrints(t *testing.T) {
 		t.Skip("CLOCHE_PROGRAM names no cloche")
 	}
 	config := mustRender(t, "cells: 2\n")["ConfigMap/box-gateway"].(*core.ConfigMap).Data["haproxy.cfg"]
+	// HAProxy adds no domain to a name, as other programs do by /etc/resolv.conf.
 	words := []string{"route", "--haproxy", "--resolve", "--listen", ":8080"}
 	for _, key := range []string{"1", "2"} {
-		words = append(words, "--cell", key+"=box-"+key+".box-cells.agents.svc:8000")
+		words = append(words, "--cell", key+"=box-"+key+".box-cells.agents.svc.cluster.local:8000")
 	}
 	printed, err := exec.Command(program, words...).Output()
 	if err != nil {

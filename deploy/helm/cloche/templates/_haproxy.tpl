@@ -1,10 +1,8 @@
 {{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
 {{- /* What `cloche route --haproxy --resolve --listen :8080` prints, with a line for each cell there may ever be. A test compares them. */ -}}
-{{- define "cloche.haproxy.servers" -}}
-{{- $name := include "cloche.name" . -}}
-{{- range $key := untilStep 1 (add1 (include "cloche.maxCells" . | int) | int) 1 }}
-    server {{ printf "%04x" $key }} {{ $name }}-{{ $key }}.{{ $name }}-cells.{{ $.Release.Namespace }}.svc:8000 resolvers system init-addr none
-{{- end -}}
+{{- define "cloche.haproxy.server" -}}
+{{- $name := include "cloche.name" .root }}
+    server {{ printf "%04x" .key }} {{ $name }}-{{ .key }}.{{ $name }}-cells.{{ .root.Release.Namespace }}.svc.{{ .root.Values.clusterDomain }}:8000 resolvers system init-addr none
 {{- end -}}
 {{- define "cloche.haproxy" -}}
 # Made by `cloche route --haproxy`.
@@ -13,11 +11,13 @@ global
     # What fits here can be sent again while a cell is not there; larger bodies are not.
     tune.bufsize 32768
 
-defaults
+defaults base
     mode http
     # A tunnel is asked for by CONNECT /sessions/ID, which is not the form that proxies are asked in.
     option accept-invalid-http-request
     option accept-invalid-http-response
+    # One that ends answers a last request on each connection that is kept, and says that it was the last.
+    option idle-close-on-response
     timeout connect 1s
     timeout client 90s
     timeout http-request 15s
@@ -32,30 +32,37 @@ resolvers system
     timeout retry 1s
     hold valid 1s
 
-frontend clients
+frontend clients from base
     bind :8080
     # The last four digits of a session's id are the key of its cell.
     http-request set-var(txn.id) path,regsub(^/v1,),field(3,/)
     http-request set-var(txn.id) url,field(1,:) if { method CONNECT } !{ url_beg / }
     http-request set-var(txn.key) var(txn.id),field(5,-),bytes(8,4)
-    use_backend owner if { var(txn.key) -m reg ^[0-9a-f]{4}$ }
+    use_backend cell-%[var(txn.key)] if { var(txn.key) -m reg ^[0-9a-f]{4}$ }
     default_backend any
-
-# The cell that has the session, and no other. One that starts anew is waited for; only what has not
-# reached it is sent again, so nothing is done twice.
-backend owner
-    http-reuse never
-    retries 10
-    retry-on conn-failure
-    use-server %[var(txn.key)] if TRUE{{ include "cloche.haproxy.servers" . }}
+{{- $cells := untilStep 1 (add1 (include "cloche.maxCells" . | int) | int) 1 }}
 
 # A cell that is ready: for new sessions, and what is about none. One that is full says so by 503.
-backend any
+backend any from base
     balance random(2)
     option redispatch 1
     retries 3
     retry-on conn-failure 503
     option httpchk GET /ready
     http-check expect status 200
-    default-server check inter 500ms fall 1 rise 1{{ include "cloche.haproxy.servers" . }}
+    default-server check inter 500ms fall 1 rise 1
+{{- range $key := $cells }}{{ include "cloche.haproxy.server" (dict "root" $ "key" $key) }}{{ end }}
+
+# The cell that has the session, and no other. One that starts anew is waited for; only what has not
+# reached it is sent again, so nothing is done twice. Its address may be another one then: between two
+# tries it is looked at where a server may be chosen anew, so each cell is a backend by itself.
+defaults cell from base
+    http-reuse never
+    retries 10
+    retry-on conn-failure
+    option redispatch 1
+{{- range $key := $cells }}
+
+backend cell-{{ printf "%04x" $key }}{{ include "cloche.haproxy.server" (dict "root" $ "key" $key) }}
+{{- end }}
 {{- end -}}
