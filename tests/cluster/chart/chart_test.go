@@ -140,7 +140,7 @@ func TestKubernetesWaitsForTheDrain(t *testing.T) {
 }
 
 func TestEveryVolumeThatIsMountedIsThere(t *testing.T) {
-	set, cell := cellOf(t, mustRender(t, "sshHostKeySecret: keys\n"))
+	set, cell := cellOf(t, mustRender(t, "sshHostKeySecret: keys\ntlsSecret: cells-tls\n"))
 	there := map[string]bool{}
 	for _, volume := range set.Spec.Template.Spec.Volumes {
 		there[volume.Name] = true
@@ -161,7 +161,7 @@ func TestTheServerTakesTheOptions(t *testing.T) {
 	if program == "" {
 		t.Skip("CLOCHE_PROGRAM names no cloche")
 	}
-	_, cell := cellOf(t, mustRender(t, "sshHostKeySecret: keys\nmaxTokenSessions: 5\nstrictTokenSessions: true\notlpEndpoint: http://collector:4318\n"))
+	_, cell := cellOf(t, mustRender(t, "sshHostKeySecret: keys\ntlsSecret: cells-tls\nmaxTokenSessions: 5\nstrictTokenSessions: true\notlpEndpoint: http://collector:4318\n"))
 	help, err := exec.Command(program, "serve", "--help").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -197,19 +197,49 @@ func TestTheGatewayIsTheOneThatClocheRoutePrints(t *testing.T) {
 	if program == "" {
 		t.Skip("CLOCHE_PROGRAM names no cloche")
 	}
-	config := mustRender(t, "cells: 2\n")["ConfigMap/box-gateway"].(*core.ConfigMap).Data["haproxy.cfg"]
-	// HAProxy adds no domain to a name, as other programs do by /etc/resolv.conf.
-	words := []string{"route", "--haproxy", "--resolve", "--listen", ":8080"}
-	for _, key := range []string{"1", "2"} {
-		words = append(words, "--cell", key+"=box-"+key+".box-cells.agents.svc.cluster.local:8000")
-	}
-	printed, err := exec.Command(program, words...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	// The first line says which command made it.
 	rest := func(text string) string { return strings.TrimSpace(text[strings.Index(text, "\n"):]) }
-	if rest(config) != rest(string(printed)) {
-		t.Errorf("the chart has\n%s\nand the program prints\n%s", config, printed)
+	for values, more := range map[string][]string{"": nil, "tlsSecret: cells-tls\n": {"--peer-ca", "/etc/cloche/tls/ca.crt"}} {
+		config := mustRender(t, "cells: 2\n"+values)["ConfigMap/box-gateway"].(*core.ConfigMap).Data["haproxy.cfg"]
+		// HAProxy adds no domain to a name, as other programs do by /etc/resolv.conf.
+		words := append([]string{"route", "--haproxy", "--resolve", "--listen", ":8080"}, more...)
+		for _, key := range []string{"1", "2"} {
+			words = append(words, "--cell", key+"=box-"+key+".box-cells.agents.svc.cluster.local:8000")
+		}
+		printed, err := exec.Command(program, words...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rest(config) != rest(string(printed)) {
+			t.Errorf("the chart has\n%s\nand the program prints\n%s", config, printed)
+		}
+	}
+}
+
+func TestCellsThatSpeakTlsAreAskedByIt(t *testing.T) {
+	found := mustRender(t, "tlsSecret: cells-tls\nserviceMonitor: {enabled: true}\n")
+	set, cell := cellOf(t, found)
+	for name, probe := range map[string]*core.Probe{"startup": cell.StartupProbe, "liveness": cell.LivenessProbe, "readiness": cell.ReadinessProbe} {
+		if probe.HTTPGet.Scheme != core.URISchemeHTTPS {
+			t.Errorf("the %s probe asks by %s", name, probe.HTTPGet.Scheme)
+		}
+	}
+	gateway := found["Deployment/box-gateway"].(*apps.Deployment)
+	for where, volumes := range map[string][]core.Volume{"cell": set.Spec.Template.Spec.Volumes, "gateway": gateway.Spec.Template.Spec.Volumes} {
+		there := false
+		for _, volume := range volumes {
+			if volume.Name == "tls" {
+				there = volume.Secret.SecretName == "cells-tls"
+				if keys := volume.Secret.Items; where == "gateway" && (len(keys) != 1 || keys[0].Key != "ca.crt") {
+					t.Errorf("the gateway has more than it needs: %v", keys)
+				}
+			}
+		}
+		if !there {
+			t.Errorf("the %s does not have the secret", where)
+		}
+	}
+	if _, plain := cellOf(t, mustRender(t, "")); plain.ReadinessProbe.HTTPGet.Scheme != core.URISchemeHTTP {
+		t.Error("without a secret there is no TLS")
 	}
 }

@@ -2,7 +2,8 @@
 {{- /* What `cloche route --haproxy --resolve --listen :8080` prints, with a line for each cell there may ever be. A test compares them. */ -}}
 {{- define "cloche.haproxy.server" -}}
 {{- $name := include "cloche.name" .root }}
-    server {{ printf "%04x" .key }} {{ $name }}-{{ .key }}.{{ $name }}-cells.{{ .root.Release.Namespace }}.svc.{{ .root.Values.clusterDomain }}:8000 resolvers system init-addr none
+{{- $host := printf "%s-%d.%s-cells.%s.svc.%s" $name (int .key) $name .root.Release.Namespace .root.Values.clusterDomain }}
+    server {{ printf "%04x" .key }} {{ $host }}:8000 resolvers system init-addr none{{ if .root.Values.tlsSecret }} ssl verify required ca-file /etc/cloche/tls/ca.crt sni str({{ $host }}) verifyhost {{ $host }}{{ end }}
 {{- end -}}
 {{- define "cloche.haproxy" -}}
 # Made by `cloche route --haproxy`.

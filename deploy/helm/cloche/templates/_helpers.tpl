@@ -26,3 +26,8 @@ app.kubernetes.io/component: gateway
 {{- define "cloche.maxCells" -}}
 {{- if .Values.autoscaling.enabled }}{{ .Values.autoscaling.maxCells }}{{ else }}{{ .Values.cells }}{{ end -}}
 {{- end -}}
+
+{{- /* What cells speak. */ -}}
+{{- define "cloche.scheme" -}}
+{{- if .Values.tlsSecret }}HTTPS{{ else }}HTTP{{ end -}}
+{{- end -}}
