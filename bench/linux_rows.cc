@@ -93,6 +93,14 @@ class LinuxRows {
       row("create + numpy used", "4.0", [&] { must(make()->run_python(numbers), "1\n"); },
           {"/usr/bin/python3", "-c", numbers});
     row("warm echo", "", [&] { must(warm->run({.script = "echo hi"}), "hi\n"); }, echo);
+    row("20 warm echoes in the kept shell", "",
+        [&] {
+          for (int i = 0; i < 20; ++i) must(warm->run(kept("echo hi")), "hi\n");
+        },
+        {});
+    must(warm->run(kept("x=1")), "");
+    row("fork of a live shell, then a run in it", "",
+        [&] { must(warm->fork()->run(kept("echo $x")), "1\n"); }, {});
     row("fork of a live Python with 10 MB, then a run", "6.0",
         [&] { must(parent->fork()->run_python("print(len(state) > 0)"), "True\n"); }, {});
     if (has_numpy)
@@ -116,6 +124,9 @@ class LinuxRows {
     options.engine = EngineKind::native_linux;
     options.image = image_;
     return options;
+  }
+  static RunOptions kept(std::string script) {
+    return {.script = std::move(script), .shell = ShellState::kept};
   }
   std::unique_ptr<Sandbox> make() { return engine_.create(options()); }
   // For which nothing has been made ready.

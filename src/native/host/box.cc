@@ -94,6 +94,16 @@ void Command::signal(int number) {
                             warden::RunOrder{.order = warden::Order::signal, .signal = number});
 }
 
+void Command::begin_turn(std::uint32_t turn) {
+  (void)warden::send_record(channel_.get(),
+                            warden::RunOrder{.order = warden::Order::turn, .turn = turn});
+}
+
+void Command::kill_turn(std::uint32_t turn) {
+  (void)warden::send_record(channel_.get(),
+                            warden::RunOrder{.order = warden::Order::kill_turn, .turn = turn});
+}
+
 Box::Box(UniqueFd socket, UniqueFd process)
     : socket_(std::move(socket)),
       process_(std::move(process)),

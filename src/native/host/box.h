@@ -53,6 +53,11 @@ class Command {
   // Asks for the end of all that the command has started; Tell::killed comes.
   void kill();
   void signal(int number);
+  // Of one that stays, and does one thing after the other: what it starts from now on is of this
+  // turn, whose number is larger than that of the one before; Tell::turn comes.
+  void begin_turn(std::uint32_t turn);
+  // Asks for its end, and that of all that it has started in this turn; Tell::killed comes.
+  void kill_turn(std::uint32_t turn);
 
  private:
   UniqueFd channel_;

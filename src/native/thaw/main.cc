@@ -92,17 +92,27 @@ void clear_out(KernelParts& kernel) {
   if (kernel.vdso == 0) give_up(ThawStep::kernel_parts);
 }
 
-const Head& read_tables() {
-  long size = 0;
-  for (long got = 1; got > 0 && size < word_of(sizeof tables); size += got) {
-    got = system_call(SYS_pread64, image_fd, address_of(tables) + size,
-                      word_of(sizeof tables) - size, size);
+// From the beginning of the image, as far as it goes.
+long read_image(long from, long to) {
+  while (from < to) {
+    const long got = system_call(SYS_pread64, image_fd, address_of(tables) + from, to - from, from);
     need(got, ThawStep::image);
+    if (got == 0) break;
+    from += got;
   }
+  return from;
+}
+
+const Head& read_tables() {
+  constexpr long head_bytes = sizeof(Head);
+  if (read_image(0, head_bytes) < head_bytes) give_up(ThawStep::image);
   const Head& head = *reinterpret_cast<const Head*>(tables);
-  if (size < word_of(sizeof(Head)) || head.magic != image_magic || head.regions > most_regions ||
-      head.pieces > most_pieces || head.name_bytes > most_name_bytes)
+  if (head.magic != image_magic || head.regions > most_regions || head.pieces > most_pieces ||
+      head.name_bytes > most_name_bytes)
     give_up(ThawStep::image);
+  const long bytes = head_bytes + word_of(head.regions * sizeof(Region)) +
+                     word_of(head.pieces * sizeof(Piece)) + word_of(head.name_bytes);
+  if (read_image(head_bytes, bytes) < bytes) give_up(ThawStep::image);
   return head;
 }
 

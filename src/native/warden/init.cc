@@ -409,7 +409,11 @@ void Init::take_order(Run& run) noexcept {
     return drop(run);
   }
   if (order.order == Order::signal) return signal_run(run, order.signal);
-  processes_.end(run.mark);
+  if (order.order == Order::turn) {
+    const int error = run.ended ? ESRCH : Processes::begin_turn(run.pid, order.turn);
+    return answer(run.channel, {.tell = Tell::turn, .value = error});
+  }
+  processes_.end(run.mark, order.order == Order::kill_turn ? order.turn : 0);
   reap();
   answer(run.channel, {.tell = Tell::killed});
 }

@@ -119,13 +119,21 @@ std::uint64_t time_ns(const timeval& time) {
          static_cast<std::uint64_t>(time.tv_usec) * 1000;
 }
 
+rlim_t limit_of(std::uint32_t turn) { return turn == 0 ? RLIM_INFINITY : RLIM_INFINITY - turn; }
+
+bool is_of_turn(pid_t pid, std::uint32_t turn) {
+  rlimit limit{};
+  return ::prlimit(pid, RLIMIT_LOCKS, nullptr, &limit) == 0 && limit.rlim_max <= limit_of(turn);
+}
+
 // What may have become of the number between a look at it and the signal does not matter: the
 // descriptor is of the process that it had before the look.
-bool signal_marked(pid_t pid, Mark mark, int signal) {
+bool signal_marked(pid_t pid, Mark mark, int signal, std::uint32_t turn = 0) {
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!process) return false;
   const Mark found = Processes::mark_of(pid);
   if (found == 0 || (mark != 0 && found != mark)) return false;
+  if (turn != 0 && !is_of_turn(pid, turn)) return false;
   return ::syscall(pidfd_send_signal, process.get(), signal, nullptr, 0) == 0;
 }
 
@@ -153,12 +161,17 @@ Mark Processes::mark_of(pid_t pid) noexcept {
 }
 
 // What is started between two looks is found by the next; a parent that has died starts no more.
-void Processes::end(Mark mark) noexcept {
+void Processes::end(Mark mark, std::uint32_t turn) noexcept {
   for (bool found = true; found;) {
     found = false;
-    each([&](pid_t pid) { found = signal_marked(pid, mark, SIGKILL) || found; });
+    each([&](pid_t pid) { found = signal_marked(pid, mark, SIGKILL, turn) || found; });
     if (found) ::sched_yield();
   }
+}
+
+int Processes::begin_turn(pid_t pid, std::uint32_t turn) noexcept {
+  const rlimit limit{limit_of(turn), limit_of(turn)};
+  return ::prlimit(pid, RLIMIT_LOCKS, &limit, nullptr) == 0 ? 0 : errno;
 }
 
 void Processes::pause(std::span<const pid_t> waiting) noexcept {

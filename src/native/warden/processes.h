@@ -27,7 +27,13 @@ class Processes {
 
   // Ends what has this mark, in whatever session, also what is being started meanwhile. Mark 0:
   // all.
-  void end(Mark mark) noexcept;
+  void end(Mark mark) noexcept { end(mark, 0); }
+  // Those of a turn, and of later ones, alone. What a process is of, all that it starts is of as
+  // well: its limit of locks of files, which Linux has not looked at since 2.4, and which nobody
+  // can raise, is that much below what it could be.
+  void end(Mark mark, std::uint32_t turn) noexcept;
+  // The process, and what it starts from now on, is of that turn. An errno.
+  static int begin_turn(pid_t pid, std::uint32_t turn) noexcept;
   // Stops all that runs, and lets go on what was stopped by this. `waiting` wait for pid 1, and
   // stop when that lets them go on.
   void pause(std::span<const pid_t> waiting) noexcept;

@@ -7,6 +7,7 @@
 #include "base/embed.h"
 
 CLOCHE_EMBED(cloche_freeze_library, CLOCHE_FREEZE_FILE)
+CLOCHE_EMBED(cloche_shell_library, CLOCHE_SHELL_FILE)
 CLOCHE_EMBED(cloche_thaw_program, CLOCHE_THAW_FILE)
 #endif
 
@@ -15,9 +16,11 @@ namespace cloche::sandbox {
 FreezePrograms::FreezePrograms() {
 #ifdef CLOCHE_FREEZE_FILE
   Result<UniqueFd> library = make_sealed_file(cloche_freeze_library(), FileUse::execute);
+  Result<UniqueFd> shell = make_sealed_file(cloche_shell_library(), FileUse::execute);
   Result<UniqueFd> thaw = make_sealed_file(cloche_thaw_program(), FileUse::execute);
-  if (library && thaw) {
+  if (library && shell && thaw) {
     library_ = *std::move(library);
+    shell_ = *std::move(shell);
     thaw_ = *std::move(thaw);
   }
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a guest needs to be frozen and to go on in another box, as files that it may have: the
-// library of src/native/freeze and the program of src/native/thaw. Where this machine's kind has
+// library of src/native/freeze, that of src/native/shell, which a kept shell has in it, and the
+// program of src/native/thaw. Where this machine's kind has
 // none, or they cannot be had, exist() is false.
 #pragma once
 
@@ -12,12 +13,14 @@ class FreezePrograms {
  public:
   FreezePrograms();
 
-  bool exist() const noexcept { return library_ && thaw_; }
+  bool exist() const noexcept { return library_ && shell_ && thaw_; }
   int library() const noexcept { return library_.get(); }
+  int shell() const noexcept { return shell_.get(); }
   int thaw() const noexcept { return thaw_.get(); }
 
  private:
   UniqueFd library_;
+  UniqueFd shell_;
   UniqueFd thaw_;
 };
 

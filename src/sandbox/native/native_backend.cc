@@ -230,10 +230,7 @@ RunResult NativeBackend::run(const RunOptions& options) {
   return run_command(options, std::nullopt, nullptr);
 }
 
-RunResult NativeBackend::run_command(const RunOptions& options,
-                                     std::optional<std::string> side_input,
-                                     std::optional<std::string>* side_output) {
-  const std::uint64_t before = cancellations();
+NativeCommand::Plan NativeBackend::plan_of(const RunOptions& options) const {
   NativeCommand::Plan plan;
   plan.spec = spec_of(options);
   plan.refusal = refusal_of(options.account);
@@ -244,14 +241,28 @@ RunResult NativeBackend::run_command(const RunOptions& options,
   plan.output = options.output;
   plan.clean_out = clean_output();
   plan.clean_err = clean_output();
-  plan.side_input = std::move(side_input);
-  NativeCommand command(*box_, std::move(plan));
+  return plan;
+}
+
+RunResult NativeBackend::result_of(NativeCommand& command, const RunOptions& options,
+                                   std::uint64_t cancellations) const {
   const std::stop_callback on_stop(options.stop, [&] { command.kill(); });
   RunResult result = command.wait();
-  if (result.status == RunStatus::signaled && cancelled_since(before)) {
+  if (result.status == RunStatus::signaled && cancelled_since(cancellations)) {
     result.status = RunStatus::killed;
     result.reason = "the command was cancelled";
   }
+  return result;
+}
+
+RunResult NativeBackend::run_command(const RunOptions& options,
+                                     std::optional<std::string> side_input,
+                                     std::optional<std::string>* side_output) {
+  const std::uint64_t before = cancellations();
+  NativeCommand::Plan plan = plan_of(options);
+  plan.side_input = std::move(side_input);
+  NativeCommand command(*box_, std::move(plan));
+  RunResult result = result_of(command, options, before);
   if (side_output != nullptr) *side_output = command.take_side_output();
   return result;
 }
@@ -270,6 +281,7 @@ RunResult NativeBackend::run_python(std::string_view source, const PythonOptions
 }
 
 void NativeBackend::cancel() {
+  shell_.settle();
   {
     const MutexLock lock(mutex_);
     ++cancellations_;
@@ -393,11 +405,12 @@ Result<void, Error> NativeBackend::install_packages(const std::vector<std::strin
   return install_by_pip(*this, names);
 }
 
-// The interpreter before the files, so that what it wrote until then is there.
+// Interpreters before the files, so that what they wrote until then is there.
 std::unique_ptr<Backend> NativeBackend::fork() {
   NativeInterpreter::Frozen python = python_.freeze();
+  NativeShell::Passed shell = shell_.pass_on();
   std::unique_ptr<NativeBackend> twin(new NativeBackend(parts_, *this));
-  twin->shell_.go_on_from(shell_);
+  twin->shell_.go_on_as(std::move(shell));
   twin->python_.go_on_as(std::move(python));
   return twin;
 }

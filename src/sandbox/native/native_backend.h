@@ -97,6 +97,10 @@ class NativeBackend final : public Backend {
   // A command with descriptors 3 and 4 for the engine itself, where `side_input` is given.
   RunResult run_command(const RunOptions& options, std::optional<std::string> side_input,
                         std::optional<std::string>* side_output);
+  NativeCommand::Plan plan_of(const RunOptions& options) const;
+  // Waits for it. `cancellations`: how many there had been before it began.
+  RunResult result_of(NativeCommand& command, const RunOptions& options,
+                      std::uint64_t cancellations) const;
   native::CommandSpec spec_of(const RunOptions& options) const;
   // Where its `cwd` leads: a relative one below the account's home.
   std::string folder_of(const RunOptions& options) const;

@@ -228,7 +228,7 @@ TEST_F(NativeSandbox, FilesReachNoFurtherThanTheGuest) {
 TEST_F(NativeSandbox, TheKeptShellKeepsItsState) {
   kept(
       "cd /tmp; x=1; declare -A map=([a]='b c'); f() { echo \"f $1\"; }; alias hi='echo hi'; "
-      "shopt -s nullglob; set -u; trap 'echo got it' USR1");
+      "shopt -s nullglob expand_aliases; set -u; trap 'echo got it' USR1");
   EXPECT_EQ(kept("pwd; echo $x ${map[a]}; f 2; hi; kill -USR1 $$; echo *.none"),
             "/tmp\n1 b c\nf 2\nhi\ngot it\n\n");
   EXPECT_EQ(kept("y=before; exit 3"), "");

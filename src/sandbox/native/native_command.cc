@@ -17,6 +17,7 @@
 
 #include "base/write_fully.h"
 #include "native/host/patience.h"
+#include "sandbox/native/live_shell.h"
 #include "sandbox/native/sealed_file.h"
 
 namespace cloche::sandbox {
@@ -79,12 +80,9 @@ NativeCommand::NativeCommand(native::Box& box, Plan plan) : box_(box), plan_(std
   if (plan_.refusal != 0) opened = errno_from_host(plan_.refusal);
   if (opened && wake_) {
     plan_.spec.files = files;
-    Result<std::unique_ptr<native::Command>> command = box_.start(plan_.spec);
-    if (command) {
-      command_ = *std::move(command);
-      return;
-    }
-    opened = command.error();
+    opened = begin(files);
+    has_begun_ = opened.ok();
+    if (has_begun_) return;
   }
   const int error = opened ? EMFILE : static_cast<int>(opened.error());
   result_ = native_not_started(plan_.spec.arguments.front(), plan_.spec.directory,
@@ -93,6 +91,24 @@ NativeCommand::NativeCommand(native::Box& box, Plan plan) : box_(box), plan_(std
 }
 
 NativeCommand::~NativeCommand() = default;
+
+Result<void> NativeCommand::begin(const std::vector<int>& files) {
+  if (plan_.shell != nullptr) return plan_.shell->begin_turn(plan_.frame, files);
+  CLOCHE_ASSIGN(command_, box_.start(plan_.spec));
+  return {};
+}
+
+native::Command& NativeCommand::command() noexcept {
+  return plan_.shell != nullptr ? plan_.shell->command() : *command_;
+}
+
+void NativeCommand::ask_to_end() {
+  if (plan_.shell != nullptr) {
+    plan_.shell->kill_turn();
+  } else {
+    command_->kill();
+  }
+}
 
 Result<void> NativeCommand::open_streams(std::vector<int>& files, std::vector<UniqueFd>& theirs) {
   CLOCHE_ASSIGN(auto in, make_pipe());
@@ -150,11 +166,11 @@ int NativeCommand::patience_ms() const {
 // One wait and what came of it. False: there is nothing more to wait for.
 bool NativeCommand::step() {
   if (phase_ == Phase::over) return false;
-  std::array<pollfd, 7> waiting{};
+  std::array<pollfd, 8> waiting{};
   const auto watch = [&](std::size_t place, int fd, short events) {
     waiting[place] = {.fd = fd, .events = events, .revents = 0};
   };
-  watch(0, command_->channel(), POLLIN);
+  watch(0, command().channel(), POLLIN);
   // Who hears of its output may wait for its number: that comes first.
   const bool is_told = !plan_.on_started || told_of_start_;
   watch(1, is_told ? out_.fd.get() : -1, POLLIN);
@@ -168,6 +184,7 @@ bool NativeCommand::step() {
     watch(5, wants_input ? plan_.input_fd : -1, POLLIN);
   }
   watch(6, side_.fd.get(), POLLIN);
+  watch(7, plan_.shell != nullptr && is_waiting() ? plan_.shell->answers() : -1, POLLIN);
   const int ready = ::poll(waiting.data(), waiting.size(), patience_ms());
   if (ready < 0 && errno != EINTR) return false;
   if (ready <= 0) {
@@ -182,6 +199,7 @@ bool NativeCommand::step() {
     feed();
   }
   if (waiting[6].revents != 0) (void)read_from(side_);
+  if (waiting[7].revents != 0) hear_shell();
   if (waiting[0].revents != 0 && is_waiting()) hear();
   if (phase_ == Phase::left_behind && !out_.fd && !err_.fd) phase_ = Phase::over;
   if (phase_ == Phase::settling && ((!out_.fd && !err_.fd) || Clock::now() >= phase_end_))
@@ -205,20 +223,42 @@ void NativeCommand::give_up_waiting() {
   if (plan_.timeout.count() == 0 || Clock::now() < begin_ + plan_.timeout) return;
   timed_out_ = asked_to_end_ = true;
   phase_end_ = Clock::now() + native::patience;
-  command_->kill();
+  ask_to_end();
+}
+
+// One that is to end is not asked any more; how one has ended that says nothing, pid 1 says.
+void NativeCommand::hear_shell() {
+  const std::optional<shell::Answer> answer = plan_.shell->read_answer();
+  if (!answer || answer->number != plan_.shell->turn() || asked_to_end_ || killed_) return;
+  has_answered_ = true;
+  switch (answer->tell) {
+    case shell::Tell::ended: status_ = (answer->value & 0xff) << 8; return settle();
+    case shell::Tell::no_files:
+    case shell::Tell::no_folder: {
+      const bool is_folder = answer->tell == shell::Tell::no_folder;
+      result_ = native_not_started(plan_.spec.arguments.front(), plan_.spec.directory,
+                                   is_folder ? warden::Step::directory : warden::Step::program,
+                                   is_folder ? ENOENT : EMFILE);
+      phase_ = Phase::over;
+      return;
+    }
+    case shell::Tell::ready:
+    case shell::Tell::saved: has_answered_ = false; return;
+  }
 }
 
 void NativeCommand::hear() {
   for (;;) {
-    const Result<std::optional<warden::Answer>> answer = command_->receive();
+    const Result<std::optional<warden::Answer>> answer = command().receive();
+    if (plan_.shell != nullptr) plan_.shell->hear(answer);
     if (!answer) {  // the box is gone, and the command with it
       status_ = status_.value_or(SIGKILL);
       phase_ = Phase::over;
       return;
     }
-    if (plan_.on_started && !told_of_start_ && command_->pid() > 0) {
+    if (plan_.on_started && !told_of_start_ && command().pid() > 0) {
       told_of_start_ = true;
-      plan_.on_started(command_->pid());
+      plan_.on_started(command().pid());
     }
     if (!*answer) return;
     take(**answer);
@@ -253,6 +293,7 @@ void NativeCommand::take(const warden::Answer& answer) {
       return;
     case warden::Tell::killed: settle(); return;
     case warden::Tell::started:
+    case warden::Tell::turn:
     case warden::Tell::answer: return;
   }
 }
@@ -350,7 +391,7 @@ void NativeCommand::conclude() {
     ended_ = true;
     input_.reset();
   }
-  if (command_) {
+  if (has_begun_) {
     for (Source* source : {&out_, &err_, &side_}) {
       for (int i = 0; i < last_pieces && source->fd && read_from(*source); ++i) continue;
     }
@@ -363,7 +404,9 @@ void NativeCommand::conclude() {
   end_output();
   if (result_.status == RunStatus::not_started) return;
   result_.duration = Clock::now() - begin_;
-  const int status = status_.value_or(SIGKILL);
+  int status = status_.value_or(SIGKILL);
+  // The shell may have answered as it was told to end, and its state is lost nevertheless.
+  if (plan_.shell != nullptr && killed_) status = SIGKILL;
   if (timed_out_) {
     result_.status = RunStatus::timed_out;
     result_.exit_code = status_timed_out;
@@ -429,8 +472,8 @@ void NativeCommand::resize(const TerminalSize& size) {
 Result<void> NativeCommand::signal(int number) {
   if (number < 1 || number > 64) return Errno::inval;
   const MutexLock lock(mutex_);
-  if (!command_ || ended_) return Errno::srch;
-  command_->signal(number);
+  if (!has_begun_ || ended_) return Errno::srch;
+  command().signal(number);
   return {};
 }
 
@@ -444,9 +487,9 @@ std::optional<std::string> NativeCommand::take_side_output() {
 }
 
 void NativeCommand::kill() {
-  if (!command_) return;
+  if (!has_begun_) return;
   killed_ = true;
-  command_->kill();
+  ask_to_end();
 }
 
 }  // namespace cloche::sandbox

@@ -19,6 +19,8 @@
 
 namespace cloche::sandbox {
 
+class LiveShell;
+
 class NativeCommand {
  public:
   struct Plan {
@@ -37,6 +39,10 @@ class NativeCommand {
     // What the command reads as descriptor 3 and writes to 4, for the engine itself; absent: it has
     // neither.
     std::optional<std::string> side_input;
+    // It is a turn of this shell, which is alive, and no command of its own: `spec` says only what
+    // is named where it cannot be.
+    LiveShell* shell = nullptr;
+    std::string frame;  // of that
   };
   NativeCommand(native::Box& box, Plan plan);
   ~NativeCommand();
@@ -57,6 +63,8 @@ class NativeCommand {
 
   // The result says `killed`.
   void kill();
+  // Of a turn: the shell has been asked to end with it, or has ended.
+  bool has_lost_shell() const noexcept { return asked_to_end_ || killed_ || !has_answered_; }
 
  private:
   // `left_behind`: it has ended, and something else holds its streams, which are waited for.
@@ -67,6 +75,10 @@ class NativeCommand {
   };
 
   Result<void> open_streams(std::vector<int>& files, std::vector<UniqueFd>& theirs);
+  Result<void> begin(const std::vector<int>& files);
+  native::Command& command() noexcept;
+  void ask_to_end();
+  void hear_shell();
   bool step();
   void hear();
   void take(const warden::Answer& answer);
@@ -90,6 +102,8 @@ class NativeCommand {
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point phase_end_;  // of settling, or of waiting for a kill
   Phase phase_ = Phase::running;
+  bool has_begun_ = false;     // from the constructor on
+  bool has_answered_ = false;  // the shell, of a turn
   bool asked_to_end_ = false;
   bool timed_out_ = false;
   bool told_of_start_ = false;

@@ -3,143 +3,243 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <csignal>
+#include <utility>
 
 #include "sandbox/native/native_backend.h"
 
 namespace cloche::sandbox {
 namespace {
 
-// $1 is the script, the rest its arguments. Descriptor 3 is the state to begin with, 4 takes the one
-// at the end: after the script, or when it calls exit. A script that becomes another program writes
-// none. What bash sets itself is left out, and names of this script's own.
-constexpr const char* shell_driver = R"sh(
-__cloche_initial=$(set +o)
-__cloche_set=
-__cloche_save() {
-  local __cloche_name
-  for __cloche_name in $(compgen -v); do
-    case $__cloche_name in
-      __cloche_*|BASHOPTS|BASHPID|BASH_A*|BASH_CMDS|BASH_COMMAND|BASH_EXECUTION_STRING|BASH_LINENO|\
-      BASH_SOURCE|BASH_SUBSHELL|BASH_VERSINFO|BASH_VERSION|BASH|COMP_*|DIRSTACK|EPOCH*|EUID|FUNCNAME|\
-      GROUPS|HISTCMD|LINENO|PIPESTATUS|PPID|RANDOM|SRANDOM|SECONDS|SHELLOPTS|SHLVL|UID|_) ;;
-      *) case $__cloche_only in *" $__cloche_name "*) ;; *) declare -p -- "$__cloche_name" ;; esac ;;
-    esac
-  done
-  printf '%s\n' "$__cloche_before"
-  unset -f __cloche_save
-  declare -f
-  declare -Fx
-  alias -p
-  trap -p | while IFS= read -r __cloche_line; do
-    case $__cloche_line in *__cloche_save*) ;; *) printf '%s\n' "$__cloche_line" ;; esac
-  done
-  case $(trap -p EXIT) in *__cloche_save*) printf '%s\n' "$__cloche_exit_trap" ;; esac
-  printf 'umask %s\ncd -- %q\n' "$(umask)" "$PWD"
-  shopt -p
-  [ "$__cloche_options" = "$__cloche_initial" ] || printf '__cloche_set=%q\n' "$__cloche_options"
-}
-shopt -s expand_aliases
-. /proc/self/fd/3 3<&3 2>/dev/null
-exec 3<&-
-__cloche_exit_trap=$(trap -p EXIT)
-__cloche_script=$1
-shift
-trap '__cloche_status=$?; { __cloche_options=$(set +o); set +eux; __cloche_save >&4; exec 4>&-; } 2>/dev/null; exit $__cloche_status' EXIT
-eval -- "${__cloche_set:+$__cloche_set
-}$__cloche_script"
-{ __cloche_status=$?; __cloche_options=$(set +o); set +eux; __cloche_save >&4; exec 4>&-; trap - EXIT; } 2>/dev/null
-exit $__cloche_status
-)sh";
+constexpr int status_killed = 128 + SIGKILL;
 
-std::string shell_word(std::string_view text) {
-  std::string word = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      word += "'\\''";
-    } else {
-      word += c;
-    }
+void add(std::string& frame, std::string_view word) {
+  frame += word.substr(0, word.find('\0'));
+  frame += '\0';
+}
+
+void add(std::string& frame, const std::map<std::string, std::string>& variables) {
+  add(frame, std::to_string(variables.size()));
+  for (const auto& [name, value] : variables) add(frame, name + "=" + value);
+}
+
+RunResult never_begun(RunStatus status) {
+  RunResult result;
+  result.status = status;
+  result.exit_code = status_killed;
+  result.signal = SIGKILL;
+  result.reason = status == RunStatus::killed ? "the command was cancelled before it began"
+                                              : "the shell was ended as it began";
+  return result;
+}
+
+std::string reason_of(Errno error) {
+  switch (error) {
+    case Errno::perm: return "it was larger than 16 MiB";
+    case Errno::pipe: return "it ended before its state was written";
+    case Errno::notsup: return "it shared memory with other processes, or its addresses were taken";
+    default: return "its state could not be written";
   }
-  return word + "'";
-}
-
-bool is_name(std::string_view text) {
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  return !text.empty() && (text[0] < '0' || text[0] > '9') && std::ranges::all_of(text, fits);
 }
 
 }  // namespace
 
-// The state, then what was set from outside, then what is of this run alone.
-std::string NativeShell::preamble(const RunOptions& options) {
-  std::string text = state_ + "\n";
-  {
-    const MutexLock lock(set_mutex_);
-    for (const auto& [name, value] : set_) {
-      if (is_name(name)) text += fmt::format("export {}={}\n", name, shell_word(value));
-    }
-  }
-  std::string only = " ", exports;
-  for (const auto& [name, value] : options.environment) {
-    if (!is_name(name)) continue;
-    only += name + " ";
-    exports += fmt::format("export {}={}\n", name, shell_word(value));
-  }
-  text += fmt::format("__cloche_only={}\n__cloche_before=$(declare -p {} 2>/dev/null)\n{}",
-                      shell_word(only), only == " " ? "__cloche_none" : only, exports);
-  if (!options.cwd.empty())
-    text += fmt::format("cd -- {}\n", shell_word(sandbox_.folder_of(options)));
-  return text;
+// --- Before a run
+
+bool NativeShell::is_cancelled(const RunOptions& options, std::uint64_t cancellations) const {
+  return sandbox_.cancelled_since(cancellations) || options.stop.stop_requested();
 }
 
-RunResult NativeShell::run(const RunOptions& options) {
-  const MutexLock lock(mutex_);
-  RunOptions command = options;
-  command.environment.clear();  // the preamble has it, for this run alone
-  command.argv = {"bash", "-c", shell_driver,
-                  options.arguments.empty() ? "bash" : options.arguments.front(), options.script};
-  if (!options.arguments.empty())
-    command.argv.insert(command.argv.end(), options.arguments.begin() + 1, options.arguments.end());
-  std::map<std::string, std::string> told;
-  {
-    const MutexLock set_lock(set_mutex_);
-    told = set_;
+std::shared_ptr<ShellImage> NativeShell::image_to_go_on_from() {
+  const MutexLock lock(save_mutex_);
+  if (live_ && !image_is_old_.empty()) {
+    trouble_ = fmt::format("the shell had ended, and is not as the last run left it: {}",
+                           std::exchange(image_is_old_, {}));
   }
-  std::optional<std::string> left;
-  RunResult result = sandbox_.run_command(command, preamble(options), &left);
-  const bool ended = result.status == RunStatus::exited;
-  if (!ended || (left && left->empty())) return result;
-  if (!left) {
-    result.reason = "the shell's state is too large to be kept: it is as it was before this run";
+  if (!image_ || !image_->seal()) image_.reset();
+  applied_ = image_ ? image_applied_ : sandbox_.environment();
+  return image_;
+}
+
+// A shell that has ended is restored from its image; one that cannot go on from that begins anew.
+NativeShell::Shell NativeShell::ensure() {
+  if (is_text_) return Shell::text;
+  end_save();
+  if (live_ && !live_->has_ended()) return Shell::live;
+  const std::shared_ptr<ShellImage> image = image_to_go_on_from();
+  live_.reset();
+  Result<std::unique_ptr<LiveShell>> made = LiveShell::start(sandbox_, image ? image->file() : -1);
+  bool is_alive = made && (*made)->is_alive();
+  if (!is_alive && image && !(made && (*made)->was_killed())) {
+    trouble_ = "the shell could not go on from its state, and began anew";
+    applied_ = sandbox_.environment();
+    {
+      const MutexLock lock(save_mutex_);
+      image_.reset();
+    }
+    made = LiveShell::start(sandbox_, -1);
+    is_alive = made && (*made)->is_alive();
+  }
+  if (is_alive) {
+    live_ = *std::move(made);
+    return Shell::live;
+  }
+  if (made && (*made)->was_killed()) return Shell::ended_at_once;
+  is_text_ = true;
+  return Shell::text;
+}
+
+void NativeShell::drop_forgotten() {
+  const MutexLock lock(set_mutex_);
+  const MutexLock save_lock(save_mutex_);
+  for (const std::string& name : forgotten_) {
+    applied_.erase(name);
+    image_applied_.erase(name);
+  }
+  forgotten_.clear();
+}
+
+std::string NativeShell::frame_of(const RunOptions& options, const Variables& current) {
+  Variables to_set;
+  for (const auto& [name, value] : current) {
+    const auto applied = applied_.find(name);
+    if (applied == applied_.end() || applied->second != value) to_set.emplace(name, value);
+  }
+  std::string frame;
+  add(frame, options.cwd.empty() ? std::string() : sandbox_.folder_of(options));
+  add(frame, std::to_string(options.arguments.size()));
+  for (const std::string& argument : options.arguments) add(frame, argument);
+  add(frame, to_set);
+  add(frame, options.environment);
+  add(frame, options.script);
+  return frame;
+}
+
+// --- Runs
+
+RunResult NativeShell::run(const RunOptions& options) {
+  const std::uint64_t cancellations = sandbox_.cancellations();
+  const MutexLock lock(mutex_);
+  if (is_cancelled(options, cancellations)) return never_begun(RunStatus::killed);
+  const Shell shell = ensure();
+  if (shell == Shell::ended_at_once) {
+    return never_begun(is_cancelled(options, cancellations) ? RunStatus::killed
+                                                            : RunStatus::signaled);
+  }
+  RunResult result = shell == Shell::text ? text_.run(options) : run_live(options, cancellations);
+  if (result.reason.empty()) result.reason = std::exchange(trouble_, {});
+  return result;
+}
+
+RunResult NativeShell::run_live(const RunOptions& options, std::uint64_t cancellations) {
+  drop_forgotten();
+  Variables current = sandbox_.environment();
+  RunOptions named = options;
+  named.argv = {"bash"};
+  NativeCommand::Plan plan = sandbox_.plan_of(named);
+  plan.shell = live_.get();
+  plan.frame = frame_of(options, current);
+  NativeCommand command(sandbox_.box(), std::move(plan));
+  RunResult result = sandbox_.result_of(command, options, cancellations);
+  if (result.status == RunStatus::not_started && sandbox_.refusal_of(options.account) != 0)
+    return result;
+  if (!command.has_lost_shell()) {
+    applied_ = std::move(current);
+    begin_save();
     return result;
   }
-  state_ = *std::move(left);
-  const MutexLock set_lock(set_mutex_);
-  std::erase_if(set_, [&](const auto& entry) {
-    const auto it = told.find(entry.first);
-    return it != told.end() && it->second == entry.second;
-  });
+  if (result.status == RunStatus::exited) {
+    result.reason =
+        "the script ended the shell, or replaced it by another program (exec); the next one has "
+        "the shell as it was before";
+  }
+  (void)live_->awaits_end();
   return result;
+}
+
+// --- Images
+
+void NativeShell::begin_save() {
+  const MutexLock lock(save_mutex_);
+  if (!other_ || other_.use_count() != 1 || !other_->is_reusable()) {
+    other_.reset();
+    Result<ShellImage> made = ShellImage::make();
+    if (made) other_ = std::make_shared<ShellImage>(*std::move(made));
+  }
+  if (!other_ || !live_->begin_save(other_->file())) {
+    image_is_old_ = reason_of(Errno::io);
+    return;
+  }
+  saver_ = live_.get();
+  saving_ = std::move(other_);
+  saving_applied_ = applied_;
+}
+
+void NativeShell::end_save() {
+  const MutexLock lock(save_mutex_);
+  if (saver_ == nullptr) return;
+  const Result<void> saved = std::exchange(saver_, nullptr)->end_save();
+  if (!saved) {
+    image_is_old_ = reason_of(saved.error());
+    other_ = std::move(saving_);
+    return;
+  }
+  other_ = std::exchange(image_, std::move(saving_));
+  image_applied_ = std::move(saving_applied_);
+  image_is_old_.clear();
+}
+
+void NativeShell::settle() {
+  if (!sandbox_.is_paused()) end_save();
 }
 
 void NativeShell::restart() {
   const MutexLock lock(mutex_);
-  state_.clear();
+  text_.restart();
+  end_save();
+  const MutexLock save_lock(save_mutex_);
+  image_.reset();
+  image_is_old_.clear();
+  if (live_) live_->leave();
+  live_.reset();
 }
 
 void NativeShell::set_variable(const std::string& name, const std::string& value) {
+  text_.set_variable(name, value);
   const MutexLock lock(set_mutex_);
-  set_[name] = value;
+  forgotten_.insert(name);
 }
 
-void NativeShell::go_on_from(NativeShell& other) {
-  const MutexPairLock lock(mutex_, other.mutex_);
-  const MutexPairLock set_lock(set_mutex_, other.set_mutex_);
-  state_ = other.state_;
-  set_ = other.set_;
+NativeShell::Passed NativeShell::pass_on() {
+  const MutexLock lock(mutex_);
+  Passed passed;
+  passed.is_text = is_text_;
+  passed.text = text_.pass_on();
+  settle();
+  drop_forgotten();
+  const MutexLock save_lock(save_mutex_);
+  passed.reason = saver_ == nullptr ? image_is_old_ : "the sandbox was paused when it was forked";
+  if (!image_) return passed;
+  if (image_->seal()) {
+    passed.image = image_;
+    passed.applied = image_applied_;
+  } else {
+    passed.reason = reason_of(Errno::io);
+    image_.reset();
+  }
+  return passed;
+}
+
+void NativeShell::go_on_as(Passed passed) {
+  const MutexLock lock(mutex_);
+  is_text_ = passed.is_text;
+  text_.go_on_as(std::move(passed.text));
+  const MutexLock save_lock(save_mutex_);
+  image_ = std::move(passed.image);
+  image_applied_ = std::move(passed.applied);
+  if (!passed.reason.empty()) {
+    trouble_ = fmt::format("the shell is not in this fork as it was: {}", passed.reason);
+  }
 }
 
 }  // namespace cloche::sandbox
