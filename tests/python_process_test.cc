@@ -115,15 +115,20 @@ echo 'import sys; print(sys.argv)' | python3 - b; echo 'x + 1' | python3 -q -i -
             "__main__ ['a']\n/workspace/s.py\n1\n['-', 'b']\n6\n");
 }
 
-TEST(PythonImports, SayWhatThisInterpreterLacks) {
+TEST(PythonImports, HaveTerminalsDescriptionsByCurses) {
   EXPECT_EQ(python(R"(
-import importlib.util
-try: import curses
-except ImportError as error: print(error)
-print(importlib.util.find_spec('_curses')))"),
-            "No module named '_curses' (this Python has no curses: write escape sequences to the "
-            "terminal)\n"
-            "None\n");
+import curses, curses.panel
+try: curses.setupterm('no-such-terminal', 1)
+except curses.error as error: print(error)
+curses.setupterm('xterm-256color', 1)
+print(curses.tigetstr('cup'), curses.tparm(curses.tigetstr('cup'), 3, 4), curses.tigetnum('colors'))
+try: curses.panel.new_panel(None)
+except TypeError as error: print('TypeError')
+try: curses.doupdate()
+except curses.error as error: print(error))"),
+            "setupterm: could not find terminal\n"
+            "b'\\x1b[%i%p1%d;%p2%dH' b'\\x1b[4;5H' 256\n"
+            "TypeError\nmust call initscr() first\n");
 }
 
 // Its C code copies as many fields of sys.flags as it has itself, and counts a reference to each.

@@ -133,7 +133,7 @@ def main():
         from test import support
         without_interpreters()
         support.verbose = 0
-        support.use_resources = []
+        support.use_resources = ["curses"]
         loader = unittest.defaultTestLoader
         suite = loader.loadTestsFromName(f"test.{module}")
         for error in loader.errors:

@@ -91,5 +91,42 @@ class PythonLibrary(unittest.TestCase):
         self.assertEqual(named, there)
 
 
+class ComponentLibrary(unittest.TestCase):
+    def test_what_stands_in_has_what_is_used_of_it(self):
+        """Modules of sessions that the component shares find there what they use of those that it has its own of."""
+        build = (SOURCE / "userland/component/build.py").read_text()
+        shared = ast.literal_eval(re.search(r"^SHARED = (\(.*?\))$", build, re.M | re.S)[1])
+        own = SOURCE / "userland/component/lib/_cloche"
+        held = 0
+        for name in shared:
+            tree = ast.parse((OWN / f"{name}.py").read_text())
+            for node in ast.walk(tree):
+                if not isinstance(node, ast.ImportFrom) or not node.level:
+                    continue
+                room = pathlib.Path(name).parent if node.level == 1 else pathlib.Path()
+                for alias in node.names:
+                    stand_in = own / room / (node.module or "").replace(".", "/") / f"{alias.name}.py"
+                    if not stand_in.exists():
+                        continue
+                    there = self.names(ast.parse(stand_in.read_text()))
+                    used = {part.attr for part in ast.walk(tree) if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name)
+                            and part.value.id == (alias.asname or alias.name)}
+                    held += len(used)
+                    self.assertLessEqual(used, there, f"{name} uses of {alias.name} what the component's has not")
+        self.assertGreater(held, 10)
+
+    @staticmethod
+    def names(tree):
+        found = set()
+        for node in tree.body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                found.add(node.name)
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                found |= {alias.asname or alias.name for alias in node.names}
+            else:
+                found |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+        return found
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -99,6 +99,20 @@ class Linking(unittest.TestCase):
         self.assertEqual(results["third"], 20 + 14 + 1 + 5 + 5)
         self.assertEqual(results["fourth"], results["third"] + 1)
 
+    def test_imported_functions_are_called_too(self):
+        importing = """__attribute__((import_module("host"), import_name("door"))) int door(int, long long);
+int first(int x) { return door(x, 1); }"""
+        base = compiled(self.folder, "importing", importing, "--export=first", "--stack-first", "-zstack-size=1024", "--export-table")
+        module = Module(bytearray(base))
+        added = wasm_link.append(module, self.linked(module, "int door(int, long long); int f(int x) { return door(x, 2); }", ("f",)), {}.__getitem__)
+        called = Module(bytearray(module.written()))
+        self.assertEqual(added.functions["f"], called.index("f"))
+        self.assertIn(CALL + encode(called.index("door")), called.body("f"))
+        self.assertEqual(called.index("door"), 0)
+        module = Module(bytearray(base))
+        with self.assertRaisesRegex(PatchError, "door has other parameters"):
+            wasm_link.append(module, self.linked(module, "int door(int); int f(int x) { return door(x); }", ("f",)), {}.__getitem__)
+
     def test_what_does_not_fit_is_refused(self):
         module = self.base()
 

@@ -2,6 +2,8 @@
 
 Beside it userland/python/extensions has the sources that are ours, what is fetched, and the edits of that.
 """
+import os
+import shlex
 import sys
 import tomllib
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1] / "build"))
 
 import musl  # noqa: E402
+import ports  # noqa: E402
 import sources  # noqa: E402
 from common import (BuildError, cache_root, content_hash, install_folder, locked, run_logged, say, scratch_folder, tell, tool,  # noqa: E402, F401
                     toolchain_id)
@@ -16,7 +19,7 @@ from common import (BuildError, cache_root, content_hash, install_folder, locked
 HERE = Path(__file__).resolve().parent / "extensions"
 RECIPE = HERE / "extensions.toml"
 # Modules by their names; PyInit_... begins each.
-MODULES = ("_decimal", "_scrypt", "_zstd")
+MODULES = ("_curses", "_curses_panel", "_decimal", "_scrypt", "_zstd")
 FLAGS = ["--target=wasm32-unknown-unknown", "-O3", "-DNDEBUG", "-fwrapv", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections",
          "-msimd128", "-mbulk-memory", "-mnontrapping-fptoint", "-msign-ext", "-w"]
 PYTHON = ["-IInclude", "-IInclude/internal", f"-I{HERE}", "-DPy_BUILD_CORE_MODULE"]
@@ -29,6 +32,16 @@ SODIUM = "../libsodium/src/libsodium"
 SODIUM_OPTIONS = [f"-I{SODIUM}/include/sodium", f"-I{SODIUM}/include", f"-I{SODIUM}", "-DCONFIGURED=1", "-DNATIVE_LITTLE_ENDIAN=1"]
 SODIUM_FILES = """crypto_pwhash/scryptsalsa208sha256/nosse/pwhash_scryptsalsa208sha256_nosse crypto_pwhash/scryptsalsa208sha256/pbkdf2-sha256
 crypto_pwhash/scryptsalsa208sha256/scrypt_platform crypto_auth/hmacsha256/auth_hmacsha256 crypto_hash/sha256/cp/hash_sha256_cp""".split()
+
+NCURSES = "../ncurses"
+CURSES_OPTIONS = ["-include", str(HERE / "terminal.h"), f"-I{NCURSES}/include", f"-I{NCURSES}/panel", *(f"-DHAVE_{name}=1" for name in """
+NCURSESW CURSES_H PANEL_H TERM_H CURSES_FILTER CURSES_HAS_KEY CURSES_IMMEDOK CURSES_IS_PAD CURSES_IS_TERM_RESIZED CURSES_RESIZETERM
+CURSES_RESIZE_TERM CURSES_SYNCOK CURSES_TYPEAHEAD CURSES_USE_ENV CURSES_WCHGAT""".split())]
+NCURSES_CONFIGURE = """--with-build-cc=cc --prefix=/usr --datadir=/usr/share --enable-widec --disable-db-install --without-cxx --without-cxx-binding
+--without-ada --without-debug --without-manpages --without-tests --without-progs --disable-home-terminfo
+--with-default-terminfo-dir=/usr/share/terminfo --without-menu --without-form --disable-stripping --without-dlsym""".split()
+# Of our own C library: what the interpreter's has not, and what asks nothing of the system.
+LIBC_MEMBERS = "cfgetospeed iswprint iswalpha iswpunct wcwidth tsearch tfind tdelete twalk".split()
 
 
 def parts():
@@ -51,12 +64,15 @@ def _units(tree):
     for name in ("common", "compress", "decompress", "dictBuilder"):
         for source in sorted((tree / ZSTD / "zstd/lib" / name).glob("*.c")):
             yield source, ZSTD_OPTIONS
+    yield HERE / "terminal.c", PYTHON
+    for name in ("_cursesmodule", "_curses_panel"):
+        yield f"Modules/{name}.c", PYTHON + CURSES_OPTIONS
 
 
 def linked(table_base, data_base):
     """The code as a module whose functions begin at `table_base` in the table and whose data is at `data_base`."""
     sysroot = musl.build_sysroot(1)
-    key = content_hash("python-extensions", toolchain_id(), sysroot.name, HERE, Path(__file__), table_base, data_base)
+    key = content_hash("python-extensions", toolchain_id(), sysroot.name, HERE, Path(__file__), ports.CONFIG_SITE, ports.USERLAND / "cc", table_base, data_base)
     final = cache_root() / f"python-extensions-{key}"
     with locked(cache_root() / "locks" / "python-extensions"):
         if not final.exists():
@@ -71,9 +87,24 @@ def linked(table_base, data_base):
                 tree, out = scratch / "cpython", scratch / "out"
                 out.mkdir()
                 run_logged([sys.executable, "-B", HERE / "edit.py"], log, tree)
+                _make_ncurses(scratch / "ncurses", sysroot, log)
                 _compile(tree, sysroot, table_base, data_base, log, out / "extensions.wasm")
                 install_folder(out, final)
     return (final / "extensions.wasm").read_bytes()
+
+
+def _make_ncurses(tree, sysroot, log):
+    """libncursesw.a and libpanelw.a, without descriptions of terminals: those are in the system's /usr/share/terminfo."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "CLOCHE_CACHE", "XDG_CACHE_HOME") if name in os.environ}
+    env = kept | {"LC_ALL": "C", "CC": f"{ports.USERLAND}/cc", "AR": tool("llvm-ar"), "RANLIB": tool("llvm-ranlib"), "CLOCHE_SYSROOT": str(sysroot),
+                  "CONFIG_SITE": str(ports.CONFIG_SITE), "CONFIG_SHELL": "/bin/sh", "CFLAGS": "-O2 -w", "cf_cv_working_poll": "yes",
+                  "PKG_CONFIG_LIBDIR": "/nonexistent"}
+    machine = "x86_64-pc-linux-gnu"  # any that is another than the guests'
+    run_logged(["./configure", f"--host={ports.HOST_TRIPLE}", f"--build={machine}", *NCURSES_CONFIGURE], log, tree, env)
+    compiler = shlex.join(map(str, [tool("clang"), *FLAGS, f"--sysroot={sysroot}", "-D__linux__=1", "-D__unix__=1", "-include", HERE / "terminal.h"]))
+    run_logged(["make", "-C", "include"], log, tree, env)
+    for part in ("ncurses", "panel"):
+        run_logged(["make", f"-j{os.cpu_count()}", "-C", part, f"CC={compiler}", "CFLAGS=", "libs"], log, tree, env)
 
 
 def _compile(tree, sysroot, table_base, data_base, log, out):
@@ -82,6 +113,9 @@ def _compile(tree, sysroot, table_base, data_base, log, out):
         objects.append(f"{number}-{Path(source).stem}.o")
         run_logged([tool("clang"), *FLAGS, f"--sysroot={sysroot}", "-include", HERE / "interpreter.h", *options, "-c", source, "-o", objects[-1]],
                    log, tree)
+    run_logged([tool("llvm-ar"), "x", sysroot / "lib" / "libc.a", *(f"{name}.o" for name in LIBC_MEMBERS)], log, tree)
+    objects += [f"{name}.o" for name in LIBC_MEMBERS]
+    objects += [f"{NCURSES}/lib/libncursesw.a", f"{NCURSES}/lib/libpanelw.a"]
     run_logged([tool("wasm-ld"), "--no-entry", "--import-memory", "--import-table", f"--table-base={table_base}", f"--global-base={data_base}",
                 "-zstack-size=16", "--emit-relocs", "--import-undefined", "--unresolved-symbols=ignore-all", "--strip-debug",
                 *(f"--export=PyInit_{name}" for name in MODULES), "-o", out, *objects], log, tree)

@@ -74,7 +74,7 @@ class Module:
         self.added = {}  # id of a section: (how many elements more, what they are)
         self.added_names = []  # (index of a function that is new, its name)
         self.more_table, self.least_pages = 0, 0
-        self.types = None  # of the functions that are not imported, once they are asked for
+        self.types = None  # of the functions, once they are asked for
         self.sections = {}  # id or name: (start of the header, start, end)
         at = 8
         while at < len(data):
@@ -110,23 +110,26 @@ class Module:
         return found
 
     def _imported_functions(self):
+        """The number of the type of each."""
         if 2 not in self.sections:
-            return 0
+            return []
         _, at, _ = self.sections[2]
         count, at = uleb(self.data, at)
+        found = []
         for _ in range(count):
             for _ in range(2):
                 length, at = uleb(self.data, at)
                 at += length
             if self.data[at] != 0:
                 raise PatchError("the interpreter imports something that is no function")
-            _, at = uleb(self.data, at + 1)
-        return count
+            kind, at = uleb(self.data, at + 1)
+            found.append(kind)
+        return found
 
     def _bodies(self):
         """index -> (start of the size, start, end)."""
         _, at, _ = self.sections[10]
-        first = self._imported_functions()
+        first = len(self._imported_functions())
         count, at = uleb(self.data, at)
         found = {}
         for index in range(first, first + count):
@@ -165,17 +168,15 @@ class Module:
         return max(self.places) + 1
 
     def type_of(self, index):
-        """The number of the type of a function that is not imported."""
+        """The number of the type of a function."""
         if self.types is None:
             _, at, _ = self.sections[3]
             count, at = uleb(self.data, at)
-            self.types = []
+            self.types = self._imported_functions()
             for _ in range(count):
                 number, at = uleb(self.data, at)
                 self.types.append(number)
-        if index not in self.places:
-            raise PatchError("a function is one that the interpreter imports")
-        return self.types[index - min(self.places)]
+        return self.types[index]
 
     def more(self, section, count, content):
         """Elements behind those that a section has."""

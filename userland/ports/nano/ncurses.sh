@@ -3,6 +3,10 @@ terminals=ansi,dumb,linux,rxvt,screen,screen-256color,tmux,tmux-256color,vt100,v
 root=$PWD/ncurses
 (
   cd "$EXTRA/ncurses"
+  # The key above Enter sends what it sends in Debian's descriptions, and from the terminals that people have: DEL.
+  for name in xterm+kbs rxvt-basic screen-base; do
+    sed -i "/^$name|/,/^[^[:blank:]#]/ s/kbs=^H/kbs=^?/" misc/terminfo.src
+  done
   ./configure --host="$HOST" --build="$(./config.guess)" --with-build-cc=cc --prefix=/usr --datadir=/usr/share --enable-widec --disable-db-install \
     --without-cxx --without-cxx-binding --without-ada --without-debug --without-manpages --without-tests --disable-home-terminfo \
     --with-default-terminfo-dir=/usr/share/terminfo --with-fallbacks="$terminals" --without-panel --without-menu --without-form \

@@ -98,3 +98,79 @@ replace(ZSTD + "compat/backports_zstd_compat.h", "    return -1;\n", "    type->
 ARGUMENTS = ZSTD + "compat/backports_zstd_edits_orig.h"
 replace(ARGUMENTS, "    int minkw,\n    PyObject **buf);", "    int minkw,\n    int varpos,\n    PyObject **buf);", "calls 3.15's function, which has one parameter more")
 replace(ARGUMENTS, "(minpos), (maxpos), (minkw), (buf)))", "(minpos), (maxpos), (minkw), 0, (buf)))", "calls 3.15's function, which has one parameter more")
+
+MODSUPPORT = "Include/internal/pycore_modsupport.h"
+replace(MODSUPPORT, "    int minkw,\n    PyObject **buf);\n", "    int minkw,\n    int varpos,\n    PyObject **buf);\n", "calls 3.15's function, which has one parameter more")
+replace(MODSUPPORT, "                           (minpos), (maxpos), (minkw), (buf)))", "                           (minpos), (maxpos), (minkw), 0, (buf)))",
+        "calls 3.15's function, which has one parameter more")
+
+CURSES = "Modules/_cursesmodule.c"
+before(CURSES, "#if defined(HAVE_TERM_H) || defined(__sgi)", r"""/* Waits call Python, so the thread's state stays. */
+#undef Py_BEGIN_ALLOW_THREADS
+#undef Py_END_ALLOW_THREADS
+#define Py_BEGIN_ALLOW_THREADS {
+#define Py_END_ALLOW_THREADS }
+#define _Py_set_inheritable(fd, inheritable, atomic) 0
+#define _PyLong_GetZero() PyLong_FromLong(0)
+#define _PySys_GetOptionalAttrString PySys_GetOptionalAttrString
+extern int PySys_GetOptionalAttrString(const char *, PyObject **);
+#define PARSE_STACK(args, nargs, ...) ({                                     \
+    PyObject *tuple = PyTuple_New(nargs);                                    \
+    for (Py_ssize_t i = 0; tuple != NULL && i < (nargs); ++i)                \
+        PyTuple_SetItem(tuple, i, Py_NewRef((args)[i]));                     \
+    int parsed = tuple != NULL && PyArg_ParseTuple(tuple, __VA_ARGS__);      \
+    Py_XDECREF(tuple);                                                       \
+    parsed;                                                                  \
+})
+
+""", "leaves to our side what the interpreter does elsewhere or under another name")
+replace("Modules/clinic/_cursesmodule.c.h", '_PyArg_ParseStack(args, nargs, "y|', 'PARSE_STACK(args, nargs, "y|', "parses arguments by a function that is there")
+replace(CURSES, "PyTypeObject PyCursesWindow_Type;\n", "static PyTypeObject *window_type;\n#define PyCursesWindow_Type (*window_type)\n",
+        "makes the class of windows while it runs: 3.15 lays out classes in another way")
+replace(CURSES, """PyTypeObject PyCursesWindow_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+""", r"""static void
+PyCursesWindow_DeallocWithType(PyCursesWindowObject *wo)
+{
+    PyTypeObject *type = Py_TYPE(wo);
+    PyCursesWindow_Dealloc(wo);
+    Py_DECREF(type);
+}
+
+static PyType_Slot window_slots[] = {
+    {Py_tp_dealloc, PyCursesWindow_DeallocWithType},
+    {Py_tp_methods, PyCursesWindow_Methods},
+    {Py_tp_getset, PyCursesWindow_getsets},
+    {0, NULL},
+};
+
+static PyType_Spec window_spec = {
+    .name = "_curses.window",
+    .basicsize = sizeof(PyCursesWindowObject),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = window_slots,
+};
+
+static const PyTypeObject was_window_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+""", "makes the class of windows while it runs: 3.15 lays out classes in another way")
+replace(CURSES, "    if (PyType_Ready(&PyCursesWindow_Type) < 0)\n", "    window_type = (PyTypeObject *)PyType_FromSpec(&window_spec);\n    if (window_type == NULL)\n",
+        "makes the class of windows while it runs: 3.15 lays out classes in another way")
+for path, head in ((CURSES, "PyCursesCheckERR(int code, const char *fname)\n{\n"),
+                   ("Modules/_curses_panel.c", "PyCursesCheckERR(_curses_panel_state *state, int code, const char *fname)\n{\n")):
+    replace(path, head, head + "    if (PyErr_Occurred())\n        return NULL;\n", "keeps what a wait has raised")
+replace(CURSES, "    return napms(ms);", "    int result = napms(ms);\n    return PyErr_Occurred() ? -1 : result;", "keeps what a wait has raised")
+replace(CURSES, "        PyErr_CheckSignals();\n        if (!PyErr_Occurred())", "        if (!PyErr_Occurred() && PyErr_CheckSignals() == 0)", "keeps what a wait has raised")
+replace(CURSES, "        if (PyErr_CheckSignals()) {\n            return NULL;", "        if (PyErr_Occurred() || PyErr_CheckSignals()) {\n            return NULL;",
+        "keeps what a wait has raised")
+replace(CURSES, "        if (PyErr_CheckSignals())\n            return NULL;", "        if (PyErr_Occurred() || PyErr_CheckSignals())\n            return NULL;",
+        "keeps what a wait has raised")
+replace(CURSES, "    if (rtn2 == ERR)\n        rtn[0] = 0;\n    return PyBytes_FromString(rtn);\n}\n\n/*[clinic input]\n_curses.window.hline",
+        "    if (PyErr_Occurred())\n        return NULL;\n    if (rtn2 == ERR)\n        rtn[0] = 0;\n    return PyBytes_FromString(rtn);\n}\n\n/*[clinic input]\n_curses.window.hline",
+        "keeps what a wait has raised")
+
+PANEL = "Modules/_curses_panel.c"
+replace(PANEL, "        (void)set_panel_userptr(po->pan, NULL);\n        Py_DECREF(obj);\n    }\n    (void)del_panel(po->pan);\n",
+        "        (void)set_panel_userptr(po->pan, NULL);\n    }\n    (void)del_panel(po->pan);\n", "takes a panel off the stack before what it holds ends")
+replace(PANEL, "        remove_lop(po);\n    }\n    PyObject_Free(po);\n", "        remove_lop(po);\n    }\n    Py_XDECREF(obj);\n    PyObject_Free(po);\n",
+        "takes a panel off the stack before what it holds ends")

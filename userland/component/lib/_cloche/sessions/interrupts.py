@@ -13,3 +13,9 @@ for _kind in (ExecutionStopped, BudgetExceeded):
     _kind.__module__ = "cloche"
 
 armed = False
+
+
+def arm():
+    """Code of the user begins."""
+    global armed
+    armed = True

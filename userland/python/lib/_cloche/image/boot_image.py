@@ -204,7 +204,7 @@ def _make_immortal():
 
 
 # Modules of C that userland/python/extensions.py has put beside those that the interpreter was built with.
-EXTENSIONS = ("_decimal", "_scrypt", "_zstd")
+EXTENSIONS = ("_curses", "_curses_panel", "_decimal", "_scrypt", "_zstd")
 
 
 def _identity():

@@ -6,10 +6,6 @@ from importlib.machinery import ModuleSpec
 from . import native_packages
 
 CATALOGUE = "/usr/lib/python/.catalogue"  # lines: import name, distribution
-# Modules of C that CPython has on Linux and this interpreter has not.
-ABSENT = {
-    "_curses": "this Python has no curses: write escape sequences to the terminal",
-}
 _names = None
 
 
@@ -34,14 +30,14 @@ class Hint:
             return None
         distribution = catalogue().get(name)
         instead = native_packages.BY_IMPORT.get(name)
-        if distribution is None and instead is None and name not in ABSENT:
+        if distribution is None and instead is None:
             return None
         caller = sys._getframe(1)
         while caller is not None and caller.f_code.co_name == "_find_spec":
             caller = caller.f_back
         if caller is None or caller.f_code.co_name != "_find_and_load_unlocked":
             return None  # importlib.util.find_spec and the like only ask
-        hint = ABSENT.get(name) or (f"it is available: pip install {distribution}" if distribution else native_packages.sentence("it", instead)[:-1])
+        hint = f"it is available: pip install {distribution}" if distribution else native_packages.sentence("it", instead)[:-1]
         raise ModuleNotFoundError(f"No module named {name!r} ({hint})", name=name)
 
 

@@ -44,6 +44,11 @@ def _wait_for_all(wanted, seconds):
     return _poll(_entries(wanted), seconds, _wakes)
 
 
+def look(wanted, seconds):
+    """The same for one thread that waits; None where a signal has ended it, whose handler has run by then."""
+    return _poll(_entries(wanted), seconds, _wakes)
+
+
 def wake():
     """A handler of a signal, or another thread, has given a loop something to do."""
     global _wakes
