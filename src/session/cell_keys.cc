@@ -80,6 +80,21 @@ std::vector<std::shared_ptr<Session>> SessionManager::take_out_key(CellKey key) 
   return taken;
 }
 
+// What runs has time until the deadline, and is ended then: what it has done is there to be saved.
+void SessionManager::end_uses_of(const std::vector<std::shared_ptr<Session>>& sessions,
+                                 SteadyTime deadline) {
+  constexpr std::chrono::seconds time_to_end{1};
+  std::vector<std::shared_ptr<Session>> used;
+  for (const auto& session : sessions) {
+    if (!session->begin_to_leave(deadline)) used.push_back(session);
+  }
+  for (const auto& session : used) {
+    if (const std::shared_ptr<Sandbox> sandbox = session->sandbox()) sandbox->cancel();
+  }
+  const SteadyTime end = std::chrono::steady_clock::now() + time_to_end;
+  for (const auto& session : used) (void)session->begin_to_leave(end);
+}
+
 Result<void, Error> SessionManager::give_up_key(CellKey key, std::chrono::milliseconds patience) {
   if (options_.state_folder.empty())
     return request_error("a key is given up with its folder: there is no --state-dir",
@@ -108,9 +123,9 @@ Result<void, Error> SessionManager::give_up_key(CellKey key, std::chrono::millis
     leaving_.emplace(key, saver);
   }
   const auto sessions = take_out_key(key);
+  end_uses_of(sessions, deadline);
   Result<void, Error> saved;
   for (const auto& session : sessions) {
-    (void)session->begin_to_leave(deadline);
     if (session->facts().lifetime != Lifetime::of_use) continue;
     if (const Result<void> written = saver->save_now(session); !written && saved) {
       saved = Error(ErrorKind::host, written.error(),
@@ -129,6 +144,7 @@ Result<void, Error> SessionManager::give_up_key(CellKey key, std::chrono::millis
     }
     return saved;
   }
+  for (const auto& session : sessions) session->leave();
   end_all_of(sessions);
   const MutexLock lock(mutex_);
   leaving_.erase(key);

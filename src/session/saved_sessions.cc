@@ -9,8 +9,10 @@ namespace cloche::session {
 
 Result<void> SessionManager::save(const std::shared_ptr<Session>& session) {
   look_at_memory();
-  CLOCHE_ASSIGN(const SaverPtr saver, saver_of(session->facts()));
-  return saver ? saver->save(session) : Result<void>();
+  const Result<SaverPtr> saver = saver_of(session->facts());
+  // What ran in a session that has gone to another server has ended before that was saved.
+  if (!saver) return session->has_left() ? Result<void>() : saver.error();
+  return *saver ? (*saver)->save(session) : Result<void>();
 }
 
 Result<void> SessionManager::save_now(const std::shared_ptr<Session>& session) {

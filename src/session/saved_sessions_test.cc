@@ -3,6 +3,7 @@
 // read before it is used.
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 
 #include "session/saved_state_testing.h"
 #include "session/session_manager.h"
@@ -154,6 +155,27 @@ TEST_F(SavedSessions, ADeletionThatFailsIsToldAndMadeGood) {
   files_.heal();
   while (!manager->save_trouble().empty()) std::this_thread::yield();
   EXPECT_EQ(folder_.names(), std::set<std::string>{"lock"});
+}
+
+TEST_F(SavedSessions, WhatEndsAsItsKeyIsGivenUpIsSaved) {
+  auto manager = start({.cell = 1});
+  const SessionPtr session = create(*manager);
+  put(session, "begun");
+  std::optional<Session::Use> use = Session::use(session);
+  ASSERT_TRUE(*use);
+  // It does not end by itself in its time, which is none; what it has done until it does is there.
+  std::thread ending([&] {
+    while (!session->is_leaving()) std::this_thread::yield();
+    EXPECT_TRUE((*use)->files().write("f", "ended"));
+    use.reset();
+  });
+  EXPECT_TRUE(manager->give_up_key(1, std::chrono::milliseconds(0)));
+  ending.join();
+  EXPECT_TRUE(session->has_left());
+  EXPECT_TRUE(manager->save(session)) << "its answer comes later, and tells of what is saved";
+  manager.reset();
+  manager = start({.cell = 1});
+  EXPECT_EQ(get(manager->find(session->facts().id, "me")), "ended");
 }
 
 TEST_F(SavedSessions, AServerWhoseFolderIsTakenLetsGoOfItsSessions) {

@@ -181,6 +181,16 @@ bool Session::is_leaving() const {
   return leaving_;
 }
 
+bool Session::has_left() const {
+  const MutexLock lock(mutex_);
+  return left_;
+}
+
+void Session::leave() {
+  const MutexLock lock(mutex_);
+  left_ = true;
+}
+
 void Session::stay() {
   const MutexLock lock(mutex_);
   leaving_ = false;

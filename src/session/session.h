@@ -101,6 +101,8 @@ class Session {
   std::optional<Restart> restart() const;
   // It is going to another server with its cell's key, and cannot be used here any more.
   bool is_leaving() const;
+  // It has gone there, with all that it had.
+  bool has_left() const;
   void restart_is_told();
 
   // For a look that is no use; null: it has not been read, or is closed.
@@ -135,6 +137,7 @@ class Session {
   // From now on nobody begins to use it; whether nobody uses it any more by then. Waits.
   bool begin_to_leave(SteadyTime deadline);
   void stay();
+  void leave();
 
   Clock& clock_;
   const Facts facts_;
@@ -149,6 +152,7 @@ class Session {
   std::size_t uses_ GUARDED_BY(mutex_) = 0;
   Condition unused_;
   bool leaving_ GUARDED_BY(mutex_) = false;
+  bool left_ GUARDED_BY(mutex_) = false;
   Moment last_activity_ GUARDED_BY(mutex_);
 
   std::function<void(Sandbox& sandbox)> watcher_;  // never changes once somebody uses the session

@@ -338,7 +338,8 @@ TEST_F(PreemptionTest, AStormOfInterruptionsHurtsNobody) {
     });
   }
   int lives = 0;
-  while (std::chrono::steady_clock::now() < until) {
+  constexpr int fewest = 6;  // also where the machine has much else to do
+  while (lives < fewest || std::chrono::steady_clock::now() < until) {
     on_guest_thread([&] {
       Owner owner;
       const auto guest = make(owner);
@@ -352,7 +353,7 @@ TEST_F(PreemptionTest, AStormOfInterruptionsHurtsNobody) {
   }
   ended = true;
   for (std::thread& thread : storm) thread.join();
-  EXPECT_GT(lives, 5);
+  RecordProperty("lives", lives);
 }
 
 }  // namespace
