@@ -68,9 +68,9 @@ hostile: guests-ready ## run the tests that hold the promises of docs/security.m
 # Not part of `make test`: it has HAProxy, and Kubernetes' own types from the Go module proxy.
 .PHONY: test-cluster
 test-cluster: guests-ready ## three servers behind HAProxy under load, ended and killed in turn; the Kubernetes chart
-	@scripts/setup packages-cluster.txt
+	@scripts/setup packages-cluster.txt && /usr/bin/python3 -B tests/cluster/plane/build.py >/dev/null
 	@export CLOCHE_PROGRAM=$(abspath $(build))/bin/cloche CLOCHE_ROOTFS=$(abspath $(build))/rootfs && \
-		for test in cluster chart_pods node_loss rehearsal; do /usr/bin/python3 -B tests/cluster/$${test}_test.py || exit 1; done
+		for test in cluster chart_admission chart_pods control_plane node_loss rehearsal; do /usr/bin/python3 -B tests/cluster/$${test}_test.py || exit 1; done
 
 # As large as docs/cluster.md has its figures of; it takes a quarter of an hour of a machine that does nothing else.
 .PHONY: rehearse-cluster
