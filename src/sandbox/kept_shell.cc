@@ -7,30 +7,15 @@
 #include "sandbox/command.h"
 #include "sandbox/input_pump.h"
 #include "sandbox/sandbox_state.h"
+#include "sandbox/shell_frame.h"
 
 namespace cloche::sandbox {
 namespace {
 
-void add(std::string& frame, std::string_view word) {
-  frame += word.substr(0, word.find('\0'));
-  frame += '\0';
-}
-
-void add(std::string& frame, const std::map<std::string, std::string>& variables) {
-  add(frame, std::to_string(variables.size()));
-  for (const auto& [name, value] : variables) add(frame, name + "=" + value);
-}
-
 std::string frame_of(const SandboxState& state, const RunOptions& options,
                      const std::map<std::string, std::string>& to_set) {
-  std::string frame;
-  add(frame, options.cwd.empty() ? std::string() : directory_of(state, options));
-  add(frame, std::to_string(options.arguments.size()));
-  for (const std::string& argument : options.arguments) add(frame, argument);
-  add(frame, to_set);
-  add(frame, options.environment);
-  add(frame, options.script);
-  return frame;
+  return shell_frame(options, options.cwd.empty() ? std::string() : directory_of(state, options),
+                     to_set);
 }
 
 constexpr std::chrono::seconds time_to_read{10};

@@ -7,21 +7,12 @@
 #include <utility>
 
 #include "sandbox/native/native_backend.h"
+#include "sandbox/shell_frame.h"
 
 namespace cloche::sandbox {
 namespace {
 
 constexpr int status_killed = 128 + SIGKILL;
-
-void add(std::string& frame, std::string_view word) {
-  frame += word.substr(0, word.find('\0'));
-  frame += '\0';
-}
-
-void add(std::string& frame, const std::map<std::string, std::string>& variables) {
-  add(frame, std::to_string(variables.size()));
-  for (const auto& [name, value] : variables) add(frame, name + "=" + value);
-}
 
 RunResult never_begun(RunStatus status) {
   RunResult result;
@@ -105,14 +96,8 @@ std::string NativeShell::frame_of(const RunOptions& options, const Variables& cu
     const auto applied = applied_.find(name);
     if (applied == applied_.end() || applied->second != value) to_set.emplace(name, value);
   }
-  std::string frame;
-  add(frame, options.cwd.empty() ? std::string() : sandbox_.folder_of(options));
-  add(frame, std::to_string(options.arguments.size()));
-  for (const std::string& argument : options.arguments) add(frame, argument);
-  add(frame, to_set);
-  add(frame, options.environment);
-  add(frame, options.script);
-  return frame;
+  return shell_frame(options, options.cwd.empty() ? std::string() : sandbox_.folder_of(options),
+                     to_set);
 }
 
 // --- Runs
