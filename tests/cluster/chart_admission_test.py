@@ -8,17 +8,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "pods"), str(HERE / "plane"), str(HERE.parent / "http")]
+import bounded  # noqa: E402
 import build  # noqa: E402
 from by_hand import rendered  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
-from network import IP, Network, enter  # noqa: E402
+from network import IP, Network  # noqa: E402
 from objects import Refused  # noqa: E402
 from server import until  # noqa: E402
 
@@ -138,13 +137,5 @@ class ChartAdmissionTest(unittest.TestCase):
         self.assertIn("drainSeconds", str(refused.exception))
 
 
-def end_in_time():
-    time.sleep(ALL_S)
-    print("the test takes too long", file=sys.stderr)
-    os._exit(1)  # and with this first process of the namespace all others
-
-
 if __name__ == "__main__":
-    enter("--pid", "--fork", "--kill-child", "--mount", "--mount-proc")
-    threading.Thread(target=end_in_time, daemon=True).start()
-    unittest.main()
+    bounded.run(ALL_S)

@@ -5,33 +5,29 @@ There is no control plane: what it would do with the Pods is done by hand (pods/
 only, and five seconds old.
 """
 import hashlib
-import http.client
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "pods"), str(HERE.parent / "http")]
+import bounded  # noqa: E402
 import container  # noqa: E402
 from by_hand import Cluster, rendered  # noqa: E402
-from network import IP, Network, enter  # noqa: E402
-from server import PATIENCE_S, PROGRAM, until  # noqa: E402
+from load import PORT, TOKEN, ask, under_load  # noqa: E402
+from network import IP, Network  # noqa: E402
+from server import PROGRAM, until  # noqa: E402
 
 CHART = HERE.parents[1] / "deploy/helm/cloche"
-TOKEN = "test-token-one"
 HAPROXY = shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin")
-PORT = 8088
 KEYS = (1, 2, 3)
 SESSIONS = 30
 ALL_S = 900  # then it ends itself, and with it all that it has started
-RATE, CONNECTIONS = 40, 16
 
 
 def compiled_code(folder: Path) -> Path:
@@ -46,17 +42,6 @@ def compiled_code(folder: Path) -> Path:
         for one in [code, *code.rglob("*")]:
             os.chown(one, 10001, 10001)
     return code
-
-
-def ask(method, path, body=None):
-    connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=PATIENCE_S)
-    try:
-        connection.request(method, path, json.dumps(body) if body is not None else None,
-                           {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"})
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-    finally:
-        connection.close()
 
 
 @unittest.skipUnless(HAPROXY and IP and shutil.which("go"), "haproxy, ip or go is not installed: scripts/setup packages-cluster.txt")
@@ -114,33 +99,13 @@ class ChartPodsTest(unittest.TestCase):
         self.until_ready([name])
 
     def under_load(self, act):
-        """What came of the load meanwhile; what was acknowledged is in the files once."""
-        driver = subprocess.Popen([sys.executable, "-B", str(HERE / "driver.py"), str(PORT), TOKEN, str(RATE), str(CONNECTIONS)],
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.addCleanup(driver.kill)
-        driver.stdin.write(" ".join(self.sessions) + "\n")
-        driver.stdin.flush()
-        time.sleep(2)  # the load is the test
-        act()
-        time.sleep(2)
-        out, _ = driver.communicate("", timeout=PATIENCE_S)
-        result = json.loads(out)
-        self.assertEqual(result["failures"], [], "\n" + self.logs())
-        self.assertGreater(result["count"], RATE)
-        for session, lines in result["acknowledged"].items():
-            if lines:
-                status, content = ask("GET", f"/sessions/{session}/files?filePath=log")
-                self.assertEqual(status, 200, content)
-                self.assertEqual(sorted(int(word) for word in content.split()), sorted(lines))
-                self.assertEqual(ask("POST", f"/sessions/{session}/commands", {"command": "rm log"})[0], 200)
-        return result
+        under_load(self, self.sessions, act, lambda: "\n" + self.logs())
 
     def test_cells_come_back_at_other_addresses_and_no_request_fails(self):
         before = {key: self.cluster.kube.get("Pod", f"box-{key}")["status"]["podIP"] for key in KEYS}
-        result = self.under_load(lambda: [self.replace_cell(key) for key in reversed(KEYS)])
+        self.under_load(lambda: [self.replace_cell(key) for key in reversed(KEYS)])
         for key in KEYS:
             self.assertNotEqual(self.cluster.kube.get("Pod", f"box-{key}")["status"]["podIP"], before[key])
-        print(f"\ncells of the chart replaced: {result['count']} commands, the longest took {result['longest_s']:.1f} s")
 
     def test_gateways_are_replaced_and_no_request_fails(self):
         def act():
@@ -150,8 +115,7 @@ class ChartPodsTest(unittest.TestCase):
                 self.cluster.end(old)
                 until(lambda old=old: self.cluster.is_gone(old), f"{old} is gone")
 
-        result = self.under_load(act)
-        print(f"\ngateways of the chart replaced: {result['count']} commands, the longest took {result['longest_s']:.1f} s")
+        self.under_load(act)
 
     def test_a_cell_is_what_the_chart_says(self):
         pod = next(run for run in self.cluster.runs.values() if run.name == "box-1")
@@ -162,15 +126,10 @@ class ChartPodsTest(unittest.TestCase):
             self.assertIn("Uid:\t10001\t10001\t10001\t10001", facts)
 
 
-def end_in_time():
-    time.sleep(ALL_S)
-    print("the test takes too long", file=sys.stderr)
+def put_away():
     if folder := getattr(ChartPodsTest, "folder", None):
         shutil.rmtree(folder, ignore_errors=True)
-    os._exit(1)  # the first process of its namespace
 
 
 if __name__ == "__main__":
-    enter("--pid", "--fork", "--kill-child", "--mount", "--mount-proc")
-    threading.Thread(target=end_in_time, daemon=True).start()
-    unittest.main()
+    bounded.run(ALL_S, put_away)

@@ -19,21 +19,23 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "pods"), str(HERE / "plane"), str(HERE.parent / "http")]
+import bounded  # noqa: E402
 import build  # noqa: E402
 import container  # noqa: E402
 import names  # noqa: E402
 from by_hand import NAMESPACE, rendered  # noqa: E402
-from chart_pods_test import CHART, HAPROXY, PORT, TOKEN, ask, compiled_code  # noqa: E402
+from chart_pods_test import CHART, HAPROXY, compiled_code  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
 from kube import Watch  # noqa: E402
-from network import IP, Network, enter  # noqa: E402
+from load import PORT, TOKEN, ask, under_load  # noqa: E402
+from network import IP, Network  # noqa: E402
 from node import Node  # noqa: E402
 from objects import Refused  # noqa: E402
-from server import PATIENCE_S, PROGRAM, until  # noqa: E402
+from server import PROGRAM, until  # noqa: E402
 
 ETCD = shutil.which("etcd", path=os.environ["PATH"] + ":/usr/sbin")
 NODES = {"node-1": "zone-a", "node-2": "zone-b", "node-3": "zone-c", "node-4": "zone-a"}
-SESSIONS, RATE, CONNECTIONS = 30, 40, 16
+SESSIONS = 30
 ALL_S = 1500  # then the test ends itself, and all that it has started
 
 
@@ -136,27 +138,6 @@ class ControlPlaneTest(unittest.TestCase):
         return (pod is not None and pod["metadata"]["uid"] != other_than and "deletionTimestamp" not in pod["metadata"] and
                 any(one["type"] == "Ready" and one["status"] == "True" for one in pod["status"].get("conditions", [])))
 
-    def under_load(self, act):
-        driver = subprocess.Popen([sys.executable, "-B", str(HERE / "driver.py"), str(PORT), TOKEN, str(RATE), str(CONNECTIONS)],
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.addCleanup(driver.kill)
-        driver.stdin.write(" ".join(self.sessions) + "\n")
-        driver.stdin.flush()
-        time.sleep(2)  # the load is the test
-        act()
-        time.sleep(2)
-        out, _ = driver.communicate("", timeout=PATIENCE_S)
-        result = json.loads(out)
-        self.assertEqual(result["failures"], [])
-        self.assertGreater(result["count"], RATE)
-        for session, lines in result["acknowledged"].items():
-            if lines:
-                status, content = ask("GET", f"/sessions/{session}/files?filePath=log")
-                self.assertEqual(status, 200, content)
-                self.assertEqual(sorted(int(word) for word in content.split()), sorted(lines))
-                self.assertEqual(ask("POST", f"/sessions/{session}/commands", {"command": "rm log"})[0], 200)
-        print(f"\n{self.id().rpartition('.')[2]}: {result['count']} commands, the longest took {result['longest_s']:.1f} s")
-
     def test_cells_are_on_nodes_of_their_own(self):
         self.assertEqual(len({self.pod(f"box-{key}")["spec"]["nodeName"] for key in (1, 2, 3)}), 3)
 
@@ -174,7 +155,7 @@ class ControlPlaneTest(unittest.TestCase):
             self.apply("drainSeconds: 30\nmaxSessions: 3999\n")
             until(rolled, "the upgrade is rolled out")
 
-        self.under_load(act)
+        under_load(self, self.sessions, act)
         self.assertEqual(max(ending_at_once), 1)
         for key in (1, 2, 3):
             self.assertNotEqual(self.pod(f"box-{key}")["metadata"]["uid"], before[key])
@@ -230,13 +211,5 @@ class ControlPlaneTest(unittest.TestCase):
         until(lambda: ask("GET", f"/sessions/{session}/files?filePath=own") == (200, b"kept\n"), "its sessions are there")
 
 
-def end_in_time():
-    time.sleep(ALL_S)
-    print("the test takes too long", file=sys.stderr)
-    os._exit(1)  # and with this first process of the namespace all others
-
-
 if __name__ == "__main__":
-    enter("--pid", "--fork", "--kill-child", "--mount", "--mount-proc")
-    threading.Thread(target=end_in_time, daemon=True).start()
-    unittest.main()
+    bounded.run(ALL_S)

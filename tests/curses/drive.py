@@ -52,29 +52,27 @@ class Driver:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("<HHHH", height, width, 0, 0))
         self.screen.resize(height, width)
 
+    def take(self):
+        try:
+            data = os.read(self.master, 1 << 16)
+        except OSError:
+            data = b""
+        self.open = bool(data)
+        self.screen.feed(data)
+
     def until(self, holds):
         end = time.monotonic() + PATIENCE_S
         while not holds() and self.open:
             ready, _, _ = select.select([self.master], [], [], max(0.0, end - time.monotonic()))
             if not ready:
                 return False
-            try:
-                data = os.read(self.master, 1 << 16)
-            except OSError:
-                data = b""
-            self.open = bool(data)
-            self.screen.feed(data)
+            self.take()
         return holds()
 
     def settled(self):
         """What comes within a moment still."""
         while self.open and select.select([self.master], [], [], 0.05)[0]:
-            try:
-                data = os.read(self.master, 1 << 16)
-            except OSError:
-                data = b""
-            self.open = bool(data)
-            self.screen.feed(data)
+            self.take()
 
     def act(self, what):
         if isinstance(what, tuple):
