@@ -321,7 +321,6 @@ TEST_P(KeptShell, ATimeLimitEndsWhatItsRunHasStartedAlone) {
 }
 
 TEST_P(KeptShell, EachScriptMayHaveItsExitTrap) {
-  if (!is_linux()) GTEST_SKIP() << "the wasm engine's shell runs the first one alone";
   EXPECT_EQ(out("x=1; trap 'echo one; x=2' EXIT; exit"), "one\n");
   EXPECT_EQ(out("echo $x; trap 'echo two; exit 3' EXIT"), "2\n");
   const RunResult two = run("exit 1");
@@ -330,7 +329,9 @@ TEST_P(KeptShell, EachScriptMayHaveItsExitTrap) {
   EXPECT_EQ(run("trap 'echo three' EXIT; exec nonesuch_command").stdout_data, "three\n");
   EXPECT_EQ(run("trap 'echo four' EXIT; exit 4").stdout_data, "four\n");
   EXPECT_EQ(run("trap 'echo five' EXIT; set -e; false").stdout_data, "five\n");
-  EXPECT_EQ(run("set +e; trap 'echo six' EXIT; (exit 2); echo on").stdout_data, "on\n");
+  EXPECT_EQ(run("set +e; trap 'exit 5' EXIT; exit 2").exit_code, 5);
+  EXPECT_EQ(run("false; exit").exit_code, 1);
+  EXPECT_EQ(run("trap 'echo six' EXIT; (exit 2); echo on").stdout_data, "on\n");
 }
 
 TEST_P(KeptShell, ScriptsCannotRedefineWhatRunsThem) {

@@ -227,6 +227,8 @@ kept_run_exit_trap ()
     }
   kept_catching = 0;
   kept_clean_up ();
+  run_trap_cleanup (EXIT_TRAP);	/* bash leaves it in progress, as it ends then */
+  running_trap = 0;
   restore_default_signal (EXIT_TRAP);
   kept_changed = 1;
 }
