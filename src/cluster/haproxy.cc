@@ -34,10 +34,13 @@ frontend clients from base
     http-request set-var(txn.id) path,regsub(^/v1,),field(3,/)
     http-request set-var(txn.id) url,field(1,:) if {{ method CONNECT }} !{{ url_beg / }}
     http-request set-var(txn.key) var(txn.id),field(5,-),bytes(8,4)
-    use_backend cell-%[var(txn.key)] if {{ var(txn.key) -m reg ^[0-9a-f]{{4}}$ }}
+    http-request set-var(txn.cell) str(cell-),concat(,txn.key) if {{ var(txn.key) -m reg ^[0-9a-f]{{4}}$ }}
+    # One whose name leads nowhere, as while it is started elsewhere, has no server here: the others wait for it.
+    use_backend %[var(txn.cell)] if {{ var(txn.cell),nbsrv gt 0 }}
     default_backend any
 
-# A cell that is ready: for new sessions, and what is about none. One that is full says so by 503.
+# A cell that is ready: for new sessions, what is about none, and what has to wait for its cell. One that is full says so
+# by 503, as does one that has waited in vain.
 backend any from base
     balance random(2)
     option redispatch 1

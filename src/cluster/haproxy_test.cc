@@ -17,8 +17,8 @@ TEST(Haproxy, ServersHaveTheKeysOfIdsAsNames) {
   EXPECT_THAT(text, HasSubstr("    server 0001 one:8000\n    server 4a7f [::1]:8001\n"));
   EXPECT_THAT(text, HasSubstr("\nbackend cell-0001\n    server 0001 one:8000\n"));
   EXPECT_THAT(text, HasSubstr("\nbackend cell-4a7f\n    server 4a7f [::1]:8001\n"));
-  EXPECT_THAT(
-      text, HasSubstr("use_backend cell-%[var(txn.key)] if { var(txn.key) -m reg ^[0-9a-f]{4}$ }"));
+  EXPECT_THAT(text,
+              HasSubstr("    use_backend %[var(txn.cell)] if { var(txn.cell),nbsrv gt 0 }\n"));
   EXPECT_THAT(text, Not(HasSubstr("resolvers")));
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request that one cell passes on to another.
 //
-// It has the field X-Cloche-Hop, whose value is the secret of the cells (--peer-token). Whatever
-// has the field is passed on no further; with the secret it is believed to come from a peer. Only a
-// cell that had a key and has given it up passes what is for that key on to whoever has it now: the
-// one that asked may not know that yet. X-Cloche-Hops says how often that has been done.
+// It has the field X-Cloche-Hop, whose value is the secret of the cells (--peer-token). With the
+// secret it is believed to come from a peer; without, it is passed on no further. A peer may not
+// know yet that a key has moved: so a cell that does not have the key passes on what is for it,
+// once it has asked all anew who has it. X-Cloche-Hops says how often that has been done.
 #pragma once
 
 #include <string>

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::chrono::milliseconds patience{1000};
 constexpr std::uint64_t report_max_bytes = 16 << 10;
+// Between two times that all are asked, however many want it.
+constexpr std::chrono::milliseconds shortest_pause{20};
 
 }  // namespace
 
@@ -54,6 +56,7 @@ PeerTable::~PeerTable() {
 }
 
 void PeerTable::ask() {
+  const auto asked = std::chrono::steady_clock::now();
   std::vector<Question> questions;
   for (Address& address : options_.source.addresses()) {
     std::string text =
@@ -82,6 +85,7 @@ void PeerTable::ask() {
     peer = {.address = std::move(questions[i].address),
             .report = *report,
             .answers = true,
+            .asked = asked,
             .answered = std::chrono::steady_clock::now()};
     for (const CellKey held : report->keys) homes_[held] = report->key;
   }
@@ -89,12 +93,22 @@ void PeerTable::ask() {
 
 void PeerTable::work() {
   ReleasableMutexLock lock(mutex_);
-  while (!changed_.wait_for(mutex_, options_.interval,
-                            [this]() REQUIRES(mutex_) { return closing_; })) {
+  const auto is_closing = [this]() REQUIRES(mutex_) { return closing_; };
+  const auto is_due = [this]() REQUIRES(mutex_) { return closing_ || is_wanted_; };
+  while (!changed_.wait_for(mutex_, shortest_pause, is_closing)) {
+    changed_.wait_for(mutex_, options_.interval - shortest_pause, is_due);
+    if (closing_) return;
+    is_wanted_ = false;
     lock.unlock();
     ask();
     lock.lock();
   }
+}
+
+void PeerTable::look_again() const {
+  const MutexLock lock(mutex_);
+  is_wanted_ = true;
+  changed_.notify_all();
 }
 
 std::optional<Peer> PeerTable::find(CellKey key) const {

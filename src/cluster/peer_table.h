@@ -36,6 +36,7 @@ struct Peer {
   Address address;
   CellReport report;
   bool answers = false;                                 // did it, when it was asked last
+  std::chrono::steady_clock::time_point asked = {};     // when it was, for what it says here
   std::chrono::steady_clock::time_point answered = {};  // when it did
   bool has_keys = false;                                // which nobody else has taken since
 };
@@ -57,6 +58,8 @@ class PeerTable {
 
   // The cell that has that key, or had it last, where there is one.
   std::optional<Peer> find(CellKey key) const;
+  // Has all asked soon, not only when their time has come: somebody waits for what is new.
+  void look_again() const;
   // All that exist, or have existed.
   std::vector<Peer> all() const;
   // Whether all addresses were those of cells, when they were asked last, or of one that is known.
@@ -68,10 +71,11 @@ class PeerTable {
 
   const Options options_;
   mutable Mutex mutex_;
-  Condition changed_;
+  mutable Condition changed_;
   std::map<CellKey, Peer> peers_ GUARDED_BY(mutex_);     // by their own keys
   std::map<CellKey, CellKey> homes_ GUARDED_BY(mutex_);  // who has a key, by its own
   bool is_complete_ GUARDED_BY(mutex_) = false;
+  mutable bool is_wanted_ GUARDED_BY(mutex_) = false;  // by look_again
   bool closing_ GUARDED_BY(mutex_) = false;
   std::thread worker_;
 };

@@ -50,8 +50,7 @@ bool Router::is_from_peer(const http::Request& request) const {
 bool Router::pass_on(const http::Request& request, std::string_view path,
                      const std::shared_ptr<http::Exchange>& exchange, const Away& away) {
   const auto cell = parts_.sessions.other_cell(session_of_path(path));
-  const bool has_left = cell && parts_.sessions.has_given_up(*cell);
-  if (is_hop(request) && !(has_left && is_from_peer(request) && hops_of(request) < hops_max))
+  if (is_hop(request) && !(cell && is_from_peer(request) && hops_of(request) < hops_max))
     return false;
   if (request.method == "POST" && is_list(path)) {
     return parts_.sessions.room().headroom() <= 0 && create_elsewhere(request, exchange);
@@ -65,7 +64,8 @@ bool Router::is_elsewhere(CellKey cell) const {
 }
 
 // Nothing has been sent while there is no connection: that may be tried again without harm.
-UniqueFd Router::connect_to(CellKey cell, std::chrono::steady_clock::time_point deadline) {
+UniqueFd Router::connect_to(CellKey cell, std::chrono::steady_clock::time_point deadline,
+                            std::chrono::steady_clock::time_point known_since) {
   UniqueFd fd;
   Backoff backoff(first_connect_pause, longest_connect_pause);
   const bool may_wait = waiting_.fetch_add(1) < waiting_max;
@@ -73,10 +73,12 @@ UniqueFd Router::connect_to(CellKey cell, std::chrono::steady_clock::time_point 
     const auto now = std::chrono::steady_clock::now();
     // A key that is given up is nobody's for a moment.
     const std::optional<Peer> peer = parts_.peers.find(cell);
+    const bool is_new = peer && peer->asked >= known_since;
     const bool has_it =
-        peer && std::ranges::find(peer->report.keys, cell) != peer->report.keys.end();
+        is_new && std::ranges::find(peer->report.keys, cell) != peer->report.keys.end();
     if (has_it) fd = parts_.wire.connect(peer->address, now + connect_patience);
     if (fd || !may_wait || now >= deadline) break;
+    if (!is_new) parts_.peers.look_again();
     std::this_thread::sleep_for(backoff.next());
   }
   --waiting_;
@@ -87,7 +89,11 @@ UniqueFd Router::connect_to(CellKey cell, std::chrono::steady_clock::time_point 
 
 bool Router::pass_on_to(CellKey cell, const http::Request& request,
                         const std::shared_ptr<http::Exchange>& exchange, const Away& away) {
-  UniqueFd fd = connect_to(cell, std::chrono::steady_clock::now() + options_.patience);
+  // Who has passed it on did not know where the key has gone, and two that are mistaken would pass it
+  // to each other: then it is what cells say from now on that counts.
+  const auto now = std::chrono::steady_clock::now();
+  UniqueFd fd = connect_to(cell, now + options_.patience,
+                           is_hop(request) ? now : std::chrono::steady_clock::time_point::min());
   if (!fd) {
     exchange->send(away(cell));
     return true;

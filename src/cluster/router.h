@@ -75,8 +75,10 @@ class Router final : public Elsewhere {
   bool pass_on_to(CellKey cell, const http::Request& request,
                   const std::shared_ptr<http::Exchange>& exchange, const Away& away);
   bool is_elsewhere(CellKey cell) const;
-  // Nothing: it cannot be reached.
-  UniqueFd connect_to(CellKey cell, std::chrono::steady_clock::time_point deadline);
+  // Nothing: it cannot be reached. `known_since`: what cells have said before does not count.
+  UniqueFd connect_to(CellKey cell, std::chrono::steady_clock::time_point deadline,
+                      std::chrono::steady_clock::time_point known_since =
+                          std::chrono::steady_clock::time_point::min());
   bool create_elsewhere(const http::Request& request,
                         const std::shared_ptr<http::Exchange>& exchange);
   struct Count {

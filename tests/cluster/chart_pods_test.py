@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -114,6 +115,20 @@ class ChartPodsTest(unittest.TestCase):
                 self.until_ready([self.gateways[number]])
                 self.cluster.end(old)
                 until(lambda old=old: self.cluster.is_gone(old), f"{old} is gone")
+
+        self.under_load(act)
+
+    def test_a_gateway_that_begins_while_a_cell_is_away_has_its_requests_wait_too(self):
+        def act():
+            self.cluster.end("box-3")
+            until(lambda: self.cluster.is_gone("box-3"), "box-3 is gone")
+            old, self.gateways[0] = self.gateways[0], self.cluster.start_gateway()
+            self.until_ready([self.gateways[0]])
+            time.sleep(1)  # the load is the test
+            self.cluster.start_cell(3)
+            self.until_ready(["box-3"])
+            self.cluster.end(old)
+            until(lambda: self.cluster.is_gone(old), f"{old} is gone")
 
         self.under_load(act)
 
