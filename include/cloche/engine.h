@@ -7,6 +7,7 @@
 // Thread-safe.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -49,6 +50,11 @@ struct EngineOptions {
   // 1 GiB.
   std::optional<std::uint64_t> wheel_cache_bytes;
   PackageImages package_images = PackageImages::behind;
+  // After so long without a run the memory of a kept shell, a Python session and the like is kept
+  // as its differences from what it began with: a fraction of it. The next run puts it back, which
+  // takes a fault for each page. 0: never. Absent: $CLOCHE_PACK_IDLE_AFTER, in seconds, or 10 s.
+  // The wasm engine's alone.
+  std::optional<std::chrono::milliseconds> pack_idle_after;
   // What makes the boxes of the linux engine, where it was begun before this: in a jail it cannot
   // begin. Null: it begins when the first one is made.
   std::shared_ptr<sandbox::NativeParts> natives;

@@ -52,6 +52,7 @@ Kernel::Kernel(KernelServices services, std::unique_ptr<vfs::Namespace> files,
 Kernel::~Kernel() {
   kill_job(0);
   services_.timers.drain(this);
+  if (services_.idle_timers != nullptr) services_.idle_timers->drain(this);
   const KernelLock lock(mutex_);
   processes_.clear();
   sockets_->drop_in_flight();
@@ -282,7 +283,9 @@ Result<void> Kernel::execute(std::unique_ptr<Task>& task, wasm::RunHere* here) {
 
 void Kernel::park(std::unique_ptr<Task> task) {
   const Pid pid = task->owner().pid();
+  const SteadyTime since = task->parked_since_ = clock_.steady();
   parked_.emplace(pid, std::move(task));
+  watch_idle(since);
 }
 
 Result<void> Kernel::resume(Process& process, wasm::RunHere* here) {

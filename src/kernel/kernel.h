@@ -160,6 +160,10 @@ class Kernel {
   Result<void> execute(std::unique_ptr<Task>& task, wasm::RunHere* here) REQUIRES(kernel_lock);
   // From Task::park.
   void park(std::unique_ptr<Task> task) REQUIRES(kernel_lock);
+  // Tasks that stay parked for KernelServices::idle_after have their memory packed. `since`: one
+  // is.
+  void watch_idle(SteadyTime since) REQUIRES(kernel_lock);
+  void pack_idle() EXCLUDES(kernel_lock);
   std::array<ResourceLimit, rlimit_count> initial_limits() const;
   void wake_orphaned_group(Pid pgid) REQUIRES(kernel_lock);
 
@@ -184,6 +188,7 @@ class Kernel {
   std::uint64_t last_file_id_ GUARDED_BY(kernel_lock) = 0;
   std::size_t live_tasks_ GUARDED_BY(kernel_lock) = 0;  // parked ones too
   std::map<Pid, std::unique_ptr<Task>> parked_ GUARDED_BY(kernel_lock);
+  bool is_idle_watched_ GUARDED_BY(kernel_lock) = false;  // there is a timer for them
   WaitQueue task_ended_ GUARDED_BY(kernel_lock);
   SteadyTime booted_ = clock_.steady();
   std::shared_ptr<BufferBudget> buffers_ = std::make_shared<BufferBudget>();

@@ -3,6 +3,7 @@
 // sandbox's own.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,6 +28,10 @@ struct KernelServices {
   wasm::GuestThreads& threads;
   ProgramStore& programs;
   TimerThread& timers;
+  // Where set, the memory of programs that have rested for `idle_after` is packed (see
+  // wasm/packed_memory.h), by callbacks of this one: some of them take a millisecond and more.
+  TimerThread* idle_timers = nullptr;
+  std::chrono::milliseconds idle_after{0};
 };
 
 // What a layer above keeps with a kernel, for the requests of its own guests that are no system

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
 #include "base/host_error.h"
 #include "kernel/linux/dispatch.h"
 #include "kernel/wasi/register.h"
@@ -51,6 +55,21 @@ std::unique_ptr<packages::WheelCache> open_wheel_cache(const EngineOptions& opti
   return std::make_unique<packages::WheelCache>(folder, limit);
 }
 
+std::chrono::milliseconds default_idle_time() {
+  constexpr std::chrono::seconds usual{10}, most{1'000'000};
+  const char* const given = std::getenv("CLOCHE_PACK_IDLE_AFTER");
+  if (given == nullptr || *given == '\0') return usual;
+  const std::string_view text(given);
+  std::uint32_t seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || seconds > most.count())
+    throw HostError(
+        fmt::format("CLOCHE_PACK_IDLE_AFTER={} is no number of seconds up to {}: say after how "
+                    "many the memory of what rests is packed, or 0 for never",
+                    text, most.count()));
+  return std::chrono::seconds(seconds);
+}
+
 }  // namespace
 
 EngineOptions with_defaults(EngineOptions options) {
@@ -77,11 +96,13 @@ EngineState::EngineState(EngineOptions options)
       modules_(wasm_, store_options(options_)),
       linker_(wasm_),
       programs_(modules_, linker_),
+      idle_after_(options_.pack_idle_after.value_or(default_idle_time())),
       natives_(options_.natives ? options_.natives
                                 : std::make_shared<NativeParts>(options_.system_folder)) {
   try {
-    // The thread of timers begins now: begun by a guest's thread it would have that one's priority.
+    // These threads begin now: begun by a guest's thread they would have that one's priority.
     timers_.add(std::chrono::steady_clock::now(), this, [] {});
+    if (idle_after_.count() > 0) idle_timers_.add(std::chrono::steady_clock::now(), this, [] {});
   } catch (const HostError&) {
     // It begins when it is needed, where the host has a thread then.
   }

@@ -32,7 +32,11 @@ class EngineState {
  public:
   explicit EngineState(EngineOptions options);
 
-  kernel::KernelServices services() { return {wasm_, threads_, programs_, timers_}; }
+  kernel::KernelServices services() {
+    return {
+        wasm_,      threads_, programs_, timers_, idle_after_.count() > 0 ? &idle_timers_ : nullptr,
+        idle_after_};
+  }
   const vfs::Frozen& base() const noexcept { return base_; }
   PythonParts& python() noexcept { return *python_; }
   // Null: there is none.
@@ -51,6 +55,8 @@ class EngineState {
   kernel::ProgramStore programs_;
   ProgramFolders program_folders_{programs_};
   kernel::TimerThread timers_;
+  const std::chrono::milliseconds idle_after_;
+  kernel::TimerThread idle_timers_;
   wasm::GuestThreads threads_;
   std::unique_ptr<PythonParts> python_;
   std::unique_ptr<packages::WheelCache> wheels_;

@@ -223,7 +223,7 @@ const MemoryContent& Instance::content() const noexcept {
 
 const MemoryContent* Instance::put_back_memory() noexcept {
   MemoryMap& map = memory_map_;
-  if (memory_ == nullptr || !is_whole_ || memory_->is_shared() || map.base_unknown) return nullptr;
+  if (!has_memory_of_its_own() || map.base_unknown) return nullptr;
   const MemoryContent* home = &content();
   if (map.base != image_) {
     // It was captured. Where nobody else has that image, nobody begins with it.
@@ -231,7 +231,7 @@ const MemoryContent* Instance::put_back_memory() noexcept {
     if (!base || base.use_count() == 2 || !base->take_back(*this)) return nullptr;
     home = &base->content();
   }
-  const bool is_known = !map.unfinished && !map.pieced && !map.lost;
+  const bool is_known = map.is_ready() && !map.pieced && !map.lost;
   return is_known && home->put_back(*memory_, map) ? home : nullptr;
 }
 
@@ -329,7 +329,7 @@ Outcome Instance::call(std::string_view export_name, std::span<const Value> para
   // Frames of a guest that a signal has stopped must not be walked.
   CLOCHE_CHECK(!is_answering_signal());
   if (depth_ == 0) CLOCHE_CHECK(stack_left_bytes() > max_guest_stack_bytes);
-  if (memory_map_.unfinished) finish_mapping(*this, Before::the_guest_runs);
+  if (!memory_map_.is_ready()) finish_mapping(*this, Before::the_guest_runs);
   if (memory_map_.lost) return out_of_memory();
 
   wasmtime_extern_t item;
@@ -368,7 +368,7 @@ Outcome Instance::call(std::string_view export_name, std::span<const Value> para
 }
 
 GuestMemory Instance::memory() noexcept {
-  if (memory_map_.unfinished) [[unlikely]]
+  if (!memory_map_.is_ready()) [[unlikely]]
     finish_mapping(*this, Before::anyone_looks);
   if (memory_map_.lost) [[unlikely]]
     return {};

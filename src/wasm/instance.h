@@ -131,6 +131,10 @@ class Instance {
   MemoryMap& memory_map() noexcept { return memory_map_; }
   GuestMemory mapped_memory() const noexcept;  // without finish_mapping first
   const MemoryImage* image() const noexcept { return image_.get(); }
+  // There is one, which is complete, and no other instance shares it.
+  bool has_memory_of_its_own() const noexcept {
+    return memory_ != nullptr && is_whole_ && !memory_->is_shared();
+  }
   // Where its memory is one of an instance before it, which holds what this one begins with: what
   // is there already. Otherwise null.
   const LinearMemory::Warmth* warmth() const noexcept {

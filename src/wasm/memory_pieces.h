@@ -37,11 +37,16 @@ std::vector<MemoryPiece> changed_pieces(const std::vector<MemoryPiece>& from,
 // Maps them, private and accessible.
 Result<void> map_pieces(std::byte* base, const std::vector<MemoryPiece>& pieces);
 
-// The pages of an image, read from its files: nothing is mapped for it.
+// The pages of an image, read from its files: nothing is mapped for it, and no hole of one is
+// filled.
 class ImagePages {
  public:
   // `image` outlives it.
   explicit ImagePages(const MemoryImage& image);
+  // What lies under the first `bytes` of a memory with these segments, without patches. They
+  // outlive it.
+  ImagePages(const std::vector<MemoryImage::Segment>& segments, std::uint64_t bytes)
+      : pieces_(pieces_of(segments, bytes)) {}
   // The pages of `run`, which are the image's, in parts, one after the other: as they are mapped,
   // or read into `buffer`. Each is good until `take` returns.
   using Take = std::function<Result<void>(std::span<const std::byte> part)>;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "wasm/image_memory.h"
+#include "wasm/packed_memory.h"
 #include "wasm/page_files.h"
 
 #ifndef MADV_POPULATE_READ
@@ -61,10 +62,13 @@ void note_stale(MemoryMap& map, const std::vector<PageRun>& runs) noexcept try {
 }  // namespace
 
 void UnfinishedMappingDeleter::operator()(UnfinishedMapping* p) const noexcept { delete p; }
+void PackedMemoryDeleter::operator()(PackedMemory* p) const noexcept { delete p; }
 
 void finish_mapping(Instance& instance, Before what) noexcept {
   using enum UnfinishedMapping::Patches;
   MemoryMap& map = instance.memory_map();
+  if (const auto packed = std::move(map.packed))
+    unpack_memory(instance.mapped_memory().base(), *packed);
   if (!map.unfinished) return;
   const auto work = std::move(map.unfinished);
   std::byte* base = instance.mapped_memory().base();

@@ -233,6 +233,7 @@ class Task {
   Waiter waiter_ GUARDED_BY(kernel_lock);  // by the kernel's clock
   bool sleeping_ GUARDED_BY(kernel_lock) = false;
   bool parked_ GUARDED_BY(kernel_lock) = false;
+  SteadyTime parked_since_ GUARDED_BY(kernel_lock);
   bool computing_ GUARDED_BY(kernel_lock) = false;  // counts among those of the kernel
   std::atomic<bool> attention_{false};
   std::optional<int> thread_clock_

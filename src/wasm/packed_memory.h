@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// PackedMemory: what an instance that rests has written, as the differences from what its memory
+// began with, so that the host has the pages back.
+//
+// Most of what a guest writes are some words in each of many pages: caches, counters, pointers. The
+// differences of a shell or an interpreter take a fraction of the pages. They are laid over the
+// memory again before anyone uses it (finish_mapping), at the cost of a fault for each page.
+//
+// It is taken for granted, as for a capture, that a page which is not private holds what the base
+// of the memory says (MemoryMap). The differences are taken first, and then the pages are given
+// back.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "wasm/instance.h"
+
+namespace cloche::wasm {
+
+// Of each page: its number, how many runs of words differ, and of each its first word and length
+// (16 bits each) and then the words, of 32 bits.
+struct PackedMemory {
+  std::vector<std::uint32_t> words;
+};
+
+// Packs the memory of an instance that nobody uses, that began with an image, and that nobody
+// shares it with. False: it stays as it is, because it is packed already, there is too much or
+// nothing, or the host does not tell what was written. Any thread, while no other uses the
+// instance.
+bool pack_memory(Instance& instance) noexcept;
+
+// For finish_mapping.
+void unpack_memory(std::byte* base, const PackedMemory& packed) noexcept;
+
+}  // namespace cloche::wasm

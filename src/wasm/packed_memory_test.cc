@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wasm/packed_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "wasm/memory_image.h"
+#include "wasm/memory_testing.h"
+#include "wasm/wat_testing.h"
+
+namespace cloche::wasm {
+namespace {
+
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t wasm_page = 65536;
+
+constexpr std::string_view guest_text = R"((module
+  (memory (export "memory") 32 4096)
+  (data (i32.const 8192) "initial")
+  (global (export "__stack_pointer") (mut i32) (i32.const 1000))
+  (func (export "load") (param i32) (result i32) (i32.load (local.get 0)))
+  (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0)))))";
+
+class PackedMemoryTest : public testing::Test {
+ protected:
+  std::unique_ptr<Instance> life(const std::shared_ptr<const MemoryImage>& image = nullptr,
+                                 bool to_be_captured = false) {
+    InstanceOptions options;
+    options.image = image;
+    options.to_be_captured = to_be_captured;
+    return guests.make(module, options);
+  }
+
+  // As guests do: a few words here and there, now and then all of a page, sometimes what was there.
+  void write_some(Instance& guest) {
+    const std::span<std::byte> memory = memory_of(guest);
+    for (int i = 0; i < 40; ++i) {
+      const std::uint64_t start = below(memory.size() / page) * page;
+      if (below(5) == 0) {
+        for (std::uint64_t at = start; at < start + page; ++at) memory[at] = byte();
+        continue;
+      }
+      for (std::uint64_t words = below(20); words > 0; --words) {
+        const std::uint64_t at = start + below(page);
+        memory[at] = below(4) == 0 ? memory[at] : byte();
+      }
+      memory[start] = memory[start + page - 1] = byte();
+    }
+  }
+
+  std::shared_ptr<const MemoryImage> image_of_some() {
+    const auto guest = life();
+    write_some(*guest);
+    return captured(*guest);
+  }
+
+  static std::uint64_t private_bytes(Instance& guest) {
+    const GuestMemory memory = guest.mapped_memory();
+    return bytes_of(find_private_pages(memory.base(), memory.size()));
+  }
+
+  std::uint64_t below(std::uint64_t end) { return random_() % end; }
+  std::byte byte() { return static_cast<std::byte>(random_()); }
+
+  GuestMaker guests;
+  std::shared_ptr<const LinkedModule> module = guests.link(guest_text);
+
+ private:
+  std::minstd_rand random_{7};
+};
+
+TEST_F(PackedMemoryTest, HoldsTheSameForWhoeverUsesItNext) {
+  const auto guest = life(image_of_some());
+  write_some(*guest);
+  const std::string before = content_of(*guest);
+  const std::uint64_t written = private_bytes(*guest);
+  EXPECT_GT(written, 0U);
+  ASSERT_TRUE(pack_memory(*guest));
+  EXPECT_EQ(private_bytes(*guest), 0U);
+  EXPECT_LT(guest->memory_map().packed->words.size() * 4, written);
+  EXPECT_FALSE(pack_memory(*guest)) << "it is packed";
+  std::int32_t word = 0;
+  std::memcpy(&word, before.data() + 8192, sizeof(word));
+  on_guest_thread(
+      [&] { EXPECT_EQ(guest->call("load", {Value::i32(8192)}).result.as_i32(), word); });
+  EXPECT_EQ(content_of(*guest), before);
+}
+
+TEST_F(PackedMemoryTest, HoldsTheSameHoweverItsLifeGoesOn) {
+  for (int life_number = 0; life_number < 30; ++life_number) {
+    SCOPED_TRACE(life_number);
+    std::shared_ptr<const MemoryImage> image;
+    if (below(2) == 0) {
+      image = image_of_some();
+      ASSERT_NE(image, nullptr);
+    }
+    const auto guest = life(image, image != nullptr && below(2) == 0);
+    std::string content = content_of(*guest);
+    for (int step = 0; step < 12; ++step) {
+      switch (below(4)) {
+        case 0: write_some(*guest); break;
+        case 1: ASSERT_TRUE(guest->grow(below(3) + 1)); break;
+        case 2: {
+          const auto next = captured(*guest);
+          ASSERT_NE(next, nullptr);
+          EXPECT_EQ(content_of(*life(next)), content);
+          break;
+        }
+        default: (void)pack_memory(*guest); continue;  // what it holds is looked at later
+      }
+      content = content_of(*guest);
+      if (pack_memory(*guest)) {
+        EXPECT_FALSE(guest->memory_map().is_ready());
+      }
+      if (below(2) == 0) {
+        const auto fork = captured(*guest);
+        ASSERT_NE(fork, nullptr);
+        ASSERT_EQ(content_of(*life(fork)), content);
+      }
+      ASSERT_EQ(content_of(*guest), content) << step;
+    }
+  }
+}
+
+TEST_F(PackedMemoryTest, AnEndLeavesNothingForTheNextLife) {
+  const auto image = image_of_some();
+  const std::string first = content_of(*life(image));
+  for (int i = 0; i < 12; ++i) {
+    const auto guest = life(image, i % 3 == 0);
+    ASSERT_EQ(content_of(*guest), first);
+    write_some(*guest);
+    (void)pack_memory(*guest);
+    if (i % 2 == 0) (void)guest->memory();
+  }
+}
+
+TEST_F(PackedMemoryTest, WhatIsLargeStays) {
+  const auto guest = life(image_of_some());
+  ASSERT_TRUE(guest->grow((16U << 20) / wasm_page));
+  const std::span<std::byte> memory = memory_of(*guest);
+  for (std::uint64_t at = 0; at < memory.size(); at += page) memory[at] = std::byte{1};
+  EXPECT_FALSE(pack_memory(*guest));
+  EXPECT_TRUE(guest->memory_map().is_ready());
+}
+
+// Holes of its files are looked at as holes: to look by the mapping would fill them.
+TEST_F(PackedMemoryTest, NothingIsAddedToTheImage) {
+  const auto image = image_of_some();
+  const auto bytes_of_files = [&] {
+    std::uint64_t bytes = 0;
+    for (const MemoryImage::Segment& segment : image->segments())
+      bytes += bytes_of(find_file_data(segment.file->fd.get(), segment.length));
+    return bytes;
+  };
+  const auto guest = life(image);
+  const std::span<std::byte> memory = memory_of(*guest);
+  for (std::uint64_t at = 0; at < memory.size(); at += page) memory[at] = std::byte{1};
+  const std::uint64_t before = bytes_of_files();
+  ASSERT_TRUE(pack_memory(*guest));
+  EXPECT_EQ(bytes_of_files(), before);
+}
+
+TEST_F(PackedMemoryTest, WhatIsUntouchedTakesNothing) {
+  const auto guest = life(image_of_some());
+  const std::string before = content_of(*guest);
+  // The memory of a guest before has pages of its own, and patches are such.
+  const bool is_packed = pack_memory(*guest);
+  EXPECT_TRUE(!is_packed || guest->memory_map().packed->words.size() < page);
+  EXPECT_EQ(content_of(*guest), before);
+}
+
+}  // namespace
+}  // namespace cloche::wasm

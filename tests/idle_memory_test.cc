@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rests has its memory packed, and goes on as if it had not.
+#include <cloche/engine.h>
+#include <cloche/sandbox.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "base/waiting_testing.h"
+
+namespace cloche::testing {
+namespace {
+
+// What this process has of linear memories for itself, in KiB: pages of files and of none.
+std::uint64_t guest_kib() {
+  std::ifstream maps("/proc/self/smaps");
+  std::uint64_t sum = 0;
+  bool is_guests = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::string first;
+    words >> first;
+    if (first.find('-') != std::string::npos && !first.ends_with(':')) {
+      is_guests = line.find("cloche-memory") != std::string::npos ||
+                  line.find(".image") != std::string::npos || line.find('/') == std::string::npos;
+      is_guests = is_guests && line.find("[heap]") == std::string::npos;
+    } else if (first == "Private_Dirty:" && is_guests) {
+      std::uint64_t kib = 0;
+      words >> kib;
+      sum += kib;
+    }
+  }
+  return sum;
+}
+
+class IdleMemory : public ::testing::Test {
+ protected:
+  static EngineOptions options() {
+    EngineOptions options{.system_folder = CLOCHE_ROOTFS_DIR};
+    options.pack_idle_after = std::chrono::milliseconds(50);
+    return options;
+  }
+  std::string shell(Sandbox& sandbox, const std::string& script) {
+    return sandbox.run({.script = script, .shell = ShellState::kept}).stdout_data;
+  }
+
+  Engine engine_{options()};
+};
+
+TEST_F(IdleMemory, IsAFractionAndComesBack) {
+  const auto sandbox = engine_.create({});
+  EXPECT_EQ(sandbox->run_python("print(1)").stdout_data, "1\n");
+  const auto begin = guest_kib();
+  // Pages that differ in a word each, and some that differ all over.
+  EXPECT_EQ(sandbox
+                ->run_python("a = bytearray(4 << 20)\n"
+                             "for i in range(0, len(a), 4096): a[i] = i >> 12 & 255\n"
+                             "import hashlib; b = hashlib.sha256(a).hexdigest()")
+                .status,
+            RunStatus::exited);
+  EXPECT_TRUE(within_a_minute([&] { return guest_kib() < begin + 2048; }));
+  EXPECT_EQ(sandbox->run_python("print(hashlib.sha256(a).hexdigest() == b)").stdout_data, "True\n");
+}
+
+TEST_F(IdleMemory, OfAShellComesBackWithAllThatItHas) {
+  const auto sandbox = engine_.create({});
+  shell(*sandbox, "f() { echo $1 ${list[3]}; }; list=({1..2000}); cd /tmp; trap 'echo usr' USR1");
+  for (int i = 0; i < 5; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(120));  // some are packed, some not
+    EXPECT_EQ(shell(*sandbox, "f $PWD; kill -USR1 $$; echo ${#list[@]}"), "/tmp 4\nusr\n2000\n");
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(120));
+  const auto fork = sandbox->fork();
+  EXPECT_EQ(shell(*fork, "f fork"), "fork 4\n");
+  EXPECT_EQ(shell(*sandbox, "f parent"), "parent 4\n");
+}
+
+}  // namespace
+}  // namespace cloche::testing
