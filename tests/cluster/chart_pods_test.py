@@ -4,6 +4,7 @@
 There is no control plane: what it would do with the Pods is done by hand (pods/by_hand.py). Names are told as CoreDNS tells them: whole ones
 only, and five seconds old.
 """
+import concurrent.futures
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "pods"), str(HERE.parent / "http")]
 import bounded  # noqa: E402
 import container  # noqa: E402
-from by_hand import Cluster, rendered  # noqa: E402
+from by_hand import NAMESPACE, Cluster, rendered  # noqa: E402
 from load import PORT, TOKEN, ask, under_load  # noqa: E402
 from network import IP, Network  # noqa: E402
 from server import PROGRAM, until  # noqa: E402
@@ -27,6 +28,7 @@ from server import PROGRAM, until  # noqa: E402
 CHART = HERE.parents[1] / "deploy/helm/cloche"
 HAPROXY = shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin")
 KEYS = (1, 2, 3)
+GATEWAY_PORT = 8080
 SESSIONS = 30
 ALL_S = 900  # then it ends itself, and with it all that it has started
 
@@ -119,18 +121,23 @@ class ChartPodsTest(unittest.TestCase):
         self.under_load(act)
 
     def test_a_gateway_that_begins_while_a_cell_is_away_has_its_requests_wait_too(self):
-        def act():
-            self.cluster.end("box-3")
-            until(lambda: self.cluster.is_gone("box-3"), "box-3 is gone")
-            old, self.gateways[0] = self.gateways[0], self.cluster.start_gateway()
-            self.until_ready([self.gateways[0]])
-            time.sleep(1)  # the load is the test
+        session = next(one for one in self.sessions if one.endswith("0003"))
+        self.cluster.end("box-3")
+        name = f"box-3.box-cells.{NAMESPACE}.svc.cluster.local"
+        until(lambda: self.cluster.is_gone("box-3") and self.cluster.names.look_up(name) is None, "box-3 is gone, and its name")
+        gateway = self.cluster.start_gateway()
+        self.until_ready([gateway])
+        address = self.cluster.kube.get("Pod", gateway)["status"]["podIP"], GATEWAY_PORT
+        with concurrent.futures.ThreadPoolExecutor() as clients:
+            answers = [clients.submit(ask, "POST", f"/sessions/{session}/commands", {"command": "echo on"}, address) for _ in range(5)]
+            time.sleep(1)  # so long they wait at least
             self.cluster.start_cell(3)
-            self.until_ready(["box-3"])
-            self.cluster.end(old)
-            until(lambda: self.cluster.is_gone(old), f"{old} is gone")
-
-        self.under_load(act)
+            for answer in answers:
+                status, body = answer.result()
+                self.assertEqual((status, json.loads(body).get("stdout")), (200, "on\n"), self.logs())
+        self.until_ready(["box-3"])
+        self.cluster.end(gateway)
+        until(lambda: self.cluster.is_gone(gateway), f"{gateway} is gone")
 
     def test_a_cell_is_what_the_chart_says(self):
         pod = next(run for run in self.cluster.runs.values() if run.name == "box-1")

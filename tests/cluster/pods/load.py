@@ -15,8 +15,8 @@ PORT = 8088
 RATE, CONNECTIONS = 40, 16
 
 
-def ask(method, path, body=None):
-    connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=PATIENCE_S)
+def ask(method, path, body=None, address=("127.0.0.1", PORT)):
+    connection = http.client.HTTPConnection(*address, timeout=PATIENCE_S)
     try:
         connection.request(method, path, json.dumps(body) if body is not None else None,
                            {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"})
