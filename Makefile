@@ -168,6 +168,11 @@ release: ## make all that is published, with checksums and a list of parts: buil
 component: all ## build build/component/sandbox.wasm, the world eryx:sandbox as a component
 	@cmake --build $(build) --target component && ctest --preset dev --no-label-summary -R component_world
 
+# Not part of `make test`: it builds the crate and its tests, a quarter of an hour.
+.PHONY: test-eryx
+test-eryx: component ## run the tests of the crate eryx with our component as its runtime; failures are held against a list
+	@/usr/bin/python3 -B tests/component/crate_tests.py $(build)/component
+
 .PHONY: tidy
 tidy: test-packages all ## format, clang-tidy and the rules of scripts/tidy.py
 	@python3 scripts/tidy.py --jobs $(JOBS) $(TIDY)

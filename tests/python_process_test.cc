@@ -79,6 +79,29 @@ except KeyboardInterrupt: print('interrupted'))"),
   EXPECT_THAT(result.stderr_data, EndsWith("KeyboardInterrupt\n"));
 }
 
+TEST(PythonSignals, AHandlerThatRaisesAsAChildBeginsEndsNobody) {
+  const RunResult result = make_sandbox()->run({.argv = {"python3", "-c", R"(
+import os, subprocess
+from _cloche.processes import posix_processes as children
+def late(error):  # as a handler that runs when the exec has happened
+    def raw(name, *words, **more):
+        result = real(name, *words, **more)
+        if name == 'execve' and result[0] > 0: raise error
+        return result
+    return raw
+real = children.raw
+for error in (RuntimeError('late'), TimeoutError('late')):
+    children.raw = late(error)
+    try: subprocess.run(['true'])
+    except Exception as problem: print(repr(problem))
+    children.raw = real
+    print(os.wait()[1])
+print(subprocess.run(['sh', '-c', 'exit 3']).returncode))"}});
+  EXPECT_EQ(result.stdout_data, "RuntimeError('late')\n0\nTimeoutError('late')\n0\n3\n")
+      << result.stderr_data;
+  EXPECT_EQ(result.exit_code, 0);
+}
+
 TEST(PythonSignals, APipeThatNobodyReadsIsAnError) {
   const RunResult result = make_sandbox()->run({.script = R"(python3 -c '
 import sys
@@ -241,6 +264,20 @@ asyncio.run(main()))"),
 }
 
 // What CPython's own test modules found, each as it is on Linux.
+TEST(PythonAsyncio, KeepsAChildsNumberUntilItHasToldOfItsEnd) {
+  EXPECT_EQ(python(R"(
+import asyncio, os
+async def main():
+    child = await asyncio.create_subprocess_exec('sleep', '600')
+    child.kill()
+    for number in range(3):  # the loop does not run meanwhile
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        os.kill(child.pid, 0)
+    print(child.returncode, await child.wait())
+asyncio.run(main()))"),
+            "None -9\n");
+}
+
 TEST(PythonOs, AsCPythonsOwnTestsExpectIt) {
   EXPECT_EQ(python(R"(
 import os, shutil, signal, subprocess, select

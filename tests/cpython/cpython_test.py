@@ -17,11 +17,13 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.append(str(HERE.parents[1] / "userland" / "build"))
+sys.path += [str(HERE.parents[1] / "userland" / "build"), str(HERE.parent)]
+
+from expectations import expected, judge  # noqa: E402
+
 MODULE_SECONDS = 1500
 RESTARTS = 40  # of a module's run, each after a test that ended the process
 
@@ -41,12 +43,6 @@ def fetched(folder):
 def modules():
     lines = (HERE / "modules.txt").read_text().splitlines()
     return [name for line in lines for name in line.partition("#")[0].split()]
-
-
-def expected():
-    """[(pattern of a test's name, reason, whether it may pass too)]"""
-    table = tomllib.loads((HERE / "expected.toml").read_text())
-    return [(pattern, reason["why"], reason.get("may_pass", False)) for reason in table["reason"] for pattern in reason["tests"]]
 
 
 def run_once(options, module, done):
@@ -117,26 +113,6 @@ def run_module(options, module):
     return results
 
 
-def judge(results, expectations, every):
-    """Sentences on what differs from the list."""
-    unexpected, stale = [], []
-    met = {pattern: [] for pattern, _, _ in expectations}
-    for name, (outcome, why) in sorted(results.items()):
-        patterns = [(pattern, may_pass) for pattern, _, may_pass in expectations if fnmatchcase(name, pattern)]
-        for pattern, may_pass in patterns:
-            met[pattern].append(outcome)
-        if outcome == "fail" and not patterns:
-            unexpected.append(f"{name} fails: {why}")
-        if outcome == "pass" and any(not may_pass and "*" not in pattern for pattern, may_pass in patterns):
-            stale.append(f"{name} passes: take it from expected.toml")
-    for pattern, _, may_pass in expectations:
-        if every and not may_pass and "fail" not in met[pattern] and "pass" not in met[pattern]:
-            stale.append(f"{pattern} does not run: take it from expected.toml")
-        elif "*" in pattern and met[pattern] and not may_pass and "fail" not in met[pattern]:
-            stale.append(f"{pattern} passes: take it from expected.toml")
-    return unexpected, stale
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--cloche", required=True, type=os.path.abspath)
@@ -166,7 +142,7 @@ def compare(options):
             if options.report:
                 with options.report.open("a") as file:
                     file.writelines(json.dumps([name, *outcome]) + "\n" for name, outcome in found.items())
-    unexpected, stale = judge(results, expected(), not options.modules)
+    unexpected, stale = judge(results, expected(HERE / "expected.toml"), not options.modules, "expected.toml")
     for sentence in unexpected + stale:
         print(sentence)
     outcomes = [outcome for outcome, _ in results.values()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/cpython: what is said of results that differ from the list, and that the list is in order."""
+"""Tests of others (tests/cpython, tests/component): what is said of results that differ from a list, and that the lists are in order."""
 import re
 import sys
 import tomllib
@@ -7,16 +7,19 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(sys.argv.pop(1) if len(sys.argv) > 1 else ".").resolve()
-sys.path.append(str(ROOT / "tests" / "cpython"))
+sys.path += [str(ROOT / "tests" / "cpython"), str(ROOT / "tests")]
 
 import cpython_test  # noqa: E402
+import expectations  # noqa: E402
+
+LISTS = [ROOT / "tests/cpython/expected.toml", ROOT / "tests/component/crate_expected.toml"]
 
 EXPECTED = [("test.a.One.test_x", "why", False), ("test.a.Tls*", "why", False), ("test.a.One.test_slow", "why", True)]
 
 
 class Judgement(unittest.TestCase):
     def judge(self, *results, every=False):
-        return cpython_test.judge({name: (outcome, "because") for name, outcome in results}, EXPECTED, every)
+        return expectations.judge({name: (outcome, "because") for name, outcome in results}, EXPECTED, every, "expected.toml")
 
     def test_what_is_expected_is_not_told(self) -> None:
         self.assertEqual(self.judge(("test.a.One.test_x", "fail"), ("test.a.Tls.test_1", "fail"), ("test.a.Tls.test_2", "pass"),
@@ -43,15 +46,18 @@ class Lists(unittest.TestCase):
         self.assertGreater(len(names), 150)
 
     def test_each_failure_has_one_reason(self) -> None:
-        patterns = [pattern for pattern, _, _ in cpython_test.expected()]
-        self.assertEqual(sorted(patterns), sorted(set(patterns)))
-        self.assertGreater(len(patterns), 0)
+        for path in LISTS:
+            patterns = [pattern for pattern, _, _ in expectations.expected(path)]
+            self.assertEqual(sorted(patterns), sorted(set(patterns)))
+            self.assertGreater(len(patterns), 0)
+            for reason in tomllib.loads(path.read_text())["reason"]:
+                self.assertRegex(reason["why"], r"^[A-Z].{20,}\.$")
+
+    def test_failures_are_of_modules_that_run(self) -> None:
         modules = {name.split(".")[0] for name in cpython_test.modules()} | {"datetimetester"}
-        for pattern in patterns:
+        for pattern, _, _ in expectations.expected(LISTS[0]):
             inner = re.sub(r"^\w+ \((.*)\)$", r"\1", pattern)  # setUpClass (test.x.Y)
             self.assertIn(inner.split(".")[1], modules, pattern)
-        for reason in tomllib.loads((ROOT / "tests/cpython/expected.toml").read_text())["reason"]:
-            self.assertRegex(reason["why"], r"^[A-Z].{20,}\.$")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ static const struct {
   { "tiff-encode", encode_tiff },
   { "jpeg2000-decode", decode_jpeg2000 },
   { "jpeg2000-encode", encode_jpeg2000 },
+  { "avif-decode", decode_avif },
+  { "avif-encode", encode_avif },
   { "font", ask_font },
 };
 

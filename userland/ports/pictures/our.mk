@@ -7,7 +7,8 @@ openjpeg_at := $(EXTRA)/openjpeg/src/lib/openjp2
 freetype_at := $(EXTRA)/freetype
 quick := -O2 -msimd128 -Wno-everything -DNDEBUG
 
-ours := main frames font jpeg_decode jpeg_encode webp_decode webp_encode memory_tiff tiff_decode tiff_encode jpeg2000_stream jpeg2000_decode jpeg2000_encode
+ours := main frames font jpeg_decode jpeg_encode webp_decode webp_encode memory_tiff tiff_decode tiff_encode jpeg2000_stream jpeg2000_decode \
+  jpeg2000_encode avif_orientation avif_decode avif_encode
 jpeg := $(patsubst %,$(jpeg_at)/%.o,jaricom jcapimin jcapistd jcarith jccoefct jccolor jcdctmgr jchuff jcicc jcinit jcmainct jcmarker jcmaster \
   jcomapi jcparam jcphuff jcprepct jcsample jdapimin jdapistd jdarith jdatadst jdatasrc jdcoefct jdcolor jddctmgr jdhuff jdicc jdinput \
   jdmainct jdmarker jdmaster jdmerge jdphuff jdpostct jdsample jerror jfdctflt jfdctfst jfdctint jidctflt jidctfst jidctint jidctred \
@@ -24,9 +25,13 @@ freetype := $(patsubst %,$(freetype_at)/src/%.o,autofit/autofit base/ftbase base
   base/ftstroke base/ftsystem cff/cff gzip/ftgzip psaux/psaux pshinter/pshinter psnames/psnames raster/raster sfnt/sfnt smooth/smooth \
   truetype/truetype type1/type1)
 
-pictures: $(ours:%=%.o) $(jpeg) $(webp) $(tiff) $(zlib) $(openjpeg) $(freetype)
+.DEFAULT_GOAL := pictures
+include $(PORT)/avif.mk
+
+pictures: $(ours:%=%.o) $(jpeg) $(webp) $(tiff) $(zlib) $(openjpeg) $(freetype) $(avif) $(dav1d) $(dav1d_8) $(dav1d_16) $(aom)
 	$(CC) -o $@ $^
-$(ours:%=%.o): flags := -O2 -Wall -Wextra -Werror -I$(PORT)/config -I. -I$(jpeg_at) -I$(tiff_at) -I$(openjpeg_at) -I$(freetype_at)/include
+$(ours:%=%.o): flags := -O2 -Wall -Wextra -Werror -I$(PORT)/config -I. -I$(jpeg_at) -I$(tiff_at) -I$(openjpeg_at) -I$(freetype_at)/include \
+  -I$(avif_at)/include
 $(jpeg): flags := $(quick) -I$(PORT)/config -I$(jpeg_at)
 $(webp): flags := $(quick) -I.
 $(tiff): flags := $(quick) -DALLOW_TIFF_NON_EXT_ALLOC_FUNCTIONS -I$(PORT)/config -I$(tiff_at) -I$(jpeg_at) -I$(zlib_at) -Isrc

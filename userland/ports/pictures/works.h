@@ -55,4 +55,18 @@ void decode_jpeg2000(void);
 //   answer    how it ended, the file as a frame
 void encode_jpeg2000(void);
 
+//   request   the first frame wanted (-1: none, but what the file is), most bytes of pixels; the file as a frame
+//   answer    0, width, height, frames, channels, Exif's orientation; ICC, Exif, XMP as frames
+//             or for each frame 0, units of a second, begin, duration in them as numbers of 64 bits, pixels as a frame
+//             where something is broken libavif's result and its text as a frame end the answer
+void decode_avif(void);
+
+//   request   width, height, subsampling (0: gray, 1: 4:2:0, 2: 4:2:2, 3: 4:4:4), full range, premultiplied, orientation; ICC, Exif, XMP as
+//             frames; quality, speed, whether it chooses tiles, tiles' rows, columns; number of options, name and value of each as frames
+//             then letters with
+//             f  duration in ms, channels, whether it is the only one; rows
+//             e  the last request
+//   answer    to the head and each letter libavif's result; where that is not 0 a text as a frame; to the last one the file as a frame
+void encode_avif(void);
+
 #endif

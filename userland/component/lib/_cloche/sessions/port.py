@@ -1,4 +1,5 @@
 """What a session says to its host, as calls of the world's imports. The frames are those of our own runtime's port.py."""
+import asyncio
 import json
 
 import wit_world
@@ -23,6 +24,7 @@ def send(frame):
 
 
 async def call(name, arguments):
+    await asyncio.sleep(0)  # a callback is waited for, also where the host answers at once: others run, and the trace ends
     try:
         return await wit_world.invoke(name, arguments)
     except Err as error:

@@ -59,7 +59,6 @@ def _stop_code():
     _mon.set_events(_TOOL, 0)
     for code in tracing._session_codes:
         _mon.set_local_events(_TOOL, code, 0)
-    _mon.clear_tool_id(_TOOL)
     _mon.free_tool_id(_TOOL)
 
 

@@ -54,6 +54,11 @@ def _fill_webp(module):
     fill_module(module)
 
 
+def _fill_avif(module):
+    from .avif import fill_module
+    fill_module(module)
+
+
 def _adopt_webp(plugin):
     from .webp import adopt_plugin
     adopt_plugin(plugin)
@@ -63,6 +68,7 @@ def install():
     if child.available():
         imports.after("PIL._imaging", _adopt_core)
         imports.supply("PIL._imagingft", _fill_fonts)
+        imports.supply("PIL._avif", _fill_avif)
         imports.supply("PIL._webp", _fill_webp)
         imports.after("PIL.WebPImagePlugin", _adopt_webp)
 

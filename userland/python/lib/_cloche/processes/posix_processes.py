@@ -192,11 +192,19 @@ def _start_child(paths, argv, env, prepare):
                 if failed != 13:
                     break
     except OSError as problem:
+        if not _is_child():
+            raise
         failed = problem.errno
     except BaseException:
-        waitpid(raw("exit_group", 127)[0], 0)
+        if _is_child():
+            waitpid(raw("exit_group", 127)[0], 0)
         raise
     return raw("exit_group", 127)[0], failed
+
+
+def _is_child():
+    """Whether this is the child still. A signal's handler may raise when the exec has happened, and this is the parent again."""
+    return call("getpid") != state.pid
 
 
 def find_program(file, env=None):

@@ -82,7 +82,6 @@ def stop():
     if tracer is not None and not tracer.files:
         for code in _session_codes:
             _mon.set_local_events(_TOOL, code, 0)
-    _mon.clear_tool_id(_TOOL)
     _mon.free_tool_id(_TOOL)
     if tracer is not None:
         tracer.flush()

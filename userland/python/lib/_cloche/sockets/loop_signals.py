@@ -30,10 +30,9 @@ def _look(pid):
     while True:
         _looking[pid] = False
         try:
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            code = os.waitstatus_to_exitcode(status) if ended else None
+            ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         except ChildProcessError:
-            ended, code = pid, 255  # somebody else has waited for it
+            ended = True  # somebody else has waited for it
         if ended or not _looking[pid]:
             break
     watched = _watched.pop(pid, None) if ended else None
@@ -41,12 +40,26 @@ def _look(pid):
     if watched is None:
         return _look(pid) if again and not ended else None
     loop, callback, args = watched
-    if not loop.is_closed():
-        loop.call_soon(callback, pid, code, *args)
+    if loop.is_closed():
+        _reap(pid)
+    else:
+        loop.call_soon(_tell, pid, callback, args)
         polling.wake()
     if not _watched:
         before, _before = _before, None
         signal.signal(signal.SIGCHLD, signal.SIG_DFL if before is None else before)
+
+
+def _reap(pid):
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    except ChildProcessError:
+        return 255
+
+
+def _tell(pid, callback, args):
+    """The child's number is its own until the loop knows of its end: what is sent to it meanwhile meets nobody else."""
+    callback(pid, _reap(pid), *args)
 
 
 def _on_child(number, frame):

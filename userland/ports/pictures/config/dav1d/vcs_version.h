@@ -1,0 +1,1 @@
+#define DAV1D_VERSION "1.5.1"
