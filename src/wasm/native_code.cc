@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "wasm/preemptible_program.h"
+
 namespace cloche::wasm {
 namespace {
 
@@ -42,6 +44,13 @@ class Symbols {
         std::string_view(reinterpret_cast<const char*>(code.data()), code.size()).find(trap);
     if (at == std::string_view::npos) return std::nullopt;
     return text_offset_ + symbol.st_value + at;
+  }
+  // push rbp; mov rbp, rsp
+  bool begins_with_frame(const Elf64_Sym& symbol) const noexcept {
+    constexpr std::string_view frame("\x55\x48\x89\xe5", 4);
+    if (symbol.st_size < frame.size()) return false;
+    const auto code = image_.subspan(text_offset_ + symbol.st_value, frame.size());
+    return std::memcmp(code.data(), frame.data(), frame.size()) == 0;
   }
   std::uint64_t text_offset() const noexcept { return text_offset_; }
   std::uint64_t text_bytes() const noexcept { return text_bytes_; }
@@ -92,17 +101,22 @@ class Symbols {
   std::uint64_t text_bytes_ = 0;
 };
 
-// `count` functions come first.
+// `count` functions come first, the exits last of them.
 std::optional<NativeCode> range_of(const Symbols& symbols, std::size_t count) noexcept {
-  if (count == 0) return std::nullopt;
+  if (count <= functions_of_exits) return std::nullopt;
   const Elf64_Sym first = symbols.at(0);
+  const Elf64_Sym throws = symbols.at(count - functions_of_exits);
+  const Elf64_Sym raises = symbols.at(count - functions_of_exits + 1);
   const Elf64_Sym last = symbols.at(count - 1);
   const std::uint64_t end = last.st_value + last.st_size;
-  if (first.st_value > last.st_value || end > symbols.text_bytes()) return std::nullopt;
+  if (first.st_value > throws.st_value || throws.st_value > raises.st_value ||
+      raises.st_value > last.st_value || end > symbols.text_bytes())
+    return std::nullopt;
   if (count < symbols.count() && symbols.at(count).st_value < end) return std::nullopt;
   const auto trap = symbols.find_trap(last);
   if (!trap) return std::nullopt;
-  return NativeCode{symbols.text_offset() + first.st_value, symbols.text_offset() + end, *trap};
+  const std::uint64_t text = symbols.text_offset();
+  return NativeCode{text + first.st_value, text + throws.st_value, text + raises.st_value, *trap};
 }
 
 }  // namespace
@@ -129,7 +143,8 @@ std::optional<NativeCode> functions_of(const wasmtime_module* module) noexcept {
   }
   const auto range = range_of(*symbols, low);
   if (!range) return std::nullopt;
-  return NativeCode{base + range->begin, base + range->end, base + range->trap};
+  return NativeCode{base + range->begin, base + range->end, base + range->raise,
+                    base + range->trap};
 }
 
 std::optional<NativeCode> check_layout(std::span<const std::byte> image) noexcept {
@@ -142,7 +157,7 @@ std::optional<NativeCode> check_layout(std::span<const std::byte> image) noexcep
     if (symbol.st_value < reached) return std::nullopt;
     reached = symbol.st_value + symbol.st_size;
     if (!symbols->is_function(symbol)) continue;
-    if (functions != i) return std::nullopt;
+    if (functions != i || !symbols->begins_with_frame(symbol)) return std::nullopt;
     ++functions;
   }
   return range_of(*symbols, functions);
