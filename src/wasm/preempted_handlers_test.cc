@@ -95,6 +95,7 @@ constexpr std::string_view program = R"((module
   (func $inner (param $which i32) (result i32)
     (block $caught (result i32)
       (try_table (catch $jump $caught)
+        (call $host)
         (block $7 (block $6 (block $5 (block $4 (block $3 (block $2 (block $1 (block $0
           (br_table $0 $1 $2 $3 $4 $5 $6 $7 (local.get $which)))
           (call $spin)) (call $store)) (call $leaves)) (call $deeps)) (call $fills)) (call $hosts))
@@ -262,6 +263,7 @@ TEST_F(PreemptedHandlersTest, WhatAHandlerThrowsIsCaughtByWhoHasCalled) {
         Owner owner;
         const auto guest = make(owner, Mode::jump);
         std::thread interrupter([&, delay = std::chrono::microseconds(random() % 300)] {
+          while (owner.called_host == 0) std::this_thread::yield();
           std::this_thread::sleep_for(delay);
           test_engine().interrupt(&owner);
         });

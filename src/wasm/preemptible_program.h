@@ -25,8 +25,9 @@ namespace cloche::wasm {
 
 inline constexpr std::size_t functions_of_exits = 3;
 
-// Nothing where it has code that this does not know or allow, or none; what is no valid program may
-// come out as one that is none either.
+// Nothing where it has code that this does not know or allow, or none. What is no valid program may
+// come out as one that is none either; so may one with handlers that does more with an exception
+// than throwing it again.
 std::optional<std::vector<std::byte>> make_preemptible(std::span<const std::byte> wasm);
 
 }  // namespace cloche::wasm

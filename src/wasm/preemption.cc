@@ -327,9 +327,8 @@ Answer HostSection::leave() noexcept {
 }
 
 void HostSection::leave_raising() noexcept {
-  if (!is_preempted_) return;
-  // Whatever has come meanwhile is asked where the guest catches it.
-  own->in_guest = true;
+  if (!is_preempted_ || own->go_on()) return;
+  // What has come meanwhile is asked where the guest catches it.
   own->again = true;
   runners().ask_later();
 }
