@@ -116,11 +116,12 @@ TEST(ToolsPreemption, AReaderThatIsGoneEndsAWriter) {
 
 TEST(ToolsPreemption, TrapsRunInALoopOfTheShell) {
   EXPECT_EQ(output_of("bash -c 'trap \"n=\\$((n + 1)); echo \\$n\" USR1; trap \"exit 5\" TERM\n"
-                      "while :; do :; done' > out & p=$!\n"
-                      "sleep 0.05; for i in 1 2 3; do kill -USR1 $p\n"
+                      "echo ready; while :; do :; done' > out & p=$!\n"
+                      "until grep -qs ready out; do :; done\n"
+                      "for i in 1 2 3; do kill -USR1 $p\n"
                       "  until grep -qs $i out; do :; done; done\n"
                       "kill -TERM $p; wait $p; echo $?; cat out"),
-            "5\n1\n2\n3\n");
+            "5\nready\n1\n2\n3\n");
 }
 
 TEST(ToolsPreemption, AnAlarmIsHandledInALoop) {
@@ -141,16 +142,17 @@ TEST(ToolsPreemption, SortTakesItsFilesAwayWhereverItIsStopped) {
 // Its handler of SIGINT jumps out of whatever it was called in. (A job of the background ignores
 // that signal unless somebody takes it again.)
 TEST(ToolsPreemption, AHandlerThatJumpsLeavesALoop) {
-  EXPECT_EQ(
-      output_of("mkfifo f; perl -e '$SIG{INT} = \"DEFAULT\"; exec qw(dash -i)' < f > out 2> err &\n"
-                "exec 3> f\n"
-                "for i in 1 2 3 4 5; do\n"
-                "  echo 'while :; do :; done; echo never' >&3; sleep 0.05\n"
-                "  kill -INT $!; sleep 0.05; echo \"echo alive $i\" >&3\n"
-                "  until grep -qs \"alive $i\" out; do :; done\n"
-                "done\n"
-                "echo exit >&3; exec 3>&-; wait $!; cat out"),
-      "alive 1\nalive 2\nalive 3\nalive 4\nalive 5\n");
+  EXPECT_EQ(output_of("mkfifo f\n"
+                      "perl -e '$SIG{INT} = \"DEFAULT\"; exec qw(dash -i)' < f > out 2> err &\n"
+                      "exec 3> f\n"
+                      "for i in 1 2 3 4 5 6 7 8 9; do\n"
+                      "  echo \"echo loop $i; while :; do :; done; echo never\" >&3\n"
+                      "  until grep -qs \"loop $i\" out; do :; done\n"
+                      "  kill -INT $!; echo \"echo alive $i\" >&3\n"
+                      "  until grep -qs \"alive $i\" out; do :; done\n"
+                      "done\n"
+                      "echo exit >&3; exec 3>&-; wait $!; grep -c alive out"),
+            "9\n");
 }
 
 TEST(ToolsPreemption, AToolThatComputesStopsAndGoesOn) {

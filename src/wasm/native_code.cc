@@ -52,6 +52,17 @@ class Symbols {
     const auto code = image_.subspan(text_offset_ + symbol.st_value, frame.size());
     return std::memcmp(code.data(), frame.data(), frame.size()) == 0;
   }
+  // Where exceptions are caught, from the start of the code: the last of the arrays of 32 bits in
+  // their section, after its two counts, three arrays of the first and two of the second.
+  std::vector<std::uint32_t> landings() const {
+    constexpr std::size_t word = sizeof(std::uint32_t);
+    const std::size_t calls = read<std::uint32_t>(exceptions_, 0);
+    const std::size_t count = read<std::uint32_t>(exceptions_, word);
+    std::vector<std::uint32_t> found;
+    for (std::size_t i = 0; i < count; ++i)
+      found.push_back(read<std::uint32_t>(exceptions_, (2 + 3 * calls + 2 * count + i) * word));
+    return found;
+  }
   std::uint64_t text_offset() const noexcept { return text_offset_; }
   std::uint64_t text_bytes() const noexcept { return text_bytes_; }
 
@@ -80,11 +91,19 @@ class Symbols {
     const auto section = [&](std::size_t index) {
       return read<Elf64_Shdr>(image_, header.e_shoff + index * sizeof(Elf64_Shdr));
     };
+    const auto section_names = part(section(header.e_shstrndx));
+    const auto is_named = [&](const Elf64_Shdr& one, std::string_view name) {
+      return one.sh_name < section_names.size() &&
+             section_names.size() - one.sh_name > name.size() &&
+             std::memcmp(section_names.data() + one.sh_name, name.data(), name.size()) == 0;
+    };
     for (std::size_t i = 0; i < header.e_shnum; ++i) {
       const Elf64_Shdr one = section(i);
       if (one.sh_type == SHT_SYMTAB) {
         symbols_ = part(one);
         names_ = part(section(one.sh_link));
+      } else if (is_named(one, ".wasmtime.exceptions")) {
+        exceptions_ = part(one);
       } else if (one.sh_type == SHT_PROGBITS && (one.sh_flags & SHF_EXECINSTR) != 0) {
         if (text_bytes_ != 0 || part(one).empty()) return false;
         text_offset_ = one.sh_offset;
@@ -97,6 +116,7 @@ class Symbols {
   std::span<const std::byte> image_;
   std::span<const std::byte> symbols_;
   std::span<const std::byte> names_;
+  std::span<const std::byte> exceptions_;
   std::uint64_t text_offset_ = 0;
   std::uint64_t text_bytes_ = 0;
 };
@@ -116,12 +136,15 @@ std::optional<NativeCode> range_of(const Symbols& symbols, std::size_t count) no
   const auto trap = symbols.find_trap(last);
   if (!trap) return std::nullopt;
   const std::uint64_t text = symbols.text_offset();
-  return NativeCode{text + first.st_value, text + throws.st_value, text + raises.st_value, *trap};
+  return NativeCode{.begin = text + first.st_value,
+                    .end = text + throws.st_value,
+                    .raise = text + raises.st_value,
+                    .trap = *trap};
 }
 
 }  // namespace
 
-std::optional<NativeCode> functions_of(const wasmtime_module* module) noexcept {
+std::optional<NativeCode> functions_of(const wasmtime_module* module) {
   void* start = nullptr;
   void* end = nullptr;
   wasmtime_module_image_range(module, &start, &end);
@@ -143,8 +166,28 @@ std::optional<NativeCode> functions_of(const wasmtime_module* module) noexcept {
   }
   const auto range = range_of(*symbols, low);
   if (!range) return std::nullopt;
-  return NativeCode{base + range->begin, base + range->end, base + range->raise,
-                    base + range->trap};
+  NativeCode code{.begin = base + range->begin,
+                  .end = base + range->end,
+                  .raise = base + range->raise,
+                  .trap = base + range->trap};
+  const std::uintptr_t text = base + symbols->text_offset();
+  for (const std::uint32_t landing : symbols->landings()) {
+    std::size_t after = 0;
+    for (std::size_t beyond = low; after < beyond;) {
+      const std::size_t middle = after + (beyond - after) / 2;
+      if (symbols->at(middle).st_value <= landing) {
+        after = middle + 1;
+      } else {
+        beyond = middle;
+      }
+    }
+    if (after == 0) continue;
+    const Elf64_Sym function = symbols->at(after - 1);
+    code.catching.push_back(
+        {text + function.st_value, text + function.st_value + function.st_size});
+  }
+  std::ranges::sort(code.catching, {}, &NativeCode::Range::begin);
+  return code;
 }
 
 std::optional<NativeCode> check_layout(std::span<const std::byte> image) noexcept {

@@ -34,6 +34,7 @@ struct GuestRunner {
   PreemptedCall* call = nullptr;
   bool answering_signal = false;
   bool self_asked = false;
+  int postponed = 0;
 
   bool is_unanswered() const noexcept { return in_guest && seen.load() < asked.load(); }
   // The guest stands still.
@@ -267,8 +268,17 @@ void GuestRunner::handle(int, siginfo_t*, void* data) noexcept {
   GuestRunner* const self = own;
   if (self == nullptr || !self->in_guest) return;
   auto& context = *static_cast<ucontext_t*>(data);
-  if (!self->call->code_.contains(interrupted_at(context))) return;
+  const PreemptedCall& call = *self->call;
+  const std::uintptr_t address = interrupted_at(context);
+  if (!call.code_.contains(address)) return;
   if (self->seen.load() == interruptions.load() && !self->again) return;
+  // Some 30 ms: a loop that calls nothing may be in such a function.
+  constexpr int most_postponed = 64;
+  if (call.context_.is_known() && call.code_.catches(address) && self->postponed < most_postponed) {
+    ++self->postponed;
+    return;
+  }
+  self->postponed = 0;
   const int error = errno;
   self->answering_signal = true;
   const Answer answer = self->answer();

@@ -14,7 +14,8 @@
 // A guest with handlers of signals of its own (a C program) is called right there too, within the
 // handler of the host's signal: that is what happens to a native program. An exception that comes
 // out of it is raised where the guest stands, for the frames that called the function in which it
-// was stopped (stopped_guest.h).
+// was stopped (stopped_guest.h). A function that catches exceptions itself would not get it, so a
+// guest in one is asked a little later, when it is most likely in another.
 //
 // That a thread stops anywhere in a function asks some things of a program: no tail calls, whose
 // moving of arguments overwrites the frame that wasmtime walks; no start function, which runs
@@ -56,7 +57,7 @@ class PreemptedCall {
  public:
   using Ask = Answer (*)(void* whom) noexcept;
 
-  // `seen`: of the guest, kept between its calls. Host code runs until `begin`.
+  // `seen`: of the guest, kept between its calls, as `code` is. Host code runs until `begin`.
   PreemptedCall(const NativeCode& code, const GuestContext& context, std::uint64_t& seen,
                 const void* owner, Ask ask, void* whom) noexcept;
   ~PreemptedCall();
@@ -72,7 +73,7 @@ class PreemptedCall {
  private:
   friend struct GuestRunner;
 
-  const NativeCode code_;
+  const NativeCode& code_;
   const GuestContext context_;
   std::uint64_t& seen_;
   const Ask ask_;
