@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/base_layer.h"
 
+#include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/check.h"
 #include "base/host_error.h"
@@ -61,7 +63,8 @@ Result<void> add_entry(vfs::BaseBuilder& builder, kernel::ProgramStore& programs
       return builder.add_file(entry.path, part_of(pack, entry, folder), {.mode = entry.mode});
     case SystemEntry::Kind::program: {
       const std::filesystem::path file = folder / entry.path;
-      return builder.add_program(entry.path, programs.add(file, with_hot_pages()),
+      return builder.add_program(entry.path,
+                                 programs.add(file, with_hot_pages(), interruption_of_system()),
                                  vfs::SharedBytes::map_file(file.string()), {.mode = entry.mode});
     }
   }
@@ -83,6 +86,12 @@ void add_user_folders(vfs::BaseBuilder& builder) {
 }
 
 }  // namespace
+
+wasm::Interruption interruption_of_system() {
+  const char* const asked = std::getenv("CLOCHE_PREEMPTION");
+  return asked != nullptr && std::string_view(asked) == "0" ? wasm::Interruption::epochs
+                                                            : wasm::Interruption::signals;
+}
 
 void add_system(vfs::BaseBuilder& builder, kernel::ProgramStore& programs,
                 const std::filesystem::path& folder) {

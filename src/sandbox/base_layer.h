@@ -11,6 +11,10 @@
 
 namespace cloche::sandbox {
 
+// Of the machine code of the system's own programs: signals interrupt them, unless
+// $CLOCHE_PREEMPTION is 0.
+wasm::Interruption interruption_of_system();
+
 // Adds the tree of the system in `folder` (system_folder.h), its programs to `programs` too, and
 // the folders that belong to the user. Throws HostError with one sentence when the folder is not a
 // whole system.

@@ -64,19 +64,14 @@ bool skip_operands(WasmReader& code, std::uint8_t opcode) noexcept {
     case 0x00:
     case 0x01:
     case 0x05:
-    case 0x0a:
     case 0x0b:
     case 0x0f:
     case 0x19:
     case 0x1a:
     case 0x1b:
     case 0xd1: return true;
-    case 0x02:
-    case 0x03:
-    case 0x04:
     case 0x06: return skip_value_type(code);
     case 0x07:
-    case 0x08:
     case 0x09:
     case 0x0c:
     case 0x0d:
@@ -107,7 +102,6 @@ bool skip_operands(WasmReader& code, std::uint8_t opcode) noexcept {
       }
       return count.has_value();
     }
-    case 0x1f: return skip_value_type(code) && skip_catches(code);
     case 0x43: return code.take(4).has_value();
     case 0x44: return code.take(8).has_value();
     case 0xfd: return skip_vector(code);
@@ -128,7 +122,19 @@ bool skip_value_type(WasmReader& code) noexcept {
 std::optional<Instruction> next_instruction(WasmReader& code) noexcept {
   const auto opcode = code.byte();
   if (!opcode) return std::nullopt;
-  if (*opcode == 0xfc) return next_miscellaneous(code);
+  const auto if_read = [](bool is_read, Instruction instruction) {
+    return is_read ? std::optional(instruction) : std::nullopt;
+  };
+  switch (*opcode) {
+    case 0x02:
+    case 0x03:
+    case 0x04: return if_read(skip_value_type(code), Instruction::block);
+    case 0x08: return if_read(skip_number(code), Instruction::throw_);
+    case 0x0a: return Instruction::throw_ref;
+    case 0x1f: return if_read(skip_value_type(code) && skip_catches(code), Instruction::try_table);
+    case 0xfc: return next_miscellaneous(code);
+    default: break;
+  }
   if (!skip_operands(code, *opcode)) return std::nullopt;
   return Instruction::other;
 }

@@ -9,8 +9,19 @@
 
 namespace cloche::wasm {
 
-// What make_preemptible asks of an instruction.
-enum class Instruction : std::uint8_t { other, memory_copy, memory_fill };
+// What make_preemptible asks of an instruction. `block`: also a loop or a condition.
+enum class Instruction : std::uint8_t {
+  other,
+  memory_copy,
+  memory_fill,
+  block,
+  try_table,
+  throw_,
+  throw_ref,
+};
+
+// How an exception is caught by a clause of try_table, as it is written there.
+enum class CatchKind : std::uint8_t { tag, tag_ref, all, all_ref };
 
 // Passes over the type of a value.
 bool skip_value_type(WasmReader& code) noexcept;

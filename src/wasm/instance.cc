@@ -147,13 +147,27 @@ Answer Instance::answer_interruption() noexcept {
     state_->epoch_unhandled = true;
     return Answer::end;
   }
-  switch (epoch_handler_(*this, owner_)) {
+  if (context_.is_known() && is_answering_signal()) context_.forget_exit(*preempted_);
+  const EpochAction action = epoch_handler_(*this, owner_);
+  if (action == EpochAction::rethrow && !wasmtime_exnref_is_null(&state_->thrown)) {
+    raising_ = true;
+    return Answer::raise;
+  }
+  state_->drop_thrown();
+  switch (action) {
     case EpochAction::proceed: return Answer::go_on;
     case EpochAction::again: return Answer::ask_again;
     default: break;
   }
   state_->unwinding = true;
   return Answer::end;
+}
+
+void* Instance::raise() noexcept {
+  raising_ = false;
+  wasm_trap_t* const trap = wasmtime_context_set_exception(state_->context, &state_->thrown);
+  state_->drop_thrown();
+  return trap;
 }
 
 Outcome Instance::State::end_of_call(bool nested, wasmtime_error_t* raw_error,
@@ -282,6 +296,7 @@ Result<void, Error> Instance::instantiate(bool to_be_captured) {
     return failed(start_ended ? Errno::noexec : Errno::nomem,
                   state_->end_of_call(false, error, trap).message);
   }
+  find_context();
   wasmtime_extern_t item;
   static constexpr std::string_view name = "memory";
   if (!wasmtime_instance_export_get(state_->context, &state_->instance, name.data(), name.size(),
@@ -295,6 +310,18 @@ Result<void, Error> Instance::instantiate(bool to_be_captured) {
   }
   wasmtime_extern_delete(&item);
   return {};
+}
+
+// Where it can be called while a signal has stopped it.
+void Instance::find_context() noexcept {
+  static constexpr std::string_view handlers = "__cloche_signal";
+  wasmtime_extern_t item;
+  if (preempted_ == nullptr ||
+      !wasmtime_instance_export_get(state_->context, &state_->instance, handlers.data(),
+                                    handlers.size(), &item))
+    return;
+  if (item.kind == WASMTIME_EXTERN_FUNC) context_ = GuestContext(state_->context, item.of.func);
+  wasmtime_extern_delete(&item);
 }
 
 void Instance::apply_limits() noexcept {
@@ -327,7 +354,7 @@ Outcome Instance::call(std::string_view export_name, std::span<const Value> para
     arguments[i] = to_native(parameters[i]);
   }
   // Frames of a guest that a signal has stopped must not be walked.
-  CLOCHE_CHECK(!is_answering_signal());
+  CLOCHE_CHECK(!is_answering_signal() || context_.is_known());
   if (depth_ == 0) CLOCHE_CHECK(stack_left_bytes() > max_guest_stack_bytes);
   if (!memory_map_.is_ready()) finish_mapping(*this, Before::the_guest_runs);
   if (memory_map_.lost) return out_of_memory();
@@ -347,20 +374,21 @@ Outcome Instance::call(std::string_view export_name, std::span<const Value> para
     error = wasmtime_func_call(state_->context, &item.of.func, arguments.data(), parameters.size(),
                                results.data(), found->results.size(), &trap);
   };
-  bool has_begun = true;
+  Answer begun = Answer::go_on;
   if (preempted_ == nullptr) {
     call_native();
   } else {
     PreemptedCall preempted(
-        *preempted_, interruptions_seen_, owner_,
+        *preempted_, context_, interruptions_seen_, owner_,
         [](void* self) noexcept { return static_cast<Instance*>(self)->answer_interruption(); },
         this);
-    has_begun = preempted.begin();
-    if (has_begun) call_native();
+    begun = preempted.begin();
+    if (begun == Answer::go_on) call_native();
   }
   --depth_;
   wasmtime_extern_delete(&item);
-  if (!has_begun) return state_->end_of_call(depth_ > 0, nullptr, nullptr);
+  if (begun == Answer::raise) trap = static_cast<wasm_trap_t*>(raise());
+  if (begun != Answer::go_on) return state_->end_of_call(depth_ > 0, nullptr, trap);
   if (error != nullptr || trap != nullptr) return state_->end_of_call(depth_ > 0, error, trap);
   Outcome outcome;
   if (!found->results.empty()) outcome.result = from_native(results[0]).value_or(Value{});

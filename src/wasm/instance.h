@@ -17,7 +17,7 @@
 // on.
 //
 // A program that signals interrupt (Interruption::signals) calls its handler anywhere in its
-// functions. The handler cannot call it from there, and rethrows nothing.
+// functions. From there it can be called where it exports `__cloche_signal`.
 #pragma once
 
 #include <cstdint>
@@ -144,6 +144,9 @@ class Instance {
   // The same where it is known already why.
   void* end_here() noexcept;
   bool is_preempted() const noexcept { return preempted_ != nullptr; }
+  // Whether the guest goes on with what its handler has thrown; the error that raises that.
+  bool is_raising() const noexcept { return raising_; }
+  void* raise() noexcept;
 
  private:
   struct State;
@@ -154,6 +157,7 @@ class Instance {
   const MemoryContent& content() const noexcept;
   // At its end: what its memory holds again, and rests with; null: nothing, it goes.
   const MemoryContent* put_back_memory() noexcept;
+  void find_context() noexcept;
   void apply_limits() noexcept;
   Answer answer_interruption() noexcept;
 
@@ -171,6 +175,8 @@ class Instance {
   bool is_whole_ = false;         // it was made without an error, with a memory of its own
   std::unique_ptr<State> state_;  // what wasmtime gave us; goes first
   const NativeCode* preempted_;   // null: epochs interrupt it
+  GuestContext context_;          // of one that signals interrupt and that has handlers
+  bool raising_ = false;
   std::uint64_t interruptions_seen_;
 };
 

@@ -34,10 +34,18 @@ wasm_trap_t* call_host(void* callback, wasmtime_caller_t* caller, wasmtime_val_r
   auto& instance =
       *static_cast<Instance*>(wasmtime_context_get_data(wasmtime_caller_context(caller)));
   HostSection section(instance.is_preempted());
+  if (instance.is_raising()) [[unlikely]] {
+    section.leave_raising();
+    return static_cast<wasm_trap_t*>(instance.raise());
+  }
   HostCall call(instance, instance.owner(), slots);
   reinterpret_cast<HostCallback>(callback)(call);
   if (call.unwinding()) return static_cast<wasm_trap_t*>(instance.begin_unwind());
-  return section.leave() ? nullptr : static_cast<wasm_trap_t*>(instance.end_here());
+  switch (section.leave()) {
+    case Answer::end: return static_cast<wasm_trap_t*>(instance.end_here());
+    case Answer::raise: section.leave_raising(); return static_cast<wasm_trap_t*>(instance.raise());
+    default: return nullptr;
+  }
 }
 
 wasm_trap_t* call_missing(void* data, wasmtime_caller_t*, wasmtime_val_raw_t* slots,

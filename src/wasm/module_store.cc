@@ -179,12 +179,17 @@ ModuleStore::Loaded ModuleStore::load(const std::filesystem::path& path,
     const auto found = bytes();
     return sha256(found) == known->digest ? found : std::span<const std::byte>{};
   };
-  return get({.digest = known->digest,
-              .wasm_bytes = known->wasm_bytes,
-              .name = path.stem().string(),
-              .wasm = checked_bytes,
-              .from_host = true,
-              .interruption = interruption});
+  Request request{.digest = known->digest,
+                  .wasm_bytes = known->wasm_bytes,
+                  .name = path.stem().string(),
+                  .wasm = checked_bytes,
+                  .from_host = true,
+                  .interruption = interruption};
+  Loaded loaded = get(request);
+  if (loaded || loaded.error().code() != Errno::noexec || interruption == Interruption::epochs)
+    return loaded;
+  request.interruption = Interruption::epochs;
+  return get(request);
 }
 
 ModuleStore::Loaded ModuleStore::load(std::span<const std::byte> wasm, std::string_view name,
@@ -284,8 +289,6 @@ std::shared_ptr<const Module> ModuleStore::open_module(const UniqueFd& fd, const
   if (!opened) return nullptr;  // of another wasmtime or CPU
   ModuleInfo info = describe_module(opened->module.get(), request.digest, wasm_bytes);
   info.engine_bytes = request.engine_bytes;
-  // Nobody could call such a handler where the guest stands.
-  if (opened->preempted && info.has_export("__cloche_signal")) return nullptr;
   return std::make_shared<const Module>(opened->module.release(), std::move(info),
                                         std::move(opened->initial), opened->preempted);
 }

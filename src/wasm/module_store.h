@@ -72,8 +72,8 @@ class ModuleStore {
   // The program in a file of the host. Errors: those of open; ENOEXEC; EFBIG beyond
   // max_module_bytes. An unchanged file (inode, size, times) that was loaded before on this machine
   // is not read again. The store keeps the module until its end.
-  // `interruption`: signals are for a fixed program that preemption.h allows, ENOEXEC otherwise;
-  // where the engine does not preempt they are epochs.
+  // `interruption`: signals are for a fixed program. They are epochs for one that preemption.h does
+  // not allow, and where the engine does not preempt.
   Loaded load(const std::filesystem::path& path, Interruption interruption = Interruption::epochs);
 
   // The program in these bytes (a guest's file). `name` is for on_compile. Errors: ENOEXEC (also

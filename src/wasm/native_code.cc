@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "wasm/preemptible_program.h"
+
 namespace cloche::wasm {
 namespace {
 
@@ -43,6 +45,24 @@ class Symbols {
     if (at == std::string_view::npos) return std::nullopt;
     return text_offset_ + symbol.st_value + at;
   }
+  // push rbp; mov rbp, rsp
+  bool begins_with_frame(const Elf64_Sym& symbol) const noexcept {
+    constexpr std::string_view frame("\x55\x48\x89\xe5", 4);
+    if (symbol.st_size < frame.size()) return false;
+    const auto code = image_.subspan(text_offset_ + symbol.st_value, frame.size());
+    return std::memcmp(code.data(), frame.data(), frame.size()) == 0;
+  }
+  // Where exceptions are caught, from the start of the code: the last of the arrays of 32 bits in
+  // their section, after its two counts, three arrays of the first and two of the second.
+  std::vector<std::uint32_t> landings() const {
+    constexpr std::size_t word = sizeof(std::uint32_t);
+    const std::size_t calls = read<std::uint32_t>(exceptions_, 0);
+    const std::size_t count = read<std::uint32_t>(exceptions_, word);
+    std::vector<std::uint32_t> found;
+    for (std::size_t i = 0; i < count; ++i)
+      found.push_back(read<std::uint32_t>(exceptions_, (2 + 3 * calls + 2 * count + i) * word));
+    return found;
+  }
   std::uint64_t text_offset() const noexcept { return text_offset_; }
   std::uint64_t text_bytes() const noexcept { return text_bytes_; }
 
@@ -71,11 +91,19 @@ class Symbols {
     const auto section = [&](std::size_t index) {
       return read<Elf64_Shdr>(image_, header.e_shoff + index * sizeof(Elf64_Shdr));
     };
+    const auto section_names = part(section(header.e_shstrndx));
+    const auto is_named = [&](const Elf64_Shdr& one, std::string_view name) {
+      return one.sh_name < section_names.size() &&
+             section_names.size() - one.sh_name > name.size() &&
+             std::memcmp(section_names.data() + one.sh_name, name.data(), name.size()) == 0;
+    };
     for (std::size_t i = 0; i < header.e_shnum; ++i) {
       const Elf64_Shdr one = section(i);
       if (one.sh_type == SHT_SYMTAB) {
         symbols_ = part(one);
         names_ = part(section(one.sh_link));
+      } else if (is_named(one, ".wasmtime.exceptions")) {
+        exceptions_ = part(one);
       } else if (one.sh_type == SHT_PROGBITS && (one.sh_flags & SHF_EXECINSTR) != 0) {
         if (text_bytes_ != 0 || part(one).empty()) return false;
         text_offset_ = one.sh_offset;
@@ -88,26 +116,35 @@ class Symbols {
   std::span<const std::byte> image_;
   std::span<const std::byte> symbols_;
   std::span<const std::byte> names_;
+  std::span<const std::byte> exceptions_;
   std::uint64_t text_offset_ = 0;
   std::uint64_t text_bytes_ = 0;
 };
 
-// `count` functions come first.
+// `count` functions come first, the exits last of them.
 std::optional<NativeCode> range_of(const Symbols& symbols, std::size_t count) noexcept {
-  if (count == 0) return std::nullopt;
+  if (count <= functions_of_exits) return std::nullopt;
   const Elf64_Sym first = symbols.at(0);
+  const Elf64_Sym throws = symbols.at(count - functions_of_exits);
+  const Elf64_Sym raises = symbols.at(count - functions_of_exits + 1);
   const Elf64_Sym last = symbols.at(count - 1);
   const std::uint64_t end = last.st_value + last.st_size;
-  if (first.st_value > last.st_value || end > symbols.text_bytes()) return std::nullopt;
+  if (first.st_value > throws.st_value || throws.st_value > raises.st_value ||
+      raises.st_value > last.st_value || end > symbols.text_bytes())
+    return std::nullopt;
   if (count < symbols.count() && symbols.at(count).st_value < end) return std::nullopt;
   const auto trap = symbols.find_trap(last);
   if (!trap) return std::nullopt;
-  return NativeCode{symbols.text_offset() + first.st_value, symbols.text_offset() + end, *trap};
+  const std::uint64_t text = symbols.text_offset();
+  return NativeCode{.begin = text + first.st_value,
+                    .end = text + throws.st_value,
+                    .raise = text + raises.st_value,
+                    .trap = *trap};
 }
 
 }  // namespace
 
-std::optional<NativeCode> functions_of(const wasmtime_module* module) noexcept {
+std::optional<NativeCode> functions_of(const wasmtime_module* module) {
   void* start = nullptr;
   void* end = nullptr;
   wasmtime_module_image_range(module, &start, &end);
@@ -129,7 +166,28 @@ std::optional<NativeCode> functions_of(const wasmtime_module* module) noexcept {
   }
   const auto range = range_of(*symbols, low);
   if (!range) return std::nullopt;
-  return NativeCode{base + range->begin, base + range->end, base + range->trap};
+  NativeCode code{.begin = base + range->begin,
+                  .end = base + range->end,
+                  .raise = base + range->raise,
+                  .trap = base + range->trap};
+  const std::uintptr_t text = base + symbols->text_offset();
+  for (const std::uint32_t landing : symbols->landings()) {
+    std::size_t after = 0;
+    for (std::size_t beyond = low; after < beyond;) {
+      const std::size_t middle = after + (beyond - after) / 2;
+      if (symbols->at(middle).st_value <= landing) {
+        after = middle + 1;
+      } else {
+        beyond = middle;
+      }
+    }
+    if (after == 0) continue;
+    const Elf64_Sym function = symbols->at(after - 1);
+    code.catching.push_back(
+        {text + function.st_value, text + function.st_value + function.st_size});
+  }
+  std::ranges::sort(code.catching, {}, &NativeCode::Range::begin);
+  return code;
 }
 
 std::optional<NativeCode> check_layout(std::span<const std::byte> image) noexcept {
@@ -142,7 +200,7 @@ std::optional<NativeCode> check_layout(std::span<const std::byte> image) noexcep
     if (symbol.st_value < reached) return std::nullopt;
     reached = symbol.st_value + symbol.st_size;
     if (!symbols->is_function(symbol)) continue;
-    if (functions != i) return std::nullopt;
+    if (functions != i || !symbols->begins_with_frame(symbol)) return std::nullopt;
     ++functions;
   }
   return range_of(*symbols, functions);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wasm/preemptible_program.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -143,15 +144,22 @@ constexpr std::string_view own_functions = R"((module (memory 1)
       (v128.store (local.get $to) (local.get $edge))
       (local.set $to (i32.add (local.get $to) (i32.const 16)))
       (br $more))))
-
-  (func unreachable)
 ))";
 
+constexpr std::uint8_t unreachable = 0x00;
 constexpr std::uint8_t call_opcode = 0x10;
-constexpr std::size_t function_count = 3;  // copy, fill, trap
+constexpr std::size_t written_functions = 2;  // copy, fill
+constexpr std::size_t function_count = written_functions + functions_of_exits;
 // (i32, i32, i32) -> () and () -> ()
 constexpr std::size_t type_count = 2;
 constexpr std::array<std::uint8_t, 9> types_of_functions{0x60, 3, 0x7f, 0x7f, 0x7f, 0, 0x60, 0, 0};
+constexpr std::array<std::uint8_t, 4> type_of_longjmp{0x60, 1, 0x7f, 0};
+constexpr std::byte exception_reference{0x69};
+constexpr std::byte function_reference{0x70};
+constexpr std::byte number_type{0x7f};
+constexpr std::size_t syscall_parameters = 7;
+constexpr std::array<std::uint8_t, 11> type_of_syscall{
+    0x60, syscall_parameters, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f};
 
 void put_number(Bytes& to, std::uint64_t value) {
   do {
@@ -175,8 +183,8 @@ bool is(const WasmSection& section, Section id) noexcept {
   return section.id == static_cast<std::uint8_t>(id);
 }
 
-// The content of the code section of our own functions, without the count.
-std::optional<Bytes> own_bodies() {
+// The content of the code section of our own written functions, without the count.
+std::optional<Bytes> written_bodies() {
   ByteVec binary;
   const Native<wasmtime_error_t> error(
       wasmtime_wat2wasm(own_functions.data(), own_functions.size(), &binary));
@@ -186,38 +194,127 @@ std::optional<Bytes> own_bodies() {
                    [&](const WasmSection& section) {
                      if (!is(section, Section::code)) return true;
                      WasmReader reader(section.content);
-                     if (reader.number() == function_count) put(bodies, reader.rest());
+                     if (reader.number() == written_functions) put(bodies, reader.rest());
                      return true;
                    });
   if (bodies.empty()) return std::nullopt;
   return bodies;
 }
 
-std::optional<std::uint32_t> imported_functions(std::span<const std::byte> section) {
-  WasmReader reader(section);
-  const auto count = reader.number();
-  if (!count) return std::nullopt;
-  for (std::uint32_t i = 0; i < *count; ++i) {
-    for (int name = 0; name < 2; ++name) {
-      const auto length = reader.number();
-      if (!length || !reader.take(*length)) return std::nullopt;
-    }
-    // Programs of ours import functions only.
-    if (reader.byte() != 0 || !reader.number()) return std::nullopt;
-  }
-  return count;
+std::string_view text_of(std::span<const std::byte> bytes) noexcept {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
+
+std::optional<std::string_view> take_name(WasmReader& reader) noexcept {
+  const auto length = reader.number();
+  const auto name = length ? reader.take(*length) : std::nullopt;
+  return name ? std::optional(text_of(*name)) : std::nullopt;
+}
+
+// What must be known of a program before its first section is written.
+struct Outline {
+  std::vector<std::span<const std::byte>> types{};
+  std::uint32_t imports = 0;
+  std::uint32_t functions = 0;  // of its own
+  std::optional<std::uint32_t> syscall{};
+  std::vector<std::uint32_t> tags{};  // the type of each
+  bool has_handlers = false;
+
+  bool read(const WasmSection& section) {
+    WasmReader reader(section.content);
+    if (is(section, Section::type)) return read_types(reader);
+    if (is(section, Section::import)) return read_imports(reader);
+    if (is(section, Section::tag)) return read_tags(reader);
+    if (is(section, Section::export_)) return read_exports(reader);
+    if (!is(section, Section::function)) return true;
+    const auto count = reader.number();
+    functions = count.value_or(0);
+    return count.has_value();
+  }
+
+ private:
+  bool read_types(WasmReader& reader) {
+    const auto count = reader.number();
+    // A group of recursive types would have more indices than one.
+    for (std::uint32_t i = 0; count && i < *count; ++i) {
+      const std::span<const std::byte> from = reader.rest();
+      if (reader.byte() != types_of_functions[0]) return false;
+      for (int list = 0; list < 2; ++list) {
+        const auto values = reader.number();
+        if (!values) return false;
+        for (std::uint32_t value = 0; value < *values; ++value) {
+          if (!skip_value_type(reader)) return false;
+        }
+      }
+      types.push_back(from.first(from.size() - reader.rest().size()));
+    }
+    return count.has_value();
+  }
+
+  bool read_imports(WasmReader& reader) {
+    const auto count = reader.number();
+    imports = count.value_or(0);
+    for (std::uint32_t i = 0; i < imports; ++i) {
+      const auto from = take_name(reader);
+      const auto name = from ? take_name(reader) : std::nullopt;
+      // Programs of ours import functions only.
+      const bool is_function = name && reader.byte() == 0;
+      const auto type = is_function ? reader.number() : std::nullopt;
+      if (!type || *type >= types.size()) return false;
+      if (*from == "linux" && *name == "syscall" &&
+          std::ranges::equal(types[*type], std::as_bytes(std::span(type_of_syscall))))
+        syscall = i;
+    }
+    return count.has_value();
+  }
+
+  bool read_tags(WasmReader& reader) {
+    const auto count = reader.number();
+    for (std::uint32_t i = 0; count && i < *count; ++i) {
+      const auto attribute = reader.byte();
+      const auto type = attribute ? reader.number() : std::nullopt;
+      if (!type || *type >= types.size()) return false;
+      tags.push_back(*type);
+    }
+    return count.has_value();
+  }
+
+  bool read_exports(WasmReader& reader) {
+    const auto count = reader.number();
+    for (std::uint32_t i = 0; count && i < *count; ++i) {
+      const auto name = take_name(reader);
+      if (!name || !reader.byte() || !reader.number()) return false;
+      has_handlers = has_handlers || *name == "__cloche_signal";
+    }
+    return count.has_value();
+  }
+};
+
+// The only exception of a C program is longjmp's, which has one number with it.
+bool can_call_handlers(const Outline& outline) {
+  return outline.syscall && outline.tags.size() <= 1 &&
+         (outline.tags.empty() || std::ranges::equal(outline.types[outline.tags[0]],
+                                                     std::as_bytes(std::span(type_of_longjmp))));
+}
+
+void put_body(Bytes& to, std::span<const std::byte> instructions) {
+  constexpr std::byte no_locals{0};
+  constexpr std::byte end{0x0b};
+  put_number(to, instructions.size() + 2);
+  to.push_back(no_locals);
+  put(to, instructions);
+  to.push_back(end);
+}
+
+void put_opcode(Bytes& to, std::uint8_t opcode) { to.push_back(static_cast<std::byte>(opcode)); }
 
 class Rewriting {
  public:
+  explicit Rewriting(const Outline& outline)
+      : outline_(outline), first_(outline.imports + outline.functions) {}
+
   bool use(const WasmSection& section) {
-    if (is(section, Section::type)) return add_type(section.content);
-    if (is(section, Section::import)) {
-      const auto count = imported_functions(section.content);
-      if (count) first_ += *count;
-      put(result, section.whole);
-      return count.has_value();
-    }
+    if (is(section, Section::type)) return add_types(section.content);
     if (is(section, Section::function)) return add_functions(section.content);
     if (is(section, Section::code)) return rewrite_code(section.content);
     put(result, section.whole);
@@ -228,26 +325,14 @@ class Rewriting {
   bool has_functions = false;  // ours
 
  private:
-  bool add_type(std::span<const std::byte> content) {
+  bool throws_by_function() const { return outline_.has_handlers && !outline_.tags.empty(); }
+
+  bool add_types(std::span<const std::byte> content) {
     WasmReader reader(content);
-    const auto count = reader.number();
-    if (!count) return false;
-    type_ = *count;
+    (void)reader.number();
     Bytes types;
-    put_number(types, std::uint64_t{type_} + type_count);
-    // A group of recursive types would have more indices than one.
-    for (std::uint32_t i = 0; i < *count; ++i) {
-      const std::span<const std::byte> from = reader.rest();
-      if (reader.byte() != types_of_functions[0]) return false;
-      for (int list = 0; list < 2; ++list) {
-        const auto values = reader.number();
-        for (std::uint32_t value = 0; values && value < *values; ++value) {
-          if (!skip_value_type(reader)) return false;
-        }
-        if (!values) return false;
-      }
-      put(types, from.first(from.size() - reader.rest().size()));
-    }
+    put_number(types, outline_.types.size() + type_count);
+    put(types, reader.rest());
     put(types, std::as_bytes(std::span(types_of_functions)));
     put_section(result, static_cast<std::uint8_t>(Section::type), types);
     return true;
@@ -255,24 +340,25 @@ class Rewriting {
 
   bool add_functions(std::span<const std::byte> content) {
     WasmReader reader(content);
-    const auto count = reader.number();
-    if (!count) return false;
-    first_ += *count;
+    (void)reader.number();
     Bytes functions;
-    put_number(functions, std::uint64_t{*count} + function_count);
+    put_number(functions, std::uint64_t{outline_.functions} + function_count);
     put(functions, reader.rest());
-    for (const std::uint32_t type : {type_, type_, type_ + 1}) put_number(functions, type);
+    const std::uint64_t own = outline_.types.size();
+    const std::uint64_t thrown = throws_by_function() ? outline_.tags[0] : own + 1;
+    for (const std::uint64_t type : {own, own, thrown, own + 1, own + 1})
+      put_number(functions, type);
     put_section(result, static_cast<std::uint8_t>(Section::function), functions);
     return true;
   }
 
   bool rewrite_code(std::span<const std::byte> content) {
-    const auto own = own_bodies();
+    const auto written = written_bodies();
     WasmReader reader(content);
     const auto count = reader.number();
-    if (!own || !count || *count == 0) return false;
+    if (!written || !count || *count == 0) return false;
     Bytes code;
-    code.reserve(content.size() + own->size() + content.size() / 32);
+    code.reserve(content.size() + written->size() + content.size() / 32);
     put_number(code, std::uint64_t{*count} + function_count);
     for (std::uint32_t i = 0; i < *count; ++i) {
       const auto size = reader.number();
@@ -281,45 +367,155 @@ class Rewriting {
       put_number(code, body_.size());
       put(code, body_);
     }
-    put(code, *own);
+    put(code, *written);
+    put_exits(code);
     has_functions = true;
     put_section(result, static_cast<std::uint8_t>(Section::code), code);
     return true;
+  }
+
+  // Throws, raises and traps.
+  void put_exits(Bytes& code) const {
+    constexpr std::uint8_t drop = 0x1a;
+    constexpr std::uint8_t get_local = 0x20;
+    constexpr std::uint8_t constant = 0x41;
+    constexpr std::uint8_t throw_opcode = 0x08;
+    Bytes instructions;
+    if (throws_by_function()) {
+      put_opcode(instructions, get_local);
+      put_number(instructions, 0);
+      put_opcode(instructions, throw_opcode);
+      put_number(instructions, 0);
+    } else {
+      put_opcode(instructions, unreachable);
+    }
+    put_body(code, instructions);
+    instructions.clear();
+    if (outline_.has_handlers) {
+      for (std::size_t i = 0; i < syscall_parameters; ++i) {
+        put_opcode(instructions, constant);
+        put_number(instructions, 0);
+      }
+      put_opcode(instructions, call_opcode);
+      put_number(instructions, *outline_.syscall);
+      put_opcode(instructions, drop);
+    }
+    put_opcode(instructions, unreachable);
+    put_body(code, instructions);
+    instructions.clear();
+    put_opcode(instructions, unreachable);
+    put_body(code, instructions);
+  }
+
+  // Of a local variable.
+  bool put_type(std::span<const std::byte> type) {
+    if (!outline_.has_handlers) {
+      put(body_, type);
+      return true;
+    }
+    const std::byte kind = type[0] == exception_reference ? number_type : type[0];
+    body_.push_back(kind);
+    constexpr std::byte first_plain{0x7b};  // a vector, and numbers
+    return kind == function_reference || (kind >= first_plain && kind <= number_type);
+  }
+
+  // What stands for this instruction: the index of a function of ours. Nothing: itself.
+  std::optional<std::uint32_t> function_for(Instruction instruction) const {
+    switch (instruction) {
+      case Instruction::memory_copy: return first_;
+      case Instruction::memory_fill: return first_ + 1;
+      case Instruction::throw_:
+      case Instruction::throw_ref:
+        if (throws_by_function()) return first_ + 2;
+        break;
+      default: break;
+    }
+    return std::nullopt;
   }
 
   bool rewrite_body(std::span<const std::byte> body) {
     body_.clear();
     WasmReader reader(body);
     const auto groups = reader.number();
-    for (std::uint32_t i = 0; groups && i < *groups; ++i) {
-      if (!reader.number() || !skip_value_type(reader)) return false;
-    }
     if (!groups) return false;
-    std::span<const std::byte> from = body;
+    put_number(body_, *groups);
+    for (std::uint32_t i = 0; i < *groups; ++i) {
+      const auto count = reader.number();
+      const std::span<const std::byte> type = reader.rest();
+      if (!count || !skip_value_type(reader)) return false;
+      put_number(body_, *count);
+      if (!put_type(type.first(type.size() - reader.rest().size()))) return false;
+    }
+    std::span<const std::byte> from = reader.rest();
     while (!reader.at_end()) {
       const std::span<const std::byte> at = reader.rest();
       const auto instruction = next_instruction(reader);
       if (!instruction) return false;
       if (*instruction == Instruction::other) continue;
-      put(body_, from.first(from.size() - at.size()));
-      body_.push_back(static_cast<std::byte>(call_opcode));
-      put_number(body_, first_ + (*instruction == Instruction::memory_copy ? 0U : 1U));
+      const auto before = from.first(from.size() - at.size());
+      const auto own = at.first(at.size() - reader.rest().size());
+      if (const auto function = function_for(*instruction)) {
+        put(body_, before);
+        put_opcode(body_, call_opcode);
+        put_number(body_, *function);
+        // What follows a throw is as unreachable as before.
+        if (*instruction >= Instruction::throw_) put_opcode(body_, unreachable);
+      } else if (throws_by_function()) {
+        put(body_, before);
+        if (!put_without_references(*instruction, own)) return false;
+      } else {
+        continue;
+      }
       from = reader.rest();
     }
     put(body_, from);
     return true;
   }
 
-  std::uint32_t type_ = 0;
-  std::uint32_t first_ = 0;  // of our functions: after all others
+  // A block, of any sort.
+  bool put_without_references(Instruction instruction, std::span<const std::byte> own) {
+    WasmReader reader(own.subspan(1));
+    (void)skip_value_type(reader);
+    const auto type = own.subspan(1, own.size() - 1 - reader.rest().size());
+    body_.push_back(own[0]);
+    if (type[0] == exception_reference) {
+      body_.push_back(number_type);
+    } else {
+      put(body_, type);
+    }
+    return instruction != Instruction::try_table || put_catches(reader);
+  }
+
+  bool put_catches(WasmReader& reader) {
+    const std::uint32_t count = *reader.number();
+    put_number(body_, count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      auto kind = static_cast<CatchKind>(*reader.byte());
+      // The number would be there twice.
+      if (kind == CatchKind::tag_ref) return false;
+      std::uint32_t tag = 0;
+      if (kind == CatchKind::tag) tag = reader.number().value_or(0);
+      if (kind == CatchKind::all_ref) kind = CatchKind::tag;
+      put_opcode(body_, static_cast<std::uint8_t>(kind));
+      if (kind == CatchKind::tag) put_number(body_, tag);
+      put_number(body_, reader.number().value_or(0));
+    }
+    return true;
+  }
+
+  const Outline& outline_;
+  const std::uint32_t first_;  // of our functions: after all others
   Bytes body_;
 };
 
 }  // namespace
 
 std::optional<std::vector<std::byte>> make_preemptible(std::span<const std::byte> wasm) {
-  if (wasm.size() < wasm_header_bytes) return std::nullopt;
-  Rewriting rewriting;
+  Outline outline;
+  if (!for_each_section(wasm, [&](const WasmSection& section) { return outline.read(section); }) ||
+      (outline.has_handlers && !can_call_handlers(outline)))
+    return std::nullopt;
+  Rewriting rewriting(outline);
   put(rewriting.result, wasm.first(wasm_header_bytes));
   rewriting.result.reserve(wasm.size() + wasm.size() / 32);
   if (!for_each_section(wasm, [&](const WasmSection& section) { return rewriting.use(section); }) ||

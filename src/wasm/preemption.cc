@@ -34,10 +34,13 @@ struct GuestRunner {
   PreemptedCall* call = nullptr;
   bool answering_signal = false;
   bool self_asked = false;
+  int postponed = 0;
 
   bool is_unanswered() const noexcept { return in_guest && seen.load() < asked.load(); }
-  // The guest stands still. False: it must not go on.
-  bool answer() noexcept;
+  // The guest stands still.
+  Answer answer() noexcept;
+  // The same where it is about to go on.
+  Answer go_on_or_answer() noexcept { return go_on() ? Answer::go_on : answer(); }
   bool go_on() noexcept;
 
   static void handle(int, siginfo_t*, void* context) noexcept;
@@ -237,19 +240,21 @@ void Preemption::interrupt(const void* owner) noexcept { runners().interrupt(own
 
 std::uint64_t Preemption::count() noexcept { return interruptions; }
 
-bool GuestRunner::answer() noexcept {
+Answer GuestRunner::answer() noexcept {
   for (;;) {
     in_guest = false;
     again = false;
-    seen = interruptions.load();
+    // Of the guest too: one that is called meanwhile begins with what came since.
+    call->seen_ = interruptions.load();
+    seen = call->seen_;
     const Answer answer = call->ask_(call->whom_);
-    if (answer == Answer::end) return false;
+    if (answer == Answer::end || answer == Answer::raise) return answer;
     if (answer == Answer::ask_again) {
       again = true;
       runners().ask_later();
     }
     if (!go_on()) continue;
-    return true;
+    return Answer::go_on;
   }
 }
 
@@ -263,27 +268,44 @@ void GuestRunner::handle(int, siginfo_t*, void* data) noexcept {
   GuestRunner* const self = own;
   if (self == nullptr || !self->in_guest) return;
   auto& context = *static_cast<ucontext_t*>(data);
-  if (!self->call->code_.contains(interrupted_at(context))) return;
+  const PreemptedCall& call = *self->call;
+  const std::uintptr_t address = interrupted_at(context);
+  if (!call.code_.contains(address)) return;
   if (self->seen.load() == interruptions.load() && !self->again) return;
+  // Some 30 ms: a loop that calls nothing may be in such a function.
+  constexpr int most_postponed = 64;
+  if (call.context_.is_known() && call.code_.catches(address) && self->postponed < most_postponed) {
+    ++self->postponed;
+    return;
+  }
+  self->postponed = 0;
   const int error = errno;
   self->answering_signal = true;
-  const bool goes_on = self->answer();
+  const Answer answer = self->answer();
   self->answering_signal = false;
-  if (!goes_on) go_on_at(context, self->call->code_.trap);
+  if (answer == Answer::raise) {
+    self->in_guest = true;  // its exits are not interrupted
+    self->call->context_.go_on_raising(context, self->call->code_);
+  } else if (answer == Answer::end) {
+    go_on_at(context, self->call->code_.trap);
+  }
   errno = error;
 }
 
-PreemptedCall::PreemptedCall(const NativeCode& code, std::uint64_t& seen, const void* owner,
-                             Ask ask, void* whom) noexcept
+PreemptedCall::PreemptedCall(const NativeCode& code, const GuestContext& context,
+                             std::uint64_t& seen, const void* owner, Ask ask, void* whom) noexcept
     : code_(code),
+      context_(context),
       seen_(seen),
       ask_(ask),
       whom_(whom),
       outer_(own_runner().call),
       outer_owner_(own->owner),
-      outer_seen_(own->seen) {
-  CLOCHE_CHECK(!own->in_guest && !own->answering_signal);
-  if (outer_ == nullptr) runners().let_through();
+      outer_seen_(own->seen),
+      outer_answers_signal_(std::exchange(own->answering_signal, false)) {
+  CLOCHE_CHECK(!own->in_guest);
+  // A signal's handler has blocked it: the guest's own handler is interrupted as all its code is.
+  if (outer_ == nullptr || outer_answers_signal_) runners().let_through();
   own->seen = seen_;
   own->call = this;
   own->owner = owner;
@@ -296,19 +318,30 @@ PreemptedCall::~PreemptedCall() {
   own->owner = outer_owner_;
   own->call = outer_;
   own->seen = outer_seen_;
+  own->answering_signal = outer_answers_signal_;
 }
 
-bool PreemptedCall::begin() noexcept { return own->go_on() || own->answer(); }
+Answer PreemptedCall::begin() noexcept { return own->go_on_or_answer(); }
 
 void PreemptedCall::ask_self() noexcept {
   if (own != nullptr && own->call != nullptr) own->self_asked = true;
 }
 
 HostSection::HostSection(bool is_preempted) noexcept : is_preempted_(is_preempted) {
-  if (is_preempted_) own->in_guest = false;
+  // Who interrupts and sees it late sends a signal that finds nothing to do.
+  if (is_preempted_) own->in_guest.store(false, std::memory_order_release);
 }
 
-bool HostSection::leave() noexcept { return !is_preempted_ || own->go_on() || own->answer(); }
+Answer HostSection::leave() noexcept {
+  return is_preempted_ ? own->go_on_or_answer() : Answer::go_on;
+}
+
+void HostSection::leave_raising() noexcept {
+  if (!is_preempted_ || own->go_on()) return;
+  // What has come meanwhile is asked where the guest catches it.
+  own->again = true;
+  runners().ask_later();
+}
 
 bool is_answering_signal() noexcept { return own != nullptr && own->answering_signal; }
 

@@ -11,16 +11,22 @@
 // host functions look for themselves before they return, and who has not answered gets the signal
 // again, at growing intervals.
 //
-// That a thread stops anywhere in a function asks three things of a program (`can_be_preempted`):
-// no tail calls, whose moving of arguments overwrites the frame that wasmtime walks; no handlers of
-// signals in its own code, as a guest that stands between two checks cannot be called; and no start
-// function, which runs outside of a call.
+// A guest with handlers of signals of its own (a C program) is called right there too, within the
+// handler of the host's signal: that is what happens to a native program. An exception that comes
+// out of it is raised where the guest stands, for the frames that called the function in which it
+// was stopped (stopped_guest.h). A function that catches exceptions itself would not get it, so a
+// guest in one is asked a little later, when it is most likely in another.
+//
+// That a thread stops anywhere in a function asks some things of a program: no tail calls, whose
+// moving of arguments overwrites the frame that wasmtime walks; no start function, which runs
+// outside of a call; and what make_preemptible says of handlers.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
 #include "wasm/native_code.h"
+#include "wasm/stopped_guest.h"
 
 namespace cloche::wasm {
 
@@ -28,6 +34,7 @@ namespace cloche::wasm {
 enum class Answer : std::uint8_t {
   go_on,
   ask_again,  // goes on, and wants to be asked again some milliseconds later
+  raise,      // an exception comes out of the guest's handler
   end,        // the guest must not go on
 };
 
@@ -45,20 +52,20 @@ class Preemption {
   static std::uint64_t count() noexcept;
 };
 
-// A call into a guest, on its thread. They nest.
+// A call into a guest, on its thread. They nest: in a host function, or where the guest was asked.
 class PreemptedCall {
  public:
   using Ask = Answer (*)(void* whom) noexcept;
 
-  // `seen`: of the guest, kept between its calls. Host code runs until `begin`.
-  PreemptedCall(const NativeCode& code, std::uint64_t& seen, const void* owner, Ask ask,
-                void* whom) noexcept;
+  // `seen`: of the guest, kept between its calls, as `code` is. Host code runs until `begin`.
+  PreemptedCall(const NativeCode& code, const GuestContext& context, std::uint64_t& seen,
+                const void* owner, Ask ask, void* whom) noexcept;
   ~PreemptedCall();
   PreemptedCall(const PreemptedCall&) = delete;
   PreemptedCall& operator=(const PreemptedCall&) = delete;
 
-  // The guest's code runs from now on. False where it must not.
-  bool begin() noexcept;
+  // The guest's code runs from now on where it answers `go_on`.
+  Answer begin() noexcept;
 
   // The innermost call of this thread is asked when its host function returns, whatever comes.
   static void ask_self() noexcept;
@@ -66,7 +73,8 @@ class PreemptedCall {
  private:
   friend struct GuestRunner;
 
-  const NativeCode code_;
+  const NativeCode& code_;
+  const GuestContext context_;
   std::uint64_t& seen_;
   const Ask ask_;
   void* const whom_;
@@ -74,6 +82,7 @@ class PreemptedCall {
   PreemptedCall* const outer_;
   const void* const outer_owner_;
   const std::uint64_t outer_seen_;
+  const bool outer_answers_signal_;
 };
 
 // A host function that the guest has called.
@@ -84,14 +93,17 @@ class HostSection {
   HostSection(const HostSection&) = delete;
   HostSection& operator=(const HostSection&) = delete;
 
-  // The guest's code goes on. False where it must not.
-  bool leave() noexcept;
+  // The guest's code goes on where it answers `go_on`.
+  Answer leave() noexcept;
+
+  // It goes on where it catches what this host function raises, or not at all.
+  void leave_raising() noexcept;
 
  private:
   const bool is_preempted_;
 };
 
-// Whether this thread answers in a signal's handler: it must not call a guest.
+// Whether this thread answers in a signal's handler, and is in no guest that was called there.
 bool is_answering_signal() noexcept;
 
 }  // namespace cloche::wasm

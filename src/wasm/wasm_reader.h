@@ -19,9 +19,11 @@ enum class Section : std::uint8_t {
   table = 4,
   memory = 5,
   global = 6,
+  export_ = 7,
   start = 8,
   code = 10,
   data = 11,
+  tag = 13,
 };
 
 // Takes from the front of some bytes.

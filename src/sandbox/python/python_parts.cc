@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/python/python_parts.h"
 
-#include <cstdlib>
-#include <string_view>
-
 #include "base/host_error.h"
+#include "sandbox/base_layer.h"
 
 namespace cloche::sandbox {
-
-wasm::Interruption interruption_of_python() {
-  const char* const asked = std::getenv("CLOCHE_PREEMPTION");
-  return asked != nullptr && std::string_view(asked) == "0" ? wasm::Interruption::epochs
-                                                            : wasm::Interruption::signals;
-}
 
 PythonParts::PythonParts(kernel::KernelServices services, const EngineOptions& options,
                          vfs::BaseBuilder& builder)
@@ -34,7 +26,7 @@ PythonParts::PythonParts(kernel::KernelServices services, const EngineOptions& o
     return install(files, names);
   };
   runtime_ = std::make_unique<python::PythonRuntime>(services, std::move(runtime),
-                                                     interruption_of_python());
+                                                     interruption_of_system());
   runtime_->add_program(builder);
 }
 

@@ -18,9 +18,6 @@
 
 namespace cloche::sandbox {
 
-// Of the interpreter's machine code: signals interrupt it, unless $CLOCHE_PREEMPTION is 0.
-wasm::Interruption interruption_of_python();
-
 class PythonParts {
  public:
   // Adds /usr/bin/python3 and /usr/lib/python3.15 to the system when its folder has python.bundle
