@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shell and the tools are stopped at once, wherever they compute, and get their signals there:
-// their code has no checks, signals to their threads interrupt them (src/wasm/preemption.h).
+// The shell and the tools are stopped at once, wherever they compute, and get their signals there,
+// also where their code has no checks ($CLOCHE_PREEMPTION=all), and signals to their threads
+// interrupt them (src/wasm/preemption.h).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,15 +15,33 @@
 #include <thread>
 #include <vector>
 
-#include "sandbox_testing.h"
+#include "cloche/engine.h"
 
 namespace cloche {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-using testing::make_sandbox;
-using testing::output_of;
+
+// Its tools have no checks.
+Engine& engine_without_checks() {
+  static const auto shared = [] {
+    setenv("CLOCHE_PREEMPTION", "all", 1);
+    auto made = std::make_unique<Engine>(EngineOptions{.system_folder = CLOCHE_ROOTFS_DIR});
+    unsetenv("CLOCHE_PREEMPTION");
+    return made;
+  }();
+  return *shared;
+}
+
+std::unique_ptr<Sandbox> make_sandbox() { return engine_without_checks().create({}); }
+
+std::string output_of(const std::string& script) {
+  const RunResult result = make_sandbox()->run({.script = script});
+  EXPECT_EQ(result.stderr_data, "") << script;
+  EXPECT_EQ(result.exit_code, 0) << script << "\n" << result.reason;
+  return result.stdout_data;
+}
 
 // What computes long, each in another program or another part of one.
 constexpr std::array computing{

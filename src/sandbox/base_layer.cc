@@ -63,9 +63,9 @@ Result<void> add_entry(vfs::BaseBuilder& builder, kernel::ProgramStore& programs
       return builder.add_file(entry.path, part_of(pack, entry, folder), {.mode = entry.mode});
     case SystemEntry::Kind::program: {
       const std::filesystem::path file = folder / entry.path;
-      return builder.add_program(entry.path,
-                                 programs.add(file, with_hot_pages(), interruption_of_system()),
-                                 vfs::SharedBytes::map_file(file.string()), {.mode = entry.mode});
+      return builder.add_program(
+          entry.path, programs.add(file, with_hot_pages(), interruption_of(SystemCode::tools)),
+          vfs::SharedBytes::map_file(file.string()), {.mode = entry.mode});
     }
   }
   CLOCHE_CHECK(false);
@@ -87,10 +87,11 @@ void add_user_folders(vfs::BaseBuilder& builder) {
 
 }  // namespace
 
-wasm::Interruption interruption_of_system() {
-  const char* const asked = std::getenv("CLOCHE_PREEMPTION");
-  return asked != nullptr && std::string_view(asked) == "0" ? wasm::Interruption::epochs
-                                                            : wasm::Interruption::signals;
+wasm::Interruption interruption_of(SystemCode code) {
+  const char* const given = std::getenv("CLOCHE_PREEMPTION");
+  const std::string_view asked = given == nullptr ? "" : given;
+  const bool by_signals = code == SystemCode::interpreter ? asked != "0" : asked == "all";
+  return by_signals ? wasm::Interruption::signals : wasm::Interruption::epochs;
 }
 
 void add_system(vfs::BaseBuilder& builder, kernel::ProgramStore& programs,

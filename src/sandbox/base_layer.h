@@ -11,9 +11,11 @@
 
 namespace cloche::sandbox {
 
-// Of the machine code of the system's own programs: signals interrupt them, unless
-// $CLOCHE_PREEMPTION is 0.
-wasm::Interruption interruption_of_system();
+// How the machine code of the system's own programs is interrupted. As $CLOCHE_PREEMPTION says:
+// by signals that of the interpreter alone (not set), that of the shell and the tools too (`all`),
+// or none (`0`).
+enum class SystemCode : std::uint8_t { interpreter, tools };
+wasm::Interruption interruption_of(SystemCode code);
 
 // Adds the tree of the system in `folder` (system_folder.h), its programs to `programs` too, and
 // the folders that belong to the user. Throws HostError with one sentence when the folder is not a

@@ -132,8 +132,11 @@ void ship_code(const EngineOptions& given, const std::filesystem::path& target) 
   std::filesystem::path part = folder;
   part += ".part";
   std::filesystem::remove_all(part);
-  for (const std::filesystem::path& program : programs_of_system(options.system_folder))
-    modules.ship(program, part, interruption_of_system());
+  for (const std::filesystem::path& program : programs_of_system(options.system_folder)) {
+    const bool is_python = program.filename() == "python.wasm";
+    modules.ship(program, part,
+                 interruption_of(is_python ? SystemCode::interpreter : SystemCode::tools));
+  }
   std::filesystem::remove_all(folder);
   std::filesystem::rename(part, folder);
 }

@@ -26,7 +26,7 @@ PythonParts::PythonParts(kernel::KernelServices services, const EngineOptions& o
     return install(files, names);
   };
   runtime_ = std::make_unique<python::PythonRuntime>(services, std::move(runtime),
-                                                     interruption_of_system());
+                                                     interruption_of(SystemCode::interpreter));
   runtime_->add_program(builder);
 }
 
