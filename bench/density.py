@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an idle sandbox holds, by kind: a table of docs/performance.md.
 
-    bench/density.py PROGRAM [--count N]
+    bench/density.py PROGRAM [--count N] [--rest SECONDS]
 
 PROGRAM is cloche. Of each kind COUNT sandboxes are made by JSON-RPC, used once and left alone; told is what each adds to
 the memory of the program, in KiB, by the kernel's own account: pages that nobody else has (Private_Dirty of its
-mappings, by what they are of) and the tables of all pages (VmPTE). Resting memories, which belong to no sandbox, are
-filled before.
+mappings, by what they are of) and the tables of all pages (VmPTE): at once, and once their memory has been packed.
+Resting memories, which belong to no sandbox, are filled before.
 """
 import argparse
 import collections
+import os
+import time
 from pathlib import Path
 
 from rpc_client import Rpc
@@ -59,31 +61,39 @@ def used_once(rpc: Rpc, packages, method: str, params: dict, parent: str | None)
     return made["sandboxId"]
 
 
-def each(rpc: Rpc, count: int, packages, method: str, params: dict) -> collections.Counter:
+def each(rpc: Rpc, count: int, rest_s: float, packages, method: str, params: dict) -> list[collections.Counter]:
+    """At once, and after a rest."""
     parent = None
     if packages == "":
         packages = None
         parent = used_once(rpc, None, method, params, None)
     few = [used_once(rpc, packages, method, params, parent) for _ in range(20)]
+    time.sleep(rest_s)
     before = held(rpc.process.pid)
     many = [used_once(rpc, packages, method, params, parent) for _ in range(count)]
-    after = held(rpc.process.pid)
+    after = [held(rpc.process.pid)]
+    time.sleep(rest_s)
+    after.append(held(rpc.process.pid))
     for sandbox in [*few, *many, *([parent] if parent else [])]:
         rpc.call("sandbox.destroy", sandboxId=sandbox)
-    return collections.Counter({kind: (after[kind] - before[kind]) / count for kind in COLUMNS})
+    return [collections.Counter({kind: (each[kind] - before[kind]) / count for kind in COLUMNS}) for each in after]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--rest", type=float, default=12)
     options = parser.parse_args()
+    # What is measured at once is not packed meanwhile.
+    os.environ["CLOCHE_PACK_IDLE_AFTER"] = str(max(1, int(options.rest / 2)))
     print("| an idle sandbox, KiB | " + " | ".join(COLUMNS) + " |")
     print("|---" * (len(COLUMNS) + 1) + "|")
     for name, (packages, method, params) in KINDS.items():
         with Rpc(options.program) as rpc:
-            kib = each(rpc, options.count, packages, method, params)
-        print(f"| {name} | " + " | ".join(f"{kib[kind]:.0f}" for kind in COLUMNS) + " |", flush=True)
+            rows = each(rpc, options.count, options.rest, packages, method, params)
+        for row, kib in zip((name, "the same, packed"), rows):
+            print(f"| {row} | " + " | ".join(f"{kib[kind]:.0f}" for kind in COLUMNS) + " |", flush=True)
 
 
 if __name__ == "__main__":
