@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "native/host/test_image_testing.h"
+#include "sandbox/native/gvisor_testing.h"
 #include "sandbox/native/native_backend.h"
 #include "sandbox/native/native_parts.h"
 #include "sandbox/native/trial.h"
@@ -30,14 +31,6 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t mib = 1 << 20;
-
-// Why this machine can have none, by a trial; empty: it can.
-const std::string& no_gvisor_here() {
-  static const std::string why = native::no_boxes_here().empty()
-                                     ? try_native_sandbox("/nowhere", Isolation::gvisor).problem
-                                     : native::no_boxes_here();
-  return why;
-}
 
 struct Process {
   pid_t pid = 0;
