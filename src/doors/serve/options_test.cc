@@ -130,8 +130,8 @@ TEST(ServeOptions, SessionsAreGivenWhatRunIsGiven) {
 }
 
 TEST(ServeOptions, AnIsolationIsOfSessionsOrOfTemplatesThatAreImages) {
-  const Words linux{"--session-engine", "linux", "--session-image", "a",
-                                       "--session-isolation", "gvisor"};
+  const Words linux{"--session-engine",    "linux", "--session-image", "a",
+                    "--session-isolation", "gvisor"};
   EXPECT_EQ(parse(linux, Api::sessions).sessions.sandbox.isolation, cloche::Isolation::gvisor);
   const Options templates =
       parse({"--session-isolation", "gvisor", "--e2b-template", "a=b"}, Api::sessions);

@@ -351,6 +351,11 @@ void Init::start_run(const Request& request, Packet& packet) noexcept {
   const bool has_relay = request.has_terminal && plan_.isolation == Isolation::gvisor;
   const Fd stream(has_relay ? packet.take_fd(2) : -1);
   if (has_relay && !stream) return refuse(Step::terminal, EINVAL);
+  Fd terminal_end;
+  if (has_relay) {
+    terminal_end.reset(::ioctl(terminal.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+    if (!terminal_end) return refuse(Step::terminal, errno);
+  }
   std::array<Fd, most_fds> files;
   for (std::size_t i = has_relay ? 3 : 2; i < packet.fd_count(); ++i) {
     files[i].reset(packet.take_fd(i));
@@ -379,7 +384,10 @@ void Init::start_run(const Request& request, Packet& packet) noexcept {
   slot->mark = of_space.st_ino;
   slot->pid = pid;
   slot->has_terminal = request.has_terminal;
-  if (has_relay) slot->terminal = std::move(terminal);
+  if (has_relay) {
+    slot->terminal = std::move(terminal);
+    slot->terminal_end = std::move(terminal_end);
+  }
   slot->ended = slot->memory_exceeded = false;
 }
 
@@ -453,6 +461,7 @@ void Init::take_order(Run& run) noexcept {
 
 // Also of a command that did not begin, which has said so before.
 void Init::tell_start(Run& run) noexcept {
+  run.terminal_end.reset();
   if (!run.start) return;
   run.start.reset();
   answer(run.channel, {.tell = Tell::started, .value = run.pid});
@@ -475,6 +484,7 @@ void Init::drop(Run& run) noexcept {
   run.channel.reset();  // and so not watched
   run.start.reset();
   run.terminal.reset();
+  run.terminal_end.reset();
   run.mark_space.reset();
   run.mark = 0;
   run.pid = 0;

@@ -48,6 +48,8 @@ class Init {
     pid_t pid = 0;
     bool has_terminal = false;
     Fd terminal;  // its master, behind gVisor alone
+    // Until the command has its own: a terminal that nobody has open is over for its relay.
+    Fd terminal_end;
     bool ended = false;
     bool memory_exceeded = false;
   };

@@ -93,6 +93,11 @@ Outcome enter_inside(const MakeBox& plan, NewRoot& made, BoxGroup& group) {
   if (auto stored = make_inside_storage(plan, made); !stored) return stored;
   CLOCHE_STEP(Step::proc,
               ::mount("none", "/system/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr));
+  // Its settings are read-only.
+  constexpr const char* settings = "/system/proc/sys";
+  CLOCHE_STEP(Step::proc, ::mount(settings, settings, nullptr, MS_BIND, nullptr));
+  CLOCHE_STEP(Step::proc,
+              ::mount("none", settings, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr));
   if (auto filled = make_dev(); !filled) return filled;
   CLOCHE_STEP(Step::pivot, ::chdir("/system"));
   CLOCHE_STEP(Step::pivot, ::syscall(SYS_pivot_root, ".", "."));
