@@ -21,6 +21,11 @@ steps = @scripts/setup && JOBS=$(JOBS) scripts/build
 all: ## build everything: build/bin/cloche, the guests' system, tests and benches
 	$(steps) all
 
+# Optional, and found where it is: for isolation=gvisor of the linux engine.
+.PHONY: gvisor
+gvisor: ## compile gVisor's runsc from the Go module proxy into the cache, for sandboxes with isolation=gvisor: minutes, once
+	@scripts/setup packages-gvisor.txt && /usr/bin/python3 -B scripts/gvisor/build.py >/dev/null
+
 # With machine code and boot images of all guests, and the packages that tests want.
 .PHONY: guests-ready
 guests-ready: test-packages

@@ -116,6 +116,11 @@ class LinuxRows {
     lives("echo by bash", "600", [&] { must(make()->run({.script = "echo hi"}), "hi\n"); }, echo);
     lives("Python print(1)", "", [&] { must(make()->run_python("print(1)"), "1\n"); }, print);
     print_figures({computing(*warm), overshoot(*warm), bomb()});
+    try {
+      isolations();
+    } catch (const Error& problem) {
+      fmt::print("isolation=gvisor: not measured: {}\n", problem.what());
+    }
   }
 
  private:
@@ -129,6 +134,11 @@ class LinuxRows {
     return {.script = std::move(script), .shell = ShellState::kept};
   }
   std::unique_ptr<Sandbox> make() { return engine_.create(options()); }
+  std::unique_ptr<Sandbox> make_isolated(Isolation isolation) {
+    SandboxOptions isolated = options();
+    isolated.isolation = isolation;
+    return engine_.create(isolated);
+  }
   // For which nothing has been made ready.
   std::unique_ptr<Sandbox> make_of_a_kind() {
     SandboxOptions of_a_kind = options();
@@ -154,6 +164,41 @@ class LinuxRows {
     }
     fmt::print("\n");
     std::fflush(stdout);
+  }
+
+  // Of both isolations, in turn.
+  void isolations() {
+    const auto full = make_isolated(Isolation::full), behind = make_isolated(Isolation::gvisor);
+    fmt::print("\n{:<44} {:>9} {:>9}\n", "isolation (medians, ms)", "full", "gvisor");
+    const auto both = [&](std::string_view name, const auto& of) {
+      constexpr int rounds = 20;
+      std::vector<double> of_full, of_gvisor;
+      for (int round = -2; round < rounds; ++round) {
+        const double one = timed([&] { of(Isolation::full, *full); });
+        const double other = timed([&] { of(Isolation::gvisor, *behind); });
+        if (round < 0) continue;
+        of_full.push_back(one);
+        of_gvisor.push_back(other);
+      }
+      fmt::print("{:<44} {:>9.2f} {:>9.2f}\n", name, median(of_full), median(of_gvisor));
+      std::fflush(stdout);
+    };
+    both("create + echo", [&](Isolation isolation, Sandbox&) {
+      must(make_isolated(isolation)->run({.script = "echo hi"}), "hi\n");
+    });
+    both("create + Python print(1)", [&](Isolation isolation, Sandbox&) {
+      must(make_isolated(isolation)->run_python("print(1)"), "1\n");
+    });
+    both("warm echo",
+         [](Isolation, Sandbox& warm) { must(warm.run({.script = "echo hi"}), "hi\n"); });
+    both("a loop of python3",
+         [](Isolation, Sandbox& warm) { (void)warm.run({.argv = {"python3", "-c", loop}}); });
+    both("stat of 3,000 files", [](Isolation, Sandbox& warm) {
+      must(warm.run({.script = "for ((i = 0; i < 3000; ++i)); do [ -e /usr/bin/env ]; done; echo"}),
+           "\n");
+    });
+    both("fork, then echo",
+         [](Isolation, Sandbox& warm) { must(warm.fork()->run({.script = "echo hi"}), "hi\n"); });
   }
 
   void lives(std::string_view name, std::string_view target, const std::function<void()>& ours,

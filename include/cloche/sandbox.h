@@ -42,6 +42,12 @@ enum class EngineKind : std::uint8_t {
   native_linux,  // any Linux program, in namespaces of the machine's kernel
 };
 
+// How a sandbox of the linux engine is held. What was chosen is had, or the creation fails.
+enum class Isolation : std::uint8_t {
+  full,    // namespaces, a filter of system calls and Landlock; the kernel is the machine's
+  gvisor,  // and gVisor's user-space kernel in between: slower, for hostile tenants (docs/engines.md)
+};
+
 // A folder of this machine in a sandbox, or a single regular file: the one that is there when the
 // sandbox is made, whatever is put in its place later.
 struct Mount {
@@ -53,6 +59,7 @@ struct Mount {
 
 struct SandboxOptions {
   EngineKind engine = EngineKind::wasm;
+  Isolation isolation = Isolation::full;          // of the linux engine alone
   std::chrono::milliseconds timeout{30'000};      // of one run; 0: none
   std::uint64_t file_limit_bytes = 256ULL << 20;  // the user's own bytes
   std::uint64_t file_limit_inodes = 200'000;

@@ -107,4 +107,26 @@ std::filesystem::path default_helper_program(const char* name,
   return {};
 }
 
+std::filesystem::path default_runsc(const std::filesystem::path& system_folder) {
+  if (const char* const named = std::getenv("CLOCHE_RUNSC"); named != nullptr && *named != '\0')
+    return named;
+  if (std::filesystem::path beside = default_helper_program("runsc", system_folder);
+      !beside.empty())
+    return beside;
+  std::error_code error;
+  const std::filesystem::path cache = default_cache_folder();
+  if (const auto made = cache / "gvisor" / "runsc";
+      !cache.empty() && std::filesystem::exists(made, error))
+    return made;
+  const char* const folders = std::getenv("PATH");
+  std::string_view rest(folders == nullptr ? "" : folders);
+  while (!rest.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+    const auto found = std::filesystem::path(folder) / "runsc";
+    if (folder.starts_with('/') && std::filesystem::exists(found, error)) return found;
+  }
+  return {};
+}
+
 }  // namespace cloche::sandbox

@@ -45,4 +45,8 @@ std::filesystem::path default_compiler_program(const std::filesystem::path& syst
 std::filesystem::path default_helper_program(const char* name,
                                              const std::filesystem::path& system_folder);
 
+// gVisor's program: $CLOCHE_RUNSC; where default_helper_program looks; what `make gvisor` has put
+// into the cache; in PATH. Empty when there is none.
+std::filesystem::path default_runsc(const std::filesystem::path& system_folder);
+
 }  // namespace cloche::sandbox

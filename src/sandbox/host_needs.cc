@@ -38,6 +38,11 @@ void add_needs(JailRules& rules, EngineOptions& options) {
 void begin_natives(JailRules& rules, EngineOptions& options) {
   options.natives = std::make_shared<NativeParts>(options.system_folder);
   options.natives->warden().begin();
+  try {
+    (void)options.natives->runsc();
+  } catch (const HostError&) {
+    // who asks for isolation=gvisor is told
+  }
   rules.readable.push_back(images::default_image_folder());
 }
 

@@ -35,6 +35,11 @@ Engine::Engine(const EngineOptions& options)
 Engine::~Engine() = default;
 
 std::unique_ptr<Sandbox> Engine::create(const SandboxOptions& options) {
+  if (options.engine == EngineKind::wasm && options.isolation != Isolation::full)
+    throw request_error(
+        "the wasm engine has one isolation, a kernel of its own: leave isolation "
+        "out, or choose the linux engine",
+        Errno::inval);
   return with_errors_of_the_host([&] {
     return std::unique_ptr<Sandbox>(
         new Sandbox(options.engine == EngineKind::native_linux

@@ -84,6 +84,7 @@ class SessionOptions(unittest.TestCase):
             self.check_refusal({"mounts": [{"host": path, "guest": "/x"}]}, 403, "FORBIDDEN", path)
         self.check_refusal({"image": "/etc/passwd"}, 403, "FORBIDDEN", "'image' may not be")
         self.check_refusal({"engine": "linux"}, 403, "FORBIDDEN", "--allow-session-engine")
+        self.check_refusal({"isolation": "gvisor"}, 403, "FORBIDDEN", "--allow-session-isolation")
 
     def test_it_survives_the_server(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -210,6 +210,12 @@ void try_box(const std::filesystem::path& system, std::vector<Finding>& findings
     return;
   }
   findings.push_back({Kind::good, "linux engine", "a box was made", {}});
+  const sandbox::NativeTrial behind_gvisor = sandbox::try_native_sandbox(system, Isolation::gvisor);
+  if (behind_gvisor.problem.empty()) {
+    findings.push_back({Kind::good, "isolation=gvisor", "a box was made behind gVisor", {}});
+  } else {
+    findings.push_back({Kind::note, "isolation=gvisor", "not here", behind_gvisor.problem});
+  }
   if (trial.grouped.empty()) {
     findings.push_back(
         {Kind::fact, "box limits", "no control group: Cloche itself watches memory", {}});

@@ -137,6 +137,7 @@ usual hosts; cloche serve has the same over HTTP, at /mcp.
 What is given here holds for each sandbox:
 
   --engine wasm|linux       linux: any Linux program, in a box of this machine's kernel; needs --image (wasm; docs/engines.md)
+  --isolation full|gvisor   with --engine linux: gvisor has a kernel of its own in between (full; docs/engines.md)
   --image FILE              its Python starts from an image; see cloche image --help. With --engine linux the NAME of a system's image
   --user ID[:ID]            with --engine linux: who it is inside (the image's)
   --packages A,B            Python packages it can import; may be repeated (numpy,pandas,matplotlib,scikit-learn)

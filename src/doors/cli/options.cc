@@ -303,6 +303,7 @@ Options parse_mcp(std::vector<std::string> words) {
   Options options;
   app.set_help_flag();
   app.add_option("--engine", given.sandbox["engine"])->expected(1);
+  app.add_option("--isolation", given.sandbox["isolation"])->expected(1);
   app.add_option("--image", given.sandbox["image"])->expected(1);
   app.add_option("--user", given.sandbox["user"])->expected(1);
   app.add_option("--packages", given.sandbox["packages"])->expected(1)->take_all();

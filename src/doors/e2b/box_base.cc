@@ -71,7 +71,10 @@ std::unique_ptr<Sandbox> make_base(Engine& engine, const SandboxOptions& usual,
                                    const std::string& image) {
   const bool is_linux = !image.empty() || usual.engine == EngineKind::native_linux;
   SandboxOptions options = is_linux ? linux_options(usual, image) : usual;
-  if (!is_linux) options.user = "user";
+  if (!is_linux) {
+    options.user = "user";
+    options.isolation = Isolation::full;
+  }
   options.home = home;
   options.timeout = std::chrono::milliseconds(0);
   std::unique_ptr<Sandbox> made = engine.create(options);

@@ -23,8 +23,9 @@
 namespace cloche::e2b {
 
 struct DoorOptions {
-  std::string domain;                      // told to clients; empty: none
-  TemplateImages images;                   // templates of the operator
+  std::string domain;                                     // told to clients; empty: none
+  TemplateImages images;                                  // templates of the operator
+  cloche::Isolation isolation = cloche::Isolation::full;  // of those
   std::vector<std::string> network;        // rules of what sandboxes may reach, besides sessions'
   std::vector<std::string> build_network;  // rules of what builds of templates may reach
   bool listens_for_debug = false;          // DebugListeners

@@ -18,8 +18,9 @@ constexpr std::array table{
         "[trustedCertificates], [secrets: {NAME: {value, hosts}}]}`; absent: nothing], "
         "[`wasmDir`: a folder of programs, `NAME.wasm` is the command NAME], [`image`: a file "
         "of `persistence.export`, or of `cloche image build`], [`engine` wasm, or linux: then "
-        "`image` is a name of `cloche image list`], [`user`: its name, or ID[:ID] with the linux "
-        "engine], [`limits`: `{memoryBytes, cpus, "
+        "`image` is a name of `cloche image list`], [`isolation` full, or gvisor with the linux "
+        "engine], [`user`: its name, or ID[:ID] with the linux engine], [`limits`: `{memoryBytes, "
+        "cpus, "
         "processes, fileCount, openFiles}`], [`commands` that the client serves: list of `{name, "
         "[description]}`], [`progress`: tell what takes long]; "
         "[options.md](options.md) has units and defaults",

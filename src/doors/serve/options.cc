@@ -522,6 +522,10 @@ Options parse(const std::vector<std::string>& words, Api api) {
     throw request_error("--save is of no use without --state-dir");
   if (!worker_option.empty() && options.isolation.by == Isolation::By::nothing)
     throw request_error(worker_option + " is of no use without --isolate");
+  options.e2b.isolation = options.sessions.sandbox.isolation;
+  // Then it is of the templates alone.
+  if (options.sessions.sandbox.engine == EngineKind::wasm && !options.e2b.images.empty())
+    options.sessions.sandbox.isolation = cloche::Isolation::full;
   check(options);
   return options;
 }

@@ -129,6 +129,16 @@ TEST(ServeOptions, SessionsAreGivenWhatRunIsGiven) {
   EXPECT_EQ(sandbox.process_limit, 7u);
 }
 
+TEST(ServeOptions, AnIsolationIsOfSessionsOrOfTemplatesThatAreImages) {
+  const Words linux{"--session-engine",    "linux", "--session-image", "a",
+                    "--session-isolation", "gvisor"};
+  EXPECT_EQ(parse(linux, Api::sessions).sessions.sandbox.isolation, cloche::Isolation::gvisor);
+  const Options templates =
+      parse({"--session-isolation", "gvisor", "--e2b-template", "a=b"}, Api::sessions);
+  EXPECT_EQ(templates.sessions.sandbox.isolation, cloche::Isolation::full);
+  EXPECT_EQ(templates.e2b.isolation, cloche::Isolation::gvisor);
+}
+
 TEST(ServeOptions, WhatMayBeAskedForIsNotGiven) {
   const Options options =
       parse({"--allow-session-memory", "4G", "--allow-session-net=*"}, Api::sessions);

@@ -109,6 +109,7 @@ SandboxOptions e2b_options(SandboxOptions sandbox, const e2b::DoorOptions& door)
                                door.network.end());
   if (sandbox.packages.empty() && sandbox.image.empty())
     sandbox.packages.assign(mcp::usual_packages.begin(), mcp::usual_packages.end());
+  sandbox.isolation = door.isolation;
   return sandbox;
 }
 

@@ -64,9 +64,9 @@ bool readable_within(int fd, std::chrono::milliseconds limit) {
   }
 }
 
-Result<Sockets> make_sockets() {
+Result<Sockets> make_sockets(int type) {
   std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+  if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return errno_from_host(errno);
   return Sockets{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
@@ -94,6 +94,11 @@ void Command::signal(int number) {
                             warden::RunOrder{.order = warden::Order::signal, .signal = number});
 }
 
+void Command::resize(const warden::TerminalShape& shape) {
+  (void)warden::send_record(channel_.get(),
+                            warden::RunOrder{.order = warden::Order::resize, .shape = shape});
+}
+
 void Command::begin_turn(std::uint32_t turn) {
   (void)warden::send_record(channel_.get(),
                             warden::RunOrder{.order = warden::Order::turn, .turn = turn});
@@ -104,9 +109,10 @@ void Command::kill_turn(std::uint32_t turn) {
                             warden::RunOrder{.order = warden::Order::kill_turn, .turn = turn});
 }
 
-Box::Box(UniqueFd socket, UniqueFd process)
+Box::Box(UniqueFd socket, UniqueFd process, warden::Isolation isolation)
     : socket_(std::move(socket)),
       process_(std::move(process)),
+      isolation_(isolation),
       files_([this] { return open_channel(Request{.ask = Ask::files}, {}); }) {}
 
 Box::~Box() {
@@ -141,8 +147,13 @@ Result<std::unique_ptr<Command>> Box::start(const CommandSpec& spec) {
   request.variables = static_cast<std::uint32_t>(spec.environment.size());
   std::vector<int> fds{arguments.get()};
   fds.insert(fds.end(), spec.files.begin(), spec.files.end());
+  Sockets terminal;
+  if (spec.terminal && isolation_ == warden::Isolation::gvisor) {
+    CLOCHE_ASSIGN(terminal, make_sockets(SOCK_STREAM));
+    fds.push_back(terminal.theirs.get());
+  }
   CLOCHE_ASSIGN(UniqueFd channel, open_channel(request, fds));
-  return std::make_unique<Command>(std::move(channel));
+  return std::make_unique<Command>(std::move(channel), std::move(terminal.ours));
 }
 
 Result<Result<void>> Box::settle(const BoxPlan& plan) {
@@ -234,8 +245,12 @@ Result<void> Box::signal(int pid, int number) {
 
 Result<std::unique_ptr<Box::Pause>> Box::pause() {
   std::vector<UniqueFd> changes;
-  CLOCHE_TRY(ask(Ask::upper, &changes));
-  if (changes.empty()) return Errno::io;
+  if (isolation_ == warden::Isolation::full) {
+    CLOCHE_TRY(ask(Ask::upper, &changes));
+    if (changes.empty()) return Errno::io;
+  } else {
+    changes.emplace_back();
+  }
   const MutexLock lock(pause_mutex_);
   CLOCHE_TRY(ask(Ask::pause));  // again where they are: some may have begun since
   ++pauses_;
@@ -243,6 +258,7 @@ Result<std::unique_ptr<Box::Pause>> Box::pause() {
 }
 
 Result<Box::Network> Box::open_network() {
+  if (isolation_ == warden::Isolation::gvisor) return Errno::notsup;
   CLOCHE_ASSIGN(Sockets sockets, make_sockets());
   Network network{.dials = std::move(sockets.ours), .names = {}};
   const int theirs = sockets.theirs.get();
@@ -251,6 +267,7 @@ Result<Box::Network> Box::open_network() {
 }
 
 Result<UniqueFd> Box::open_calls() {
+  if (isolation_ == warden::Isolation::gvisor) return Errno::notsup;
   std::vector<UniqueFd> listener;
   CLOCHE_TRY(ask(Ask::calls, &listener));
   if (listener.empty()) return Errno::io;
@@ -260,6 +277,12 @@ Result<UniqueFd> Box::open_calls() {
 Result<UniqueFd> Box::connect(std::uint16_t port, Loopback family) {
   std::vector<UniqueFd> socket;
   const Request request{.ask = Ask::connect, .number = port, .is_v6 = family == Loopback::v6};
+  if (isolation_ == warden::Isolation::gvisor) {
+    CLOCHE_ASSIGN(Sockets stream, make_sockets(SOCK_STREAM | SOCK_NONBLOCK));
+    const int theirs = stream.theirs.get();
+    CLOCHE_TRY(ask(request, nullptr, std::span(&theirs, 1)));
+    return std::move(stream.ours);
+  }
   CLOCHE_TRY(ask(request, &socket, {}));
   if (socket.empty()) return Errno::io;
   return std::move(socket.front());

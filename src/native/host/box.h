@@ -39,7 +39,8 @@ struct CommandSpec {
 // command itself has ended: then what it left goes on.
 class Command {
  public:
-  explicit Command(UniqueFd channel) : channel_(std::move(channel)) {}
+  explicit Command(UniqueFd channel, UniqueFd terminal = {})
+      : channel_(std::move(channel)), terminal_(std::move(terminal)) {}
 
   // Readable when receive() has something.
   int channel() const noexcept { return channel_.get(); }
@@ -47,8 +48,10 @@ class Command {
   Result<std::optional<warden::Answer>> receive();
   // Inside; 0 until receive() has learned it.
   int pid() const noexcept { return pid_; }
-  // The master of its terminal, after Tell::terminal.
+  // The master of its terminal, after Tell::terminal. Behind gVisor a stream that leads to it, from
+  // the beginning; resize() is for that.
   UniqueFd take_terminal() noexcept { return std::move(terminal_); }
+  void resize(const warden::TerminalShape& shape);
 
   // Asks for the end of all that the command has started; Tell::killed comes.
   void kill();
@@ -75,7 +78,7 @@ struct BoxUsage {
 
 class Box {
  public:
-  Box(UniqueFd socket, UniqueFd process);
+  Box(UniqueFd socket, UniqueFd process, warden::Isolation isolation = warden::Isolation::full);
   ~Box();
   Box(const Box&) = delete;
   Box& operator=(const Box&) = delete;
@@ -128,8 +131,11 @@ class Box {
   // EINVAL: it is no such stream. ENOSPC.
   Result<void> unpack(int files);
 
+  // Behind gVisor nothing that is open inside can be given out: calls that do so are ENOTSUP.
+  warden::Isolation isolation() const noexcept { return isolation_; }
+
   // The folder of changes, with all processes stopped until the object, and every other one, is
-  // gone.
+  // gone. Behind gVisor there is no such folder: what is packed is all of it.
   class Pause {
    public:
     Pause(Box& box, UniqueFd changes) : box_(box), changes_(std::move(changes)) {}
@@ -162,6 +168,7 @@ class Box {
 
   UniqueFd socket_;
   UniqueFd process_;
+  const warden::Isolation isolation_;
   FileClient files_;
   Mutex pause_mutex_;  // held while processes are stopped or go on
   int pauses_ GUARDED_BY(pause_mutex_) = 0;

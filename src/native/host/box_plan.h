@@ -15,6 +15,8 @@ struct BoxPlan {
   int image = -1;       // its root folder, open for reading
   int begin_with = -1;  // a folder of changes (Box::Pause::changes); -1: none
   warden::Root root = warden::Root::overlay;
+  warden::Isolation isolation = warden::Isolation::full;
+  int runsc = -1;          // the program of gVisor, open for reading; of that isolation alone
   std::uint32_t user = 0;  // inside
   std::uint32_t group = 0;
   std::uint64_t file_bytes = 256ULL << 20;

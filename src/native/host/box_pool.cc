@@ -32,10 +32,11 @@ void BoxPool::end() {
   clear();
 }
 
-// What a box has from its beginning, or goes on from, is not to be had afterwards.
+// What a box has from its beginning, or goes on from, is not to be had afterwards. gVisor cannot
+// change the limits of files that are there.
 std::optional<BoxPool::Kind> BoxPool::kind_of(const BoxPlan& plan) {
   if (plan.begin_with >= 0 || !plan.mounts.empty() || plan.root != warden::Root::overlay ||
-      plan.home.size() >= warden::most_home)
+      plan.isolation != warden::Isolation::full || plan.home.size() >= warden::most_home)
     return std::nullopt;
   struct stat of{};
   if (::fstat(plan.image, &of) != 0) return std::nullopt;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -67,6 +68,7 @@ StepText text_of(Step step, int error) {
           "name by CLOCHE_CGROUP a folder of control groups (version 2) that this user may write "
           "to, with controllers and without processes, or do without it"};
     case Step::mounts: return {"mounting a folder", "name one that is there"};
+    case Step::gvisor: return {"starting gVisor", container_remedy};
     case Step::none: break;
   }
   return {"making it", container_remedy};
@@ -78,6 +80,18 @@ std::string explain(Step step, int error) {
   const StepText text = text_of(step, error);
   return fmt::format("a linux sandbox cannot be made here: {} failed ({}); {}", text.step,
                      std::strerror(error), text.remedy);
+}
+
+// It is a program of others that says it: as it is, in one line.
+std::string explain_gvisor(const warden::BoxReady& ready) {
+  std::string said(ready.detail, ::strnlen(ready.detail, sizeof ready.detail));
+  std::ranges::replace_if(said, [](unsigned char one) { return one < ' ' || one >= 0x7f; }, ' ');
+  if (said.empty()) return explain(ready.failed, ready.error != 0 ? ready.error : ECHILD);
+  return fmt::format(
+      "a linux sandbox behind gVisor cannot be made here: runsc ended before it was ready ({}); "
+      "let this process make user namespaces, trace its children and filter their calls, take a "
+      "newer runsc, or choose isolation=full",
+      said);
 }
 
 }  // namespace cloche::native

@@ -2,6 +2,8 @@
 // Waiting for a box, and sockets to talk with one.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <chrono>
 
 #include "base/result.h"
@@ -18,6 +20,7 @@ struct Sockets {
   UniqueFd ours;
   UniqueFd theirs;
 };
-Result<Sockets> make_sockets();
+// `type` as of socketpair.
+Result<Sockets> make_sockets(int type = SOCK_SEQPACKET);
 
 }  // namespace cloche::native

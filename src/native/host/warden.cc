@@ -124,6 +124,7 @@ warden::BoxMade Warden::order(const BoxPlan& plan, const warden::MakeBox& order,
                               warden::Packet& packet) {
   std::vector<int> fds{socket, plan.image};
   if (plan.begin_with >= 0) fds.push_back(plan.begin_with);
+  if (plan.runsc >= 0) fds.push_back(plan.runsc);
   warden::BoxMade made;
   const MutexLock lock(mutex_);
   if (pid_ < 0) start();
@@ -151,6 +152,7 @@ std::unique_ptr<Box> Warden::make_new(const BoxPlan& plan, Limits limits) {
                       .file_inodes = plan.file_inodes,
                       .memory_bytes = plan.memory_bytes,
                       .root = plan.root,
+                      .isolation = plan.isolation,
                       .has_upper = plan.begin_with >= 0};
   how.mounts = static_cast<std::uint32_t>(plan.mounts.size());
   how.keeps_set_id = std::ranges::all_of(plan.mounts, &HostMount::is_read_only);
@@ -165,15 +167,16 @@ std::unique_ptr<Box> Warden::make_new(const BoxPlan& plan, Limits limits) {
   warden::BoxReady ready;
   warden::Packet nothing;
   const int socket = sockets->ours.get();
-  auto box = std::make_unique<Box>(std::move(sockets->ours), std::move(process));
+  auto box = std::make_unique<Box>(std::move(sockets->ours), std::move(process), plan.isolation);
   if (!readable_within(socket, patience) || !warden::receive_record(socket, ready, nothing))
     throw HostError("a box of the linux engine ended before it was made");
   if (ready.failed == warden::Step::mounts && ready.mount < plan.mounts.size())
     throw request_error(explain_mount(plan.mounts[ready.mount], ready.error),
                         errno_from_host(ready.error));
+  if (ready.failed == warden::Step::gvisor) throw HostError(explain_gvisor(ready));
   if (ready.failed != warden::Step::none) throw HostError(explain(ready.failed, ready.error));
   if (ready.home != 0) throw Error(errno_from_host(ready.home), plan.home);
-  controllers_ = ready.controllers;
+  if (plan.isolation == warden::Isolation::full) controllers_ = ready.controllers;
   if (!fits) {
     if (const Result<void> home = box->files().make_folders(plan.home); !home)
       throw Error(home.error(), plan.home);

@@ -64,5 +64,7 @@ class Warden {
 
 // One sentence for a box that cannot be made.
 std::string explain(warden::Step step, int error);
+// For one whose gVisor has not started.
+std::string explain_gvisor(const warden::BoxReady& ready);
 
 }  // namespace cloche::native

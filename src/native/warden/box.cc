@@ -14,6 +14,7 @@
 
 #include "native/warden/home.h"
 #include "native/warden/init.h"
+#include "native/warden/keeper.h"
 #include "native/warden/packet.h"
 #include "native/warden/root.h"
 
@@ -31,9 +32,9 @@ bool write_text(const char* path, const char* text) {
 // Nothing is open in a box but what it is made of.
 bool keep_only(BoxParts& parts) {
   constexpr int first = 3;
-  std::array<Fd*, 4 + BoxGroup::file_count + most_mounts> kept{
-      &parts.socket, &parts.image, &parts.begin_with, &parts.mounts.orders};
-  std::size_t count = 4;
+  std::array<Fd*, 5 + BoxGroup::file_count + most_mounts> kept{
+      &parts.socket, &parts.image, &parts.begin_with, &parts.runsc, &parts.mounts.orders};
+  std::size_t count = 5;
   for (Fd& file : parts.group.files()) kept[count++] = &file;
   for (Fd& tree : parts.mounts.trees) kept[count++] = &tree;
   for (Fd* fd : kept) {  // away from the numbers that they get
@@ -51,11 +52,15 @@ bool keep_only(BoxParts& parts) {
   return ::close_range(static_cast<unsigned>(next), ~0U, 0) == 0;
 }
 
-Outcome build(const MakeBox& plan, BoxParts& parts, NewRoot& made, std::uint32_t& mount) {
+Outcome take_parts(BoxParts& parts) {
   if (!keep_only(parts)) return {Step::identity, errno};
   // Of this mount namespace: the working directory came along, a descriptor does not.
   parts.image.reset(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  CLOCHE_STEP(Step::overlay, parts.image.get());
+  return outcome_of(Step::overlay, parts.image.get());
+}
+
+Outcome build(const MakeBox& plan, BoxParts& parts, NewRoot& made, std::uint32_t& mount) {
+  if (auto taken = take_parts(parts); !taken) return taken;
   const RootPlan root{.image = parts.image.get(),
                       .begin_with = parts.begin_with.get(),
                       .kind = plan.root,
@@ -77,10 +82,26 @@ Outcome build(const MakeBox& plan, BoxParts& parts, NewRoot& made, std::uint32_t
       ::sethostname(plan.host_name, ::strnlen(plan.host_name, sizeof plan.host_name)));
 }
 
+// The machine ends guests first when it runs out of memory. Later this file is not this user's.
+void be_ended_first() { (void)write_text("/proc/self/oom_score_adj", "500"); }
+
+[[noreturn]] void be_keeper(const MakeBox& plan, BoxParts parts) noexcept {
+  if (const Outcome taken = take_parts(parts); !taken) {
+    (void)send_record(parts.socket.get(), BoxReady{.failed = taken.failed, .error = taken.error});
+    ::_exit(1);
+  }
+  be_ended_first();
+  keep_gvisor(plan, {.socket = std::move(parts.socket),
+                     .image = std::move(parts.image),
+                     .runsc = std::move(parts.runsc),
+                     .group = std::move(parts.group)});
+}
+
 [[noreturn]] void be_box(const MakeBox& plan, BoxParts parts, std::uint32_t group_has,
                          const Filter& filter) noexcept {
   // With the warden, at the latest; and when the socket is closed.
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (plan.isolation == Isolation::gvisor) be_keeper(plan, std::move(parts));
   NewRoot root;
   BoxReady ready{.controllers = group_has};
   const Outcome built = build(plan, parts, root, ready.mount);
@@ -89,8 +110,7 @@ Outcome build(const MakeBox& plan, BoxParts& parts, NewRoot& made, std::uint32_t
   ready.error = built.error;
   if (built) {
     ready.home = make_home(plan.home);
-    // The machine ends guests first when it runs out of memory. Later this file is not this user's.
-    (void)write_text("/proc/self/oom_score_adj", "500");
+    be_ended_first();
     // What the guest may not look into is this process, which keeps privileges of its namespaces.
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
       ready.failed = Step::privileges, ready.error = errno;

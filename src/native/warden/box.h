@@ -18,6 +18,7 @@ struct BoxParts {
   Fd socket;  // to Cloche
   Fd image;
   Fd begin_with;        // may be none
+  Fd runsc;             // of a box behind gVisor alone
   BoxGroup group = {};  // may be none
   MountParts mounts = {};
 };

@@ -30,6 +30,9 @@ class BoxGroup {
   // Those whose controllers are there. False with errno.
   bool limit(const Limits& to) const noexcept;
 
+  // Whether it can hold how many processes there are.
+  bool holds_processes() const noexcept { return static_cast<bool>(files_[processes]); }
+
   // How many processes the kernel has ended because of the limit of memory since this was asked
   // last.
   std::uint64_t killed() noexcept;

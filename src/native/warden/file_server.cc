@@ -221,13 +221,25 @@ class FileServer {
     auto offset = static_cast<off_t>(request.offset);
     while (!rest_.empty()) {
       const iovec part{rest_.data(), rest_.size()};
-      const ssize_t done =
+      ssize_t done =
           ::pwritev2(file(request.handle), &part, 1, at_end ? -1 : offset, at_end ? RWF_APPEND : 0);
+      if (done < 0 && at_end && errno == EOPNOTSUPP) done = append(file(request.handle), part);
       if (done < 0) return errno;
       rest_ = rest_.subspan(static_cast<std::size_t>(done));
       offset += done;
     }
     return 0;
+  }
+
+  // As gVisor has it, which knows no such flag of a call.
+  static ssize_t append(int file, const iovec& part) {
+    const int flags = ::fcntl(file, F_GETFL);
+    if (flags < 0 || ::fcntl(file, F_SETFL, flags | O_APPEND) != 0) return -1;
+    const ssize_t done = ::writev(file, &part, 1);
+    const int error = errno;
+    (void)::fcntl(file, F_SETFL, flags);
+    errno = error;
+    return done;
   }
 
   // An entry behind what there is already. False: it does not fit.

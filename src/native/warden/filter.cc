@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -117,8 +118,21 @@ void Filter::add_rule(Rule rule) {
   }
 }
 
+namespace {
+
+Rule rule_behind_gvisor(std::uint32_t number) noexcept {
+  constexpr std::array<std::uint32_t, 6> at_a_process{
+      SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_pidfd_open};
+  const Rule rule = rule_of(number);
+  const bool is_one = std::ranges::find(at_a_process, number) != at_a_process.end();
+  return is_one && rule == Rule::allow ? Rule::limit : rule;
+}
+
+}  // namespace
+
 // Numbers in ascending order, in stretches with one rule: past the stretch, or its rule.
-Filter::Filter() noexcept {
+Filter::Filter(Isolation isolation) noexcept {
+  const auto own_rule = isolation == Isolation::gvisor ? rule_behind_gvisor : rule_of;
   constexpr std::uint16_t equal = BPF_JMP | BPF_JEQ | BPF_K;
   add(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch));
   add(equal, own_architecture, 1, 0);
@@ -126,9 +140,9 @@ Filter::Filter() noexcept {
   add(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
   std::uint32_t first = 0;
   while (first < call_numbers) {
-    const Rule rule = rule_of(first);
+    const Rule rule = own_rule(first);
     std::uint32_t next = first + 1;
-    while (next < call_numbers && rule_of(next) == rule && is_plain(rule)) ++next;
+    while (next < call_numbers && own_rule(next) == rule && is_plain(rule)) ++next;
     const std::size_t jump = size_;
     add(BPF_JMP | BPF_JGE | BPF_K, next);
     add_rule(rule);

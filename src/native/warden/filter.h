@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <span>
 
+#include "native/warden/wire.h"
+
 namespace cloche::warden {
 
 #if defined(__x86_64__)
@@ -38,7 +40,8 @@ Rule rule_of(std::uint32_t number) noexcept;
 
 class Filter {
  public:
-  Filter() noexcept;
+  // Behind gVisor, which lets pid 1 be ended from within, it also holds what does that.
+  explicit Filter(Isolation isolation = Isolation::full) noexcept;
   std::span<const sock_filter> program() const noexcept { return {code_.data(), size_}; }
   // For this thread and what it starts; it must have no_new_privs. False with errno.
   bool load() const noexcept;

@@ -31,6 +31,7 @@
 #include "native/warden/file_server.h"
 #include "native/warden/home.h"
 #include "native/warden/packet.h"
+#include "native/warden/relay.h"
 #include "native/warden/root.h"
 #include "native/warden/tree_pack.h"
 #include "native/warden/tree_unpack.h"
@@ -73,13 +74,16 @@ pid_t foreground_of(pid_t leader) {
   return std::max(group, 0);
 }
 
+bool resize_terminal(int master, const TerminalShape& shape) {
+  const winsize size{shape.rows, shape.columns, shape.width_pixels, shape.height_pixels};
+  return ::ioctl(master, TIOCSWINSZ, &size) == 0;
+}
+
 int open_terminal(const TerminalShape& shape) {
   const int master = ::open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
   if (master < 0) return -1;
   const int unlock = 0;
-  const winsize size{shape.rows, shape.columns, shape.width_pixels, shape.height_pixels};
-  if (::ioctl(master, TIOCSPTLCK, &unlock) == 0 && ::ioctl(master, TIOCSWINSZ, &size) == 0)
-    return master;
+  if (::ioctl(master, TIOCSPTLCK, &unlock) == 0 && resize_terminal(master, shape)) return master;
   ::close(master);
   return -1;
 }
@@ -245,7 +249,7 @@ bool Init::take_request() noexcept {
     case Ask::signal:
       answer(channel, {.value = processes_.signal(request.process, request.number)});
       break;
-    case Ask::connect: connect_to(channel, request); break;
+    case Ask::connect: connect_to(channel, request, packet); break;
     case Ask::peak:
       answer(channel, {.memory_bytes = Processes::peak_bytes(request.process)});
       break;
@@ -304,7 +308,15 @@ void Init::open_calls(const Fd& channel) noexcept {
   answer(channel, {.value = listener ? 0 : errno}, std::span(&beside, listener ? 1 : 0));
 }
 
-void Init::connect_to(const Fd& channel, const Request& request) noexcept {
+void Init::connect_to(const Fd& channel, const Request& request, Packet& packet) noexcept {
+  if (plan_.isolation == Isolation::gvisor) {
+    const Fd stream(packet.take_fd(1));
+    const pid_t pid = stream ? fork_apart() : -1;
+    if (pid < 0) return answer(channel, {.value = stream ? errno : EINVAL});
+    if (pid > 0) return;
+    relay_port(channel, static_cast<std::uint16_t>(request.number), request.is_v6, stream,
+               plan_.wall, filter_);
+  }
   const Fd made = connect_loopback(request.number, request.is_v6);
   const int beside = made.get();
   answer(channel, {.value = made ? 0 : errno}, std::span(&beside, made ? 1 : 0));
@@ -325,7 +337,7 @@ void Init::start_run(const Request& request, Packet& packet) noexcept {
   struct stat of_space{};
   if (!space || ::fstat(space.get(), &of_space) != 0) return refuse(Step::namespaces, errno);
   const Fd arguments(packet.take_fd(1));
-  const Fd terminal(request.has_terminal ? open_terminal(request.terminal) : -1);
+  Fd terminal(request.has_terminal ? open_terminal(request.terminal) : -1);
   if (request.has_terminal && !terminal) return refuse(Step::terminal, errno);
   CommandPlan plan{.request = request,
                    .channel = channel.get(),
@@ -336,15 +348,27 @@ void Init::start_run(const Request& request, Packet& packet) noexcept {
     return refuse(Step::program, errno);
   Fd begins(start[0]), starting(start[1]);
   plan.start = starting.get();
+  const bool has_relay = request.has_terminal && plan_.isolation == Isolation::gvisor;
+  const Fd stream(has_relay ? packet.take_fd(2) : -1);
+  if (has_relay && !stream) return refuse(Step::terminal, EINVAL);
+  Fd terminal_end;
+  if (has_relay) {
+    terminal_end.reset(::ioctl(terminal.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+    if (!terminal_end) return refuse(Step::terminal, errno);
+  }
   std::array<Fd, most_fds> files;
-  for (std::size_t i = 2; i < packet.fd_count(); ++i) {
+  for (std::size_t i = has_relay ? 3 : 2; i < packet.fd_count(); ++i) {
     files[i].reset(packet.take_fd(i));
     plan.files[plan.file_count++] = files[i].get();
   }
   const pid_t pid = ::fork();
   if (pid < 0) return refuse(Step::program, errno);
   if (pid == 0) become_command(plan, plan_.wall, filter_);
-  if (terminal) {
+  if (has_relay) {
+    const pid_t carrier = fork_apart();
+    if (carrier == 0) relay(terminal, stream, plan_.wall, filter_);
+    if (carrier < 0) ::kill(pid, SIGKILL);
+  } else if (terminal) {
     const int master = terminal.get();
     answer(channel, {.tell = Tell::terminal}, std::span(&master, 1));
   }
@@ -360,23 +384,36 @@ void Init::start_run(const Request& request, Packet& packet) noexcept {
   slot->mark = of_space.st_ino;
   slot->pid = pid;
   slot->has_terminal = request.has_terminal;
+  if (has_relay) {
+    slot->terminal = std::move(terminal);
+    slot->terminal_end = std::move(terminal_end);
+  }
   slot->ended = slot->memory_exceeded = false;
 }
 
 // One at a time: a new one takes the place of one that does not answer.
 void Init::start_files(Fd channel) noexcept {
   if (!channel) return;
-  if (file_server_ > 0) ::kill(file_server_, SIGKILL);
+  if (file_server_ > 0) {
+    ::kill(file_server_, SIGKILL);
+    processes_.forget(file_server_);
+  }
   file_server_ = 0;
-  processes_.spare(0);
-  const pid_t pid = ::unshare(CLONE_NEWUTS) == 0 ? ::fork() : -1;
+  const pid_t pid = fork_apart();
   if (pid == 0) {
     reset_signals();
     serve_files(channel.get(), plan_.wall, filter_);
   }
   if (pid < 0) return answer(channel, {.value = errno});
   file_server_ = pid;
-  processes_.spare(pid);
+}
+
+pid_t Init::fork_apart() noexcept {
+  const pid_t pid = ::unshare(CLONE_NEWUTS) == 0 ? ::fork() : -1;
+  if (pid <= 0 || processes_.spare(pid)) return pid;
+  ::kill(pid, SIGKILL);
+  errno = EAGAIN;
+  return -1;
 }
 
 // With a mark of its own, so that no run's end is its end. Nothing else is open in it, and the guest,
@@ -409,6 +446,10 @@ void Init::take_order(Run& run) noexcept {
     return drop(run);
   }
   if (order.order == Order::signal) return signal_run(run, order.signal);
+  if (order.order == Order::resize) {
+    if (run.terminal) resize_terminal(run.terminal.get(), order.shape);
+    return;
+  }
   if (order.order == Order::turn) {
     const int error = run.ended ? ESRCH : Processes::begin_turn(run.pid, order.turn);
     return answer(run.channel, {.tell = Tell::turn, .value = error});
@@ -420,6 +461,7 @@ void Init::take_order(Run& run) noexcept {
 
 // Also of a command that did not begin, which has said so before.
 void Init::tell_start(Run& run) noexcept {
+  run.terminal_end.reset();
   if (!run.start) return;
   run.start.reset();
   answer(run.channel, {.tell = Tell::started, .value = run.pid});
@@ -427,7 +469,12 @@ void Init::tell_start(Run& run) noexcept {
 
 void Init::signal_run(const Run& run, int number) noexcept {
   if (run.ended) return;
-  const pid_t foreground = run.has_terminal ? foreground_of(run.pid) : 0;
+  pid_t foreground = 0;
+  if (run.terminal) {
+    (void)::ioctl(run.terminal.get(), TIOCGPGRP, &foreground);
+  } else if (run.has_terminal) {
+    foreground = foreground_of(run.pid);
+  }
   (void)::kill(-(foreground > 1 ? foreground : run.pid), number);
 }
 
@@ -436,6 +483,8 @@ void Init::drop(Run& run) noexcept {
   if (!run.ended) processes_.end(run.mark);
   run.channel.reset();  // and so not watched
   run.start.reset();
+  run.terminal.reset();
+  run.terminal_end.reset();
   run.mark_space.reset();
   run.mark = 0;
   run.pid = 0;
@@ -449,10 +498,8 @@ void Init::reap() noexcept {
   rusage use{};
   for (pid_t pid = ::wait4(-1, &status, WNOHANG, &use); pid > 0;
        pid = ::wait4(-1, &status, WNOHANG, &use)) {
-    if (pid == file_server_) {
-      file_server_ = 0;
-      processes_.spare(0);
-    }
+    processes_.forget(pid);
+    if (pid == file_server_) file_server_ = 0;
     const auto run = std::find_if(runs_.begin(), runs_.end(), [pid](const Run& one) {
       return one.channel && !one.ended && one.pid == pid;
     });
@@ -508,6 +555,7 @@ bool Init::was_killed_for_memory() noexcept {
 // found counts.
 void Init::watch_memory() noexcept {
   constexpr unsigned looks_between = 5;
+  if (plan_.isolation == Isolation::gvisor) return watch_memory_of_gvisor();
   (void)was_killed_for_memory();
   Processes::Use use = processes_.rough_use();
   guests_ = use.count;
@@ -533,22 +581,40 @@ void Init::watch_memory() noexcept {
   if (const pid_t holder = processes_.with_most_files();
       holder != 0 && sockets > std::max(use.private_bytes, shared_.bytes))
     victim = holder;
+  end_for_memory(victim);
+  mapped_ = 0;  // the next look is a whole one
+}
+
+// Its kernel says how much memory all have, files in memory included. What a process had that was
+// ended is there for a while.
+void Init::watch_memory_of_gvisor() noexcept {
+  constexpr int longest_end_ms = 200;
+  const Processes::Use use = processes_.rough_use();
+  guests_ = use.count;
+  if (plan_.memory_bytes == 0 || use.largest == 0 || now_ms() < ended_for_memory_ms_) return;
+  if (Processes::all_bytes() <= plan_.memory_bytes) return;
+  end_for_memory(use.largest);
+  ended_for_memory_ms_ = now_ms() + longest_end_ms;
+}
+
+void Init::end_for_memory(pid_t victim) noexcept {
   const Mark mark = Processes::mark_of(victim);
   for (Run& run : runs_) {
     if (run.channel && mark != 0 && run.mark == mark) run.memory_exceeded = true;
   }
   (void)::kill(victim, SIGKILL);
-  mapped_ = 0;  // the next look is a whole one
 }
 
 void Init::answer_usage(const Fd& channel) noexcept {
   struct statfs use{};
   (void)::fstatfs(plan_.changes.get(), &use);
-  const Processes::Use processes = processes_.exact_use();
+  const bool has_gvisor = plan_.isolation == Isolation::gvisor;
+  const Processes::Use processes = has_gvisor ? processes_.rough_use() : processes_.exact_use();
   guests_ = processes.count;
   answer(channel, {.file_bytes = file_bytes(),
                    .file_inodes = use.f_files - use.f_ffree,
-                   .memory_bytes = processes.private_bytes + processes.shared_bytes,
+                   .memory_bytes = has_gvisor ? Processes::all_bytes()
+                                              : processes.private_bytes + processes.shared_bytes,
                    .processes = processes.count,
                    .cpu_ns = processes_.cpu_ns()});
 }

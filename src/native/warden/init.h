@@ -29,6 +29,7 @@ class Init {
     Fd changes;  // the folder of the box's changes
     Fd storage;  // what that is in, of a box that settles later; or none
     std::uint64_t memory_bytes = 0;
+    Isolation isolation = Isolation::full;
     WallPlan wall;
   };
   Init(Plan plan, const Filter& filter) noexcept;
@@ -46,6 +47,9 @@ class Init {
     Mark mark = 0;
     pid_t pid = 0;
     bool has_terminal = false;
+    Fd terminal;  // its master, behind gVisor alone
+    // Until the command has its own: a terminal that nobody has open is over for its relay.
+    Fd terminal_end;
     bool ended = false;
     bool memory_exceeded = false;
   };
@@ -56,12 +60,14 @@ class Init {
   void settle(const Fd& channel) noexcept;
   void start_run(const Request& request, Packet& packet) noexcept;
   void start_files(Fd channel) noexcept;
+  // Forks a process that no run's end is the end of, and that nobody is told of; as fork says it.
+  pid_t fork_apart() noexcept;
   void start_tree(Ask what, Fd channel, Fd stream) noexcept;
   void answer(const Fd& channel, const Answer& what, std::span<const int> fds = {}) noexcept;
   void answer_usage(const Fd& channel) noexcept;
   void open_network(const Fd& channel, Packet& packet) noexcept;
   void open_calls(const Fd& channel) noexcept;
-  void connect_to(const Fd& channel, const Request& request) noexcept;
+  void connect_to(const Fd& channel, const Request& request, Packet& packet) noexcept;
   void take_order(Run& run) noexcept;
   void tell_start(Run& run) noexcept;
   void signal_run(const Run& run, int number) noexcept;
@@ -72,6 +78,8 @@ class Init {
   int look_at_memory() noexcept;
   bool was_killed_for_memory() noexcept;
   void watch_memory() noexcept;
+  void watch_memory_of_gvisor() noexcept;
+  void end_for_memory(pid_t victim) noexcept;
   bool busy() const noexcept;
   std::uint64_t file_bytes() const noexcept;
 
@@ -86,7 +94,8 @@ class Init {
   Processes::Shared shared_;  // at the last look at it
   std::uint64_t mapped_ = 0;  // that there was then
   unsigned looks_ = 0;
-  std::int64_t next_look_ms_ = 0;  // 0: no time is set
+  std::int64_t next_look_ms_ = 0;         // 0: no time is set
+  std::int64_t ended_for_memory_ms_ = 0;  // until when that may not have been seen
   // Until when an end may be one that the kernel has made at the limit of memory.
   std::int64_t kernel_killed_ms_ = 0;
   std::array<Run, most_runs> runs_;

@@ -52,6 +52,13 @@ std::uint64_t kilobytes_of(std::string_view text, std::string_view name) {
   return value << 10;
 }
 
+// gVisor says only how much memory a process has of any kind.
+std::uint64_t own_memory(std::string_view status) {
+  if (status.find("RssAnon:") == std::string_view::npos) return kilobytes_of(status, "VmRSS:");
+  return kilobytes_of(status, "RssAnon:") + kilobytes_of(status, "VmSwap:") +
+         kilobytes_of(status, "VmPTE:");
+}
+
 // Of the address space of a process what is not its own to write.
 std::uint64_t mapped_in(std::string_view status) {
   std::uint64_t rest = kilobytes_of(status, "VmSize:");
@@ -150,8 +157,23 @@ void Processes::each(Visit&& visit) noexcept {
     pid_t pid = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (error != std::errc() || end != name.data() + name.size()) continue;
-    if (pid > 1 && pid != spared_) visit(pid);
+    if (pid > 1 && !is_spared(pid)) visit(pid);
   }
+}
+
+bool Processes::is_spared(pid_t pid) const noexcept {
+  return std::find(spared_.begin(), spared_.end(), pid) != spared_.end();
+}
+
+bool Processes::spare(pid_t pid) noexcept {
+  const auto place = std::find(spared_.begin(), spared_.end(), 0);
+  if (place == spared_.end()) return false;
+  *place = pid;
+  return true;
+}
+
+void Processes::forget(pid_t pid) noexcept {
+  std::replace(spared_.begin(), spared_.end(), pid, pid_t{0});
 }
 
 // A process on its way out has no mark any more.
@@ -207,8 +229,7 @@ Processes::Use Processes::rough_use() noexcept {
     Text text{};
     const std::string_view status = read_text(proc_path(pid, "status").data(), text);
     if (status.empty()) return;
-    const std::uint64_t own = kilobytes_of(status, "RssAnon:") + kilobytes_of(status, "VmSwap:") +
-                              kilobytes_of(status, "VmPTE:");
+    const std::uint64_t own = own_memory(status);
     const std::uint64_t shared = kilobytes_of(status, "RssShmem:");
     ++use.count;
     use.private_bytes += own;
@@ -314,7 +335,7 @@ int Processes::list(int file) noexcept {
 
 int Processes::signal(pid_t pid, int number) noexcept {
   if (number < 1 || number > SIGRTMAX) return EINVAL;
-  if (pid <= 1 || pid == spared_) return ESRCH;
+  if (pid <= 1 || is_spared(pid)) return ESRCH;
   return ::kill(pid, number) == 0 ? 0 : errno;
 }
 
@@ -333,6 +354,11 @@ std::uint64_t Processes::cpu_ns() noexcept {
 std::uint64_t Processes::peak_bytes(pid_t pid) noexcept {
   Text text{};
   return kilobytes_of(read_text(proc_path(pid, "status").data(), text), "VmHWM:");
+}
+
+std::uint64_t Processes::all_bytes() noexcept {
+  Text text{};
+  return kilobytes_of(read_text("/proc/meminfo", text), "AnonPages:");
 }
 
 // The column `rss` of the table, whatever its length.

@@ -22,8 +22,10 @@ class Processes {
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
 
-  // Spared by what follows: the file server; 0: there is none.
-  void spare(pid_t pid) noexcept { spared_ = pid; }
+  // Spared by what follows: the file server, and relays. False: there are too many.
+  bool spare(pid_t pid) noexcept;
+  // It has ended.
+  void forget(pid_t pid) noexcept;
 
   // Ends what has this mark, in whatever session, also what is being started meanwhile. Mark 0:
   // all.
@@ -76,6 +78,8 @@ class Processes {
   // 0: it has none, or is gone.
   static std::uint64_t peak_bytes(pid_t pid) noexcept;
   static Mark mark_of(pid_t pid) noexcept;
+  // What all have together, files in memory included, as gVisor's kernel counts it.
+  static std::uint64_t all_bytes() noexcept;
   static std::uint64_t system_v_bytes() noexcept;
 
  private:
@@ -83,7 +87,9 @@ class Processes {
   void each(Visit&& visit) noexcept;
 
   DIR* folder_;
-  pid_t spared_ = 0;
+  bool is_spared(pid_t pid) const noexcept;
+
+  std::array<pid_t, 128> spared_{};  // 0: a free place
   SharedMemory shared_;
   std::array<pid_t, 4096> paused_{};
   std::size_t paused_count_ = 0;

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "native/warden/mount_calls.h"
 #include "native/warden/tree_copy.h"
 
 namespace cloche::warden {
@@ -25,45 +26,6 @@ constexpr std::array hidden_files{"/proc/kcore",         "/proc/keys",       "/p
                                   "/proc/sysrq-trigger", "/proc/timer_list", "/proc/interrupts",
                                   "/proc/cmdline"};
 constexpr std::array hidden_folders{"/proc/acpi", "/proc/scsi", "/proc/bus", "/proc/fs"};
-
-struct Setting {
-  const char* name;
-  const char* value;
-};
-
-// A file system that is mounted nowhere yet; -1 with errno.
-int make_mount(const char* kind, std::initializer_list<Setting> settings, unsigned attributes) {
-  const Fd context(::fsopen(kind, FSOPEN_CLOEXEC));
-  if (!context) return -1;
-  for (const Setting& setting : settings) {
-    if (::fsconfig(context.get(), FSCONFIG_SET_STRING, setting.name, setting.value, 0) != 0)
-      return -1;
-  }
-  if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return -1;
-  return ::fsmount(context.get(), FSMOUNT_CLOEXEC, attributes);
-}
-
-int put_at(const Fd& mount, const char* path) {
-  return ::move_mount(mount.get(), "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH);
-}
-
-int protect(const Fd& tree, std::uint64_t attributes) {
-  mount_attr change{};
-  change.attr_set = attributes;
-  return ::mount_setattr(tree.get(), "", AT_EMPTY_PATH, &change, sizeof change);
-}
-
-Fd clone_tree(int folder, const char* path) {
-  return Fd(::open_tree(folder, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
-}
-
-using NumberText = std::array<char, 32>;
-
-NumberText text_of(std::uint64_t number) {
-  NumberText text{};
-  std::snprintf(text.data(), text.size(), "%llu", static_cast<unsigned long long>(number));
-  return text;
-}
 
 // The file system in memory that holds all that a box changes.
 Outcome make_storage(const RootPlan& plan, Fd& storage) {
@@ -113,12 +75,7 @@ Outcome fill_dev(const std::array<Fd, device_names.size()>& devices, const Fd& s
   }
   for (const char* name : {"shm", "pts"})
     CLOCHE_STEP(Step::devices, ::mkdirat(dev.get(), name, 0755));
-  constexpr std::array<std::array<const char*, 2>, 5> links{{{"/proc/self/fd", "fd"},
-                                                             {"/proc/self/fd/0", "stdin"},
-                                                             {"/proc/self/fd/1", "stdout"},
-                                                             {"/proc/self/fd/2", "stderr"},
-                                                             {"pts/ptmx", "ptmx"}}};
-  for (const auto& [target, name] : links)
+  for (const auto& [target, name] : device_links)
     CLOCHE_STEP(Step::devices, ::symlinkat(target, dev.get(), name));
   CLOCHE_STEP(Step::devices, put_at(dev, "/dev"));
   for (std::size_t i = 0; i < device_names.size(); ++i) {
@@ -170,7 +127,7 @@ Outcome close_proc() {
 // ended are forgotten, for nothing of them is under way on a loopback. A kernel that refuses one has
 // the filter, the limit of memory, and no way out of the box's network.
 void set_kernel() {
-  constexpr std::array<Setting, 10> settings{
+  constexpr std::array<MountSetting, 10> settings{
       {{"/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"},
        {"/proc/sys/user/max_user_namespaces", "0"},
        {"/proc/sys/user/max_inotify_instances", "64"},
@@ -187,7 +144,8 @@ void set_kernel() {
   }
 }
 
-// The places for /proc and /dev, and the usual ones for a while.
+}  // namespace
+
 Outcome make_places(const Fd& root) {
   struct Folder {
     const char* name;
@@ -203,8 +161,6 @@ Outcome make_places(const Fd& root) {
   }
   return {};
 }
-
-}  // namespace
 
 Outcome enter_root(const RootPlan& plan, NewRoot& made_root) {
   CLOCHE_STEP(Step::propagation, ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));

@@ -4,6 +4,8 @@
 // host is known inside.
 #pragma once
 
+#include <array>
+
 #include "native/warden/fd.h"
 #include "native/warden/outcome.h"
 
@@ -25,6 +27,17 @@ struct NewRoot {
 // In a mount namespace of one's own, as its root. On success this process stands in the new root,
 // and nothing of the old one is left.
 Outcome enter_root(const RootPlan& plan, NewRoot& made);
+
+// The places for /proc and /dev, and the usual ones for a while.
+Outcome make_places(const Fd& root);
+
+// Of /dev: target and name.
+inline constexpr std::array<std::array<const char*, 2>, 5> device_links{
+    {{"/proc/self/fd", "fd"},
+     {"/proc/self/fd/0", "stdin"},
+     {"/proc/self/fd/1", "stdout"},
+     {"/proc/self/fd/2", "stderr"},
+     {"pts/ptmx", "ptmx"}}};
 
 // Whether a folder of changes, of an overlay, has nothing but what a root begins with, and in
 // /workspace and /tmp anything but folders for Python's packages of a user.

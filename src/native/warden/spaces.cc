@@ -30,11 +30,14 @@ bool write_text(const char* path, const char* text) {
 
 // Whoever runs Cloche is this user and this group inside, and nobody else is anybody.
 bool take_identity(const MakeBox& plan, uid_t outer_user, gid_t outer_group) {
+  const bool has_keeper = plan.isolation == Isolation::gvisor;
   std::array<char, 64> line{};
   if (!write_text("/proc/self/setgroups", "deny")) return false;
-  std::snprintf(line.data(), line.size(), "%u %u 1", plan.user, outer_user);
+  std::snprintf(line.data(), line.size(), "%u %u 1", has_keeper ? keeper_user : plan.user,
+                outer_user);
   if (!write_text("/proc/self/uid_map", line.data())) return false;
-  std::snprintf(line.data(), line.size(), "%u %u 1", plan.group, outer_group);
+  std::snprintf(line.data(), line.size(), "%u %u 1", has_keeper ? keeper_user : plan.group,
+                outer_group);
   return write_text("/proc/self/gid_map", line.data());
 }
 
@@ -55,8 +58,10 @@ Spaces::Spaces() noexcept {
   if (memory != MAP_FAILED) told_ = new (memory) Told;
 }
 
+// gVisor has namespaces below its own, which boxes have given up for good.
 Spaces::Place* Spaces::longest_at_rest(const MakeBox& plan) noexcept {
   Place* found = nullptr;
+  if (plan.isolation == Isolation::gvisor) return found;
   for (Place& place : places_) {
     if (!place.network || place.pid != 0 || place.inner_user != plan.user ||
         place.inner_group != plan.group)
@@ -88,7 +93,7 @@ Spaces::Started Spaces::start(const MakeBox& plan, int group, Begin begin, void*
     started.outcome = {Step::namespaces, ENOMEM};
     return started;
   }
-  const bool may_be_lent = plan.mounts == 0;
+  const bool may_be_lent = plan.mounts == 0 && plan.isolation == Isolation::full;
   for (;;) {
     Place* place = longest_at_rest(plan);
     const bool is_resting = place != nullptr;

@@ -207,12 +207,14 @@ class Packer {
     say(item, path_, {});
   }
 
-  // Data alone: what is a hole stays one.
+  // Data alone: what is a hole stays one. gVisor's files in memory do not say where they have holes:
+  // what is zero is one.
   void content(int fd, off_t size) {
     off_t at = 0;
     while (error_ == 0 && at < size) {
       const off_t data = ::lseek(fd, at, SEEK_DATA);
       if (data < 0) {
+        if (errno == EINVAL) return pieces(fd, 0, size);
         if (errno != ENXIO) fail(errno);
         return;
       }
@@ -221,19 +223,24 @@ class Packer {
         fail(errno);
         return;
       }
-      for (at = data; error_ == 0 && at < end;) {
-        const auto wanted =
-            std::min<std::size_t>(piece_.size(), static_cast<std::size_t>(end - at));
-        const ssize_t got = ::pread(fd, piece_.data(), wanted, at);
-        if (got < 0) {
-          fail(errno);
-          return;
-        }
-        if (got == 0) return;  // it has become shorter meanwhile
-        say({.kind = Kind::data, .number = static_cast<std::uint64_t>(at)}, {},
-            std::string_view(piece_.data(), static_cast<std::size_t>(got)));
-        at += got;
+      pieces(fd, data, end);
+      at = end;
+    }
+  }
+
+  void pieces(int fd, off_t at, off_t end) {
+    while (error_ == 0 && at < end) {
+      const auto wanted = std::min<std::size_t>(piece_.size(), static_cast<std::size_t>(end - at));
+      const ssize_t got = ::pread(fd, piece_.data(), wanted, at);
+      if (got < 0) {
+        fail(errno);
+        return;
       }
+      if (got == 0) return;  // it has become shorter meanwhile
+      const std::string_view piece(piece_.data(), static_cast<std::size_t>(got));
+      if (piece.find_first_not_of('\0') != std::string_view::npos)
+        say({.kind = Kind::data, .number = static_cast<std::uint64_t>(at)}, {}, piece);
+      at += got;
     }
   }
 

@@ -65,8 +65,10 @@ Outcome enter_wall(const WallPlan& plan, const Filter& filter) noexcept {
   CLOCHE_STEP(Step::limits, limit(RLIMIT_NPROC, plan.processes));
   CLOCHE_STEP(Step::limits, limit(RLIMIT_NOFILE, plan.open_files));
   CLOCHE_STEP(Step::limits, limit(RLIMIT_MEMLOCK, locked_bytes));
-  CLOCHE_STEP(Step::limits, limit(RLIMIT_MSGQUEUE, queue_bytes));
-  CLOCHE_STEP(Step::limits, limit(RLIMIT_SIGPENDING, queued_signals));
+  if (plan.isolation == Isolation::full) {  // gVisor has no such queues, and no such limits
+    CLOCHE_STEP(Step::limits, limit(RLIMIT_MSGQUEUE, queue_bytes));
+    CLOCHE_STEP(Step::limits, limit(RLIMIT_SIGPENDING, queued_signals));
+  }
   CLOCHE_STEP(Step::privileges, ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
   if (auto dropped = drop_privileges(); !dropped) return dropped;
   if (!plan.keeps_set_id) CLOCHE_STEP(Step::filter, refuse_set_id() ? 0 : -1);

@@ -7,6 +7,7 @@
 
 #include "native/warden/filter.h"
 #include "native/warden/outcome.h"
+#include "native/warden/wire.h"
 
 namespace cloche::warden {
 
@@ -17,6 +18,7 @@ struct WallPlan {
   std::uint32_t open_files = 0;
   // Whether files may be marked as set-id: not where they may be the host's.
   bool keeps_set_id = true;
+  Isolation isolation = Isolation::full;
 };
 
 // For pid 1: signals and abstract sockets stay inside. False: the kernel has no such scopes, and

@@ -34,6 +34,8 @@ bool take_orders(int socket, Spaces& spaces, Groups& groups) {
   parts.socket = take();
   parts.image = take();
   if (plan.has_upper) parts.begin_with = take();
+  const bool has_gvisor = plan.isolation == Isolation::gvisor;
+  if (has_gvisor) parts.runsc = take();
   parts.mounts.count = std::min<std::uint32_t>(plan.mounts, most_mounts);
   if (plan.mounts > 0) parts.mounts.orders = take();
   for (Fd& tree : parts.mounts.trees) tree = take();
@@ -42,6 +44,7 @@ bool take_orders(int socket, Spaces& spaces, Groups& groups) {
   plan.home[sizeof plan.home - 1] = '\0';
   if (plan.version != protocol_version || !parts.socket || !parts.image ||
       plan.has_upper != static_cast<bool>(parts.begin_with) || plan.mounts > most_mounts ||
+      has_gvisor != static_cast<bool>(parts.runsc) ||
       (plan.mounts > 0) != static_cast<bool>(parts.mounts.orders)) {
     made.failed = Step::namespaces;
     made.error = EINVAL;

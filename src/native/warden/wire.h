@@ -13,13 +13,14 @@
 
 namespace cloche::warden {
 
-inline constexpr std::uint32_t protocol_version = 10;
+inline constexpr std::uint32_t protocol_version = 11;
 inline constexpr int socket_fd = 3;          // of the warden, at its start
 inline constexpr int mounter_fd = 4;         // of the warden that root starts
 inline constexpr std::size_t most_fds = 24;  // beside a record
 inline constexpr std::size_t most_mounts = 16;
 inline constexpr std::size_t most_runs = 256;  // of a box, at the same time
 inline constexpr std::size_t most_home = 256;  // of the path of the folder that a box is made with
+inline constexpr std::size_t most_detail = 256;  // of what a program of others says of its failure
 
 // Where the making of a box, or the start of a command, can fail.
 enum class Step : std::uint8_t {
@@ -44,6 +45,7 @@ enum class Step : std::uint8_t {
   program,
   mounts,  // folders of the host
   groups,  // its control group
+  gvisor,  // gVisor around it
 };
 
 // What of control groups a box has.
@@ -55,6 +57,14 @@ enum class Root : std::uint8_t {
   overlay,  // over the system image
   copy,     // of the image: where overlays are refused
 };
+
+enum class Isolation : std::uint8_t {
+  full,    // the machine's kernel, behind the wall
+  gvisor,  // and one of its own in between (keeper.h)
+};
+
+// Who runsc is in its box: root has ways to run it that take more than one id.
+inline constexpr std::uint32_t keeper_user = 1;
 
 // A folder or a regular file of the host in a box.
 struct MountOrder {
@@ -78,8 +88,8 @@ struct MountMade {
 };
 
 // Cloche to the warden, with: the box's end of its socket, the system image's root folder, where
-// `has_upper` the folder of changes that the box begins with, and where there are mounts a file of
-// MountOrders and the trees of those that have one.
+// `has_upper` the folder of changes that the box begins with, of a box behind gVisor the program
+// runsc, and where there are mounts a file of MountOrders and the trees of those that have one.
 struct MakeBox {
   std::uint32_t version = protocol_version;
   std::uint32_t process_limit = 0;
@@ -91,6 +101,7 @@ struct MakeBox {
   std::uint64_t file_inodes = 0;
   std::uint64_t memory_bytes = 0;
   Root root = Root::overlay;
+  Isolation isolation = Isolation::full;
   bool has_upper = false;
   bool keeps_set_id = true;  // programs may mark files as set-id
   // It gets its limits later, by Ask::settle, before anything has run in it.
@@ -112,12 +123,14 @@ struct BoxReady {
   std::int32_t error = 0;
   bool has_landlock_scopes = false;
   std::uint32_t controllers = 0;
-  std::uint32_t mount = 0;  // which of them it was, where they failed
-  std::int32_t home = 0;    // an errno: its home could not be made
+  std::uint32_t mount = 0;        // which of them it was, where they failed
+  std::int32_t home = 0;          // an errno: its home could not be made
+  char detail[most_detail] = {};  // of Step::gvisor: what runsc said last
 };
 
 enum class Ask : std::uint8_t {
-  run,      // channel, arguments (a file of memory), then descriptors 0, 1, 2, ... of the command
+  run,      // channel, arguments (a file of memory), then descriptors 0, 1, 2, ... of the command;
+            // of one with a terminal behind gVisor, a stream that is connected to its master
   files,    // channel
   kill,     // channel: everything but the file server
   pause,    // channel: all processes stop
@@ -132,7 +145,8 @@ enum class Ask : std::uint8_t {
   pack,     // channel, a pipe that gets the changed files (tree_stream.h); the packer answers
   unpack,   // channel, a file with such a stream, which becomes the files; the unpacker answers
   connect,  // channel: to port `number` of the loopback; the Answer has the socket beside it, which
-            // does not block and may be connecting yet
+            // does not block and may be connecting yet. Behind gVisor: channel, a stream that is
+            // connected to it
   compare,  // channel: is the image as it was? `has_changed`
   settle,   // channel, on which a Settle waits: once, of a box that does so later. The value of its
             // Answer is about the limits, its `home` about the folder
@@ -210,6 +224,7 @@ enum class Order : std::uint8_t {
   signal,     // for the foreground of its terminal, or its process group
   turn,       // of a command that stays: what it starts from now on is of the turn `turn`
   kill_turn,  // the command, and what it has started in the turn `turn` or later
+  resize,     // its terminal, behind gVisor
 };
 
 // Cloche to pid 1, on the channel of a run.
@@ -217,6 +232,7 @@ struct RunOrder {
   Order order = Order::kill;
   std::int32_t signal = 0;
   std::uint32_t turn = 0;  // each is larger than the one before
+  TerminalShape shape{};
 };
 
 // --- The network

@@ -13,8 +13,9 @@ CLOCHE_EMBED(cloche_thaw_program, CLOCHE_THAW_FILE)
 
 namespace cloche::sandbox {
 
-FreezePrograms::FreezePrograms() {
+FreezePrograms::FreezePrograms([[maybe_unused]] Kind kind) {
 #ifdef CLOCHE_FREEZE_FILE
+  if (kind == Kind::none) return;
   Result<UniqueFd> library = make_sealed_file(cloche_freeze_library(), FileUse::execute);
   Result<UniqueFd> shell = make_sealed_file(cloche_shell_library(), FileUse::execute);
   Result<UniqueFd> thaw = make_sealed_file(cloche_thaw_program(), FileUse::execute);

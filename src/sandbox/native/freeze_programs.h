@@ -5,13 +5,16 @@
 // none, or they cannot be had, exist() is false.
 #pragma once
 
+#include <cstdint>
+
 #include "base/unique_fd.h"
 
 namespace cloche::sandbox {
 
 class FreezePrograms {
  public:
-  FreezePrograms();
+  enum class Kind : std::uint8_t { of_this_machine, none };
+  explicit FreezePrograms(Kind kind = Kind::of_this_machine);
 
   bool exist() const noexcept { return library_ && shell_ && thaw_; }
   int library() const noexcept { return library_.get(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/native/native_backend.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -33,6 +34,22 @@ void refuse_what_is_not_there(const SandboxOptions& options) {
   if (!options.program_folder.empty())
     refuse("folder of WebAssembly programs", "use the wasm engine");
   if (options.trace) refuse("trace of system calls", "run strace in the sandbox");
+}
+
+[[noreturn]] void refuse_behind_gvisor(const char* what, const char* instead) {
+  throw request_error(fmt::format("a sandbox with isolation=gvisor has no {}: {}", what, instead),
+                      Errno::notsup);
+}
+
+// What goes in and out of a box as a descriptor cannot come out of gVisor, or must not go in.
+void refuse_what_gvisor_has_not(const SandboxOptions& options) {
+  if (options.isolation != Isolation::gvisor) return;
+  if (!options.mounts.empty())
+    refuse_behind_gvisor("folders of the host", "copy files in, or choose isolation=full");
+  if (!options.network.allow.empty())
+    refuse_behind_gvisor("network", "leave the rules out, or choose isolation=full");
+  if (!options.commands.empty())
+    refuse_behind_gvisor("commands of the host", "leave them out, or choose isolation=full");
 }
 
 // Of what is saved of its files: their content, and what is said of each.
@@ -72,6 +89,7 @@ NativeBackend::NativeBackend(NativeParts& parts, SandboxOptions options)
       shell_(*this),
       python_(*this) {
   refuse_what_is_not_there(options_);
+  refuse_what_gvisor_has_not(options_);
   image_ = std::make_shared<const images::Image>(parts_.images().open(options_.image.string()));
   const std::string& folder = image_->config.directory;
   const SandboxOptions usual;
@@ -114,7 +132,12 @@ NativeBackend::NativeBackend(NativeParts& parts, NativeBackend& parent)
       python_(*this) {
   const Result<std::unique_ptr<native::Box::Pause>> pause = parent.box_->pause();
   if (!pause) throw Error(pause.error(), "the sandbox cannot be forked");
-  box_ = make_box((*pause)->changes());
+  if (options_.isolation == Isolation::gvisor) {
+    box_ = make_box(-1);
+    copy_files_of(parent);
+  } else {
+    box_ = make_box((*pause)->changes());
+  }
   begin();
   options_.commands = parent.commands();
   commands_ = std::make_unique<NativeCommands>(*box_, options_.commands);
@@ -178,19 +201,31 @@ std::vector<native::HostMount> NativeBackend::mounts() const {
   return mounts;
 }
 
+// Written by a process there and read by one here, as a state is.
+void NativeBackend::copy_files_of(NativeBackend& parent) {
+  const Result<UniqueFd> files = parent.box_->pack(state_limit(options_));
+  Result<void> copied = files ? seal(*files) : files.error();
+  if (copied) copied = box_->unpack(files->get());
+  if (!copied) throw Error(copied.error(), "the sandbox's files cannot be copied into a fork");
+}
+
 std::unique_ptr<native::Box> NativeBackend::make_box(int begin_with) {
-  return parts_.warden().make({.image = image_->root.get(),
-                               .begin_with = begin_with,
-                               .user = who_.user,
-                               .group = who_.group,
-                               .file_bytes = options_.file_limit_bytes,
-                               .file_inodes = options_.file_limit_inodes,
-                               .memory_bytes = options_.memory_limit_bytes,
-                               .processes = options_.process_limit * threads_per_process,
-                               .open_files = options_.open_file_limit,
-                               .cpus = options_.cpus,
-                               .home = home_,
-                               .mounts = mounts()});
+  const bool has_gvisor = options_.isolation == Isolation::gvisor;
+  return parts_.warden().make(
+      {.image = image_->root.get(),
+       .begin_with = begin_with,
+       .isolation = has_gvisor ? warden::Isolation::gvisor : warden::Isolation::full,
+       .runsc = has_gvisor ? parts_.runsc() : -1,
+       .user = who_.user,
+       .group = who_.group,
+       .file_bytes = options_.file_limit_bytes,
+       .file_inodes = options_.file_limit_inodes,
+       .memory_bytes = options_.memory_limit_bytes,
+       .processes = options_.process_limit * threads_per_process,
+       .open_files = options_.open_file_limit,
+       .cpus = options_.cpus,
+       .home = home_,
+       .mounts = mounts()});
 }
 
 std::string NativeBackend::folder_of(const RunOptions& options) const {
@@ -309,7 +344,7 @@ bool NativeBackend::is_paused() const {
 }
 
 const FreezePrograms& NativeBackend::freeze_programs() const noexcept {
-  return parts_.freeze_programs();
+  return parts_.freeze_programs(options_.isolation);
 }
 
 const PythonPrograms& NativeBackend::python_programs() const noexcept {
@@ -366,6 +401,8 @@ void NativeBackend::start_network(const NetworkOptions& options) {
 
 // A network that has been there stays, without rules too: what it has counted counts on.
 void NativeBackend::set_network_rules(std::vector<std::string> allow) {
+  if (options_.isolation == Isolation::gvisor && !allow.empty())
+    refuse_behind_gvisor("network", "leave the rules out, or choose isolation=full");
   const MutexLock changing(network_mutex_);
   NetworkOptions options = options_.network;
   options.allow = allow;
@@ -385,6 +422,8 @@ std::vector<std::string> NativeBackend::network_rules() const {
 }
 
 void NativeBackend::set_commands(std::vector<HostCommand> commands) {
+  if (options_.isolation == Isolation::gvisor && !commands.empty())
+    refuse_behind_gvisor("commands of the host", "leave them out, or choose isolation=full");
   commands_->set(std::move(commands), *root_files_);
 }
 

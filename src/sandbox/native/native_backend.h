@@ -113,6 +113,7 @@ class NativeBackend final : public Backend {
   NativeBackend(NativeParts& parts, NativeBackend& parent);
   std::vector<native::HostMount> mounts() const;
   std::unique_ptr<native::Box> make_box(int begin_with);
+  void copy_files_of(NativeBackend& parent);
   void begin();
   // That programs trust in the authority, where there are secrets.
   void add_trust() EXCLUDES(mutex_);

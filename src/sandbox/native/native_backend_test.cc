@@ -8,6 +8,7 @@
 #include <future>
 
 #include "native/host/test_image_testing.h"
+#include "sandbox/native/gvisor_testing.h"
 #include "sandbox/native/native_parts.h"
 
 namespace cloche::sandbox {
@@ -36,10 +37,13 @@ class Store {
   fs::path folder_;
 };
 
-class NativeSandbox : public testing::Test {
+// With either isolation it is the same.
+class NativeSandbox : public testing::TestWithParam<Isolation> {
  protected:
   void SetUp() override {
     CLOCHE_NEEDS_BOXES();
+    if (GetParam() == Isolation::gvisor && !no_gvisor_here().empty())
+      GTEST_SKIP() << no_gvisor_here();
     parts_ = std::make_unique<NativeParts>("/nowhere");
     parts_->images().import(native::test_image(), "test");
     sandbox_ = make({});
@@ -47,6 +51,7 @@ class NativeSandbox : public testing::Test {
 
   std::unique_ptr<Backend> make(SandboxOptions options) {
     options.engine = EngineKind::native_linux;
+    options.isolation = GetParam();
     options.image = "test";
     return make_native_backend(*parts_, options);
   }
@@ -68,7 +73,7 @@ class NativeSandbox : public testing::Test {
   std::unique_ptr<Backend> sandbox_;
 };
 
-TEST_F(NativeSandbox, RunsScriptsAndPrograms) {
+TEST_P(NativeSandbox, RunsScriptsAndPrograms) {
   const RunResult result = run("echo hello | tr a-z A-Z; echo oops >&2; exit 7");
   EXPECT_EQ(result.status, RunStatus::exited);
   EXPECT_EQ(result.exit_code, 7);
@@ -80,7 +85,7 @@ TEST_F(NativeSandbox, RunsScriptsAndPrograms) {
   EXPECT_EQ(sandbox_->run(program).stdout_data, program.stdin_data);
 }
 
-TEST_F(NativeSandbox, SaysWhyACommandWasNotStarted) {
+TEST_P(NativeSandbox, SaysWhyACommandWasNotStarted) {
   RunOptions missing;
   missing.argv = {"no-such-program"};
   RunResult result = sandbox_->run(missing);
@@ -94,7 +99,7 @@ TEST_F(NativeSandbox, SaysWhyACommandWasNotStarted) {
   EXPECT_EQ(result.reason, "cannot start bash in /workspace/nowhere: No such file or directory");
 }
 
-TEST_F(NativeSandbox, ATimeLimitEndsAllOfARun) {
+TEST_P(NativeSandbox, ATimeLimitEndsAllOfARun) {
   RunOptions options;
   options.timeout = std::chrono::milliseconds(200);
   const RunResult result = run("(setsid sleep 1000 &); echo begun; sleep 1000", options);
@@ -105,7 +110,7 @@ TEST_F(NativeSandbox, ATimeLimitEndsAllOfARun) {
   EXPECT_EQ(run("ps ax -o args= | grep -c '^sleep'").stdout_data, "0\n");
 }
 
-TEST_F(NativeSandbox, StopAndCancelEndRuns) {
+TEST_P(NativeSandbox, StopAndCancelEndRuns) {
   std::stop_source stop;
   RunOptions options;
   options.stop = stop.get_token();
@@ -123,7 +128,7 @@ TEST_F(NativeSandbox, StopAndCancelEndRuns) {
   EXPECT_EQ(run("echo still").stdout_data, "still\n");
 }
 
-TEST_F(NativeSandbox, OutputBeyondTheLimitIsDropped) {
+TEST_P(NativeSandbox, OutputBeyondTheLimitIsDropped) {
   RunOptions options;
   options.output_limit_bytes = 1000;
   const RunResult result = run("head -c 3000000 /dev/zero", options);
@@ -132,12 +137,12 @@ TEST_F(NativeSandbox, OutputBeyondTheLimitIsDropped) {
   EXPECT_EQ(result.exit_code, 0);
 }
 
-TEST_F(NativeSandbox, WhatARunLeavesBehindGoesOn) {
+TEST_P(NativeSandbox, WhatARunLeavesBehindGoesOn) {
   EXPECT_EQ(run("(while sleep 0.05; do echo noise; done) & echo $! >pid").exit_code, 0);
   EXPECT_EQ(run("sleep 0.2; kill $(cat pid) && echo was there").stdout_data, "was there\n");
 }
 
-TEST_F(NativeSandbox, MemoryHasALimit) {
+TEST_P(NativeSandbox, MemoryHasALimit) {
   SandboxOptions small;
   small.memory_limit_bytes = 64 << 20;
   sandbox_ = make(small);
@@ -146,7 +151,7 @@ TEST_F(NativeSandbox, MemoryHasALimit) {
   EXPECT_NE(result.reason.find("more memory"), std::string::npos) << result.reason;
 }
 
-TEST_F(NativeSandbox, FilesAreTheSandboxes) {
+TEST_P(NativeSandbox, FilesAreTheSandboxes) {
   FileBackend& files = sandbox_->files(Account::user);
   ASSERT_TRUE(files.write("a/b.txt", std::string(300'000, 'y'), 0600).ok());
   ASSERT_TRUE(files.append("a/b.txt", "end").ok());
@@ -165,7 +170,7 @@ TEST_F(NativeSandbox, FilesAreTheSandboxes) {
   EXPECT_EQ(files.list(".")->front().name, "1.log");
 }
 
-TEST_F(NativeSandbox, FilesHaveOwnersPathsAndAttributes) {
+TEST_P(NativeSandbox, FilesHaveOwnersPathsAndAttributes) {
   FileBackend& files = sandbox_->files(Account::user);
   ASSERT_TRUE(files.write("a/b", "x", 0600).ok());
   ASSERT_TRUE(files.make_symlink("a/b", "link").ok());
@@ -182,7 +187,7 @@ TEST_F(NativeSandbox, FilesHaveOwnersPathsAndAttributes) {
   EXPECT_EQ(files.remove_attribute("a/b", "user.colour").error(), Errno::nodata);
 }
 
-TEST_F(NativeSandbox, RootIsAtHomeElsewhere) {
+TEST_P(NativeSandbox, RootIsAtHomeElsewhere) {
   ASSERT_TRUE(sandbox_->files(Account::root).write("mine", "1", 0600).ok());
   RunOptions as_root;
   as_root.account = Account::root;
@@ -200,7 +205,7 @@ TEST_F(NativeSandbox, RootIsAtHomeElsewhere) {
   EXPECT_THROW((void)make(user), Error);
 }
 
-TEST_F(NativeSandbox, FrozenProcessesStandStill) {
+TEST_P(NativeSandbox, FrozenProcessesStandStill) {
   std::string pid = run("(while :; do echo x >>ticks; done) >/dev/null 2>&1 & echo $!; "
                         "until [ -s ticks ]; do :; done")
                         .stdout_data;
@@ -218,14 +223,14 @@ TEST_F(NativeSandbox, FrozenProcessesStandStill) {
 }
 
 // The file server has no more rights than the guest: it is no way into pid 1.
-TEST_F(NativeSandbox, FilesReachNoFurtherThanTheGuest) {
+TEST_P(NativeSandbox, FilesReachNoFurtherThanTheGuest) {
   FileBackend& files = sandbox_->files(Account::user);
   EXPECT_FALSE(files.write("/proc/1/mem", "x", 0600).ok());
   EXPECT_FALSE(files.read("/proc/1/environ", 1000).ok());
   EXPECT_FALSE(files.write("/proc/sys/kernel/hostname", "x", 0600).ok());
 }
 
-TEST_F(NativeSandbox, TheKeptShellKeepsItsState) {
+TEST_P(NativeSandbox, TheKeptShellKeepsItsState) {
   kept(
       "cd /tmp; x=1; declare -A map=([a]='b c'); f() { echo \"f $1\"; }; alias hi='echo hi'; "
       "shopt -s nullglob expand_aliases; set -u; trap 'echo got it' USR1");
@@ -247,14 +252,14 @@ TEST_F(NativeSandbox, TheKeptShellKeepsItsState) {
   EXPECT_EQ(kept("pwd; echo \"[$x]\""), "/workspace\n[]\n");
 }
 
-TEST_F(NativeSandbox, AForkGoesOnFromHere) {
+TEST_P(NativeSandbox, AForkGoesOnFromHere) {
   kept("echo one >file; x=parent");
   const std::unique_ptr<Backend> twin = sandbox_->fork();
   EXPECT_EQ(kept("cat file; echo $x; echo two >file; x=twin", twin.get()), "one\nparent\n");
   EXPECT_EQ(kept("cat file; echo $x"), "one\nparent\n");
 }
 
-TEST_F(NativeSandbox, PythonKeepsItsNames) {
+TEST_P(NativeSandbox, PythonKeepsItsNames) {
   if (!native::test_image_has_python()) GTEST_SKIP() << "this machine has no python3";
   EXPECT_EQ(sandbox_->run_python("x = 20\nprint(x + 1)", {}).stdout_data, "21\n");
   RunResult result = sandbox_->run_python("print(x); 1/0", {});
@@ -268,7 +273,7 @@ TEST_F(NativeSandbox, PythonKeepsItsNames) {
   EXPECT_EQ(sandbox_->run_python("print('y' * 300000)", {}).stdout_data.size(), 300'001U);
 }
 
-TEST_F(NativeSandbox, ALiveRunHasATerminal) {
+TEST_P(NativeSandbox, ALiveRunHasATerminal) {
   LiveRunOptions options;
   options.command.script = "tty >/dev/null && stty size; read line; echo got $line";
   options.terminal = TerminalSize{.rows = 11, .columns = 22};
@@ -280,7 +285,7 @@ TEST_F(NativeSandbox, ALiveRunHasATerminal) {
   EXPECT_NE(result->stdout_data.find("got hi"), std::string::npos) << result->stdout_data;
 }
 
-TEST_F(NativeSandbox, ALiveRunWithoutOneHasStreams) {
+TEST_P(NativeSandbox, ALiveRunWithoutOneHasStreams) {
   LiveRunOptions options;
   options.command.script = "cat; echo end >&2; exit 5";
   const auto live = sandbox_->start(options);
@@ -294,7 +299,7 @@ TEST_F(NativeSandbox, ALiveRunWithoutOneHasStreams) {
   EXPECT_EQ(result->exit_code, 5);
 }
 
-TEST_F(NativeSandbox, ALiveRunKnowsItsProcess) {
+TEST_P(NativeSandbox, ALiveRunKnowsItsProcess) {
   LiveRunOptions options;
   options.command.script = "echo $$; exec cat";
   const auto live = sandbox_->start(options);
@@ -305,7 +310,7 @@ TEST_F(NativeSandbox, ALiveRunKnowsItsProcess) {
   EXPECT_EQ(sandbox_->start(options)->pid(), 0);
 }
 
-TEST_F(NativeSandbox, ALiveRunMayLastAsLongAsItsStreams) {
+TEST_P(NativeSandbox, ALiveRunMayLastAsLongAsItsStreams) {
   LiveRunOptions options;
   options.end = LiveRunOptions::End::of_streams;
   options.command.script = "(read line <gate; echo late) & exit 3";
@@ -322,7 +327,7 @@ TEST_F(NativeSandbox, ALiveRunMayLastAsLongAsItsStreams) {
   EXPECT_EQ(other->wait_for(std::nullopt)->stdout_data, "");
 }
 
-TEST_F(NativeSandbox, RefusesWhatItHasNot) {
+TEST_P(NativeSandbox, RefusesWhatItHasNot) {
   SandboxOptions secrets;
   secrets.network.secrets = {{"KEY", {.value = "value", .hosts = {"192.0.2.1"}}}};
   EXPECT_THROW((void)make(secrets), Error);
@@ -340,13 +345,13 @@ TEST_F(NativeSandbox, RefusesWhatItHasNot) {
   EXPECT_THROW((void)make_native_backend(*parts_, none), Error);
 }
 
-TEST_F(NativeSandbox, HasNoNetworkButItsOwn) {
+TEST_P(NativeSandbox, HasNoNetworkButItsOwn) {
   EXPECT_NE(run("exec 3<>/dev/tcp/192.0.2.1/80").exit_code, 0);
   EXPECT_EQ(run("id -u; hostname 2>/dev/null || uname -n").stdout_data, "0\ncloche\n");
 }
 
 // By a pip that writes down what it was asked, and has one package.
-TEST_F(NativeSandbox, PackagesAreWhatPipInstalls) {
+TEST_P(NativeSandbox, PackagesAreWhatPipInstalls) {
   if (!native::test_image_has_python()) GTEST_SKIP() << "this machine has no python3";
   const auto error_of = [&](std::vector<std::string> names) {
     const Result<void, Error> installed = sandbox_->install_packages(names);
@@ -384,6 +389,13 @@ TEST_F(NativeSandbox, PackagesAreWhatPipInstalls) {
       std::string(unknown.error().what()).find("(?[31mNo matching distribution found for it)"),
       std::string::npos);
 }
+
+INSTANTIATE_TEST_SUITE_P(Isolations, NativeSandbox,
+                         testing::Values(Isolation::full, Isolation::gvisor),
+                         [](const testing::TestParamInfo<Isolation>& one) {
+                           return one.param == Isolation::full ? std::string("full")
+                                                               : std::string("gvisor");
+                         });
 
 }  // namespace
 }  // namespace cloche::sandbox

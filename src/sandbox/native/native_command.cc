@@ -95,7 +95,16 @@ NativeCommand::~NativeCommand() = default;
 Result<void> NativeCommand::begin(const std::vector<int>& files) {
   if (plan_.shell != nullptr) return plan_.shell->begin_turn(plan_.frame, files);
   CLOCHE_ASSIGN(command_, box_.start(plan_.spec));
+  if (UniqueFd terminal = command_->take_terminal()) take_terminal(std::move(terminal));
   return {};
+}
+
+void NativeCommand::take_terminal(UniqueFd terminal) {
+  out_ = {std::move(terminal), Stream::out};
+  set_nonblocking(out_.fd);
+  const MutexLock lock(mutex_);
+  input_.reset(::fcntl(out_.fd.get(), F_DUPFD_CLOEXEC, 0));
+  starved_ = true;  // what had to be typed before
 }
 
 native::Command& NativeCommand::command() noexcept {
@@ -268,14 +277,7 @@ void NativeCommand::hear() {
 
 void NativeCommand::take(const warden::Answer& answer) {
   switch (answer.tell) {
-    case warden::Tell::terminal: {
-      out_ = {command_->take_terminal(), Stream::out};
-      set_nonblocking(out_.fd);
-      const MutexLock lock(mutex_);
-      input_.reset(::fcntl(out_.fd.get(), F_DUPFD_CLOEXEC, 0));
-      starved_ = true;  // what had to be typed before
-      return;
-    }
+    case warden::Tell::terminal: return take_terminal(command_->take_terminal());
     case warden::Tell::not_started:
       result_ = native_not_started(plan_.spec.arguments.front(), plan_.spec.directory, answer.step,
                                    answer.value);
@@ -466,7 +468,8 @@ void NativeCommand::resize(const TerminalSize& size) {
   const MutexLock lock(mutex_);
   if (!input_ || !plan_.spec.terminal) return;
   const winsize window{size.rows, size.columns, size.width_pixels, size.height_pixels};
-  (void)::ioctl(input_.get(), TIOCSWINSZ, &window);
+  if (::ioctl(input_.get(), TIOCSWINSZ, &window) != 0)
+    command_->resize({size.rows, size.columns, size.width_pixels, size.height_pixels});
 }
 
 Result<void> NativeCommand::signal(int number) {

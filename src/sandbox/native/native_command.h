@@ -76,6 +76,7 @@ class NativeCommand {
 
   Result<void> open_streams(std::vector<int>& files, std::vector<UniqueFd>& theirs);
   Result<void> begin(const std::vector<int>& files);
+  void take_terminal(UniqueFd terminal);
   native::Command& command() noexcept;
   void ask_to_end();
   void hear_shell();

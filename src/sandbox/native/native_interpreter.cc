@@ -157,8 +157,12 @@ bool NativeInterpreter::is_alive() {
 }
 
 NativeInterpreter::Frozen NativeInterpreter::freeze() {
-  if (!sandbox_.freeze_programs().exist())
-    return {{}, "on this kind of machine an interpreter cannot be frozen"};
+  if (!sandbox_.freeze_programs().exist()) {
+    return {{},
+            sandbox_.options().isolation == Isolation::gvisor
+                ? "behind gVisor an interpreter cannot be frozen"
+                : "on this kind of machine an interpreter cannot be frozen"};
+  }
   if (sandbox_.is_paused()) return {{}, "the sandbox was paused when it was forked"};
   const std::string order = request(static_cast<char>(NativeRequest::freeze), {});
   if (::send(requests_.get(), order.data(), order.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=

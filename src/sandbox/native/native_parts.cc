@@ -9,6 +9,7 @@
 #include "base/host_error.h"
 #include "sandbox/host_folders.h"
 #include "sandbox/native/default_images.h"
+#include "sandbox/native/runsc_program.h"
 
 namespace cloche::sandbox {
 
@@ -39,8 +40,15 @@ native::BoxPool::Options pool_options() {
 
 }  // namespace
 
+int NativeParts::runsc() {
+  const MutexLock lock(runsc_mutex_);
+  if (!runsc_) runsc_ = open_runsc(system_folder_);
+  return runsc_.get();
+}
+
 NativeParts::NativeParts(const std::filesystem::path& system_folder)
     : warden_(default_helper_program("cloche-warden", system_folder), pool_options()),
-      images_(default_image_store(system_folder)) {}
+      images_(default_image_store(system_folder)),
+      system_folder_(system_folder) {}
 
 }  // namespace cloche::sandbox

@@ -5,6 +5,9 @@
 
 #include <filesystem>
 
+#include "base/mutex.h"
+#include "base/unique_fd.h"
+#include "cloche/sandbox.h"
 #include "kernel/time/timer_thread.h"
 #include "native/host/warden.h"
 #include "native/images/image_store.h"
@@ -21,7 +24,13 @@ class NativeParts {
 
   native::Warden& warden() noexcept { return warden_; }
   images::ImageStore& images() noexcept { return images_; }
-  const FreezePrograms& freeze_programs() const noexcept { return freeze_programs_; }
+  // None where nothing can be frozen.
+  const FreezePrograms& freeze_programs(Isolation isolation) const noexcept {
+    return isolation == Isolation::full ? freeze_programs_ : no_freeze_programs_;
+  }
+  // gVisor's program, open for reading; before this process may be in a jail, where that has to be.
+  // Throws HostError with a sentence where there is none.
+  int runsc();
   const PythonPrograms& python_programs() const noexcept { return python_programs_; }
   kernel::TimerThread& timers() noexcept { return timers_; }
   EdgeWatch& edge_watch() noexcept { return edge_watch_; }
@@ -31,6 +40,10 @@ class NativeParts {
   native::Warden warden_;
   images::ImageStore images_;
   FreezePrograms freeze_programs_;
+  FreezePrograms no_freeze_programs_{FreezePrograms::Kind::none};
+  const std::filesystem::path system_folder_;
+  Mutex runsc_mutex_;
+  UniqueFd runsc_ GUARDED_BY(runsc_mutex_);  // once it was wanted
   PythonPrograms python_programs_;
   kernel::TimerThread timers_;
   EdgeWatch edge_watch_;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cloche/sandbox.h"
+
 namespace cloche::sandbox {
 
 struct NativeTrial {
@@ -14,6 +16,7 @@ struct NativeTrial {
   // What the kernel holds of a box's limits by control groups ("memory"); empty: nothing.
   std::vector<std::string> grouped;
 };
-NativeTrial try_native_sandbox(const std::filesystem::path& system_folder);
+NativeTrial try_native_sandbox(const std::filesystem::path& system_folder,
+                               Isolation isolation = Isolation::full);
 
 }  // namespace cloche::sandbox

@@ -121,6 +121,9 @@ struct Bound {
   void operator()(const option::Engine& kind) const {
     hold_choice(kind.member, std::equal_to<>(), engine_name(kind.member(options)));
   }
+  void operator()(const IsolationName& kind) const {
+    hold_choice(kind.member, std::equal_to<>(), isolation_name(kind.member(options)));
+  }
   void operator()(const Path& kind) const {
     hold_choice(kind.member, is_same_file, kind.member(options).string());
   }

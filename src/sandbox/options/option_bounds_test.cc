@@ -150,6 +150,10 @@ TEST_F(OptionBounds, ImagesProgramsAndEnginesAreChosen) {
   EXPECT_THAT(refusal(R"({"engine":"linux"})"), HasSubstr("'engine' may not be linux"));
   grant("engine", "linux");
   EXPECT_EQ(within(R"({"engine":"linux"})").engine, EngineKind::native_linux);
+  usual_.isolation = Isolation::gvisor;
+  EXPECT_THAT(refusal(R"({"isolation":"full"})"), HasSubstr("'isolation' may not be full"));
+  EXPECT_THAT(refusal(R"({"isolation":"contained"})"), HasSubstr("wants full or gvisor"));
+  EXPECT_EQ(within(R"({"isolation":"gvisor"})").isolation, Isolation::gvisor);
 }
 
 TEST_F(OptionBounds, WhatConcernsTheSandboxAloneIsFree) {

@@ -74,6 +74,10 @@ struct Reader {
     if (const auto word = members.optional_word(name))
       kind.member(options) = engine_named(name, *word);
   }
+  void operator()(const IsolationName& kind) const {
+    if (const auto word = members.optional_word(name))
+      kind.member(options) = isolation_named(name, *word);
+  }
   void operator()(const Path& kind) const {
     if (const auto path = members.optional_word(name)) kind.member(options) = *path;
   }

@@ -51,6 +51,9 @@ std::filesystem::path folder_of(std::string_view name, std::string_view given) {
 constexpr std::array<std::pair<std::string_view, EngineKind>, 2> engines{
     {{"wasm", EngineKind::wasm}, {"linux", EngineKind::native_linux}}};
 
+constexpr std::array<std::pair<std::string_view, Isolation>, 2> isolations{
+    {{"full", Isolation::full}, {"gvisor", Isolation::gvisor}}};
+
 // What one value of a command line does.
 struct Setter {
   SandboxOptions& options;
@@ -99,6 +102,9 @@ struct Setter {
   }
   void operator()(const option::Engine& kind) const {
     kind.member(options) = engine_named(name, text);
+  }
+  void operator()(const IsolationName& kind) const {
+    kind.member(options) = isolation_named(name, text);
   }
   void operator()(const Path& kind) const {
     if (text.empty()) refuse(name, "a file", text);
@@ -156,6 +162,16 @@ EngineKind engine_named(std::string_view name, std::string_view text) {
   return found->second;
 }
 
+std::string_view isolation_name(Isolation isolation) noexcept {
+  return std::ranges::find(isolations, isolation, &decltype(isolations)::value_type::second)->first;
+}
+
+Isolation isolation_named(std::string_view name, std::string_view text) {
+  const auto* found = std::ranges::find(isolations, text, &decltype(isolations)::value_type::first);
+  if (found == isolations.end()) refuse(name, "full or gvisor", text);
+  return found->second;
+}
+
 void set_option(SandboxOptions& options, const SandboxOption& option, std::string_view name,
                 const std::string& text) {
   std::visit(Setter{options, name, text}, option.kind);
@@ -179,6 +195,8 @@ std::string default_text(const SandboxOption& option) {
   if (const auto* kind = std::get_if<Name>(&option.kind)) return kind->member(usual);
   if (const auto* kind = std::get_if<option::Engine>(&option.kind))
     return std::string(engine_name(kind->member(usual)));
+  if (const auto* kind = std::get_if<IsolationName>(&option.kind))
+    return std::string(isolation_name(kind->member(usual)));
   return "none";
 }
 

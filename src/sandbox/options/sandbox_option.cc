@@ -16,6 +16,10 @@ constexpr std::array table{
                   option::Engine{[](SandboxOptions& o) -> auto& { return o.engine; }},
                   "wasm, or linux: any Linux program, behind namespaces of this machine's kernel "
                   "(docs/engines.md)"},
+    SandboxOption{"isolation", "isolation", "isolation", "isolation", "", "NAME",
+                  IsolationName{[](SandboxOptions& o) -> auto& { return o.isolation; }},
+                  "of the linux engine: full, or gvisor: with a kernel of its own in between "
+                  "(docs/engines.md)"},
     SandboxOption{"timeout", "timeout", "timeoutMs", "timeout_ms", "", "MS",
                   Time{[](SandboxOptions& o) -> auto& { return o.timeout; }},
                   "wall clock of one command; 0: no limit"},

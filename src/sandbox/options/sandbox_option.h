@@ -59,6 +59,9 @@ struct Name {
 struct Engine {  // wasm, linux
   Member<EngineKind> member;
 };
+struct IsolationName {  // full, gvisor
+  Member<Isolation> member;
+};
 struct Path {
   Member<std::filesystem::path> member;
 };
@@ -75,9 +78,9 @@ struct Secrets {};      // JSON only: a command line is no place for them
 
 using OptionKind =
     std::variant<option::Bytes, option::Time, option::Count, option::LargeCount, option::Words,
-                 option::Rules, option::Variables, option::Name, option::Engine, option::Path,
-                 option::FolderPath, option::FileContent, option::Mounts, option::WheelFolder,
-                 option::Secrets>;
+                 option::Rules, option::Variables, option::Name, option::Engine,
+                 option::IsolationName, option::Path, option::FolderPath, option::FileContent,
+                 option::Mounts, option::WheelFolder, option::Secrets>;
 
 struct SandboxOption {
   std::string_view member;  // of SandboxOptions: "network.max_bytes"
@@ -105,6 +108,10 @@ bool is_repeatable(const SandboxOption& option);
 std::string_view engine_name(EngineKind engine) noexcept;
 // Throws an Error of kind request for another one.
 EngineKind engine_named(std::string_view name, std::string_view text);
+
+// "full", "gvisor".
+std::string_view isolation_name(Isolation isolation) noexcept;
+Isolation isolation_named(std::string_view name, std::string_view text);
 
 // What it is when nobody says anything: "1G", "30000", "none".
 std::string default_text(const SandboxOption& option);

@@ -30,7 +30,7 @@ def create_params(timeout_ms: Amount, fs_limit_bytes: Amount, packages: Iterable
                   env: Optional[Mapping[str, str]], mounts: Iterable[Union[Mount, Tuple[Any, ...]]],
                   network: Any, image: Optional[StrPath], wasm_dir: Optional[StrPath],
                   limits: Optional[Mapping[str, Amount]], engine: Optional[str] = None,
-                  user: Optional[str] = None) -> dict[str, Any]:
+                  user: Optional[str] = None, isolation: Optional[str] = None) -> dict[str, Any]:
     """The parameters of `sandbox.create`."""
     params: dict[str, Any] = {"timeoutMs": timeout_ms, "fsLimitBytes": fs_limit_bytes, "progress": True}
     if isinstance(packages, str):
@@ -55,6 +55,8 @@ def create_params(timeout_ms: Amount, fs_limit_bytes: Amount, packages: Iterable
         params["engine"] = engine
     if user is not None:
         params["user"] = user
+    if isolation is not None:
+        params["isolation"] = isolation
     if limits:
         names = {"memory_bytes": "memoryBytes", "cpus": "cpus", "processes": "processes",
                  "files": "fileCount", "open_files": "openFiles"}

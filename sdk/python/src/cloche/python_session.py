@@ -34,7 +34,7 @@ class PythonSession:
         callback_timeout_ms: from a call to its answer; over it the code gets a `CallbackTimeout`.
         max_output_bytes: of stdout and stderr, each; what is more is dropped, or ends the execution with
             `stop_at_output_limit`.
-        network, packages, image, engine, url, token: of the sandbox that is made; see `Sandbox`.
+        network, packages, image, engine, isolation, url, token: of the sandbox that is made; see `Sandbox`.
         sandbox: one that is there, instead; it is not ended with the session.
     """
 
@@ -45,8 +45,8 @@ class PythonSession:
                  max_memory_bytes: Optional[int] = None, max_callbacks: Optional[int] = None,
                  callback_timeout_ms: Optional[float] = None, max_output_bytes: Optional[int] = None,
                  stop_at_output_limit: bool = False, network: Any = None, packages: Iterable[str] = (),
-                 image: Optional[StrPath] = None, engine: Optional[str] = None, url: Optional[str] = None,
-                 token: Optional[str] = None, sandbox: Optional[Sandbox] = None) -> None:
+                 image: Optional[StrPath] = None, engine: Optional[str] = None, isolation: Optional[str] = None,
+                 url: Optional[str] = None, token: Optional[str] = None, sandbox: Optional[Sandbox] = None) -> None:
         self._functions = FunctionTable(callbacks)
         self._options = ExecutionOptions(
             timeout_ms, cpu_time_ms, max_steps, max_memory_bytes, max_callbacks, callback_timeout_ms,
@@ -54,12 +54,12 @@ class PythonSession:
         self._on_stdout, self._on_stderr, self._on_trace = on_stdout, on_stderr, on_trace
         self._owns = sandbox is None
         if sandbox is not None:
-            execution.refuse_with_sandbox(network=network, packages=packages, image=image, engine=engine, url=url,
-                                           token=token)
+            execution.refuse_with_sandbox(network=network, packages=packages, image=image, engine=engine,
+                                           isolation=isolation, url=url, token=token)
             self.sandbox = sandbox
         else:
             self.sandbox = Sandbox(timeout_ms=timeout_ms, packages=packages, network=network, image=image, engine=engine,
-                                   url=url, token=token)
+                                   isolation=isolation, url=url, token=token)
 
     def execute(self, code: str, *, timeout_ms: Optional[float] = None, figures: bool = False) -> ExecutionResult:
         """Runs code and waits for its end.

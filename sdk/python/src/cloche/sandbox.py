@@ -281,6 +281,8 @@ class Sandbox:
         wasm_dir: a folder of programs: NAME.wasm is the command NAME.
         limits: `memory_bytes`, `cpus`, `processes`, `files`, `open_files`.
         engine: "wasm", or "linux": any Linux program, behind namespaces of this machine's kernel.
+        isolation: with `engine="linux"` "full", or "gvisor": with a kernel of its own in between, for hostile
+            tenants.
         user: what its user is called; with `engine="linux"` a number, ID or ID:ID.
         commands: functions of this process that are programs in it, by name, or an iterable of functions.
             One with a single parameter that has no type is given a `CommandCall`, with arguments and
@@ -304,13 +306,13 @@ class Sandbox:
                  mounts: Iterable[Union[Mount, Tuple[Any, ...]]] = (), network: Any = None,
                  image: Optional[operations.StrPath] = None, wasm_dir: Optional[operations.StrPath] = None,
                  limits: Optional[Mapping[str, operations.Amount]] = None, engine: Optional[str] = None,
-                 user: Optional[str] = None, url: Optional[str] = None,
+                 isolation: Optional[str] = None, user: Optional[str] = None, url: Optional[str] = None,
                  token: Optional[str] = None, session_id: Optional[str] = None, ttl: Optional[int] = None,
                  metadata: Optional[Mapping[str, Any]] = None,
                  commands: Optional[CallbackSet] = None) -> None:
         answerer = HostCommands(commands) if commands is not None else None
         params = operations.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network, image,
-                                   wasm_dir, limits, engine, user)
+                                   wasm_dir, limits, engine, user, isolation)
         if answerer is not None:
             params["commands"] = answerer.descriptions
         if url is None:

@@ -63,7 +63,7 @@ class Pool:
                mounts: Iterable[Union[Mount, Tuple[Any, ...]]] = (), network: Any = None,
                image: Optional[operations.StrPath] = None, wasm_dir: Optional[operations.StrPath] = None,
                limits: Optional[Mapping[str, operations.Amount]] = None, engine: Optional[str] = None,
-               user: Optional[str] = None, metadata: Optional[Mapping[str, Any]] = None,
+               isolation: Optional[str] = None, user: Optional[str] = None, metadata: Optional[Mapping[str, Any]] = None,
                commands: Optional[CallbackSet] = None) -> PoolSandbox:
         """A new sandbox.
 
@@ -83,7 +83,8 @@ class Pool:
         if commands is not None:
             HostCommands(commands)  # what cannot be served is told before anything is made
         options = {"timeout_ms": timeout_ms, "fs_limit_bytes": fs_limit_bytes, "packages": packages, "env": env, "mounts": mounts,
-                   "network": network, "image": image, "wasm_dir": wasm_dir, "limits": limits, "engine": engine, "user": user}
+                   "network": network, "image": image, "wasm_dir": wasm_dir, "limits": limits, "engine": engine,
+                   "isolation": isolation, "user": user}
         cell, session = self.place(timeout, node, metadata, options)
         sandbox = PoolSandbox(cell, session, False)
         if commands is not None:
@@ -164,9 +165,10 @@ def _wish(*, timeout_ms: Optional[operations.Amount] = None, fs_limit_bytes: Opt
           packages: Iterable[str] = (), env: Optional[Mapping[str, str]] = None,
           mounts: Iterable[Union[Mount, Tuple[Any, ...]]] = (), network: Any = None, image: Optional[operations.StrPath] = None,
           wasm_dir: Optional[operations.StrPath] = None, limits: Optional[Mapping[str, operations.Amount]] = None,
-          engine: Optional[str] = None, user: Optional[str] = None) -> Dict[str, Any]:
+          engine: Optional[str] = None, isolation: Optional[str] = None, user: Optional[str] = None) -> Dict[str, Any]:
     """What is asked of a cell: of what is absent it has its own."""
-    wish = operations.create_params(0, 0, packages, env, mounts, network, image, wasm_dir, limits, engine, user)
+    wish = operations.create_params(0, 0, packages, env, mounts, network, image, wasm_dir, limits, engine, user,
+                                    isolation)
     del wish["progress"]
     for name, value in (("timeoutMs", timeout_ms), ("fsLimitBytes", fs_limit_bytes)):
         wish[name] = value

@@ -26,8 +26,8 @@ class PythonSession:
                  max_memory_bytes: Optional[int] = None, max_callbacks: Optional[int] = None,
                  callback_timeout_ms: Optional[float] = None, max_output_bytes: Optional[int] = None,
                  stop_at_output_limit: bool = False, network: Any = None, packages: Iterable[str] = (),
-                 image: Optional[StrPath] = None, engine: Optional[str] = None, url: Optional[str] = None,
-                 token: Optional[str] = None, sandbox: Optional[Sandbox] = None) -> None:
+                 image: Optional[StrPath] = None, engine: Optional[str] = None, isolation: Optional[str] = None,
+                 url: Optional[str] = None, token: Optional[str] = None, sandbox: Optional[Sandbox] = None) -> None:
         self._functions = FunctionTable(callbacks)
         self._options = ExecutionOptions(
             timeout_ms, cpu_time_ms, max_steps, max_memory_bytes, max_callbacks, callback_timeout_ms,
@@ -35,12 +35,12 @@ class PythonSession:
         self._on_stdout, self._on_stderr, self._on_trace = on_stdout, on_stderr, on_trace
         self._owns = sandbox is None
         if sandbox is not None:
-            execution.refuse_with_sandbox(network=network, packages=packages, image=image, engine=engine, url=url,
-                                           token=token)
+            execution.refuse_with_sandbox(network=network, packages=packages, image=image, engine=engine,
+                                           isolation=isolation, url=url, token=token)
             self.sandbox = sandbox
         else:
             self.sandbox = Sandbox(timeout_ms=timeout_ms, packages=packages, network=network, image=image, engine=engine,
-                                   url=url, token=token)
+                                   isolation=isolation, url=url, token=token)
 
     @classmethod
     async def create(cls, **options: Any) -> "PythonSession":

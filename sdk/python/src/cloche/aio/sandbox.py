@@ -227,13 +227,13 @@ class Sandbox:
                  mounts: Iterable[Union[Mount, Tuple[Any, ...]]] = (), network: Any = None,
                  image: Optional[operations.StrPath] = None, wasm_dir: Optional[operations.StrPath] = None,
                  limits: Optional[Mapping[str, operations.Amount]] = None, engine: Optional[str] = None,
-                 user: Optional[str] = None, url: Optional[str] = None,
+                 isolation: Optional[str] = None, user: Optional[str] = None, url: Optional[str] = None,
                  token: Optional[str] = None, session_id: Optional[str] = None, ttl: Optional[int] = None,
                  metadata: Optional[Mapping[str, Any]] = None,
                  commands: Optional[CallbackSet] = None) -> None:
         self._commands = commands
         self._params = operations.create_params(timeout_ms, fs_limit_bytes, packages, env, mounts, network,
-                                         image, wasm_dir, limits, engine, user)
+                                         image, wasm_dir, limits, engine, user, isolation)
         if url is None:
             operations.refuse_remote(token=token, session_id=session_id, ttl=ttl, metadata=metadata)
         else:
