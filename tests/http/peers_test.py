@@ -139,9 +139,11 @@ class Peers(unittest.TestCase):
 
     def test_what_was_passed_on_is_passed_on_no_further(self):
         session = self.cells.create(1)
-        for secret in ["forged", SECRET]:
-            status, headers, _ = self.ask(2, "GET", f"/sessions/{session}", headers={"X-Cloche-Hop": secret})
+        # A peer that is mistaken is led on, and not for ever.
+        for secret, hops in [("forged", 1), (SECRET, 3), (SECRET, 4)]:
+            status, headers, _ = self.ask(2, "GET", f"/sessions/{session}", headers={"X-Cloche-Hop": secret, "X-Cloche-Hops": str(hops)})
             self.assertEqual((status, headers["X-Cloche-Cell"]), (421, "1"))
+        self.assertEqual(self.ask(2, "GET", f"/sessions/{session}", headers={"X-Cloche-Hop": SECRET, "X-Cloche-Hops": "1"})[0], 200)
         self.assertEqual(self.ask(2, "GET", "/cell")[0], 404)
         self.assertEqual(self.ask(2, "GET", "/cell", headers={"X-Cloche-Hop": "forged"})[0], 404)
         report = json.loads(self.ask(2, "GET", "/cell", headers={"X-Cloche-Hop": SECRET})[2])
