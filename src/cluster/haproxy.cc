@@ -24,6 +24,8 @@ defaults base
     timeout connect 1s
     timeout client 90s
     timeout http-request 15s
+    # A cell that is slow to say that it is ready is slow, not gone.
+    timeout check 5s
     timeout queue 10s
     timeout server 330s
     timeout tunnel 8h
@@ -48,7 +50,7 @@ backend any from base
     retry-on conn-failure 503
     option httpchk GET /ready
     http-check expect status 200
-    default-server check inter 500ms fall 1 rise 1
+    default-server check inter 500ms fall 2 rise 1
 {servers}
 # The cell that has the session, and no other. One that starts anew is waited for; only what has not
 # reached it is sent again, so nothing is done twice. Its address may be another one then: between two

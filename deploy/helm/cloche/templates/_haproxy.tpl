@@ -22,6 +22,8 @@ defaults base
     timeout connect 1s
     timeout client 90s
     timeout http-request 15s
+    # A cell that is slow to say that it is ready is slow, not gone.
+    timeout check 5s
     timeout queue 10s
     timeout server 330s
     timeout tunnel 8h
@@ -54,7 +56,7 @@ backend any from base
     retry-on conn-failure 503
     option httpchk GET /ready
     http-check expect status 200
-    default-server check inter 500ms fall 1 rise 1
+    default-server check inter 500ms fall 2 rise 1
 {{- range $key := $cells }}{{ include "cloche.haproxy.server" (dict "root" $ "key" $key) }}{{ end }}
 
 # The cell that has the session, and no other. One that starts anew is waited for; only what has not
