@@ -3,14 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cstdlib>
-#include <string_view>
-
 #include "base/host_error.h"
 #include "kernel/linux/dispatch.h"
 #include "kernel/wasi/register.h"
 #include "sandbox/base_layer.h"
+#include "sandbox/environment_number.h"
 #include "sandbox/host_folders.h"
 #include "wasm/cache_folder.h"
 
@@ -56,18 +53,12 @@ std::unique_ptr<packages::WheelCache> open_wheel_cache(const EngineOptions& opti
 }
 
 std::chrono::milliseconds default_idle_time() {
-  constexpr std::chrono::seconds usual{10}, most{1'000'000};
-  const char* const given = std::getenv("CLOCHE_PACK_IDLE_AFTER");
-  if (given == nullptr || *given == '\0') return usual;
-  const std::string_view text(given);
-  std::uint32_t seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || seconds > most.count())
-    throw HostError(
-        fmt::format("CLOCHE_PACK_IDLE_AFTER={} is no number of seconds up to {}: say after how "
-                    "many the memory of what rests is packed, or 0 for never",
-                    text, most.count()));
-  return std::chrono::seconds(seconds);
+  constexpr std::uint64_t usual_s = 10, most_s = 1'000'000;
+  const auto seconds =
+      environment_number("CLOCHE_PACK_IDLE_AFTER", most_s,
+                         "is no number of seconds up to 1000000: say after how many the memory of "
+                         "what rests is packed, or 0 for never");
+  return std::chrono::seconds(seconds.value_or(usual_s));
 }
 
 }  // namespace

@@ -3,12 +3,12 @@
 
 #include <dlfcn.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "base/host_error.h"
+#include "sandbox/environment_number.h"
 #include "wasm/cache_folder.h"
 
 namespace cloche::sandbox {
@@ -55,15 +55,10 @@ Result<std::filesystem::path, Error> usable_cache_folder() {
 
 std::uint64_t default_wheel_cache_bytes() {
   constexpr std::uint64_t usual_mib = 1024, most_mib = std::uint64_t{1} << 30;
-  const char* given = std::getenv("CLOCHE_WHEEL_CACHE");
-  if (given == nullptr || *given == '\0') return usual_mib << 20;
-  const std::string_view text(given);
-  std::uint64_t mib = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mib);
-  if (error != std::errc() || end != text.data() + text.size() || mib > most_mib)
-    throw HostError("CLOCHE_WHEEL_CACHE=" + std::string(text) +
-                    " is no number of MiB: say how much fetched wheels may take, or 0 for none");
-  return mib << 20;
+  const auto mib = environment_number(
+      "CLOCHE_WHEEL_CACHE", most_mib,
+      "is no number of MiB: say how much fetched wheels may take, or 0 for none");
+  return mib.value_or(usual_mib) << 20;
 }
 
 std::vector<std::filesystem::path> system_folders_near(const std::filesystem::path& folder) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/folder_names.h"
+#include "base/host_error.h"
 #include "sandbox/engine_state.h"
 #include "sandbox/native/native_parts.h"
 

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/native/native_parts.h"
 
-#include <charconv>
-#include <cstdlib>
-#include <string>
-#include <string_view>
-
 #include "base/host_error.h"
+#include "sandbox/environment_number.h"
 #include "sandbox/host_folders.h"
 #include "sandbox/native/default_images.h"
 #include "sandbox/native/runsc_program.h"
@@ -25,16 +21,12 @@ namespace {
 native::BoxPool::Options pool_options() {
   constexpr std::size_t most = 64;
   native::BoxPool::Options options;
-  const char* const given = std::getenv("CLOCHE_READY_BOXES");
-  if (given == nullptr || *given == '\0') return options;
-  const std::string_view text(given);
-  std::size_t boxes = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), boxes);
-  if (error != std::errc() || end != text.data() + text.size() || boxes > most)
-    throw HostError("CLOCHE_READY_BOXES=" + std::string(text) +
-                    " is no number up to 64: say how many boxes of a kind wait, or 0 for none");
-  options.boxes_of_a_kind = boxes;
-  options.most_boxes = 2 * boxes;
+  const auto boxes =
+      environment_number("CLOCHE_READY_BOXES", most,
+                         "is no number up to 64: say how many boxes of a kind wait, or 0 for none");
+  if (!boxes) return options;
+  options.boxes_of_a_kind = *boxes;
+  options.most_boxes = 2 * *boxes;
   return options;
 }
 
