@@ -58,15 +58,7 @@ class AvifDecoder:
         self._info = (width, height), frames, _MODES[channels], icc, exif, orientation, xmp
 
     def _child(self, first):
-        child = Child("avif-decode")
-        try:
-            child.write_numbers(first, _FRAMES_AT_A_TIME)
-            child.write_frames(self._data)
-            child.written()
-        except BaseException:
-            child.end()
-            raise
-        return child
+        return Child.given("avif-decode", (first, _FRAMES_AT_A_TIME), self._data)
 
     def get_info(self):
         return self._info

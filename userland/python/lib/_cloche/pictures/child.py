@@ -50,6 +50,19 @@ class Child:
             self.end()
             raise
 
+    @classmethod
+    def given(cls, work, numbers, data):
+        """One that is told all that it works on."""
+        child = cls(work)
+        try:
+            child.write_numbers(*numbers)
+            child.write_frames(data)
+            child.written()
+        except BaseException:
+            child.end()
+            raise
+        return child
+
     def _pipe(self):
         ends = [_beyond_streams(fd) for fd in os.pipe()]
         self._ends += ends

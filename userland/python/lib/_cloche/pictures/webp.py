@@ -58,15 +58,7 @@ class WebPAnimDecoder:
         self._info = (width, height), loop, background & 0xFFFFFFFF, frames, "RGBA" if alpha else "RGBX"
 
     def _child(self, first):
-        child = Child("webp-decode")
-        try:
-            child.write_numbers(first, _FRAMES_AT_A_TIME)
-            child.write_frames(self._data)
-            child.written()
-        except BaseException:
-            child.end()
-            raise
-        return child
+        return Child.given("webp-decode", (first, _FRAMES_AT_A_TIME), self._data)
 
     def get_info(self):
         return self._info
