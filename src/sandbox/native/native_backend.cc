@@ -42,14 +42,21 @@ void refuse_what_is_not_there(const SandboxOptions& options) {
 }
 
 // What goes in and out of a box as a descriptor cannot come out of gVisor, or must not go in.
-void refuse_what_gvisor_has_not(const SandboxOptions& options) {
-  if (options.isolation != Isolation::gvisor) return;
-  if (!options.mounts.empty())
-    refuse_behind_gvisor("folders of the host", "copy files in, or choose isolation=full");
-  if (!options.network.allow.empty())
+void refuse_network(Isolation isolation, const std::vector<std::string>& allow) {
+  if (isolation == Isolation::gvisor && !allow.empty())
     refuse_behind_gvisor("network", "leave the rules out, or choose isolation=full");
-  if (!options.commands.empty())
+}
+
+void refuse_commands(Isolation isolation, const std::vector<HostCommand>& commands) {
+  if (isolation == Isolation::gvisor && !commands.empty())
     refuse_behind_gvisor("commands of the host", "leave them out, or choose isolation=full");
+}
+
+void refuse_what_gvisor_has_not(const SandboxOptions& options) {
+  if (options.isolation == Isolation::gvisor && !options.mounts.empty())
+    refuse_behind_gvisor("folders of the host", "copy files in, or choose isolation=full");
+  refuse_network(options.isolation, options.network.allow);
+  refuse_commands(options.isolation, options.commands);
 }
 
 // Of what is saved of its files: their content, and what is said of each.
@@ -401,8 +408,7 @@ void NativeBackend::start_network(const NetworkOptions& options) {
 
 // A network that has been there stays, without rules too: what it has counted counts on.
 void NativeBackend::set_network_rules(std::vector<std::string> allow) {
-  if (options_.isolation == Isolation::gvisor && !allow.empty())
-    refuse_behind_gvisor("network", "leave the rules out, or choose isolation=full");
+  refuse_network(options_.isolation, allow);
   const MutexLock changing(network_mutex_);
   NetworkOptions options = options_.network;
   options.allow = allow;
@@ -422,8 +428,7 @@ std::vector<std::string> NativeBackend::network_rules() const {
 }
 
 void NativeBackend::set_commands(std::vector<HostCommand> commands) {
-  if (options_.isolation == Isolation::gvisor && !commands.empty())
-    refuse_behind_gvisor("commands of the host", "leave them out, or choose isolation=full");
+  refuse_commands(options_.isolation, commands);
   commands_->set(std::move(commands), *root_files_);
 }
 
