@@ -17,17 +17,12 @@
 #include "native/warden/keeper.h"
 #include "native/warden/packet.h"
 #include "native/warden/root.h"
+#include "native/warden/write_text.h"
 
 namespace cloche::warden {
 namespace {
 
 constexpr rlim_t own_open_files = 4096;
-
-bool write_text(const char* path, const char* text) {
-  const Fd file(::open(path, O_WRONLY | O_CLOEXEC));
-  const auto size = static_cast<ssize_t>(std::strlen(text));
-  return file && ::write(file.get(), text, static_cast<std::size_t>(size)) == size;
-}
 
 // Nothing is open in a box but what it is made of.
 bool keep_only(BoxParts& parts) {

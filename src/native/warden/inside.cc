@@ -11,7 +11,6 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <string_view>
 
 #include "native/warden/fd.h"
 #include "native/warden/home.h"
@@ -20,17 +19,13 @@
 #include "native/warden/packet.h"
 #include "native/warden/root.h"
 #include "native/warden/wire.h"
+#include "native/warden/write_text.h"
 
 namespace cloche::warden {
 namespace {
 
 constexpr int own_socket = 3;
 constexpr std::array inside_devices{"null", "zero", "full", "random", "urandom", "tty"};
-
-bool write_into(const char* path, std::string_view text) {
-  const Fd file(::open(path, O_WRONLY | O_CLOEXEC));
-  return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-}
 
 // The folder of changes, with its quota, and over the image.
 Outcome make_inside_storage(const MakeBox& plan, NewRoot& made) {
@@ -77,13 +72,13 @@ Outcome make_dev() {
 // gVisor knows RLIMIT_NPROC and does not hold it; it holds the limit of a control group of its own.
 Outcome make_group(const MakeBox& plan, BoxGroup& group) {
   CLOCHE_STEP(Step::groups, ::mount("none", "/groups", "cgroup2", 0, nullptr));
-  CLOCHE_STEP(Step::groups, write_into("/groups/cgroup.subtree_control", "+pids") ? 0 : -1);
+  CLOCHE_STEP(Step::groups, write_text("/groups/cgroup.subtree_control", "+pids") ? 0 : -1);
   CLOCHE_STEP(Step::groups, ::mkdir("/groups/box", 0755));
   const Fd folder(::open("/groups/box", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   CLOCHE_STEP(Step::groups, folder.get());
   group = BoxGroup(folder);
   CLOCHE_STEP(Step::groups, group.holds_processes() ? 0 : -1);
-  CLOCHE_STEP(Step::groups, write_into("/groups/box/cgroup.procs", "0") ? 0 : -1);
+  CLOCHE_STEP(Step::groups, write_text("/groups/box/cgroup.procs", "0") ? 0 : -1);
   return outcome_of(Step::groups,
                     group.limit({.processes = plan.process_limit + own_processes}) ? 0 : -1);
 }

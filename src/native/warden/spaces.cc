@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "native/warden/spaces.h"
+#include "native/warden/write_text.h"
 
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -21,12 +22,6 @@
 
 namespace cloche::warden {
 namespace {
-
-bool write_text(const char* path, const char* text) {
-  const Fd file(::open(path, O_WRONLY | O_CLOEXEC));
-  const auto size = static_cast<ssize_t>(std::strlen(text));
-  return file && ::write(file.get(), text, static_cast<std::size_t>(size)) == size;
-}
 
 // Whoever runs Cloche is this user and this group inside, and nobody else is anybody.
 bool take_identity(const MakeBox& plan, uid_t outer_user, gid_t outer_group) {
