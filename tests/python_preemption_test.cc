@@ -7,13 +7,12 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <random>
 #include <string>
 #include <thread>
-#include <vector>
 
+#include "base/many_lives_testing.h"
 #include "sandbox_testing.h"
 
 namespace cloche {
@@ -107,47 +106,36 @@ TEST(PythonPreemption, PythonThatComputesStopsAndGoesOn) {
 // Lives of each sort end at random moments, by the time limit, a kill from beside, the end of their
 // sandbox; the next ones are well. CLOCHE_PREEMPTION_SECONDS makes it longer.
 TEST(PythonPreemption, ManyLivesEndAtRandomMoments) {
-  const char* const asked = std::getenv("CLOCHE_PREEMPTION_SECONDS");
-  const auto until =
-      steady_clock::now() + std::chrono::seconds(asked == nullptr ? 3 : std::atoi(asked));
   std::atomic<int> lives = 0;
   std::atomic<std::int64_t> worst_ms = 0;
-  std::vector<std::thread> threads;
-  for (unsigned seed = 0; seed < 4; ++seed) {
-    threads.emplace_back([&, seed] {
-      std::minstd_rand random(seed + 1);
-      while (steady_clock::now() < until && !::testing::Test::HasFailure()) {
-        auto sandbox = make_sandbox();
-        for (int i = 0; i < 4; ++i) {
-          const auto limit = milliseconds(5 + random() % 150);
-          const std::string code = command(computing[random() % computing.size()]);
-          const bool killed = random() % 3 == 0;
-          const auto start = steady_clock::now();
-          const RunResult result = sandbox->run(
-              {.script = killed ? code + " & sleep 0.0" + std::to_string(random() % 90) +
-                                      "; kill -9 $!; wait $!; echo $?"
-                                : code,
-               .timeout = killed ? milliseconds(20'000) : limit});
-          const auto took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - start);
-          if (killed) {
-            EXPECT_EQ(result.stdout_data, "137\n") << code << result.reason;
-          } else {
-            EXPECT_EQ(result.status, RunStatus::timed_out) << code << result.stderr_data;
-            worst_ms = std::max<std::int64_t>(worst_ms, (took - limit).count());
-          }
-          ++lives;
-        }
-        const RunResult clean = sandbox->run(
-            {.script =
-                 "python3 -c 'import json, hashlib, zlib, re\n"
-                 "print(hashlib.sha256(zlib.compress(json.dumps(list(range(5000))).encode()"
-                 ")).hexdigest()[:16], sum(range(10 ** 5)), re.sub(\"a+\", \"b\", \"caat\"))'"});
-        EXPECT_EQ(clean.exit_code, 0) << clean.stderr_data << clean.reason;
-        EXPECT_THAT(clean.stdout_data, ::testing::EndsWith(" 4999950000 cbt\n"));
+  live_many_times(std::chrono::seconds(3), [&](std::minstd_rand& random) {
+    auto sandbox = make_sandbox();
+    for (int i = 0; i < 4; ++i) {
+      const auto limit = milliseconds(5 + random() % 150);
+      const std::string code = command(computing[random() % computing.size()]);
+      const bool killed = random() % 3 == 0;
+      const auto start = steady_clock::now();
+      const RunResult result =
+          sandbox->run({.script = killed ? code + " & sleep 0.0" + std::to_string(random() % 90) +
+                                               "; kill -9 $!; wait $!; echo $?"
+                                         : code,
+                        .timeout = killed ? milliseconds(20'000) : limit});
+      const auto took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - start);
+      if (killed) {
+        EXPECT_EQ(result.stdout_data, "137\n") << code << result.reason;
+      } else {
+        EXPECT_EQ(result.status, RunStatus::timed_out) << code << result.stderr_data;
+        worst_ms = std::max<std::int64_t>(worst_ms, (took - limit).count());
       }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+      ++lives;
+    }
+    const RunResult clean = sandbox->run(
+        {.script = "python3 -c 'import json, hashlib, zlib, re\n"
+                   "print(hashlib.sha256(zlib.compress(json.dumps(list(range(5000))).encode()"
+                   ")).hexdigest()[:16], sum(range(10 ** 5)), re.sub(\"a+\", \"b\", \"caat\"))'"});
+    EXPECT_EQ(clean.exit_code, 0) << clean.stderr_data << clean.reason;
+    EXPECT_THAT(clean.stdout_data, ::testing::EndsWith(" 4999950000 cbt\n"));
+  });
   RecordProperty("lives", lives);
   RecordProperty("worst_overshoot_ms", static_cast<int>(worst_ms));
   EXPECT_GE(lives, 4);

@@ -13,8 +13,8 @@
 #include <random>
 #include <string>
 #include <thread>
-#include <vector>
 
+#include "base/many_lives_testing.h"
 #include "cloche/engine.h"
 
 namespace cloche {
@@ -203,49 +203,39 @@ TEST(ToolsPreemption, ACopyOfAToolIsStopped) {
 // Lives of each sort end at random moments, by the time limit, a signal from beside, the end of
 // their sandbox; the next ones are well. CLOCHE_PREEMPTION_SECONDS makes it longer.
 TEST(ToolsPreemption, ManyLivesEndAtRandomMoments) {
-  const char* const asked = std::getenv("CLOCHE_PREEMPTION_SECONDS");
-  const auto until =
-      steady_clock::now() + std::chrono::seconds(asked == nullptr ? 3 : std::atoi(asked));
   std::atomic<int> lives = 0;
   std::atomic<std::int64_t> worst_ms = 0;
-  std::vector<std::thread> threads;
-  for (unsigned seed = 0; seed < 4; ++seed) {
-    threads.emplace_back([&, seed] {
-      std::minstd_rand random(seed + 1);
-      while (steady_clock::now() < until && !::testing::Test::HasFailure()) {
-        auto sandbox = make_sandbox();
-        for (int i = 0; i < 8; ++i) {
-          const auto limit = milliseconds(2 + random() % 80);
-          const std::string code = computing[random() % computing.size()];
-          const bool killed = random() % 3 == 0;
-          const auto start = steady_clock::now();
-          // Signals with and without handlers come before the last one.
-          const std::string storm = "{ " + code +
-                                    "; } > /dev/null 2>&1 & p=$!; for s in USR1 STOP CONT INT; do "
-                                    "sleep 0.00" +
-                                    std::to_string(random() % 9) +
-                                    "; kill -$s $p; done 2> /dev/null; "
-                                    "kill -9 $p 2> /dev/null; wait $p 2> /dev/null; echo ended";
-          const RunResult result = sandbox->run(
-              {.script = killed ? storm : code, .timeout = killed ? milliseconds(20'000) : limit});
-          const auto took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - start);
-          if (killed) {
-            EXPECT_EQ(result.stdout_data, "ended\n") << code << result.reason;
-          } else {
-            EXPECT_EQ(result.status, RunStatus::timed_out) << code << result.stderr_data;
-            worst_ms = std::max<std::int64_t>(worst_ms, (took - limit).count());
-          }
-          ++lives;
-        }
-        const RunResult clean = sandbox->run(
-            {.script = "seq 3000 | sort -R | sort -n | gawk '{ s += $1 } END { print s }'\n"
-                       "seq 3000 | gzip | gunzip | grep -c 7 | sed 's/^/n /'\n"
-                       "x=; for i in {1..200}; do x+=$i; done; echo ${#x}"});
-        EXPECT_EQ(clean.stdout_data, "4501500\nn 813\n492\n") << clean.stderr_data << clean.reason;
+  live_many_times(std::chrono::seconds(3), [&](std::minstd_rand& random) {
+    auto sandbox = make_sandbox();
+    for (int i = 0; i < 8; ++i) {
+      const auto limit = milliseconds(2 + random() % 80);
+      const std::string code = computing[random() % computing.size()];
+      const bool killed = random() % 3 == 0;
+      const auto start = steady_clock::now();
+      // Signals with and without handlers come before the last one.
+      const std::string storm = "{ " + code +
+                                "; } > /dev/null 2>&1 & p=$!; for s in USR1 STOP CONT INT; do "
+                                "sleep 0.00" +
+                                std::to_string(random() % 9) +
+                                "; kill -$s $p; done 2> /dev/null; "
+                                "kill -9 $p 2> /dev/null; wait $p 2> /dev/null; echo ended";
+      const RunResult result = sandbox->run(
+          {.script = killed ? storm : code, .timeout = killed ? milliseconds(20'000) : limit});
+      const auto took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - start);
+      if (killed) {
+        EXPECT_EQ(result.stdout_data, "ended\n") << code << result.reason;
+      } else {
+        EXPECT_EQ(result.status, RunStatus::timed_out) << code << result.stderr_data;
+        worst_ms = std::max<std::int64_t>(worst_ms, (took - limit).count());
       }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+      ++lives;
+    }
+    const RunResult clean = sandbox->run(
+        {.script = "seq 3000 | sort -R | sort -n | gawk '{ s += $1 } END { print s }'\n"
+                   "seq 3000 | gzip | gunzip | grep -c 7 | sed 's/^/n /'\n"
+                   "x=; for i in {1..200}; do x+=$i; done; echo ${#x}"});
+    EXPECT_EQ(clean.stdout_data, "4501500\nn 813\n492\n") << clean.stderr_data << clean.reason;
+  });
   RecordProperty("lives", lives);
   RecordProperty("worst_overshoot_ms", static_cast<int>(worst_ms));
   EXPECT_GE(lives, 8);

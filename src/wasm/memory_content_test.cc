@@ -20,25 +20,8 @@ namespace {
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t wasm_page = 65536;
 
-// 2 MiB, with data that is mapped from a file and data in the middle of nothing.
-constexpr std::string_view guest_text = R"((module
-  (memory (export "memory") 32 4096)
-  (data (i32.const 8192) "initial")
-  (data (i32.const 700000) "more")
-  (global (export "__stack_pointer") (mut i32) (i32.const 1000))
-  (func (export "load") (param i32) (result i32) (i32.load (local.get 0)))
-  (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0)))))";
-
-class MemoryContentTest : public testing::Test {
+class MemoryContentTest : public LivesTest {
  protected:
-  std::unique_ptr<Instance> life(const std::shared_ptr<const MemoryImage>& image = nullptr,
-                                 bool to_be_captured = false) {
-    InstanceOptions options;
-    options.image = image;
-    options.to_be_captured = to_be_captured;
-    return guests.make(module, options);
-  }
-
   static void fill(Instance& guest, int value) {
     std::ranges::fill(memory_of(guest), static_cast<std::byte>(value));
   }
@@ -58,9 +41,6 @@ class MemoryContentTest : public testing::Test {
     unsigned char resident = 0;
     return mincore(const_cast<std::byte*>(at), page, &resident) == 0;
   }
-
-  GuestMaker guests;
-  std::shared_ptr<const LinkedModule> module = guests.link(guest_text);
 };
 
 TEST_F(MemoryContentTest, NothingOfALifeIsLeftForTheNext) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of memory images look at: the whole memory of a guest.
+// What tests of memory images look at: the whole memory of a guest, and one to begin lives of.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 
 #include "wasm/instance.h"
 #include "wasm/memory_image.h"
+#include "wasm/wat_testing.h"
 
 namespace cloche::wasm {
 
@@ -29,5 +30,26 @@ inline std::shared_ptr<const MemoryImage> captured(Instance& guest) {
   EXPECT_TRUE(image.ok());
   return image ? *image : nullptr;
 }
+
+class LivesTest : public testing::Test {
+ protected:
+  std::unique_ptr<Instance> life(const std::shared_ptr<const MemoryImage>& image = nullptr,
+                                 bool to_be_captured = false) {
+    InstanceOptions options;
+    options.image = image;
+    options.to_be_captured = to_be_captured;
+    return guests.make(module, options);
+  }
+
+  GuestMaker guests;
+  // 2 MiB, with data that is mapped from a file and data in the middle of nothing.
+  std::shared_ptr<const LinkedModule> module = guests.link(R"((module
+  (memory (export "memory") 32 4096)
+  (data (i32.const 8192) "initial")
+  (data (i32.const 700000) "more")
+  (global (export "__stack_pointer") (mut i32) (i32.const 1000))
+  (func (export "load") (param i32) (result i32) (i32.load (local.get 0)))
+  (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0)))))");
+};
 
 }  // namespace cloche::wasm

@@ -15,23 +15,8 @@ namespace {
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t wasm_page = 65536;
 
-constexpr std::string_view guest_text = R"((module
-  (memory (export "memory") 32 4096)
-  (data (i32.const 8192) "initial")
-  (global (export "__stack_pointer") (mut i32) (i32.const 1000))
-  (func (export "load") (param i32) (result i32) (i32.load (local.get 0)))
-  (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0)))))";
-
-class PackedMemoryTest : public testing::Test {
+class PackedMemoryTest : public LivesTest {
  protected:
-  std::unique_ptr<Instance> life(const std::shared_ptr<const MemoryImage>& image = nullptr,
-                                 bool to_be_captured = false) {
-    InstanceOptions options;
-    options.image = image;
-    options.to_be_captured = to_be_captured;
-    return guests.make(module, options);
-  }
-
   // As guests do: a few words here and there, now and then all of a page, sometimes what was there.
   void write_some(Instance& guest) {
     const std::span<std::byte> memory = memory_of(guest);
@@ -62,9 +47,6 @@ class PackedMemoryTest : public testing::Test {
 
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
   std::byte byte() { return static_cast<std::byte>(random_()); }
-
-  GuestMaker guests;
-  std::shared_ptr<const LinkedModule> module = guests.link(guest_text);
 
  private:
   std::minstd_rand random_{7};

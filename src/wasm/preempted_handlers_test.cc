@@ -13,6 +13,7 @@
 #include <random>
 #include <thread>
 
+#include "base/many_lives_testing.h"
 #include "wasm/preemption.h"
 #include "wasm/wat_testing.h"
 
@@ -367,50 +368,40 @@ TEST_F(PreemptedHandlersTest, GoesOnInTheFrameOfTheCaller) {
 // Each life has a random loop and a random handler, is interrupted at random moments, and ended.
 // CLOCHE_PREEMPTION_SECONDS makes it longer.
 TEST_F(PreemptedHandlersTest, ManyLivesOnManyThreadsEndAtRandomMoments) {
-  const char* const asked = std::getenv("CLOCHE_PREEMPTION_SECONDS");
-  const auto until = std::chrono::steady_clock::now() +
-                     std::chrono::milliseconds(asked == nullptr ? 1500 : 1000 * std::atoi(asked));
   std::atomic<int> lives = 0;
   std::atomic<int> handlers = 0;
-  std::vector<std::thread> threads;
-  for (unsigned seed = 0; seed < 4; ++seed) {
-    threads.emplace_back([&, seed] {
-      std::minstd_rand random(seed + 1);
-      while (std::chrono::steady_clock::now() < until && !HasFailure()) {
-        on_guest_thread([&] {
-          for (int i = 0; i < 50 && !HasFailure(); ++i) {
-            Owner owner;
-            const auto guest = make(owner, static_cast<Mode>(random() % 8));
-            ASSERT_EQ(*guest->memory().read<std::uint32_t>(52), 0U);
-            std::atomic<bool> over = false;
-            std::thread interrupter(
-                [&, count = random() % 6, most = 1 + random() % 700, moment = random()]() mutable {
-                  for (unsigned n = 0; n < count && !over; ++n) {
-                    moment = moment * 48271 % 2147483647;
-                    std::this_thread::sleep_for(std::chrono::microseconds(moment % most));
-                    test_engine().interrupt(&owner);
-                  }
-                  owner.end = true;
-                  test_engine().interrupt(&owner);
-                });
-            const std::uint32_t which = random() % endless.size();
-            const bool catches = random() % 2 == 0;
-            const auto outcome =
-                catches ? guest->call("catch", {Value::i32(which)}) : guest->call(endless[which]);
-            over = true;
-            interrupter.join();
-            const bool jumped = outcome.returned() || outcome.trap == Trap::uncaught_exception ||
-                                outcome.trap == Trap::unreachable;
-            EXPECT_TRUE(outcome.ending == Ending::exited || jumped) << outcome.message;
-            EXPECT_EQ(guest->depth(), 0);
-            handlers += handled(*guest);
-            ++lives;
-          }
-        });
+  live_many_times(1500ms, [&](std::minstd_rand& random) {
+    on_guest_thread([&] {
+      for (int i = 0; i < 50 && !HasFailure(); ++i) {
+        Owner owner;
+        const auto guest = make(owner, static_cast<Mode>(random() % 8));
+        ASSERT_EQ(*guest->memory().read<std::uint32_t>(52), 0U);
+        std::atomic<bool> over = false;
+        std::thread interrupter(
+            [&, count = random() % 6, most = 1 + random() % 700, moment = random()]() mutable {
+              for (unsigned n = 0; n < count && !over; ++n) {
+                moment = moment * 48271 % 2147483647;
+                std::this_thread::sleep_for(std::chrono::microseconds(moment % most));
+                test_engine().interrupt(&owner);
+              }
+              owner.end = true;
+              test_engine().interrupt(&owner);
+            });
+        const std::uint32_t which = random() % endless.size();
+        const bool catches = random() % 2 == 0;
+        const auto outcome =
+            catches ? guest->call("catch", {Value::i32(which)}) : guest->call(endless[which]);
+        over = true;
+        interrupter.join();
+        const bool jumped = outcome.returned() || outcome.trap == Trap::uncaught_exception ||
+                            outcome.trap == Trap::unreachable;
+        EXPECT_TRUE(outcome.ending == Ending::exited || jumped) << outcome.message;
+        EXPECT_EQ(guest->depth(), 0);
+        handlers += handled(*guest);
+        ++lives;
       }
     });
-  }
-  for (std::thread& thread : threads) thread.join();
+  });
   RecordProperty("lives", lives);
   RecordProperty("handlers", handlers);
   EXPECT_GT(lives, 20);

@@ -7,11 +7,13 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <thread>
 
+#include "base/many_lives_testing.h"
 #include "wasm/wat_testing.h"
 
 namespace cloche::wasm {
@@ -317,35 +319,25 @@ TEST_F(PreemptionTest, AGuestsCopyOfTheProgramChecksEpochs) {
 // Each life is ended at a random moment of a random loop; its memory is the next one's, and clean.
 // CLOCHE_PREEMPTION_SECONDS makes it longer.
 TEST_F(PreemptionTest, ManyLivesOnManyThreadsEndAtRandomMoments) {
-  const char* const asked = std::getenv("CLOCHE_PREEMPTION_SECONDS");
-  const auto until = std::chrono::steady_clock::now() +
-                     std::chrono::milliseconds(asked == nullptr ? 1500 : 1000 * std::atoi(asked));
   std::atomic<int> lives = 0;
-  std::vector<std::thread> threads;
-  for (unsigned seed = 0; seed < 4; ++seed) {
-    threads.emplace_back([&, seed] {
-      std::minstd_rand random(seed + 1);
-      while (std::chrono::steady_clock::now() < until && !HasFailure()) {
-        on_guest_thread([&] {
-          for (int i = 0; i < 50 && !HasFailure(); ++i) {
-            Owner owner;
-            const auto guest = make(owner);
-            for (const std::uint32_t at : {0U, 52U, 4096U, 524288U, 1048572U})
-              ASSERT_EQ(*guest->memory().read<std::uint32_t>(at), 0U);
-            ASSERT_EQ(*guest->memory().read<std::uint32_t>(100), 0x61746164U);  // "data"
-            ASSERT_EQ(guest->memory().size(), std::size_t{16} << 16);
-            std::thread interrupter =
-                interrupt_after(std::chrono::microseconds(random() % 700), owner, true);
-            const char* const name = endless[random() % endless.size()];
-            EXPECT_EQ(guest->call(name).ending, Ending::exited) << name;
-            interrupter.join();
-            ++lives;
-          }
-        });
+  live_many_times(1500ms, [&](std::minstd_rand& random) {
+    on_guest_thread([&] {
+      for (int i = 0; i < 50 && !HasFailure(); ++i) {
+        Owner owner;
+        const auto guest = make(owner);
+        for (const std::uint32_t at : {0U, 52U, 4096U, 524288U, 1048572U})
+          ASSERT_EQ(*guest->memory().read<std::uint32_t>(at), 0U);
+        ASSERT_EQ(*guest->memory().read<std::uint32_t>(100), 0x61746164U);  // "data"
+        ASSERT_EQ(guest->memory().size(), std::size_t{16} << 16);
+        std::thread interrupter =
+            interrupt_after(std::chrono::microseconds(random() % 700), owner, true);
+        const char* const name = endless[random() % endless.size()];
+        EXPECT_EQ(guest->call(name).ending, Ending::exited) << name;
+        interrupter.join();
+        ++lives;
       }
     });
-  }
-  for (std::thread& thread : threads) thread.join();
+  });
   RecordProperty("lives", lives);
   EXPECT_GT(lives, 20);
 }
