@@ -85,7 +85,6 @@ bool skip_operands(WasmReader& code, std::uint8_t opcode) noexcept {
     case 0x25:
     case 0x26:
     case 0x3f:
-    case 0x40:
     case 0x41:
     case 0x42:
     case 0xd0:
@@ -131,6 +130,7 @@ std::optional<Instruction> next_instruction(WasmReader& code) noexcept {
     case 0x04: return if_read(skip_value_type(code), Instruction::block);
     case 0x08: return if_read(skip_number(code), Instruction::throw_);
     case 0x0a: return Instruction::throw_ref;
+    case 0x40: return if_read(skip_number(code), Instruction::memory_grow);
     case 0x1f: return if_read(skip_value_type(code) && skip_catches(code), Instruction::try_table);
     case 0xfc: return next_miscellaneous(code);
     default: break;

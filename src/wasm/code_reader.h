@@ -14,6 +14,7 @@ enum class Instruction : std::uint8_t {
   other,
   memory_copy,
   memory_fill,
+  memory_grow,
   block,
   try_table,
   throw_,

@@ -159,7 +159,7 @@ bool Engine::preempts() const noexcept {
 }
 
 std::string Engine::fingerprint(Interruption interruption) const {
-  return interruption == Interruption::epochs ? fingerprint_ : fingerprint_ + " signals-2";
+  return interruption == Interruption::epochs ? fingerprint_ : fingerprint_ + " signals-3";
 }
 
 }  // namespace cloche::wasm

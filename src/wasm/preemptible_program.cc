@@ -144,11 +144,16 @@ constexpr std::string_view own_functions = R"((module (memory 1)
       (v128.store (local.get $to) (local.get $edge))
       (local.set $to (i32.add (local.get $to) (i32.const 16)))
       (br $more))))
+
+  (func $pause (local $n i32)
+    (local.set $n (i32.const 256))
+    (loop $more
+      (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
 ))";
 
 constexpr std::uint8_t unreachable = 0x00;
 constexpr std::uint8_t call_opcode = 0x10;
-constexpr std::size_t written_functions = 2;  // copy, fill
+constexpr std::size_t written_functions = 3;  // copy, fill, pause
 constexpr std::size_t function_count = written_functions + functions_of_exits;
 // (i32, i32, i32) -> () and () -> ()
 constexpr std::size_t type_count = 2;
@@ -346,7 +351,7 @@ class Rewriting {
     put(functions, reader.rest());
     const std::uint64_t own = outline_.types.size();
     const std::uint64_t thrown = throws_by_function() ? outline_.tags[0] : own + 1;
-    for (const std::uint64_t type : {own, own, thrown, own + 1, own + 1})
+    for (const std::uint64_t type : {own, own, own + 1, thrown, own + 1, own + 1})
       put_number(functions, type);
     put_section(result, static_cast<std::uint8_t>(Section::function), functions);
     return true;
@@ -426,7 +431,7 @@ class Rewriting {
       case Instruction::memory_fill: return first_ + 1;
       case Instruction::throw_:
       case Instruction::throw_ref:
-        if (throws_by_function()) return first_ + 2;
+        if (throws_by_function()) return first_ + written_functions;
         break;
       default: break;
     }
@@ -454,12 +459,22 @@ class Rewriting {
       if (*instruction == Instruction::other) continue;
       const auto before = from.first(from.size() - at.size());
       const auto own = at.first(at.size() - reader.rest().size());
+      const bool throws = *instruction >= Instruction::throw_;
       if (const auto function = function_for(*instruction)) {
         put(body_, before);
+        if (throws) put_pause();
         put_opcode(body_, call_opcode);
         put_number(body_, *function);
         // What follows a throw is as unreachable as before.
-        if (*instruction >= Instruction::throw_) put_opcode(body_, unreachable);
+        if (throws) put_opcode(body_, unreachable);
+      } else if (throws) {
+        put(body_, before);
+        put_pause();
+        put(body_, own);
+      } else if (*instruction == Instruction::memory_grow) {
+        put(body_, before);
+        put(body_, own);
+        put_pause();
       } else if (throws_by_function()) {
         put(body_, before);
         if (!put_without_references(*instruction, own)) return false;
@@ -470,6 +485,11 @@ class Rewriting {
     }
     put(body_, from);
     return true;
+  }
+
+  void put_pause() {
+    put_opcode(body_, call_opcode);
+    put_number(body_, first_ + 2);
   }
 
   // A block, of any sort.

@@ -129,7 +129,7 @@ TEST_F(PreemptibleProgramTest, FindsTheInstructionsBetweenAllOthers) {
       (v128.store8_lane offset=70000 3 (i32.const 0) (v128.const i64x2 0x0afc 0x0bfc))
       (drop (i32x4.extract_lane 2 (local.get 1))) (drop (i32.trunc_sat_f64_s (f64.const 3)))
       (drop (table.grow (ref.null func) (i32.const 0))) (drop (i64.load32_u offset=9 (i32.const 1)))
-      (global.set $g (i64.extend_i32_u (memory.size)))
+      (global.set $g (i64.extend_i32_u (memory.size))) (drop (memory.grow (i32.const 0)))
       (memory.copy (i32.const 0) (i32.const 8) (i32.const 4)))))");
   ASSERT_FALSE(good.empty());
   std::size_t found = 0;
@@ -147,13 +147,14 @@ TEST_F(PreemptibleProgramTest, FindsTheInstructionsBetweenAllOthers) {
       while (!body.at_end()) {
         const auto instruction = next_instruction(body);
         if (!instruction) return false;
-        found +=
-            *instruction == Instruction::memory_copy || *instruction == Instruction::memory_fill;
+        found += *instruction == Instruction::memory_copy ||
+                 *instruction == Instruction::memory_fill ||
+                 *instruction == Instruction::memory_grow;
       }
     }
     return true;
   }));
-  EXPECT_EQ(found, 2U);
+  EXPECT_EQ(found, 3U);
   const auto rewritten = make_preemptible(good);
   ASSERT_TRUE(rewritten);
   EXPECT_TRUE(guests.store.load(*rewritten, "rewritten"));
