@@ -37,7 +37,8 @@ frontend clients from base
     http-request set-var(txn.id) url,field(1,:) if {{ method CONNECT }} !{{ url_beg / }}
     http-request set-var(txn.key) var(txn.id),field(5,-),bytes(8,4)
     http-request set-var(txn.cell) str(cell-),concat(,txn.key) if {{ var(txn.key) -m reg ^[0-9a-f]{{4}}$ }}
-    # One whose name leads nowhere, as while it is started elsewhere, has no server here: the others wait for it.
+    # One whose name leads nowhere, or that has not answered for long, has no server here: the others wait for it, and know
+    # who has its sessions now.
     use_backend %[var(txn.cell)] if {{ var(txn.cell),nbsrv gt 0 }}
     default_backend any
 
@@ -60,6 +61,7 @@ defaults cell from base
     retries 10
     retry-on conn-failure
     option redispatch 1
+    default-server check inter 1s fall 20 rise 1
 {backends})page";
 
 constexpr std::string_view resolvers_section = R"page(
@@ -72,9 +74,10 @@ resolvers system
 )page";
 
 // It compares names alone: of one that is an address any certificate will do that is vouched for.
-std::string tls_words(const Gateway& gateway, std::string_view place) {
+std::string tls_words(const Gateway& gateway, const Gateway::Cell& cell) {
   if (gateway.authorities.empty()) return {};
-  const std::string_view host = place.substr(0, place.rfind(':'));
+  const std::string_view place = cell.place;
+  const std::string_view host = cell.name.empty() ? place.substr(0, place.rfind(':')) : cell.name;
   const bool is_address =
       host.starts_with('[') || host.find_first_not_of("0123456789.") == host.npos;
   return fmt::format(" ssl verify required ca-file {}{}",
@@ -89,7 +92,7 @@ std::string haproxy_configuration(const Gateway& gateway) {
   std::string servers, backends;
   for (const Gateway::Cell& cell : gateway.cells) {
     const std::string server = fmt::format("    server {:04x} {}{}{}\n", cell.key, cell.place,
-                                           by_name, tls_words(gateway, cell.place));
+                                           by_name, tls_words(gateway, cell));
     servers += server;
     backends += fmt::format("\nbackend cell-{:04x}\n{}", cell.key, server);
   }

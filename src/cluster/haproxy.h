@@ -14,6 +14,7 @@ struct Gateway {
   struct Cell {
     session::CellKey key = 0;
     std::string place;  // HOST:PORT
+    std::string name;   // of its certificate; empty: HOST
   };
   std::vector<Cell> cells;
   std::string listen = "127.0.0.1:8000";

@@ -36,6 +36,9 @@ TEST(Haproxy, CellsThatSpeakTlsAreChecked) {
                               "sni str(one) verifyhost one\n"
                               "    server 0002 [::1]:8001 ssl verify required ca-file "
                               "/etc/ca.pem\n"));
+  EXPECT_THAT(haproxy_configuration({.cells = {{1, "10.0.0.1:8000", "one"}}, .authorities = "ca"}),
+              HasSubstr("    server 0001 10.0.0.1:8000 ssl verify required ca-file ca sni str(one) "
+                        "verifyhost one\n"));
   EXPECT_THAT(haproxy_configuration({.cells = {{1, "one:8000"}}, .authorities = "system"}),
               HasSubstr(" ca-file @system-ca sni"));
 }

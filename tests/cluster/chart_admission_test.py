@@ -117,7 +117,7 @@ class ChartAdmissionTest(unittest.TestCase):
         cells, gateway = self.kube.get("StatefulSet", "box", INSTALLED), self.kube.get("Deployment", "box-gateway", INSTALLED)
         self.assertEqual((cells["spec"]["replicas"], gateway["spec"]["replicas"]), (5, 3))
         self.assertIn("--max-sessions=99", cells["spec"]["template"]["spec"]["containers"][0]["args"])
-        self.assertIn("box-5.box-cells", self.kube.get("ConfigMap", "box-gateway", INSTALLED)["data"]["haproxy.cfg"])
+        self.assertIn("box-cell-5.agents", self.kube.get("ConfigMap", "box-gateway", INSTALLED)["data"]["haproxy.cfg"])
         self.assertEqual(self.kube.warnings, [])
 
     def test_a_pod_that_asks_for_more_is_refused(self):

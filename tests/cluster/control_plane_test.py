@@ -61,10 +61,12 @@ class ControlPlaneTest(unittest.TestCase):
         cls.kube = cls.plane.admin
         pieces = Watch(cls.kube, "EndpointSlice")
         cls.addClassCleanup(pieces.stop)
-        cls.names = names.Names(pieces, "10.77.0.254")
+        services = Watch(cls.kube, "Service")
+        cls.addClassCleanup(services.stop)
+        cls.names = names.Names(pieces, services, "10.77.0.254")
         cls.addClassCleanup(cls.names.stop)
-        cls.door = names.Door(pieces, NAMESPACE, "box", PORT)
-        cls.addClassCleanup(cls.door.stop)
+        door = names.Door(pieces, NAMESPACE, "box", PORT)
+        cls.addClassCleanup(door.stop)
         cls.network, cls.lock = network, threading.Lock()
         cls.images = container.images(Path(PROGRAM), Path(os.environ["CLOCHE_ROOTFS"]), compiled_code(cls.folder))
         cls.nodes = {}
@@ -178,13 +180,16 @@ class ControlPlaneTest(unittest.TestCase):
         self.assertEqual(ask("GET", f"/sessions/{session}/files?filePath=own"), (200, b"kept\n"))
 
     def test_more_cells_and_fewer(self):
-        self.apply("drainSeconds: 30\ncells: 4\n")
-        self.until_rolled(4)
+        def roll(values, cells):
+            self.apply(values)
+            self.until_rolled(cells)
+
+        # All cells and all gateways are replaced, at once: these have other arguments, those another configuration.
+        under_load(self, self.sessions, lambda: roll("drainSeconds: 30\nmaxSessions: 3998\ncells: 4\n", 4))
         until(lambda: self.create() and self.sessions[-1].endswith("0004"), "the fourth cell takes sessions")
         fourth = self.sessions[-1]
         self.assertEqual(ask("POST", f"/sessions/{fourth}/commands", {"command": "echo kept > own"})[0], 200)
-        self.apply("drainSeconds: 30\n")
-        self.until_rolled(3)
+        under_load(self, [one for one in self.sessions if one != fourth], lambda: roll("drainSeconds: 30\n", 3))
         until(lambda: self.pod("box-4") is None, "the fourth cell is gone")
         self.assertEqual(self.kube.get("PersistentVolumeClaim", "state-box-4", NAMESPACE)["status"]["phase"], "Bound")
         self.apply("drainSeconds: 30\ncells: 4\n")

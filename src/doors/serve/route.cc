@@ -16,12 +16,12 @@
 namespace cloche::serve {
 namespace {
 
-constexpr const char* page = R"page(cloche route --haproxy --cell KEY=HOST:PORT... [OPTIONS]
+constexpr const char* page = R"page(cloche route --haproxy --cell KEY=HOST:PORT[,NAME]... [OPTIONS]
 
 Prints the configuration of an HAProxy (2.6 or later) in front of cells, servers with a --cell-key: each request goes to the
 cell whose key is in the session's id, new sessions to one that is ready. Requests for a cell that starts anew are held.
 
-  --cell KEY=HOST:PORT      a cell; repeated for each
+  --cell KEY=HOST:PORT      a cell; repeated for each. ,NAME behind it is whose certificate it shows, where that is not HOST
   --listen ADDRESS:PORT     where HAProxy listens (127.0.0.1:8000)
   --resolve                 names are resolved while it runs, as cells come and go, not once at its start
   --peer-ca FILE|system     cells speak TLS: HAProxy checks their certificates by this file, or as this machine does
@@ -43,8 +43,12 @@ std::optional<cluster::Gateway::Cell> cell_of(const std::string& text) {
   if (error != std::errc() || cell.key == 0 || end == text.data() + text.size() || *end != '=')
     return std::nullopt;
   cell.place = end + 1;
-  if (!is_word(cell.place) || !cluster::PeerSource::parse(cell.place) ||
-      cell.place.find(',') != cell.place.npos)
+  if (const std::size_t comma = cell.place.find(','); comma != cell.place.npos) {
+    cell.name = cell.place.substr(comma + 1);
+    cell.place.resize(comma);
+    if (cell.name.empty() || cell.name.find_first_of(",:()") != cell.name.npos) return std::nullopt;
+  }
+  if (!is_word(cell.place) || !is_word(cell.name) || !cluster::PeerSource::parse(cell.place))
     return std::nullopt;
   return cell;
 }
@@ -69,7 +73,9 @@ cluster::Gateway parse_route(const std::vector<std::string>& words) {
     const std::string& value = words[i];
     if (name == "--cell") {
       auto cell = cell_of(value);
-      if (!cell) throw request_error(name + " wants KEY=HOST:PORT, not '" + value + "'");
+      if (!cell)
+        throw request_error(name + " wants KEY=HOST:PORT or KEY=HOST:PORT,NAME, not '" + value +
+                            "'");
       if (std::ranges::find(gateway.cells, cell->key, &cluster::Gateway::Cell::key) !=
           gateway.cells.end())
         throw request_error(fmt::format("there are two cells with the key {}", cell->key));

@@ -92,7 +92,7 @@ func TestAnImageMustBeNamed(t *testing.T) {
 
 func TestAllPartsAreThere(t *testing.T) {
 	found := mustRender(t, "autoscaling: {enabled: true}\ndashboard: {enabled: true}\nserviceMonitor: {enabled: true, labels: {team: agents}}\nsshHostKeySecret: keys\n")
-	for _, name := range []string{"StatefulSet/box", "Service/box", "Service/box-cells", "Service/box-ssh", "Deployment/box-gateway",
+	for _, name := range []string{"StatefulSet/box", "Service/box", "Service/box-cells", "Service/box-cell-3", "Service/box-ssh", "Deployment/box-gateway",
 		"ConfigMap/box-gateway", "PodDisruptionBudget/box", "PodDisruptionBudget/box-gateway", "NetworkPolicy/box-cells",
 		"HorizontalPodAutoscaler/box", "ServiceMonitor/box", "ConfigMap/box-dashboard"} {
 		if found[name] == nil {
@@ -167,7 +167,7 @@ func TestTheServerTakesTheOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, word := range cell.Args[1:] {
-		if name := strings.SplitN(word, "=", 2)[0]; !bytes.Contains(help, []byte("  "+name+" ")) {
+		if name := strings.SplitN(word, "=", 2)[0]; !bytes.Contains(help, []byte(" "+name+" ")) {
 			t.Errorf("cloche serve has no option %s", name)
 		}
 	}
@@ -204,7 +204,7 @@ func TestTheGatewayIsTheOneThatClocheRoutePrints(t *testing.T) {
 		// HAProxy adds no domain to a name, as other programs do by /etc/resolv.conf.
 		words := append([]string{"route", "--haproxy", "--resolve", "--listen", ":8080"}, more...)
 		for _, key := range []string{"1", "2"} {
-			words = append(words, "--cell", key+"=box-"+key+".box-cells.agents.svc.cluster.local:8000")
+			words = append(words, "--cell", key+"=box-cell-"+key+".agents.svc.cluster.local:8000,box-"+key+".box-cells.agents.svc.cluster.local")
 		}
 		printed, err := exec.Command(program, words...).Output()
 		if err != nil {

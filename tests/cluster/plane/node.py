@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from kube import Kube, Watch
+from names import addresses_of_its_own
 from objects import STRATEGIC, Refused, now
 from pod import PodRun
 
@@ -72,9 +73,10 @@ class Node:
                 self.seen.add(uid)
                 self.runs[uid] = PodRun(self, pod)
 
-    def machine(self):
+    def machine(self, pod):
+        own = addresses_of_its_own(pod, self.kube.list("Service", pod["metadata"]["namespace"]))
         with self.lock:
-            return self.network.machine()
+            return self.network.machine(own)
 
     def keep_logs(self, run):
         for process in run.processes:

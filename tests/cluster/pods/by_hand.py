@@ -60,15 +60,15 @@ class Shelf:
             return [body for (other, _), body in self.all.items() if other == kind]
 
 
-class Pieces:
-    """The EndpointSlices as names are told of them."""
+class Told:
+    """What names are told of, as it is now."""
 
-    def __init__(self, cluster):
-        self.cluster = cluster
+    def __init__(self, what):
+        self.what = what
 
     @property
     def all(self):
-        return self.cluster.pieces()
+        return self.what()
 
 
 class Cluster:
@@ -83,8 +83,8 @@ class Cluster:
         self.logs.mkdir()
         self.numbers = itertools.count(1)
         self.services = {}
-        pieces = Pieces(self)
-        self.names = names.Names(pieces, self.dns)
+        pieces = Told(self.pieces)
+        self.names = names.Names(pieces, Told(lambda: dict(self.services)), self.dns)
         self.door = names.Door(pieces, NAMESPACE, "box", door_port)
 
     # --- What an agent asks of its node ----------------------------------------------------------
@@ -97,9 +97,9 @@ class Cluster:
     def all(self):
         return {pod["metadata"]["uid"]: pod for pod in self.kube.of("Pod")}
 
-    def machine(self):
+    def machine(self, pod):
         with self.plugging:
-            return self.network.machine()
+            return self.network.machine(names.addresses_of_its_own(pod, self.services.values()))
 
     def keep_logs(self, run):
         for process in run.processes:
@@ -116,6 +116,8 @@ class Cluster:
         for body in objects:
             self.kube.put(body["kind"], body)
             if body["kind"] == "Service":
+                body["metadata"]["namespace"] = NAMESPACE
+                body["spec"].setdefault("clusterIP", f"10.96.0.{len(self.services) + 1}")
                 self.services[body["metadata"]["name"]] = body
 
     def pieces(self):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cluster has besides its control plane: names of headless Services by DNS, and a Service's way to its Pods.
+"""What a cluster has besides its control plane: names of Services by DNS, and a Service's way to its Pods.
 
-Both are given `pieces`, whose `all` has the EndpointSlices as they are now, by their uid.
+Both are given `pieces`, whose `all` has the EndpointSlices as they are now, by their uid; `services` is the same of Services.
 """
 import asyncio
 import random
@@ -19,11 +19,23 @@ def service_of(piece):
     return piece["metadata"]["namespace"], piece["metadata"]["labels"]["kubernetes.io/service-name"]
 
 
+def address_of(service):
+    """That it has by itself, or None."""
+    address = service["spec"].get("clusterIP")
+    return None if address in (None, "None") else address
+
+
+def addresses_of_its_own(pod, services) -> list:
+    """Of Services that lead to this Pod alone, whatever it does: it has them itself, where a node would lead there."""
+    return [address_of(one) for one in services if one["spec"].get("publishNotReadyAddresses") and address_of(one) and
+            one["spec"]["selector"].items() <= pod["metadata"]["labels"].items()]
+
+
 class Names:
     """Answers by UDP for the zone of the cluster, and says NXDOMAIN to the rest."""
 
-    def __init__(self, pieces, address: str):
-        self.pieces = pieces
+    def __init__(self, pieces, services, address: str):
+        self.pieces, self.services = pieces, services
         self.cache = {}  # name: (until, addresses or None)
         self.asked = {}  # name: how often
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -72,6 +84,9 @@ class Names:
         *host, service, namespace = name[:-len(f".svc.{ZONE}")].split(".")
         if len(host) > 1:
             return None
+        for one in self.services.all.values():
+            if not host and (one["metadata"]["namespace"], one["metadata"]["name"]) == (namespace, service) and address_of(one):
+                return [address_of(one)]
         found = []
         for piece in self.pieces.all.values():
             if service_of(piece) != (namespace, service):

@@ -182,7 +182,7 @@ class PodRun:
         while not self.gone() and not self.node.lost.is_set():
             try:
                 self.volumes = {one["name"]: self.volume(one) for one in self.spec.get("volumes", [])}
-                self.machine = self.node.machine()
+                self.machine = self.node.machine(self.pod)
                 self.processes = [Process(self, one) for one in self.spec["containers"]]
                 return True
             except Refused as refused:  # not there yet, or not known to be this node's business yet

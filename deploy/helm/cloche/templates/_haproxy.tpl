@@ -2,8 +2,9 @@
 {{- /* What `cloche route --haproxy --resolve --listen :8080` prints, with a line for each cell there may ever be. A test compares them. */ -}}
 {{- define "cloche.haproxy.server" -}}
 {{- $name := include "cloche.name" .root }}
-{{- $host := printf "%s-%d.%s-cells.%s.svc.%s" $name (int .key) $name .root.Release.Namespace .root.Values.clusterDomain }}
-    server {{ printf "%04x" .key }} {{ $host }}:8000 resolvers system init-addr none{{ if .root.Values.tlsSecret }} ssl verify required ca-file /etc/cloche/tls/ca.crt sni str({{ $host }}) verifyhost {{ $host }}{{ end }}
+{{- $domain := printf "%s.svc.%s" .root.Release.Namespace .root.Values.clusterDomain }}
+{{- $host := printf "%s-%d.%s-cells.%s" $name (int .key) $name $domain }}
+    server {{ printf "%04x" .key }} {{ $name }}-cell-{{ .key }}.{{ $domain }}:8000 resolvers system init-addr none{{ if .root.Values.tlsSecret }} ssl verify required ca-file /etc/cloche/tls/ca.crt sni str({{ $host }}) verifyhost {{ $host }}{{ end }}
 {{- end -}}
 {{- define "cloche.haproxy" -}}
 # Made by `cloche route --haproxy`.
@@ -42,7 +43,8 @@ frontend clients from base
     http-request set-var(txn.id) url,field(1,:) if { method CONNECT } !{ url_beg / }
     http-request set-var(txn.key) var(txn.id),field(5,-),bytes(8,4)
     http-request set-var(txn.cell) str(cell-),concat(,txn.key) if { var(txn.key) -m reg ^[0-9a-f]{4}$ }
-    # One whose name leads nowhere, as while it is started elsewhere, has no server here: the others wait for it.
+    # One whose name leads nowhere, or that has not answered for long, has no server here: the others wait for it, and know
+    # who has its sessions now.
     use_backend %[var(txn.cell)] if { var(txn.cell),nbsrv gt 0 }
     default_backend any
 {{- $cells := untilStep 1 (add1 (include "cloche.maxCells" . | int) | int) 1 }}
@@ -67,6 +69,7 @@ defaults cell from base
     retries 10
     retry-on conn-failure
     option redispatch 1
+    default-server check inter 1s fall 20 rise 1
 {{- range $key := $cells }}
 
 backend cell-{{ printf "%04x" $key }}{{ include "cloche.haproxy.server" (dict "root" $ "key" $key) }}
