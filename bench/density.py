@@ -6,12 +6,14 @@
 
 PROGRAM is cloche. Of each kind COUNT sandboxes are made by JSON-RPC, used once and left alone; told is what each adds to
 the memory of the program, in KiB, by the kernel's own account: pages that nobody else has (Private_Dirty of its
-mappings, by what they are of) and the tables of all pages (VmPTE): at once, and once their memory has been packed.
-Resting memories, which belong to no sandbox, are filled before.
+mappings, by what they are of) and the tables of all pages (VmPTE): at once, and once their memory has been packed. Beside
+it the time of the same step again, in ms, the median of all: of those that are awake, and of those that it wakes. Resting
+memories, which belong to no sandbox, are filled before.
 """
 import argparse
 import collections
 import os
+import statistics
 import time
 from pathlib import Path
 
@@ -61,8 +63,18 @@ def used_once(rpc: Rpc, packages, method: str, params: dict, parent: str | None)
     return made["sandboxId"]
 
 
-def each(rpc: Rpc, count: int, rest_s: float, packages, method: str, params: dict) -> list[collections.Counter]:
-    """At once, and after a rest."""
+def used_again(rpc: Rpc, method: str, params: dict, sandboxes: list) -> float:
+    """The median of how long it takes, in ms."""
+    times = []
+    for sandbox in sandboxes:
+        begin = time.perf_counter()
+        rpc.call(method, sandboxId=sandbox, **params)
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times) * 1000
+
+
+def each(rpc: Rpc, count: int, rest_s: float, packages, method: str, params: dict) -> list[tuple[collections.Counter, float]]:
+    """What is held, and how long the next step takes: at once, and after a rest."""
     parent = None
     if packages == "":
         packages = None
@@ -71,12 +83,14 @@ def each(rpc: Rpc, count: int, rest_s: float, packages, method: str, params: dic
     time.sleep(rest_s)
     before = held(rpc.process.pid)
     many = [used_once(rpc, packages, method, params, parent) for _ in range(count)]
-    after = [held(rpc.process.pid)]
+    after, step_ms = [held(rpc.process.pid)], [used_again(rpc, method, params, many)]
     time.sleep(rest_s)
     after.append(held(rpc.process.pid))
+    step_ms.append(used_again(rpc, method, params, many))
     for sandbox in [*few, *many, *([parent] if parent else [])]:
         rpc.call("sandbox.destroy", sandboxId=sandbox)
-    return [collections.Counter({kind: (each[kind] - before[kind]) / count for kind in COLUMNS}) for each in after]
+    added = [collections.Counter({kind: (each[kind] - before[kind]) / count for kind in COLUMNS}) for each in after]
+    return list(zip(added, step_ms))
 
 
 def main() -> None:
@@ -87,13 +101,13 @@ def main() -> None:
     options = parser.parse_args()
     # What is measured at once is not packed meanwhile.
     os.environ["CLOCHE_PACK_IDLE_AFTER"] = str(max(1, int(options.rest / 2)))
-    print("| an idle sandbox, KiB | " + " | ".join(COLUMNS) + " |")
-    print("|---" * (len(COLUMNS) + 1) + "|")
+    print("| an idle sandbox, KiB | " + " | ".join(COLUMNS) + " | the step again, ms |")
+    print("|---" * (len(COLUMNS) + 2) + "|")
     for name, (packages, method, params) in KINDS.items():
         with Rpc(options.program) as rpc:
             rows = each(rpc, options.count, options.rest, packages, method, params)
-        for row, kib in zip((name, "the same, packed"), rows):
-            print(f"| {row} | " + " | ".join(f"{kib[kind]:.0f}" for kind in COLUMNS) + " |", flush=True)
+        for row, (kib, step_ms) in zip((name, "the same, packed"), rows):
+            print(f"| {row} | " + " | ".join(f"{kib[kind]:.0f}" for kind in COLUMNS) + f" | {step_ms:.2f} |", flush=True)
 
 
 if __name__ == "__main__":
