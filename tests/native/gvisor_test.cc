@@ -43,8 +43,10 @@ std::vector<Process> descendants_of(pid_t parent) {
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    // One that has gone meanwhile has none.
     std::ifstream file(entry.path() / "stat");
-    const std::string stat(std::istreambuf_iterator<char>(file), {});
+    std::string stat;
+    std::getline(file, stat);
     const std::size_t end = stat.rfind(')');
     if (end == std::string::npos || end + 4 >= stat.size() || stat[end + 2] == 'Z') continue;
     if (std::atoi(stat.c_str() + end + 4) != parent) continue;
@@ -455,8 +457,39 @@ TEST_F(Gvisor, BothIsolationsStandSideBySide) {
   }
 }
 
+TEST_F(Gvisor, OneThatWaitsIsGivenToWhoWantsTheSame) {
+  constexpr std::size_t waiting = 2;
+  const native::BoxPool& pool = parts_->warden().pool();
+  const auto is_filled = [&] {
+    for (int i = 0; i < 6000 && pool.ready() < waiting; ++i)
+      std::this_thread::sleep_for(milliseconds(5));
+    return pool.ready() == waiting;
+  };
+  (void)make();  // the second
+  ASSERT_TRUE(is_filled());
+  SandboxOptions others;
+  others.file_limit_bytes = 8 * mib;
+  EXPECT_NE(run(*make(others), "head -c 20000000 /dev/zero >big").exit_code, 0);
+  EXPECT_EQ(pool.ready(), waiting);
+
+  std::this_thread::sleep_for(milliseconds(1500));
+  const auto given = make();
+  EXPECT_GT(std::stod(run(*given, "cat /proc/uptime").stdout_data), 1.4);
+  EXPECT_EQ(run(*given, "pwd; ls -A . /tmp | wc -l").stdout_data, "/workspace\n3\n");
+
+  ASSERT_TRUE(is_filled());
+  for (const Process& one : descendants_of(::getpid())) {
+    if (one.word.starts_with("runsc")) ::kill(one.pid, SIGKILL);
+  }
+  while (gvisors_of(::getpid()) > 0) std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_EQ(run(*make(), "echo lives").stdout_data, "lives\n");
+}
+
 TEST_F(Gvisor, TwentyInARowLeaveNothing) {
   sandbox_.reset();
+  ::setenv("CLOCHE_READY_BOXES", "0", 1);
+  parts_ = std::make_unique<NativeParts>("/nowhere");
+  ::unsetenv("CLOCHE_READY_BOXES");
   for (int i = 0; i < 20; ++i) {
     const auto sandbox = make();
     ASSERT_EQ(run(*sandbox, "sleep 1000 >/dev/null 2>&1 & echo here").stdout_data, "here\n");

@@ -60,10 +60,10 @@ class HostileGuest : public testing::Test {
 
   BoxPlan plan() const {
     return {.image = image_.get(),
-            .file_bytes = 64 << 20,
-            .file_inodes = 20'000,
-            .memory_bytes = 128 << 20,
-            .processes = 100};
+            .limits = {.file_bytes = 64 << 20,
+                       .file_inodes = 20'000,
+                       .memory_bytes = 128 << 20,
+                       .processes = 100}};
   }
 
   std::vector<std::string> guest(const std::string& name, std::vector<std::string> words = {}) {

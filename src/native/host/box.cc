@@ -157,12 +157,12 @@ Result<std::unique_ptr<Command>> Box::start(const CommandSpec& spec) {
 }
 
 Result<Result<void>> Box::settle(const BoxPlan& plan) {
-  warden::Settle how{.process_limit = plan.processes,
-                     .open_file_limit = plan.open_files,
-                     .cpus = plan.cpus,
-                     .file_bytes = plan.file_bytes,
-                     .file_inodes = plan.file_inodes,
-                     .memory_bytes = plan.memory_bytes};
+  warden::Settle how{.process_limit = plan.limits.processes,
+                     .open_file_limit = plan.limits.open_files,
+                     .cpus = plan.limits.cpus,
+                     .file_bytes = plan.limits.file_bytes,
+                     .file_inodes = plan.limits.file_inodes,
+                     .memory_bytes = plan.limits.memory_bytes};
   if (plan.home.size() >= sizeof how.home) return Errno::nametoolong;
   plan.home.copy(how.home, sizeof how.home);
   CLOCHE_ASSIGN(Sockets sockets, make_sockets());

@@ -109,9 +109,9 @@ class BoxGroupsTest : private GroupFolder, public BoxTest {
 
 TEST_F(BoxGroupsTest, ABoxIsInOneWithItsLimits) {
   BoxPlan plan = this->plan();
-  plan.memory_bytes = 96 << 20;
-  plan.processes = 40;
-  plan.cpus = 5;
+  plan.limits.memory_bytes = 96 << 20;
+  plan.limits.processes = 40;
+  plan.limits.cpus = 5;
   box_.reset();
   wait_for_boxes(0);
   box_ = plain_.make(plan);
@@ -135,7 +135,7 @@ TEST_F(BoxGroupsTest, ABoxIsInOneWithItsLimits) {
 
 TEST_F(BoxGroupsTest, TheKernelHoldsTheLimitOfMemory) {
   BoxPlan plan = this->plan();
-  plan.memory_bytes = 64 << 20;
+  plan.limits.memory_bytes = 64 << 20;
   box_.reset();
   wait_for_boxes(0);
   box_ = plain_.make(plan);
@@ -150,7 +150,7 @@ TEST_F(BoxGroupsTest, TheKernelHoldsTheLimitOfMemory) {
   }
   EXPECT_NE(text_of(group / "memory.events").find("oom_kill 3"), std::string::npos);
   if (const std::string peak = text_of(group / "memory.peak"); !peak.empty()) {  // Linux 5.19
-    EXPECT_LE(std::stoull(peak), plan.memory_bytes);
+    EXPECT_LE(std::stoull(peak), plan.limits.memory_bytes);
   }
   EXPECT_EQ(run("echo on"), "on\n");
   // What is killed for another reason is not said to have taken too much.
@@ -161,7 +161,7 @@ TEST_F(BoxGroupsTest, TheKernelHoldsTheLimitOfMemory) {
 
 TEST_F(BoxGroupsTest, ABoxThatWasReadyGetsItsOwn) {
   BoxPlan plan = this->plan();
-  plan.memory_bytes = 80 << 20;
+  plan.limits.memory_bytes = 80 << 20;
   for (int i = 0; i < 3; ++i) box_ = warden_.make(plan);
   while (warden_.pool().ready() == 0) std::this_thread::yield();
   box_ = warden_.make(plan);

@@ -16,6 +16,8 @@ namespace {
 
 SteadyTime now() { return std::chrono::steady_clock::now(); }
 
+UniqueFd duplicate(int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
+
 }  // namespace
 
 BoxPool::BoxPool(Options options, Make make) : options_(options), make_(std::move(make)) {}
@@ -32,15 +34,21 @@ void BoxPool::end() {
   clear();
 }
 
-// What a box has from its beginning, or goes on from, is not to be had afterwards. gVisor cannot
-// change the limits of files that are there.
+// What a box has from its beginning, or goes on from, is not to be had afterwards.
 std::optional<BoxPool::Kind> BoxPool::kind_of(const BoxPlan& plan) {
+  const bool has_gvisor = plan.isolation == warden::Isolation::gvisor;
   if (plan.begin_with >= 0 || !plan.mounts.empty() || plan.root != warden::Root::overlay ||
-      plan.isolation != warden::Isolation::full || plan.home.size() >= warden::most_home)
+      plan.home.size() >= warden::most_home)
     return std::nullopt;
   struct stat of{};
   if (::fstat(plan.image, &of) != 0) return std::nullopt;
-  return Kind{.device = of.st_dev, .inode = of.st_ino, .user = plan.user, .group = plan.group};
+  Kind kind{.device = of.st_dev,
+            .inode = of.st_ino,
+            .user = plan.user,
+            .group = plan.group,
+            .settled = std::nullopt};
+  if (has_gvisor) kind.settled = {.limits = plan.limits, .home = plan.home};
+  return kind;
 }
 
 BoxPool::Shelves::iterator BoxPool::find(const Kind& kind) {
@@ -68,8 +76,9 @@ std::unique_ptr<Box> BoxPool::take(const BoxPlan& plan) {
     const MutexLock lock(mutex_);
     const auto found = find(*kind);
     if (found == shelves_.end()) {
-      UniqueFd image(::fcntl(plan.image, F_DUPFD_CLOEXEC, 0));
-      if (!image) return nullptr;
+      UniqueFd image = duplicate(plan.image), runsc;
+      if (kind->settled) runsc = duplicate(plan.runsc);
+      if (!image || (kind->settled && !runsc)) return nullptr;
       if (shelves_.size() >= options_.most_kinds) {
         unwanted = std::move(shelves_.back());
         shelves_.pop_back();
@@ -77,6 +86,7 @@ std::unique_ptr<Box> BoxPool::take(const BoxPlan& plan) {
       Shelf& made = shelves_.emplace_front();
       made.kind = *kind;
       made.image = std::move(image);
+      made.runsc = std::move(runsc);
       made.wanted = now();
       return nullptr;
     }
@@ -124,11 +134,15 @@ void BoxPool::clear() {
   unwanted.swap(shelves_);
 }
 
+std::size_t BoxPool::most_of(const Kind& kind) const {
+  return kind.settled ? (options_.boxes_of_a_kind + 1) / 2 : options_.boxes_of_a_kind;
+}
+
 BoxPool::Shelf* BoxPool::next_to_fill() {
   if (waits_ > 0 || count() >= options_.most_boxes) return nullptr;
   const auto found = std::ranges::find_if(shelves_, [this](const Shelf& shelf) {
     return shelf.is_wanted_again && shelf.wishes != shelf.failed_wish &&
-           shelf.boxes.size() < options_.boxes_of_a_kind;
+           shelf.boxes.size() < most_of(shelf.kind);
   });
   return found == shelves_.end() ? nullptr : &*found;
 }
@@ -169,7 +183,7 @@ void BoxPool::work() {
 
 void BoxPool::fill_one() {
   Kind kind;
-  UniqueFd image;
+  UniqueFd image, runsc;
   std::uint64_t era = 0, wish = 0;
   {
     const MutexLock lock(mutex_);
@@ -177,12 +191,20 @@ void BoxPool::fill_one() {
     if (shelf == nullptr) return;
     wish = shelf->wishes;
     kind = shelf->kind;
-    image.reset(::fcntl(shelf->image.get(), F_DUPFD_CLOEXEC, 0));
+    image = duplicate(shelf->image.get());
+    if (kind.settled) runsc = duplicate(shelf->runsc.get());
     era = era_;
   }
   std::unique_ptr<Box> made;
   try {
-    if (image) made = make_({.image = image.get(), .user = kind.user, .group = kind.group});
+    BoxPlan plan{.image = image.get(), .user = kind.user, .group = kind.group};
+    if (kind.settled) {
+      plan.isolation = warden::Isolation::gvisor;
+      plan.runsc = runsc.get();
+      plan.limits = kind.settled->limits;
+      plan.home = kind.settled->home;
+    }
+    if (image && (!kind.settled || runsc)) made = make_(plan);
   } catch (const Error&) {  // whoever wants one hears why
   }
   const MutexLock lock(mutex_);

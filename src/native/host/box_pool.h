@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // BoxPool: boxes that are made before anybody wants them. Who wants one of an image that was wanted
 // before, with nothing that must be there from the beginning, may find one: it is given once, and
-// gets its limits then (Box::settle). Nothing of another sandbox is in it, for nothing has run
-// there.
+// gets its limits then (Box::settle); behind gVisor it has those that were wanted before. Nothing
+// of another sandbox is in it, for nothing has run there.
 //
 // A thread makes them, one at a time and while nobody waits for one that is made. At most
 // `most_boxes` wait, for `most_images` kinds; those of a kind that nobody has wanted for `rest`
@@ -17,6 +17,8 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -30,12 +32,13 @@ namespace cloche::native {
 class BoxPool {
  public:
   struct Options {
-    std::size_t boxes_of_a_kind = 4;  // 0: there are none
+    // 0: there are none. Behind gVisor, whose kernel takes memory by itself, half as many.
+    std::size_t boxes_of_a_kind = 4;
     std::size_t most_boxes = 8;
     std::size_t most_kinds = 4;
     std::chrono::milliseconds rest{60'000};
   };
-  // Makes a box that settles later. May throw; then nothing is made of this kind until it is wanted
+  // Makes a box to be given later. May throw; then nothing is made of this kind until it is wanted
   // again.
   using Make = std::function<std::unique_ptr<Box>(const BoxPlan& plan)>;
 
@@ -68,13 +71,21 @@ class BoxPool {
 
  private:
   struct Kind {
+    // What it has from its beginning behind gVisor, and gets later elsewhere.
+    struct Settled {
+      BoxLimits limits;
+      std::string home;
+      bool operator==(const Settled&) const = default;
+    };
     std::uint64_t device = 0, inode = 0;  // of the image
     std::uint32_t user = 0, group = 0;
+    std::optional<Settled> settled;
     bool operator==(const Kind&) const = default;
   };
   struct Shelf {
     Kind kind;
     UniqueFd image;  // so that its number is no other's
+    UniqueFd runsc;  // of gVisor
     std::vector<std::unique_ptr<Box>> boxes;
     SteadyTime wanted;  // at last
     bool is_wanted_again = false;
@@ -86,6 +97,7 @@ class BoxPool {
 
   static std::optional<Kind> kind_of(const BoxPlan& plan);
   Shelves::iterator find(const Kind& kind) REQUIRES(mutex_);
+  std::size_t most_of(const Kind& kind) const;
   Shelf* next_to_fill() REQUIRES(mutex_);
   std::size_t count() const REQUIRES(mutex_);
   bool begin() REQUIRES(mutex_);

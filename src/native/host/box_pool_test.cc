@@ -52,10 +52,10 @@ class BoxPoolTest : public BoxTest {
 
 TEST_F(BoxPoolTest, OneThatWasMadeBeforeHasTheLimitsOfWhoTakesIt) {
   BoxPlan small = plan();
-  small.file_bytes = 8 << 20;
-  small.file_inodes = 100;
-  small.open_files = 77;
-  small.processes = 20;
+  small.limits.file_bytes = 8 << 20;
+  small.limits.file_inodes = 100;
+  small.limits.open_files = 77;
+  small.limits.processes = 20;
   small.home = "/some/where/deep";
   const auto box = warden_.make(small);
   EXPECT_LT(warden_.pool().ready(), full + 1);
@@ -131,7 +131,7 @@ TEST_F(BoxPoolTest, WhatMustBeThereFromTheBeginningIsMadeForIt) {
 
 TEST_F(BoxPoolTest, ABoxSettlesOnceAndOneThatHasItsLimitsNever) {
   BoxPlan wide = plan();
-  wide.processes = 4000;
+  wide.limits.processes = 4000;
   EXPECT_EQ(box_->settle(wide).error(), Errno::inval);
   const auto taken = warden_.make(plan());
   EXPECT_EQ(taken->settle(wide).error(), Errno::inval);

@@ -131,8 +131,8 @@ TEST_F(BoxTest, GuestsAreEndedFirstWhereTheMachineHasNoMemory) {
 
 TEST_F(BoxTest, QuotasHold) {
   BoxPlan small = plan();
-  small.file_bytes = 8 << 20;
-  small.file_inodes = 100;
+  small.limits.file_bytes = 8 << 20;
+  small.limits.file_inodes = 100;
   const auto box = warden_.make(small);
   EXPECT_EQ(run("dd if=/dev/zero of=big bs=1M count=20 2>/dev/null || echo full; rm big; "
                 "for i in $(seq 200); do : 2>/dev/null >f$i || break; done; "

@@ -109,7 +109,7 @@ std::vector<pid_t> BoxTest::box_processes(pid_t of) {
 
 void BoxTest::expect_an_end_at_the_memory_limit() {
   BoxPlan small = plan();
-  small.memory_bytes = 64 << 20;
+  small.limits.memory_bytes = 64 << 20;
   const auto box = warden_.make(small);
   Started started = start("x=$(head -c 400M /dev/zero | tr '\\0' x); echo ${#x}", box.get());
   (void)read_all(started.output);

@@ -17,7 +17,7 @@ class BoxTest : public testing::Test {
  protected:
   void SetUp() override;
 
-  BoxPlan plan() const { return {.image = image_.get(), .processes = 64}; }
+  BoxPlan plan() const { return {.image = image_.get(), .limits = {.processes = 64}}; }
 
   struct Started {
     std::unique_ptr<Command> command;

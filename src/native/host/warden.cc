@@ -41,6 +41,15 @@ struct SpawnPlan {
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 };
 
+// gVisor cannot change the limits of files that are there: what waits behind it was made for them.
+bool settles_later(const BoxPlan& plan) { return plan.isolation == warden::Isolation::full; }
+
+Result<Result<void>> settle(Box& box, const BoxPlan& plan) {
+  if (settles_later(plan)) return box.settle(plan);
+  CLOCHE_TRY(box.usage());  // one that has ended has none
+  return Result<void>();
+}
+
 }  // namespace
 
 Warden::~Warden() {
@@ -106,12 +115,13 @@ void Warden::begin() {
 }
 
 Warden::Warden(std::filesystem::path program, BoxPool::Options pool)
-    : program_(std::move(program)),
-      pool_(pool, [this](const BoxPlan& plan) { return make_new(plan, Limits::later); }) {}
+    : program_(std::move(program)), pool_(pool, [this](const BoxPlan& plan) {
+        return make_new(plan, settles_later(plan) ? Limits::later : Limits::now);
+      }) {}
 
 std::unique_ptr<Box> Warden::make(const BoxPlan& plan) {
   while (std::unique_ptr<Box> box = pool_.take(plan)) {
-    const Result<Result<void>> settled = box->settle(plan);
+    const Result<Result<void>> settled = settle(*box, plan);
     if (!settled) continue;  // one that has been ended, or the limits are none: a new one says why
     if (const Result<void>& home = *settled; !home) throw Error(home.error(), plan.home);
     return box;
@@ -143,14 +153,14 @@ warden::BoxMade Warden::order(const BoxPlan& plan, const warden::MakeBox& order,
 std::unique_ptr<Box> Warden::make_new(const BoxPlan& plan, Limits limits) {
   Result<Sockets> sockets = make_sockets();
   if (!sockets) throw HostError("no sockets for a box: too many files are open");
-  warden::MakeBox how{.process_limit = plan.processes,
-                      .open_file_limit = plan.open_files,
-                      .cpus = plan.cpus,
+  warden::MakeBox how{.process_limit = plan.limits.processes,
+                      .open_file_limit = plan.limits.open_files,
+                      .cpus = plan.limits.cpus,
                       .user = plan.user,
                       .group = plan.group,
-                      .file_bytes = plan.file_bytes,
-                      .file_inodes = plan.file_inodes,
-                      .memory_bytes = plan.memory_bytes,
+                      .file_bytes = plan.limits.file_bytes,
+                      .file_inodes = plan.limits.file_inodes,
+                      .memory_bytes = plan.limits.memory_bytes,
                       .root = plan.root,
                       .isolation = plan.isolation,
                       .has_upper = plan.begin_with >= 0};

@@ -225,12 +225,12 @@ std::unique_ptr<native::Box> NativeBackend::make_box(int begin_with) {
        .runsc = has_gvisor ? parts_.runsc() : -1,
        .user = who_.user,
        .group = who_.group,
-       .file_bytes = options_.file_limit_bytes,
-       .file_inodes = options_.file_limit_inodes,
-       .memory_bytes = options_.memory_limit_bytes,
-       .processes = options_.process_limit * threads_per_process,
-       .open_files = options_.open_file_limit,
-       .cpus = options_.cpus,
+       .limits = {.file_bytes = options_.file_limit_bytes,
+                  .file_inodes = options_.file_limit_inodes,
+                  .memory_bytes = options_.memory_limit_bytes,
+                  .processes = options_.process_limit * threads_per_process,
+                  .open_files = options_.open_file_limit,
+                  .cpus = options_.cpus},
        .home = home_,
        .mounts = mounts()});
 }
