@@ -6,7 +6,8 @@
 // functions they are stopped like any other, and short ones, which are most, cost less than a call
 // out of the guest. memory.grow and throw stay the engine's, and a function that counts to 256 is
 // called beside each: in a loop of nothing else a processor that does its few instructions at once
-// was never seen to be interrupted in one of them. The last three functions are exits, in which nothing is interrupted:
+// was never seen to be interrupted in one of them. The last three functions are exits, in which
+// nothing is interrupted:
 // - where the program has handlers of signals (`__cloche_signal`), its `throw` is a call of the
 //   first: between its instructions the engine has an exception that nobody else knows of;
 // - the second raises what a handler has thrown: it calls the host, which answers that;
