@@ -3,10 +3,12 @@
 
 CLUSTER_SESSIONS and CLUSTER_TUNNELS say how many (300 and 24).
 """
+import contextlib
 import http.client
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -55,9 +57,11 @@ class Cluster:
         # One that is not known yet has no room for others, and counts for no limit.
         for port in self.ports.values():
             for key in KEYS:
-                until(lambda port=port, key=key: self.ask("GET", f"/sessions/01234567-89ab-4cde-8f01-23456789{key:04x}",
-                                                          connection=http.client.HTTPConnection("127.0.0.1", port))[0] == 404,
-                      f"cell {key} is known")
+                until(lambda port=port, key=key: self.knows(port, key), f"cell {key} is known")
+
+    def knows(self, port, key) -> bool:
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port)) as cell:
+            return self.ask("GET", f"/sessions/01234567-89ab-4cde-8f01-23456789{key:04x}", connection=cell)[0] == 404
 
     def peers(self):
         return ",".join(f"127.0.0.1:{port}" for port in self.ports.values())
@@ -83,16 +87,25 @@ class Cluster:
         part.rename(part.with_suffix(""))
 
     def start_gateway(self):
-        """Another one takes over from the one there is, which goes on with what it has begun."""
+        """One that is there begins anew with what is so now: its old process goes on with what it has begun, and its socket is
+        the new one's, so that no connection is lost."""
         places = [word for key, home in self.homes.items() for word in ["--cell", f"{key}=127.0.0.1:{self.ports[home]}"]]
         self.config.write_text(subprocess.run([PROGRAM, "route", "--haproxy", "--listen", f"127.0.0.1:{self.port}", *places],
                                               check=True, capture_output=True, text=True).stdout)
-        old = self.gateway if self.gateway and self.gateway.poll() is None else None
-        finish = ["-sf", str(old.pid)] if old else []
-        self.gateway = subprocess.Popen([HAPROXY, "-db", "-f", str(self.config), *finish], stderr=subprocess.DEVNULL)
-        until(lambda: self.is_up(), "the gateway answers")
-        if old:
-            old.wait(PATIENCE_S)
+        before = self.workers() if self.gateway else set()
+        if self.gateway:
+            self.gateway.send_signal(signal.SIGUSR2)
+        else:
+            self.gateway = subprocess.Popen([HAPROXY, "-W", "-db", "-f", str(self.config)], stderr=subprocess.DEVNULL, start_new_session=True)
+        until(lambda: self.workers() - before and not self.workers() & before and self.is_up(), "the gateway answers")
+
+    def workers(self) -> set:
+        return set(Path(f"/proc/{self.gateway.pid}/task/{self.gateway.pid}/children").read_text().split())
+
+    def kill_gateway(self):
+        os.killpg(self.gateway.pid, signal.SIGKILL)
+        self.gateway.wait()
+        self.gateway = None
 
     def is_up(self) -> bool:
         assert self.gateway.poll() is None, "HAProxy does not take its configuration"
@@ -118,8 +131,7 @@ class Cluster:
 
     def stop(self):
         if self.gateway:
-            self.gateway.kill()
-            self.gateway.wait()
+            self.kill_gateway()
         for server in self.cells.values():
             server.process.kill()
             server.process.wait()
@@ -252,8 +264,7 @@ class ClusterTest(unittest.TestCase):
 
     def test_the_gateway_has_no_state(self):
         session = self.cluster.create()
-        self.cluster.gateway.kill()
-        self.cluster.gateway.wait()
+        self.cluster.kill_gateway()
         self.cluster.start_gateway()
         self.assertEqual(self.cluster.ask("GET", f"/sessions/{session}")[0], 200)
 
