@@ -36,6 +36,10 @@ generate() {
   [ -f "$file.xs" ]
 }
 
+# Its Makefile.PL would ask the build machine what it can: the answers stand in `extensions`.
+cp dist/Time-HiRes/fallback/const-*.inc dist/Time-HiRes/
+rm dist/Time-HiRes/Makefile.PL
+
 # The extensions, linked in: folder, file, module, then flags, and further files of C as +file.
 while read -r folder file module more; do
   (cd "$folder"
@@ -79,7 +83,7 @@ for module in $modules; do
 done > boot_table.h
 cp "$PORT/linked_in.h" .
 sed -e '/^static void xs_init (pTHX);/i #include "boot_declare.h"\n#include "linked_in.h"' \
-  -e '/^xs_init(pTHX)/,/^}/s/PERL_UNUSED_CONTEXT;/newXS("XSLoader::define_bootstrap", define_bootstrap, __FILE__);/' miniperlmain.c > perlmain.c
+  -e '/^xs_init(pTHX)/,/^}/s/PERL_UNUSED_CONTEXT;/newXS("XSLoader::define_bootstrap", define_bootstrap, __FILE__);\n    newXS("IPC::Open3::start_program", start_program, __FILE__);/' miniperlmain.c > perlmain.c
 printf 'perlmain.o: perlmain.c\n\t$(CC) $(FLAGS) -c -o $@ $<\nall: perlmain.o%s\n' "$objects" >> core.mk
 make -r -f core.mk all FLAGS="$flags"
 $CC -o "$OUT/usr/bin/perl" perlmain.o $objects
@@ -93,7 +97,7 @@ perl -I. configpm > /dev/null
 sed -i "s/$(perl -e 'printf "%vd", $^V')/5.40.1/g" lib/Config.pm lib/Config_heavy.pl
 for folder in lib dist/*/lib cpan/*/lib ext/*/lib; do
   case $folder in
-    */CPAN/* | */Win32* | */Module-CoreList/* | */perlfaq/* | */DB_File/* | */Devel-PPPort/* | */ExtUtils-MakeMaker/* | \
+    */CPAN/* | */Win32* | */Module-CoreList/* | */perlfaq/* | */DB_File/* | */Devel-PPPort/* | \
     */Test2-Suite/* | */threads* | */Thread-*) continue ;;
   esac
   [ -d "$folder" ] && (cd "$folder" && find . \( -name '*.pm' -o -name '*.pl' \) -not -name TestNorm.pl | tar cf - -T - | tar xf - -C "$lib")
@@ -125,11 +129,11 @@ cpan/Encode/encoding.pm encoding.pm
 lib/unicore/Blocks.txt unicore/Blocks.txt
 lib/unicore/NamedSequences.txt unicore/NamedSequences.txt
 lib/unicore/version unicore/version
+pod/perldiag.pod pods/perldiag.pod
 END
 (cd cpan/Unicode-Collate && tar cf - Collate/Locale.pm Collate/CJK Collate/Locale) | tar xf - -C "$lib/Unicode"
 install -m 644 "$PORT/XSLoader.pm" "$lib/XSLoader.pm"
 printf 'require XSLoader;\n1;\n' > "$lib/DynaLoader.pm"
-install -D -m 644 "$PORT/HiRes.pm" "$lib/Time/HiRes.pm"
 find "$lib" -type f -exec chmod 644 {} +
 # Errno, from the C library's numbers.
 {
@@ -140,3 +144,14 @@ find "$lib" -type f -exec chmod 644 {} +
 chmod 644 "$lib/Errno.pm"
 printf '$Config::Git_Data = "";\n1;\n' > "$lib/Config_git.pl"
 chmod 644 "$lib/Config_git.pl"
+
+# Programs of it that scripts call.
+for program in cpan/Digest-SHA/shasum cpan/JSON-PP/bin/json_pp cpan/Test-Harness/bin/prove cpan/Encode/bin/piconv cpan/Archive-Tar/bin/ptar \
+  cpan/IO-Compress/bin/streamzip cpan/IO-Compress/bin/zipdetails; do
+  sed '1s|^#!.*|#!/usr/bin/perl|' "$program" > "$OUT/usr/bin/${program##*/}"
+  chmod 755 "$OUT/usr/bin/${program##*/}"
+done
+for program in cpan/podlators/scripts/pod2text cpan/podlators/scripts/pod2man cpan/Pod-Usage/scripts/pod2usage cpan/Pod-Checker/scripts/podchecker; do
+  (cd "${program%/*}" && perl "${program##*/}.PL" > /dev/null)
+  install -m 755 "$program" "$OUT/usr/bin/"
+done
