@@ -131,7 +131,10 @@ lib/unicore/NamedSequences.txt unicore/NamedSequences.txt
 lib/unicore/version unicore/version
 pod/perldiag.pod pods/perldiag.pod
 END
+(cd cpan/Memoize && find Memoize -name '*.pm' -not -name ExpireTest.pm | tar cf - -T -) | tar xf - -C "$lib"
 (cd cpan/Unicode-Collate && tar cf - Collate/Locale.pm Collate/CJK Collate/Locale) | tar xf - -C "$lib/Unicode"
+PERL_BUILD_EXPAND_CONFIG_VARS=0 perl dist/lib/lib_pm.PL > /dev/null
+install -m 644 dist/lib/lib.pm "$lib/lib.pm"
 install -m 644 "$PORT/XSLoader.pm" "$lib/XSLoader.pm"
 printf 'require XSLoader;\n1;\n' > "$lib/DynaLoader.pm"
 find "$lib" -type f -exec chmod 644 {} +
