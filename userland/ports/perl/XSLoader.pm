@@ -1,4 +1,4 @@
-# Extensions are linked into this perl: their bootstrap functions are there from the start.
+# Extensions are linked into this perl, which defines the bootstrap function of each that it has.
 package XSLoader;
 our $VERSION = '0.32';
 
@@ -6,7 +6,7 @@ sub load {
     my $module = @_ ? $_[0] : scalar caller;
     @_ = ($module) unless @_;
     my $bootstrap = "${module}::bootstrap";
-    goto &$bootstrap if defined &$bootstrap;
+    goto &$bootstrap if defined &$bootstrap || define_bootstrap($module);
     require Carp;
     Carp::croak("Can't load module $module: it is not part of this perl, and nothing can be loaded into it");
 }

@@ -10,6 +10,7 @@ CONFIG_SH=config.sh sh config_h.SH
 printf '#define PERL_GIT_UNPUSHED_COMMITS /*leave-this-comment*/\n' > git_version.h
 cc -O1 -w -o generate_uudmap generate_uudmap.c
 ./generate_uudmap uudmap.h bitcount.h mg_data.h
+cp "$PORT/real_time_signals.h" .
 flags="-O2 -Wno-everything -fno-strict-aliasing -D_GNU_SOURCE -Dfork=vfork -I$top"
 core="av scope op peep doop doio dump gv hv mg reentr mro_core perl perly pp pp_hot pp_ctl pp_sys regcomp regcomp_debug regcomp_invlist
 regcomp_study regcomp_trie regexec utf8 sv taint toke util deb run builtin class universal pad globals keywords perlio numeric mathoms
@@ -20,33 +21,69 @@ for name in $core; do
   objects="$objects $name.o"
 done > core.mk
 
-# The extensions, linked in: folder, file, module, further flags.
+# The tables of Unicode's properties, which modules read and Unicode::Normalize is made of.
+(cd lib/unicore && perl mktables -C . -P "$top" -q)
+mkdir unicode_only
+ln -s ../lib/unicore unicode_only/unicore
+
+# What C a folder generates: constants, Unicode's tables, and encodings, which enc2xs makes of lists of character maps.
+generate() {
+  grep -q 'WriteConstants\|mkheader\|enc2xs' Makefile.PL || return 0
+  PERL_CORE=1 perl -I"$PORT/generate" -I"$top/cpan/ExtUtils-Constant/lib" -I"$top/unicode_only" Makefile.PL PERL_CORE=1 < /dev/null > /dev/null
+  for list in *.fnm; do
+    [ -f "$list" ] && perl -I"$top/cpan/Encode" "$top/cpan/Encode/bin/enc2xs" -Q -o "${list%.fnm}.c" -f "$list" > /dev/null
+  done
+  [ -f "$file.xs" ]
+}
+
+# Its Makefile.PL would ask the build machine what it can: the answers stand in `extensions`.
+cp dist/Time-HiRes/fallback/const-*.inc dist/Time-HiRes/
+rm dist/Time-HiRes/Makefile.PL
+
+# The extensions, linked in: folder, file, module, then flags, and further files of C as +file.
 while read -r folder file module more; do
   (cd "$folder"
   : > ppport.h  # what it has for older perls is not wanted
-  if grep -q 'const-c\.inc' "$file.xs"; then perl -I"$PORT/generate" -I"$top/cpan/ExtUtils-Constant/lib" Makefile.PL < /dev/null > /dev/null 2>&1; [ -f const-c.inc ]; fi
+  [ ! -f Makefile.PL ] || generate
   typemap=
   [ -f typemap ] && typemap="-typemap $PWD/typemap"
   perl -I"$top/dist/ExtUtils-ParseXS/lib" "$top/dist/ExtUtils-ParseXS/lib/ExtUtils/xsubpp" -typemap "$top/lib/ExtUtils/typemap" $typemap "$file.xs" > "$file.c")
   pm=$(find "$folder" -name "${module##*::}.pm" | head -1)
-  version=$(sed -n "s/^.*VERSION *= *['\"]*\([0-9._]*\).*/\1/p" "$pm" | head -1)
-  printf '%s/%s.o: %s/%s.c\n\tcd %s && $(CC) $(FLAGS) -iquote . -DVERSION=\\"%s\\" -DXS_VERSION=\\"%s\\" %s -c %s.c\n' \
-    "$folder" "$file" "$folder" "$file" "$folder" "$version" "$version" "$more" "$file" >> core.mk
-  objects="$objects $folder/$file.o"
+  version=$(perl -MExtUtils::MakeMaker -e 'print MM->parse_version(shift)' "$pm")
+  files=$file
+  flags_of=
+  for word in $more; do
+    case $word in
+      +*) files="$files ${word#+}" ;;
+      *) flags_of="$flags_of $word" ;;
+    esac
+  done
+  for list in "$folder"/*.fnm; do [ ! -f "$list" ] || files="$files $(basename "$list" .fnm)"; done
+  for name in $files; do
+    printf '%s/%s.o: %s/%s.c\n\tcd %s && $(CC) $(FLAGS) -iquote . -DVERSION=\\"%s\\" -DXS_VERSION=\\"%s\\" %s -c %s.c\n' \
+      "$folder" "$name" "$folder" "$name" "$folder" "$version" "$version" "$flags_of" "$name" >> core.mk
+    objects="$objects $folder/$name.o"
+  done
   modules="${modules:-} $module"
 done < "$PORT/extensions"
-for extra in ext/File-Glob/bsd_glob; do
-  printf '%s.o: %s.c\n\t$(CC) $(FLAGS) -I%s -c -o $@ $<\n' "$extra" "$extra" "$(dirname $extra)" >> core.mk
-  objects="$objects $extra.o"
-done
+libraries() {
+  for name in $2; do
+    printf '%s/%s.o: %s/%s.c\n\tcd %s && $(CC) -O2 -Wno-everything %s -c %s.c\n' "$1" "$name" "$1" "$name" "$1" "$3" "$name" >> core.mk
+    objects="$objects $1/$name.o"
+  done
+}
+libraries "$EXTRA/zlib" "adler32 compress crc32 deflate infback inffast inflate inftrees trees uncompr zutil" "-DHAVE_UNISTD_H -D_LARGEFILE64_SOURCE=0"
+libraries "$EXTRA/bzip2" "blocksort bzlib compress crctable decompress huffman randtable" "-DBZ_NO_STDIO"
 
 for module in $modules; do
   echo "void boot_$(echo "$module" | sed 's/::/__/g')(pTHX_ CV *cv);"
 done > boot_declare.h
 for module in $modules; do
-  echo "newXS(\"${module}::bootstrap\", boot_$(echo "$module" | sed 's/::/__/g'), __FILE__);"
-done > boot_call.h
-sed -e '/^static void xs_init (pTHX);/i #include "boot_declare.h"' -e '/^xs_init(pTHX)/,/^}/s/PERL_UNUSED_CONTEXT;/\n#include "boot_call.h"/' miniperlmain.c > perlmain.c
+  echo "{\"$module\", boot_$(echo "$module" | sed 's/::/__/g')},"
+done > boot_table.h
+cp "$PORT/linked_in.h" .
+sed -e '/^static void xs_init (pTHX);/i #include "boot_declare.h"\n#include "linked_in.h"' \
+  -e '/^xs_init(pTHX)/,/^}/s/PERL_UNUSED_CONTEXT;/newXS("XSLoader::define_bootstrap", define_bootstrap, __FILE__);\n    newXS("IPC::Open3::start_program", start_program, __FILE__);/' miniperlmain.c > perlmain.c
 printf 'perlmain.o: perlmain.c\n\t$(CC) $(FLAGS) -c -o $@ $<\nall: perlmain.o%s\n' "$objects" >> core.mk
 make -r -f core.mk all FLAGS="$flags"
 $CC -o "$OUT/usr/bin/perl" perlmain.o $objects
@@ -60,20 +97,46 @@ perl -I. configpm > /dev/null
 sed -i "s/$(perl -e 'printf "%vd", $^V')/5.40.1/g" lib/Config.pm lib/Config_heavy.pl
 for folder in lib dist/*/lib cpan/*/lib ext/*/lib; do
   case $folder in
-    */CPAN/* | */Win32* | */Module-CoreList/* | */perlfaq/* | */DB_File/* | */CPAN-* | */Devel-PPPort/* | */ExtUtils-MakeMaker/* | \
-    */Unicode-Collate/* | */Test2-Suite/* | */podlators/* | */Pod-Perldoc/* | */libnet/* | */IO-Compress/* | */threads* | */Thread-*) continue ;;
+    */CPAN/* | */Win32* | */Module-CoreList/* | */perlfaq/* | */DB_File/* | */Devel-PPPort/* | \
+    */Test2-Suite/* | */threads* | */Thread-*) continue ;;
   esac
-  [ -d "$folder" ] && (cd "$folder" && find . \( -name '*.pm' -o -name '*.pl' \) -not -path './unicore/*' | tar cf - -T - | tar xf - -C "$lib")
+  [ -d "$folder" ] && (cd "$folder" && find . \( -name '*.pm' -o -name '*.pl' \) -not -name TestNorm.pl | tar cf - -T - | tar xf - -C "$lib")
 done
 while read -r folder file module more; do
-  pm=$(find "$folder" -maxdepth 1 -name '*.pm' | head -1)
-  [ -n "$pm" ] && install -D -m 644 "$pm" "$lib/$(echo "$module" | sed 's|::|/|g').pm"
+  pm=$folder/${module##*::}.pm
+  [ ! -f "$pm" ] || install -D -m 644 "$pm" "$lib/$(echo "$module" | sed 's|::|/|g').pm"
 done < "$PORT/extensions"
-install -m 644 ext/re/re.pm "$lib/re.pm"
-install -D -m 644 ext/Sys-Hostname/Hostname.pm "$lib/Sys/Hostname.pm"
+while read -r module target; do install -D -m 644 "$module" "$lib/$target"; done << 'END'
+ext/re/re.pm re.pm
+ext/Sys-Hostname/Hostname.pm Sys/Hostname.pm
+ext/PerlIO-scalar/scalar.pm PerlIO/scalar.pm
+dist/if/if.pm if.pm
+dist/Safe/Safe.pm Safe.pm
+cpan/Memoize/Memoize.pm Memoize.pm
+cpan/IO-Zlib/Zlib.pm IO/Zlib.pm
+cpan/Config-Perl-V/V.pm Config/Perl/V.pm
+cpan/Term-Cap/Cap.pm Term/Cap.pm
+cpan/Unicode-Collate/Collate/keys.txt Unicode/Collate/keys.txt
+ext/Tie-Hash-NamedCapture/NamedCapture.pm Tie/Hash/NamedCapture.pm
+ext/Opcode/ops.pm ops.pm
+ext/B/O.pm O.pm
+ext/B/B/Concise.pm B/Concise.pm
+ext/B/B/Showlex.pm B/Showlex.pm
+ext/B/B/Terse.pm B/Terse.pm
+ext/B/B/Xref.pm B/Xref.pm
+cpan/Time-Piece/Seconds.pm Time/Seconds.pm
+cpan/Encode/encoding.pm encoding.pm
+lib/unicore/Blocks.txt unicore/Blocks.txt
+lib/unicore/NamedSequences.txt unicore/NamedSequences.txt
+lib/unicore/version unicore/version
+pod/perldiag.pod pods/perldiag.pod
+END
+(cd cpan/Memoize && find Memoize -name '*.pm' -not -name ExpireTest.pm | tar cf - -T -) | tar xf - -C "$lib"
+(cd cpan/Unicode-Collate && tar cf - Collate/Locale.pm Collate/CJK Collate/Locale) | tar xf - -C "$lib/Unicode"
+PERL_BUILD_EXPAND_CONFIG_VARS=0 perl dist/lib/lib_pm.PL > /dev/null
+install -m 644 dist/lib/lib.pm "$lib/lib.pm"
 install -m 644 "$PORT/XSLoader.pm" "$lib/XSLoader.pm"
 printf 'require XSLoader;\n1;\n' > "$lib/DynaLoader.pm"
-install -D -m 644 "$PORT/HiRes.pm" "$lib/Time/HiRes.pm"
 find "$lib" -type f -exec chmod 644 {} +
 # Errno, from the C library's numbers.
 {
@@ -84,3 +147,14 @@ find "$lib" -type f -exec chmod 644 {} +
 chmod 644 "$lib/Errno.pm"
 printf '$Config::Git_Data = "";\n1;\n' > "$lib/Config_git.pl"
 chmod 644 "$lib/Config_git.pl"
+
+# Programs of it that scripts call.
+for program in cpan/Digest-SHA/shasum cpan/JSON-PP/bin/json_pp cpan/Test-Harness/bin/prove cpan/Encode/bin/piconv cpan/Archive-Tar/bin/ptar \
+  cpan/IO-Compress/bin/streamzip cpan/IO-Compress/bin/zipdetails; do
+  sed '1s|^#!.*|#!/usr/bin/perl|' "$program" > "$OUT/usr/bin/${program##*/}"
+  chmod 755 "$OUT/usr/bin/${program##*/}"
+done
+for program in cpan/podlators/scripts/pod2text cpan/podlators/scripts/pod2man cpan/Pod-Usage/scripts/pod2usage cpan/Pod-Checker/scripts/podchecker; do
+  (cd "${program%/*}" && perl "${program##*/}.PL" > /dev/null)
+  install -m 755 "$program" "$OUT/usr/bin/"
+done
