@@ -92,7 +92,7 @@ class Link : public std::enable_shared_from_this<Link> {
     endpoint.resize(address_.size);
     stream_.next_layer().async_connect(endpoint, [self = shared_from_this()](ErrorCode error) {
       if (error) return self->fail();
-      self->stream_.next_layer().set_option(tcp::no_delay(true), error);
+      (void)self->stream_.next_layer().set_option(tcp::no_delay(true), error);
       self->shake_hands();
     });
   }
@@ -100,7 +100,7 @@ class Link : public std::enable_shared_from_this<Link> {
   void end_now() {
     deadline_.cancel();
     ErrorCode ignored;
-    stream_.next_layer().close(ignored);
+    (void)stream_.next_layer().close(ignored);
   }
 
  private:
@@ -110,7 +110,7 @@ class Link : public std::enable_shared_from_this<Link> {
     (void)asio::ip::make_address(address_.host, is_name);
     if (is_name && ::SSL_set_tlsext_host_name(connection, address_.host.c_str()) != 1) return false;
     ErrorCode error;
-    stream_.set_verify_callback(ssl::host_name_verification(address_.host), error);
+    (void)stream_.set_verify_callback(ssl::host_name_verification(address_.host), error);
     if (error) return false;
     if (::SSL_set_ex_data(connection, memory_index(), &memory_) != 1) return false;
     const auto known = memory_.sessions.find(address_.host);
@@ -180,11 +180,11 @@ class PeerWire::Tls {
   std::shared_ptr<ssl::context> make_context() const {
     auto context = std::make_shared<ssl::context>(ssl::context::tls_client);
     ErrorCode error;
-    context->set_verify_mode(ssl::verify_peer, error);
-    if (authorities_ == system) {
-      context->set_default_verify_paths(error);
-    } else {
-      context->load_verify_file(authorities_, error);
+    (void)context->set_verify_mode(ssl::verify_peer, error);
+    if (!error && authorities_ == system) {
+      (void)context->set_default_verify_paths(error);
+    } else if (!error) {
+      (void)context->load_verify_file(authorities_, error);
     }
     ::SSL_CTX* const handle = context->native_handle();
     if (error || ::SSL_CTX_set_min_proto_version(handle, TLS1_2_VERSION) != 1)

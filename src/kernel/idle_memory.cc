@@ -19,7 +19,9 @@ void Kernel::watch_idle(SteadyTime since) {
     services_.idle_timers->add(since + services_.idle_after, this, [this] { pack_idle(); });
     is_idle_watched_ = true;
   } catch (const HostError&) {
+    // As above.
   } catch (const std::bad_alloc&) {
+    // As above.
   }
 }
 

@@ -198,8 +198,13 @@ class Runners {
 
 // Never destroyed: threads run guests, and end, to the very end of the process.
 Runners& runners() noexcept {
-  static auto* const all = new Runners;
-  return *all;
+  union Lasting {
+    Lasting() noexcept : all() {}
+    ~Lasting() {}
+    Runners all;
+  };
+  static Lasting lasting;
+  return lasting.all;
 }
 
 // The thread ends, and its runner has gone: what is destroyed later still may run guests.

@@ -29,7 +29,7 @@ constexpr std::size_t exit_address = 56;
 template <typename T>
 T read(const std::byte* at) noexcept {
   T value;
-  std::memcpy(&value, at, sizeof(T));
+  std::memcpy(static_cast<void*>(&value), at, sizeof(T));
   return value;
 }
 

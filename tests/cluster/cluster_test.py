@@ -60,8 +60,12 @@ class Cluster:
                 until(lambda port=port, key=key: self.knows(port, key), f"cell {key} is known")
 
     def knows(self, port, key) -> bool:
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port)) as cell:
-            return self.ask("GET", f"/sessions/01234567-89ab-4cde-8f01-23456789{key:04x}", connection=cell)[0] == 404
+        return self.ask_at(port, f"/sessions/01234567-89ab-4cde-8f01-23456789{key:04x}") == 404
+
+    def ask_at(self, port, path) -> int:
+        """What a cell says itself."""
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as cell:
+            return self.ask("GET", path, connection=cell)[0]
 
     def peers(self):
         return ",".join(f"127.0.0.1:{port}" for port in self.ports.values())

@@ -170,8 +170,7 @@ class RehearsalTest(unittest.TestCase):
                 begin = time.monotonic()
                 self.cluster.start(key)
                 starts.append(time.monotonic() - begin)
-                until(lambda k=key: self.cluster.ask("GET", "/ready", connection=http.client.HTTPConnection(
-                    "127.0.0.1", self.cluster.ports[k]))[0] == 200, "it is ready")
+                until(lambda k=key: self.cluster.ask_at(self.cluster.ports[k], "/ready") == 200, "it is ready")
         time.sleep(time_of_load)
         out, _ = driver.communicate("")
         result = json.loads(out)

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -157,8 +158,8 @@ Outcome enter_limits(const MakeBox& plan, const BoxGroup& group) {
   // Away from the numbers that they get.
   const int program = ::fcntl(runsc.get(), F_DUPFD_CLOEXEC, 16);
   const int ours = ::fcntl(socket.get(), F_DUPFD_CLOEXEC, 16);
-  if (program < 0 || ours < 0 || ::dup2(nothing.get(), 0) < 0 || ::dup2(log.get(), 1) < 0 ||
-      ::dup2(log.get(), 2) < 0 || ::dup2(ours, socket_number) < 0)
+  if (!nothing || program < 0 || ours < 0 || ::dup2(nothing.get(), 0) < 0 ||
+      ::dup2(log.get(), 1) < 0 || ::dup2(log.get(), 2) < 0 || ::dup2(ours, socket_number) < 0)
     ::_exit(1);
   constexpr std::array arguments{"runsc",
                                  "--root=/run",
@@ -206,9 +207,10 @@ class MemoryFiles {
   void look_at(const char* folder) {
     DIR* const files = ::opendir(folder);
     if (files == nullptr) return;
-    while (const dirent* const entry = ::readdir(files)) {
+    const int at = ::dirfd(files);
+    while (const dirent* const entry = at < 0 ? nullptr : ::readdir(files)) {
       struct stat of{};
-      if (::fstatat(::dirfd(files), entry->d_name, &of, 0) != 0) continue;
+      if (::fstatat(at, entry->d_name, &of, 0) != 0) continue;
       if (!S_ISREG(of.st_mode) || of.st_nlink != 0) continue;
       const auto known = known_.begin() + static_cast<std::ptrdiff_t>(count_);
       if (std::find(known_.begin(), known, of.st_ino) != known) continue;
