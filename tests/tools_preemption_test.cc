@@ -1,47 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shell and the tools are stopped at once, wherever they compute, and get their signals there,
-// also where their code has no checks ($CLOCHE_PREEMPTION=all), and signals to their threads
-// interrupt them (src/wasm/preemption.h).
+// The shell and the tools are stopped at once, wherever they compute, and get their signals there:
+// their code has no checks, and signals to their threads interrupt them (src/wasm/preemption.h).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
-#include <memory>
 #include <random>
 #include <string>
 #include <thread>
 
 #include "base/many_lives_testing.h"
-#include "cloche/engine.h"
+#include "sandbox_testing.h"
 
 namespace cloche {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
-// Its tools have no checks.
-Engine& engine_without_checks() {
-  static const auto shared = [] {
-    setenv("CLOCHE_PREEMPTION", "all", 1);
-    auto made = std::make_unique<Engine>(EngineOptions{.system_folder = CLOCHE_ROOTFS_DIR});
-    unsetenv("CLOCHE_PREEMPTION");
-    return made;
-  }();
-  return *shared;
-}
-
-std::unique_ptr<Sandbox> make_sandbox() { return engine_without_checks().create({}); }
-
-std::string output_of(const std::string& script) {
-  const RunResult result = make_sandbox()->run({.script = script});
-  EXPECT_EQ(result.stderr_data, "") << script;
-  EXPECT_EQ(result.exit_code, 0) << script << "\n" << result.reason;
-  return result.stdout_data;
-}
+using testing::make_sandbox;
+using testing::output_of;
 
 // What computes long, each in another program or another part of one.
 constexpr std::array computing{
@@ -203,6 +182,7 @@ TEST(ToolsPreemption, ACopyOfAToolIsStopped) {
 // Lives of each sort end at random moments, by the time limit, a signal from beside, the end of
 // their sandbox; the next ones are well. CLOCHE_PREEMPTION_SECONDS makes it longer.
 TEST(ToolsPreemption, ManyLivesEndAtRandomMoments) {
+  constexpr milliseconds patience = std::chrono::minutes(10);  // that nothing hangs
   std::atomic<int> lives = 0;
   std::atomic<std::int64_t> worst_ms = 0;
   live_many_times(std::chrono::seconds(3), [&](std::minstd_rand& random) {
@@ -219,8 +199,8 @@ TEST(ToolsPreemption, ManyLivesEndAtRandomMoments) {
                                 std::to_string(random() % 9) +
                                 "; kill -$s $p; done 2> /dev/null; "
                                 "kill -9 $p 2> /dev/null; wait $p 2> /dev/null; echo ended";
-      const RunResult result = sandbox->run(
-          {.script = killed ? storm : code, .timeout = killed ? milliseconds(20'000) : limit});
+      const RunResult result =
+          sandbox->run({.script = killed ? storm : code, .timeout = killed ? patience : limit});
       const auto took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - start);
       if (killed) {
         EXPECT_EQ(result.stdout_data, "ended\n") << code << result.reason;
@@ -233,7 +213,8 @@ TEST(ToolsPreemption, ManyLivesEndAtRandomMoments) {
     const RunResult clean = sandbox->run(
         {.script = "seq 3000 | sort -R | sort -n | gawk '{ s += $1 } END { print s }'\n"
                    "seq 3000 | gzip | gunzip | grep -c 7 | sed 's/^/n /'\n"
-                   "x=; for i in {1..200}; do x+=$i; done; echo ${#x}"});
+                   "x=; for i in {1..200}; do x+=$i; done; echo ${#x}",
+         .timeout = patience});
     EXPECT_EQ(clean.stdout_data, "4501500\nn 813\n492\n") << clean.stderr_data << clean.reason;
   });
   RecordProperty("lives", lives);

@@ -90,7 +90,8 @@ void add_user_folders(vfs::BaseBuilder& builder) {
 wasm::Interruption interruption_of(SystemCode code) {
   const char* const given = std::getenv("CLOCHE_PREEMPTION");
   const std::string_view asked = given == nullptr ? "" : given;
-  const bool by_signals = code == SystemCode::interpreter ? asked != "0" : asked == "all";
+  const bool by_signals =
+      asked != "0" && (code == SystemCode::interpreter || asked != "interpreter");
   return by_signals ? wasm::Interruption::signals : wasm::Interruption::epochs;
 }
 

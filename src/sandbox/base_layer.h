@@ -11,9 +11,9 @@
 
 namespace cloche::sandbox {
 
-// How the machine code of the system's own programs is interrupted. As $CLOCHE_PREEMPTION says:
-// by signals that of the interpreter alone (not set), that of the shell and the tools too (`all`),
-// or none (`0`).
+// How the machine code of the system's own programs is interrupted: by signals, where this machine
+// can do that. As $CLOCHE_PREEMPTION says, that of the interpreter alone (`interpreter`), or none
+// (`0`).
 enum class SystemCode : std::uint8_t { interpreter, tools };
 wasm::Interruption interruption_of(SystemCode code);
 
