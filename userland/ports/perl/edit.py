@@ -26,3 +26,4 @@ replace(OPEN3, "$pid = eval { system 1, @_ }; # 1 == P_NOWAIT", """# As exec has
 replace(OPEN3, """	} elsif(!$pid || $pid < 0) {
 	    push @errs, "IO::Pipe: Can't spawn-NOWAIT: $!";""", """	} elsif(!$pid) {
 	    push @errs, "exec of @_ failed: $!";""", WHY)
+replace("cpan/JSON-PP/bin/json_pp", "use Getopt::Long;\n", "use Getopt::Long qw(:config no_ignore_case);\n", "has the options -v and -V")
