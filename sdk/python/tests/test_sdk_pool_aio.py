@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pools without Ray, awaited, and by TLS."""
 import asyncio
+import concurrent.futures
 import pickle
 import unittest
 
@@ -22,6 +23,13 @@ class Tls(PoolTest):
             self.assertEqual(there.commands.run("echo again").stdout, "again\n")
         with Sandbox(url=address.url, token=TOKEN) as sandbox:
             self.assertEqual(sandbox.commands.run("echo here").stdout, "here\n")
+
+    def test_many_calls_at_once_have_a_connection(self) -> None:
+        self.start("a", "--tls-self-signed")
+        text = "x" * 20_000
+        with self.pool.create() as sandbox, concurrent.futures.ThreadPoolExecutor(6) as threads:
+            made = threads.map(lambda i: sandbox.commands.run(f"echo {i} {text}").stdout, range(60))
+            self.assertEqual(list(made), [f"{i} {text}\n" for i in range(60)])
 
     def test_nobody_else_is_told_the_token(self) -> None:
         self.start("a", "--tls-self-signed")

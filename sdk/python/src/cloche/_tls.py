@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import selectors
 import socket
 import ssl
+import threading
+from typing import Callable, Optional, TypeVar
 
 _PIN = "sha256="
+_Made = TypeVar("_Made")
+_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)  # neither takes a descriptor
 
 
 def secure(plain: socket.socket, host: str, fragment: str) -> ssl.SSLSocket:
@@ -29,3 +34,50 @@ def secure(plain: socket.socket, host: str, fragment: str) -> ssl.SSLSocket:
         secured.close()
         raise ssl.SSLCertVerificationError("the server has another certificate than the one whose fingerprint is known")
     return secured
+
+
+class SharedSocket:
+    """A connection with TLS for one thread that receives and others that send. OpenSSL's object is for one thread at a time, and
+    Python before 3.13 lets two in: so it never waits within, and each step of it is under a lock.
+    """
+
+    def __init__(self, secured: ssl.SSLSocket) -> None:
+        secured.setblocking(False)
+        self._secured = secured
+        self._lock = threading.Lock()
+        self._timeout: Optional[float] = None
+
+    def settimeout(self, seconds: Optional[float]) -> None:
+        self._timeout = seconds
+
+    def recv(self, size: int) -> bytes:
+        return self._step(lambda: self._secured.recv(size))
+
+    def sendall(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            piece = rest[:1 << 16]
+            rest = rest[self._step(lambda: self._secured.send(piece)):]
+
+    def shutdown(self, how: int) -> None:
+        with self._lock:
+            self._secured.shutdown(how)
+
+    def close(self) -> None:
+        with self._lock:
+            self._secured.close()
+
+    def _step(self, step: Callable[[], _Made]) -> _Made:
+        while True:
+            with self._lock:
+                try:
+                    return step()
+                except ssl.SSLWantReadError:
+                    wanted = selectors.EVENT_READ
+                except ssl.SSLWantWriteError:
+                    wanted = selectors.EVENT_WRITE
+                waiting = _Selector()
+                waiting.register(self._secured, wanted)
+            with waiting:
+                if not waiting.select(self._timeout):
+                    raise socket.timeout("timed out")

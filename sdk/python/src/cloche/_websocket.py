@@ -8,10 +8,11 @@ import os
 import socket
 import struct
 import threading
-from typing import Optional
+from typing import Optional, Union
 from urllib.parse import urlencode, urlsplit
 
 from ._errors import ServerError
+from ._tls import SharedSocket
 from ._tls import secure as secure_socket
 
 _GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -43,9 +44,10 @@ class WebSocket:
         try:
             plain = socket.create_connection((parts.hostname, port), timeout=connect_seconds)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._socket: socket.socket = plain
+            self._socket: Union[socket.socket, SharedSocket] = plain
             if secure:
-                self._socket = secure_socket(plain, parts.hostname, parts.fragment)
+                self._socket = SharedSocket(secure_socket(plain, parts.hostname, parts.fragment))
+                self._socket.settimeout(connect_seconds)
         except OSError as error:
             raise ServerError(f"no connection to {url}: {error.strerror or error}") from error
         self._lock = threading.Lock()
