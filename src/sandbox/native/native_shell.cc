@@ -128,6 +128,9 @@ RunResult NativeShell::run_live(const RunOptions& options, std::uint64_t cancell
   RunResult result = sandbox_.result_of(command, options, cancellations);
   if (result.status == RunStatus::not_started && sandbox_.refusal_of(options.account) != 0)
     return result;
+  // The cancel came before the turn had begun, and ended the shell.
+  if (result.status == RunStatus::not_started && is_cancelled(options, cancellations))
+    result = never_begun(RunStatus::killed);
   if (!command.has_lost_shell()) {
     applied_ = std::move(current);
     begin_save();
