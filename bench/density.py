@@ -6,9 +6,9 @@
 
 PROGRAM is cloche. Of each kind COUNT sandboxes are made by JSON-RPC, used once and left alone; told is what each adds to
 the memory of the program, in KiB, by the kernel's own account: pages that nobody else has (Private_Dirty of its
-mappings, by what they are of) and the tables of all pages (VmPTE): at once, and once their memory has been packed. Beside
-it the time of the same step again, in ms, the median of all: of those that are awake, and of those that it wakes. Resting
-memories, which belong to no sandbox, are filled before.
+mappings, by what they are of) and the tables of all pages (VmPTE): at once, once their memory has been packed, and once
+more after two further steps. Beside it the time of the next step, in ms, the median of all: of those that are packed, which
+it wakes, and of those that are awake. Resting memories, which belong to no sandbox, are filled before.
 """
 import argparse
 import collections
@@ -73,8 +73,8 @@ def used_again(rpc: Rpc, method: str, params: dict, sandboxes: list) -> float:
     return statistics.median(times) * 1000
 
 
-def each(rpc: Rpc, count: int, rest_s: float, packages, method: str, params: dict) -> list[tuple[collections.Counter, float]]:
-    """What is held, and how long the next step takes: at once, and after a rest."""
+def each(rpc: Rpc, count: int, rest_s: float, packages, method: str, params: dict) -> list[tuple[collections.Counter, str]]:
+    """What is held, and how long the next step takes: at once, packed, used again and packed."""
     parent = None
     if packages == "":
         packages = None
@@ -83,14 +83,16 @@ def each(rpc: Rpc, count: int, rest_s: float, packages, method: str, params: dic
     time.sleep(rest_s)
     before = held(rpc.process.pid)
     many = [used_once(rpc, packages, method, params, parent) for _ in range(count)]
-    after, step_ms = [held(rpc.process.pid)], [used_again(rpc, method, params, many)]
+    after = [held(rpc.process.pid)]
     time.sleep(rest_s)
     after.append(held(rpc.process.pid))
-    step_ms.append(used_again(rpc, method, params, many))
+    woken_ms, awake_ms = (used_again(rpc, method, params, many) for _ in range(2))
+    time.sleep(rest_s)
+    after.append(held(rpc.process.pid))
     for sandbox in [*few, *many, *([parent] if parent else [])]:
         rpc.call("sandbox.destroy", sandboxId=sandbox)
     added = [collections.Counter({kind: (each[kind] - before[kind]) / count for kind in COLUMNS}) for each in after]
-    return list(zip(added, step_ms))
+    return list(zip(added, (f"{awake_ms:.2f}", f"{woken_ms:.2f}", "")))
 
 
 def main() -> None:
@@ -101,13 +103,13 @@ def main() -> None:
     options = parser.parse_args()
     # What is measured at once is not packed meanwhile.
     os.environ["CLOCHE_PACK_IDLE_AFTER"] = str(max(1, int(options.rest / 2)))
-    print("| an idle sandbox, KiB | " + " | ".join(COLUMNS) + " | the step again, ms |")
+    print("| an idle sandbox, KiB | " + " | ".join(COLUMNS) + " | the next step, ms |")
     print("|---" * (len(COLUMNS) + 2) + "|")
     for name, (packages, method, params) in KINDS.items():
         with Rpc(options.program) as rpc:
             rows = each(rpc, options.count, options.rest, packages, method, params)
-        for row, (kib, step_ms) in zip((name, "the same, packed"), rows):
-            print(f"| {row} | " + " | ".join(f"{kib[kind]:.0f}" for kind in COLUMNS) + f" | {step_ms:.2f} |", flush=True)
+        for row, (kib, step_ms) in zip((name, "the same, packed", "used twice more, packed"), rows):
+            print(f"| {row} | " + " | ".join(f"{kib[kind]:.0f}" for kind in COLUMNS) + f" | {step_ms} |", flush=True)
 
 
 if __name__ == "__main__":
