@@ -202,10 +202,11 @@ class World:
                 try:
                     client.act()
                 except Exception as error:  # pylint: disable=broad-except
-                    # A killed server owes an answer, or its end.
-                    if not killed.is_set():
-                        problems.append((client.number, client.pending, error))
-                        raise
+                    # A killed server owes an answer, or its end. What was on its way is what its client knows last.
+                    if killed.is_set():
+                        return
+                    problems.append((client.number, client.pending, error))
+                    raise
 
         threads = [threading.Thread(target=go_on, args=(client,)) for client in self.clients]
         for thread in threads:
