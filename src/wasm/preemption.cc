@@ -197,14 +197,9 @@ class Runners {
 };
 
 // Never destroyed: threads run guests, and end, to the very end of the process.
-Runners& runners() noexcept {
-  union Lasting {
-    Lasting() noexcept : all() {}
-    ~Lasting() {}
-    Runners all;
-  };
-  static Lasting lasting;
-  return lasting.all;
+Runners& runners() {
+  static auto* const all = new Runners;
+  return *all;
 }
 
 // The thread ends, and its runner has gone: what is destroyed later still may run guests.

@@ -32,6 +32,10 @@ struct BoxPlan {
   BoxLimits limits = {};
   std::string home = {};  // a folder that is made where it is not there, absolute; empty: none
   std::vector<HostMount> mounts = {};
+
+  // Whether a box may get its limits and its home once it is there. gVisor cannot change the limits
+  // of files that are there.
+  bool settles_later() const noexcept { return isolation == warden::Isolation::full; }
 };
 
 }  // namespace cloche::native

@@ -36,7 +36,6 @@ void BoxPool::end() {
 
 // What a box has from its beginning, or goes on from, is not to be had afterwards.
 std::optional<BoxPool::Kind> BoxPool::kind_of(const BoxPlan& plan) {
-  const bool has_gvisor = plan.isolation == warden::Isolation::gvisor;
   if (plan.begin_with >= 0 || !plan.mounts.empty() || plan.root != warden::Root::overlay ||
       plan.home.size() >= warden::most_home)
     return std::nullopt;
@@ -47,7 +46,7 @@ std::optional<BoxPool::Kind> BoxPool::kind_of(const BoxPlan& plan) {
             .user = plan.user,
             .group = plan.group,
             .settled = std::nullopt};
-  if (has_gvisor) kind.settled = {.limits = plan.limits, .home = plan.home};
+  if (!plan.settles_later()) kind.settled = {.limits = plan.limits, .home = plan.home};
   return kind;
 }
 

@@ -41,11 +41,8 @@ struct SpawnPlan {
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 };
 
-// gVisor cannot change the limits of files that are there: what waits behind it was made for them.
-bool settles_later(const BoxPlan& plan) { return plan.isolation == warden::Isolation::full; }
-
 Result<Result<void>> settle(Box& box, const BoxPlan& plan) {
-  if (settles_later(plan)) return box.settle(plan);
+  if (plan.settles_later()) return box.settle(plan);
   CLOCHE_TRY(box.usage());  // one that has ended has none
   return Result<void>();
 }
@@ -116,7 +113,7 @@ void Warden::begin() {
 
 Warden::Warden(std::filesystem::path program, BoxPool::Options pool)
     : program_(std::move(program)), pool_(pool, [this](const BoxPlan& plan) {
-        return make_new(plan, settles_later(plan) ? Limits::later : Limits::now);
+        return make_new(plan, plan.settles_later() ? Limits::later : Limits::now);
       }) {}
 
 std::unique_ptr<Box> Warden::make(const BoxPlan& plan) {
