@@ -21,12 +21,12 @@ sys.path[:0] = [str(HERE), str(HERE / "pods"), str(HERE.parent / "http")]
 import bounded  # noqa: E402
 import container  # noqa: E402
 from by_hand import NAMESPACE, Cluster, rendered  # noqa: E402
+from gateway import HAPROXY  # noqa: E402
 from load import PORT, TOKEN, ask, under_load  # noqa: E402
 from network import IP, Network  # noqa: E402
 from server import PROGRAM, until  # noqa: E402
 
 CHART = HERE.parents[1] / "deploy/helm/cloche"
-HAPROXY = shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin")
 KEYS = (1, 2, 3)
 GATEWAY_PORT = 8080
 SESSIONS = 30

@@ -8,7 +8,6 @@ import http.client
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -19,11 +18,11 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "http"), str(HERE.parents[1] / "sdk/python/src")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "http"), str(HERE.parents[1] / "sdk/python/src")]
+from gateway import HAPROXY, Gateway  # noqa: E402
 from server import PATIENCE_S, PROGRAM, Server, free_port, until  # noqa: E402
 
 TOKEN = "test-token-one"
-HAPROXY = shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin")
 KEYS = (1, 2, 3)
 SESSIONS = int(os.environ.get("CLUSTER_SESSIONS", "300"))
 TUNNELS = int(os.environ.get("CLUSTER_TUNNELS", "24"))
@@ -41,7 +40,7 @@ class Cluster:
         Path(self.folder.name, "secret").write_text("a-secret-of-the-cells\n")
         self.homes = {key: key for key in KEYS}
         self.cells = {}
-        self.gateway = None
+        self.gateway = Gateway(Path(self.folder.name, "haproxy.cfg"))
         try:
             self.begin()
         except BaseException:
@@ -52,7 +51,6 @@ class Cluster:
         Path(self.folder.name, "peers").touch()
         for key in KEYS:
             self.start(key)
-        self.config = Path(self.folder.name, "haproxy.cfg")
         self.start_gateway()
         # One that is not known yet has no room for others, and counts for no limit.
         for port in self.ports.values():
@@ -91,28 +89,11 @@ class Cluster:
         part.rename(part.with_suffix(""))
 
     def start_gateway(self):
-        """One that is there begins anew with what is so now: its old process goes on with what it has begun, and its socket is
-        the new one's, so that no connection is lost."""
-        places = [word for key, home in self.homes.items() for word in ["--cell", f"{key}=127.0.0.1:{self.ports[home]}"]]
-        self.config.write_text(subprocess.run([PROGRAM, "route", "--haproxy", "--listen", f"127.0.0.1:{self.port}", *places],
-                                              check=True, capture_output=True, text=True).stdout)
-        before = self.workers() if self.gateway else set()
-        if self.gateway:
-            self.gateway.send_signal(signal.SIGUSR2)
-        else:
-            self.gateway = subprocess.Popen([HAPROXY, "-W", "-db", "-f", str(self.config)], stderr=subprocess.DEVNULL, start_new_session=True)
-        until(lambda: self.workers() - before and not self.workers() & before and self.is_up(), "the gateway answers")
-
-    def workers(self) -> set:
-        return set(Path(f"/proc/{self.gateway.pid}/task/{self.gateway.pid}/children").read_text().split())
-
-    def kill_gateway(self):
-        os.killpg(self.gateway.pid, signal.SIGKILL)
-        self.gateway.wait()
-        self.gateway = None
+        """One that is there takes over what is so now."""
+        self.gateway.until_gone(self.gateway.take(f"127.0.0.1:{self.port}", {key: f"127.0.0.1:{self.ports[home]}"
+                                                                            for key, home in self.homes.items()}, self.is_up))
 
     def is_up(self) -> bool:
-        assert self.gateway.poll() is None, "HAProxy does not take its configuration"
         try:
             return self.ask("GET", "/ready")[0] == 200
         except OSError:
@@ -134,8 +115,7 @@ class Cluster:
         return json.loads(body)["sessionId"]
 
     def stop(self):
-        if self.gateway:
-            self.kill_gateway()
+        self.gateway.kill()
         for server in self.cells.values():
             server.process.kill()
             server.process.wait()
@@ -268,7 +248,7 @@ class ClusterTest(unittest.TestCase):
 
     def test_the_gateway_has_no_state(self):
         session = self.cluster.create()
-        self.cluster.kill_gateway()
+        self.cluster.gateway.kill()
         self.cluster.start_gateway()
         self.assertEqual(self.cluster.ask("GET", f"/sessions/{session}")[0], 200)
 

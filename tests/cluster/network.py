@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 INSIDE = "CLOCHE_OWN_NETWORK"
-MORE = "10.96.0.0/24"  # of addresses that go from one machine to another
+FLOATING = "10.96.0.0/24"  # of addresses that go from one machine to another
 IP = shutil.which("ip", path=os.environ["PATH"] + ":/usr/sbin")
 
 
@@ -33,11 +33,11 @@ class Network:
         ip("link", "add", "bridge", "type", "bridge")
         ip("addr", "add", "10.77.0.254/24", "dev", "bridge")
         ip("link", "set", "bridge", "up")
-        ip("route", "add", MORE, "dev", "bridge")
+        ip("route", "add", FLOATING, "dev", "bridge")
         self.machines = []
 
-    def machine(self, more=()):
-        self.machines.append(Machine(len(self.machines) + 1, more))
+    def machine(self, floating=()):
+        self.machines.append(Machine(len(self.machines) + 1, floating))
         return self.machines[-1]
 
     def close(self):
@@ -47,10 +47,10 @@ class Network:
 
 
 class Machine:
-    """One that has a network for as long as it is plugged in. `more`: of MORE, addresses that are its own from now on."""
+    """One that has a network for as long as it is plugged in. `floating`: of FLOATING, addresses that are its own from now on."""
 
-    def __init__(self, number, more=()):
-        self.number, self.more = number, more
+    def __init__(self, number, floating=()):
+        self.number, self.floating = number, floating
         self.address = f"10.77.0.{number}"
         # Its namespace lives as long as a process in it.
         self.holder = subprocess.Popen(["unshare", "--net", "sh", "-c", "echo; exec cat"], stdin=subprocess.PIPE,
@@ -65,11 +65,11 @@ class Machine:
     def plug_in(self):
         wire = f"wire{self.number}"
         # Who has asked where such an address is finds the one that has it next.
-        own = ["address", "02:00:" + ":".join(f"{int(part):02x}" for part in self.more[0].split("."))] if self.more else []
+        own = ["address", "02:00:" + ":".join(f"{int(part):02x}" for part in self.floating[0].split("."))] if self.floating else []
         ip("link", "add", wire, "type", "veth", "peer", "name", "eth0", *own, "netns", str(self.holder.pid))
         ip("link", "set", wire, "master", "bridge", "up")
-        addresses = [["addr", "add", one, "dev", "eth0"] for one in (self.address + "/24", *(each + "/32" for each in self.more))]
-        for words in [["link", "set", "lo", "up"], *addresses, ["link", "set", "eth0", "up"], ["route", "add", MORE, "dev", "eth0"]]:
+        addresses = [["addr", "add", one, "dev", "eth0"] for one in (self.address + "/24", *(each + "/32" for each in self.floating))]
+        for words in [["link", "set", "lo", "up"], *addresses, ["link", "set", "eth0", "up"], ["route", "add", FLOATING, "dev", "eth0"]]:
             subprocess.run(self.words(IP, *words), check=True)
 
     def pull_out(self):

@@ -4,11 +4,9 @@
 The machines are network namespaces (network.py). They share a folder as some network storage is shared: a lock that one of
 them has is unknown to the others, so only the name in the folder's `lock` tells whose it is.
 """
-import contextlib
 import http.client
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,12 +18,12 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "http")]
+from gateway import HAPROXY, Gateway  # noqa: E402
 from network import IP, Network, enter  # noqa: E402
 from server import PATIENCE_S, PROGRAM, until  # noqa: E402
 
 TOKEN = "test-token-one"
 SECRET = "a-secret-of-the-cells"
-HAPROXY = shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin")
 PORT = 8000
 
 # A lock of another machine's does not hold here, and the other way round.
@@ -46,7 +44,7 @@ class Cells:
         self.machines = [network.machine() for _ in range(count)]
         self.homes = {machine.number: machine for machine in self.machines}
         self.processes = {}
-        self.gateway = None
+        self.gateway = Gateway(self.folder / "haproxy.cfg")
         for machine in self.machines:
             self.start(machine)
         self.start_gateway()
@@ -69,20 +67,9 @@ class Cells:
         return self.folder / f"log{machine.number}"
 
     def start_gateway(self):
-        places = [word for key, home in self.homes.items() for word in ["--cell", f"{key}={home.address}:{PORT}"]]
-        config = self.folder / "haproxy.cfg"
-        config.write_text(subprocess.run([PROGRAM, "route", "--haproxy", "--listen", f"10.77.0.254:{PORT}", *places],
-                                         check=True, capture_output=True, text=True).stdout)
-        old = self.gateway
-        self.gateway = subprocess.Popen([HAPROXY, "-db", "-f", str(config), *(["-sf", str(old.pid)] if old else [])],
-                                        stderr=subprocess.DEVNULL)
-        until(lambda: self.gateway.poll() is None and self.tries(), "the gateway answers")
-        if old:
-            # A request to the machine that has vanished keeps it for `timeout server`, and is lost anyway; others are done by then.
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                old.wait(20)
-            old.kill()
-            old.wait()
+        before = self.gateway.take(f"10.77.0.254:{PORT}", {key: f"{home.address}:{PORT}" for key, home in self.homes.items()}, self.tries)
+        # A request to the machine that has vanished keeps one for `timeout server`, and is lost anyway; others are done by then.
+        self.gateway.end(before, 20)
 
     def tries(self):
         try:
@@ -96,10 +83,10 @@ class Cells:
         self.homes[key] = to
 
     def close(self):
-        for process in [*self.processes.values(), self.gateway]:
-            if process:
-                process.kill()
-                process.wait()
+        self.gateway.kill()
+        for process in self.processes.values():
+            process.kill()
+            process.wait()
 
 
 def ask(address, method, path, body=None, headers=None, timeout=PATIENCE_S):

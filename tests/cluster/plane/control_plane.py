@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from kube import Kube, Server
-from network import MORE
+from network import FLOATING
 from objects import Refused
 
 API_PORT = 6443
@@ -50,7 +50,7 @@ class ControlPlane:
             f"--cert-dir={self.folder / 'certificates'}", f"--token-auth-file={self.folder / 'tokens.csv'}",
             "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--anonymous-auth=false",
             f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}",
-            "--service-account-issuer=https://kubernetes.default.svc", f"--service-cluster-ip-range={MORE}",
+            "--service-account-issuer=https://kubernetes.default.svc", f"--service-cluster-ip-range={FLOATING}",
             # A lost node is told in seconds here, not in five minutes.
             "--default-not-ready-toleration-seconds=2", "--default-unreachable-toleration-seconds=2"])
         self.server = Server(API_PORT, self.folder / "certificates/apiserver.crt")

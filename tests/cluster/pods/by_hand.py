@@ -11,6 +11,7 @@ import uuid
 from pathlib import Path
 
 import names
+from network import FLOATING
 from objects import Refused, now
 from pod import PodRun
 
@@ -117,7 +118,7 @@ class Cluster:
             self.kube.put(body["kind"], body)
             if body["kind"] == "Service":
                 body["metadata"]["namespace"] = NAMESPACE
-                body["spec"].setdefault("clusterIP", f"10.96.0.{len(self.services) + 1}")
+                body["spec"].setdefault("clusterIP", f"{FLOATING.rpartition('.')[0]}.{len(self.services) + 1}")
                 self.services[body["metadata"]["name"]] = body
 
     def pieces(self):

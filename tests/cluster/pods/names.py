@@ -84,9 +84,10 @@ class Names:
         *host, service, namespace = name[:-len(f".svc.{ZONE}")].split(".")
         if len(host) > 1:
             return None
-        for one in self.services.all.values():
-            if not host and (one["metadata"]["namespace"], one["metadata"]["name"]) == (namespace, service) and address_of(one):
-                return [address_of(one)]
+        own = [address_of(one) for one in self.services.all.values()
+               if (one["metadata"]["namespace"], one["metadata"]["name"]) == (namespace, service) and address_of(one)]
+        if own and not host:
+            return own
         found = []
         for piece in self.pieces.all.values():
             if service_of(piece) != (namespace, service):
