@@ -29,7 +29,7 @@ std::string uuid_of(std::array<std::uint8_t, 16> bytes) {
   bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0f) | 0x40);
   bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3f) | 0x80);
   std::string text = to_hex(bytes);
-  for (const std::size_t dash : {8, 13, 18, 23}) text.insert(dash, 1, '-');
+  for (const std::size_t dash : {8u, 13u, 18u, 23u}) text.insert(dash, 1, '-');
   return text;
 }
 
