@@ -10,6 +10,17 @@
 #include "wasm/packed_memory.h"
 
 namespace cloche::kernel {
+namespace {
+
+void pack(Task& task) {
+  if (task.program().startup.pack) {
+    task.program().startup.pack(task);
+  } else {
+    (void)wasm::pack_memory(task.instance());
+  }
+}
+
+}  // namespace
 
 // One timer at a time, however often tasks are parked. Where the host refuses it, the next one that
 // is parked asks for it.
@@ -34,7 +45,7 @@ void Kernel::pack_idle() {
     if (!task->instance_) continue;
     const SteadyTime since = task->parked_since_;
     if (since + services_.idle_after <= now) {
-      (void)wasm::pack_memory(*task->instance_);
+      pack(*task);
     } else if (!oldest || since < *oldest) {
       oldest = since;
     }

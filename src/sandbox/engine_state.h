@@ -13,6 +13,7 @@
 #include "sandbox/native/native_parts.h"
 #include "sandbox/program_folder.h"
 #include "sandbox/python/python_parts.h"
+#include "sandbox/started_shells.h"
 #include "vfs/memfs.h"
 #include "wasm/engine.h"
 #include "wasm/guest_threads.h"
@@ -41,6 +42,7 @@ class EngineState {
   PythonParts& python() noexcept { return *python_; }
   // Null: there is none.
   packages::WheelCache* wheels() noexcept { return wheels_.get(); }
+  StartedShells& started_shells() noexcept { return started_shells_; }
   ProgramFolders& program_folders() noexcept { return program_folders_; }
   NativeParts& natives() noexcept { return *natives_; }
 
@@ -62,6 +64,7 @@ class EngineState {
   std::unique_ptr<packages::WheelCache> wheels_;
   vfs::Frozen base_;
   std::shared_ptr<NativeParts> natives_;
+  StartedShells started_shells_{*this};
 };
 
 }  // namespace cloche::sandbox

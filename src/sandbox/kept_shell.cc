@@ -133,7 +133,9 @@ Result<void> KeptShell::ensure_process() {
   if (process_) resting_ = process_->resting();
   process_.reset();
   if (!resting_) applied_.clear();
-  CLOCHE_ASSIGN(process_, ShellProcess::start(state_.kernel(), state_.home(), resting_));
+  CLOCHE_ASSIGN(process_, ShellProcess::start(
+                              state_.kernel(), state_.home(),
+                              resting_ ? resting_ : state_.engine().started_shells().find(state_)));
   resting_.reset();
   if (!text_) return {};
   if (!read_text()) {
@@ -166,7 +168,7 @@ Result<std::optional<ShellText>> KeptShell::text(std::chrono::milliseconds time)
   if (!shell) return std::optional<ShellText>();
   CLOCHE_ASSIGN(std::string script, write_text(shell, time));
   written_ = ShellText{applied_, std::move(script)};
-  written_shell_ = std::move(shell);
+  written_version_ = shell->version;
   return written_;
 }
 
@@ -176,7 +178,7 @@ std::optional<ShellText> KeptShell::known_text() {
   // The shell's image may have to be made first, which is not done for nothing.
   if (!written_ || written_->environment != applied_) return std::nullopt;
   const auto shell = process_ ? process_->resting() : resting_;
-  return shell == written_shell_ ? written_ : std::nullopt;
+  return shell && shell->version == written_version_ ? written_ : std::nullopt;
 }
 
 // By a copy, of which nothing is left.
@@ -276,7 +278,7 @@ void KeptShell::go_on_from(KeptShell& other) {
   if (resting_) applied_ = other.applied_;
   text_ = other.text_;
   written_ = other.written_;
-  written_shell_ = other.written_shell_;
+  written_version_ = other.written_version_;
 }
 
 }  // namespace cloche::sandbox

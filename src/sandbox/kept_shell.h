@@ -77,8 +77,8 @@ class KeptShell {
   std::shared_ptr<const RestingShell> resting_;  // when there is no process
   std::map<std::string, std::string> applied_;   // of the sandbox's environment
   std::optional<ShellText> text_;                // to begin with, when there is neither
-  std::optional<ShellText> written_;             // of written_shell_
-  std::shared_ptr<const RestingShell> written_shell_;
+  std::optional<ShellText> written_;             // of written_version_
+  std::uint64_t written_version_ = 0;
   std::string trouble_;  // for the next result
 
   Mutex forgotten_mutex_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/shell_process.h"
 
+#include <atomic>
+#include <new>
 #include <utility>
 
 #include "kernel/host/resident.h"
@@ -19,6 +21,20 @@ constexpr std::string_view shell_path = "/bin/bash";
 constexpr std::int32_t turn_status = 0xff;
 constexpr std::int32_t turn_changed = 0x200;
 
+std::uint64_t next_version() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+// No fork has it, and nobody else's memory lies over it.
+bool is_ours_alone(const std::shared_ptr<const RestingShell>& shell, wasm::Instance& instance) {
+  const auto& base = instance.memory_map().base;
+  long holders = 1;
+  if (shell->memory == base) ++holders;
+  if (instance.image() == base.get()) ++holders;
+  return shell.use_count() == 1 && base.use_count() == holders;
+}
+
 wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame) {
   const auto size = static_cast<std::uint32_t>(frame.size());
   wasm::Outcome outcome = instance.call("cloche_shell_buffer", {wasm::Value::i32(size)});
@@ -33,36 +49,37 @@ wasm::Outcome take_turn(wasm::Instance& instance, std::string_view frame) {
 
 // What the two sides say to each other.
 struct ShellProcess::Shared : kernel::Resident {
-  Shared(std::shared_ptr<const RestingShell> from, std::string folder)
-      : resting(std::move(from)), home(std::move(folder)) {}
+  Shared(const std::shared_ptr<const RestingShell>& from, std::string folder)
+      : origin(from),
+        resting(from && !from->has_just_started ? from : nullptr),
+        home(std::move(folder)) {}
 
-  std::shared_ptr<const RestingShell> resting
-      GUARDED_BY(kernel::kernel_lock);  // to start from; then the latest
+  std::shared_ptr<const RestingShell> origin;  // for the task that begins
+  std::shared_ptr<const RestingShell> resting GUARDED_BY(kernel::kernel_lock);  // the latest
   std::string home;                     // where a shell without a directory is
   std::optional<std::string> request GUARDED_BY(kernel::kernel_lock);  // a frame
   bool copying GUARDED_BY(kernel::kernel_lock) =
       false;  // the resting shell must be made, by another thread
   wasm::Outcome outcome GUARDED_BY(kernel::kernel_lock);
 
-  kernel::StartMemory start_memory(kernel::Kernel& kernel) EXCLUDES(kernel::kernel_lock);
+  kernel::StartMemory start_memory() const;
   wasm::Outcome begin(kernel::Task& task) EXCLUDES(kernel::kernel_lock);
   kernel::StartupEnd take_requests(kernel::Task& task) EXCLUDES(kernel::kernel_lock);
   void perform(kernel::Task& task) REQUIRES(kernel::kernel_lock);
   std::optional<wasm::Outcome> run_handlers(kernel::Task& task) REQUIRES(kernel::kernel_lock);
+  std::shared_ptr<RestingShell> without_memory(kernel::Task& task) const
+      REQUIRES(kernel::kernel_lock);
   void copy(kernel::Task& task) REQUIRES(kernel::kernel_lock);
+  void pack(kernel::Task& task) noexcept REQUIRES(kernel::kernel_lock);
 };
 
-kernel::StartMemory ShellProcess::Shared::start_memory(kernel::Kernel& kernel) {
-  const kernel::KernelLock lock(kernel.mutex());
-  return {.image = resting ? resting->memory : nullptr};
+kernel::StartMemory ShellProcess::Shared::start_memory() const {
+  if (!origin) return {};
+  return {.image = origin->memory, .packed = origin->packed};
 }
 
 wasm::Outcome ShellProcess::Shared::begin(kernel::Task& task) {
-  std::shared_ptr<const RestingShell> from;
-  {
-    const kernel::KernelLock lock(task.kernel().mutex());
-    from = resting;
-  }
+  const std::shared_ptr<const RestingShell> from = std::exchange(origin, nullptr);
   if (!from) return task.instance().call("cloche_shell_start");
   {
     const kernel::KernelLock lock(task.kernel().mutex());
@@ -74,7 +91,8 @@ wasm::Outcome ShellProcess::Shared::begin(kernel::Task& task) {
     process.limits = from->limits;
     task.note_memory(task.instance().memory().size());
   }
-  return task.instance().call("cloche_shell_resume");
+  return task.instance().call(from->has_just_started ? "cloche_shell_begin"
+                                                     : "cloche_shell_resume");
 }
 
 kernel::StartupEnd ShellProcess::Shared::take_requests(kernel::Task& task) {
@@ -125,7 +143,7 @@ std::optional<wasm::Outcome> ShellProcess::Shared::run_handlers(kernel::Task& ta
   return std::nullopt;
 }
 
-void ShellProcess::Shared::copy(kernel::Task& task) {
+std::shared_ptr<RestingShell> ShellProcess::Shared::without_memory(kernel::Task& task) const {
   kernel::Process& process = task.process();
   auto next = std::make_shared<RestingShell>();
   next->map = process.memory;
@@ -137,6 +155,12 @@ void ShellProcess::Shared::copy(kernel::Task& task) {
   next->directory = task.kernel().files().path_of(process.cwd).ok()
                         ? *task.kernel().files().path_of(process.cwd)
                         : home;
+  return next;
+}
+
+void ShellProcess::Shared::copy(kernel::Task& task) {
+  const std::shared_ptr<RestingShell> next = without_memory(task);
+  next->version = next_version();
   auto memory = [&]() REQUIRES(kernel::kernel_lock) {
     const kernel::KernelUnlocked unlocked(task.kernel().mutex());
     return wasm::MemoryImage::capture(task.instance());
@@ -144,10 +168,29 @@ void ShellProcess::Shared::copy(kernel::Task& task) {
   // Without memory for it the one before stays.
   if (memory) {
     next->memory = *std::move(memory);
-    resting = std::move(next);
+    resting = next;
   }
   copying = false;
   answer.wake_all();
+}
+
+// What the process is and what it can be brought back to are the same between two turns, and are
+// packed as one. Where others share what lies under it the differences from that take less.
+void ShellProcess::Shared::pack(kernel::Task& task) noexcept try {
+  wasm::Instance& instance = task.instance();
+  const wasm::MemoryMap& map = instance.memory_map();
+  if (map.packed) return;
+  const bool is_first = map.base && map.base->first() == map.base;
+  if (copying || !resting || !map.base || (!is_first && !is_ours_alone(resting, instance))) {
+    (void)wasm::pack_memory(instance);
+    return;
+  }
+  const std::shared_ptr<RestingShell> next = without_memory(task);
+  next->version = resting->version;
+  next->packed = wasm::pack_as_image(instance);
+  if (next->packed) resting = next;
+} catch (const std::bad_alloc&) {
+  return;
 }
 
 Result<std::unique_ptr<ShellProcess>> ShellProcess::start(
@@ -166,7 +209,10 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(
   if (!bash->module->module().info().has_export("cloche_shell_turn")) return Errno::noexec;
   auto shared = std::make_shared<Shared>(from, home);
   auto program = std::make_shared<kernel::Program>(*bash);
-  program->startup.memory = [shared](kernel::Kernel& its) { return shared->start_memory(its); };
+  program->startup.memory = [shared](kernel::Kernel&) { return shared->start_memory(); };
+  program->startup.pack = [shared](kernel::Task& task) REQUIRES(kernel::kernel_lock) {
+    shared->pack(task);
+  };
   program->startup.run = [shared](kernel::Task& task) {
     return shared->serve(
         task, [&] { return shared->begin(task); }, [&] { return shared->take_requests(task); });
@@ -271,6 +317,18 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
 bool ShellProcess::gone() {
   const kernel::KernelLock lock(kernel_.mutex());
   return is_gone();
+}
+
+std::shared_ptr<const RestingShell> ShellProcess::just_started() {
+  {
+    const kernel::KernelLock lock(kernel_.mutex());
+    shared_->copying = true;
+  }
+  const std::shared_ptr<const RestingShell> shell = resting();
+  if (!shell) return nullptr;
+  auto started = std::make_shared<RestingShell>(*shell);
+  started->has_just_started = true;
+  return started;
 }
 
 std::shared_ptr<const RestingShell> ShellProcess::resting() {

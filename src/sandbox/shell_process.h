@@ -22,13 +22,20 @@
 #include "kernel/time/kernel_handle.h"
 #include "kernel/time/kernel_lock.h"
 #include "wasm/memory_image.h"
+#include "wasm/packed_memory.h"
 
 namespace cloche::sandbox {
 
 // A shell between two turns: its memory, and what its process had that a new one lacks. Files
 // beyond descriptors 0 to 2 are not in it.
 struct RestingShell {
+  // One of the two.
   std::shared_ptr<const wasm::MemoryImage> memory;
+  std::shared_ptr<const wasm::PackedImage> packed;
+  // It has run nothing: whoever begins with it is a new shell.
+  bool has_just_started = false;
+  // The same for shells of which none has changed since the other.
+  std::uint64_t version = 0;
   kernel::MemoryMap map;
   kernel::SignalState signals;
   std::uint32_t umask = 022;
@@ -56,7 +63,8 @@ struct ShellTurnResult {
 
 class ShellProcess {
  public:
-  // Null: a new shell, without variables, in `home`. Errors are those of Kernel::spawn.
+  // Null: a new shell, without variables, in `home`; so is one that begins with a shell that has
+  // just started, in a place like this one. Errors are those of Kernel::spawn.
   static Result<std::unique_ptr<ShellProcess>> start(kernel::Kernel& kernel,
                                                      const std::string& home,
                                                      std::shared_ptr<const RestingShell> from)
@@ -73,6 +81,9 @@ class ShellProcess {
   bool gone() EXCLUDES(kernel::kernel_lock);
   // The shell after the last turn that changed it; null when there is none. Waits for the copy.
   std::shared_ptr<const RestingShell> resting() EXCLUDES(kernel::kernel_lock);
+  // Of a new one, before its first turn: what others can begin with; null where there is no memory
+  // for it.
+  std::shared_ptr<const RestingShell> just_started() EXCLUDES(kernel::kernel_lock);
 
   const kernel::ProcessPtr& process() const noexcept { return process_.get(); }
 

@@ -22,6 +22,10 @@ enum class Access : std::uint8_t { none, read_write };
 
 // The exported globals that can change.
 std::vector<MemoryImage::Global> read_globals(const Instance& instance);
+Result<void> write_globals(Instance& instance, const std::vector<MemoryImage::Global>& globals);
+
+// ENOEXEC where its memory is larger already.
+Result<void> grow_to(Instance& instance, std::uint64_t bytes);
 
 // Maps the segment's part of its file at `base` + its address.
 Result<void> map_segment(std::byte* base, const MemoryImage::Segment& segment, Sharing sharing,

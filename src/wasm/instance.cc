@@ -11,6 +11,7 @@
 #include "wasm/linear_memory.h"
 #include "wasm/memory_image.h"
 #include "wasm/native.h"
+#include "wasm/packed_memory.h"
 #include "wasm/page_size.h"
 
 namespace cloche::wasm {
@@ -208,7 +209,8 @@ Outcome Instance::State::end_of_call(bool nested, wasmtime_error_t* raw_error,
 
 Instance::Instance(std::shared_ptr<const LinkedModule> module, const InstanceOptions& options)
     : module_(std::move(module)),
-      image_(options.image),
+      image_(options.packed ? options.packed->first : options.image),
+      packed_(options.packed),
       engine_charge_(options.budget),
       owner_(options.owner),
       memory_limit_bytes_(options.memory_limit_bytes),
@@ -262,6 +264,7 @@ Result<std::unique_ptr<Instance>, Error> Instance::create(
 Result<void> Instance::map_image(bool to_be_captured) {
   if (!image_) return {};
   CLOCHE_TRY(image_->map_into(*this));
+  if (const auto packed = std::move(packed_)) CLOCHE_TRY(map_packed(packed, *this));
   return to_be_captured ? prepare_for_capture(*this) : Result<void>();
 }
 

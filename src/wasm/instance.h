@@ -45,6 +45,7 @@ struct wasmtime_context;
 namespace cloche::wasm {
 
 class MemoryImage;
+struct PackedImage;
 
 // `again`: goes on, and where no check of the guest is an epoch, the handler wants to be called
 // again some milliseconds later. What it wrote into memory may be lost there: the guest may have
@@ -60,6 +61,8 @@ struct InstanceOptions {
   std::uint64_t table_limit_elements = max_table_elements;  // of each table, of at most max_tables
   // What its memory begins with; null: the program's own data.
   std::shared_ptr<const MemoryImage> image;
+  // In place of it: an image that is packed. Not for one that is to be captured.
+  std::shared_ptr<const PackedImage> packed;
   // It is likely to be forked with much state: see prepare_for_capture. For one with a memory
   // image.
   bool to_be_captured = false;
@@ -163,6 +166,7 @@ class Instance {
 
   std::shared_ptr<const LinkedModule> module_;
   std::shared_ptr<const MemoryImage> image_;
+  std::shared_ptr<const PackedImage> packed_;  // to begin with
   MemoryCharge engine_charge_;
   void* owner_;
   std::uint64_t memory_limit_bytes_;

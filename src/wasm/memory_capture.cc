@@ -284,7 +284,7 @@ struct MemoryImage::Builder {
 Result<std::shared_ptr<const MemoryImage>> MemoryImage::capture(Instance& instance) {
   // Captured already, and not used since.
   if (const MemoryMap& map = instance.memory_map();
-      map.unfinished && map.base->globals_ == read_globals(instance))
+      map.unfinished && !map.packed && map.base->globals_ == read_globals(instance))
     return map.base;
   finish_mapping(instance, Before::anyone_looks);
   Builder builder(instance);

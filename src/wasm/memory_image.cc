@@ -20,18 +20,6 @@ constexpr std::uint64_t min_tail_bytes = std::uint64_t{1} << 20;
 // More of it than this written already: the tail stays where it is.
 constexpr std::uint64_t max_moved_pages = 256;
 
-Result<void> write_globals(Instance& instance, const std::vector<MemoryImage::Global>& globals) {
-  for (const auto& global : globals) CLOCHE_TRY(instance.set_global(global.name, global.value));
-  return {};
-}
-
-Result<void> grow_to(Instance& instance, std::uint64_t bytes) {
-  const std::uint64_t now = instance.mapped_memory().size();
-  if (now > bytes) return Errno::noexec;
-  if (now < bytes) CLOCHE_TRY(instance.grow((bytes - now) / wasm_page_bytes));
-  return {};
-}
-
 std::byte* base_of(Instance& instance) { return instance.mapped_memory().base(); }
 
 }  // namespace
@@ -43,6 +31,18 @@ std::vector<MemoryImage::Global> read_globals(const Instance& instance) {
     if (const auto value = instance.global(item.name)) globals.push_back({item.name, *value});
   }
   return globals;
+}
+
+Result<void> write_globals(Instance& instance, const std::vector<MemoryImage::Global>& globals) {
+  for (const auto& global : globals) CLOCHE_TRY(instance.set_global(global.name, global.value));
+  return {};
+}
+
+Result<void> grow_to(Instance& instance, std::uint64_t bytes) {
+  const std::uint64_t now = instance.mapped_memory().size();
+  if (now > bytes) return Errno::noexec;
+  if (now < bytes) CLOCHE_TRY(instance.grow((bytes - now) / wasm_page_bytes));
+  return {};
 }
 
 // `data`: the pages at or above `floor` that are not zero; there may be others below it.
@@ -67,6 +67,11 @@ void MemoryImage::find_tail(std::uint64_t floor, std::vector<PageRun> data) {
 void MemoryImage::follow(const MemoryImage& base) noexcept {
   before_ = base.weak_from_this();
   first_ = base.before_.expired() && base.first_.expired() ? before_ : base.first_;
+}
+
+std::shared_ptr<const MemoryImage> MemoryImage::first() const noexcept {
+  auto first = first_.lock();
+  return first ? first : shared_from_this();
 }
 
 void MemoryImage::seal() {

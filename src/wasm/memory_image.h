@@ -65,6 +65,9 @@ class MemoryImage : public std::enable_shared_from_this<MemoryImage> {
   // `base` with pages over it. EINVAL for pages that no memory of this size has.
   static Result<std::shared_ptr<const MemoryImage>> over(const MemoryImage& base, Layer layer);
 
+  // The first of those that it was made over, as far as that is there; else itself.
+  std::shared_ptr<const MemoryImage> first() const noexcept;
+
   std::uint64_t memory_bytes() const noexcept { return memory_bytes_; }
   // A memory that holds it already, prepared for a capture or not: of a guest that began with it,
   // or with an image that it was made over, and has ended. Null: there is none.

@@ -27,9 +27,6 @@ struct UnfinishedMapping;
 struct UnfinishedMappingDeleter {
   void operator()(UnfinishedMapping* p) const noexcept;
 };
-struct PackedMemoryDeleter {
-  void operator()(PackedMemory* p) const noexcept;
-};
 
 // A file in memory, or one on disk that is only read. Nobody writes the parts that a MemoryImage
 // refers to.
@@ -66,9 +63,9 @@ struct MemoryMap {
   // nobody may read or write it before finish_mapping. Putting that off makes a fork as fast as it
   // can be, and is no cost at all for an instance that is never used again.
   std::unique_ptr<UnfinishedMapping, UnfinishedMappingDeleter> unfinished;
-  // What has to be laid over the memory again before anyone uses it, which finish_mapping does too.
-  // Never beside `unfinished`.
-  std::unique_ptr<PackedMemory, PackedMemoryDeleter> packed;
+  // What has to be laid over the memory before anyone uses it, which finish_mapping does too, after
+  // what is unfinished.
+  std::shared_ptr<const PackedMemory> packed;
   // Something else may be mapped over parts of the base, and nobody knows where.
   bool pieced = false;
   // The host refused a mapping halfway: there is no memory any more that may be used.

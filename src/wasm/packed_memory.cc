@@ -104,15 +104,41 @@ class Packer {
   std::array<std::byte, 16 * page_bytes> buffer_{};
 };
 
-}  // namespace
-
-bool pack_memory(Instance& instance) noexcept try {
+// It has a base, and memory that is it but for private pages and those that grew.
+bool can_be_packed(Instance& instance) noexcept {
   MemoryMap& map = instance.memory_map();
   if (map.packed || instance.depth() > 0 || !instance.has_memory_of_its_own()) return false;
   finish_mapping(instance, Before::anyone_looks);
-  // Under private pages there may be something else than the base says, or parts are files.
-  if (!map.base || map.lost || map.pieced || !map.stale.empty() || !map.rewritten.empty())
-    return false;
+  return map.base && !map.lost && !map.pieced && map.rewritten.empty();
+}
+
+std::vector<PageRun> runs_of(const std::vector<MemoryPiece>& pieces) {
+  std::vector<PageRun> runs;
+  for (const MemoryPiece& piece : pieces) runs.push_back(piece.run);
+  return runs;
+}
+
+// Where something else is mapped than `to` has, or may be: what that has there.
+std::vector<MemoryPiece> pieces_to_map(const MemoryMap& map, const MemoryImage& to,
+                                       std::uint64_t size) {
+  const std::vector<MemoryPiece> wanted = pieces_of(to.segments(), size);
+  std::vector<MemoryPiece> pieces =
+      changed_pieces(pieces_of(map.base->segments(), size), wanted);
+  const std::vector<PageRun> stale = pages_without(map.stale, runs_of(pieces));
+  for (const MemoryPiece& piece : wanted) {
+    for (const PageRun& run : common_pages(stale, {piece.run}))
+      pieces.push_back(piece.part(run.start, run.length));
+  }
+  return pieces;
+}
+
+}  // namespace
+
+bool pack_memory(Instance& instance) noexcept try {
+  if (!can_be_packed(instance)) return false;
+  MemoryMap& map = instance.memory_map();
+  // Under private pages there may be something else than the base says.
+  if (!map.stale.empty()) return false;
   std::byte* base = instance.mapped_memory().base();
   const std::uint64_t size = instance.mapped_memory().size();
   const std::uint64_t own_end = map.growth ? map.growth_start : size;
@@ -129,13 +155,59 @@ bool pack_memory(Instance& instance) noexcept try {
     if (!packer.add(run, under)) return false;
   }
   for (const PageRun& run : grown) packer.add(run);
-  map.packed.reset(new PackedMemory{packer.take()});
+  map.packed = std::make_shared<PackedMemory>(packer.take());
   // What the host does not take stays: it is written over with what it is.
   for (const PageRun& run : *own) (void)give_back(base, run);
   for (const PageRun& run : grown) (void)give_back(map, run);
   return true;
 } catch (const std::bad_alloc&) {
   return false;
+}
+
+std::shared_ptr<const PackedImage> pack_as_image(Instance& instance) noexcept try {
+  MemoryMap& map = instance.memory_map();
+  if (map.growth || !can_be_packed(instance)) return nullptr;
+  auto image = std::make_shared<PackedImage>();
+  image->first = map.base->first();
+  std::byte* base = instance.mapped_memory().base();
+  const std::uint64_t size = instance.mapped_memory().size();
+  if (!image->first->patches().empty() || image->first->memory_bytes() > size) return nullptr;
+  const auto own = known_private_pages(base, size);
+  if (!own) return nullptr;
+  const std::vector<MemoryPiece> pieces = pieces_to_map(map, *image->first, size);
+  std::vector<PageRun> others = runs_of(pieces);
+  others.insert(others.end(), own->begin(), own->end());
+  others = join_runs(std::move(others));
+  if (bytes_of(others) > most_packed_bytes) return nullptr;
+
+  Packer packer(base, bytes_of(others));
+  const ImagePages under(image->first->segments(), size);
+  for (const PageRun& run : others) {
+    if (!packer.add(run, under)) return nullptr;
+  }
+  image->pages.words = packer.take();
+  image->memory_bytes = size;
+  image->globals = read_globals(instance);
+  if (!map_pieces(base, pieces)) {
+    // What differs from the base that it still has is private again.
+    unpack_memory(base, image->pages);
+    map.pieced = true;
+    return nullptr;
+  }
+  for (const PageRun& run : *own) (void)give_back(base, run);
+  map.stale.clear();
+  map.base = image->first;
+  map.packed = {image, &image->pages};
+  return image;
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+Result<void> map_packed(const std::shared_ptr<const PackedImage>& image, Instance& instance) {
+  CLOCHE_TRY(grow_to(instance, image->memory_bytes));
+  CLOCHE_TRY(write_globals(instance, image->globals));
+  instance.memory_map().packed = {image, &image->pages};
+  return {};
 }
 
 void unpack_memory(std::byte* base, const PackedMemory& packed) noexcept {

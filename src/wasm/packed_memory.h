@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PackedMemory: what an instance that rests has written, as the differences from what its memory
-// began with, so that the host has the pages back.
+// began with, so that the host has the pages back. PackedImage: the same as an image, of which the
+// host has no pages either.
 //
 // Most of what a guest writes are some words in each of many pages: caches, counters, pointers. The
 // differences of a shell or an interpreter take a fraction of the pages. They are laid over the
@@ -12,9 +13,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "wasm/instance.h"
+#include "wasm/memory_image.h"
 
 namespace cloche::wasm {
 
@@ -29,6 +32,22 @@ struct PackedMemory {
 // nothing, or the host does not tell what was written. Any thread, while no other uses the
 // instance.
 bool pack_memory(Instance& instance) noexcept;
+
+// An image as what it differs in from the first one under it, for InstanceOptions. Immutable.
+struct PackedImage {
+  std::shared_ptr<const MemoryImage> first;
+  std::uint64_t memory_bytes = 0;
+  std::vector<MemoryImage::Global> globals;
+  PackedMemory pages;
+};
+
+// Packs the memory as pack_memory does, over the first image of those that it began with: nothing
+// is kept of those between for its sake. Null: it stays as it is; so does one whose memory is
+// prepared for a capture. With it what the instance is now, which shares what is packed.
+std::shared_ptr<const PackedImage> pack_as_image(Instance& instance) noexcept;
+
+// For an instance that has the image's first one already.
+Result<void> map_packed(const std::shared_ptr<const PackedImage>& image, Instance& instance);
 
 // For finish_mapping.
 void unpack_memory(std::byte* base, const PackedMemory& packed) noexcept;

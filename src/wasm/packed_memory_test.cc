@@ -34,10 +34,29 @@ class PackedMemoryTest : public LivesTest {
     }
   }
 
+  std::unique_ptr<Instance> life_of(const std::shared_ptr<const PackedImage>& packed) {
+    InstanceOptions options;
+    options.packed = packed;
+    return guests.make(module, options);
+  }
+
   std::shared_ptr<const MemoryImage> image_of_some() {
     const auto guest = life();
     write_some(*guest);
     return captured(*guest);
+  }
+
+  // What begins with a packed image has `content`, however it goes on.
+  bool pack_either_way(Instance& guest, const std::string& content) {
+    if (below(2) == 0) return pack_memory(guest);
+    const std::shared_ptr<const PackedImage> packed = pack_as_image(guest);
+    if (!packed) return false;
+    const auto other = life_of(packed);
+    if (below(3) == 0) (void)captured(*other);
+    if (below(3) == 0) (void)pack_as_image(*other);
+    EXPECT_EQ(content_of(*other), content);
+    EXPECT_EQ(content_of(*life_of(packed)), content);
+    return true;
   }
 
   static std::uint64_t private_bytes(Instance& guest) {
@@ -89,10 +108,10 @@ TEST_F(PackedMemoryTest, HoldsTheSameHoweverItsLifeGoesOn) {
           EXPECT_EQ(content_of(*life(next)), content);
           break;
         }
-        default: (void)pack_memory(*guest); continue;  // what it holds is looked at later
+        default: pack_either_way(*guest, content); continue;  // what it holds is looked at later
       }
       content = content_of(*guest);
-      if (pack_memory(*guest)) {
+      if (pack_either_way(*guest, content)) {
         EXPECT_FALSE(guest->memory_map().is_ready());
       }
       if (below(2) == 0) {
@@ -115,6 +134,37 @@ TEST_F(PackedMemoryTest, AnEndLeavesNothingForTheNextLife) {
     (void)pack_memory(*guest);
     if (i % 2 == 0) (void)guest->memory();
   }
+}
+
+TEST_F(PackedMemoryTest, AsAnImageItKeepsNoneButTheFirst) {
+  const auto first = image_of_some();
+  auto guest = life(first);
+  ASSERT_TRUE(guest->grow(2));
+  write_some(*guest);
+  std::weak_ptr<const MemoryImage> second = captured(*guest);
+  write_some(*guest);
+  ASSERT_TRUE(guest->set_global("__stack_pointer", Value::i32(77)));
+  const std::string content = content_of(*guest);
+  EXPECT_FALSE(second.expired());
+
+  const auto packed = pack_as_image(*guest);
+  ASSERT_NE(packed, nullptr);
+  EXPECT_TRUE(second.expired());
+  EXPECT_EQ(packed->first, first);
+  EXPECT_EQ(private_bytes(*guest), 0U);
+  EXPECT_EQ(content_of(*guest), content);
+  guest.reset();
+  const auto next = life_of(packed);
+  EXPECT_EQ(next->global("__stack_pointer")->as_i32(), 77);
+  EXPECT_EQ(content_of(*next), content);
+}
+
+TEST_F(PackedMemoryTest, WhatIsPreparedForACaptureIsNoPackedImage) {
+  const auto guest = life(image_of_some(), true);
+  write_some(*guest);
+  const std::string content = content_of(*guest);
+  EXPECT_EQ(pack_as_image(*guest), nullptr);
+  EXPECT_EQ(content_of(*guest), content);
 }
 
 TEST_F(PackedMemoryTest, WhatIsLargeStays) {

@@ -59,17 +59,9 @@ void note_stale(MemoryMap& map, const std::vector<PageRun>& runs) noexcept try {
   map.pieced = true;
 }
 
-}  // namespace
-
-void UnfinishedMappingDeleter::operator()(UnfinishedMapping* p) const noexcept { delete p; }
-void PackedMemoryDeleter::operator()(PackedMemory* p) const noexcept { delete p; }
-
-void finish_mapping(Instance& instance, Before what) noexcept {
+void do_unfinished(Instance& instance, Before what) noexcept {
   using enum UnfinishedMapping::Patches;
   MemoryMap& map = instance.memory_map();
-  if (const auto packed = std::move(map.packed))
-    unpack_memory(instance.mapped_memory().base(), *packed);
-  if (!map.unfinished) return;
   const auto work = std::move(map.unfinished);
   std::byte* base = instance.mapped_memory().base();
   note_stale(map, work->dropped);
@@ -95,6 +87,17 @@ void finish_mapping(Instance& instance, Before what) noexcept {
   for (const RewrittenPart& part : before) wasm::never_rest(part.file);
   map.base = nullptr;
   map.base_unknown = true;
+}
+
+}  // namespace
+
+void UnfinishedMappingDeleter::operator()(UnfinishedMapping* p) const noexcept { delete p; }
+
+void finish_mapping(Instance& instance, Before what) noexcept {
+  MemoryMap& map = instance.memory_map();
+  if (map.unfinished) do_unfinished(instance, what);
+  if (const auto packed = std::move(map.packed); packed && !map.lost)
+    unpack_memory(instance.mapped_memory().base(), *packed);
 }
 
 }  // namespace cloche::wasm

@@ -25,6 +25,7 @@
 #include "wasm/module.h"
 #include "wasm/module_store.h"
 #include "wasm/outcome.h"
+#include "wasm/packed_memory.h"
 
 namespace cloche::kernel {
 
@@ -33,7 +34,8 @@ class Task;
 
 // With what the instance of a program begins.
 struct StartMemory {
-  std::shared_ptr<const wasm::MemoryImage> image{};  // null: the module's own initial memory
+  std::shared_ptr<const wasm::MemoryImage> image{};   // null: the module's own initial memory
+  std::shared_ptr<const wasm::PackedImage> packed{};  // in place of it
   bool to_be_captured = false;                       // see wasm::InstanceOptions
   std::shared_ptr<wasm::HotPages> hot_pages{};       // of such starts; may be null
 };
@@ -54,6 +56,9 @@ struct Startup {
   // instance; its outcome is that of the program. One that is at rest gives its thread back, and is
   // called again when the task goes on, with the instance as it was.
   std::function<StartupEnd(Task&)> run;
+  // Called while the task is parked and has been for long: packs its instance's memory
+  // (wasm/packed_memory.h). Empty: as it packs any. It must not throw.
+  std::function<void(Task&)> pack;
   // Of a WASI program.
   wasi::PreopenPlan preopens;
 };

@@ -84,6 +84,7 @@ Result<void> Task::start_instance() try {
   hot_pages_ = std::move(memory.hot_pages);
   wasm::InstanceOptions options;
   options.image = std::move(memory.image);
+  options.packed = std::move(memory.packed);
   options.to_be_captured = memory.to_be_captured;
   options.owner = this;
   options.budget = kernel_.memory();

@@ -1,7 +1,8 @@
 /* The shell that a sandbox keeps: bash as a library that runs one script after the other.
 
-   The host calls cloche_shell_start once, or cloche_shell_resume in a copy of a started shell's memory, then
-   cloche_shell_turn for each script.  Between these calls no function is in progress: all of the shell is its memory.
+   The host calls cloche_shell_start once, or, in a copy of a started shell's memory, cloche_shell_begin where that has
+   run nothing and cloche_shell_resume where it goes on, then cloche_shell_turn for each script.  Between these calls no
+   function is in progress: all of the shell is its memory.
    Included at the end of shell.c, whose static functions start the shell.
 
    These lines are under bash's licence (GPL-3.0-or-later). */
@@ -289,6 +290,15 @@ cloche_shell_resume ()
   seedrand32 ();
   initialize_signals (1);
   return (EXECUTION_SUCCESS);
+}
+
+/* The same, of a shell that had started there and run nothing: as if it started here and now. */
+EXPORT ("cloche_shell_begin") int
+cloche_shell_begin ()
+{
+  gettimeofday (&shellstart, 0);
+  shell_start_time = shellstart.tv_sec;
+  return (cloche_shell_resume ());
 }
 
 /* FRAME, from cloche_shell_buffer, has strings one after the other, each with its 0: the directory of this turn, or
