@@ -56,7 +56,7 @@ struct ShellProcess::Shared : kernel::Resident {
 
   std::shared_ptr<const RestingShell> origin;  // for the task that begins
   std::shared_ptr<const RestingShell> resting GUARDED_BY(kernel::kernel_lock);  // the latest
-  std::string home;                     // where a shell without a directory is
+  std::string home;  // where a shell without a directory is
   std::optional<std::string> request GUARDED_BY(kernel::kernel_lock);  // a frame
   bool copying GUARDED_BY(kernel::kernel_lock) =
       false;  // the resting shell must be made, by another thread
@@ -210,9 +210,8 @@ Result<std::unique_ptr<ShellProcess>> ShellProcess::start(
   auto shared = std::make_shared<Shared>(from, home);
   auto program = std::make_shared<kernel::Program>(*bash);
   program->startup.memory = [shared](kernel::Kernel&) { return shared->start_memory(); };
-  program->startup.pack = [shared](kernel::Task& task) REQUIRES(kernel::kernel_lock) {
-    shared->pack(task);
-  };
+  program->startup.pack = [shared](kernel::Task& task)
+                              REQUIRES(kernel::kernel_lock) { shared->pack(task); };
   program->startup.run = [shared](kernel::Task& task) {
     return shared->serve(
         task, [&] { return shared->begin(task); }, [&] { return shared->take_requests(task); });

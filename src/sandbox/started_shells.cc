@@ -68,9 +68,8 @@ StartedShells::~StartedShells() = default;
 
 std::shared_ptr<const RestingShell> StartedShells::find(SandboxState& sandbox) {
   const MutexLock lock(mutex_);
-  auto kind = std::ranges::find_if(kinds_, [&](const Kind& one) {
-    return are_alike(one.options, sandbox.options());
-  });
+  auto kind = std::ranges::find_if(
+      kinds_, [&](const Kind& one) { return are_alike(one.options, sandbox.options()); });
   if (kind == kinds_.end()) {
     if (kinds_.size() == most_kinds) return nullptr;
     const SandboxOptions options = options_like(sandbox.options());

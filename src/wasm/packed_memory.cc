@@ -122,8 +122,7 @@ std::vector<PageRun> runs_of(const std::vector<MemoryPiece>& pieces) {
 std::vector<MemoryPiece> pieces_to_map(const MemoryMap& map, const MemoryImage& to,
                                        std::uint64_t size) {
   const std::vector<MemoryPiece> wanted = pieces_of(to.segments(), size);
-  std::vector<MemoryPiece> pieces =
-      changed_pieces(pieces_of(map.base->segments(), size), wanted);
+  std::vector<MemoryPiece> pieces = changed_pieces(pieces_of(map.base->segments(), size), wanted);
   const std::vector<PageRun> stale = pages_without(map.stale, runs_of(pieces));
   for (const MemoryPiece& piece : wanted) {
     for (const PageRun& run : common_pages(stale, {piece.run}))

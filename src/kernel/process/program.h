@@ -36,8 +36,8 @@ class Task;
 struct StartMemory {
   std::shared_ptr<const wasm::MemoryImage> image{};   // null: the module's own initial memory
   std::shared_ptr<const wasm::PackedImage> packed{};  // in place of it
-  bool to_be_captured = false;                       // see wasm::InstanceOptions
-  std::shared_ptr<wasm::HotPages> hot_pages{};       // of such starts; may be null
+  bool to_be_captured = false;                        // see wasm::InstanceOptions
+  std::shared_ptr<wasm::HotPages> hot_pages{};        // of such starts; may be null
 };
 
 // A program of the host's has nothing to do. It has held the kernel lock since it found that, so
