@@ -5,8 +5,8 @@
     bench/density.py PROGRAM [--count N] [--rest SECONDS]
 
 PROGRAM is cloche. Of each kind COUNT sandboxes are made by JSON-RPC, used once and left alone; told is what each adds to
-the memory of the program, in KiB, by the kernel's own account: pages that nobody else has (Private_Dirty of its
-mappings, by what they are of) and the tables of all pages (VmPTE): at once, once their memory has been packed, and once
+the memory of the program, in KiB, by the kernel's own account: pages of no file (Anonymous of its mappings, by what they
+are of), files in memory that it has open, mapped or not, and the tables of all pages (VmPTE): at once, once their memory has been packed, and once
 more after two further steps. Beside it the time of the next step, in ms, the median of all: of those that are packed, which
 it wakes, and of those that are awake. Resting memories, which belong to no sandbox, are filled before.
 """
@@ -37,6 +37,19 @@ def kind_of(name: str) -> str:
     return "other"
 
 
+def files_in_memory(pid: int) -> int:
+    """KiB of the guests' images and grown memories."""
+    blocks = {}
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            if "cloche-memory" in os.readlink(entry):
+                state = entry.stat()
+                blocks[state.st_ino] = state.st_blocks
+        except FileNotFoundError:
+            continue  # closed meanwhile
+    return sum(blocks.values()) // 2
+
+
 def held(pid: int) -> collections.Counter:
     """KiB by kind."""
     kib: collections.Counter = collections.Counter()
@@ -45,8 +58,9 @@ def held(pid: int) -> collections.Counter:
         words = line.split()
         if "-" in words[0] and not words[0].endswith(":"):
             name = " ".join(words[5:]).removesuffix(" (deleted)")
-        elif words[0] == "Private_Dirty:":
+        elif words[0] == "Anonymous:":
             kib[kind_of(name)] += int(words[1])
+    kib["guest memory"] += files_in_memory(pid)
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmPTE:"):
             kib["page tables"] = int(line.split()[1])

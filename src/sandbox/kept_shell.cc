@@ -26,6 +26,7 @@ ShellTurn turn_of(SandboxState& state, std::string_view script, const kernel::Ho
   options.script = script;
   const kernel::HostCapture nowhere(state.kernel(), 0);
   return {frame_of(state, options, {}),
+          false,
           {std::make_shared<kernel::BytesFile>(state.kernel(), std::string()), output.guest_end(),
            nowhere.guest_end()}};
 }
@@ -245,7 +246,8 @@ RunResult KeptShell::run_now(const RunOptions& options, std::uint64_t cancellati
   const kernel::Deadline deadline = kernel::deadline_after(limit);
   Environment environment = this->environment();
   Ports ports(state_, options);
-  ShellTurn turn{frame_of(state_, options, environment.to_set), ports.files()};
+  ShellTurn turn{frame_of(state_, options, environment.to_set), !environment.to_set.empty(),
+                 ports.files()};
   ports.start();
   const ShellTurnResult end = process_->run(std::move(turn), deadline, options.stop);
 

@@ -58,6 +58,7 @@ struct ShellProcess::Shared : kernel::Resident {
   std::shared_ptr<const RestingShell> resting GUARDED_BY(kernel::kernel_lock);  // the latest
   std::string home;  // where a shell without a directory is
   std::optional<std::string> request GUARDED_BY(kernel::kernel_lock);  // a frame
+  bool sets_variables GUARDED_BY(kernel::kernel_lock) = false;         // the request does
   bool copying GUARDED_BY(kernel::kernel_lock) =
       false;  // the resting shell must be made, by another thread
   wasm::Outcome outcome GUARDED_BY(kernel::kernel_lock);
@@ -121,7 +122,8 @@ void ShellProcess::Shared::perform(kernel::Task& task) {
   }
   outcome = std::move(end);
   if (!outcome.returned() || task.unwinding()) return;
-  if ((outcome.result.as_i32() & turn_changed) != 0) copying = true;
+  // A shell without a resting one is brought back as a new one, whose variables are set again.
+  if ((outcome.result.as_i32() & turn_changed) != 0 || (sets_variables && resting)) copying = true;
   answered = true;
   answer.wake_all();
 }
@@ -279,6 +281,7 @@ ShellTurnResult ShellProcess::run(ShellTurn turn, kernel::Deadline deadline,
     process_->job = job;
     set_files(turn.files);
     shared_->request = std::move(turn.frame);
+    shared_->sets_variables = turn.sets_variables;
     turn.files = {};
     if (stop.stop_requested()) {
       lock.unlock();

@@ -15,7 +15,7 @@
 
 /* The result of a turn: the exit status, and what else the host wants to know. */
 #define TURN_EXITED 0x100	/* by exit, set -e or an error that ends a shell */
-#define TURN_CHANGED 0x200	/* the shell is worth a new image */
+#define TURN_CHANGED 0x200	/* by the script: the shell is worth a new image */
 
 extern void __init_libc (char **, char *);
 extern void __libc_start_init (void);
@@ -320,8 +320,7 @@ cloche_shell_turn (frame)
   for (i = 0; i < count; i++)
     arguments[i] = kept_next (&at);
   arguments[count] = (char *)NULL;
-  changed = i = kept_count (&at);
-  for (; i > 0; i--)
+  for (i = kept_count (&at); i > 0; i--)
     kept_set (kept_next (&at));
   variables = (struct kept_variable *)NULL;
   for (i = kept_count (&at); i > 0; i--)
@@ -365,7 +364,7 @@ cloche_shell_turn (frame)
 	}
     }
   status = last_command_exit_value & 0xff;
-  changed |= kept_changed;
+  changed = kept_changed;
   if (before)
     kept_cd (before);
   FREE (before);
