@@ -19,7 +19,7 @@
 namespace cloche::python {
 namespace {
 
-constexpr std::string_view prefix = "python-";
+constexpr std::string_view own_prefix = "python-";
 constexpr std::uint64_t kept_bytes_max = std::uint64_t{4} << 30;
 
 // Of a text that is part of a file's name.
@@ -43,7 +43,7 @@ void ImageClaim::settle() noexcept {
 
 std::filesystem::path ImageCache::file(const wasm::Module& module, std::string_view key) const {
   const std::string more = key.empty() ? "" : fmt::format("-{:016x}", hash_of(key));
-  return folder_ / fmt::format("{}{:.16}-{:.16}{}.image", prefix,
+  return folder_ / fmt::format("{}{:.16}-{:.16}{}.image", own_prefix,
                                wasm::to_hex(module.info().digest), library_id_, more);
 }
 
@@ -62,7 +62,7 @@ void ImageCache::save(const wasm::Module& module, std::string_view key,
   std::filesystem::create_directories(folder_);
   const std::filesystem::path path = file(module, key);
   image.save(path);
-  prune_images(folder_, prefix, kept_bytes_max, path);
+  prune_images(folder_, own_prefix, kept_bytes_max, path);
 }
 
 std::optional<ImageClaim> ImageCache::claim(const wasm::Module& module,

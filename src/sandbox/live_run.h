@@ -71,7 +71,6 @@ class WasmLiveRun final : public LiveRunState {
   bool killed_ GUARDED_BY(kernel::kernel_lock) = false;
   kernel::WaitQueue killed_changed_ GUARDED_BY(kernel::kernel_lock);
   bool timed_out_ GUARDED_BY(kernel::kernel_lock) = false;
-  std::uint64_t screen_bytes_ GUARDED_BY(kernel::kernel_lock) = 0;
 
   RunResult result_;  // the thread's, until ended_
   Mutex end_mutex_;

@@ -47,7 +47,7 @@ struct RestingShell {
 // One string after the other, each with its 0; see kept.c.
 struct ShellTurn {
   std::string frame;
-  bool sets_variables = false;   // the frame does, to stay
+  bool sets_variables = false;           // the frame does, to stay
   std::array<kernel::FilePtr, 3> files;  // descriptors 0, 1 and 2
 };
 

@@ -13,6 +13,8 @@
 namespace cloche::lines {
 namespace {
 
+// Most lines are short: more is made room for once a read has filled this.
+constexpr std::size_t few_bytes = 1U << 12;
 constexpr std::size_t read_bytes = 1U << 18;
 
 }  // namespace
@@ -78,8 +80,10 @@ Input::Event Input::next() {
     if (buffer_.empty() && buffer_.capacity() > 4 * read_bytes) buffer_.shrink_to_fit();
     if (wait() == Ready::lost) return Event::lost;
     const std::size_t had = buffer_.size();
-    buffer_.resize(had + read_bytes);
-    const ssize_t got = ::read(options_.in, buffer_.data() + had, read_bytes);
+    const std::size_t room = reads_much_ ? read_bytes : few_bytes;
+    buffer_.resize(had + room);
+    const ssize_t got = ::read(options_.in, buffer_.data() + had, room);
+    reads_much_ = got == static_cast<ssize_t>(room);
     buffer_.resize(had + static_cast<std::size_t>(got > 0 ? got : 0));
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got > 0) continue;

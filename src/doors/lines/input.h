@@ -52,7 +52,8 @@ class Input {
   std::string buffer_;
   std::size_t start_ = 0;     // of what is not delivered yet
   std::size_t searched_ = 0;  // up to here there is no line end
-  bool skipping_ = false;     // the rest of a line that is too long
+  bool reads_much_ = false;
+  bool skipping_ = false;  // the rest of a line that is too long
   bool ended_ = false;
   std::string line_;
 };

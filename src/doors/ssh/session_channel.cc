@@ -256,7 +256,7 @@ bool SessionChannel::pump_output() {
   bool ended = false;
   {
     const MutexLock lock(mutex_);
-    for (const std::size_t i : {0, 1}) {
+    for (const std::size_t i : {0u, 1u}) {
       if (sending_[i].empty()) {
         std::swap(sending_[i], output_[i]);
       }

@@ -22,7 +22,8 @@ bool is_letter(char c) { return is_lower(c) || (c >= 'A' && c <= 'Z'); }
 // Words of letters and digits with one separator between two: . or _ or __ or any number of -.
 bool is_component(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t word = std::ranges::find_if_not(text, is_lower) - text.begin();
+    const auto word =
+        static_cast<std::size_t>(std::ranges::find_if_not(text, is_lower) - text.begin());
     if (word == 0) return false;
     text.remove_prefix(word);
     if (text.empty()) return true;
