@@ -3,7 +3,8 @@
 
     worker.py PEER
 
-First it says what it can do, or why it cannot: a line of JSON. Each act checks what it got.
+First it says what it can do, or why it cannot: a line of JSON. Each act checks what it got. An act may be two: the
+first prepares, and is not counted.
 """
 import json
 import os
@@ -43,9 +44,10 @@ def forked():
     """fork() of an interpreter that lives, without a wall."""
     state = bytearray(10 << 20)
 
-    def child(code: str, write: bool = False) -> bytes:
-        if write:
-            state[:] = bytes(len(state))
+    def write() -> None:
+        state[:] = bytes(len(state))
+
+    def child(code: str) -> bytes:
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -60,7 +62,7 @@ def forked():
         return text
 
     return {"new: Python print(1)": lambda: must(child(PRINT), "1"),
-            "fork, 10 MB just written, a step": lambda: must(child("print(len(state) >> 20)", True), "10")}
+            "fork, 10 MB just written, a step": (write, lambda: must(child("print(len(state) >> 20)"), "10"))}
 
 
 def eryx():
@@ -110,19 +112,25 @@ PEERS = {
 }
 
 
+def in_ms(work) -> float:
+    prepare, act = work if isinstance(work, tuple) else (lambda: None, work)
+    prepare()
+    begin = time.perf_counter()
+    act()
+    return (time.perf_counter() - begin) * 1e3
+
+
 def main() -> None:
     try:
         works = PEERS[sys.argv[1]]()
         for name in list(works):
-            works[name]()
+            in_ms(works[name])
     except Exception as problem:  # a peer that is not here is left out of the table, with its reason
         print(json.dumps({"why_not": f"{type(problem).__name__}: {problem}"[:200]}), flush=True)
         return
     print(json.dumps({"works": list(works)}), flush=True)
     for line in sys.stdin:
-        begin = time.perf_counter()
-        works[line.strip()]()
-        print(json.dumps({"ms": (time.perf_counter() - begin) * 1e3}), flush=True)
+        print(json.dumps({"ms": in_ms(works[line.strip()])}), flush=True)
 
 
 if __name__ == "__main__":
